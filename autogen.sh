@@ -1,0 +1,134 @@
+#!/bin/sh
+# Scans the tree, writes the source lists and the registries of the drop-in folders, and runs
+# autoreconf. Run it after adding or removing a file.
+set -eu
+cd "$(dirname "$0")"
+
+# Drop-in folders: folder | kind | C type of a descriptor | header of the contract | array.
+# A member's file ends with a descriptor named cse_<singular>_<file name>.
+drop_ins='
+engine/ops|op|cse_op|engine/graph/op.h|cse_ops
+engine/optimizers|optimizer|cse_optimizer_descriptor|engine/session/members.h|cse_optimizers
+engine/schedules|schedule|cse_schedule_descriptor|engine/session/members.h|cse_schedules
+engine/metrics|metric|cse_metric_descriptor|engine/session/members.h|cse_metrics
+engine/models|model|cse_model_descriptor|engine/session/members.h|cse_models
+engine/checkpoint/formats|format|cse_checkpoint_format|engine/checkpoint/format.h|cse_checkpoint_formats
+dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
+workers/launchers|launcher|cse_launcher|workers/launcher.h|cse_launchers
+workers/transports|transport|cse_transport|workers/transport.h|cse_transports
+cli/commands|command|cse_command|cli/command.h|cse_commands
+'
+
+# Replaces a file only when its content changed, so that nothing is rebuilt without need.
+write_if_changed() {
+    cat >"$1.new"
+    if cmp -s "$1.new" "$1" 2>/dev/null; then rm "$1.new"; else mv "$1.new" "$1"; fi
+}
+
+sources_of() { LC_ALL=C find "$@" -name '*.c' ! -name 'registry.c' | LC_ALL=C sort; }
+headers_of() { LC_ALL=C find "$@" -name '*.h' ! -path '*/generated/*' | LC_ALL=C sort; }
+
+write_registry() { # folder singular type header array
+    {
+        echo "/* Written by autogen.sh: the members of $1. */"
+        echo "#include <stddef.h>"
+        echo
+        echo "#include \"$4\""
+        echo
+        for file in $(sources_of "$1"); do
+            echo "extern const $3 cse_$2_$(basename "$file" .c);"
+        done
+        echo
+        echo "const $3 *const $5[] = {"
+        for file in $(sources_of "$1"); do
+            echo "    &cse_$2_$(basename "$file" .c),"
+        done
+        echo "    NULL,"
+        echo "};"
+    } | write_if_changed "$1/registry.c"
+}
+
+{
+    echo "/* Written by autogen.sh: every drop-in kind of the library. */"
+    echo "#include <stddef.h>"
+    echo
+    echo "#include \"engine/base/registry.h\""
+    echo
+} >kinds.tmp
+{ echo "const cse_kind cse_kinds[] = {"; } >kinds_rows.tmp
+for row in $drop_ins; do
+    IFS='|' read -r folder singular type header array <<EOF
+$row
+EOF
+    [ -f "$header" ] || continue
+    [ -d "$folder" ] || mkdir -p "$folder"
+    write_registry "$folder" "$singular" "$type" "$header" "$array"
+    case $folder in cli/*) continue ;; esac
+    echo "extern const void *const $array[];" >>kinds.tmp
+    echo "    { \"$(basename "$folder")\", $array }," >>kinds_rows.tmp
+done
+{
+    cat kinds.tmp
+    echo
+    cat kinds_rows.tmp
+    echo "    { NULL, NULL },"
+    echo "};"
+} | write_if_changed engine/base/kinds.c
+rm kinds.tmp kinds_rows.tmp
+
+mkdir -p include/csengine/generated
+LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
+    write_if_changed include/csengine/generated/ops.h
+
+list() { # variable files...
+    name=$1
+    shift
+    printf '%s =' "$name"
+    for file in "$@"; do printf ' \\\n\t%s' "$file"; done
+    printf '\n'
+}
+
+{
+    echo "# Written by autogen.sh from the files that are there."
+    list library_sources $(sources_of engine dataloader workers) \
+        $(LC_ALL=C find engine dataloader workers -name registry.c | LC_ALL=C sort)
+    list library_headers $(headers_of engine dataloader workers)
+    list program_sources $(sources_of cli) $(LC_ALL=C find cli -name registry.c)
+    list program_headers $(headers_of cli)
+    list public_headers $(LC_ALL=C find include/csengine -maxdepth 1 -name '*.h' | LC_ALL=C sort)
+    tests=$(LC_ALL=C find tests -name 'check_*.c' | LC_ALL=C sort)
+    support=$(LC_ALL=C find tests/support -name '*.c' 2>/dev/null | LC_ALL=C sort)
+    scripts=$(LC_ALL=C find tests -name 'check_*.sh' | LC_ALL=C sort)
+    examples=$(LC_ALL=C find examples -name '*.c' ! -path '*/outside/*' 2>/dev/null | LC_ALL=C sort)
+    outside=$(LC_ALL=C find examples/outside -name '*.c' 2>/dev/null | LC_ALL=C sort)
+    benches=$(LC_ALL=C find bench -name 'bench_*.c' 2>/dev/null | LC_ALL=C sort)
+    list test_support $support $(headers_of tests)
+    list test_scripts $scripts
+    list test_programs $(for f in $tests; do echo "${f%.c}"; done)
+    list example_programs $(for f in $examples; do echo "${f%.c}"; done)
+    list bench_programs $(for f in $benches; do echo "${f%.c}"; done)
+    list outside_modules $(for f in $outside; do echo "${f%.c}.la"; done)
+    for f in $tests; do
+        v=$(echo "${f%.c}" | tr '/.-' '___')
+        printf '%s_SOURCES = %s $(test_support)\n' "$v" "$f"
+        printf '%s_LDADD = libcsengine_internal.la $(CHECK_LIBS)\n' "$v"
+    done
+    for f in $examples; do
+        v=$(echo "${f%.c}" | tr '/.-' '___')
+        printf '%s_SOURCES = %s\n%s_LDADD = libcsengine.la\n' "$v" "$f" "$v"
+    done
+    for f in $benches; do
+        v=$(echo "${f%.c}" | tr '/.-' '___')
+        printf '%s_SOURCES = %s\n%s_LDADD = libcsengine_internal.la\n' "$v" "$f" "$v"
+    done
+    for f in $outside; do
+        v=$(echo "${f%.c}.la" | tr '/.-' '___')
+        printf '%s_SOURCES = %s\n' "$v" "$f"
+        printf '%s_LDFLAGS = -module -avoid-version -rpath /nowhere\n' "$v"
+        printf '%s_LIBADD = libcsengine.la\n' "$v"
+    done
+    list tree_extra $(LC_ALL=C find configs docs scripts tests bench man completion examples \
+        -type f ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
+} | write_if_changed sources.am
+
+[ "${1:-}" = --lists-only ] || autoreconf --install --warnings=all

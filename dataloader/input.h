@@ -1,0 +1,95 @@
+/* The contract of an input function: where samples come from.
+ *
+ * An input function opens a data source, says how many samples it has and what one sample looks like,
+ * and copies samples by index into a batch. Which sample stands at which place of which microbatch is
+ * not its business: that is a pure function of (seed, epoch, index), see shuffle.h and position.h.
+ * Its file in dataloader/inputs ends with the descriptor. */
+#ifndef CSE_DATALOADER_INPUT_H
+#define CSE_DATALOADER_INPUT_H
+
+#include "csengine/extend.h"
+#include "csengine/tensor.h"
+
+enum { CSE_MAX_STREAMS = 8 };
+
+/* One tensor that each sample provides. */
+typedef struct cse_stream {
+    const char *name; /* "images", "labels": what cse_input(step, name) asks for */
+    cse_shape shape;  /* of one sample: [784], [] */
+    cse_dtype dtype;  /* float32 or int32 */
+} cse_stream;
+
+typedef struct cse_input cse_input;
+
+typedef struct cse_input_descriptor {
+    const char *name;
+    const char *summary;
+    const cse_setting *settings; /* the member's own; batching and sharding settings are common */
+
+    /* Opens the source: sets self, sample_count, streams. Missing files fail with CSE_NO_INPUT,
+     * wrong content with CSE_DATA, naming the file and what was expected. On failure nothing stays
+     * open. */
+    cse_status (*open)(cse_input *input, const cse_settings *settings);
+
+    /* Copies sample `indices[i]` (each < sample_count) of every stream s to
+     * outputs[s] + i * (bytes of one sample), for i < count. Called by one thread. */
+    cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
+                       void *const outputs[]);
+
+    void (*close)(cse_input *input);
+} cse_input_descriptor;
+
+struct cse_input {
+    const cse_input_descriptor *descriptor;
+    void *self;
+    int64_t sample_count;
+    int stream_count;
+    cse_stream streams[CSE_MAX_STREAMS];
+};
+
+/* Settings that every data loader has besides its input function's own. */
+typedef struct cse_batching {
+    int64_t batch_size;       /* samples of the global batch */
+    int64_t micro_batch_size; /* samples of one microbatch; divides batch_size */
+    bool shuffle;
+    uint64_t shuffle_seed;
+    bool drop_last; /* the remainder of an epoch that fills no batch is left out */
+} cse_batching;
+
+/* An input function bound to a batching: random access to microbatches. */
+typedef struct cse_dataloader cse_dataloader;
+
+/* `yaml`: the data loader's section ("{data_processor: idx_images, data_dir: ..., batch_size: 256}").
+ * Checked as a whole: unknown names, a micro_batch_size that does not divide, a batch larger than the
+ * data, drop_last: false with a remainder are errors (CSE_CONFIG) that say what is accepted.
+ * `micro_batch_size` null means batch_size. `default_seed` is used where shuffle_seed is null. */
+cse_status cse_dataloader_open(const char *yaml, uint64_t default_seed, cse_dataloader **loader);
+void cse_dataloader_close(cse_dataloader **loader);
+
+const cse_input *cse_dataloader_input_view(const cse_dataloader *loader);
+const cse_batching *cse_dataloader_batching_view(const cse_dataloader *loader);
+/* Whole batches in one epoch. */
+int64_t cse_dataloader_steps_per_epoch(const cse_dataloader *loader);
+
+/* Bytes of one microbatch: the streams one after another, each start aligned to 64 bytes. */
+int64_t cse_dataloader_microbatch_bytes(const cse_dataloader *loader);
+/* Offset of a stream in them. */
+int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream);
+
+/* Fills `bytes` (microbatch_bytes, aligned to 64) with microbatch `m` of step `step` (counted from 0
+ * over all epochs): a pure function of (settings, seed, step, m). Seeks at once. */
+cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes);
+
+/* Numbers of steps to run (cerebras-style exclusions): num_epochs xor num_steps; steps_per_epoch at
+ * most the length; the total is min(num_epochs * steps_per_epoch, num_steps, max_steps - initial_step).
+ * A value of 0 means "not given". */
+typedef struct cse_loop_settings {
+    int64_t num_steps, max_steps, num_epochs, steps_per_epoch;
+} cse_loop_settings;
+cse_status cse_compute_num_steps(const cse_loop_settings *loop, int64_t batches_per_epoch,
+                                 int64_t initial_step, int64_t *steps);
+
+/* dataloader/inputs, in name order, ended by NULL; written by autogen.sh. */
+extern const cse_input_descriptor *const cse_inputs[];
+
+#endif

@@ -1,0 +1,48 @@
+/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers:
+ * as easy as 1, 2, 3", SC'11).
+ *
+ * A number is a pure function of a key and a counter, so that what is drawn depends on what it is for
+ * (seed, stream, step, sample, element) and never on who draws it or in which order. */
+#ifndef CSE_BASE_RANDOM_H
+#define CSE_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* Four 32-bit words from a 128-bit counter and a 64-bit key. */
+static inline void cse_philox(uint64_t key, const uint32_t counter[4], uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        c0 = n0;
+        c2 = n2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* Uniform in [0, 1) with 24 bits: every value is exact in float32. */
+static inline float cse_uniform_from_bits(uint32_t bits)
+{
+    return (float)(bits >> 8) * 0x1p-24f;
+}
+
+/* Standard normal from two words (Box and Muller 1958), computed in double. */
+double cse_normal_from_bits(uint32_t first, uint32_t second);
+
+/* A 64-bit hash of a name, to give named things their own random stream. */
+uint64_t cse_hash_string(const char *text);
+
+/* Pseudo-random permutation of [0, n): the image of `index` under the permutation chosen by `key`
+ * (a Feistel network over the next power of four, with cycle walking). */
+uint64_t cse_permute(uint64_t key, uint64_t n, uint64_t index);
+
+#endif

@@ -1,0 +1,38 @@
+/* Lookup by name in the table of a drop-in folder.
+ *
+ * A drop-in folder holds one member a file; each file ends with the member's descriptor, whose first
+ * two fields are its name and its one-line summary. autogen.sh writes the array of a folder's
+ * descriptors (NULL-terminated, in name order), and these functions serve every kind of member alike. */
+#ifndef CSE_BASE_REGISTRY_H
+#define CSE_BASE_REGISTRY_H
+
+#include "csengine/status.h"
+
+/* What every descriptor begins with. */
+typedef struct cse_descriptor {
+    const char *name;
+    const char *summary;
+} cse_descriptor;
+
+/* `table`: a NULL-terminated array of pointers to descriptors. NULL when there is no such name. */
+const void *cse_registry_find(const void *table, const char *name);
+
+/* As above; a missing name fails with CSE_CONFIG: `kind` ("optimizer"), the accepted names, and the
+ * nearest one as "did you mean". */
+cse_status cse_registry_get(const void *table, const char *kind, const char *name,
+                            const void **member);
+
+/* The candidate nearest to `word` by edit distance, or NULL when none is near enough to be meant.
+ * `candidates` is NULL-terminated. */
+const char *cse_did_you_mean(const char *word, const char *const *candidates);
+
+/* One entry of the list of drop-in kinds, for `csengine list`. */
+typedef struct cse_kind {
+    const char *name; /* plural, as in the folder: "ops" */
+    const void *table;
+} cse_kind;
+
+/* Every drop-in kind, ended by a NULL name; written by autogen.sh. */
+extern const cse_kind cse_kinds[];
+
+#endif

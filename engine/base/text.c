@@ -1,0 +1,43 @@
+#include "engine/base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+
+static void reserve(cse_text *text, size_t more)
+{
+    if (text->size + more + 1 <= text->capacity)
+        return;
+    text->capacity = (text->size + more + 1) * 2;
+    text->data = cse_realloc(text->data, text->capacity);
+}
+
+void cse_text_add(cse_text *text, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    reserve(text, (size_t)length);
+    vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
+    va_end(again);
+    text->size += (size_t)length;
+}
+
+void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size)
+{
+    reserve(text, size);
+    memcpy(text->data + text->size, bytes, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+void cse_text_clear(cse_text *text)
+{
+    free(text->data);
+    memset(text, 0, sizeof *text);
+}

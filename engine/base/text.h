@@ -1,0 +1,20 @@
+/* A growing string. */
+#ifndef CSE_BASE_TEXT_H
+#define CSE_BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "csengine/status.h"
+
+/* Start from a zeroed struct; `data` is zero-terminated once anything was added. Release with
+ * cse_text_clear. */
+typedef struct cse_text {
+    char *data;
+    size_t size, capacity;
+} cse_text;
+
+void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
+void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
+void cse_text_clear(cse_text *text);
+
+#endif

@@ -1,0 +1,57 @@
+/* Running a compiled step: the frame it runs in, and the two ways to run it.
+ *
+ * An executable offers the three programs of a step graph: REPLICA (forward and backward of one
+ * microbatch), WEIGHTS (serial, once a step) and UPDATE (elementwise, in place, on ranges of lines).
+ * It is either generated code (codegen) or the interpreter over reference kernels (reference.c). Both
+ * touch nothing but the frame's memory, allocate nothing while running, and give the same bits for
+ * the same frame every time. */
+#ifndef CSE_EXECUTE_EXECUTE_H
+#define CSE_EXECUTE_EXECUTE_H
+
+#include "engine/graph/graph.h"
+
+/* Everything a program reads besides its code. Generated code declares the same struct, so the order
+ * of the members is part of its ABI (CSE_STEP_ABI). */
+typedef struct cse_frame {
+    unsigned char *base[CSE_SPACE_COUNT]; /* NULL for the spaces a program does not use */
+    uint64_t seed;
+    int64_t step;         /* counted from 0 over the whole run */
+    int64_t first_sample; /* REPLICA: position of the microbatch's first sample in the global batch */
+    struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
+} cse_frame;
+
+/* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is
+ * changed, its old values go to lines[g & 1] (array after array, CSE_LINE_ELEMENTS elements of 4 bytes
+ * each, in the order of the group's assign nodes), then *progress is set to dirty_base + g, then the
+ * new values are written; compiler barriers lie between. NULL members: no undo is kept. */
+typedef struct cse_line_undo {
+    unsigned char *lines[2];
+    volatile uint64_t *progress;
+    uint64_t dirty_base;
+} cse_line_undo;
+
+typedef struct cse_executable cse_executable;
+struct cse_executable {
+    const cse_graph *graph;
+    const char *kind; /* "compiled" or "interpreted" */
+    void (*replica)(cse_executable *self, cse_frame *frame);
+    void (*weights)(cse_executable *self, cse_frame *frame);
+    /* Lines [first, end) of UPDATE group `group` (an index in graph->groups), relative to the group's
+     * own first line. */
+    void (*update)(cse_executable *self, cse_frame *frame, int group, int64_t first, int64_t end,
+                   const cse_line_undo *undo);
+    void (*destroy)(cse_executable *self);
+};
+
+/* Loads the artefact a compilation left in `directory` (graph.json, step.so when a compiler was
+ * there): reads the graph, creates the library kernels, loads the code. */
+cse_status cse_executable_open(const char *directory, cse_executable **executable);
+/* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
+cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
+void cse_executable_destroy(cse_executable **executable);
+
+/* Initial contents of CSE_SPACE_STATE (graph->space_bytes[CSE_SPACE_STATE] bytes, zeroed by the
+ * caller): each state by its initializer, a pure function of (seed, name, element). */
+void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char *states);
+
+#endif

@@ -1,0 +1,184 @@
+/* The step graph: what one training (or evaluation) step computes, as nodes in an arena.
+ *
+ * Nodes have one output each and are kept in an order in which inputs come before their users. A node
+ * is either of *batch* level (it depends on the microbatch at hand and is computed once for each) or
+ * of *step* level (once a step). The border is crossed by `batch_sum` alone: the sum over all
+ * microbatches of the global batch, taken along the canonical tree.
+ *
+ * Passes annotate nodes (part, group, space, offset) and rewrite them; after the last pass the graph
+ * is the plan: what runs where, in which order, on which bytes. It is saved as JSON beside its code. */
+#ifndef CSE_GRAPH_GRAPH_H
+#define CSE_GRAPH_GRAPH_H
+
+#include "csengine/train.h"
+#include "engine/base/arena.h"
+#include "engine/graph/op.h"
+
+typedef struct cse_node cse_node;
+typedef struct cse_graph cse_graph;
+
+/* The program a node belongs to, set by the partition pass. */
+typedef enum cse_part {
+    CSE_PART_NONE,
+    CSE_PART_REPLICA, /* once a microbatch, by a replica */
+    CSE_PART_WEIGHTS, /* once a step, serially: norms, factors, schedule, whole-tensor work */
+    CSE_PART_UPDATE,  /* once a step, elementwise on ranges of state, in parallel and in place */
+    CSE_PART_COUNT
+} cse_part;
+
+/* The memory a stored value lives in, set by the memory_plan pass. Offsets are bytes, multiples of 64. */
+typedef enum cse_space {
+    CSE_SPACE_NONE,     /* not stored: local to its group's loop */
+    CSE_SPACE_STATE,    /* weights, optimizer state, counters: shared, written by UPDATE alone */
+    CSE_SPACE_INPUT,    /* the microbatch in its ring slot */
+    CSE_SPACE_REPLICA,  /* a replica's own workspace */
+    CSE_SPACE_PARTIAL,  /* this microbatch's contributions to the reductions (a leaf of the tree) */
+    CSE_SPACE_REDUCED,  /* the same layout, summed over all microbatches */
+    CSE_SPACE_WEIGHTS,  /* results of the WEIGHTS part, read by UPDATE */
+    CSE_SPACE_FETCH,    /* values handed to step closures */
+    CSE_SPACE_CONSTANT, /* constants that are no scalars */
+    CSE_SPACE_COUNT
+} cse_space;
+
+struct cse_node {
+    uint32_t id; /* position of creation; unique in its graph, kept by passes */
+    const cse_op *op;
+    int input_count;
+    cse_node **inputs;
+    cse_attributes attributes;
+    cse_shape shape;
+    cse_dtype dtype;
+    bool batch;        /* batch level (else step level) */
+    bool backward;     /* made by autodiff */
+    const char *scope; /* dotted: "model.fc_layers.0"; "" at the top */
+    const char *file;  /* where the model's code called; NULL when unknown */
+    int line;
+
+    /* Annotations of passes. */
+    cse_part part;
+    int group; /* index in graph->groups, -1 before fusion and for nodes without code */
+    cse_space space;
+    int64_t offset_bytes;
+    int64_t scratch; /* free for the use of one pass at a time */
+    cse_node *forward_to; /* set by cse_graph_replace; resolved by cse_graph_compact */
+};
+
+/* A value that is carried from step to step. */
+typedef struct cse_state_entry {
+    const char *name; /* dotted: "model.fc_layers.0.weight" */
+    cse_shape shape;
+    cse_dtype dtype; /* float32 or int32 */
+    cse_initializer initializer;
+    bool trainable;
+    cse_node *read; /* the `state` node: its value before the step; NULL when never read */
+    cse_node *next; /* its value after the step; NULL when it does not change */
+    int64_t offset_bytes; /* in CSE_SPACE_STATE, set when the state is added */
+} cse_state_entry;
+
+/* One tensor of a microbatch, as input functions deliver it. */
+typedef struct cse_input_entry {
+    const char *name;
+    cse_shape shape; /* [micro_batch_size, ...] */
+    cse_dtype dtype;
+    cse_node *node;
+    int64_t offset_bytes; /* in CSE_SPACE_INPUT */
+} cse_input_entry;
+
+/* One argument of a step closure (or a logged value). */
+typedef struct cse_fetch_entry {
+    const char *name;
+    cse_node *value; /* step level */
+    int64_t offset_bytes; /* in CSE_SPACE_FETCH */
+} cse_fetch_entry;
+
+/* What runs as one piece of code: a fused loop, a block, or a library call with its epilogue. */
+typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY } cse_group_kind;
+
+typedef struct cse_group {
+    cse_group_kind kind;
+    cse_part part;
+    cse_node **nodes; /* inputs before users; the last one is the result of a LIBRARY group */
+    int node_count;
+    /* UPDATE groups: elements of each state the group assigns (all the same), and the position of its
+     * first line in the concatenation of all groups' lines (CSE_LINE_ELEMENTS each). */
+    int64_t elements, first_line;
+} cse_group;
+
+enum { CSE_LINE_ELEMENTS = 64, CSE_MAX_ASSIGNS = 8 };
+
+struct cse_graph {
+    cse_arena *arena;
+    cse_node **nodes;
+    int node_count, node_capacity;
+    cse_state_entry *states;
+    int state_count, state_capacity;
+    cse_input_entry *inputs;
+    int input_count, input_capacity;
+    cse_fetch_entry *fetches;
+    int fetch_count, fetch_capacity;
+    cse_group *groups; /* in the order they run within their part */
+    int group_count, group_capacity;
+    int64_t micro_batch_size;
+    int microbatch_count; /* M: microbatches in the global batch */
+    int64_t space_bytes[CSE_SPACE_COUNT];
+    uint32_t next_id;
+    cse_status error; /* the first failure while tracing; sticky */
+    char *error_message;
+    cse_node *poison; /* returned after a failure */
+};
+
+/* `microbatch_count` microbatches of `micro_batch_size` samples make the global batch. */
+cse_graph *cse_graph_new(int microbatch_count, int64_t micro_batch_size);
+void cse_graph_destroy(cse_graph **graph);
+
+/* Appends a node whose shape and type `op->infer` decides. Fails with CSE_SHAPE as the rule says. */
+cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
+                         int input_count, cse_node *const inputs[], cse_node **node);
+
+/* Declares a state; returns its index. Names are unique: a second declaration fails. */
+cse_status cse_graph_add_state(cse_graph *graph, const char *name, cse_shape shape, cse_dtype dtype,
+                               cse_initializer initializer, bool trainable, int *index);
+/* Index of the state, or -1. */
+int cse_graph_find_state(const cse_graph *graph, const char *name);
+/* The node that reads a state as it was before the step; made at the first call. */
+cse_node *cse_graph_state_node(cse_graph *graph, int index);
+
+cse_node *cse_graph_constant(cse_graph *graph, cse_dtype dtype, double value);
+
+/* Every user of `old` reads `replacement` from now on (also states, fetches). The change takes effect
+ * in cse_graph_compact. `replacement` must not depend on `old`. */
+void cse_graph_replace(cse_node *old, cse_node *replacement);
+
+/* Resolves replacements, drops nodes that nothing needs, and restores the order inputs-first (stable
+ * by id). */
+void cse_graph_compact(cse_graph *graph);
+
+/* The grammar: input counts, shapes and types as the rules say, order, levels, annotations as far as
+ * they are set. Fails with CSE_INTERNAL naming the node. */
+cse_status cse_graph_verify(const cse_graph *graph);
+
+/* One line a node; annotations when set. For people and golden files: it has no addresses or paths. */
+void cse_graph_print(const cse_graph *graph, cse_text *out);
+
+/* The whole graph as JSON, and back. What is read is verified. */
+void cse_graph_to_json(const cse_graph *graph, cse_text *out);
+cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph);
+
+/* 128-bit hash (32 hexadecimal digits) of what the graph computes: structure, attributes, states,
+ * inputs, batch split; not source locations. */
+void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
+
+/* Values a group reads that other groups (or the engine) provide, in the order of their first use.
+ * Reshapes are looked through: what is returned is stored somewhere. Returns the count. */
+int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most);
+
+/* A value's storage: looks through reshapes to the node that owns the bytes. */
+cse_node *cse_node_storage(cse_node *node);
+
+/* Structural ops. integers[0] of state, assign, input, batch_sum, partial and fetch is the index of
+ * the entry in the graph's table (batch_sum and partial: the byte offset in the reduced layout). */
+extern const cse_op cse_op_input, cse_op_constant, cse_op_state, cse_op_step_number,
+    cse_op_sample_index, cse_op_gradient, cse_op_batch_sum, cse_op_partial, cse_op_assign,
+    cse_op_fetch;
+
+#endif

@@ -28,7 +28,7 @@
  *     case CSE_WORK_DONE: break;                       did something: look at control, go on
  *     case CSE_WORK_IDLE: cse_work_wait(work, timeout_ns); break;
  *     case CSE_WORK_ENDED: leave with success
- *     case CSE_WORK_FAILED: leave; cse_last_error() has the message, the arena a copy of it
+ *     case CSE_WORK_FAILED: leave; cse_error_message() has the message, the arena a copy of it
  *     }
  */
 #ifndef CSE_WORKERS_CLUSTER_H
@@ -193,7 +193,7 @@ typedef enum cse_work_result {
     CSE_WORK_DONE,   /* a unit of work (one leaf, chunk or microbatch) */
     CSE_WORK_IDLE,   /* nothing to do at the moment */
     CSE_WORK_ENDED,  /* all steps are done or the coordinator stopped the run */
-    CSE_WORK_FAILED, /* message in cse_last_error(), and in the arena for the coordinator */
+    CSE_WORK_FAILED, /* message in cse_error_message(), and in the arena for the coordinator */
 } cse_work_result;
 
 /* Allocates everything the loop will use. CSE_UNAVAILABLE when the executable's graph is not the

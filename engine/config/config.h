@@ -1,9 +1,9 @@
-/* The configuration of a run: CONFIG.yaml in the shape of the ModelZoo Trainer's, overridden from the
- * command line, checked against one table.
+/* The configuration of a run: CONFIG.yaml in the shape of the ModelZoo Trainer's, overridden
+ * from the command line, checked against one table.
  *
- * The sections that belong to a member (model, optimizer, schedulers, data loaders) are kept as YAML
- * text and checked by the member's own table; the text carries the places of its values (see yaml.h),
- * so that those errors too say file:line:column.
+ * The sections that belong to a member (model, optimizer, schedulers, data loaders) are kept as
+ * YAML text and checked by the member's own table; the text carries the places of its values
+ * (see yaml.h), so that those errors too say file:line:column.
  *
  * Precedence: flags, then --set, then the file, then the table's defaults. */
 #ifndef CSE_CONFIG_CONFIG_H
@@ -22,8 +22,9 @@ typedef struct cse_config_override {
     const char *origin; /* what messages call it: "--num_csx", "--set loop.num_steps" */
 } cse_config_override;
 
-/* Loads and checks; later overrides win. Fails with CSE_NO_INPUT (no such file), CSE_CONFIG (text or
- * values are wrong: file:line:column, what is accepted, "did you mean"). The caller owns the result. */
+/* Loads and checks; later overrides win. Fails with CSE_NO_INPUT (no such file), CSE_CONFIG
+ * (text or values are wrong: file:line:column, what is accepted, "did you mean"). The caller
+ * owns the result. */
 cse_status cse_config_load(const char *path, const cse_config_override *overrides,
                            int override_count, cse_config **config);
 /* The same from text; `source` names it in messages. */
@@ -47,8 +48,8 @@ typedef struct cse_config_member {
     const char *origin;    /* "file:line:column" of the name */
 } cse_config_member;
 
-/* Sections: "model", "optimizer", "schedulers", "train_dataloader", "val_dataloader". The number is 0
- * for a section that is not given, at most 1 for all but "schedulers". Borrowed. */
+/* Sections: "model", "optimizer", "schedulers", "train_dataloader", "val_dataloader". The number
+ * is 0 for a section that is not given, at most 1 for all but "schedulers". Borrowed. */
 int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);

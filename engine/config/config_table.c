@@ -4,8 +4,11 @@
  * setting stands in the table only when something acts on it: what is accepted has an effect. */
 #include "engine/config/config.h"
 
+#include <stddef.h>
+
 #define UNBOUNDED 1e300
-/* Steps are signed 32-bit numbers in the reference; the same bound keeps counters and files alike. */
+/* Steps are signed 32-bit numbers in the reference; the same bound keeps counters and files
+ * alike. */
 #define MAX_STEPS 2147483647.0
 /* The largest integer that every reader of numbers keeps exactly. */
 #define MAX_SEED 9007199254740991.0

@@ -1,8 +1,9 @@
 /* Images and labels from the idx files of the MNIST family (MNIST, Fashion-MNIST, ...).
  *
- * Both files are kept in memory as the bytes they are, a quarter of their float32 form, and a batch is
- * converted when it is read: (x / 255 - mean) / std takes 256 values, so it is a table, made once with
- * the float32 operations and in the order that torchvision's ToTensor and Normalize apply. */
+ * Both files are kept in memory as the bytes they are, a quarter of their float32 form, and a
+ * batch is converted when it is read: (x / 255 - mean) / std takes 256 values, so it is a table,
+ * made once with the float32 operations and in the order that torchvision's ToTensor and
+ * Normalize apply. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,8 +165,8 @@ static cse_status idx_images_open(cse_input *input, const cse_settings *settings
     return CSE_OK;
 }
 
-/* The loop that input workers live in: eight bytes come in one load, and what bounds it is one table
- * look-up and one store a pixel. */
+/* The loop that input workers live in: eight bytes come in one load, and what bounds it is one
+ * table look-up and one store a pixel. */
 static void convert(const float table[256], const unsigned char *bytes, int64_t count, float *out)
 {
     int64_t i = 0;

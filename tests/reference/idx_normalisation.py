@@ -1,7 +1,7 @@
 """The 256 values that torchvision's ToTensor and Normalize make of a byte, as float32 bits.
 
-Written once by: python3 idx_normalisation.py > idx_normalisation.txt (PyTorch 2.13). The lines marked
-below are the whole of torchvision.transforms.functional.to_tensor and .normalize for such an image.
+Written once by: python3 idx_normalisation.py > idx_normalisation.txt (PyTorch 2.13). Lines marked
+below are all of torchvision.transforms.functional.to_tensor and .normalize for such an image.
 """
 import struct
 

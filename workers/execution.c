@@ -93,17 +93,19 @@ static cse_status io_start(void *self, int slot, int incarnation)
     cse_text_add(&control, "--control=%s", r->control);
     cse_text_add(&liveness, "--liveness=%s", r->liveness_endpoint);
     char program[] = "csengine", command[] = "worker";
-    char *const arguments[] = { program,    command,      role.data,     slot_text.data, incarnation_text.data,
-                                arena.data, control.data, liveness.data, NULL };
+    char *const arguments[] = {
+        program,      command,       role.data, slot_text.data, incarnation_text.data, arena.data,
+        control.data, liveness.data, NULL
+    };
     /* One thread computes in a worker: more would not change bits but steal cores from others. */
     const char *const environment[] = { "OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", NULL };
-    cse_status status = r->launcher->start(
-        &(cse_launch_options){ .executable = r->executable,
-                               .arguments = arguments,
-                               .environment = environment,
-                               .inherited_descriptor = descriptor,
-                               .core = r->seats[slot].core },
-        &r->seats[slot].process);
+    cse_status status =
+        r->launcher->start(&(cse_launch_options){ .executable = r->executable,
+                                                  .arguments = arguments,
+                                                  .environment = environment,
+                                                  .inherited_descriptor = descriptor,
+                                                  .core = r->seats[slot].core },
+                           &r->seats[slot].process);
     cse_text_clear(&role);
     cse_text_clear(&slot_text);
     cse_text_clear(&incarnation_text);
@@ -239,6 +241,8 @@ static void take_message(run *r, const char *peer)
         event.kind = CSE_EVENT_MESSAGE;
     else if (strcmp(peer, "operator") != 0)
         return;
+    if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_READY)
+        cse_liveness_expect(r->liveness, event.slot, event.incarnation);
     handle(r, event);
 }
 
@@ -257,8 +261,7 @@ static void take_deaths(run *r)
 {
     for (int s = 0; s < r->slot_count; s++) {
         cse_event event = { .kind = CSE_EVENT_GONE, .slot = s };
-        if (r->seats[s].process == NULL ||
-            !r->launcher->gone(r->seats[s].process, &event.how))
+        if (r->seats[s].process == NULL || !r->launcher->gone(r->seats[s].process, &event.how))
             continue;
         /* What it said before it left may still be on the way to this side. */
         take_messages(r, event.how.code > 0 ? cse_clock_ns() + 20 * MILLISECONDS : 0);
@@ -269,10 +272,10 @@ static void take_deaths(run *r)
 static void look_at_sockets_and_processes(run *r, int64_t timeout_ns)
 {
     for (int s = 0; s < r->slot_count; s++)
-        r->polls[s] = (struct pollfd){
-            .fd = r->seats[s].process != NULL ? r->launcher->descriptor(r->seats[s].process) : -1,
-            .events = POLLIN
-        };
+        r->polls[s] = (struct pollfd){ .fd = r->seats[s].process != NULL
+                                                 ? r->launcher->descriptor(r->seats[s].process)
+                                                 : -1,
+                                       .events = POLLIN };
     r->polls[r->slot_count] =
         (struct pollfd){ .fd = r->transport->descriptor(r->socket), .events = POLLIN };
     struct timespec timeout = { timeout_ns / SECONDS, timeout_ns % SECONDS };

@@ -24,9 +24,10 @@ typedef struct cse_liveness_options {
 cse_status cse_liveness_open(const cse_liveness_options *options, cse_liveness **liveness);
 void cse_liveness_close(cse_liveness **liveness);
 
-/* From the first answer of this incarnation on, the slot's silence counts; until then it is only
- * starting. Answers of earlier incarnations no longer count. */
+/* From the first answer of this incarnation on, or from `expect` on, the slot's silence counts; until
+ * then it is only starting. Answers of earlier incarnations no longer count. */
 void cse_liveness_watch(cse_liveness *liveness, int slot, int incarnation);
+void cse_liveness_expect(cse_liveness *liveness, int slot, int incarnation);
 void cse_liveness_forget(cse_liveness *liveness, int slot);
 
 /* Never blocks: takes answers, closes a survey whose time is up, asks the next when due. Returns a

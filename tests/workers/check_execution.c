@@ -14,19 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dataloader/input.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
-#include "dataloader/input.h"
 #include "tests/support/straight_run.h"
 #include "workers/execution.h"
 
 enum { MICRO_BATCH = 4, MICROBATCHES = 6, FEATURES = 300, MOST_STEPS = 2000, SEED = 7 };
 
-#define LOADER                                                                                     \
-    "{data_processor: synthetic, samples: 240, features: [300], regression: true, "                \
+#define LOADER                                                                      \
+    "{data_processor: synthetic, samples: 240, features: [300], regression: true, " \
     "batch_size: 24, micro_batch_size: 4, shuffle: true, shuffle_seed: 3}"
 
 static cse_graph *graph;
@@ -77,9 +77,8 @@ static void make_graph(void)
     graph->states[m].next = momentum;
     graph->states[w].next = cse_sub(weight, cse_scale(momentum, 1e-5));
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
-    graph->fetches[graph->fetch_count++] = (cse_fetch_entry){
-        .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss)
-    };
+    graph->fetches[graph->fetch_count++] =
+        (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
     cse_trace_begin(NULL);
     cse_status status = cse_passes_run(graph, NULL);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
@@ -140,7 +139,7 @@ typedef struct witness {
     int64_t records, snapshots, last_snapshot, snapshot_every;
     int64_t stop_at; /* request this when so many records were seen */
     cse_stop_request stop;
-    int64_t fail_at;     /* on_record fails at this step; -1: never */
+    int64_t fail_at;      /* on_record fails at this step; -1: never */
     int64_t strike_every; /* a child gets `strike_signal` at each such step; 0: never */
     int64_t strikes, most_strikes;
     int strike_signal;
@@ -393,7 +392,8 @@ START_TEST(a_worker_that_ends_at_once_is_named)
 {
     setenv("CSE_TEST_WORKER", "exit", 1);
     ck_assert_int_eq(run(5), CSE_UNAVAILABLE);
-    ck_assert_ptr_nonnull(strstr(cse_error_message(), "replica 0 ended with exit code 3"));
+    ck_assert_ptr_nonnull(
+        strstr(cse_error_message(), "ended with exit code 3 before the run began"));
 }
 END_TEST
 

@@ -1,9 +1,9 @@
 /* The coordinator's state machine.
  *
- * Two things keep training from running away from the coordinator: steps are released only up to the
- * next one after which the states must stand still (a wanted snapshot, the end), and only so far ahead
- * of the last record that was handed out. A pause, an operator's checkpoint and a stop use the arena's
- * hold, which lets the step in flight finish.
+ * Two things keep training from running away from the coordinator: steps are released only up to
+ * the next one after which the states must stand still (a wanted snapshot, the end), and only so
+ * far ahead of the last record that was handed out. A pause, an operator's checkpoint and a stop
+ * use the arena's hold, which lets the step in flight finish.
  *
  * The first failure decides the status of the run; what follows from it (workers that are told to
  * leave and complain) does not. */
@@ -84,7 +84,7 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
     *coordinator = NULL;
 }
 
-/* ---- Leaving ---------------------------------------------------------------------------------- */
+/* ---- Leaving ---- */
 
 static void end_when_all_gone(cse_coordinator *c)
 {
@@ -138,7 +138,7 @@ static void escalate(cse_coordinator *c)
     }
 }
 
-/* ---- Workers ---------------------------------------------------------------------------------- */
+/* ---- Workers ---- */
 
 static void start_worker(cse_coordinator *c, int slot)
 {
@@ -181,8 +181,8 @@ static void on_join(cse_coordinator *c, int slot)
         return;
     }
     w->state = JOINED;
-    /* Who left between asking and being answered is reported by its process's end, and who cannot be
-     * reached for another reason is late. */
+    /* Who left between asking and being answered is reported by its process's end, and who cannot
+     * be reached for another reason is late. */
     c->io->send(c->io->self, slot, &c->options.welcome);
 }
 
@@ -328,7 +328,7 @@ static void on_frozen(cse_coordinator *c, const cse_event *event)
     c->io->signal(c->io->self, event->slot, SIGKILL);
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------ */
+/* ---- Steps ---- */
 
 static bool is_wanted(cse_coordinator *c, int64_t steps)
 {
@@ -500,7 +500,7 @@ static void on_operator(cse_coordinator *c, const cse_event *event)
     }
 }
 
-/* ---- The machine ------------------------------------------------------------------------------ */
+/* ---- The machine ---- */
 
 typedef void handler(cse_coordinator *c, const cse_event *event);
 

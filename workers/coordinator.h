@@ -1,13 +1,13 @@
 /* The coordinator's decisions: a state machine over (state, event).
  *
  * It decides when workers start, when the states may change, when they stand still for a snapshot,
- * what a death means and when the run is over. It touches nothing itself: clock, processes, messages
- * and the arena come through one struct, so that a test can play any order of events without a
- * process. Events are handled one at a time by one thread.
+ * what a death means and when the run is over. It touches nothing itself: clock, processes,
+ * messages and the arena come through one struct, so that a test can play any order of events
+ * without a process. Events are handled one at a time by one thread.
  *
- *     STARTING ── all workers ready ──► RUNNING ── all steps done, stop or failure ──► STOPPING
- *         └──────────── stop or failure ───────────────────────────────────────────────►│
- *                                                        all processes gone ──► ENDED ◄─┘
+ *     STARTING -- all workers ready --> RUNNING -- all steps done, stop or failure --> STOPPING
+ *         `------------ stop or failure ------------------------------------------------>
+ *     STOPPING -- all processes gone --> ENDED
  */
 #ifndef CSE_WORKERS_COORDINATOR_H
 #define CSE_WORKERS_COORDINATOR_H

@@ -1,9 +1,9 @@
 /* One execution: the coordinator's decisions bound to real things.
  *
  * The thread that calls is the main loop: it starts the workers (their lives hang on this very
- * thread), waits for something to happen, turns it into events, and cleans up whatever the end. While
- * training runs it sleeps on the arena's bell and looks at sockets and processes only every few
- * milliseconds: it shares the cores with the replicas. */
+ * thread), waits for something to happen, turns it into events, and cleans up whatever the end.
+ * While training runs it sleeps on the arena's bell and looks at sockets and processes only every
+ * few milliseconds: it shares the cores with the replicas. */
 #include "workers/execution.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ typedef struct run {
     bool stall_reported;
 } run;
 
-/* ---- What the coordinator acts through --------------------------------------------------------- */
+/* ---- What the coordinator acts through ---- */
 
 static int64_t io_now_ns(void *self)
 {
@@ -221,14 +221,15 @@ static const cse_coordinator_io io_functions = {
     .failure = io_failure,
 };
 
-/* ---- Events ----------------------------------------------------------------------------------- */
+/* ---- Events ---- */
 
 static void handle(run *r, cse_event event)
 {
     cse_coordinator_handle(r->coordinator, &event);
 }
 
-/* Who sent it is known by the name the peer connected with; a message cannot claim another's slot. */
+/* Who sent it is known by the name the peer connected with; a message cannot claim another's
+ * slot. */
 static void take_message(run *r, const char *peer)
 {
     cse_message message;
@@ -332,7 +333,7 @@ static void serve(run *r)
     }
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------ */
+/* ---- Beginning and end ---- */
 
 static cse_status open_cluster(run *r)
 {

@@ -1,9 +1,9 @@
 /* Surveys over nanomsg, and the thread that answers them.
  *
- * What nanomsg does and does not do: a new survey cancels the one before; an answer after the deadline
- * is dropped silently; the end of a survey reads as ETIMEDOUT once, then as EFSM; a survey sent before
- * a respondent has connected is lost for it. So questions carry a number, are asked again and again,
- * and answers of an older number count for nothing. */
+ * What nanomsg does and does not do: a new survey cancels the one before; an answer after the
+ * deadline is dropped silently; the end of a survey reads as ETIMEDOUT once, then as EFSM; a survey
+ * sent before a respondent has connected is lost for it. So questions carry a number, are asked
+ * again and again, and answers of an older number count for nothing. */
 #include "workers/liveness.h"
 
 #include <errno.h>

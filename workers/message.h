@@ -1,9 +1,10 @@
 /* Control messages: what coordinator, workers and an operator say to each other, as one table.
  *
- * A message is small and rare: it starts, stops and reports. Payload (weights, gradients, samples) and
- * progress never travel this way; they live in the shared arena. The same table serves between hosts
- * later, so bytes are in fixed order and sizes, whatever the machine, and nothing that arrives is
- * trusted: sizes, kinds, versions and terminators are checked before a field is looked at.
+ * A message is small and rare: it starts, stops and reports. Payload (weights, gradients, samples)
+ * and progress never travel this way; they live in the shared arena. The same table serves between
+ * hosts later, so bytes are in fixed order and sizes, whatever the machine, and nothing that
+ * arrives is trusted: sizes, kinds, versions and terminators are checked before a field is looked
+ * at.
  *
  * On the wire, all integers little-endian:
  *
@@ -77,12 +78,12 @@ typedef struct cse_message {
 /* "JOIN"; "unknown" for numbers not in the table. */
 const char *cse_message_kind_name(cse_message_kind kind);
 
-/* Appends the message's bytes to `out`. CSE_INTERNAL for a kind not in the table or when the message
- * would exceed CSE_MESSAGE_MAX_BYTES; `out` is then as before. */
+/* Appends the message's bytes to `out`. CSE_INTERNAL for a kind not in the table or when the
+ * message would exceed CSE_MESSAGE_MAX_BYTES; `out` is then as before. */
 cse_status cse_message_encode(const cse_message *message, cse_text *out);
 
-/* Reads `size` bytes that hold exactly one message; texts are views into `bytes`. CSE_UNAVAILABLE for
- * another protocol version, CSE_DATA for anything else that is not a message of the table. */
+/* Reads `size` bytes that hold exactly one message; texts are views into `bytes`. CSE_UNAVAILABLE
+ * for another protocol version, CSE_DATA for anything else that is not a message of the table. */
 cse_status cse_message_decode(const void *bytes, size_t size, cse_message *message);
 
 #endif

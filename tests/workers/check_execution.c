@@ -1,6 +1,6 @@
 /* Whole executions with real processes: this program is also the worker they start. A run's states
- * and losses must have the bits of the same step run in a straight line in this process, whatever the
- * number of processes and whatever happens to them; and nothing may stay behind. */
+ * and losses must have the bits of the same step run in a straight line in this process, whatever
+ * the number of processes and whatever happens to them; and nothing may stay behind. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static cse_compile_result artefact;
 static char directory[] = "/tmp/check_execution_XXXXXX";
 static char self_path[PATH_MAX];
 
-/* ---- The step: linear regression by SGD with momentum ----------------------------------------- */
+/* ---- The step: linear regression by SGD with momentum ---- */
 
 static cse_node *input(const char *name, cse_shape shape)
 {
@@ -84,7 +84,7 @@ static void make_graph(void)
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
 }
 
-/* ---- The same in a straight line --------------------------------------------------------------- */
+/* ---- The same in a straight line ---- */
 
 static int64_t states_bytes(void)
 {
@@ -132,7 +132,7 @@ static unsigned char *run_straight(int64_t steps, float losses[])
     return states;
 }
 
-/* ---- An execution and what it was seen to do --------------------------------------------------- */
+/* ---- An execution and what it was seen to do ---- */
 
 typedef struct witness {
     float losses[MOST_STEPS];
@@ -225,7 +225,7 @@ static void expect_straight(int64_t steps)
     free(states);
 }
 
-/* ---- Before and after each test ---------------------------------------------------------------- */
+/* ---- Before and after each test ---- */
 
 static int descriptors_before;
 
@@ -291,7 +291,7 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------- */
+/* ---- Tests ---- */
 
 static const cse_cluster_options clusters[] = {
     { .num_csx = 1, .num_workers_per_csx = 1 },

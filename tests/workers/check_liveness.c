@@ -101,7 +101,8 @@ START_TEST(answers_of_an_earlier_incarnation_do_not_count)
 }
 END_TEST
 
-/* Answers until it is killed. exec would be the product's way; sockets are opened after the fork. */
+/* Answers until it is killed. exec would be the product's way; sockets are opened after the
+ * fork. */
 static pid_t start_answering_process(int slot)
 {
     pid_t child = fork();

@@ -3,7 +3,7 @@
 BEGIN {
     print "/* Written by autogen.sh from engine/ops: one function for each op. */"
     print "#ifndef CSENGINE_OPS_H\n#define CSENGINE_OPS_H\n"
-    print "#include \"csengine/tensor.h\"\n"
+    print "#include \"csengine/op_options.h\"\n#include \"csengine/tensor.h\"\n"
     print "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
 }
 /^\/\*\*/ { comment = ""; in_comment = 1 }

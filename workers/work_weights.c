@@ -100,8 +100,8 @@ static void update_part(cse_work *work, int chunk, int64_t number, cse_update_pa
         .progress = (volatile uint64_t *)(uintptr_t)&progress->value,
         .dirty_base = dirty + (uint64_t)(part.chunk_line - part.first),
     };
-    work->executable->update(work->executable, &work->frame, part.group, part.first, part.end,
-                             &undo);
+    const int64_t lines[2] = { part.first, part.end };
+    work->executable->update(work->executable, &work->frame, part.group, lines, &undo);
     /* Clean before the next group begins: its first old values may go where the last line's are. */
     CSE_COMPILER_BARRIER();
     atomic_store(&progress->value,

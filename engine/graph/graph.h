@@ -91,6 +91,13 @@ typedef struct cse_fetch_entry {
     int64_t offset_bytes; /* in CSE_SPACE_FETCH */
 } cse_fetch_entry;
 
+/* One sum over the microbatches, set up by the partition pass. */
+typedef struct cse_reduction_entry {
+    cse_node *partial; /* REPLICA: stores this microbatch's term */
+    cse_node *sum;     /* the batch_sum node, by then a leaf */
+    int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
+} cse_reduction_entry;
+
 /* What runs as one piece of code: a fused loop, a block, or a library call with its epilogue. */
 typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY } cse_group_kind;
 
@@ -116,6 +123,8 @@ struct cse_graph {
     int input_count, input_capacity;
     cse_fetch_entry *fetches;
     int fetch_count, fetch_capacity;
+    cse_reduction_entry *reductions;
+    int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
     int64_t micro_batch_size;
@@ -135,9 +144,13 @@ void cse_graph_destroy(cse_graph **graph);
 cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
                          int input_count, cse_node *const inputs[], cse_node **node);
 
-/* Declares a state; returns its index. Names are unique: a second declaration fails. */
-cse_status cse_graph_add_state(cse_graph *graph, const char *name, cse_shape shape, cse_dtype dtype,
-                               cse_initializer initializer, bool trainable, int *index);
+/* Appends a node without inputs, whose shape and type are given. */
+cse_node *cse_graph_leaf(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
+                         cse_shape shape, cse_dtype dtype);
+
+/* Declares a state: name, shape, type, initializer and trainable are taken from `entry`. Names are
+ * unique: a second declaration fails. */
+cse_status cse_graph_add_state(cse_graph *graph, const cse_state_entry *entry, int *index);
 /* Index of the state, or -1. */
 int cse_graph_find_state(const cse_graph *graph, const char *name);
 /* The node that reads a state as it was before the step; made at the first call. */
@@ -175,10 +188,19 @@ int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *i
 /* A value's storage: looks through reshapes to the node that owns the bytes. */
 cse_node *cse_node_storage(cse_node *node);
 
-/* Structural ops. integers[0] of state, assign, input, batch_sum, partial and fetch is the index of
- * the entry in the graph's table (batch_sum and partial: the byte offset in the reduced layout). */
+/* Structural ops, placed by the tracing API and by passes:
+ * input (integers[0]: entry of graph->inputs) · constant (numbers[0]; scalars only so far) · state
+ * (integers[0]: entry of graph->states) · step_number (int32 scalar, 0-based) · sample_index (int32
+ * [micro_batch_size]: position of each sample in the global batch) · gradient (loss, state; replaced
+ * by autodiff) · batch_sum (one input, batch level; its value is the sum over all microbatches; after
+ * partition it has no input and lives in REDUCED) · partial (REPLICA: stores its input as this
+ * microbatch's term of a batch_sum) · assign (UPDATE: stores its input, elementwise, as the next value
+ * of state integers[0]) · fetch (WEIGHTS: stores its input for fetch integers[0]) · materialize
+ * (WEIGHTS: stores its input for UPDATE groups). partial, assign, fetch and materialize are
+ * elementwise identities, so that they end fused loops; partial's and the partitioned batch_sum's
+ * integers[0] is their common number. */
 extern const cse_op cse_op_input, cse_op_constant, cse_op_state, cse_op_step_number,
     cse_op_sample_index, cse_op_gradient, cse_op_batch_sum, cse_op_partial, cse_op_assign,
-    cse_op_fetch;
+    cse_op_fetch, cse_op_materialize;
 
 #endif

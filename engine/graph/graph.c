@@ -1,0 +1,270 @@
+/* Building and rewriting: nodes, states, constants, replacement and compaction.
+ *
+ * Nodes are never moved: rewriting marks `forward_to`, and compaction resolves the marks, keeps what
+ * states and fetches need, and sorts. The order is by depth-first search from the results in table
+ * order, so that it depends on the graph alone. */
+#include "engine/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT_BYTES = 64 };
+
+cse_graph *cse_graph_new(int microbatch_count, int64_t micro_batch_size)
+{
+    cse_graph *graph = cse_calloc(1, sizeof *graph);
+    graph->arena = cse_arena_new();
+    graph->microbatch_count = microbatch_count;
+    graph->micro_batch_size = micro_batch_size;
+    graph->poison = cse_arena_alloc(graph->arena, sizeof *graph->poison);
+    graph->poison->op = &cse_op_constant;
+    graph->poison->scope = "";
+    return graph;
+}
+
+void cse_graph_destroy(cse_graph **graph)
+{
+    if (graph == NULL || *graph == NULL)
+        return;
+    cse_graph *g = *graph;
+    free(g->nodes);
+    free(g->states);
+    free(g->inputs);
+    free(g->fetches);
+    free(g->reductions);
+    free(g->groups);
+    cse_arena_destroy(&g->arena);
+    free(g);
+    *graph = NULL;
+}
+
+/* Batch level spreads from inputs to users; batch_sum is where it ends. */
+static bool is_batch_level(const cse_op *op, int input_count, cse_node *const inputs[])
+{
+    if (op == &cse_op_input || op == &cse_op_sample_index)
+        return true;
+    bool batch = false;
+    for (int i = 0; i < input_count; i++)
+        batch = batch || inputs[i]->batch;
+    return batch && op != &cse_op_batch_sum;
+}
+
+static cse_status infer(cse_graph *graph, const cse_node *node, cse_shape *shape, cse_dtype *dtype)
+{
+    cse_shape shapes[CSE_MAX_INPUTS];
+    cse_dtype dtypes[CSE_MAX_INPUTS];
+    if (node->input_count < node->op->min_inputs || node->input_count > node->op->max_inputs)
+        return cse_fail(CSE_SHAPE, "takes %d to %d inputs, has %d", node->op->min_inputs,
+                        node->op->max_inputs, node->input_count);
+    for (int i = 0; i < node->input_count; i++) {
+        shapes[i] = node->inputs[i]->shape;
+        dtypes[i] = node->inputs[i]->dtype;
+    }
+    (void)graph;
+    const cse_infer in = { &node->attributes, node->input_count, shapes, dtypes };
+    return node->op->infer(&in, shape, dtype);
+}
+
+cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
+                         int input_count, cse_node *const inputs[], cse_node **node)
+{
+    cse_node made = { .op = op, .input_count = input_count, .group = -1, .scope = "" };
+    if (input_count > CSE_MAX_INPUTS)
+        return cse_fail(CSE_SHAPE, "takes at most %d inputs, has %d", CSE_MAX_INPUTS, input_count);
+    made.inputs = cse_arena_alloc(graph->arena, (size_t)input_count * sizeof *made.inputs);
+    for (int i = 0; i < input_count; i++)
+        made.inputs[i] = inputs[i];
+    if (attributes != NULL)
+        made.attributes = *attributes;
+    CSE_TRY(infer(graph, &made, &made.shape, &made.dtype));
+    made.attributes.text = cse_arena_string(graph->arena, made.attributes.text);
+    made.batch = is_batch_level(op, input_count, inputs);
+    made.id = graph->next_id++;
+    *node = cse_arena_alloc(graph->arena, sizeof made);
+    **node = made;
+    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
+    graph->nodes[graph->node_count++] = *node;
+    return CSE_OK;
+}
+
+int cse_graph_find_state(const cse_graph *graph, const char *name)
+{
+    for (int i = 0; i < graph->state_count; i++)
+        if (strcmp(graph->states[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+cse_status cse_graph_add_state(cse_graph *graph, const cse_state_entry *entry, int *index)
+{
+    if (cse_graph_find_state(graph, entry->name) >= 0)
+        return cse_fail(CSE_DATA, "a state named '%s' is declared already", entry->name);
+    if (entry->dtype != CSE_FLOAT32 && entry->dtype != CSE_INT32)
+        return cse_fail(CSE_SHAPE, "state '%s' is %s; states are float32 or int32", entry->name,
+                        cse_dtype_name(entry->dtype));
+    CSE_GROW(graph->states, graph->state_count, graph->state_capacity);
+    cse_state_entry *state = &graph->states[graph->state_count];
+    *state = *entry;
+    state->name = cse_arena_string(graph->arena, entry->name);
+    state->read = state->next = NULL;
+    int64_t bytes = cse_shape_elements(entry->shape) * (int64_t)cse_dtype_size(entry->dtype);
+    state->offset_bytes = graph->space_bytes[CSE_SPACE_STATE];
+    graph->space_bytes[CSE_SPACE_STATE] +=
+        (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+    *index = graph->state_count++;
+    return CSE_OK;
+}
+
+cse_node *cse_graph_state_node(cse_graph *graph, int index)
+{
+    cse_state_entry *state = &graph->states[index];
+    if (state->read != NULL)
+        return state->read;
+    cse_attributes attributes = { .integer_count = 1, .integers = { index }, .text = state->name };
+    cse_node *node = cse_graph_leaf(graph, &cse_op_state, &attributes, state->shape, state->dtype);
+    node->scope = state->name;
+    return graph->states[index].read = node;
+}
+
+cse_node *cse_graph_leaf(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
+                         cse_shape shape, cse_dtype dtype)
+{
+    cse_node *node = cse_arena_alloc(graph->arena, sizeof *node);
+    *node = (cse_node){ .op = op, .group = -1, .scope = "", .shape = shape, .dtype = dtype };
+    if (attributes != NULL)
+        node->attributes = *attributes;
+    node->attributes.text = cse_arena_string(graph->arena, node->attributes.text);
+    node->batch = is_batch_level(op, 0, NULL);
+    node->id = graph->next_id++;
+    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
+    graph->nodes[graph->node_count++] = node;
+    return node;
+}
+
+cse_node *cse_graph_constant(cse_graph *graph, cse_dtype dtype, double value)
+{
+    cse_attributes attributes = { .number_count = 1, .numbers = { value } };
+    return cse_graph_leaf(graph, &cse_op_constant, &attributes, cse_scalar_shape, dtype);
+}
+
+void cse_graph_replace(cse_node *old, cse_node *replacement)
+{
+    while (replacement->forward_to != NULL)
+        replacement = replacement->forward_to;
+    if (old != replacement)
+        old->forward_to = replacement;
+}
+
+static cse_node *resolved(cse_node *node)
+{
+    while (node != NULL && node->forward_to != NULL)
+        node = node->forward_to;
+    return node;
+}
+
+enum { UNSEEN = 0, OPEN = 1, PLACED = 2 };
+
+/* Appends `node` after its inputs; an explicit stack, since graphs are deep. */
+static void place(cse_node *root, cse_node **order, int *count, cse_node **stack)
+{
+    int depth = 0;
+    stack[depth++] = root;
+    while (depth > 0) {
+        cse_node *node = stack[depth - 1];
+        if (node->scratch == UNSEEN) {
+            node->scratch = OPEN;
+            for (int i = node->input_count - 1; i >= 0; i--) {
+                node->inputs[i] = resolved(node->inputs[i]);
+                if (node->inputs[i]->scratch == UNSEEN)
+                    stack[depth++] = node->inputs[i];
+            }
+            continue;
+        }
+        depth--;
+        if (node->scratch == OPEN) {
+            node->scratch = PLACED;
+            order[(*count)++] = node;
+        }
+    }
+}
+
+/* A partitioned batch_sum has no input: its term is a result of its own, as long as the sum is used. */
+static void place_reductions(cse_graph *graph, cse_node **order, int *count, cse_node **stack)
+{
+    int kept = 0;
+    for (int i = 0; i < graph->reduction_count; i++) {
+        cse_reduction_entry entry = graph->reductions[i];
+        if (entry.sum->scratch != PLACED)
+            continue;
+        if (entry.partial->scratch == UNSEEN)
+            place(entry.partial, order, count, stack);
+        entry.partial->attributes.integers[0] = entry.sum->attributes.integers[0] = kept;
+        graph->reductions[kept++] = entry;
+    }
+    graph->reduction_count = kept;
+}
+
+/* Inputs of the step stay even when unused: their place in a microbatch is fixed by the data. */
+void cse_graph_compact(cse_graph *graph)
+{
+    int edges = 1, count = 0;
+    for (int i = 0; i < graph->node_count; i++) {
+        graph->nodes[i]->scratch = UNSEEN;
+        edges += graph->nodes[i]->input_count + 1;
+    }
+    cse_node **order = cse_calloc((size_t)graph->node_count + 1, sizeof *order);
+    cse_node **stack = cse_calloc((size_t)edges + 1, sizeof *stack);
+    for (int i = 0; i < graph->input_count; i++)
+        if (graph->inputs[i].node != NULL && graph->inputs[i].node->scratch == UNSEEN)
+            place(graph->inputs[i].node, order, &count, stack);
+    for (int i = 0; i < graph->fetch_count; i++) {
+        graph->fetches[i].value = resolved(graph->fetches[i].value);
+        place(graph->fetches[i].value, order, &count, stack);
+    }
+    for (int i = 0; i < graph->state_count; i++) {
+        graph->states[i].next = resolved(graph->states[i].next);
+        if (graph->states[i].next != NULL)
+            place(graph->states[i].next, order, &count, stack);
+    }
+    place_reductions(graph, order, &count, stack);
+    for (int i = 0; i < graph->state_count; i++)
+        if (graph->states[i].read != NULL && graph->states[i].read->scratch != PLACED)
+            graph->states[i].read = NULL;
+    free(stack);
+    free(graph->nodes);
+    graph->nodes = order;
+    graph->node_capacity = graph->node_count + 1;
+    graph->node_count = count;
+}
+
+cse_node *cse_node_storage(cse_node *node)
+{
+    while (node->op->kind == CSE_OP_RESHAPE)
+        node = node->inputs[0];
+    return node;
+}
+
+static bool contains(cse_node *const nodes[], int count, const cse_node *node)
+{
+    bool found = false;
+    for (int i = 0; !found && i < count; i++)
+        found = nodes[i] == node;
+    return found;
+}
+
+int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most)
+{
+    int count = 0, number = (int)(group - graph->groups);
+    for (int n = 0; n < group->node_count; n++)
+        for (int i = 0; i < group->nodes[n]->input_count; i++) {
+            cse_node *input = cse_node_storage(group->nodes[n]->inputs[i]);
+            bool scalar = input->op == &cse_op_constant && input->shape.rank == 0;
+            if (input->group == number || scalar || input->op == &cse_op_step_number ||
+                contains(inputs, count < most ? count : most, input))
+                continue;
+            if (count < most)
+                inputs[count] = input;
+            count++;
+        }
+    return count;
+}

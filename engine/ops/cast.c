@@ -1,0 +1,79 @@
+/* cast: the same values as another type.
+ *
+ * Attributes: integers[0] the cse_dtype of the result. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_cast;
+
+/** x as `dtype`: rounded to nearest even between floats, toward zero to int32 (undefined beyond its
+ * range), compared with 0 to bool. x itself when it has the type already. Differentiable between
+ * floats. */
+CSE_API cse_tensor *cse_cast(cse_tensor *x, cse_dtype dtype)
+{
+    if (!cse_trace_is_poison(x) && x->dtype == dtype)
+        return x;
+    const cse_attributes attributes = { .integer_count = 1, .integers = { (int64_t)dtype } };
+    return cse_trace_1(&cse_op_cast, &attributes, x);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    int64_t wanted = in->attributes->integers[0];
+    if (wanted < 0 || wanted >= CSE_DTYPE_COUNT)
+        return cse_fail(CSE_SHAPE, "%lld is no type", (long long)wanted);
+    *shape = in->shapes[0];
+    *dtype = (cse_dtype)wanted;
+    return CSE_OK;
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    if (cse_dtype_is_float(node->dtype) && cse_dtype_is_float(node->inputs[0]->dtype))
+        gradients[0] = cse_cast(output_gradient, node->inputs[0]->dtype);
+}
+
+static double value_of(double x)
+{
+    return x;
+}
+
+static void reference(const cse_reference *call)
+{
+    cse_reference_unary(call, value_of);
+}
+
+#define TO(type) .input_count = 1, .attributes = { .integer_count = 1, .integers = { type } }
+
+static const cse_op_sample samples[] = {
+    { .name = "int32 to float32",
+      .inputs = { { { 2, { 3, 67 } }, CSE_INT32, -9, 9 } },
+      TO(CSE_FLOAT32),
+      .skip_gradient = true },
+    { .name = "float32 to int32",
+      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -9, 9 } },
+      TO(CSE_INT32),
+      .skip_gradient = true },
+    { .name = "bool to float32",
+      .inputs = { { { 1, { 19 } }, CSE_BOOL, 0, 2 } },
+      TO(CSE_FLOAT32),
+      .skip_gradient = true },
+    { .name = "int32 to bool",
+      .inputs = { { { 1, { 19 } }, CSE_INT32, -1, 2 } },
+      TO(CSE_BOOL),
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+const cse_op cse_op_cast = {
+    .name = "cast",
+    .summary = "the same values as another type",
+    .kind = CSE_OP_ELEMENTWISE,
+    .precision = CSE_INFER,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .expression = "$0",
+    .samples = samples,
+};

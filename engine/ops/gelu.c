@@ -1,0 +1,92 @@
+/* gelu: the Gaussian error linear unit (Hendrycks and Gimpel 2016), exact or by tanh.
+ *
+ * Attributes: integers[0] is 0 for the exact form x * Phi(x), with Phi(x) = (1 + erf(x / sqrt(2))) / 2,
+ * and 1 for its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
+#include <math.h>
+
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_gelu;
+
+static const double sqrt_half = 0.70710678118654752, sqrt_2_over_pi = 0.79788456080286536,
+                    one_over_sqrt_2pi = 0.39894228040143268, cubic = 0.044715;
+
+/** x * Phi(x), Phi being the normal distribution function; `tanh_form` takes the approximation by
+ * tanh instead, as GPT-2 does. */
+CSE_API cse_tensor *cse_gelu(cse_tensor *x, bool tanh_form)
+{
+    const cse_attributes attributes = { .integer_count = 1, .integers = { tanh_form } };
+    return cse_trace_1(&cse_op_gelu, &attributes, x);
+}
+
+/* Phi(x) + x * phi(x), phi being the density. */
+static cse_tensor *exact_slope(cse_tensor *x)
+{
+    cse_tensor *phi = cse_scale(cse_exp(cse_scale(cse_square(x), -0.5)), one_over_sqrt_2pi);
+    cse_tensor *distribution = cse_shift(cse_scale(cse_erf(cse_scale(x, sqrt_half)), 0.5), 0.5);
+    return cse_add(distribution, cse_mul(x, phi));
+}
+
+/* With u the argument of tanh and t its value: (1 + t) / 2 + x / 2 * (1 - t^2) * du/dx. */
+static cse_tensor *tanh_slope(cse_tensor *x)
+{
+    cse_tensor *squared = cse_square(x);
+    cse_tensor *u = cse_scale(cse_mul(x, cse_shift(cse_scale(squared, cubic), 1)), sqrt_2_over_pi);
+    cse_tensor *du = cse_scale(cse_shift(cse_scale(squared, 3 * cubic), 1), sqrt_2_over_pi);
+    cse_tensor *t = cse_tanh(u);
+    cse_tensor *bend = cse_mul(cse_sub(cse_constant_like(x, 1), cse_square(t)), du);
+    return cse_add(cse_shift(cse_scale(t, 0.5), 0.5), cse_mul(cse_scale(x, 0.5), bend));
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    cse_tensor *x = node->inputs[0];
+    gradients[0] =
+        cse_mul(output_gradient, node->attributes.integers[0] ? tanh_slope(x) : exact_slope(x));
+}
+
+static double exact(double x)
+{
+    return 0.5 * x * (1 + erf(x * sqrt_half));
+}
+
+static double by_tanh(double x)
+{
+    return 0.5 * x * (1 + tanh(sqrt_2_over_pi * (x + cubic * x * x * x)));
+}
+
+static void reference(const cse_reference *call)
+{
+    cse_reference_unary(call, call->node->attributes.integers[0] ? by_tanh : exact);
+}
+
+/* A few roundings in float32, each relative to at most |x| <= 4, against double. */
+static const cse_op_sample samples[] = {
+    { .name = "exact",
+      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -4, 4 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 1, .integers = { 0 } },
+      .tolerance = 2e-6 },
+    { .name = "by tanh",
+      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -4, 4 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 1, .integers = { 1 } },
+      .tolerance = 2e-6 },
+    { .name = NULL },
+};
+
+const cse_op cse_op_gelu = {
+    .name = "gelu",
+    .summary = "the Gaussian error linear unit, exact or by tanh",
+    .kind = CSE_OP_ELEMENTWISE,
+    .precision = CSE_INFER,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = cse_infer_floats,
+    .gradient = gradient,
+    .reference = reference,
+    .expression =
+        "$a0 ? 0.5f * $0 * (1.0f + cse_tanh(0.7978845608f * ($0 + 0.044715f * $0 * $0 * $0)))"
+        " : 0.5f * $0 * (1.0f + cse_erf($0 * 0.7071067812f))",
+    .samples = samples,
+};

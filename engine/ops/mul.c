@@ -1,0 +1,63 @@
+/* mul: the product of two tensors, element by element. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_mul;
+
+/** a * b. Broadcasts. */
+CSE_API cse_tensor *cse_mul(cse_tensor *a, cse_tensor *b)
+{
+    return cse_trace_broadcast_2(&cse_op_mul, a, b);
+}
+
+/** x * factor, a plain number rounded to x's type. */
+CSE_API cse_tensor *cse_scale(cse_tensor *x, double factor)
+{
+    return cse_mul(x, cse_constant_like(x, factor));
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    gradients[0] = cse_mul(output_gradient, node->inputs[1]);
+    gradients[1] = cse_mul(output_gradient, node->inputs[0]);
+}
+
+static double value_of(double a, double b)
+{
+    return a * b;
+}
+
+static int64_t integer_value_of(int64_t a, int64_t b)
+{
+    return a * b;
+}
+
+static void reference(const cse_reference *call)
+{
+    cse_reference_binary(call, value_of, integer_value_of);
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "a row of 67",
+      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 },
+                  { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 2 },
+    { .name = "int32",
+      .inputs = { { { 2, { 5, 3 } }, CSE_INT32, -4, 5 }, { { 2, { 5, 3 } }, CSE_INT32, -4, 5 } },
+      .input_count = 2,
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+const cse_op cse_op_mul = {
+    .name = "mul",
+    .summary = "the product of two tensors, element by element",
+    .kind = CSE_OP_ELEMENTWISE,
+    .precision = CSE_INFER,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = cse_infer_numbers,
+    .gradient = gradient,
+    .reference = reference,
+    .expression = "$0 * $1",
+    .samples = samples,
+};

@@ -1,0 +1,98 @@
+/* sum: over some axes or all; and the mean, which is a sum and a factor.
+ *
+ * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_sum;
+
+/** The sum over the named axes (negative ones count from the end; none: over all). `keep_dims`
+ * leaves them as sizes of 1. */
+CSE_API cse_tensor *cse_sum(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
+{
+    cse_attributes attributes = { .integer_count = 0 };
+    if (!cse_trace_is_poison(x) &&
+        !cse_reduce_attributes("sum", x->shape, axes, axis_count, keep_dims, &attributes))
+        return cse_trace_graph()->poison;
+    return cse_trace_1(&cse_op_sum, &attributes, x);
+}
+
+/** The sum of all elements: a scalar. */
+CSE_API cse_tensor *cse_sum_all(cse_tensor *x)
+{
+    return cse_sum(x, NULL, 0, false);
+}
+
+/** The mean over the named axes, as cse_sum; floats. */
+CSE_API cse_tensor *cse_mean(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
+{
+    cse_tensor *sum = cse_sum(x, axes, axis_count, keep_dims);
+    if (cse_trace_is_poison(sum))
+        return sum;
+    double count = (double)cse_shape_elements(x->shape) / (double)cse_shape_elements(sum->shape);
+    return cse_scale(sum, 1 / count);
+}
+
+/** The mean of all elements: a scalar. */
+CSE_API cse_tensor *cse_mean_all(cse_tensor *x)
+{
+    return cse_mean(x, NULL, 0, false);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    cse_tensor *kept = cse_reshape(output_gradient, cse_reduce_kept_shape(node));
+    gradients[0] = cse_broadcast_to(kept, node->inputs[0]->shape);
+}
+
+static double combine(double accumulator, double value)
+{
+    return accumulator + value;
+}
+
+static void reference(const cse_reference *call)
+{
+    cse_reference_reduce(call, 0, combine);
+}
+
+static void emit(cse_text *out, const cse_tensor *node)
+{
+    cse_emit_reduce(out, node, "0", "accumulator += value;");
+}
+
+/* n terms below 2 added in float32 in any order err by at most n * 2^-24 * sum|x| <= n^2 * 2^-23;
+ * typical errors grow with sqrt(n) only, and n <= 105 here. */
+#define OVER(...)                                                                  \
+    .input_count = 1, .tolerance = 1e-4,                                           \
+    .attributes = { .integer_count = sizeof((int[]){ __VA_ARGS__ }) / sizeof(int), \
+                    .integers = { __VA_ARGS__ } }
+
+static const cse_op_sample samples[] = {
+    { .name = "rows", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 1) },
+    { .name = "rows kept", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(1, 1) },
+    { .name = "columns", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0) },
+    { .name = "leading", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 1) },
+    { .name = "middle", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(1, 1) },
+    { .name = "outer", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 2) },
+    { .name = "all", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 1, 2) },
+    { .name = "int32",
+      .inputs = { { { 2, { 5, 7 } }, CSE_INT32, -9, 9 } },
+      OVER(0, 1),
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+const cse_op cse_op_sum = {
+    .name = "sum",
+    .summary = "the sum over some axes or all",
+    .kind = CSE_OP_REDUCE,
+    .precision = CSE_DENY,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = cse_infer_reduce,
+    .gradient = gradient,
+    .reference = reference,
+    .expression = "$0 + $1",
+    .initial = 0,
+    .emit = emit,
+    .samples = samples,
+};

@@ -1,0 +1,97 @@
+/* transpose: the axes in another order.
+ *
+ * Attributes: integers[i] is the input's axis that becomes axis i. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_transpose;
+
+/** x with its axes in the order `axes` names: axis i of the result is axis axes[i] of x (negative ones
+ * count from the end). Each axis is named once. */
+CSE_API cse_tensor *cse_transpose(cse_tensor *x, const int axes[], int axis_count)
+{
+    cse_attributes attributes = { .integer_count = 0 };
+    if (!cse_trace_is_poison(x))
+        for (int i = 0; i < axis_count && i < CSE_MAX_RANK; i++)
+            attributes.integers[attributes.integer_count++] = cse_axis(axes[i], x->shape.rank);
+    return cse_trace_1(&cse_op_transpose, &attributes, x);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    bool named[CSE_MAX_RANK] = { false };
+    bool fits = in->attributes->integer_count == in->shapes[0].rank;
+    shape->rank = in->shapes[0].rank;
+    for (int i = 0; fits && i < shape->rank; i++) {
+        int64_t axis = in->attributes->integers[i];
+        fits = axis >= 0 && axis < shape->rank && !named[axis];
+        if (fits) {
+            named[axis] = true;
+            shape->dims[i] = in->shapes[0].dims[axis];
+        }
+    }
+    *dtype = in->dtypes[0];
+    return fits ? CSE_OK
+                : cse_fail(CSE_SHAPE, "each of the %d axes must be named once", in->shapes[0].rank);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    int inverse[CSE_MAX_RANK];
+    for (int i = 0; i < node->shape.rank; i++)
+        inverse[node->attributes.integers[i]] = i;
+    gradients[0] = cse_transpose(output_gradient, inverse, node->shape.rank);
+}
+
+static cse_walk walk_of(const cse_tensor *node)
+{
+    cse_walk walk = { .shape = node->shape };
+    int64_t strides[CSE_MAX_RANK];
+    cse_shape_strides(node->inputs[0]->shape, strides);
+    cse_shape_strides(node->shape, walk.target_strides);
+    for (int i = 0; i < node->shape.rank; i++)
+        walk.source_strides[i] = strides[node->attributes.integers[i]];
+    return walk;
+}
+
+static void reference(const cse_reference *call)
+{
+    cse_walk walk = walk_of(call->node);
+    cse_walk_copy(&walk, call->inputs[0], call->output, cse_dtype_size(call->node->dtype));
+}
+
+static void emit(cse_text *out, const cse_tensor *node)
+{
+    cse_walk walk = walk_of(node);
+    cse_walk_emit(out, &walk, "x0");
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "a matrix",
+      .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 2, .integers = { 1, 0 } } },
+    { .name = "heads",
+      .inputs = { { { 4, { 2, 3, 4, 5 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 4, .integers = { 0, 2, 1, 3 } } },
+    { .name = "a cycle",
+      .inputs = { { { 3, { 3, 4, 5 } }, CSE_INT32, -9, 9 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 3, .integers = { 2, 0, 1 } },
+      .skip_gradient = true },
+    { .name = NULL },
+};
+
+const cse_op cse_op_transpose = {
+    .name = "transpose",
+    .summary = "the axes in another order",
+    .kind = CSE_OP_BLOCK,
+    .precision = CSE_INFER,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .emit = emit,
+    .samples = samples,
+};

@@ -1,0 +1,70 @@
+/* What the ops of engine/ops share: shape rules, checks of arguments, access to elements of any type
+ * for reference kernels, and C loops over strided tensors.
+ *
+ * An op's file stays a statement of what is particular about the op; what many ops do alike is here
+ * once, so that they all say the same about the same mistake. */
+#ifndef CSE_TRACE_ARGUMENTS_H
+#define CSE_TRACE_ARGUMENTS_H
+
+#include "engine/trace/trace.h"
+#include "engine/types/shape.h"
+
+/* Shape rules of elementwise ops. All inputs have one shape and one type, which are the output's;
+ * floats only, or floats and int32. */
+cse_status cse_infer_floats(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
+cse_status cse_infer_numbers(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
+/* Two numbers of one shape and type give a bool; bools give a bool. */
+cse_status cse_infer_comparison(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
+cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
+
+/* Elements of a tensor of any type as doubles: exact both ways for values the type can hold; writing
+ * rounds to nearest even (floats), wraps (int32) or tests against 0 (bool). */
+double cse_read_element(cse_dtype dtype, const void *values, int64_t index);
+void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value);
+
+/* Reference kernels of elementwise ops: `function` on each element. int32 operands go to `integer`
+ * (NULL: to `function`) as int64_t and the result wraps. */
+void cse_reference_unary(const cse_reference *call, double (*function)(double));
+void cse_reference_binary(const cse_reference *call, double (*function)(double, double),
+                          int64_t (*integer)(int64_t, int64_t));
+
+/* Reduces inputs[0] over the axes of the node's attributes: accumulator = function(accumulator, x),
+ * in double, in row-major order. */
+void cse_reference_reduce(const cse_reference *call, double initial,
+                          double (*function)(double, double));
+
+/* A REDUCE op's attributes: integers[0] keep_dims, then the axes, ascending and not negative. Fails
+ * in the traced graph (and returns false) when `axes` repeat or lie outside `shape`. No axes: all. */
+bool cse_reduce_attributes(const char *op_name, cse_shape shape, const int axes[], int axis_count,
+                           bool keep_dims, cse_attributes *attributes);
+cse_status cse_infer_reduce(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
+/* The input's shape with 1 for each reduced axis, whether or not the op kept them. */
+cse_shape cse_reduce_kept_shape(const cse_tensor *node);
+/* Loops of C for a REDUCE over any axes; `combine` is a statement on `accumulator` and `value`. */
+void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
+                     const char *combine);
+
+/* `axis` counted from the end when negative, in [0, rank); -1 when outside. */
+int cse_axis(int axis, int rank);
+
+/* A shape as attributes from `first` on, and back. */
+void cse_attributes_add_shape(cse_attributes *attributes, cse_shape shape);
+cse_shape cse_attributes_shape(const cse_attributes *attributes, int first);
+
+/* One strided walk: element i of `shape` is read from source_offset + sum(i[k] * source_strides[k])
+ * and written likewise. */
+typedef struct cse_walk {
+    cse_shape shape;
+    int64_t source_offset, source_strides[CSE_MAX_RANK];
+    int64_t target_offset, target_strides[CSE_MAX_RANK];
+} cse_walk;
+
+/* Copies elements of `element_bytes` along a walk. */
+void cse_walk_copy(const cse_walk *walk, const void *source, void *target, size_t element_bytes);
+/* The same as loops of C: `y[...] = <source>[...];`. */
+void cse_walk_emit(cse_text *out, const cse_walk *walk, const char *source);
+
+/* x + y and so on with a plain number of x's type. */
+cse_tensor *cse_constant_like(const cse_tensor *x, double value);
+
+#endif

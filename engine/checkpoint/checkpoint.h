@@ -41,8 +41,12 @@ cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *pat
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);
 void cse_checkpoint_destroy(cse_checkpoint **checkpoint);
 
+/* The same check without keeping what is read: one tensor in memory at a time. */
+cse_status cse_checkpoint_verify(const char *path);
+
 /* Borrowed; NULL when there is none. */
-const cse_checkpoint_tensor *cse_checkpoint_find(const cse_checkpoint *checkpoint, const char *name);
+const cse_checkpoint_tensor *cse_checkpoint_find(const cse_checkpoint *checkpoint,
+                                                 const char *name);
 
 /* "DIR/checkpoint_{step}.mdl" for a step, and the newest whole checkpoint of a directory (by step).
  * latest: CSE_NO_INPUT when there is none. `path` holds at least PATH_MAX bytes. */

@@ -21,14 +21,17 @@ typedef struct cse_frame {
 } cse_frame;
 
 /* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is
- * changed, its old values go to lines[g & 1] (array after array, CSE_LINE_ELEMENTS elements of 4 bytes
+ * changed (g counts from the group's first line), its old values go to lines[g & 1] (array after array, CSE_LINE_ELEMENTS elements of 4 bytes
  * each, in the order of the group's assign nodes), then *progress is set to dirty_base + g, then the
- * new values are written; compiler barriers lie between. NULL members: no undo is kept. */
+ * new values are written; compiler barriers lie between. */
 typedef struct cse_line_undo {
     unsigned char *lines[2];
     volatile uint64_t *progress;
     uint64_t dirty_base;
 } cse_line_undo;
+
+/* The interpreter's bound on the nodes of one UPDATE group. */
+enum { CSE_MAX_LINE_NODES = 128 };
 
 typedef struct cse_executable cse_executable;
 struct cse_executable {
@@ -36,9 +39,9 @@ struct cse_executable {
     const char *kind; /* "compiled" or "interpreted" */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
-    /* Lines [first, end) of UPDATE group `group` (an index in graph->groups), relative to the group's
-     * own first line. */
-    void (*update)(cse_executable *self, cse_frame *frame, int group, int64_t first, int64_t end,
+    /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from the
+     * group's own first line. `undo` NULL: no old values are kept. */
+    void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_line_undo *undo);
     void (*destroy)(cse_executable *self);
 };

@@ -31,6 +31,7 @@ void cse_graph_destroy(cse_graph **graph)
     free(g->states);
     free(g->inputs);
     free(g->fetches);
+    free(g->reductions);
     free(g->groups);
     cse_arena_destroy(&g->arena);
     free(g);
@@ -187,6 +188,22 @@ static void place(cse_node *root, cse_node **order, int *count, cse_node **stack
     }
 }
 
+/* A partitioned batch_sum has no input: its term is a result of its own, as long as the sum is used. */
+static void place_reductions(cse_graph *graph, cse_node **order, int *count, cse_node **stack)
+{
+    int kept = 0;
+    for (int i = 0; i < graph->reduction_count; i++) {
+        cse_reduction_entry entry = graph->reductions[i];
+        if (entry.sum->scratch != PLACED)
+            continue;
+        if (entry.partial->scratch == UNSEEN)
+            place(entry.partial, order, count, stack);
+        entry.partial->attributes.integers[0] = entry.sum->attributes.integers[0] = kept;
+        graph->reductions[kept++] = entry;
+    }
+    graph->reduction_count = kept;
+}
+
 /* Inputs of the step stay even when unused: their place in a microbatch is fixed by the data. */
 void cse_graph_compact(cse_graph *graph)
 {
@@ -209,6 +226,7 @@ void cse_graph_compact(cse_graph *graph)
         if (graph->states[i].next != NULL)
             place(graph->states[i].next, order, &count, stack);
     }
+    place_reductions(graph, order, &count, stack);
     for (int i = 0; i < graph->state_count; i++)
         if (graph->states[i].read != NULL && graph->states[i].read->scratch != PLACED)
             graph->states[i].read = NULL;

@@ -91,6 +91,13 @@ typedef struct cse_fetch_entry {
     int64_t offset_bytes; /* in CSE_SPACE_FETCH */
 } cse_fetch_entry;
 
+/* One sum over the microbatches, set up by the partition pass. */
+typedef struct cse_reduction_entry {
+    cse_node *partial; /* REPLICA: stores this microbatch's term */
+    cse_node *sum;     /* the batch_sum node, by then a leaf */
+    int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
+} cse_reduction_entry;
+
 /* What runs as one piece of code: a fused loop, a block, or a library call with its epilogue. */
 typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY } cse_group_kind;
 
@@ -116,6 +123,8 @@ struct cse_graph {
     int input_count, input_capacity;
     cse_fetch_entry *fetches;
     int fetch_count, fetch_capacity;
+    cse_reduction_entry *reductions;
+    int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
     int64_t micro_batch_size;

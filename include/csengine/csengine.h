@@ -4,6 +4,7 @@
 
 #include "csengine/extend.h"
 #include "csengine/generated/ops.h"
+#include "csengine/model.h"
 #include "csengine/status.h"
 #include "csengine/tensor.h"
 #include "csengine/train.h"

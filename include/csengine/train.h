@@ -1,4 +1,15 @@
-/* States and their initial values. */
+/* The session: a whole training or evaluation job, written as plain C.
+ *
+ * The order of ideas is that of the reference API: configure once; a model, compiled; an optimizer, a
+ * schedule, a gradient scaler; a step function that is traced once; an executor that runs it; closures
+ * that see values as they arrive. examples/training.c and examples/evaluation.c are whole programs.
+ *
+ * Errors. Calls that make something return a handle, or NULL; the first such failure of a session is
+ * kept, calls that get a NULL handle do nothing, and cse_run returns what was kept. So a program may
+ * check each call (cse_error_message says why), or only cse_run.
+ *
+ * Ownership. Everything made here belongs to the session and lives until cse_finish. One thread uses
+ * a session; there is one session in a process. */
 #ifndef CSENGINE_TRAIN_H
 #define CSENGINE_TRAIN_H
 
@@ -7,6 +18,38 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- the session ---- */
+
+/* Zero or NULL in a member stands for its default. */
+typedef struct cse_configuration {
+    const char *model_dir;   /* checkpoints and artefacts; "./model_dir" */
+    const char *compile_dir; /* compiled steps, kept between runs; MODEL_DIR/compiled */
+    bool compile_only;       /* trace and compile, execute nothing */
+    bool validate_only;      /* trace and check, compile nothing */
+    int num_csx;             /* replicas that share the global batch; 1 */
+    int num_workers_per_csx; /* input workers for each replica; 1 */
+    int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
+    const char *weight_grad_reduce; /* payload of the gradient sum: "fp32" (default) or "bf16" */
+    uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
+    const char *const *job_labels; /* "key=value", ended by NULL; recorded with the job */
+    const char *worker_executable; /* the `csengine` program; NULL: found as installed */
+} cse_configuration;
+
+/* Opens the process's session. Fails with CSE_USAGE when one is open, CSE_CONFIG for a value out of
+ * range. The cluster part is locked in for all executions. */
+CSE_API cse_status cse_configure(const cse_configuration *configuration);
+
+/* Releases the session with all that was made in it. */
+CSE_API void cse_finish(void);
+
+/* What the session failed with first (CSE_OK: nothing failed); the message is stored again. */
+CSE_API cse_status cse_session_status(void);
+
+/* Steps of training that were done, checkpoints that were loaded included. */
+CSE_API int64_t cse_global_step(void);
+
+/* ---- states ---- */
 
 /* How a state's first value is made: element e of a state is a pure function of (seed, the state's
  * name, e). */
@@ -22,8 +65,234 @@ typedef struct cse_initializer {
     double a, b;
 } cse_initializer;
 
+/* A value that is carried from step to step: a weight, a counter, an optimizer's buffer. */
+typedef struct cse_state cse_state;
+
+/* Declares a state of type float32 or int32 under a name that no other state has (it is its name in
+ * checkpoints). Inside a step this is an error: a state must exist before the step is traced. */
+CSE_API cse_state *cse_state_new(const char *name, cse_shape shape, cse_dtype dtype,
+                                 cse_initializer initializer);
+
+/* The state's value at this place of the step: what it held before the step, or what was assigned
+ * earlier in the step. Only inside a step. */
+CSE_API cse_tensor *cse_read(cse_state *state);
+
+/* Gives the state its value after the step. `value` has the state's shape and type and is of step
+ * level: what depends on the batch must be summed first (cse_batch_sum). A second assignment in the
+ * same step replaces the first. */
+CSE_API void cse_assign(cse_state *state, cse_tensor *value);
+
+/* Copies all values of a state out or in, outside of steps; `bytes` must be the size of the state.
+ * Setting is possible before the first execution, and between executions only when the last one took
+ * a checkpoint on its last step (CSE_USAGE otherwise). */
+CSE_API cse_status cse_state_get(cse_state *state, void *values, size_t bytes);
+CSE_API cse_status cse_state_set(cse_state *state, const void *values, size_t bytes);
+
+/* ---- models (how to write one: csengine/model.h) ---- */
+
+typedef struct cse_model cse_model;
+struct cse_model_descriptor;
+
+/* A model of the engine by name (`csengine list models`). `settings` is YAML,
+ * "{hidden_sizes: [500, 300]}"; NULL for all defaults. */
+CSE_API cse_model *cse_model_new(const char *name, const char *settings);
+
+/* A model from a shared object that exports a cse_model_descriptor named cse_model_<name>. */
+CSE_API cse_model *cse_model_load(const char *library, const char *name, const char *settings);
+
+/* A model that this program describes itself. `descriptor` must live as long as the session. */
+CSE_API cse_model *cse_model_define(const struct cse_model_descriptor *descriptor,
+                                    const char *settings);
+
+/* Prepares the model for tracing: from here on it has all its parameters. Returns `model`. */
+CSE_API cse_model *cse_compile(cse_model *model);
+
+/* Evaluation: dropout passes everything. cse_train_mode is the state after cse_compile. */
+CSE_API void cse_eval_mode(cse_model *model);
+CSE_API void cse_train_mode(cse_model *model);
+
+/* The model's outputs for `input` ([batch, ...]); inside a step. */
+CSE_API cse_tensor *cse_forward(cse_model *model, cse_tensor *input);
+
+/* The model's own loss over the step's inputs, a float32 scalar: its mean over the microbatch.
+ * A model without one is a classifier or a regression by what the data offers beside its one
+ * other input: cross-entropy with `labels`, mean squared error with `targets`. `predictions` (may be
+ * NULL) receives the outputs. */
+CSE_API cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predictions);
+
+/* Number of parameter tensors, and of their elements together. */
+CSE_API int cse_parameter_tensors(const cse_model *model);
+CSE_API int64_t cse_parameter_count(const cse_model *model);
+/* The parameter tensor `index`, and its name and shape ("fc_layers.0.weight"); borrowed. */
+CSE_API cse_state *cse_parameter_at(cse_model *model, int index);
+CSE_API const char *cse_state_name_view(const cse_state *state);
+CSE_API cse_shape cse_state_shape(const cse_state *state);
+
+/* ---- optimizer, schedule, gradient scaler ---- */
+
+typedef struct cse_optimizer cse_optimizer;
+typedef struct cse_schedule cse_schedule;
+typedef struct cse_grad_scaler cse_grad_scaler;
+
+/* An optimizer by name for all parameters of `model`; declares its states, named
+ * optimizer.<parameter>.<state>. `settings`: "{lr: 0.1, momentum: 0.9}"; `lr` and `learning_rate`
+ * mean the same. */
+CSE_API cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model,
+                                               const char *settings);
+
+/* The learning rate as a function of the number of optimizer steps done, t = 0, 1, ... `settings`:
+ *   0.1                                              constant
+ *   {scheduler: CosineDecayLR, initial_learning_rate: 0.1, ...}
+ *   {CosineDecayLR: {initial_learning_rate: 0.1, ...}}
+ *   [{...}, {...}]                                   one after another, each for its total_iters
+ * Declares schedulers.0.last_epoch. It replaces the optimizer's lr, is evaluated just before each
+ * optimizer step, and moves on by itself after it. */
+CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
+
+/* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}". NULL handles
+ * mean: no scaling. */
+CSE_API cse_grad_scaler *cse_grad_scaler_new(const char *settings);
+
+/* Gradient clipping, after unscaling: by the norm over all gradients together (as PyTorch's
+ * clip_grad_norm_: factor min(1, max_norm / (norm + 1e-6))), or each element to +-max_value. Zero: not
+ * clipped; both together is an error. */
+typedef struct cse_clip {
+    double max_norm, max_value;
+} cse_clip;
+
+/* Traces the whole update of one training step: gradients of loss (times the scale) with respect to
+ * the optimizer's parameters, summed over the microbatches and divided by their number; unscaling,
+ * clipping, learning rate, optimizer, scale update. With a scaler nothing changes (parameters,
+ * optimizer states, schedule) in a step whose gradients are not finite. `loss` is a float32 scalar, a
+ * mean over the microbatch. `scaler` and `clip` may be NULL. Once a step. */
+CSE_API void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
+                                cse_grad_scaler *scaler, const cse_clip *clip);
+
+/* Sum over all microbatches of the global batch (float32; a value of step level), and the same divided
+ * by their number: the mean over the global batch of a value that is a mean over the microbatch. */
+CSE_API cse_tensor *cse_batch_sum(cse_tensor *x);
+CSE_API cse_tensor *cse_batch_mean(cse_tensor *x);
+
+/* ---- metrics ---- */
+
+typedef struct cse_metric cse_metric;
+
+/* A metric by name (`csengine list metrics`) under a label of your own. Its states run on over all
+ * executions until it is reset. */
+CSE_API cse_metric *cse_metric_new(const char *name, const char *label);
+
+/* Traces one update and returns the value as it stands after it (step level, float32 scalar). The
+ * tensors are the metric's arguments in order, the last ones optional:
+ *   accuracy  labels int32 [batch], predictions int32 [batch], weights float32 [batch]
+ *   mean      value float32 (any shape), weight float32 (the same shape) */
+CSE_API cse_tensor *cse_metric_update_list(cse_metric *metric, ...);
+#define cse_metric_update(...) \
+    (cse_at(__FILE__, __LINE__), cse_metric_update_list(__VA_ARGS__, (cse_tensor *)0))
+
+/* The value after an execution. No update so far is CSE_USAGE: there is no value yet. */
+CSE_API cse_status cse_metric_value(cse_metric *metric, double *value);
+CSE_API cse_status cse_metric_reset(cse_metric *metric);
+
+/* ---- the step ---- */
+
+/* A step function is plain C that runs once, while the step is traced. It returns the loss (its mean
+ * over the global batch is watched: NaN or infinity ends the run with CSE_FAILED), or NULL. */
+typedef cse_tensor *cse_step_function(cse_step *step, void *self);
+
+/* An input of the step by the name that the input function gives it: [micro_batch_size, ...]. */
+CSE_API cse_tensor *cse_step_input(cse_step *step, const char *name);
+#define cse_input(step, name) (cse_at(__FILE__, __LINE__), cse_step_input(step, name))
+
+/* Values delivered to a closure; they die when it returns. */
+typedef struct cse_values cse_values;
+
+/* Steps of training done when the values were made (for an evaluation: steps of the execution). */
+CSE_API int64_t cse_values_step(const cse_values *values);
+CSE_API int cse_values_count(const cse_values *values);
+/* Scalar `index`, in the order of the closure's tensors. A tensor of more elements gives NaN. */
+CSE_API double cse_value(const cse_values *values, int index);
+/* The elements of value `index`, row-major; shape and type may be NULL. */
+CSE_API const void *cse_value_data_view(const cse_values *values, int index, cse_shape *shape,
+                                        cse_dtype *dtype);
+
+/* Called in the coordinator, in the order of the steps and of the calls that asked for it, while
+ * training goes on. A status other than CSE_OK ends the run with it. */
+typedef cse_status cse_closure(void *self, const cse_values *values);
+
+/* Asks for `closure` with the values of the tensors that follow `self`, on each activation step.
+ * A float32 scalar that depends on the microbatch is delivered as its mean over the global batch;
+ * anything else must be of step level: reduce it (cse_batch_sum, cse_batch_mean). */
+CSE_API void cse_step_closure_list(cse_step *step, cse_closure *closure, void *self, ...);
+#define cse_step_closure(step, closure, ...) \
+    (cse_at(__FILE__, __LINE__), cse_step_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
+
+/* The same on checkpoint steps alone; there, and nowhere else during an execution, weights can be
+ * saved: cse_save works inside. */
+CSE_API void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *self, ...);
+#define cse_checkpoint_closure(step, closure, ...) \
+    (cse_at(__FILE__, __LINE__),                   \
+     cse_checkpoint_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
+
+/* CSE_SCOPE(step, "encoder") { ... }: what is traced in the block belongs to scope "encoder", nested.
+ * Do not leave the block by break, return or goto. */
+CSE_API void cse_scope_enter(cse_step *step, const char *name);
+CSE_API void cse_scope_leave(cse_step *step, const char *name);
+#define CSE_SCOPE(step, name)                                                   \
+    for (int cse_scope_open = (cse_scope_enter(step, name), 1); cse_scope_open; \
+         cse_scope_open = (cse_scope_leave(step, name), 0))
+
+/* ---- executions ---- */
+
+/* One of num_steps and num_epochs, or max_steps, must be given; 0: not given. */
+typedef struct cse_executor_options {
+    const char *input; /* YAML: "{data_processor: idx_images, ..., batch_size: 256}" */
+    int64_t num_steps; /* steps of this execution */
+    int64_t max_steps; /* global step at which training ends */
+    int64_t num_epochs;
+    int64_t steps_per_epoch;  /* with num_epochs; at most the whole batches of an epoch */
+    int64_t checkpoint_steps; /* every n steps and at the last one; 0: never */
+    int64_t activation_steps; /* step closures see every n-th step and the last one; 0: every one */
+} cse_executor_options;
+
+typedef struct cse_executor cse_executor;
+
+CSE_API cse_executor *cse_executor_new(const cse_executor_options *options);
+
+/* Traces `function(step, self)`, compiles it and runs it. A step with cse_optimizer_step is training:
+ * it goes on from the global step (also its place in the data) and moves it. Any other starts at the
+ * first batch. Fails with what the session, tracing, compiling, the data, a worker or a closure
+ * failed with. */
+CSE_API cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self);
+
+/* Asks the execution that runs to stop, from a closure or a signal handler: after the step in flight,
+ * with a checkpoint if it makes any. cse_run then returns CSE_OK. */
+CSE_API void cse_stop(void);
+
+/* ---- checkpoints ---- */
+
+/* Writes the states of model, optimizer, schedule and scaler with the global step, atomically. Inside
+ * a checkpoint closure, or outside of executions; CSE_USAGE elsewhere, else as the file system says. */
+CSE_API cse_status cse_save(const char *path);
+
+/* Gives every state that was declared so far the value of its name in the file, and sets the global
+ * step. Nothing changes when it fails: CSE_DATA names the tensor that is missing or has another
+ * shape, and a model.* tensor that this model lacks. Tensors of optimizers, schedules and scalers that
+ * this session lacks are left aside. */
+CSE_API cse_status cse_load(const char *path);
+
 #ifdef __cplusplus
 }
+#endif
+
+#ifndef CSE_BUILDING_LIBRARY
+#define cse_read(...) (cse_at(__FILE__, __LINE__), cse_read(__VA_ARGS__))
+#define cse_assign(...) (cse_at(__FILE__, __LINE__), cse_assign(__VA_ARGS__))
+#define cse_forward(...) (cse_at(__FILE__, __LINE__), cse_forward(__VA_ARGS__))
+#define cse_optimizer_step(...) (cse_at(__FILE__, __LINE__), cse_optimizer_step(__VA_ARGS__))
+#define cse_batch_sum(...) (cse_at(__FILE__, __LINE__), cse_batch_sum(__VA_ARGS__))
+#define cse_batch_mean(...) (cse_at(__FILE__, __LINE__), cse_batch_mean(__VA_ARGS__))
+#define cse_item(...) (cse_at(__FILE__, __LINE__), cse_item(__VA_ARGS__))
+#define cse_state_new(...) (cse_at(__FILE__, __LINE__), cse_state_new(__VA_ARGS__))
 #endif
 
 #endif

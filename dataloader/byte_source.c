@@ -1,0 +1,132 @@
+/* zlib's gz functions over a descriptor that was checked to be a regular file. */
+#include "dataloader/byte_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "engine/base/arena.h"
+
+enum { BUFFER_BYTES = 256 * 1024, FIRST_PIECE_BYTES = 1024 * 1024 };
+
+struct cse_byte_source {
+    gzFile stream;
+    char *path;
+};
+
+bool cse_byte_source_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+static cse_status open_failure(const char *path, int error)
+{
+    cse_status status = CSE_IO;
+    if (error == ENOENT || error == ENOTDIR)
+        status = CSE_NO_INPUT;
+    else if (error == EACCES || error == EPERM)
+        status = CSE_PERMISSION;
+    return cse_fail(status, "%s: cannot open the file: %s", path, strerror(error));
+}
+
+cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
+{
+    struct stat info;
+    /* Not blocking: a named pipe in place of the file must not hang the run. */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return open_failure(path, errno);
+    if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(descriptor);
+        return cse_fail(CSE_NO_INPUT, "%s: not a regular file: give the path of a data file", path);
+    }
+    gzFile stream = gzdopen(descriptor, "rb");
+    if (stream == NULL) {
+        close(descriptor);
+        return cse_fail(CSE_IO, "%s: cannot start to read: out of memory", path);
+    }
+    gzbuffer(stream, BUFFER_BYTES);
+    *source = cse_calloc(1, sizeof **source);
+    (*source)->stream = stream;
+    (*source)->path = cse_strdup(path);
+    return CSE_OK;
+}
+
+void cse_byte_source_close(cse_byte_source **source)
+{
+    if (*source == NULL)
+        return;
+    gzclose_r((*source)->stream);
+    free((*source)->path);
+    free(*source);
+    *source = NULL;
+}
+
+static cse_status stream_status(const cse_byte_source *source)
+{
+    int code = Z_OK;
+    const char *text = gzerror(source->stream, &code);
+    switch (code) {
+    case Z_OK:
+    case Z_STREAM_END:
+        return CSE_OK;
+    case Z_ERRNO:
+        return cse_fail(CSE_IO, "%s: reading failed: %s", source->path, strerror(errno));
+    case Z_BUF_ERROR:
+        return cse_fail(CSE_DATA,
+                        "%s: the compressed stream ends too early: the file is truncated; "
+                        "fetch it again",
+                        source->path);
+    default:
+        return cse_fail(CSE_DATA, "%s: the compressed stream is damaged (%s): fetch the file again",
+                        source->path, text);
+    }
+}
+
+cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size, size_t *got)
+{
+    unsigned char *end = bytes;
+    *got = 0;
+    while (*got < size) {
+        size_t left = size - *got;
+        unsigned piece = left < FIRST_PIECE_BYTES ? (unsigned)left : FIRST_PIECE_BYTES;
+        int count = gzread(source->stream, end + *got, piece);
+        if (count <= 0)
+            break;
+        *got += (size_t)count;
+    }
+    return *got < size ? stream_status(source) : CSE_OK;
+}
+
+cse_status cse_byte_source_take(cse_byte_source *source, size_t size, unsigned char **bytes,
+                                size_t *got)
+{
+    size_t capacity = 0;
+    *bytes = NULL;
+    *got = 0;
+    while (*got < size) {
+        size_t wanted = capacity == 0 ? FIRST_PIECE_BYTES : capacity * 2, piece;
+        capacity = wanted < size && wanted > capacity ? wanted : size;
+        unsigned char *grown = realloc(*bytes, capacity);
+        cse_status status = CSE_OK;
+        if (grown == NULL)
+            status = cse_fail(CSE_TEMPORARY, "%s: no memory for %zu bytes of its content",
+                              source->path, capacity);
+        else
+            status = cse_byte_source_read(source, (*bytes = grown) + *got, capacity - *got, &piece);
+        if (status != CSE_OK) {
+            free(*bytes);
+            *bytes = NULL;
+            return status;
+        }
+        *got += piece;
+        if (*got < capacity)
+            break;
+    }
+    return CSE_OK;
+}

@@ -1,0 +1,137 @@
+/* An input function bound to a batching: the layout of a microbatch, and reading one by its place.
+ *
+ * There is no state but the open source: a microbatch is a pure function of (settings, seed,
+ * step, m), so a worker starts anywhere, and two workers that read the same place read the same
+ * bytes. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/position.h"
+#include "dataloader/section.h"
+#include "engine/base/arena.h"
+
+enum { STREAM_ALIGNMENT = 64 };
+
+/* What one microbatch may take: far more than any memory, far less than any overflow. */
+static const int64_t max_microbatch_bytes = (int64_t)1 << 40;
+
+struct cse_dataloader {
+    cse_input input;
+    cse_batching batching;
+    int64_t *samples; /* [micro_batch_size] of the microbatch that is read */
+    int64_t stream_bytes[CSE_MAX_STREAMS];
+    int64_t stream_offset[CSE_MAX_STREAMS];
+    int64_t microbatch_bytes;
+};
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT;
+}
+
+static cse_status lay_out(cse_dataloader *loader)
+{
+    const cse_input *input = &loader->input;
+    int64_t offset = 0;
+    for (int s = 0; s < input->stream_count; s++) {
+        const cse_stream *stream = &input->streams[s];
+        int64_t bytes;
+        if (__builtin_mul_overflow(cse_shape_elements(stream->shape),
+                                   (int64_t)cse_dtype_size(stream->dtype), &bytes) ||
+            __builtin_mul_overflow(bytes, loader->batching.micro_batch_size, &bytes) ||
+            bytes > max_microbatch_bytes - offset)
+            return cse_fail(CSE_CONFIG,
+                            "data loader: a microbatch of %" PRId64
+                            " samples with stream %s takes more than 2^40 bytes: give a smaller "
+                            "micro_batch_size",
+                            loader->batching.micro_batch_size, stream->name);
+        loader->stream_offset[s] = offset;
+        loader->stream_bytes[s] = bytes;
+        offset = aligned(offset + bytes);
+    }
+    loader->microbatch_bytes = offset;
+    return CSE_OK;
+}
+
+cse_status cse_dataloader_open(const char *yaml, uint64_t default_seed, cse_dataloader **loader)
+{
+    cse_dataloader_section section;
+    *loader = NULL;
+    CSE_TRY(cse_dataloader_section_parse(yaml, default_seed, &section));
+    cse_dataloader *opened = cse_calloc(1, sizeof *opened);
+    opened->batching = section.batching;
+    opened->input.descriptor = section.descriptor;
+    cse_status status = section.descriptor->open(&opened->input, section.settings);
+    if (status != CSE_OK) {
+        free(opened);
+    } else {
+        *loader = opened;
+        status = cse_dataloader_section_check_samples(&section, opened->input.sample_count);
+        if (status == CSE_OK)
+            status = lay_out(opened);
+        if (status != CSE_OK)
+            cse_dataloader_close(loader);
+        else
+            opened->samples =
+                cse_calloc((size_t)opened->batching.micro_batch_size, sizeof *opened->samples);
+    }
+    cse_dataloader_section_clear(&section);
+    return status;
+}
+
+void cse_dataloader_close(cse_dataloader **loader)
+{
+    if (*loader == NULL)
+        return;
+    (*loader)->input.descriptor->close(&(*loader)->input);
+    free((*loader)->samples);
+    free(*loader);
+    *loader = NULL;
+}
+
+const cse_input *cse_dataloader_input_view(const cse_dataloader *loader)
+{
+    return &loader->input;
+}
+
+const cse_batching *cse_dataloader_batching_view(const cse_dataloader *loader)
+{
+    return &loader->batching;
+}
+
+int64_t cse_dataloader_steps_per_epoch(const cse_dataloader *loader)
+{
+    return cse_position_steps_per_epoch(&loader->batching, loader->input.sample_count);
+}
+
+int64_t cse_dataloader_microbatch_bytes(const cse_dataloader *loader)
+{
+    return loader->microbatch_bytes;
+}
+
+int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream)
+{
+    return loader->stream_offset[stream];
+}
+
+cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes)
+{
+    const cse_batching *batching = &loader->batching;
+    int64_t microbatches = batching->batch_size / batching->micro_batch_size;
+    void *outputs[CSE_MAX_STREAMS] = { NULL };
+    if (step < 0 || m < 0 || m >= microbatches)
+        return cse_fail(CSE_INTERNAL,
+                        "data loader: microbatch %" PRId64 " of step %" PRId64
+                        " was asked for: there are 0 to %" PRId64 ", and steps count from 0",
+                        m, step, microbatches - 1);
+    for (int s = 0; s < loader->input.stream_count; s++) {
+        int64_t offset = loader->stream_offset[s], used = loader->stream_bytes[s];
+        outputs[s] = (unsigned char *)bytes + offset;
+        memset((unsigned char *)outputs[s] + used, 0, (size_t)(aligned(used) - used));
+    }
+    cse_position position = cse_position_of(batching, loader->input.sample_count, step, m);
+    cse_position_samples(batching, loader->input.sample_count, position, loader->samples);
+    return loader->input.descriptor->read(&loader->input, loader->samples,
+                                          batching->micro_batch_size, outputs);
+}

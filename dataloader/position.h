@@ -1,0 +1,28 @@
+/* From a place in the run (step, microbatch) to the samples that stand there.
+ *
+ * Steps count whole batches over all epochs; an epoch has floor(samples / batch_size) of them.
+ * The order of samples depends on batch_size and the seed alone: micro_batch_size only cuts the
+ * same order into other pieces, and who reads a piece does not come into it. */
+#ifndef CSE_DATALOADER_POSITION_H
+#define CSE_DATALOADER_POSITION_H
+
+#include "dataloader/input.h"
+
+typedef struct cse_position {
+    int64_t epoch;       /* counted from 0 */
+    int64_t first_index; /* place in the epoch of the microbatch's first sample */
+} cse_position;
+
+/* Whole batches in an epoch of `sample_count` samples. */
+int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sample_count);
+
+/* Place of microbatch `m` (0 <= m < batch_size / micro_batch_size) of step `step` (>= 0). The epoch
+ * must hold at least one batch. */
+cse_position cse_position_of(const cse_batching *batching, int64_t sample_count, int64_t step,
+                             int64_t m);
+
+/* Writes the micro_batch_size samples that stand there to `samples`. */
+void cse_position_samples(const cse_batching *batching, int64_t sample_count, cse_position position,
+                          int64_t samples[]);
+
+#endif

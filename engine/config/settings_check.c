@@ -1,0 +1,369 @@
+/* Checking a YAML tree against a table of settings.
+ *
+ * Every value goes one way: the node that was given, or the table's default parsed as YAML, is
+ * turned into a cse_value by the one reader of its type. So a default is held to the same rules
+ * as a value a user writes. Numbers are read in the C locale whatever the process has set. */
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/registry.h"
+#include "engine/config/settings.h"
+
+/* What one call of cse_settings_check carries along. */
+typedef struct check {
+    cse_arena *arena;
+    const char *subject;
+    const char *prefix;
+} check;
+
+static void describe_bounds(const cse_setting *setting, cse_text *text)
+{
+    if (setting->min == 0 && setting->max == 0)
+        return;
+    if (setting->max >= 1e300)
+        cse_text_add(text, " of at least %.17g", setting->min);
+    else if (setting->min <= -1e300)
+        cse_text_add(text, " of at most %.17g", setting->max);
+    else
+        cse_text_add(text, " from %.17g to %.17g", setting->min, setting->max);
+}
+
+static void describe_choices(const cse_setting *setting, cse_text *text)
+{
+    cse_text_add(text, strchr(setting->choices, '|') != NULL ? "one of " : "");
+    for (const char *c = setting->choices; *c != '\0'; c++)
+        cse_text_add(text, *c == '|' ? ", " : "%c", *c);
+}
+
+void cse_setting_describe(const cse_setting *setting, cse_text *text)
+{
+    static const char *const words[] = {
+        [CSE_SETTING_BOOL] = "true or false",
+        [CSE_SETTING_INTEGER] = "an integer",
+        [CSE_SETTING_NUMBER] = "a number",
+        [CSE_SETTING_TEXT] = "text",
+        [CSE_SETTING_CHOICE] = "",
+        [CSE_SETTING_INTEGER_LIST] = "a list of integers",
+        [CSE_SETTING_NUMBER_LIST] = "a list of numbers",
+        [CSE_SETTING_TEXT_LIST] = "a list of text",
+        [CSE_SETTING_SETTINGS] = "a mapping of settings",
+        [CSE_SETTING_ANY] = "settings of the member it names",
+    };
+    cse_text_add(text, "%s", words[setting->type]);
+    if (setting->type == CSE_SETTING_CHOICE)
+        describe_choices(setting, text);
+    bool list =
+        setting->type == CSE_SETTING_INTEGER_LIST || setting->type == CSE_SETTING_NUMBER_LIST;
+    if (list && (setting->min != 0 || setting->max != 0))
+        cse_text_add(text, ", each");
+    if (list || setting->type == CSE_SETTING_INTEGER || setting->type == CSE_SETTING_NUMBER)
+        describe_bounds(setting, text);
+    if (setting->default_value != NULL && strcmp(setting->default_value, "null") == 0)
+        cse_text_add(text, ", or null");
+}
+
+/* "subject: place: prefix.name: <problem>; accepted: <description> (<doc>)". */
+static cse_status reject(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                         const char *problem)
+{
+    cse_text accepted = { 0 };
+    cse_setting_describe(setting, &accepted);
+    const char *shown = node->kind == CSE_YAML_SCALAR ? node->text : NULL;
+    cse_status status =
+        cse_fail(CSE_CONFIG, "%s: %s: %s%s: %s%.60s%s%s; accepted: %s (%s)", c->subject,
+                 cse_yaml_place_text(c->arena, node->place), c->prefix, setting->name,
+                 shown != NULL ? "\"" : "", shown != NULL ? shown : "", shown != NULL ? "\" " : "",
+                 problem, accepted.data, setting->doc);
+    cse_text_clear(&accepted);
+    return status;
+}
+
+static cse_status read_bool(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                            cse_value *value)
+{
+    static const char *const yes[] = { "true", "True", "TRUE" };
+    static const char *const no[] = { "false", "False", "FALSE" };
+    for (int i = 0; i < 3 && node->kind == CSE_YAML_SCALAR && !node->quoted; i++) {
+        value->boolean = strcmp(node->text, yes[i]) == 0;
+        if (value->boolean || strcmp(node->text, no[i]) == 0)
+            return CSE_OK;
+    }
+    return reject(c, setting, node, "is neither true nor false");
+}
+
+static bool is_within(const cse_setting *setting, double number)
+{
+    bool bounded = setting->min != 0 || setting->max != 0;
+    return !bounded || (number >= setting->min && number <= setting->max);
+}
+
+static bool is_integer_text(const char *text)
+{
+    if (*text == '-' || *text == '+')
+        text++;
+    if (text[0] == '0' && text[1] == 'x')
+        return text[2] != '\0' && strspn(text + 2, "0123456789abcdefABCDEF") == strlen(text + 2);
+    return *text != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+/* YAML 1.2: digits, a point with a digit on one side at least, an exponent. */
+static bool is_number_text(const char *text)
+{
+    if (*text == '-' || *text == '+')
+        text++;
+    size_t before = strspn(text, "0123456789");
+    text += before;
+    size_t after = 0;
+    if (*text == '.') {
+        after = strspn(text + 1, "0123456789");
+        text += 1 + after;
+    }
+    if (before + after == 0)
+        return false;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        if (*text == '-' || *text == '+')
+            text++;
+        size_t exponent = strspn(text, "0123456789");
+        if (exponent == 0)
+            return false;
+        text += exponent;
+    }
+    return *text == '\0';
+}
+
+static cse_status read_integer(const check *c, const cse_setting *setting,
+                               const cse_yaml_node *node, cse_value *value)
+{
+    if (node->kind != CSE_YAML_SCALAR)
+        return reject(c, setting, node, "a list or mapping stands where a number belongs");
+    if (node->quoted)
+        return reject(c, setting, node, "is text; remove the quotes");
+    if (!is_integer_text(node->text))
+        return reject(c, setting, node, "is not an integer");
+    const char *digits = node->text + (*node->text == '-' || *node->text == '+');
+    errno = 0;
+    value->integer = strtoll(node->text, NULL, digits[1] == 'x' ? 16 : 10);
+    if (errno == ERANGE || !is_within(setting, (double)value->integer))
+        return reject(c, setting, node, "is out of range");
+    return CSE_OK;
+}
+
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static cse_status read_number(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                              cse_value *value)
+{
+    if (node->kind != CSE_YAML_SCALAR)
+        return reject(c, setting, node, "a list or mapping stands where a number belongs");
+    if (node->quoted)
+        return reject(c, setting, node, "is text; remove the quotes");
+    if (!is_number_text(node->text))
+        return reject(c, setting, node, "is not a number");
+    pthread_once(&c_locale_once, make_c_locale);
+    value->number = strtod_l(node->text, NULL, c_locale);
+    if (!isfinite(value->number) || !is_within(setting, value->number))
+        return reject(c, setting, node, "is out of range");
+    return CSE_OK;
+}
+
+static cse_status read_text(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                            cse_value *value)
+{
+    if (node->kind != CSE_YAML_SCALAR)
+        return reject(c, setting, node, "a list or mapping stands where one word belongs");
+    value->text = cse_arena_string(c->arena, node->text);
+    return CSE_OK;
+}
+
+/* The words of "a|b|c" as a NULL-terminated array. */
+static const char **split_choices(cse_arena *arena, const char *choices)
+{
+    size_t count = 1;
+    for (const char *c = choices; *c != '\0'; c++)
+        count += *c == '|';
+    const char **words = cse_arena_alloc(arena, (count + 1) * sizeof *words);
+    char *rest = cse_arena_string(arena, choices);
+    for (size_t i = 0; i < count; i++)
+        words[i] = strsep(&rest, "|");
+    return words;
+}
+
+static cse_status read_choice(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                              cse_value *value)
+{
+    CSE_TRY(read_text(c, setting, node, value));
+    const char **words = split_choices(c->arena, setting->choices);
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], value->text) == 0)
+            return CSE_OK;
+    const char *near = cse_did_you_mean(value->text, words);
+    const char *problem = "is not accepted here";
+    if (near != NULL)
+        problem = cse_arena_printf(c->arena, "is not accepted here; did you mean \"%s\"?", near);
+    return reject(c, setting, node, problem);
+}
+
+typedef cse_status value_reader(const check *, const cse_setting *, const cse_yaml_node *,
+                                cse_value *);
+
+static cse_status read_list(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                            cse_value *value)
+{
+    value_reader *read_entry = setting->type == CSE_SETTING_INTEGER_LIST  ? read_integer
+                               : setting->type == CSE_SETTING_NUMBER_LIST ? read_number
+                                                                          : read_text;
+    if (node->kind != CSE_YAML_SEQUENCE)
+        return reject(c, setting, node, "is no list; write [a, b]");
+    value->count = node->count;
+    value->entries = cse_arena_alloc(c->arena, ((size_t)node->count + 1) * sizeof *value->entries);
+    for (int i = 0; i < node->count; i++) {
+        if (cse_yaml_is_null(node->children[i]))
+            return reject(c, setting, node->children[i], "an entry of the list is empty");
+        CSE_TRY(read_entry(c, setting, node->children[i], &value->entries[i]));
+    }
+    return CSE_OK;
+}
+
+static cse_status read_nested(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                              cse_value *value)
+{
+    const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
+    return cse_settings_check(c->arena, setting->nested, c->subject, prefix, node, &value->nested);
+}
+
+static cse_status read_any(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                           cse_value *value)
+{
+    (void)setting;
+    cse_text text = { 0 };
+    cse_yaml_print(node, &text);
+    value->canonical = cse_arena_string(c->arena, text.data);
+    cse_text_clear(&text);
+    cse_yaml_print_with_origins(node, &text);
+    value->text = cse_arena_string(c->arena, text.data);
+    cse_text_clear(&text);
+    return CSE_OK;
+}
+
+static value_reader *const readers[] = {
+    [CSE_SETTING_BOOL] = read_bool,        [CSE_SETTING_INTEGER] = read_integer,
+    [CSE_SETTING_NUMBER] = read_number,    [CSE_SETTING_TEXT] = read_text,
+    [CSE_SETTING_CHOICE] = read_choice,    [CSE_SETTING_INTEGER_LIST] = read_list,
+    [CSE_SETTING_NUMBER_LIST] = read_list, [CSE_SETTING_TEXT_LIST] = read_list,
+    [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = read_any,
+};
+
+static cse_status read_value(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                             cse_value *value)
+{
+    bool may_be_null =
+        setting->default_value != NULL && strcmp(setting->default_value, "null") == 0;
+    if (cse_yaml_is_null(node) && setting->type != CSE_SETTING_SETTINGS) {
+        if (!may_be_null)
+            return reject(c, setting, node, "is no value");
+        value->is_null = true;
+        return CSE_OK;
+    }
+    return readers[setting->type](c, setting, node, value);
+}
+
+static cse_status read_default(const check *c, const cse_setting *setting,
+                               const cse_yaml_node *mapping, cse_value *value)
+{
+    if (setting->default_value == NULL)
+        return cse_fail(CSE_CONFIG, "%s: %s: the setting \"%s%s\" is missing (%s); add it",
+                        c->subject, cse_yaml_place_text(c->arena, mapping->place), c->prefix,
+                        setting->name, setting->doc);
+    value->origin = "default";
+    cse_yaml_node *node = NULL;
+    CSE_TRY(cse_yaml_parse(c->arena, "default", setting->default_value,
+                           strlen(setting->default_value), &node));
+    if (cse_yaml_is_null(node)) {
+        value->is_null = true;
+        return CSE_OK;
+    }
+    return read_value(c, setting, node, value);
+}
+
+static cse_status reject_unknown(const check *c, const cse_setting *table, const cse_yaml_key *key)
+{
+    int count = 0;
+    while (table[count].name != NULL)
+        count++;
+    const char **names = cse_arena_alloc(c->arena, ((size_t)count + 1) * sizeof *names);
+    cse_text accepted = { 0 };
+    for (int i = 0; i < count; i++) {
+        names[i] = table[i].name;
+        cse_text_add(&accepted, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    const char *near = cse_did_you_mean(key->text, names);
+    cse_status status =
+        cse_fail(CSE_CONFIG, "%s: %s: unknown setting \"%s%.80s\"%s%s%s; accepted: %s", c->subject,
+                 cse_yaml_place_text(c->arena, key->place), c->prefix, key->text,
+                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                 near != NULL ? "\"?" : "", count > 0 ? accepted.data : "nothing");
+    cse_text_clear(&accepted);
+    return status;
+}
+
+static cse_status check_names(const check *c, const cse_setting *table, const cse_yaml_node *node)
+{
+    if (node->kind != CSE_YAML_MAPPING)
+        return cse_fail(CSE_CONFIG,
+                        "%s: %s: %.*s%sa mapping of settings belongs here, \"name: value\"",
+                        c->subject, cse_yaml_place_text(c->arena, node->place),
+                        c->prefix[0] != '\0' ? (int)strlen(c->prefix) - 1 : 0, c->prefix,
+                        c->prefix[0] != '\0' ? ": " : "");
+    for (int i = 0; i < node->count; i++) {
+        const cse_setting *setting = table;
+        while (setting->name != NULL && strcmp(setting->name, node->keys[i].text) != 0)
+            setting++;
+        if (setting->name == NULL)
+            return reject_unknown(c, table, &node->keys[i]);
+    }
+    return CSE_OK;
+}
+
+cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const char *subject,
+                              const char *prefix, const cse_yaml_node *node,
+                              cse_settings **settings)
+{
+    check c = { arena, subject, prefix };
+    bool empty = cse_yaml_is_null(node);
+    if (!empty)
+        CSE_TRY(check_names(&c, table, node));
+    cse_settings *checked = cse_arena_alloc(arena, sizeof *checked);
+    checked->arena = arena;
+    checked->table = table;
+    while (table[checked->count].name != NULL)
+        checked->count++;
+    checked->values =
+        cse_arena_alloc(arena, ((size_t)checked->count + 1) * sizeof *checked->values);
+    for (int i = 0; i < checked->count; i++) {
+        cse_value *value = &checked->values[i];
+        const cse_yaml_node *given = empty ? NULL : cse_yaml_find(node, table[i].name);
+        if (given == NULL) {
+            CSE_TRY(read_default(&c, &table[i], node, value));
+            continue;
+        }
+        value->origin = cse_yaml_place_text(arena, given->place);
+        CSE_TRY(read_value(&c, &table[i], given, value));
+    }
+    cse_text canonical = { 0 };
+    cse_settings_print(checked, &canonical);
+    checked->canonical = cse_arena_string(arena, canonical.data);
+    cse_text_clear(&canonical);
+    *settings = checked;
+    return CSE_OK;
+}

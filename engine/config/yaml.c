@@ -1,0 +1,421 @@
+/* YAML text -> tree, from libfyaml's events.
+ *
+ * The text is checked first (size, UTF-8, no control characters), then each event adds one node. An
+ * alias is a deep copy of what its anchor named, counted like written nodes, so that a small text
+ * cannot stand for a huge tree; an anchor is known only after its node is complete, so that no tree
+ * contains itself. */
+#include "engine/config/yaml.h"
+
+#include <errno.h>
+#include <libfyaml.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/config/yaml_origins.h"
+
+typedef struct anchor {
+    const char *name;
+    cse_yaml_node *node;
+} anchor;
+
+typedef struct reader {
+    cse_arena *arena;
+    const char *source;
+    struct fy_parser *parser;
+    struct fy_diag *diagnostics;
+    anchor *anchors;
+    int anchor_count, anchor_capacity;
+    int node_count;
+} reader;
+
+static cse_yaml_place place_of(const reader *r, struct fy_event *event)
+{
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    cse_yaml_place place = { r->source, 1, 1 };
+    if (mark != NULL) {
+        place.line = mark->line + 1;
+        place.column = mark->column + 1;
+    }
+    return place;
+}
+
+static cse_status fail_at(reader *r, cse_yaml_place place, const char *what)
+{
+    return cse_fail(CSE_CONFIG, "%s: %s", cse_yaml_place_text(r->arena, place), what);
+}
+
+/* What libfyaml collected, as one message. */
+static cse_status fail_with_diagnostics(reader *r)
+{
+    void *iterator = NULL;
+    struct fy_diag_error *error = fy_diag_errors_iterate(r->diagnostics, &iterator);
+    cse_yaml_place place = { r->source, 1, 1 };
+    if (error == NULL)
+        return fail_at(r, place, "this is not YAML; check brackets, quotes and indentation");
+    if (error->line > 0) {
+        place.line = error->line;
+        place.column = error->column > 0 ? error->column : 1;
+    }
+    const char *what = error->msg != NULL ? error->msg : "syntax error";
+    return fail_at(r, place,
+                   cse_arena_printf(r->arena, "%s; check brackets, quotes and indentation", what));
+}
+
+static cse_status next_event(reader *r, struct fy_event **event)
+{
+    *event = fy_parser_parse(r->parser);
+    if (*event == NULL || fy_parser_get_stream_error(r->parser)) {
+        if (*event != NULL)
+            fy_parser_event_free(r->parser, *event);
+        *event = NULL;
+        return fail_with_diagnostics(r);
+    }
+    return CSE_OK;
+}
+
+static cse_status node_new(reader *r, cse_yaml_kind kind, cse_yaml_place place,
+                           cse_yaml_node **node)
+{
+    if (++r->node_count > CSE_YAML_MAX_NODES)
+        return fail_at(r, place, "too many values (an alias counts as what it stands for)");
+    *node = cse_arena_alloc(r->arena, sizeof **node);
+    (*node)->kind = kind;
+    (*node)->place = place;
+    return CSE_OK;
+}
+
+static void add_child(cse_arena *arena, cse_yaml_node *parent, cse_yaml_key key,
+                      cse_yaml_node *child)
+{
+    if (parent->count == parent->capacity) {
+        int capacity = parent->capacity > 0 ? parent->capacity * 2 : 8;
+        size_t used = (size_t)parent->count;
+        cse_yaml_node **children = cse_arena_alloc(arena, (size_t)capacity * sizeof *children);
+        cse_yaml_key *keys = cse_arena_alloc(arena, (size_t)capacity * sizeof *keys);
+        if (used > 0) {
+            memcpy(children, parent->children, used * sizeof *children);
+            memcpy(keys, parent->keys, used * sizeof *keys);
+        }
+        parent->children = children;
+        parent->keys = keys;
+        parent->capacity = capacity;
+    }
+    parent->children[parent->count] = child;
+    parent->keys[parent->count++] = key;
+}
+
+static cse_status copy_node(reader *r, const cse_yaml_node *node, cse_yaml_node **copy)
+{
+    CSE_TRY(node_new(r, node->kind, node->place, copy));
+    (*copy)->text = node->text;
+    (*copy)->quoted = node->quoted;
+    for (int i = 0; i < node->count; i++) {
+        cse_yaml_node *child = NULL;
+        CSE_TRY(copy_node(r, node->children[i], &child));
+        add_child(r->arena, *copy, node->keys[i], child);
+    }
+    return CSE_OK;
+}
+
+static const char *token_text(reader *r, struct fy_token *token)
+{
+    size_t size = 0;
+    const char *text = token != NULL ? fy_token_get_text(token, &size) : NULL;
+    if (text == NULL)
+        size = 0;
+    char *copy = cse_arena_alloc(r->arena, size + 1);
+    if (size > 0)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+static void remember_anchor(reader *r, const char *name, cse_yaml_node *node)
+{
+    if (name == NULL)
+        return;
+    CSE_GROW(r->anchors, r->anchor_count, r->anchor_capacity);
+    r->anchors[r->anchor_count++] = (anchor){ name, node };
+}
+
+static cse_status read_alias(reader *r, struct fy_event *event, int depth, cse_yaml_node **node)
+{
+    const char *name = token_text(r, event->alias.anchor);
+    for (int i = r->anchor_count - 1; i >= 0; i--) {
+        if (strcmp(r->anchors[i].name, name) != 0)
+            continue;
+        if (depth > CSE_YAML_MAX_DEPTH / 2)
+            return fail_at(r, place_of(r, event), "an alias stands too deep in the tree");
+        return copy_node(r, r->anchors[i].node, node);
+    }
+    return fail_at(r, place_of(r, event),
+                   cse_arena_printf(r->arena, "*%s: no complete value before it has the anchor &%s",
+                                    name, name));
+}
+
+static cse_status read_node(reader *r, struct fy_event *event, int depth, cse_yaml_node **node);
+
+/* The key of the next pair of a mapping. */
+static cse_status read_key(reader *r, const cse_yaml_node *mapping, struct fy_event *event,
+                           cse_yaml_key *key)
+{
+    key->place = place_of(r, event);
+    if (event->type != FYET_SCALAR)
+        return fail_at(r, key->place, "a key must be a plain word");
+    key->text = token_text(r, event->scalar.value);
+    for (int i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->keys[i].text, key->text) == 0)
+            return fail_at(r, key->place,
+                           cse_arena_printf(r->arena,
+                                            "the key \"%s\" stands twice in one mapping (first "
+                                            "at %s); keep one",
+                                            key->text,
+                                            cse_yaml_place_text(r->arena, mapping->keys[i].place)));
+    return CSE_OK;
+}
+
+static cse_status read_children(reader *r, cse_yaml_node *parent, int depth)
+{
+    enum fy_event_type end =
+        parent->kind == CSE_YAML_SEQUENCE ? FYET_SEQUENCE_END : FYET_MAPPING_END;
+    for (;;) {
+        struct fy_event *event = NULL;
+        CSE_TRY(next_event(r, &event));
+        if (event->type == end) {
+            fy_parser_event_free(r->parser, event);
+            return CSE_OK;
+        }
+        cse_yaml_key key = { NULL, parent->place };
+        cse_status status = CSE_OK;
+        if (parent->kind == CSE_YAML_MAPPING) {
+            status = read_key(r, parent, event, &key);
+            fy_parser_event_free(r->parser, event);
+            CSE_TRY(status);
+            CSE_TRY(next_event(r, &event));
+        }
+        cse_yaml_node *child = NULL;
+        status = read_node(r, event, depth + 1, &child);
+        fy_parser_event_free(r->parser, event);
+        CSE_TRY(status);
+        add_child(r->arena, parent, key, child);
+    }
+}
+
+/* The node that `event` begins. */
+static cse_status read_node(reader *r, struct fy_event *event, int depth, cse_yaml_node **node)
+{
+    cse_yaml_place place = place_of(r, event);
+    if (depth > CSE_YAML_MAX_DEPTH)
+        return fail_at(r, place, "too many levels of nesting (at most 32)");
+    if (event->type == FYET_ALIAS)
+        return read_alias(r, event, depth, node);
+    if (event->type != FYET_SCALAR && event->type != FYET_SEQUENCE_START &&
+        event->type != FYET_MAPPING_START)
+        return fail_at(r, place, "a value is missing here");
+    if (fy_event_get_tag_token(event) != NULL)
+        return fail_at(r, place, "tags (!name) are not accepted; write the value alone");
+    struct fy_token *anchor_token = fy_event_get_anchor_token(event);
+    const char *anchor_name = anchor_token != NULL ? token_text(r, anchor_token) : NULL;
+    if (event->type == FYET_SCALAR) {
+        CSE_TRY(node_new(r, CSE_YAML_SCALAR, place, node));
+        struct fy_token *token = event->scalar.value;
+        (*node)->text = token_text(r, token);
+        (*node)->quoted = token != NULL && fy_token_scalar_style(token) != FYSS_PLAIN;
+    } else {
+        bool sequence = event->type == FYET_SEQUENCE_START;
+        CSE_TRY(node_new(r, sequence ? CSE_YAML_SEQUENCE : CSE_YAML_MAPPING, place, node));
+        CSE_TRY(read_children(r, *node, depth));
+    }
+    remember_anchor(r, anchor_name, *node);
+    return CSE_OK;
+}
+
+/* The whole stream: one document at most. */
+static cse_status read_stream(reader *r, cse_yaml_node **root)
+{
+    for (;;) {
+        struct fy_event *event = NULL;
+        CSE_TRY(next_event(r, &event));
+        enum fy_event_type type = event->type;
+        cse_status status = CSE_OK;
+        if (type == FYET_DOCUMENT_START && *root != NULL)
+            status = fail_at(r, place_of(r, event), "a second document begins here; keep one");
+        else if (type == FYET_SCALAR || type == FYET_SEQUENCE_START || type == FYET_MAPPING_START ||
+                 type == FYET_ALIAS)
+            status = read_node(r, event, 0, root);
+        fy_parser_event_free(r->parser, event);
+        CSE_TRY(status);
+        if (type == FYET_STREAM_END)
+            break;
+    }
+    if (*root == NULL) {
+        CSE_TRY(node_new(r, CSE_YAML_SCALAR, (cse_yaml_place){ r->source, 1, 1 }, root));
+        (*root)->text = "";
+    }
+    return CSE_OK;
+}
+
+/* Bytes of the UTF-8 sequence at `text`, 0 when it is none (overlong forms and surrogates too). */
+static size_t utf8_length(const unsigned char *text, size_t left)
+{
+    unsigned char first = text[0];
+    size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (length == 0 || first > 0xF4 || length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
+    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
+    return overlong || beyond ? 0 : length;
+}
+
+static cse_status check_bytes(reader *r, const char *text, size_t size)
+{
+    cse_yaml_place place = { r->source, 1, 1 };
+    if (size > CSE_YAML_MAX_BYTES)
+        return fail_at(r, place, "more than 1 MiB of YAML");
+    for (size_t i = 0; i < size;) {
+        unsigned char c = (unsigned char)text[i];
+        size_t length = utf8_length((const unsigned char *)text + i, size - i);
+        if (length == 0)
+            return fail_at(r, place, "a byte that is not UTF-8; save the text as UTF-8");
+        if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F)
+            return fail_at(r, place, "a control character; only line ends and tabs are accepted");
+        if (c == '\n') {
+            place.line++;
+            place.column = 1;
+        } else {
+            place.column++;
+        }
+        i += length;
+    }
+    return CSE_OK;
+}
+
+static cse_status parse_checked(reader *r, const char *text, size_t size, cse_yaml_node **root)
+{
+    struct fy_diag_cfg diagnostics = { .level = FYET_ERROR, .module_mask = UINT_MAX };
+    r->diagnostics = fy_diag_create(&diagnostics);
+    if (r->diagnostics == NULL)
+        return cse_fail(CSE_INTERNAL, "yaml: the parser cannot be created");
+    fy_diag_set_collect_errors(r->diagnostics, true);
+    struct fy_parse_cfg configuration = {
+        .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
+        .diag = r->diagnostics,
+    };
+    r->parser = fy_parser_create(&configuration);
+    cse_status status = CSE_OK;
+    if (r->parser == NULL || fy_parser_set_string(r->parser, text, size) != 0)
+        status = cse_fail(CSE_INTERNAL, "yaml: the parser cannot be created");
+    if (status == CSE_OK)
+        status = read_stream(r, root);
+    if (r->parser != NULL)
+        fy_parser_destroy(r->parser);
+    fy_diag_destroy(r->diagnostics);
+    free(r->anchors);
+    return status;
+}
+
+cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text, size_t size,
+                          cse_yaml_node **root)
+{
+    reader r = { .arena = arena, .source = cse_arena_string(arena, source) };
+    *root = NULL;
+    if (text == NULL || size == 0) {
+        text = "";
+        size = 0;
+    }
+    CSE_TRY(check_bytes(&r, text, size));
+    /* libfyaml has no event for a text without a node in it. */
+    if (size == 0) {
+        CSE_TRY(node_new(&r, CSE_YAML_SCALAR, (cse_yaml_place){ r.source, 1, 1 }, root));
+        (*root)->text = "";
+        return CSE_OK;
+    }
+    CSE_TRY(parse_checked(&r, text, size, root));
+    cse_yaml_restore_origins(arena, text, size, *root);
+    return CSE_OK;
+}
+
+static cse_status read_file(const char *path, cse_text *content)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL && (errno == ENOENT || errno == ENOTDIR))
+        return cse_fail(CSE_NO_INPUT, "%s: there is no such file; check the path", path);
+    if (file == NULL && errno == EACCES)
+        return cse_fail(CSE_PERMISSION, "%s: permission denied; make the file readable", path);
+    if (file == NULL)
+        return cse_fail(CSE_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    char buffer[8192];
+    size_t size;
+    cse_status status = CSE_OK;
+    while ((size = fread(buffer, 1, sizeof buffer, file)) > 0 && status == CSE_OK) {
+        cse_text_add_bytes(content, buffer, size);
+        if (content->size > CSE_YAML_MAX_BYTES)
+            status = cse_fail(CSE_CONFIG, "%s: more than 1 MiB: this is no configuration", path);
+    }
+    if (status == CSE_OK && ferror(file))
+        status = cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
+    fclose(file);
+    return status;
+}
+
+cse_status cse_yaml_parse_file(cse_arena *arena, const char *path, cse_yaml_node **root)
+{
+    cse_text content = { 0 };
+    cse_status status = read_file(path, &content);
+    if (status == CSE_OK)
+        status = cse_yaml_parse(arena, path, content.data, content.size, root);
+    cse_text_clear(&content);
+    return status;
+}
+
+bool cse_yaml_is_null(const cse_yaml_node *node)
+{
+    static const char *const words[] = { "", "null", "Null", "NULL", "~" };
+    if (node->kind != CSE_YAML_SCALAR || node->quoted)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(node->text, words[i]) == 0)
+            return true;
+    return false;
+}
+
+cse_yaml_node *cse_yaml_find(const cse_yaml_node *node, const char *key)
+{
+    for (int i = 0; node != NULL && node->kind == CSE_YAML_MAPPING && i < node->count; i++)
+        if (strcmp(node->keys[i].text, key) == 0)
+            return node->children[i];
+    return NULL;
+}
+
+cse_yaml_node *cse_yaml_mapping_new(cse_arena *arena, cse_yaml_place place)
+{
+    cse_yaml_node *node = cse_arena_alloc(arena, sizeof *node);
+    node->kind = CSE_YAML_MAPPING;
+    node->place = place;
+    return node;
+}
+
+void cse_yaml_put(cse_arena *arena, cse_yaml_node *mapping, cse_yaml_key key, cse_yaml_node *child)
+{
+    for (int i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->keys[i].text, key.text) == 0) {
+            mapping->keys[i] = key;
+            mapping->children[i] = child;
+            return;
+        }
+    add_child(arena, mapping, key, child);
+}
+
+const char *cse_yaml_place_text(cse_arena *arena, cse_yaml_place place)
+{
+    bool named = place.source != NULL && place.source[0] != '\0';
+    if (place.line == 0)
+        return named ? place.source : "inline";
+    if (!named)
+        return cse_arena_printf(arena, "%d:%d", place.line, place.column);
+    return cse_arena_printf(arena, "%s:%d:%d", place.source, place.line, place.column);
+}

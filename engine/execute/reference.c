@@ -1,0 +1,212 @@
+/* The interpreter: runs a planned graph with the ops' reference kernels.
+ *
+ * It is the oracle that compiled code is held against, and what runs where no compiler is. Values that
+ * the plan stores are read and written at their planned places; the others live in buffers that were
+ * made once, when the interpreter was opened, so that running allocates nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/execute/execute.h"
+
+typedef struct interpreter {
+    cse_executable base;
+    void **buffers; /* by position in graph->nodes; NULL for values with a planned place */
+    float line[CSE_MAX_LINE_NODES][CSE_LINE_ELEMENTS];
+} interpreter;
+
+static int64_t bytes_of(const cse_node *node)
+{
+    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
+}
+
+/* scratch holds each node's position from open on; nobody else touches the graph while it runs. */
+static void *place_of(interpreter *self, const cse_frame *frame, cse_node *node)
+{
+    node = cse_node_storage(node);
+    if (node->space != CSE_SPACE_NONE)
+        return frame->base[node->space] + node->offset_bytes;
+    return self->buffers[node->scratch];
+}
+
+/* Leaves whose value the frame itself gives. */
+static void fill_leaf(interpreter *self, const cse_frame *frame, cse_node *node)
+{
+    if (node->op == &cse_op_step_number)
+        *(int32_t *)self->buffers[node->scratch] = (int32_t)frame->step;
+    if (node->op != &cse_op_sample_index)
+        return;
+    int32_t *samples = self->buffers[node->scratch];
+    for (int64_t i = 0; i < cse_shape_elements(node->shape); i++)
+        samples[i] = (int32_t)(frame->first_sample + i);
+}
+
+static void run_node(interpreter *self, const cse_frame *frame, cse_node *node)
+{
+    const void *inputs[CSE_MAX_INPUTS];
+    if (node->op->kind == CSE_OP_RESHAPE)
+        return;
+    for (int i = 0; i < node->input_count; i++)
+        inputs[i] = place_of(self, frame, node->inputs[i]);
+    const cse_reference call = { .node = node,
+                                 .inputs = inputs,
+                                 .output = place_of(self, frame, node),
+                                 .seed = frame->seed,
+                                 .step = frame->step };
+    node->op->reference(&call);
+}
+
+static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
+{
+    const cse_graph *graph = self->base.graph;
+    for (int n = 0; n < graph->node_count; n++)
+        fill_leaf(self, frame, graph->nodes[n]);
+    for (int g = 0; g < graph->group_count; g++)
+        for (int n = 0; graph->groups[g].part == part && n < graph->groups[g].node_count; n++)
+            run_node(self, frame, graph->groups[g].nodes[n]);
+}
+
+static void run_replica(cse_executable *executable, cse_frame *frame)
+{
+    run_part((interpreter *)executable, frame, CSE_PART_REPLICA);
+}
+
+static void run_weights(cse_executable *executable, cse_frame *frame)
+{
+    run_part((interpreter *)executable, frame, CSE_PART_WEIGHTS);
+}
+
+/* Where line elements of an input are: the group's own values are in line buffers (scratch - base is
+ * their number there), everything else has `elements` elements or one. */
+static const void *line_input(interpreter *self, const cse_frame *frame, const cse_group *group,
+                              cse_node *node, int64_t first_element)
+{
+    for (int n = 0; n < group->node_count; n++)
+        if (group->nodes[n] == node)
+            return self->line[n];
+    unsigned char *start = place_of(self, frame, node);
+    bool single = cse_shape_elements(node->shape) == 1;
+    return single ? start : start + first_element * (int64_t)cse_dtype_size(node->dtype);
+}
+
+static void compute_line_node(interpreter *self, const cse_frame *frame, const cse_group *group,
+                              int n, const int64_t range[2])
+{
+    cse_node *node = group->nodes[n];
+    const void *inputs[CSE_MAX_INPUTS];
+    for (int i = 0; i < node->input_count; i++)
+        inputs[i] = line_input(self, frame, group, node->inputs[i], range[0]);
+    size_t size = cse_dtype_size(node->dtype);
+    int64_t count = range[1] - range[0];
+    unsigned char *output = (unsigned char *)self->line[n];
+    if (node->op->kind == CSE_OP_BROADCAST) {
+        for (int64_t i = 0; i < count; i++)
+            memcpy(output + (size_t)i * size, inputs[0], size);
+        return;
+    }
+    if (node->op->kind == CSE_OP_RESHAPE) {
+        memcpy(output, inputs[0], (size_t)count * size);
+        return;
+    }
+    cse_node flat = *node;
+    flat.shape = cse_shape_of(count);
+    node->op->reference(&(cse_reference){ .node = &flat,
+                                          .inputs = inputs,
+                                          .output = output,
+                                          .seed = frame->seed,
+                                          .step = frame->step });
+}
+
+static unsigned char *state_place(const cse_graph *graph, const cse_frame *frame,
+                                  const cse_node *assign, int64_t element)
+{
+    const cse_state_entry *state = &graph->states[assign->attributes.integers[0]];
+    return frame->base[CSE_SPACE_STATE] + state->offset_bytes + element * 4;
+}
+
+static void keep_line(interpreter *self, const cse_frame *frame, const cse_group *group,
+                      const cse_line_undo *undo, const int64_t range[2])
+{
+    int64_t line = range[0] / CSE_LINE_ELEMENTS;
+    unsigned char *kept = undo->lines[line & 1];
+    for (int n = 0; n < group->node_count; n++) {
+        if (group->nodes[n]->op != &cse_op_assign)
+            continue;
+        memcpy(kept, state_place(self->base.graph, frame, group->nodes[n], range[0]),
+               (size_t)(range[1] - range[0]) * 4);
+        kept += CSE_LINE_ELEMENTS * 4;
+    }
+    __asm__ volatile("" ::: "memory");
+    *undo->progress = undo->dirty_base + (uint64_t)line;
+    __asm__ volatile("" ::: "memory");
+}
+
+static void run_update(cse_executable *executable, cse_frame *frame, int number,
+                       const int64_t lines[2], const cse_line_undo *undo)
+{
+    interpreter *self = (interpreter *)executable;
+    const cse_graph *graph = self->base.graph;
+    const cse_group *group = &graph->groups[number];
+    for (int64_t line = lines[0]; line < lines[1]; line++) {
+        int64_t end = (line + 1) * CSE_LINE_ELEMENTS;
+        const int64_t range[2] = { line * CSE_LINE_ELEMENTS,
+                                   end < group->elements ? end : group->elements };
+        for (int n = 0; n < group->node_count; n++)
+            compute_line_node(self, frame, group, n, range);
+        if (undo != NULL)
+            keep_line(self, frame, group, undo, range);
+        for (int n = 0; n < group->node_count; n++)
+            if (group->nodes[n]->op == &cse_op_assign)
+                memcpy(state_place(graph, frame, group->nodes[n], range[0]), self->line[n],
+                       (size_t)(range[1] - range[0]) * 4);
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+static void destroy(cse_executable *executable)
+{
+    interpreter *self = (interpreter *)executable;
+    for (int n = 0; n < self->base.graph->node_count; n++)
+        free(self->buffers[n]);
+    free(self->buffers);
+    free(self);
+}
+
+static cse_status check_update_groups(const cse_graph *graph)
+{
+    for (int g = 0; g < graph->group_count; g++)
+        if (graph->groups[g].part == CSE_PART_UPDATE &&
+            graph->groups[g].node_count > CSE_MAX_LINE_NODES)
+            return cse_fail(CSE_INTERNAL, "update group %d has %d nodes; the interpreter holds %d",
+                            g, graph->groups[g].node_count, CSE_MAX_LINE_NODES);
+    return CSE_OK;
+}
+
+cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable)
+{
+    CSE_TRY(check_update_groups(graph));
+    interpreter *self = cse_aligned_calloc(sizeof *self);
+    self->base = (cse_executable){ .graph = graph,
+                                   .kind = "interpreted",
+                                   .replica = run_replica,
+                                   .weights = run_weights,
+                                   .update = run_update,
+                                   .destroy = destroy };
+    self->buffers = cse_calloc((size_t)graph->node_count + 1, sizeof *self->buffers);
+    for (int n = 0; n < graph->node_count; n++) {
+        cse_node *node = graph->nodes[n];
+        node->scratch = n;
+        if (node->space == CSE_SPACE_NONE && node->part != CSE_PART_UPDATE &&
+            node->op->kind != CSE_OP_RESHAPE)
+            self->buffers[n] = cse_aligned_calloc((size_t)bytes_of(node));
+        if (node->op == &cse_op_constant && node->shape.rank == 0 && self->buffers[n] != NULL) {
+            if (node->dtype == CSE_FLOAT32)
+                *(float *)self->buffers[n] = (float)node->attributes.numbers[0];
+            else if (node->dtype == CSE_INT32)
+                *(int32_t *)self->buffers[n] = (int32_t)node->attributes.numbers[0];
+            else
+                *(bool *)self->buffers[n] = node->attributes.numbers[0] != 0;
+        }
+    }
+    *executable = &self->base;
+    return CSE_OK;
+}

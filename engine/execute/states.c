@@ -1,0 +1,51 @@
+/* Initial values of states: element e of a state is a function of (seed, the state's name, e) alone,
+ * so that no order of declaration and no process count can change it. */
+#include <math.h>
+
+#include "engine/base/random.h"
+#include "engine/execute/execute.h"
+
+static double standard_normal(uint64_t key, uint32_t element, uint32_t draw)
+{
+    uint32_t words[4], counter[4] = { element, draw, 0, 0 };
+    cse_philox(key, counter, words);
+    return cse_normal_from_bits(words[0], words[1]);
+}
+
+static double draw(const cse_initializer *init, uint64_t key, uint32_t element)
+{
+    uint32_t words[4], counter[4] = { element, 0, 0, 0 };
+    double normal;
+    switch (init->kind) {
+    case CSE_INIT_UNIFORM:
+        cse_philox(key, counter, words);
+        return init->a + (init->b - init->a) * (double)cse_uniform_from_bits(words[0]);
+    case CSE_INIT_NORMAL:
+        return init->a + init->b * standard_normal(key, element, 0);
+    case CSE_INIT_TRUNCATED_NORMAL:
+        normal = standard_normal(key, element, 0);
+        for (uint32_t again = 1; fabs(normal) > 2.0; again++)
+            normal = standard_normal(key, element, again);
+        return init->a + init->b * normal;
+    default:
+        return init->a;
+    }
+}
+
+void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char *states)
+{
+    for (int s = 0; s < graph->state_count; s++) {
+        const cse_state_entry *state = &graph->states[s];
+        int64_t elements = cse_shape_elements(state->shape);
+        uint64_t key = seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(state->name);
+        float *floats = (float *)(void *)(states + state->offset_bytes);
+        int32_t *ints = (int32_t *)(void *)(states + state->offset_bytes);
+        for (int64_t e = 0; e < elements; e++) {
+            double value = draw(&state->initializer, key, (uint32_t)e);
+            if (state->dtype == CSE_FLOAT32)
+                floats[e] = (float)value;
+            else
+                ints[e] = (int32_t)value;
+        }
+    }
+}

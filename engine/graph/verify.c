@@ -1,0 +1,107 @@
+/* The grammar of a step graph, checked after every pass. */
+#include "engine/graph/graph.h"
+
+static cse_status fail_node(const cse_node *node, const char *what)
+{
+    return cse_fail(CSE_INTERNAL, "graph: node %%%u %s (scope '%s'): %s", node->id, node->op->name,
+                    node->scope, what);
+}
+
+static bool is_placed_leaf(const cse_node *node)
+{
+    return node->op->kind == CSE_OP_STRUCTURAL && node->input_count == 0;
+}
+
+static cse_status verify_types(const cse_node *node)
+{
+    cse_shape shapes[CSE_MAX_INPUTS], shape = { 0 };
+    cse_dtype dtypes[CSE_MAX_INPUTS], dtype = CSE_FLOAT32;
+    if (node->input_count < node->op->min_inputs || node->input_count > node->op->max_inputs)
+        return fail_node(node, "wrong number of inputs");
+    if (is_placed_leaf(node))
+        return CSE_OK;
+    for (int i = 0; i < node->input_count; i++) {
+        shapes[i] = node->inputs[i]->shape;
+        dtypes[i] = node->inputs[i]->dtype;
+    }
+    const cse_infer in = { &node->attributes, node->input_count, shapes, dtypes };
+    if (node->op->infer(&in, &shape, &dtype) != CSE_OK)
+        return fail_node(node, cse_error_message());
+    if (!cse_shape_equal(shape, node->shape) || dtype != node->dtype)
+        return fail_node(node, "its shape or type is not what its rule says");
+    return CSE_OK;
+}
+
+static cse_status verify_level(const cse_node *node)
+{
+    bool batch = node->op == &cse_op_input || node->op == &cse_op_sample_index;
+    for (int i = 0; i < node->input_count; i++)
+        batch = batch || node->inputs[i]->batch;
+    if (node->op == &cse_op_batch_sum)
+        batch = false;
+    return batch == node->batch ? CSE_OK : fail_node(node, "wrong level");
+}
+
+/* A program reads its own values and leaves; UPDATE also what WEIGHTS materialized. */
+static cse_status verify_part(const cse_node *node)
+{
+    if (node->part == CSE_PART_NONE)
+        return CSE_OK;
+    for (int i = 0; i < node->input_count; i++) {
+        const cse_node *input = node->inputs[i];
+        bool from_weights =
+            node->part == CSE_PART_UPDATE && input->op == &cse_op_materialize;
+        if (input->part != node->part && !is_placed_leaf(input) && !from_weights)
+            return fail_node(node, "reads a value of another program");
+    }
+    return CSE_OK;
+}
+
+/* scratch holds 1 + the position of each node while this function runs. */
+static cse_status verify_order(const cse_graph *graph)
+{
+    for (int n = 0; n < graph->node_count; n++)
+        graph->nodes[n]->scratch = 0;
+    for (int n = 0; n < graph->node_count; n++) {
+        cse_node *node = graph->nodes[n];
+        for (int i = 0; i < node->input_count; i++)
+            if (node->inputs[i]->scratch == 0)
+                return fail_node(node, "stands before one of its inputs");
+        if (node->scratch != 0)
+            return fail_node(node, "stands twice in the graph");
+        node->scratch = n + 1;
+    }
+    return CSE_OK;
+}
+
+static cse_status verify_groups(const cse_graph *graph)
+{
+    for (int g = 0; g < graph->group_count; g++)
+        for (int n = 0; n < graph->groups[g].node_count; n++) {
+            const cse_node *node = graph->groups[g].nodes[n];
+            if (node->group != g || node->part != graph->groups[g].part)
+                return fail_node(node, "does not know its group");
+        }
+    return CSE_OK;
+}
+
+cse_status cse_graph_verify(const cse_graph *graph)
+{
+    CSE_TRY(verify_order(graph));
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        CSE_TRY(verify_types(node));
+        CSE_TRY(verify_level(node));
+        CSE_TRY(verify_part(node));
+        if (node->offset_bytes % 64 != 0 && node->space != CSE_SPACE_NONE)
+            return fail_node(node, "is not aligned to 64 bytes");
+    }
+    for (int s = 0; s < graph->state_count; s++) {
+        const cse_state_entry *state = &graph->states[s];
+        if (state->next != NULL && (state->next->dtype != state->dtype ||
+                                    cse_shape_elements(state->next->shape) !=
+                                        cse_shape_elements(state->shape)))
+            return fail_node(state->next, "does not fit the state it is assigned to");
+    }
+    return verify_groups(graph);
+}

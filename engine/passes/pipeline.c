@@ -1,0 +1,70 @@
+/* The list of passes, in order, and the loop that runs them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/registry.h"
+#include "engine/passes/pass.h"
+#include "engine/trace/trace.h"
+
+const cse_pass cse_passes[] = {
+    { "autodiff", "gradients of losses become nodes", cse_pass_autodiff, true },
+    { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
+    { "simplify", "equal and constant values once, algebra, dead nodes", cse_pass_simplify, false },
+    { "partition", "replica, reduction, weight and update programs", cse_pass_partition, true },
+    { "fusion", "nodes that run as one loop or one library call", cse_pass_fusion, false },
+    { "order", "the order of the groups in each program", cse_pass_order, false },
+    { "memory_plan", "a place for each stored value", cse_pass_memory_plan, false },
+    { NULL, NULL, NULL, false },
+};
+
+static bool listed(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = names; at != NULL && *at != '\0'; at += strcspn(at, ",")) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static cse_status check_disable(const char *names)
+{
+    char word[64];
+    const char *known[32] = { NULL };
+    for (int i = 0; cse_passes[i].name != NULL; i++)
+        known[i] = cse_passes[i].name;
+    for (const char *at = names; at != NULL && *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        at += length + (at[length] == ',');
+        const cse_pass *pass = cse_passes;
+        while (pass->name != NULL && strcmp(pass->name, word) != 0)
+            pass++;
+        const char *near = cse_did_you_mean(word, known);
+        if (pass->name == NULL)
+            return cse_fail(CSE_CONFIG, "CSE_DISABLE: there is no pass '%s'%s%s%s", word,
+                            near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+        if (pass->required)
+            return cse_fail(CSE_CONFIG, "CSE_DISABLE: pass '%s' cannot be switched off", word);
+    }
+    return CSE_OK;
+}
+
+cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options)
+{
+    const char *disable = options && options->disable ? options->disable : getenv("CSE_DISABLE");
+    CSE_TRY(cse_trace_status(graph));
+    CSE_TRY(check_disable(disable));
+    for (const cse_pass *pass = cse_passes; pass->name != NULL; pass++) {
+        cse_status status = pass->run(graph, !listed(disable, pass->name));
+        if (status == CSE_OK)
+            status = cse_graph_verify(graph);
+        if (status != CSE_OK)
+            return cse_fail_within(status, "pass %s: ", pass->name);
+        if (options && options->after)
+            options->after(options->self, pass, graph);
+    }
+    return CSE_OK;
+}

@@ -1,0 +1,249 @@
+/* Values that are equal, constant or trivial, once: a table of local rules applied in one walk from
+ * inputs to results, then compaction drops what nobody needs.
+ *
+ * Every rule keeps the bits: x*1, x+0 (but for the sign of zero, see below), x/1, double negation,
+ * layout changes that cancel, and the sharing of equal nodes. Rules that would reorder sums are not
+ * here. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/random.h"
+#include "engine/passes/pass.h"
+#include "engine/passes/simplify.h"
+#include "engine/trace/trace.h"
+
+/* The number a node stands for everywhere, if it does. */
+static bool is_number(const cse_node *node, double *value)
+{
+    while (node->op->kind == CSE_OP_BROADCAST || node->op->kind == CSE_OP_RESHAPE)
+        node = node->inputs[0];
+    if (node->op != &cse_op_constant || node->shape.rank != 0)
+        return false;
+    *value = node->attributes.numbers[0];
+    return true;
+}
+
+static bool is_value(const cse_node *node, double wanted)
+{
+    double value;
+    return is_number(node, &value) && value == wanted;
+}
+
+static cse_node *drop_neutral_multiplication(cse_node *node)
+{
+    if (is_value(node->inputs[1], 1.0))
+        return node->inputs[0];
+    return is_value(node->inputs[0], 1.0) ? node->inputs[1] : NULL;
+}
+
+static cse_node *drop_neutral_addition(cse_node *node)
+{
+    if (is_value(node->inputs[1], 0.0))
+        return node->inputs[0];
+    return is_value(node->inputs[0], 0.0) ? node->inputs[1] : NULL;
+}
+
+static cse_node *drop_neutral_right(cse_node *node)
+{
+    return is_value(node->inputs[1], node->op == cse_op_find("div") ? 1.0 : 0.0) ? node->inputs[0]
+                                                                                 : NULL;
+}
+
+static cse_node *drop_double_negation(cse_node *node)
+{
+    return node->inputs[0]->op == node->op ? node->inputs[0]->inputs[0] : NULL;
+}
+
+static cse_node *drop_same_shape(cse_node *node)
+{
+    bool same = cse_shape_equal(node->shape, node->inputs[0]->shape) &&
+                node->dtype == node->inputs[0]->dtype;
+    return same ? node->inputs[0] : NULL;
+}
+
+static cse_node *merge_reshapes(cse_node *node)
+{
+    cse_node *same = drop_same_shape(node);
+    if (same != NULL || node->inputs[0]->op != node->op)
+        return same;
+    node->inputs[0] = node->inputs[0]->inputs[0];
+    return drop_same_shape(node);
+}
+
+static bool is_matrix_transpose(const cse_node *node)
+{
+    int rank = node->shape.rank;
+    if (strcmp(node->op->name, "transpose") != 0 || rank < 2)
+        return false;
+    bool matrix = node->attributes.integers[rank - 1] == rank - 2 &&
+                  node->attributes.integers[rank - 2] == rank - 1;
+    for (int i = 0; i < rank - 2; i++)
+        matrix = matrix && node->attributes.integers[i] == i;
+    return matrix;
+}
+
+static cse_node *drop_identity_transpose(cse_node *node)
+{
+    bool identity = true;
+    for (int i = 0; i < node->shape.rank; i++)
+        identity = identity && node->attributes.integers[i] == i;
+    return identity ? node->inputs[0] : NULL;
+}
+
+/* matmul reads either side transposed at no cost: integers[0] and [1] say which. */
+static cse_node *fold_transposes(cse_node *node)
+{
+    for (int side = 0; side < 2; side++)
+        if (is_matrix_transpose(node->inputs[side])) {
+            node->inputs[side] = node->inputs[side]->inputs[0];
+            node->attributes.integers[side] = !node->attributes.integers[side];
+        }
+    return NULL;
+}
+
+static const struct {
+    const char *op;
+    cse_node *(*rule)(cse_node *node); /* a replacement, or NULL */
+    const char *reason;
+} rules[] = {
+    { "mul", drop_neutral_multiplication, "x * 1 = x" },
+    /* x + 0 differs from x in the sign of a zero alone, which no later op but a division sees. */
+    { "add", drop_neutral_addition, "x + 0 = x" },
+    { "sub", drop_neutral_right, "x - 0 = x" },
+    { "div", drop_neutral_right, "x / 1 = x" },
+    { "neg", drop_double_negation, "-(-x) = x" },
+    { "cast", drop_same_shape, "a cast to its own type" },
+    { "broadcast_to", drop_same_shape, "a broadcast to its own shape" },
+    { "reshape", merge_reshapes, "reshapes of reshapes" },
+    { "transpose", drop_identity_transpose, "a transpose that moves nothing" },
+    { "matmul", fold_transposes, "a transposed operand is an attribute" },
+};
+
+/* Scalars and broadcast scalars through an elementwise op: computed now, by the reference kernel. */
+static cse_node *fold_constants(cse_graph *graph, cse_node *node)
+{
+    double numbers[CSE_MAX_INPUTS];
+    float floats[CSE_MAX_INPUTS];
+    int32_t ints[CSE_MAX_INPUTS];
+    const void *inputs[CSE_MAX_INPUTS];
+    if (node->op->kind != CSE_OP_ELEMENTWISE || node->input_count == 0 ||
+        node->op->reference == NULL || strpbrk(node->op->expression, "$") == NULL ||
+        strstr(node->op->expression, "$n") || strstr(node->op->expression, "$i") ||
+        strstr(node->op->expression, "$s"))
+        return NULL;
+    for (int i = 0; i < node->input_count; i++) {
+        cse_dtype dtype = node->inputs[i]->dtype;
+        if (!is_number(node->inputs[i], &numbers[i]) ||
+            (dtype != CSE_FLOAT32 && dtype != CSE_INT32))
+            return NULL;
+        floats[i] = (float)numbers[i];
+        ints[i] = (int32_t)numbers[i];
+        inputs[i] = dtype == CSE_FLOAT32 ? (const void *)&floats[i] : (const void *)&ints[i];
+    }
+    if (node->dtype != CSE_FLOAT32 && node->dtype != CSE_INT32)
+        return NULL;
+    union {
+        float f;
+        int32_t i;
+    } result = { 0 };
+    cse_node scalar = *node;
+    scalar.shape = cse_scalar_shape;
+    node->op->reference(&(cse_reference){ .node = &scalar, .inputs = inputs, .output = &result });
+    double value = node->dtype == CSE_FLOAT32 ? (double)result.f : (double)result.i;
+    if (isnan(value))
+        return NULL;
+    cse_node *constant = cse_graph_constant(graph, node->dtype, value);
+    return node->shape.rank == 0 ? constant : cse_broadcast_to(constant, node->shape);
+}
+
+static uint64_t hash_node(const cse_node *node)
+{
+    uint64_t hash = cse_hash_string(node->op->name) ^ (uint64_t)node->dtype << 7;
+    for (int i = 0; i < node->input_count; i++)
+        hash = (hash ^ node->inputs[i]->id) * 0x100000001b3u + (hash >> 29);
+    for (int i = 0; i < node->attributes.integer_count; i++)
+        hash = (hash ^ (uint64_t)node->attributes.integers[i]) * 0x100000001b3u + (hash >> 31);
+    for (int i = 0; i < node->shape.rank; i++)
+        hash = (hash ^ (uint64_t)node->shape.dims[i]) * 0x100000001b3u + (hash >> 27);
+    return hash;
+}
+
+bool cse_nodes_equal(const cse_node *a, const cse_node *b)
+{
+    const cse_attributes *p = &a->attributes, *q = &b->attributes;
+    if (a->op != b->op || a->dtype != b->dtype || a->input_count != b->input_count ||
+        !cse_shape_equal(a->shape, b->shape) || p->integer_count != q->integer_count ||
+        p->number_count != q->number_count || (p->text == NULL) != (q->text == NULL) ||
+        (p->text != NULL && strcmp(p->text, q->text) != 0) || a->part != b->part)
+        return false;
+    bool equal = memcmp(p->numbers, q->numbers, sizeof(double) * (size_t)p->number_count) == 0 &&
+                 memcmp(p->integers, q->integers, sizeof(int64_t) * (size_t)p->integer_count) == 0;
+    for (int i = 0; equal && i < a->input_count; i++)
+        equal = a->inputs[i] == b->inputs[i];
+    return equal;
+}
+
+/* Open addressing over the nodes met so far. Returns the equal node met before, else stores `node`. */
+static cse_node *find_equal(cse_node **table, uint64_t mask, cse_node *node)
+{
+    uint64_t slot = hash_node(node) & mask;
+    while (table[slot] != NULL && !cse_nodes_equal(table[slot], node))
+        slot = (slot + 1) & mask;
+    if (table[slot] == NULL)
+        table[slot] = node;
+    return table[slot];
+}
+
+static cse_node *apply_rules(cse_graph *graph, cse_node *node)
+{
+    cse_node *replacement = fold_constants(graph, node);
+    for (size_t r = 0; replacement == NULL && r < sizeof rules / sizeof rules[0]; r++)
+        if (strcmp(rules[r].op, node->op->name) == 0)
+            replacement = rules[r].rule(node);
+    return replacement;
+}
+
+static bool is_shareable(const cse_node *node)
+{
+    return node->op != &cse_op_batch_sum && node->op != &cse_op_input;
+}
+
+static void simplify_once(cse_graph *graph)
+{
+    /* Constants folded on the way are appended; twice the count leaves room for them. */
+    int count = graph->node_count;
+    uint64_t size = 64;
+    while (size < (uint64_t)count * 4)
+        size *= 2;
+    cse_node **table = cse_calloc(size, sizeof *table);
+    for (int n = 0; n < count; n++) {
+        cse_node *node = graph->nodes[n];
+        for (int i = 0; i < node->input_count; i++)
+            while (node->inputs[i]->forward_to != NULL)
+                node->inputs[i] = node->inputs[i]->forward_to;
+        cse_trace_on_behalf(node, node->backward);
+        cse_node *replacement = apply_rules(graph, node);
+        if (replacement == NULL && is_shareable(node))
+            replacement = find_equal(table, size - 1, node);
+        if (replacement != NULL && replacement != node)
+            cse_graph_replace(node, replacement);
+    }
+    free(table);
+    cse_graph_compact(graph);
+}
+
+cse_status cse_pass_simplify(cse_graph *graph, bool enabled)
+{
+    if (!enabled)
+        return CSE_OK;
+    cse_graph *before = cse_trace_begin(graph);
+    /* A folded constant is shared, and may enable a rule, in the next round. */
+    int nodes;
+    do {
+        nodes = graph->node_count;
+        simplify_once(graph);
+    } while (graph->node_count < nodes);
+    cse_trace_begin(before);
+    return cse_trace_status(graph);
+}

@@ -1,0 +1,65 @@
+/* How to write a model: a descriptor with its settings, its parameters and its forward function.
+ *
+ * A model of the engine is a file of engine/models; one of your own stands in your program
+ * (cse_model_define) or in a shared object that exports its descriptor as cse_model_<name>
+ * (cse_model_load, or `model: {library: ./x.so, name: <name>}` in a configuration). */
+#ifndef CSENGINE_MODEL_H
+#define CSENGINE_MODEL_H
+
+#include "csengine/extend.h"
+#include "csengine/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CSE_MODEL_ABI = 1 };
+
+typedef struct cse_model_descriptor {
+    const char *name;
+    const char *summary;
+    const cse_setting *settings;
+    int abi; /* CSE_MODEL_ABI */
+
+    size_t self_bytes; /* size of what cse_model_self returns; zeroed before `build` */
+
+    /* Declares the parameters (cse_parameter) and keeps their handles in cse_model_self. */
+    cse_status (*build)(cse_model *model, const cse_settings *settings);
+
+    /* Traces the outputs for one input. */
+    cse_tensor *(*forward)(cse_model *model, cse_tensor *input);
+
+    /* Traces the loss and, where asked, the predictions; NULL: see cse_model_loss. */
+    cse_tensor *(*loss)(cse_model *model, cse_step *step, cse_tensor **predictions);
+} cse_model_descriptor;
+
+/* Borrowed: the model's own struct; its settings, checked against the descriptor's table. */
+CSE_API void *cse_model_self(cse_model *model);
+CSE_API const cse_settings *cse_model_settings_view(const cse_model *model);
+CSE_API bool cse_is_training(const cse_model *model);
+
+/* Declares the trainable float32 state model.<name>; only in `build`. NULL after an error. */
+CSE_API cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
+                                 cse_initializer initializer);
+/* A state of the model that no optimizer changes. */
+CSE_API cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
+                              cse_initializer initializer);
+
+/* A fully connected layer: y = x weight^T + bias. */
+typedef struct cse_linear_layer {
+    cse_state *weight; /* [out, in] */
+    cse_state *bias;   /* [out], or NULL */
+} cse_linear_layer;
+
+/* Declares <name>.weight and, with `bias`, <name>.bias, initialised as PyTorch's Linear: uniform in
+ * +-1/sqrt(in). */
+CSE_API cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64_t in,
+                                               int64_t out, bool bias);
+/* x: [batch, in]; result: [batch, out]. */
+CSE_API cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

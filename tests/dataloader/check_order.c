@@ -1,0 +1,218 @@
+/* The order of samples and who serves them: permutation, seeking, independence of the cut and of
+ * the number of workers, as properties over random cases. */
+#include "dataloader/position.h"
+#include "dataloader/shard.h"
+#include "dataloader/shuffle.h"
+#include "engine/base/random.h"
+#include "tests/dataloader/fixture.h"
+
+/* Word `i` of the case numbered `number`. */
+static uint32_t random_word(uint32_t number, uint32_t i)
+{
+    uint32_t words[4];
+    cse_philox(2026, (const uint32_t[]){ number, i, 0, 0 }, words);
+    return words[0];
+}
+
+START_TEST(shuffle_is_a_permutation)
+{
+    for (uint32_t number = 0; number < 300; number++) {
+        int64_t n = number < 40 ? number + 1 : 1 + random_word(number, 0) % 5000;
+        uint64_t key = cse_shuffle_key(random_word(number, 1), random_word(number, 2));
+        bool *seen = calloc((size_t)n, sizeof *seen);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t sample = cse_shuffle_sample(key, n, i);
+            ck_assert_msg(sample >= 0 && sample < n && !seen[sample],
+                          "n = %ld: place %ld has sample %ld", (long)n, (long)i, (long)sample);
+            seen[sample] = true;
+        }
+        free(seen);
+    }
+}
+END_TEST
+
+START_TEST(shuffle_orders_differ_by_epoch_and_seed)
+{
+    enum { N = 1000 };
+    const uint64_t keys[] = { cse_shuffle_key(1, 0), cse_shuffle_key(1, 1), cse_shuffle_key(2, 0),
+                              cse_shuffle_key(1, (int64_t)1 << 32) };
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < a; b++) {
+            int same = 0;
+            for (int64_t i = 0; i < N; i++)
+                same += cse_shuffle_sample(keys[a], N, i) == cse_shuffle_sample(keys[b], N, i);
+            /* Two random permutations agree at 1 place on average, with variance 1. */
+            ck_assert_int_lt(same, 8);
+        }
+}
+END_TEST
+
+/* Pearson's chi-square with 9 degrees of freedom is below 33.7 with probability 0.9999. */
+START_TEST(shuffle_puts_every_sample_everywhere)
+{
+    enum { EPOCHS = 20000, BINS = 10 };
+    static const int64_t sizes[] = { 10, 1000, 60000 };
+    for (int s = 0; s < 3; s++)
+        for (int64_t place = 0; place < 3; place++) {
+            int counts[BINS] = { 0 };
+            for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                uint64_t key = cse_shuffle_key(7, epoch);
+                counts[cse_shuffle_sample(key, sizes[s], place) * BINS / sizes[s]]++;
+            }
+            double expected = (double)EPOCHS / BINS, chi_square = 0;
+            for (int bin = 0; bin < BINS; bin++)
+                chi_square += (counts[bin] - expected) * (counts[bin] - expected) / expected;
+            ck_assert_double_lt(chi_square, 33.7);
+        }
+}
+END_TEST
+
+/* One epoch's pairs of neighbours must not keep their distance. */
+START_TEST(shuffle_separates_neighbours)
+{
+    enum { N = 60000 };
+    uint64_t key = cse_shuffle_key(0, 0);
+    double sum = 0;
+    for (int64_t i = 0; i + 1 < N; i++) {
+        int64_t distance = cse_shuffle_sample(key, N, i) - cse_shuffle_sample(key, N, i + 1);
+        sum += (double)llabs(distance);
+    }
+    /* Mean distance of two random places is N/3, its standard error here N * 0.2357 / sqrt(N). */
+    ck_assert_double_eq_tol(sum / (N - 1), N / 3.0, 5 * 0.2357 * 245);
+}
+END_TEST
+
+static cse_batching random_batching(uint32_t number, int64_t *sample_count)
+{
+    int64_t micro_batch_size = 1 + random_word(number, 10) % 8;
+    int64_t microbatches = 1 + random_word(number, 11) % 6;
+    int64_t batch_size = micro_batch_size * microbatches;
+    *sample_count = batch_size + random_word(number, 12) % 100;
+    return (cse_batching){ .batch_size = batch_size,
+                           .micro_batch_size = micro_batch_size,
+                           .shuffle = random_word(number, 13) % 2 == 0,
+                           .shuffle_seed = random_word(number, 14),
+                           .drop_last = true };
+}
+
+/* An independent statement of the order: epoch after epoch, the first whole batches of its list. */
+START_TEST(seeking_equals_reading_from_the_start)
+{
+    enum { EPOCHS = 4 };
+    for (uint32_t number = 0; number < 200; number++) {
+        int64_t n, samples[8], step = 0;
+        cse_batching batching = random_batching(number, &n);
+        int64_t microbatches = batching.batch_size / batching.micro_batch_size;
+        for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
+            uint64_t key = cse_shuffle_key(batching.shuffle_seed, epoch);
+            int64_t place = 0;
+            for (; place + batching.batch_size <= n; step++)
+                for (int64_t m = 0; m < microbatches; m++) {
+                    cse_position position = cse_position_of(&batching, n, step, m);
+                    ck_assert_int_eq(position.epoch, epoch);
+                    cse_position_samples(&batching, n, position, samples);
+                    for (int64_t i = 0; i < batching.micro_batch_size; i++, place++)
+                        ck_assert_int_eq(samples[i], batching.shuffle
+                                                         ? cse_shuffle_sample(key, n, place)
+                                                         : place);
+                }
+            ck_assert_int_lt(n - place, batching.batch_size);
+        }
+        ck_assert_int_eq(step, EPOCHS * cse_position_steps_per_epoch(&batching, n));
+    }
+}
+END_TEST
+
+START_TEST(the_cut_into_microbatches_does_not_change_the_order)
+{
+    enum { N = 1000, BATCH = 24, STEPS = 90 };
+    static const int64_t cuts[] = { 24, 12, 8, 6, 4, 3, 2, 1 };
+    int64_t reference[BATCH], samples[BATCH];
+    for (int64_t step = 0; step < STEPS; step++)
+        for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
+            cse_batching batching = {
+                .batch_size = BATCH, .micro_batch_size = cuts[c], .shuffle = true, .shuffle_seed = 5
+            };
+            for (int64_t m = 0; m < BATCH / cuts[c]; m++)
+                cse_position_samples(&batching, N, cse_position_of(&batching, N, step, m),
+                                     samples + m * cuts[c]);
+            if (c == 0)
+                memcpy(reference, samples, sizeof samples);
+            ck_assert_mem_eq(samples, reference, sizeof samples);
+        }
+}
+END_TEST
+
+START_TEST(a_far_step_is_reached_at_once)
+{
+    int64_t samples[64];
+    cse_batching batching = {
+        .batch_size = 256, .micro_batch_size = 64, .shuffle = true, .shuffle_seed = 1
+    };
+    int64_t step = (int64_t)1 << 60;
+    cse_position position = cse_position_of(&batching, 60000, step, 3);
+    ck_assert_int_eq(position.epoch, step / 234);
+    ck_assert_int_eq(position.first_index, step % 234 * 256 + 192);
+    cse_position_samples(&batching, 60000, position, samples);
+    for (int i = 0; i < 64; i++)
+        ck_assert(samples[i] >= 0 && samples[i] < 60000);
+}
+END_TEST
+
+/* Workers that each walk their own share by cse_shard_next, joined: every number once, in order. */
+START_TEST(shards_are_disjoint_and_complete)
+{
+    enum { NUMBERS = 500 };
+    for (int workers = 1; workers <= 7; workers++)
+        for (int64_t start = 0; start < 30; start += 3) {
+            int served[NUMBERS] = { 0 };
+            for (int rank = 0; rank < workers; rank++)
+                for (int64_t q = cse_shard_next(start, rank, workers); q < NUMBERS;
+                     q = cse_shard_next(q + 1, rank, workers)) {
+                    ck_assert_int_eq(cse_shard_worker(q, workers), rank);
+                    served[q]++;
+                }
+            for (int64_t q = 0; q < NUMBERS; q++)
+                ck_assert_int_eq(served[q], q >= start ? 1 : 0);
+        }
+}
+END_TEST
+
+/* What a replica sees: the union of its workers' microbatches by number is the stream of one. */
+START_TEST(the_stream_is_the_same_for_any_number_of_workers)
+{
+    enum { N = 777, STEPS = 60, MICROBATCHES = 5, SIZE = 4 };
+    static int64_t stream[3][STEPS * MICROBATCHES][SIZE];
+    cse_batching batching = { .batch_size = MICROBATCHES * SIZE,
+                              .micro_batch_size = SIZE,
+                              .shuffle = true,
+                              .shuffle_seed = 11 };
+    for (int workers = 1; workers <= 3; workers++)
+        for (int rank = workers - 1; rank >= 0; rank--)
+            for (int64_t q = cse_shard_next(0, rank, workers); q < STEPS * MICROBATCHES;
+                 q = cse_shard_next(q + 1, rank, workers)) {
+                cse_position position =
+                    cse_position_of(&batching, N, q / MICROBATCHES, q % MICROBATCHES);
+                ck_assert_int_eq(cse_shard_number(q / MICROBATCHES, MICROBATCHES, q % MICROBATCHES),
+                                 q);
+                cse_position_samples(&batching, N, position, stream[workers - 1][q]);
+            }
+    ck_assert_mem_eq(stream[1], stream[0], sizeof stream[0]);
+    ck_assert_mem_eq(stream[2], stream[0], sizeof stream[0]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("order");
+    tcase_add_test(tests, shuffle_is_a_permutation);
+    tcase_add_test(tests, shuffle_orders_differ_by_epoch_and_seed);
+    tcase_add_test(tests, shuffle_puts_every_sample_everywhere);
+    tcase_add_test(tests, shuffle_separates_neighbours);
+    tcase_add_test(tests, seeking_equals_reading_from_the_start);
+    tcase_add_test(tests, the_cut_into_microbatches_does_not_change_the_order);
+    tcase_add_test(tests, a_far_step_is_reached_at_once);
+    tcase_add_test(tests, shards_are_disjoint_and_complete);
+    tcase_add_test(tests, the_stream_is_the_same_for_any_number_of_workers);
+    return fixture_run(tests);
+}

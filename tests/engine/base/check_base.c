@@ -1,0 +1,117 @@
+/* base: arenas, messages, names, random numbers, against published values and definitions. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/random.h"
+#include "engine/base/registry.h"
+#include "engine/base/text.h"
+
+START_TEST(arena_gives_zeroed_aligned_memory_of_any_size)
+{
+    cse_arena *arena = cse_arena_new();
+    for (size_t size = 1; size < 200000; size = size * 3 + 1) {
+        unsigned char *bytes = cse_arena_alloc(arena, size);
+        ck_assert_uint_eq((uintptr_t)bytes % (size >= 64 ? 64 : 16), 0);
+        for (size_t i = 0; i < size; i++)
+            ck_assert_uint_eq(bytes[i], 0);
+        memset(bytes, 0xab, size);
+    }
+    ck_assert_str_eq(cse_arena_printf(arena, "%s %d", "step", 3), "step 3");
+    ck_assert_ptr_null(cse_arena_string(arena, NULL));
+    cse_arena_destroy(&arena);
+    ck_assert_ptr_null(arena);
+}
+END_TEST
+
+START_TEST(a_message_may_contain_the_one_before)
+{
+    ck_assert_int_eq(cse_fail(CSE_DATA, "file %s", "a"), CSE_DATA);
+    cse_fail(CSE_IO, "wrapped: %s", cse_error_message());
+    ck_assert_str_eq(cse_error_message(), "wrapped: file a");
+    ck_assert_int_eq(cse_fail_within(CSE_IO, "while reading: "), CSE_IO);
+    ck_assert_str_eq(cse_error_message(), "while reading: wrapped: file a");
+    ck_assert_int_eq(cse_status_exit_code(CSE_CONFIG), 78);
+    ck_assert(cse_status_retryable(CSE_UNAVAILABLE) && !cse_status_retryable(CSE_CONFIG));
+}
+END_TEST
+
+/* Known answers of Philox4x32-10 from the Random123 distribution's kat_vectors. */
+START_TEST(philox_gives_the_published_vectors)
+{
+    static const struct {
+        uint32_t counter[4];
+        uint64_t key;
+        uint32_t expected[4];
+    } rows[] = {
+        { { 0, 0, 0, 0 }, 0, { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } },
+        { { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff },
+          0xffffffffffffffffu,
+          { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } },
+        { { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 },
+          0x299f31d0a4093822u,
+          { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        uint32_t words[4];
+        cse_philox(rows[r].key, rows[r].counter, words);
+        ck_assert_mem_eq(words, rows[r].expected, sizeof words);
+    }
+}
+END_TEST
+
+START_TEST(permutations_are_permutations)
+{
+    static const uint64_t sizes[] = { 1, 2, 3, 5, 16, 17, 100, 1000, 4097 };
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (uint64_t key = 0; key < 5; key++) {
+            unsigned char *seen = cse_calloc(sizes[s], 1);
+            for (uint64_t i = 0; i < sizes[s]; i++) {
+                uint64_t image = cse_permute(key, sizes[s], i);
+                ck_assert_uint_lt(image, sizes[s]);
+                ck_assert_uint_eq(seen[image]++, 0);
+            }
+            free(seen);
+        }
+}
+END_TEST
+
+START_TEST(did_you_mean_finds_the_near_and_not_the_far)
+{
+    const char *const names[] = { "learning_rate", "momentum", "nesterov", NULL };
+    ck_assert_str_eq(cse_did_you_mean("learnign_rate", names), "learning_rate");
+    ck_assert_str_eq(cse_did_you_mean("momentun", names), "momentum");
+    ck_assert_ptr_null(cse_did_you_mean("weight_decay", names));
+}
+END_TEST
+
+START_TEST(text_grows_and_keeps_its_end)
+{
+    cse_text text = { 0 };
+    for (int i = 0; i < 1000; i++)
+        cse_text_add(&text, "%d,", i % 10);
+    ck_assert_uint_eq(text.size, 2000);
+    ck_assert_uint_eq(strlen(text.data), 2000);
+    cse_text_clear(&text);
+    ck_assert_ptr_null(text.data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base");
+    TCase *cases = tcase_create("base");
+    tcase_add_test(cases, arena_gives_zeroed_aligned_memory_of_any_size);
+    tcase_add_test(cases, a_message_may_contain_the_one_before);
+    tcase_add_test(cases, philox_gives_the_published_vectors);
+    tcase_add_test(cases, permutations_are_permutations);
+    tcase_add_test(cases, did_you_mean_finds_the_near_and_not_the_far);
+    tcase_add_test(cases, text_grows_and_keeps_its_end);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

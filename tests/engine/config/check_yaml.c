@@ -1,0 +1,132 @@
+/* The YAML reader against hostile text: bounds hold and random bytes never crash it. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/random.h"
+#include "engine/config/yaml.h"
+
+static cse_status parse(const char *text, size_t size)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *root = NULL;
+    cse_status status = cse_yaml_parse(arena, "x.yaml", text, size, &root);
+    if (status == CSE_OK) {
+        ck_assert_ptr_nonnull(root);
+        cse_text printed = { 0 };
+        cse_yaml_print_with_origins(root, &printed);
+        cse_yaml_node *again = NULL;
+        cse_text printed_again = { 0 };
+        ck_assert_msg(cse_yaml_parse(arena, "y.yaml", printed.data, printed.size, &again) == CSE_OK,
+                      "%s: %s", printed.data, cse_error_message());
+        cse_yaml_print_with_origins(again, &printed_again);
+        ck_assert_str_eq(printed.data, printed_again.data);
+        cse_text_clear(&printed);
+        cse_text_clear(&printed_again);
+    } else {
+        ck_assert_int_eq(status, CSE_CONFIG);
+        ck_assert_msg(strncmp(cse_error_message(), "x.yaml:", 7) == 0, "%s", cse_error_message());
+    }
+    cse_arena_destroy(&arena);
+    return status;
+}
+
+START_TEST(depth_is_bounded)
+{
+    char text[20001];
+    memset(text, '[', 20000);
+    text[20000] = '\0';
+    ck_assert_int_eq(parse(text, 20000), CSE_CONFIG);
+    memset(text, '[', 30);
+    memset(text + 30, ']', 30);
+    ck_assert_int_eq(parse(text, 60), CSE_OK);
+    size_t used = 0;
+    for (int i = 0; i < 100; i++)
+        used += (size_t)sprintf(text + used, "%*sa:\n", i, "");
+    ck_assert_int_eq(parse(text, used), CSE_CONFIG);
+}
+END_TEST
+
+START_TEST(aliases_cannot_multiply)
+{
+    cse_text text = { 0 };
+    cse_text_add(&text, "a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n");
+    for (int i = 1; i < 10; i++) {
+        cse_text_add(&text, "a%d: &a%d [", i, i);
+        for (int k = 0; k < 10; k++)
+            cse_text_add(&text, "*a%d%s", i - 1, k < 9 ? ", " : "]\n");
+    }
+    ck_assert_int_eq(parse(text.data, text.size), CSE_CONFIG);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "too many values"));
+    cse_text_clear(&text);
+}
+END_TEST
+
+START_TEST(size_is_bounded)
+{
+    size_t size = CSE_YAML_MAX_BYTES + 1;
+    char *text = malloc(size);
+    memset(text, ' ', size);
+    ck_assert_int_eq(parse(text, size), CSE_CONFIG);
+    free(text);
+}
+END_TEST
+
+static uint32_t draw(uint32_t *counter)
+{
+    uint32_t words[4], place[4] = { ++*counter, 0, 0, 0 };
+    cse_philox(7, place, words);
+    return words[0];
+}
+
+START_TEST(random_bytes_are_survived)
+{
+    static const char pieces[] = "{}[]:,-?&*!|>'\"%@`# \n\tab01.~=\xc3\xa4\xff";
+    uint32_t counter = 0;
+    for (int round = 0; round < 4000; round++) {
+        char text[64];
+        size_t size = draw(&counter) % sizeof text;
+        for (size_t i = 0; i < size; i++)
+            text[i] = round % 4 == 0 ? (char)draw(&counter)
+                                     : pieces[draw(&counter) % (sizeof pieces - 1)];
+        parse(text, size);
+    }
+}
+END_TEST
+
+START_TEST(mutations_of_a_real_text_are_survived)
+{
+    static const char real[] =
+        "trainer:\n  init:\n    model: {name: fc_mnist, hidden: [500, 300]}\n"
+        "    seed: &s 1\n    x: *s\n    text: |\n      a\n      b\n"
+        "  fit: # here\n    - 'it''s'\n    - \"\\u00e4\"\n";
+    uint32_t counter = 0;
+    for (int round = 0; round < 4000; round++) {
+        char text[sizeof real];
+        memcpy(text, real, sizeof real);
+        size_t size = sizeof real - 1;
+        for (uint32_t k = draw(&counter) % 4; k < 4; k++)
+            text[draw(&counter) % size] = (char)(draw(&counter) % 128);
+        parse(text, size - draw(&counter) % 3 * (draw(&counter) % 60));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("yaml");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, 30);
+    tcase_add_test(cases, depth_is_bounded);
+    tcase_add_test(cases, aliases_cannot_multiply);
+    tcase_add_test(cases, size_is_bounded);
+    tcase_add_test(cases, random_bytes_are_survived);
+    tcase_add_test(cases, mutations_of_a_real_text_are_survived);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

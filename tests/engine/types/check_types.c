@@ -1,0 +1,108 @@
+/* types: the 16-bit formats over all their values, and shapes. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/types/dtype.h"
+#include "engine/types/shape.h"
+
+static const cse_dtype formats[] = { CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
+
+START_TEST(every_16_bit_value_survives_the_way_through_float32)
+{
+    cse_dtype dtype = formats[_i];
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        float value = cse_float_from_format(dtype, (uint16_t)bits);
+        uint16_t back = cse_round_to_bits(dtype, value);
+        if (isnan(value))
+            ck_assert(isnan(cse_float_from_format(dtype, back)));
+        else
+            ck_assert_uint_eq(back, bits);
+    }
+}
+END_TEST
+
+/* Between two neighbours the nearer one is taken, and the even one from the middle. */
+START_TEST(rounding_is_to_nearest_ties_to_even)
+{
+    cse_dtype dtype = formats[_i];
+    for (uint32_t bits = 0; bits < 0x7fff; bits++) {
+        double low = cse_float_from_format(dtype, (uint16_t)bits);
+        double high = cse_float_from_format(dtype, (uint16_t)(bits + 1));
+        if (!isfinite(low) || !isfinite(high))
+            continue;
+        double middle = (low + high) / 2;
+        uint16_t even = (uint16_t)(bits & 1 ? bits + 1 : bits);
+        ck_assert_uint_eq(cse_round_to_bits(dtype, (float)middle), even);
+        ck_assert_uint_eq(cse_round_to_bits(dtype, nextafterf((float)middle, 0)), bits);
+        ck_assert_uint_eq(cse_round_to_bits(dtype, nextafterf((float)middle, INFINITY)), bits + 1);
+        ck_assert_uint_eq(cse_round_to_bits(dtype, -(float)middle), even | 0x8000);
+    }
+}
+END_TEST
+
+/* Largest values, smallest normals and subnormals as the formats' definitions give them. */
+START_TEST(formats_have_their_published_ranges)
+{
+    ck_assert_float_eq(cse_float_from_format(CSE_FLOAT16, 0x7bff), 65504.0f);
+    ck_assert_float_eq(cse_float_from_format(CSE_FLOAT16, 0x0001), 0x1p-24f);
+    ck_assert_float_eq(cse_float_from_format(CSE_BFLOAT16, 0x0080), 0x1p-126f);
+    ck_assert_float_eq(cse_float_from_format(CSE_CBFLOAT16, 0x7dff), 4290772992.0f);
+    ck_assert_float_eq(cse_float_from_format(CSE_CBFLOAT16, 0x0200), 0x1p-30f);
+    ck_assert_uint_eq(cse_round_to_bits(CSE_FLOAT16, 65520.0f), 0x7c00);
+    ck_assert_uint_eq(cse_round_to_bits(CSE_FLOAT16, 65519.0f), 0x7bff);
+}
+END_TEST
+
+START_TEST(the_inline_bfloat16_agrees_with_the_general_routine)
+{
+    uint32_t state = 1;
+    for (int i = 0; i < 1000000; i++) {
+        state = state * 1664525u + 1013904223u;
+        float value = cse_float_from_bits(state);
+        uint16_t fast = cse_bfloat16_from_float(value);
+        if (isnan(value))
+            ck_assert(isnan(cse_float_from_bfloat16(fast)));
+        else
+            ck_assert_uint_eq(fast, cse_round_to_bits(CSE_BFLOAT16, value));
+    }
+}
+END_TEST
+
+START_TEST(shapes_broadcast_as_numpy_says)
+{
+    cse_shape common;
+    ck_assert(cse_shape_broadcast(cse_shape_of(8, 1, 6, 1), cse_shape_of(7, 1, 5), &common));
+    ck_assert(cse_shape_equal(common, cse_shape_of(8, 7, 6, 5)));
+    ck_assert(cse_shape_broadcast(cse_scalar_shape, cse_shape_of(3), &common));
+    ck_assert(cse_shape_equal(common, cse_shape_of(3)));
+    ck_assert(!cse_shape_broadcast(cse_shape_of(2, 1), cse_shape_of(8, 4, 3), &common));
+    ck_assert(!cse_shape_broadcast(cse_shape_of(3), cse_shape_of(4), &common));
+    int64_t strides[CSE_MAX_RANK];
+    cse_shape_broadcast_strides(cse_shape_of(3, 1), cse_shape_of(2, 3, 4), strides);
+    ck_assert_int_eq(strides[0], 0);
+    ck_assert_int_eq(strides[1], 1);
+    ck_assert_int_eq(strides[2], 0);
+    char text[32];
+    ck_assert_str_eq(cse_shape_text(cse_shape_of(64, 784), text, sizeof text), "[64, 784]");
+    ck_assert_str_eq(cse_shape_text(cse_scalar_shape, text, sizeof text), "[]");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("types");
+    TCase *cases = tcase_create("types");
+    tcase_set_timeout(cases, 30);
+    tcase_add_loop_test(cases, every_16_bit_value_survives_the_way_through_float32, 0, 3);
+    tcase_add_loop_test(cases, rounding_is_to_nearest_ties_to_even, 0, 3);
+    tcase_add_test(cases, formats_have_their_published_ranges);
+    tcase_add_test(cases, the_inline_bfloat16_agrees_with_the_general_routine);
+    tcase_add_test(cases, shapes_broadcast_as_numpy_says);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -94,8 +94,8 @@ START_TEST(a_linear_model_learns_the_labels)
 }
 END_TEST
 
-/* Each target is a sum of the features with signs, over the root of their number: least squares
- * with as many samples as features is solved by trying the signs. */
+/* Each target is a sum of the features with fixed signs, over the root of their number: of all
+ * choices of signs exactly one must fit all samples. */
 START_TEST(targets_are_a_linear_map_of_the_features)
 {
     enum { SAMPLES = 500, FEATURES = 6 };

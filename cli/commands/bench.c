@@ -82,7 +82,11 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    CSE_JOB_OPTIONS,
+    { "model_dir", "DIR", "model_dir", "where the run keeps its files" },
+    { "compile_dir", "DIR", "backend.compile_dir", "where compiled steps are kept" },
+    { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce",
+      "payload of the gradient reduction: fp32 or bf16" },
+    { "set", "PATH=VALUE", NULL, "changes any setting" },
     { "steps", "N", NULL, "steps to run; the default is 200" },
     { "json", NULL, NULL, "one JSON object on stdout" },
     { 0 },

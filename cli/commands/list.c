@@ -91,7 +91,10 @@ static void show_table(listing *list, const void *table)
 static cse_status show_member(listing *list, const cse_kind *kind, const char *name)
 {
     const void *member = NULL;
-    CSE_TRY(cse_registry_get(kind->table, kind->name, name, &member));
+    /* One of the kind: its name without the plural's s. */
+    char singular[64];
+    snprintf(singular, sizeof singular, "%.*s", (int)strlen(kind->name) - 1, kind->name);
+    CSE_TRY(cse_registry_get(kind->table, singular, name, &member));
     if (!has_settings(kind->name)) {
         const cse_descriptor *descriptor = member;
         show(list, (row){ descriptor->name, descriptor->summary, NULL, NULL });

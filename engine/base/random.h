@@ -35,6 +35,25 @@ static inline float cse_uniform_from_bits(uint32_t bits)
     return (float)(bits >> 8) * 0x1p-24f;
 }
 
+/* The words an op draws for one element: `stream` names the op (32 bits of cse_hash_string), `sample`
+ * is a position in the global batch (0 for what is drawn once a step), `element` counts within the
+ * sample. Generated code holds the same function. */
+static inline void cse_draw_words(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
+                                  uint32_t element, uint32_t out[4])
+{
+    const uint32_t counter[4] = { element, sample, (uint32_t)step, stream };
+    cse_philox(seed, counter, out);
+}
+
+/* Uniform in [0, 1) from the first of those words. */
+static inline float cse_draw_uniform(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
+                                     uint32_t element)
+{
+    uint32_t words[4];
+    cse_draw_words(seed, step, stream, sample, element, words);
+    return cse_uniform_from_bits(words[0]);
+}
+
 /* Standard normal from two words (Box and Muller 1958), computed in double. */
 double cse_normal_from_bits(uint32_t first, uint32_t second);
 

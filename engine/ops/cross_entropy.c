@@ -1,0 +1,125 @@
+/* cross_entropy: the negative log-probability that softmax of a row of logits gives its label.
+ *
+ * Inputs: logits [..., classes] of floats, labels [...] of int32. The result [...] has one loss a
+ * row: log(sum(exp(z))) - z[label] with z = x - maximum. */
+#include <math.h>
+
+#include "engine/trace/rows.h"
+
+extern const cse_op cse_op_cross_entropy;
+
+/** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label lies
+ * outside [0, classes) is ignored: loss 0, gradient 0. */
+CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor *labels)
+{
+    return cse_trace_2(&cse_op_cross_entropy, NULL, logits, labels);
+}
+
+/** The mean of cse_cross_entropy_per_sample: a scalar, as PyTorch's cross_entropy, but for ignored
+ * rows, which still count in the divisor. */
+CSE_API cse_tensor *cse_cross_entropy(cse_tensor *logits, cse_tensor *labels)
+{
+    return cse_mean_all(cse_cross_entropy_per_sample(logits, labels));
+}
+
+/** The mean over rows of minus the log-probability at the label: log_probabilities [..., classes]
+ * (as from cse_log_softmax), int32 labels [...]; a scalar. Ignored rows as in cse_cross_entropy. */
+CSE_API cse_tensor *cse_nll(cse_tensor *log_probabilities, cse_tensor *labels)
+{
+    if (cse_trace_is_poison(log_probabilities) || cse_trace_is_poison(labels))
+        return cse_cross_entropy_per_sample(log_probabilities, labels);
+    cse_tensor *places = cse_one_hot(labels, cse_row_length(log_probabilities->shape));
+    cse_tensor *picked = cse_mul(cse_cast(places, log_probabilities->dtype), log_probabilities);
+    return cse_neg(cse_mean_all(cse_sum(picked, cse_axes(-1), false)));
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    cse_shape lead;
+    char text[128];
+    CSE_TRY(cse_infer_rows(in, &lead, dtype));
+    lead.rank--;
+    if (in->dtypes[1] != CSE_INT32 || !cse_shape_equal(in->shapes[1], lead))
+        return cse_fail(CSE_SHAPE, "labels must be int32 %s, one for each row of logits",
+                        cse_shape_text(lead, text, sizeof text));
+    *shape = lead;
+    return CSE_OK;
+}
+
+/* Labels as a column [..., 1], and whether each names a class. */
+static cse_tensor *label_column(cse_tensor *node, cse_tensor **valid)
+{
+    cse_shape column = node->inputs[0]->shape;
+    int64_t classes = cse_row_length(column);
+    column.dims[column.rank - 1] = 1;
+    cse_tensor *labels = cse_reshape(node->inputs[1], column);
+    *valid = cse_logical_and(cse_greater_equal(labels, cse_constant_int(0)),
+                             cse_less(labels, cse_constant_int((int32_t)classes)));
+    return labels;
+}
+
+static cse_tensor *expand(cse_tensor *node)
+{
+    cse_tensor *x = node->inputs[0], *valid;
+    label_column(node, &valid);
+    cse_tensor *places = cse_one_hot(node->inputs[1], cse_row_length(x->shape));
+    cse_tensor *below = cse_sub(x, cse_row_max(x));
+    cse_tensor *picked = cse_row_sum(cse_mul(below, cse_cast(places, x->dtype)));
+    cse_tensor *loss = cse_sub(cse_logarithm(cse_row_sum(cse_exp(below))), picked);
+    return cse_reshape(cse_where(valid, loss, cse_constant_like(x, 0)), node->shape);
+}
+
+/* (softmax - one_hot) * dy, a row at a time. */
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    cse_tensor *x = node->inputs[0], *valid;
+    cse_tensor *labels = label_column(node, &valid);
+    cse_tensor *places = cse_one_hot(node->inputs[1], cse_row_length(x->shape));
+    cse_tensor *column = cse_reshape(output_gradient, labels->shape);
+    cse_tensor *weight = cse_where(valid, column, cse_constant_like(column, 0));
+    cse_tensor *off = cse_sub(cse_softmax(x, -1), cse_cast(places, x->dtype));
+    gradients[0] = cse_mul(off, weight);
+}
+
+static void reference(const cse_reference *call)
+{
+    const cse_tensor *x = call->node->inputs[0];
+    int64_t rows = cse_row_count(x->shape), length = cse_row_length(x->shape);
+    const int32_t *labels = call->inputs[1];
+    for (int64_t row = 0; row < rows; row++) {
+        double maximum, sum, loss = 0;
+        cse_reference_row(call, row, &maximum, &sum);
+        if (labels[row] >= 0 && labels[row] < length)
+            loss = log(sum) + maximum -
+                   cse_read_element(x->dtype, call->inputs[0], row * length + labels[row]);
+        cse_write_element(call->node->dtype, call->output, row, loss);
+    }
+}
+
+/* A sum of at most 67 terms in float32 and the logarithm's last places, on values below 13. */
+static const cse_op_sample samples[] = {
+    { .name = "10 classes",
+      .inputs = { { { 2, { 9, 10 } }, CSE_FLOAT32, -4, 4 }, { { 1, { 9 } }, CSE_INT32, 0, 10 } },
+      .input_count = 2,
+      .tolerance = 5e-6 },
+    { .name = "67 classes in time, some ignored",
+      .inputs = { { { 3, { 2, 3, 67 } }, CSE_FLOAT32, -4, 4 },
+                  { { 2, { 2, 3 } }, CSE_INT32, -40, 67 } },
+      .input_count = 2,
+      .tolerance = 5e-6 },
+    { .name = NULL },
+};
+
+const cse_op cse_op_cross_entropy = {
+    .name = "cross_entropy",
+    .summary = "the negative log-probability of each row's label under softmax",
+    .kind = CSE_OP_COMPOSITE,
+    .precision = CSE_DENY,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .expand = expand,
+    .samples = samples,
+};

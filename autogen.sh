@@ -80,6 +80,17 @@ mkdir -p include/csengine/generated
 LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
     write_if_changed include/csengine/generated/ops.h
 
+# What generated code begins with, as a string of the library.
+{
+    echo "/* Written by autogen.sh: the text of engine/base/random.h and engine/codegen/prelude.h. */"
+    echo "#include \"engine/codegen/codegen.h\""
+    echo
+    echo "const char cse_prelude_text[] ="
+    cat engine/base/random.h engine/codegen/prelude.h |
+        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
+    echo "    ;"
+} | write_if_changed engine/codegen/prelude_text.c
+
 list() { # variable files...
     name=$1
     shift

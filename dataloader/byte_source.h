@@ -1,8 +1,8 @@
 /* Bytes of a data file, plain or compressed with gzip, read from front to back.
  *
- * Data sets come in either form under either name; zlib tells them apart by content. Whoever reads says
- * how much it needs next, so that a hostile header or a compressed bomb cannot make it take more
- * memory than the content that is really there. */
+ * Data sets come in either form under either name; zlib tells them apart by content. Whoever
+ * reads says how much it needs next, so that a hostile header or a compressed bomb cannot make
+ * it take more memory than the content that is really there. */
 #ifndef CSE_DATALOADER_BYTE_SOURCE_H
 #define CSE_DATALOADER_BYTE_SOURCE_H
 
@@ -19,8 +19,8 @@ bool cse_byte_source_exists(const char *path);
 cse_status cse_byte_source_open(const char *path, cse_byte_source **source);
 void cse_byte_source_close(cse_byte_source **source);
 
-/* Reads up to `size` bytes; fewer (`got`) only at the end of the content. A compressed stream that is
- * damaged or ends early fails with CSE_DATA, a failing device with CSE_IO. */
+/* Reads up to `size` bytes; fewer (`got`) only at the end of the content. A compressed stream
+ * that is damaged or ends early fails with CSE_DATA, a failing device with CSE_IO. */
 cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size, size_t *got);
 
 /* As above, into memory that grows with what is really there; the caller releases `*bytes` with

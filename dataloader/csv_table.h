@@ -1,7 +1,8 @@
-/* A table of numbers from a text file of separated values (RFC 4180, without line breaks in fields).
+/* A table of numbers from a text file of separated values (RFC 4180, without line breaks in
+ * fields).
  *
- * Strict on purpose: a field that is no number, a missing field or an empty line is an error with its
- * place, since a value guessed in training data is found out months later. */
+ * Strict on purpose: a field that is no number, a missing field or an empty line is an error
+ * with its place, since a value guessed in training data is found out months later. */
 #ifndef CSE_DATALOADER_CSV_TABLE_H
 #define CSE_DATALOADER_CSV_TABLE_H
 
@@ -17,9 +18,10 @@ typedef struct cse_csv_table {
     int64_t first_line; /* line of the file, counted from 1, where row 0 stands */
 } cse_csv_table;
 
-/* Reads the file, plain or gzip. `delimiter` separates fields; spaces and tabs around a field, a byte
- * order mark, CRLF and double quotes are accepted. With `header` the first line names the columns.
- * CSE_DATA says file:line:column. The caller releases the table with cse_csv_table_clear. */
+/* Reads the file, plain or gzip. `delimiter` separates fields; spaces and tabs around a field, a
+ * byte order mark, CRLF and double quotes are accepted. With `header` the first line names the
+ * columns. CSE_DATA says file:line:column. The caller releases the table with
+ * cse_csv_table_clear. */
 cse_status cse_csv_table_load(const char *path, char delimiter, bool header, cse_csv_table *table);
 void cse_csv_table_clear(cse_csv_table *table);
 

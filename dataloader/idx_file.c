@@ -1,4 +1,5 @@
-/* The header is read and checked, then as much as it promises, then one byte more to see the end. */
+/* The header is read and checked, then as much as it promises, then one byte more to see the
+ * end. */
 #include "dataloader/idx_file.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* The contract of an input function: where samples come from.
  *
- * An input function opens a data source, says how many samples it has and what one sample looks like,
- * and copies samples by index into a batch. Which sample stands at which place of which microbatch is
- * not its business: that is a pure function of (seed, epoch, index), see shuffle.h and position.h.
- * Its file in dataloader/inputs ends with the descriptor. */
+ * An input function opens a data source, says how many samples it has and what one sample looks
+ * like, and copies samples by index into a batch. Which sample stands at which place of which
+ * microbatch is not its business: that is a pure function of (seed, epoch, index), see shuffle.h
+ * and position.h. Its file in dataloader/inputs ends with the descriptor. */
 #ifndef CSE_DATALOADER_INPUT_H
 #define CSE_DATALOADER_INPUT_H
 
@@ -59,10 +59,11 @@ typedef struct cse_batching {
 /* An input function bound to a batching: random access to microbatches. */
 typedef struct cse_dataloader cse_dataloader;
 
-/* `yaml`: the data loader's section ("{data_processor: idx_images, data_dir: ..., batch_size: 256}").
- * Checked as a whole: unknown names, a micro_batch_size that does not divide, a batch larger than the
- * data, drop_last: false with a remainder are errors (CSE_CONFIG) that say what is accepted.
- * `micro_batch_size` null means batch_size. `default_seed` is used where shuffle_seed is null. */
+/* `yaml`: the data loader's section ("{data_processor: idx_images, data_dir: ..., batch_size:
+ * 256}"). Checked as a whole: unknown names, a micro_batch_size that does not divide, a batch
+ * larger than the data, drop_last: false with a remainder are errors (CSE_CONFIG) that say what
+ * is accepted. `micro_batch_size` null means batch_size. `default_seed` is used where
+ * shuffle_seed is null. */
 cse_status cse_dataloader_open(const char *yaml, uint64_t default_seed, cse_dataloader **loader);
 void cse_dataloader_close(cse_dataloader **loader);
 
@@ -76,13 +77,13 @@ int64_t cse_dataloader_microbatch_bytes(const cse_dataloader *loader);
 /* Offset of a stream in them. */
 int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream);
 
-/* Fills `bytes` (microbatch_bytes, aligned to 64) with microbatch `m` of step `step` (counted from 0
- * over all epochs): a pure function of (settings, seed, step, m). Seeks at once. */
+/* Fills `bytes` (microbatch_bytes, aligned to 64) with microbatch `m` of step `step` (counted
+ * from 0 over all epochs): a pure function of (settings, seed, step, m). Seeks at once. */
 cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes);
 
-/* Numbers of steps to run (cerebras-style exclusions): num_epochs xor num_steps; steps_per_epoch at
- * most the length; the total is min(num_epochs * steps_per_epoch, num_steps, max_steps - initial_step).
- * A value of 0 means "not given". */
+/* Numbers of steps to run (cerebras-style exclusions): num_epochs xor num_steps; steps_per_epoch
+ * at most the length; the total is min(num_epochs * steps_per_epoch, num_steps, max_steps -
+ * initial_step). A value of 0 means "not given". */
 typedef struct cse_loop_settings {
     int64_t num_steps, max_steps, num_epochs, steps_per_epoch;
 } cse_loop_settings;

@@ -1,7 +1,8 @@
 /* An input function bound to a batching: the layout of a microbatch, and reading one by its place.
  *
- * There is no state but the open source: a microbatch is a pure function of (settings, seed, step, m),
- * so a worker starts anywhere, and two workers that read the same place read the same bytes. */
+ * There is no state but the open source: a microbatch is a pure function of (settings, seed,
+ * step, m), so a worker starts anywhere, and two workers that read the same place read the same
+ * bytes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

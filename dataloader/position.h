@@ -1,8 +1,8 @@
 /* From a place in the run (step, microbatch) to the samples that stand there.
  *
- * Steps count whole batches over all epochs; an epoch has floor(samples / batch_size) of them. The
- * order of samples depends on batch_size and the seed alone: micro_batch_size only cuts the same order
- * into other pieces, and who reads a piece does not come into it. */
+ * Steps count whole batches over all epochs; an epoch has floor(samples / batch_size) of them.
+ * The order of samples depends on batch_size and the seed alone: micro_batch_size only cuts the
+ * same order into other pieces, and who reads a piece does not come into it. */
 #ifndef CSE_DATALOADER_POSITION_H
 #define CSE_DATALOADER_POSITION_H
 

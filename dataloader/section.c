@@ -1,14 +1,16 @@
-/* The input function's name is looked up first, since it decides what else the section may hold. */
+/* The input function's name decides what else the section may hold, so the text is checked
+ * twice: first against the settings of all input functions, to find the name, then against those
+ * of the one. */
 #include "dataloader/section.h"
 
 #include <inttypes.h>
-#include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/registry.h"
-#include "engine/base/text.h"
+
+static const char subject[] = "data loader";
 
 const cse_setting cse_dataloader_settings[] = {
     { .name = "data_processor", .type = CSE_SETTING_TEXT, .doc = "name of the input function" },
@@ -38,68 +40,61 @@ const cse_setting cse_dataloader_settings[] = {
     { 0 },
 };
 
-/* The section's data_processor, which the caller frees; NULL where there is none. `readable`: the text
- * is YAML at all. */
-static char *peek_name(const char *yaml, bool *readable)
-{
-    const struct fy_parse_cfg quiet = { .flags = FYPCF_QUIET };
-    struct fy_document *document = fy_document_build_from_string(&quiet, yaml, strlen(yaml));
-    char *name = NULL;
-    *readable = document != NULL;
-    if (document == NULL)
-        return NULL;
-    struct fy_node *root = fy_document_root(document);
-    if (root != NULL && fy_node_is_mapping(root)) {
-        struct fy_node *value = fy_node_mapping_lookup_by_string(root, "data_processor", FY_NT);
-        const char *text = value == NULL ? NULL : fy_node_get_scalar0(value);
-        name = text == NULL || text[0] == '\0' ? NULL : cse_strdup(text);
-    }
-    fy_document_destroy(document);
-    return name;
-}
-
-static cse_status missing_name(void)
-{
-    cse_text names = { 0 };
-    for (int i = 0; cse_inputs[i] != NULL; i++)
-        cse_text_add(&names, "%s%s", i == 0 ? "" : ", ", cse_inputs[i]->name);
-    cse_status status = cse_fail(CSE_CONFIG,
-                                 "data loader: data_processor is missing: give the name of an "
-                                 "input function: %s",
-                                 names.data);
-    cse_text_clear(&names);
-    return status;
-}
-
-static cse_status find_input(const char *yaml, const cse_input_descriptor **descriptor)
-{
-    bool readable;
-    const void *member = NULL;
-    char *name = peek_name(yaml, &readable);
-    cse_status status;
-    if (name != NULL) {
-        status = cse_registry_get(cse_inputs, "input function", name, &member);
-        *descriptor = member;
-        free(name);
-        return status;
-    }
-    if (!readable) {
-        /* The reader of settings says best what is wrong with the text, and where. */
-        cse_settings *settings = NULL;
-        status = cse_settings_parse(cse_dataloader_settings, "data loader", yaml, &settings);
-        cse_settings_destroy(&settings);
-        if (status != CSE_OK)
-            return status;
-    }
-    return missing_name();
-}
-
 static int table_length(const cse_setting *table)
 {
     int length = 0;
     while (table[length].name != NULL)
         length++;
     return length;
+}
+
+static bool table_has(const cse_setting *table, int length, const char *name)
+{
+    for (int i = 0; i < length; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The common settings and, of any form, those of every input function: enough to read the name. */
+static cse_setting *table_of_all_inputs(void)
+{
+    int length = table_length(cse_dataloader_settings), capacity = length + 1;
+    for (int i = 0; cse_inputs[i] != NULL; i++)
+        capacity += table_length(cse_inputs[i]->settings);
+    cse_setting *table = cse_calloc((size_t)capacity, sizeof *table);
+    for (int i = 0; i < length; i++) {
+        table[i] = cse_dataloader_settings[i];
+        if (strcmp(table[i].name, "data_processor") != 0)
+            table[i].type = CSE_SETTING_ANY, table[i].default_value = "null";
+    }
+    for (int i = 0; cse_inputs[i] != NULL; i++)
+        for (const cse_setting *own = cse_inputs[i]->settings; own->name != NULL; own++)
+            if (!table_has(table, length, own->name))
+                table[length++] = (cse_setting){ .name = own->name,
+                                                 .type = CSE_SETTING_ANY,
+                                                 .default_value = "null",
+                                                 .doc = own->doc };
+    return table;
+}
+
+static cse_status find_input(const char *yaml, const cse_input_descriptor **descriptor)
+{
+    const void *member = NULL;
+    cse_settings *settings = NULL;
+    cse_setting *table = table_of_all_inputs();
+    cse_status status = cse_settings_parse(table, subject, yaml, &settings);
+    if (status == CSE_OK) {
+        status = cse_registry_get(cse_inputs, "input function",
+                                  cse_settings_text(settings, "data_processor"), &member);
+        if (status != CSE_OK)
+            cse_fail_within(status, "%s: %s: data_processor: ", subject,
+                            cse_settings_origin(settings, "data_processor"));
+        cse_settings_destroy(&settings);
+    }
+    free(table);
+    *descriptor = member;
+    return status;
 }
 
 static cse_setting *joined_table(const cse_setting *own)
@@ -154,7 +149,7 @@ cse_status cse_dataloader_section_parse(const char *yaml, uint64_t default_seed,
     yaml = yaml == NULL ? "" : yaml;
     CSE_TRY(find_input(yaml, &section->descriptor));
     section->table = joined_table(section->descriptor->settings);
-    cse_status status = cse_settings_parse(section->table, "data loader", yaml, &section->settings);
+    cse_status status = cse_settings_parse(section->table, subject, yaml, &section->settings);
     if (status != CSE_OK) {
         section->settings = NULL;
         cse_dataloader_section_clear(section);
@@ -165,7 +160,7 @@ cse_status cse_dataloader_section_parse(const char *yaml, uint64_t default_seed,
     if (batching->batch_size % batching->micro_batch_size != 0) {
         status = cse_fail(
             CSE_CONFIG,
-            "%s: data loader: micro_batch_size %" PRId64 " does not divide batch_size %" PRId64
+            "data loader: %s: micro_batch_size %" PRId64 " does not divide batch_size %" PRId64
             ": accepted are its divisors, such as %" PRId64 " and %" PRId64,
             cse_settings_origin(section->settings, "micro_batch_size"), batching->micro_batch_size,
             batching->batch_size, divisor_below(batching->batch_size, batching->micro_batch_size),
@@ -190,12 +185,12 @@ cse_status cse_dataloader_section_check_samples(const cse_dataloader_section *se
     const char *origin = cse_settings_origin(section->settings, "batch_size");
     if (batch_size > sample_count)
         return cse_fail(CSE_CONFIG,
-                        "%s: data loader: batch_size %" PRId64 " is larger than the data, which "
+                        "data loader: %s: batch_size %" PRId64 " is larger than the data, which "
                         "has %" PRId64 " samples: accepted are 1 to %" PRId64,
                         origin, batch_size, sample_count, sample_count);
     if (!section->batching.drop_last && sample_count % batch_size != 0)
         return cse_fail(CSE_CONFIG,
-                        "%s: data loader: batch_size %" PRId64 " leaves %" PRId64 " of %" PRId64
+                        "data loader: %s: batch_size %" PRId64 " leaves %" PRId64 " of %" PRId64
                         " samples over, and a batch has one size: set drop_last: true, or a "
                         "batch_size that divides, such as %" PRId64 " and %" PRId64,
                         origin, batch_size, sample_count % batch_size, sample_count,

@@ -1,5 +1,6 @@
-/* A data loader's section of the configuration: which input function, its own settings, and those that
- * every data loader has. All of it is one table, so that one check sees the section as a whole. */
+/* A data loader's section of the configuration: which input function, its own settings, and
+ * those that every data loader has. All of it is one table, so that one check sees the section
+ * as a whole. */
 #ifndef CSE_DATALOADER_SECTION_H
 #define CSE_DATALOADER_SECTION_H
 

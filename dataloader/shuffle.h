@@ -1,8 +1,8 @@
 /* The order of samples: a pure function of (seed, epoch, index).
  *
- * No list of indices is kept. Each epoch has a key, and the key chooses a permutation of [0, n) whose
- * image at any index is computed by itself; so a run's place in its data is a step number, and going
- * there costs the same from everywhere. */
+ * No list of indices is kept. Each epoch has a key, and the key chooses a permutation of [0, n)
+ * whose image at any index is computed by itself; so a run's place in its data is a step number,
+ * and going there costs the same from everywhere. */
 #ifndef CSE_DATALOADER_SHUFFLE_H
 #define CSE_DATALOADER_SHUFFLE_H
 

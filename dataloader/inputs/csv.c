@@ -1,10 +1,9 @@
-/* Samples from a file of separated values: one line a sample, one column the answer, the other columns
- * the features in their order.
+/* Samples from a file of separated values: one line a sample, one column the answer, the other
+ * columns the features in their order.
  *
- * The numbers are kept as they were read; (x - mean) / std is computed in double and rounded once to
- * float32 when a sample is read. */
+ * The numbers are kept as they were read; (x - mean) / std is computed in double and rounded
+ * once to float32 when a sample is read. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,10 +65,11 @@ static cse_status delimiter_of(const cse_settings *settings, char *delimiter)
 {
     const char *text = cse_settings_text(settings, "delimiter");
     if (strlen(text) != 1 || strchr("\"\r\n+-.0123456789eE", text[0]) != NULL)
-        return cse_fail(CSE_CONFIG,
-                        "%s: delimiter is \"%s\": accepted is one character that is no part of a "
-                        "number, such as \",\", \";\" or \"\\t\"",
-                        cse_settings_origin(settings, "delimiter"), text);
+        return cse_fail(
+            CSE_CONFIG,
+            "data loader: %s: delimiter is \"%s\": accepted is one character that is no part of a "
+            "number, such as \",\", \";\" or \"\\t\"",
+            cse_settings_origin(settings, "delimiter"), text);
     *delimiter = text[0];
     return CSE_OK;
 }
@@ -83,7 +83,8 @@ static cse_status unknown_column(const csv *self, const cse_settings *settings)
     if (self->table.names != NULL && self->table.columns > SHOWN)
         cse_text_add(&names, ", ...");
     cse_status status = cse_fail(
-        CSE_CONFIG, "%s: label: there is no column \"%s\" in %s: accepted are 0 to %" PRId64 "%s",
+        CSE_CONFIG,
+        "data loader: %s: label: there is no column \"%s\" in %s: accepted are 0 to %" PRId64 "%s",
         cse_settings_origin(settings, "label"), cse_settings_text(settings, "label"),
         cse_settings_text(settings, "path"), self->table.columns - 1,
         names.data == NULL ? "" : names.data);
@@ -136,7 +137,7 @@ static cse_status spread(const csv *self, const cse_settings *settings, const ch
     int count = cse_settings_count(settings, name);
     if (count != 1 && count != self->features)
         return cse_fail(CSE_CONFIG,
-                        "%s: %s has %d numbers: accepted are 1 or %" PRId64
+                        "data loader: %s: %s has %d numbers: accepted are 1 or %" PRId64
                         ", one for each feature of %s",
                         cse_settings_origin(settings, name), name, count, self->features,
                         cse_settings_text(settings, "path"));
@@ -166,7 +167,8 @@ static cse_status load(csv *self, const cse_settings *settings)
     CSE_TRY(spread(self, settings, "std", &self->std));
     for (int64_t i = 0; i < self->features; i++)
         if (!(self->std[i] > 0))
-            return cse_fail(CSE_CONFIG, "%s: std: number %" PRId64 " is %g: accepted is above 0",
+            return cse_fail(CSE_CONFIG,
+                            "data loader: %s: std: number %" PRId64 " is %g: accepted is above 0",
                             cse_settings_origin(settings, "std"), i, self->std[i]);
     return CSE_OK;
 }

@@ -1,10 +1,10 @@
 /* Images and labels from the idx files of the MNIST family (MNIST, Fashion-MNIST, ...).
  *
- * Both files are kept in memory as the bytes they are, a quarter of their float32 form, and a batch is
- * converted when it is read: (x / 255 - mean) / std takes 256 values, so it is a table, made once with
- * the float32 operations and in the order that torchvision's ToTensor and Normalize apply. */
+ * Both files are kept in memory as the bytes they are, a quarter of their float32 form, and a
+ * batch is converted when it is read: (x / 255 - mean) / std takes 256 values, so it is a table,
+ * made once with the float32 operations and in the order that torchvision's ToTensor and
+ * Normalize apply. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,34 +164,35 @@ static cse_status idx_images_open(cse_input *input, const cse_settings *settings
     return CSE_OK;
 }
 
-/* The loop that input workers live in: eight bytes come in one load, and what bounds it is one table
- * look-up and one store a pixel. */
+/* The loop that input workers live in: two loads and one store a pixel, which no arithmetic with
+ * the same bits beats without vector instructions. */
 static void convert(const float table[256], const unsigned char *bytes, int64_t count, float *out)
 {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, sizeof word);
-        for (int lane = 0; lane < 8; lane++) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-            int shift = 8 * lane;
-#else
-            int shift = 56 - 8 * lane;
-#endif
-            out[i + lane] = table[word >> shift & 0xff];
-        }
-    }
-    for (; i < count; i++)
+    for (int64_t i = 0; i < count; i++)
         out[i] = table[bytes[i]];
+}
+
+/* Shuffled samples lie anywhere in a file larger than the caches: the next ones are asked for while
+ * one is converted. */
+static void ask_for(const idx_images *self, int64_t sample)
+{
+    enum { CACHE_LINE_BYTES = 64 };
+    const unsigned char *bytes = self->images.values + sample * self->pixels;
+    for (int64_t offset = 0; offset < self->pixels; offset += CACHE_LINE_BYTES)
+        __builtin_prefetch(bytes + offset);
+    __builtin_prefetch(self->labels.values + sample);
 }
 
 static cse_status idx_images_read(cse_input *input, const int64_t *indices, int64_t count,
                                   void *const outputs[])
 {
+    enum { AHEAD = 4 };
     const idx_images *self = input->self;
     float *images = outputs[IMAGES_STREAM];
     int32_t *labels = outputs[LABELS_STREAM];
     for (int64_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            ask_for(self, indices[i + AHEAD]);
         convert(self->value_of_byte, self->images.values + indices[i] * self->pixels, self->pixels,
                 images + i * self->pixels);
         labels[i] = self->labels.values[indices[i]];

@@ -1,9 +1,10 @@
 /* Samples that are computed, not stored: for trials, benchmarks and tests without a data set.
  *
- * Feature e of sample i is a pure function of (seed, i, e): 24 random bits, as a uniform number of
- * mean 0 and variance 1. The answer belongs to the features: a fixed random map with entries +1 and -1
- * gives each class a score, and the label is the class of the highest one, so that a model that learns
- * shows a falling loss. The scores are sums of whole numbers, exact in any order on any machine. */
+ * Feature e of sample i is a pure function of (seed, i, e): 24 random bits, as a uniform number
+ * of mean 0 and variance 1. The answer belongs to the features: a fixed random map with entries
+ * +1 and -1 gives each class a score, and the label is the class of the highest one, so that a
+ * model that learns shows a falling loss. The scores are sums of whole numbers, exact in any
+ * order on any machine. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static cse_status features_shape(const cse_settings *settings, cse_shape *shape,
 {
     int rank = cse_settings_count(settings, "features");
     if (rank < 1 || rank > CSE_MAX_RANK)
-        return cse_fail(CSE_CONFIG, "%s: features has %d sizes, accepted are 1 to %d",
+        return cse_fail(CSE_CONFIG, "data loader: %s: features has %d sizes, accepted are 1 to %d",
                         cse_settings_origin(settings, "features"), rank, CSE_MAX_RANK);
     *shape = (cse_shape){ .rank = rank };
     *elements = 1;
@@ -132,7 +133,7 @@ static cse_status features_shape(const cse_settings *settings, cse_shape *shape,
         int64_t size = cse_settings_integer_at(settings, "features", axis);
         if (size < 1 || size > MAX_ENTRIES || *elements * size > MAX_ENTRIES)
             return cse_fail(CSE_CONFIG,
-                            "%s: features: size %d is %" PRId64
+                            "data loader: %s: features: size %d is %" PRId64
                             ": sizes start at 1 and multiply to at most %d",
                             cse_settings_origin(settings, "features"), axis, size, MAX_ENTRIES);
         shape->dims[axis] = size;
@@ -160,7 +161,7 @@ static cse_status synthetic_open(cse_input *input, const cse_settings *settings)
     int64_t classes = regression ? 1 : cse_settings_integer(settings, "classes");
     if (classes * elements > MAX_ENTRIES)
         return cse_fail(CSE_CONFIG,
-                        "%s: %" PRId64 " classes of %" PRId64
+                        "data loader: %s: %" PRId64 " classes of %" PRId64
                         " features make a map of more than %d entries: give fewer of either",
                         cse_settings_origin(settings, "classes"), classes, elements, MAX_ENTRIES);
     synthetic *self = input->self = cse_calloc(1, sizeof *self);

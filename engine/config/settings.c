@@ -1,7 +1,7 @@
 /* Checked settings: parsing text, reading values, the canonical line.
  *
- * Values lie in one arena that the settings own. A name or type that is not in the table is a mistake
- * of the code that asks, not of the user: the process ends with a message. */
+ * Values lie in one arena that the settings own. A name or type that is not in the table is a
+ * mistake of the code that asks, not of the user: the process ends with a message. */
 #include "engine/config/settings.h"
 
 #include <stdio.h>

@@ -27,8 +27,8 @@ struct cse_settings {
     const char *canonical;
 };
 
-/* As cse_settings_parse, from a tree; `prefix` ("trainer.init.") stands before names in messages. The
- * result lives in `arena` and is not to be destroyed. */
+/* As cse_settings_parse, from a tree; `prefix` ("trainer.init.") stands before names in
+ * messages. The result lives in `arena` and is not to be destroyed. */
 cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const char *subject,
                               const char *prefix, const cse_yaml_node *node,
                               cse_settings **settings);

@@ -1,8 +1,8 @@
 /* Checking a YAML tree against a table of settings.
  *
- * Every value goes one way: the node that was given, or the table's default parsed as YAML, is turned
- * into a cse_value by the one reader of its type. So a default is held to the same rules as a value a
- * user writes. Numbers are read in the C locale whatever the process has set. */
+ * Every value goes one way: the node that was given, or the table's default parsed as YAML, is
+ * turned into a cse_value by the one reader of its type. So a default is held to the same rules
+ * as a value a user writes. Numbers are read in the C locale whatever the process has set. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>

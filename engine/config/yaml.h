@@ -1,8 +1,8 @@
 /* YAML text as a tree whose every node knows where it stands.
  *
- * libfyaml is used by yaml.c alone, as a source of events: the tree is our own, so that depth, size
- * and the expansion of aliases are bounded whatever the text holds, and so that a piece of a tree can
- * be printed and parsed again without losing the places its values came from (see
+ * libfyaml is used by yaml.c alone, as a source of events: the tree is our own, so that depth,
+ * size and the expansion of aliases are bounded whatever the text holds, and so that a piece of
+ * a tree can be printed and parsed again without losing the places its values came from (see
  * cse_yaml_print_with_origins). */
 #ifndef CSE_CONFIG_YAML_H
 #define CSE_CONFIG_YAML_H
@@ -20,7 +20,8 @@ enum {
 
 typedef enum cse_yaml_kind { CSE_YAML_SCALAR, CSE_YAML_SEQUENCE, CSE_YAML_MAPPING } cse_yaml_kind;
 
-/* Where something was written: "configs/x.yaml" 3:5. Line 0: known only by its source ("--seed"). */
+/* Where something was written: "configs/x.yaml" 3:5. Line 0: known only by its source ("--
+ * seed"). */
 typedef struct cse_yaml_place {
     const char *source; /* "" for text given inline */
     int line, column;   /* from 1 */
@@ -41,9 +42,10 @@ typedef struct cse_yaml_key {
     cse_yaml_place place;
 } cse_yaml_key;
 
-/* Parses one document; NULL or empty text is a null scalar. The tree lives in `arena`; `source` names
- * the text in places. Fails with CSE_CONFIG, "source:line:column: ...": syntax, duplicate keys, keys
- * that are not scalars, tags, more than one document, bytes that are not UTF-8, or a bound above. */
+/* Parses one document; NULL or empty text is a null scalar. The tree lives in `arena`; `source`
+ * names the text in places. Fails with CSE_CONFIG, "source:line:column: ...": syntax, duplicate
+ * keys, keys that are not scalars, tags, more than one document, bytes that are not UTF-8, or a
+ * bound above. */
 cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text, size_t size,
                           cse_yaml_node **root);
 

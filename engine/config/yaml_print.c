@@ -1,8 +1,8 @@
 /* Trees as one line of flow YAML, and the comment that keeps the places of their values.
  *
- * The comment is " #origins " followed by one item for each key and node in the order they are printed:
- * "line:column", preceded by a quoted source whenever it changes. It is a comment to every other
- * reader of YAML. */
+ * The comment is " #origins " followed by one item for each key and node in the order they are
+ * printed: "line:column", preceded by a quoted source whenever it changes. It is a comment to
+ * every other reader of YAML. */
 #include "engine/config/yaml_origins.h"
 
 #include <limits.h>

@@ -219,16 +219,6 @@ cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
     return cse_linear(x, cse_read(layer.weight), layer.bias ? cse_read(layer.bias) : NULL);
 }
 
-cse_tensor *cse_flatten(cse_tensor *x)
-{
-    if (cse_trace_is_poison(x) || x->shape.rank == 2)
-        return x;
-    if (x->shape.rank == 0)
-        return cse_trace_fail(CSE_SHAPE, "flatten: a scalar has no batch axis");
-    int64_t batch = x->shape.dims[0];
-    return cse_reshape(x, cse_shape_of(batch, cse_shape_elements(x->shape) / batch));
-}
-
 /* ---- traced calls ---- */
 
 static bool may_trace(cse_model *model, const char *caller)

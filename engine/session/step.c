@@ -1,5 +1,6 @@
 /* Tracing one step: its inputs, what it hands to closures, its scopes. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

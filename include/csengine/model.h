@@ -58,9 +58,6 @@ CSE_API cse_linear_layer cse_linear_parameters(cse_model *model, const char *nam
 /* x: [batch, in]; result: [batch, out]. */
 CSE_API cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x);
 
-/* x with its axes after the first in one: [batch, features]. */
-CSE_API cse_tensor *cse_flatten(cse_tensor *x);
-
 #ifdef __cplusplus
 }
 #endif

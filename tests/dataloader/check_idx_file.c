@@ -1,5 +1,5 @@
-/* idx files: both forms read alike, and every way a file can be wrong ends in one message that names
- * the place. */
+/* idx files: both forms read alike, and every way a file can be wrong ends in one message that
+ * names the place. */
 #include <sys/stat.h>
 
 #include "dataloader/idx_file.h"

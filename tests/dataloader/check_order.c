@@ -1,5 +1,5 @@
-/* The order of samples and who serves them: permutation, seeking, independence of the cut and of the
- * number of workers, as properties over random cases. */
+/* The order of samples and who serves them: permutation, seeking, independence of the cut and of
+ * the number of workers, as properties over random cases. */
 #include "dataloader/position.h"
 #include "dataloader/shard.h"
 #include "dataloader/shuffle.h"

@@ -1,4 +1,5 @@
-/* What the data loader's tests share: a folder of their own, files in it, and the end of a suite. */
+/* What the data loader's tests share: a folder of their own, files in it, and the end of a
+ * suite. */
 #ifndef CSE_TESTS_DATALOADER_FIXTURE_H
 #define CSE_TESTS_DATALOADER_FIXTURE_H
 

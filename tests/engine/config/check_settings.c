@@ -1,4 +1,5 @@
-/* Settings against a table: good values, and every kind of bad one with its place and its advice. */
+/* Settings against a table: good values, and every kind of bad one with its place and its
+ * advice. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

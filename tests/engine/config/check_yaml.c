@@ -1,5 +1,6 @@
 /* The YAML reader against hostile text: bounds hold and random bytes never crash it. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

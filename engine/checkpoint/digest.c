@@ -1,0 +1,85 @@
+/* Digests of tensors with libsodium's BLAKE2b; the definition stands in digest.h. */
+#include "engine/checkpoint/digest.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+
+/* Raw bits are hashed as they lie in memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "checkpoints are little endian");
+
+uint64_t cse_checkpoint_tensor_bytes(const cse_checkpoint_tensor *tensor)
+{
+    return (uint64_t)cse_shape_elements(tensor->shape) * cse_dtype_size(tensor->dtype);
+}
+
+static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_tensor *tensor)
+{
+    char shape[CSE_SHAPE_TEXT_BYTES];
+    const char *parts[] = { tensor->name, cse_dtype_name(tensor->dtype),
+                            cse_shape_text(tensor->shape, shape, sizeof shape) };
+    for (int i = 0; i < 3; i++) {
+        crypto_generichash_update(state, (const unsigned char *)parts[i], strlen(parts[i]));
+        crypto_generichash_update(state, (const unsigned char *)"\n", 1);
+    }
+    uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
+    if (bytes > 0)
+        crypto_generichash_update(state, tensor->data, bytes);
+}
+
+static void begin(crypto_generichash_state *state)
+{
+    /* Chooses the fastest code for this processor; only the first call does anything. */
+    if (sodium_init() < 0)
+        abort();
+    crypto_generichash_init(state, NULL, 0, CSE_DIGEST_DIGITS / 2);
+}
+
+static void finish(crypto_generichash_state *state, char digits[65])
+{
+    unsigned char bytes[CSE_DIGEST_DIGITS / 2];
+    crypto_generichash_final(state, bytes, sizeof bytes);
+    sodium_bin2hex(digits, CSE_DIGEST_DIGITS + 1, bytes, sizeof bytes);
+}
+
+void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65])
+{
+    crypto_generichash_state state;
+    begin(&state);
+    add_tensor(&state, tensor);
+    finish(&state, digits);
+}
+
+static int compare_names(const void *left, const void *right, void *tensors_view)
+{
+    const cse_checkpoint_tensor *tensors = tensors_view;
+    return strcmp(tensors[*(const int *)left].name, tensors[*(const int *)right].name);
+}
+
+int *cse_checkpoint_name_order(const cse_checkpoint *checkpoint)
+{
+    int *order = cse_calloc((size_t)checkpoint->tensor_count + 1, sizeof *order);
+    for (int i = 0; i < checkpoint->tensor_count; i++)
+        order[i] = i;
+    qsort_r(order, (size_t)checkpoint->tensor_count, sizeof *order, compare_names,
+            checkpoint->tensors);
+    return order;
+}
+
+void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65])
+{
+    crypto_generichash_state state;
+    begin(&state);
+    int *order = cse_checkpoint_name_order(checkpoint);
+    size_t prefix_length = prefix != NULL ? strlen(prefix) : 0;
+    for (int i = 0; i < checkpoint->tensor_count; i++) {
+        const cse_checkpoint_tensor *tensor = &checkpoint->tensors[order[i]];
+        if (prefix_length == 0 || strncmp(tensor->name, prefix, prefix_length) == 0)
+            add_tensor(&state, tensor);
+    }
+    free(order);
+    finish(&state, digits);
+}

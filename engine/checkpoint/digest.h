@@ -1,0 +1,34 @@
+/* BLAKE2b-256 digests of tensors, by a definition that anybody can recompute.
+ *
+ * A tensor contributes its name, a newline, its type's name ("float32"), a newline, its shape
+ * written as "[128, 784]" ("[]" for a scalar), a newline, and then its elements as raw bits,
+ * row-major, little endian. The digest of several is over their contributions joined in the byte
+ * order of the names. In Python:
+ *
+ *     h = hashlib.blake2b(digest_size=32)
+ *     for name in sorted(tensors):
+ *         h.update(f"{name}\n{dtype[name]}\n{list(shape[name])}\n".encode() + raw[name])
+ *     print(h.hexdigest())
+ *
+ * Names hold no newline and the shape gives the number of bytes, so no two sets of tensors have the
+ * same contributions. */
+#ifndef CSE_CHECKPOINT_DIGEST_H
+#define CSE_CHECKPOINT_DIGEST_H
+
+#include "engine/checkpoint/checkpoint.h"
+
+enum { CSE_DIGEST_DIGITS = 64 };
+
+/* The digest of one tensor alone. */
+void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65]);
+
+/* A shape as the digest spells it; `text` holds CSE_SHAPE_TEXT_BYTES. */
+enum { CSE_SHAPE_TEXT_BYTES = 2 + CSE_MAX_RANK * 22 };
+
+/* The tensors' positions in the byte order of their names; release with free(). */
+int *cse_checkpoint_name_order(const cse_checkpoint *checkpoint);
+
+/* Bytes of a tensor's elements. */
+uint64_t cse_checkpoint_tensor_bytes(const cse_checkpoint_tensor *tensor);
+
+#endif

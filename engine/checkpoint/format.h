@@ -1,0 +1,41 @@
+/* The contract of a checkpoint format: a file in engine/checkpoint/formats that ends with its
+ * descriptor, `cse_format_<file name>`.
+ *
+ * A format turns a checkpoint into the bytes of one open file and back. It knows nothing of names,
+ * renaming or fsync: checkpoint.c opens the temporary file, hands over the descriptor and makes the
+ * result durable, so that every format is atomic in the same way. */
+#ifndef CSE_CHECKPOINT_FORMAT_H
+#define CSE_CHECKPOINT_FORMAT_H
+
+#include "engine/checkpoint/checkpoint.h"
+
+typedef struct cse_checkpoint_format {
+    const char *name;
+    const char *summary;
+    const char *extension; /* of the final name, with the dot */
+    /* The first bytes of a file in this format. */
+    const char *signature;
+    size_t signature_bytes;
+
+    /* Writes to an empty file, open for reading and writing. `path` is for messages only. */
+    cse_status (*write)(const cse_checkpoint *checkpoint, int descriptor, const char *path);
+
+    /* Whether the file is whole: everything is read and compared with its digests, one tensor in
+     * memory at a time. CSE_DATA with the damaged tensor's name where one can be told. */
+    cse_status (*verify)(int descriptor, const char *path);
+
+    /* The same check, keeping what is read. The caller owns the result. */
+    cse_status (*read)(int descriptor, const char *path, cse_checkpoint **checkpoint);
+} cse_checkpoint_format;
+
+extern const cse_checkpoint_format *const cse_checkpoint_formats[];
+
+/* A checkpoint that cse_checkpoint_destroy frees: a format's `read` fills it from `arena`. */
+typedef struct cse_checkpoint_owned {
+    cse_checkpoint checkpoint; /* first: a pointer to it is a pointer to the whole */
+    struct cse_arena *arena;
+} cse_checkpoint_owned;
+
+cse_checkpoint_owned *cse_checkpoint_owned_new(void);
+
+#endif

@@ -1,0 +1,218 @@
+/* Appending and verifying the seal of seal.h. */
+#include "engine/checkpoint/seal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "engine/checkpoint/digest.h"
+
+#define SEAL_MARK "csengine-seal 1 "
+enum {
+    MARK_BYTES = sizeof SEAL_MARK - 1,
+    LAST_LINE_BYTES = MARK_BYTES + 16 + 1 + CSE_DIGEST_DIGITS + 1,
+    BLOCK_BYTES = 1 << 18,
+    MANIFEST_LIMIT_BYTES = 1 << 28,
+};
+
+int64_t cse_read_at(int descriptor, void *data, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(descriptor, (char *)data + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (int64_t)done;
+}
+
+int cse_write_at(int descriptor, const void *data, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t put =
+            pwrite(descriptor, (const char *)data + done, size - done, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+/* Feeds bytes [offset, offset + bytes) of the file to the hash; false when they cannot be read. */
+static bool hash_range(crypto_generichash_state *state, int descriptor, uint64_t offset,
+                       uint64_t bytes)
+{
+    unsigned char *block = cse_malloc(BLOCK_BYTES);
+    bool whole = true;
+    while (bytes > 0 && whole) {
+        size_t size = bytes < BLOCK_BYTES ? (size_t)bytes : BLOCK_BYTES;
+        whole = cse_read_at(descriptor, block, size, offset) == (int64_t)size;
+        if (whole)
+            crypto_generichash_update(state, block, size);
+        offset += size;
+        bytes -= size;
+    }
+    free(block);
+    return whole;
+}
+
+static void start_hash(crypto_generichash_state *state)
+{
+    if (sodium_init() < 0)
+        abort();
+    crypto_generichash_init(state, NULL, 0, CSE_DIGEST_DIGITS / 2);
+}
+
+static void finish_hash(crypto_generichash_state *state, char digits[65])
+{
+    unsigned char bytes[CSE_DIGEST_DIGITS / 2];
+    crypto_generichash_final(state, bytes, sizeof bytes);
+    sodium_bin2hex(digits, CSE_DIGEST_DIGITS + 1, bytes, sizeof bytes);
+}
+
+static bool digest_of_file_start(int descriptor, uint64_t bytes, char digits[65])
+{
+    crypto_generichash_state state;
+    start_hash(&state);
+    bool whole = hash_range(&state, descriptor, 0, bytes);
+    finish_hash(&state, digits);
+    return whole;
+}
+
+void cse_seal_describe(cse_text *manifest, const cse_checkpoint_tensor *tensor, uint64_t offset,
+                       const char *digest)
+{
+    char shape[CSE_SHAPE_TEXT_BYTES];
+    cse_text_add(manifest, "tensor %" PRIu64 " %" PRIu64 " %s %s %s %s\n", offset,
+                 cse_checkpoint_tensor_bytes(tensor), digest, cse_dtype_name(tensor->dtype),
+                 cse_shape_text(tensor->shape, shape, sizeof shape), tensor->name);
+}
+
+static cse_status append(int descriptor, const char *data, size_t size, uint64_t *end,
+                         const char *path)
+{
+    if (cse_write_at(descriptor, data, size, *end) != 0)
+        return cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(errno));
+    *end += size;
+    return CSE_OK;
+}
+
+cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char *path)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return cse_fail(CSE_IO, "%s: cannot be examined: %s", path, strerror(errno));
+    uint64_t end = (uint64_t)status.st_size;
+    if (manifest->size > 0)
+        CSE_TRY(append(descriptor, manifest->data, manifest->size, &end, path));
+    char line[LAST_LINE_BYTES + 1], digits[CSE_DIGEST_DIGITS + 1];
+    snprintf(line, sizeof line, "%s%016zx ", SEAL_MARK, manifest->size);
+    CSE_TRY(append(descriptor, line, strlen(line), &end, path));
+    if (!digest_of_file_start(descriptor, end, digits))
+        return cse_fail(CSE_IO, "%s: cannot be read back: %s", path, strerror(errno));
+    snprintf(line, sizeof line, "%s\n", digits);
+    return append(descriptor, line, strlen(line), &end, path);
+}
+
+/* Whether the elements that a manifest line describes still have its digest. `name` is cut out of
+ * `line`; NULL when the line itself makes no sense. */
+static bool line_holds(int descriptor, char *line, uint64_t limit, const char **name)
+{
+    uint64_t offset, bytes;
+    char expected[CSE_DIGEST_DIGITS + 1], dtype[32], digits[CSE_DIGEST_DIGITS + 1];
+    int used = 0;
+    *name = NULL;
+    if (sscanf(line, "tensor %" SCNu64 " %" SCNu64 " %64[0-9a-f] %31s %n", &offset, &bytes,
+               expected, dtype, &used) != 4 ||
+        used == 0 || line[used] != '[')
+        return false;
+    char *shape = line + used, *shape_end = strchr(shape, ']');
+    if (shape_end == NULL || shape_end[1] != ' ' || offset > limit || bytes > limit - offset)
+        return false;
+    shape_end[1] = '\0';
+    *name = shape_end + 2;
+    for (char *letter = shape_end + 2; *letter != '\0'; letter++)
+        *letter = (unsigned char)*letter < 32 ? '?' : *letter; /* it may go to a terminal */
+    cse_text head = { 0 };
+    cse_text_add(&head, "%s\n%s\n%s\n", *name, dtype, shape);
+    crypto_generichash_state state;
+    start_hash(&state);
+    crypto_generichash_update(&state, (const unsigned char *)head.data, head.size);
+    cse_text_clear(&head);
+    bool readable = hash_range(&state, descriptor, offset, bytes);
+    finish_hash(&state, digits);
+    return readable && strcmp(digits, expected) == 0;
+}
+
+/* The whole file's digest is wrong: says which part is. */
+static cse_status name_damage(int descriptor, const char *path, uint64_t size, uint64_t manifest)
+{
+    uint64_t limit = size - LAST_LINE_BYTES;
+    char *text = NULL;
+    if (manifest <= limit && manifest <= MANIFEST_LIMIT_BYTES) {
+        text = cse_calloc(1, (size_t)manifest + 1);
+        if (cse_read_at(descriptor, text, (size_t)manifest, limit - manifest) != (int64_t)manifest)
+            text[0] = '\0';
+    }
+    char *rest = text, *line;
+    while (rest != NULL && (line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const char *name;
+        if (line_holds(descriptor, line, limit - manifest, &name))
+            continue;
+        cse_status status =
+            name != NULL
+                ? cse_fail(CSE_DATA,
+                           "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use "
+                           "another checkpoint",
+                           path, name)
+                : cse_fail(CSE_DATA,
+                           "%s: damaged in the list of its tensors; use another checkpoint", path);
+        free(text);
+        return status;
+    }
+    free(text);
+    return cse_fail(CSE_DATA,
+                    "%s: damaged outside the tensors' elements (names, shapes or facts about the "
+                    "run); use another checkpoint",
+                    path);
+}
+
+cse_status cse_seal_verify(int descriptor, const char *path)
+{
+    struct stat status;
+    char line[LAST_LINE_BYTES + 1] = "", digits[CSE_DIGEST_DIGITS + 1];
+    if (fstat(descriptor, &status) != 0)
+        return cse_fail(CSE_IO, "%s: cannot be examined: %s", path, strerror(errno));
+    uint64_t size = (uint64_t)status.st_size;
+    char *end = NULL;
+    uint64_t manifest = 0;
+    if (size >= LAST_LINE_BYTES &&
+        cse_read_at(descriptor, line, LAST_LINE_BYTES, size - LAST_LINE_BYTES) == LAST_LINE_BYTES)
+        manifest = strtoull(line + MARK_BYTES, &end, 16);
+    if (memcmp(line, SEAL_MARK, MARK_BYTES) != 0 || end != line + MARK_BYTES + 16 ||
+        line[LAST_LINE_BYTES - 1] != '\n')
+        return cse_fail(CSE_DATA,
+                        "%s: not a whole checkpoint: the seal at its end is missing, so it was cut "
+                        "short or changed by another program; use another checkpoint",
+                        path);
+    if (!digest_of_file_start(descriptor, size - CSE_DIGEST_DIGITS - 1, digits))
+        return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
+    if (memcmp(digits, line + LAST_LINE_BYTES - CSE_DIGEST_DIGITS - 1, CSE_DIGEST_DIGITS) != 0)
+        return name_damage(descriptor, path, size, manifest);
+    return CSE_OK;
+}

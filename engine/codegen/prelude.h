@@ -1,0 +1,307 @@
+/* What every generated step begins with: the frame, access to the plan's memory, barriers, and float
+ * functions without branches, which a compiler vectorises where it stands.
+ *
+ * The text of this file (after that of engine/base/random.h) is embedded in the library and put before
+ * the generated code; ops' expressions and blocks may call whatever is declared here. Why own
+ * functions: gcc vectorises expf, tanhf and erff only under -ffast-math, which changes the arithmetic
+ * of the whole process.
+ *
+ * Bounds of error are in units of the last place of the exact result (ulp), for normal results, and
+ * are held by tests against double precision. Subnormal results may be flushed to zero. */
+#ifndef CSE_CODEGEN_PRELUDE_H
+#define CSE_CODEGEN_PRELUDE_H
+
+#include <stdint.h>
+
+/* ---- memory of the plan ---- */
+
+enum {
+    CSE_AT_NONE,
+    CSE_AT_STATE,
+    CSE_AT_INPUT,
+    CSE_AT_REPLICA,
+    CSE_AT_PARTIAL,
+    CSE_AT_REDUCED,
+    CSE_AT_WEIGHTS,
+    CSE_AT_FETCH,
+    CSE_AT_CONSTANT,
+    CSE_AT_COUNT
+};
+
+/* A library kernel; the engine made it when it opened the step. */
+typedef struct cse_step_kernel {
+    void (*run)(const struct cse_step_kernel *self, const void *const inputs[], void *output);
+} cse_step_kernel;
+
+/* As cse_frame in engine/execute/execute.h. */
+typedef struct cse_step_frame {
+    unsigned char *base[CSE_AT_COUNT];
+    uint64_t seed;
+    int64_t step;
+    int64_t first_sample;
+    const cse_step_kernel *const *kernels;
+} cse_step_frame;
+
+/* As cse_line_undo in engine/execute/execute.h. */
+typedef struct cse_step_undo {
+    unsigned char *lines[2];
+    volatile uint64_t *progress;
+    uint64_t dirty_base;
+} cse_step_undo;
+
+/* The value stored at an offset of a space; offsets are multiples of 64 bytes, and so are bases. */
+#define CSE_PLACE(type, space, offset)                                                             \
+    ((type *)__builtin_assume_aligned(frame->base[space] + (offset), 64))
+
+/* Nothing is moved across it by the compiler; the processor keeps the order of stores itself. */
+#define CSE_BARRIER() __asm__ volatile("" ::: "memory")
+
+/* ---- bits ---- */
+
+static inline int32_t cse_bits(float x)
+{
+    int32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float cse_from_bits(int32_t bits)
+{
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline double cse_double_from_bits(int64_t bits)
+{
+    double x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline int64_t cse_double_bits(double x)
+{
+    int64_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Sign of `sign`, magnitude of `x`. */
+static inline float cse_with_sign(float x, float sign)
+{
+    return cse_from_bits((cse_bits(x) & 0x7fffffff) | (cse_bits(sign) & (int32_t)0x80000000));
+}
+
+/* ---- bfloat16 as stored ---- */
+
+static inline float cse_load_bfloat16(uint16_t bits)
+{
+    return cse_from_bits((int32_t)((uint32_t)bits << 16));
+}
+
+/* Nearest, ties to even; NaN stays NaN. */
+static inline uint16_t cse_store_bfloat16(float x)
+{
+    uint32_t bits = (uint32_t)cse_bits(x);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+    uint32_t nan = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+}
+
+static inline float cse_round_bfloat16(float x)
+{
+    return cse_load_bfloat16(cse_store_bfloat16(x));
+}
+
+/* ---- functions ---- */
+
+static inline float cse_sqrt(float x)
+{
+    return __builtin_sqrtf(x);
+}
+
+/* 1.5 ulp: a correctly rounded root, then a correctly rounded quotient. */
+static inline float cse_rsqrt(float x)
+{
+    return 1.0f / __builtin_sqrtf(x);
+}
+
+/* e^x to 2 ulp: x = n ln2 + r with |r| <= ln2 / 2, e^r by its Taylor polynomial of degree 7 (rest
+ * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds to
+ * an integer, which is then in the low bits. */
+static inline float cse_exp(float x)
+{
+    x = x > 89.0f ? 89.0f : x;
+    x = x < -104.0f ? -104.0f : x;
+    float shifted = x * 1.44269504f + 12582912.0f;
+    float n = shifted - 12582912.0f;
+    int32_t exponent = cse_bits(shifted) - 0x4b400000;
+    float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+    float p = 1.98412698e-4f;
+    p = p * r + 1.38888889e-3f;
+    p = p * r + 8.33333333e-3f;
+    p = p * r + 4.16666667e-2f;
+    p = p * r + 1.66666667e-1f;
+    p = p * r + 0.5f;
+    p = (p * (r * r) + r) + 1.0f;
+    int32_t half = exponent >> 1;
+    float first = cse_from_bits((int32_t)((uint32_t)(half + 127) << 23));
+    float second = cse_from_bits((int32_t)((uint32_t)(exponent - half + 127) << 23));
+    return p * first * second;
+}
+
+/* ln x to 2 ulp: x = m 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s), s = (m-1)/(m+1), in
+ * double from the quotient on (|s| <= 0.172, so six terms leave 1e-11). */
+static inline double cse_log_double(float x)
+{
+    float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
+    int32_t bits = cse_bits(scaled);
+    int32_t exponent = (bits - 0x3f3504f3) >> 23;
+    float m = cse_from_bits((int32_t)((uint32_t)bits - ((uint32_t)exponent << 23)));
+    double e = (double)exponent - (x < 1.17549435e-38f ? 23.0 : 0.0);
+    double s = ((double)m - 1.0) / ((double)m + 1.0), z = s * s;
+    double p = 2.0 / 13.0;
+    p = p * z + 2.0 / 11.0;
+    p = p * z + 2.0 / 9.0;
+    p = p * z + 2.0 / 7.0;
+    p = p * z + 2.0 / 5.0;
+    p = p * z + 2.0 / 3.0;
+    p = p * z + 2.0;
+    return e * 0.693147180559945309 + p * s;
+}
+
+static inline float cse_log(float x)
+{
+    float y = (float)cse_log_double(x);
+    y = x == 0.0f ? -__builtin_inff() : y;
+    y = x < 0.0f ? __builtin_nanf("") : y;
+    y = x == __builtin_inff() ? x : y;
+    return x != x ? x : y;
+}
+
+/* e^x for x in double, |x| <= 200, with a relative error below 1e-11: range reduction as in cse_exp,
+ * Taylor polynomial of degree 10. */
+static inline double cse_exp_double(double x)
+{
+    double shifted = x * 1.44269504088896341 + 6755399441055744.0;
+    double n = shifted - 6755399441055744.0;
+    int64_t exponent = cse_double_bits(shifted) - 0x4338000000000000;
+    double r = x - n * 0.693147180559945309;
+    double p = 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    return p * cse_double_from_bits((int64_t)((uint64_t)(exponent + 1023) << 52));
+}
+
+/* x^y to 1 ulp, through double; the special cases of C's pow. */
+static inline float cse_pow(float x, float y)
+{
+    float magnitude = __builtin_fabsf(x), size = __builtin_fabsf(y);
+    double t = (double)y * cse_log_double(magnitude);
+    t = t > 150.0 ? 150.0 : t;
+    t = t < -150.0 ? -150.0 : t;
+    float result = (float)cse_exp_double(t);
+    float zero_or_infinite = (y > 0.0f) == (magnitude > 1.0f) ? __builtin_inff() : 0.0f;
+    result = magnitude == 0.0f || magnitude == __builtin_inff() ? zero_or_infinite : result;
+    result = size == __builtin_inff() ? (magnitude == 1.0f ? 1.0f : zero_or_infinite) : result;
+    /* Beyond 2^24 every float is an even integer. */
+    float limited = size < 16777216.0f ? y : 0.0f;
+    int32_t whole = (int32_t)limited;
+    int32_t is_whole = (float)whole == limited, is_odd = is_whole & whole & 1;
+    float negative = is_odd ? -result : result;
+    negative = is_whole || magnitude == 0.0f || magnitude == __builtin_inff() ? negative
+                                                                              : __builtin_nanf("");
+    result = cse_bits(x) < 0 && x == x ? negative : result;
+    result = x != x || y != y ? x + y : result;
+    return y == 0.0f || x == 1.0f ? 1.0f : result;
+}
+
+/* tanh x to 3 ulp: x + x^3 P(x^2) near 0 (minimax fit, rest 4.4e-9), else 1 - 2 / (e^2|x| + 1). */
+static inline float cse_tanh(float x)
+{
+    float a = __builtin_fabsf(x), z = x * x;
+    float p = -5.704984800e-03f;
+    p = p * z + 2.063908538e-02f;
+    p = p * z - 5.373971454e-02f;
+    p = p * z + 1.333144219e-01f;
+    p = p * z - 3.333328194e-01f;
+    float near_zero = x + x * z * p;
+    float far = 1.0f - 2.0f / (cse_exp(2.0f * a) + 1.0f);
+    float y = a < 0.625f ? near_zero : cse_with_sign(far, x);
+    return x != x ? x : y;
+}
+
+/* erf x to 3 ulp: x P(x^2) below 1, else 1 - e^Q(|x|); both polynomials are minimax fits (rests
+ * 1.2e-9 and 2.1e-11). */
+static inline float cse_erf(float x)
+{
+    float a = __builtin_fabsf(x), z = x * x;
+    float p = 7.853894327e-05f;
+    p = p * z - 8.010204775e-04f;
+    p = p * z + 5.188329137e-03f;
+    p = p * z - 2.685381284e-02f;
+    p = p * z + 1.128358518e-01f;
+    p = p * z - 3.761262583e-01f;
+    p = p * z + 1.28379166e-01f;
+    float near_zero = x + x * p;
+    float b = a > 4.0f ? 4.0f : a;
+    float q = -2.168676323e-05f;
+    q = q * b + 4.413353007e-04f;
+    q = q * b - 4.204556262e-03f;
+    q = q * b + 2.520824080e-02f;
+    q = q * b - 1.084185507e-01f;
+    q = q * b - 6.332199193e-01f;
+    q = q * b - 1.129578410e+00f;
+    q = q * b + 1.880370496e-04f;
+    float far = 1.0f - cse_exp(q);
+    float y = a < 1.0f ? near_zero : cse_with_sign(far, x);
+    return x != x ? x : y;
+}
+
+/* sin of r + quarter * pi/2 for |r| <= pi/4, in double: Taylor polynomials to r^11 and r^12. */
+static inline float cse_sine_of_quarter(double r, int64_t quarter)
+{
+    double z = r * r;
+    double s = -1.0 / 39916800.0;
+    s = s * z + 1.0 / 362880.0;
+    s = s * z - 1.0 / 5040.0;
+    s = s * z + 1.0 / 120.0;
+    s = s * z - 1.0 / 6.0;
+    s = s * z * r + r;
+    double c = 1.0 / 479001600.0;
+    c = c * z - 1.0 / 3628800.0;
+    c = c * z + 1.0 / 40320.0;
+    c = c * z - 1.0 / 720.0;
+    c = c * z + 1.0 / 24.0;
+    c = c * z - 0.5;
+    c = c * z + 1.0;
+    double y = quarter & 1 ? c : s;
+    return (float)(quarter & 2 ? -y : y);
+}
+
+/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 is taken as two doubles); NaN for infinities. */
+static inline float cse_sin(float x)
+{
+    double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
+    double n = shifted - 6755399441055744.0;
+    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    return cse_sine_of_quarter(r, cse_double_bits(shifted));
+}
+
+static inline float cse_cos(float x)
+{
+    double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
+    double n = shifted - 6755399441055744.0;
+    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    return cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* Every setting of CONFIG.yaml: name, type, default, range, one line of documentation.
+ *
+ * Names and nesting are the ModelZoo Trainer's, so that its configurations read the same here. A
+ * setting stands in the table only when something acts on it: what is accepted has an effect. */
+#include "engine/config/config.h"
+
+#include <stddef.h>
+
+#define UNBOUNDED 1e300
+/* Steps are signed 32-bit numbers in the reference; the same bound keeps counters and files
+ * alike. */
+#define MAX_STEPS 2147483647.0
+/* The largest integer that every reader of numbers keeps exactly. */
+#define MAX_SEED 9007199254740991.0
+
+static const cse_setting cluster_config_table[] = {
+    { "num_csx", CSE_SETTING_INTEGER, "1", 1, 1024, NULL,
+      "replicas that share the microbatches of a step; the result does not depend on it", NULL },
+    { "num_workers_per_csx", CSE_SETTING_INTEGER, "1", 1, 64, NULL,
+      "input workers for each replica", NULL },
+    { "max_wgt_servers", CSE_SETTING_INTEGER, "0", 0, 64, NULL,
+      "weight servers; 0: the replicas reduce and update by themselves", NULL },
+    { 0 },
+};
+
+static const cse_setting backend_table[] = {
+    { "backend_type", CSE_SETTING_CHOICE, "CPU", 0, 0, "CPU", "what the step runs on", NULL },
+    { "compile_dir", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "directory of compiled steps; null: compiled_steps in model_dir", NULL },
+    { "compile_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "compile and cache the step, run nothing", NULL },
+    { "validate_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "trace and check the step, compile and run nothing", NULL },
+    { "cluster_config", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "processes of the run",
+      cluster_config_table },
+    { 0 },
+};
+
+static const cse_setting precision_table[] = {
+    { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16",
+      "payload of the gradient reduction, rounded at every node of its tree", NULL },
+    { "loss_scaling_factor", CSE_SETTING_TEXT, "1.0", 0, 0, NULL, "a number, or dynamic", NULL },
+    { "initial_loss_scale", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
+      "first scale of dynamic loss scaling; null: 2^15", NULL },
+    { "steps_per_increase", CSE_SETTING_INTEGER, "2000", 1, MAX_STEPS, NULL,
+      "finite steps after which the dynamic scale doubles", NULL },
+    { "min_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-05, UNBOUNDED, NULL,
+      "least dynamic scale; null: 2^-14", NULL },
+    { "max_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-05, UNBOUNDED, NULL,
+      "largest dynamic scale; null: 2^15", NULL },
+    { "overflow_tolerance", CSE_SETTING_NUMBER, "0", 0, 1, NULL,
+      "share of overflowing steps above which the dynamic scale halves", NULL },
+    { "max_gradient_norm", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
+      "gradients are scaled down to this global norm", NULL },
+    { "max_gradient_value", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
+      "gradient elements are clamped to plus and minus this", NULL },
+    { 0 },
+};
+
+static const cse_setting loop_table[] = {
+    { "num_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL, "steps of this run", NULL },
+    { "max_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
+      "step at which training ends, counted from the first run", NULL },
+    { "num_epochs", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
+      "passes over the training data; not together with num_steps", NULL },
+    { "steps_per_epoch", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
+      "steps of one epoch, at most those the data has", NULL },
+    { "eval_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
+      "batches of a validation; null: all", NULL },
+    { 0 },
+};
+
+static const cse_setting checkpoint_table[] = {
+    { "steps", CSE_SETTING_INTEGER, "null", 0, MAX_STEPS, NULL,
+      "a checkpoint every so many steps; null or 0: at the end only", NULL },
+    { "autoload_last_checkpoint", CSE_SETTING_BOOL, "true", 0, 0, NULL,
+      "go on from the newest checkpoint of model_dir", NULL },
+    { "save_initial_checkpoint", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "also write a checkpoint before the first step", NULL },
+    { 0 },
+};
+
+static const cse_setting logging_table[] = {
+    { "log_steps", CSE_SETTING_INTEGER, "1", 1, MAX_STEPS, NULL,
+      "a line of progress every so many steps", NULL },
+    { "log_level", CSE_SETTING_CHOICE, "INFO", 0, 0, "DEBUG|INFO|WARNING|ERROR",
+      "least level of log lines", NULL },
+    { 0 },
+};
+
+static const cse_setting init_table[] = {
+    { "backend", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what the run runs on", backend_table },
+    { "model_dir", CSE_SETTING_TEXT, "./model_dir", 0, 0, NULL,
+      "directory of the run: checkpoints, logs, compiled steps", NULL },
+    { "model", CSE_SETTING_ANY, NULL, 0, 0, NULL,
+      "name, library (a shared object, when it is not built in), and the model's own settings",
+      NULL },
+    { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
+    { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL, "[{NAME: {its own settings}}]", NULL },
+    { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "numbers of the step", precision_table },
+    { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },
+    { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
+      checkpoint_table },
+    { "logging", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is printed", logging_table },
+    { "seed", CSE_SETTING_INTEGER, "1", 0, MAX_SEED, NULL,
+      "seed of initial weights, dropout and, where it has none of its own, shuffling", NULL },
+    { 0 },
+};
+
+static const cse_setting fit_table[] = {
+    { "train_dataloader", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "data_processor (an input function), batch_size, micro_batch_size, ...", NULL },
+    { "val_dataloader", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "the same for validation, which follows training", NULL },
+    { "ckpt_path", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+      "checkpoint to start from; absent: the newest of model_dir, null: none", NULL },
+    { 0 },
+};
+
+static const cse_setting trainer_table[] = {
+    { "init", CSE_SETTING_SETTINGS, NULL, 0, 0, NULL, "the model and how it is trained",
+      init_table },
+    { "fit", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "the data", fit_table },
+    { 0 },
+};
+
+const cse_setting cse_config_table[] = {
+    { "trainer", CSE_SETTING_SETTINGS, NULL, 0, 0, NULL, "the run", trainer_table },
+    { 0 },
+};

@@ -1,0 +1,222 @@
+/* The whole configuration: good ones, overrides, and each kind of mistake at its place. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/config/config.h"
+
+static const char good[] = "trainer:\n"
+                           "  init:\n"
+                           "    backend:\n"
+                           "      cluster_config: {num_csx: 2, num_workers_per_csx: 3}\n"
+                           "    model_dir: /tmp/x\n"
+                           "    model: {name: fc_mnist, hidden_sizes: [5, 3]}\n"
+                           "    optimizer:\n"
+                           "      SGD: {lr: 0.1}\n"
+                           "    schedulers:\n"
+                           "      - ConstantLR: {val: 0.1}\n"
+                           "      - LinearLR:\n"
+                           "          total_iters: 5\n"
+                           "    loop: {num_steps: 10}\n"
+                           "    seed: 3\n"
+                           "  fit:\n"
+                           "    train_dataloader: {data_processor: synthetic, batch_size: 8}\n";
+
+static cse_config *load(const cse_config_override *overrides, int count)
+{
+    cse_config *config = NULL;
+    cse_status status = cse_config_parse("a.yaml", good, overrides, count, &config);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+    return config;
+}
+
+START_TEST(sections_are_read)
+{
+    cse_config *config = load(NULL, 0);
+    const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
+    ck_assert_int_eq(cse_settings_integer(cluster, "num_csx"), 2);
+    ck_assert_str_eq(cse_settings_origin(cluster, "num_csx"), "a.yaml:4:33");
+    const cse_config_member *model = cse_config_member_view(config, "model", 0);
+    ck_assert_str_eq(model->name, "fc_mnist");
+    ck_assert_str_eq(model->canonical, "{hidden_sizes: [5, 3]}");
+    ck_assert_ptr_null(model->library);
+    const cse_config_member *optimizer = cse_config_member_view(config, "optimizer", 0);
+    ck_assert_str_eq(optimizer->name, "SGD");
+    ck_assert_str_eq(optimizer->origin, "a.yaml:8:7");
+    ck_assert_int_eq(cse_config_member_count(config, "schedulers"), 2);
+    ck_assert_str_eq(cse_config_member_view(config, "schedulers", 1)->name, "LinearLR");
+    ck_assert_int_eq(cse_config_member_count(config, "val_dataloader"), 0);
+    ck_assert_ptr_null(cse_config_member_view(config, "val_dataloader", 0));
+    ck_assert_str_eq(cse_config_member_view(config, "train_dataloader", 0)->canonical,
+                     "{data_processor: synthetic, batch_size: 8}");
+    cse_config_destroy(&config);
+}
+END_TEST
+
+START_TEST(a_members_error_has_the_files_place)
+{
+    static const cse_setting table[] = {
+        { "total_iters", CSE_SETTING_INTEGER, NULL, 10, 20, NULL, "steps", NULL }, { 0 }
+    };
+    cse_config *config = load(NULL, 0);
+    cse_settings *settings = NULL;
+    const char *yaml = cse_config_member_view(config, "schedulers", 1)->yaml;
+    ck_assert_int_eq(cse_settings_parse(table, "schedule LinearLR", yaml, &settings), CSE_CONFIG);
+    ck_assert_msg(strstr(cse_error_message(), "schedule LinearLR: a.yaml:12:24: total_iters: \"5\" "
+                                              "is out of range; accepted: an integer from 10 to "
+                                              "20 (steps)") != NULL,
+                  "%s", cse_error_message());
+    cse_config_destroy(&config);
+}
+END_TEST
+
+START_TEST(later_overrides_win)
+{
+    static const cse_config_override overrides[] = {
+        { "trainer.init.seed", "7", "--set trainer.init.seed" },
+        { "loop.num_steps", "20", "--set loop.num_steps" },
+        { "optimizer", "{Adam: {lr: 1}}", "--set optimizer" },
+        { "schedulers.0.ConstantLR.val", "0.5", "--set schedulers.0.ConstantLR.val" },
+        { "train_dataloader.batch_size", "16", "--set train_dataloader.batch_size" },
+        { "checkpoint.steps", "4", "--set checkpoint.steps" },
+        { "loop.num_steps", "30", "--num_steps" },
+    };
+    cse_config *config = load(overrides, 7);
+    const cse_settings *loop = cse_config_section_view(config, "init.loop");
+    ck_assert_int_eq(cse_settings_integer(loop, "num_steps"), 30);
+    ck_assert_str_eq(cse_settings_origin(loop, "num_steps"), "--num_steps");
+    ck_assert_int_eq(cse_settings_integer(cse_config_section_view(config, "init"), "seed"), 7);
+    ck_assert_str_eq(cse_config_member_view(config, "optimizer", 0)->name, "Adam");
+    ck_assert_str_eq(cse_config_member_view(config, "schedulers", 0)->canonical, "{val: 0.5}");
+    ck_assert_str_eq(cse_config_member_view(config, "train_dataloader", 0)->canonical,
+                     "{data_processor: synthetic, batch_size: 16}");
+    ck_assert_int_eq(
+        cse_settings_integer(cse_config_section_view(config, "init.checkpoint"), "steps"), 4);
+    cse_config_destroy(&config);
+}
+END_TEST
+
+static const struct {
+    const char *path, *value, *message;
+} bad_overrides[] = {
+    { "loop.num_stepz", "1",
+      "--set: unknown setting \"trainer.init.loop.num_stepz\"; did you mean "
+      "\"num_steps\"?" },
+    { "lop.num_steps", "1", "--set: unknown setting \"lop\"" },
+    { "seed", "x",
+      "--set: trainer.init.seed: \"x\" is not an integer; accepted: an integer from 0" },
+    { "seed.x", "1", "\"x\" cannot be set inside of a single value" },
+    { "schedulers.5.x", "1", "\"5\" is no entry of that list; accepted: 0 to 1" },
+    { "loop..x", "1", "a name is empty" },
+    { "seed", "[1", "--set:" },
+    { "loop.num_epochs", "2", "loop.num_steps and loop.num_epochs (at --set) exclude" },
+    { "loop.steps_per_epoch", "2", "loop.steps_per_epoch says nothing without loop.num_epochs" },
+    { "backend.cluster_config.num_csx", "0", "\"0\" is out of range; accepted: an integer from 1" },
+    { "precision.weight_grad_reduce", "fp61", "accepted: one of fp32, bf16" },
+    { "precision.max_gradient_norm", "0", "accepted: a number above 0, or null" },
+    { "precision", "{max_gradient_norm: 1, max_gradient_value: 1}", "exclude each other" },
+    { "precision.loss_scaling_factor", "dinamic", "a number above 0, or dynamic" },
+    { "backend", "{compile_only: true, validate_only: true}", "exclude each other" },
+    { "optimizer", "{SGD: {}, Adam: {}}", "optimizer: one {NAME: {settings}} belongs here" },
+    { "model", "{nam: x}", "{name: NAME, ...} belongs here; see `csengine list models`" },
+    { "model", "{name: [x]}", "name: a name belongs here" },
+    { "fit.val_dataloader", "[1]", "{data_processor: NAME, ...} belongs here" },
+    { "model", "null", "trainer.init.model: \"null\" is no value" },
+};
+
+START_TEST(bad_overrides_are_explained)
+{
+    cse_config_override override = { bad_overrides[_i].path, bad_overrides[_i].value, "--set" };
+    cse_config *config = NULL;
+    ck_assert_int_eq(cse_config_parse("a.yaml", good, &override, 1, &config), CSE_CONFIG);
+    ck_assert_ptr_null(config);
+    ck_assert_msg(strstr(cse_error_message(), bad_overrides[_i].message) != NULL, "%s: %s",
+                  bad_overrides[_i].path, cse_error_message());
+}
+END_TEST
+
+static const struct {
+    const char *yaml, *message;
+} bad[] = {
+    { "", "configuration: a.yaml:1:1: the setting \"trainer\" is missing (the run); add it" },
+    { "trainer:\n  init:\n    lopp: {}\n",
+      "a.yaml:3:5: unknown setting \"trainer.init.lopp\"; did you mean \"loop\"?; accepted: "
+      "backend, model_dir" },
+    { "trainer: {init: {}}", "a.yaml:1:17: the setting \"trainer.init.model\" is missing" },
+    { "trainer: 5", "a.yaml:1:10: trainer: a mapping of settings belongs here" },
+    { "trainer:\n  init:\n    model: {name: x}\n    precision: {enabled: true}\n",
+      "unknown setting "
+      "\"trainer.init.precision.enabled\"" },
+    { "trainer:\n\tinit: {}\n", "a.yaml:2:" },
+};
+
+START_TEST(bad_files_are_explained)
+{
+    cse_config *config = NULL;
+    ck_assert_int_eq(cse_config_parse("a.yaml", bad[_i].yaml, NULL, 0, &config), CSE_CONFIG);
+    ck_assert_msg(strstr(cse_error_message(), bad[_i].message) != NULL, "%s", cse_error_message());
+}
+END_TEST
+
+START_TEST(a_missing_file_is_named)
+{
+    cse_config *config = NULL;
+    ck_assert_int_eq(cse_config_load("/nowhere/x.yaml", NULL, 0, &config), CSE_NO_INPUT);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/x.yaml: there is no such file"));
+}
+END_TEST
+
+static const struct {
+    const char *path, *value;
+    cse_config_start expected;
+} starts[] = {
+    { "seed", "1", CSE_START_NEWEST },
+    { "fit.ckpt_path", "null", CSE_START_FRESH },
+    { "fit.ckpt_path", "a.mdl", CSE_START_FROM_PATH },
+    { "checkpoint.autoload_last_checkpoint", "false", CSE_START_FRESH },
+};
+
+START_TEST(where_a_run_starts)
+{
+    cse_config_override override = { starts[_i].path, starts[_i].value, "--set" };
+    cse_config *config = load(&override, 1);
+    const char *path = NULL;
+    ck_assert_int_eq(cse_config_start_from(config, &path), starts[_i].expected);
+    ck_assert_int_eq(path != NULL, starts[_i].expected == CSE_START_FROM_PATH);
+    cse_config_destroy(&config);
+}
+END_TEST
+
+START_TEST(the_canonical_line_is_a_configuration)
+{
+    cse_config *config = load(NULL, 0), *again = NULL;
+    ck_assert_msg(cse_config_parse("b", cse_config_canonical(config), NULL, 0, &again) == CSE_OK,
+                  "%s", cse_error_message());
+    ck_assert_str_eq(cse_config_canonical(config), cse_config_canonical(again));
+    cse_config_destroy(&config);
+    cse_config_destroy(&again);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *cases = tcase_create("all");
+    tcase_add_test(cases, sections_are_read);
+    tcase_add_test(cases, a_members_error_has_the_files_place);
+    tcase_add_test(cases, later_overrides_win);
+    tcase_add_loop_test(cases, bad_overrides_are_explained, 0,
+                        sizeof bad_overrides / sizeof bad_overrides[0]);
+    tcase_add_loop_test(cases, bad_files_are_explained, 0, sizeof bad / sizeof bad[0]);
+    tcase_add_test(cases, a_missing_file_is_named);
+    tcase_add_loop_test(cases, where_a_run_starts, 0, sizeof starts / sizeof starts[0]);
+    tcase_add_test(cases, the_canonical_line_is_a_configuration);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

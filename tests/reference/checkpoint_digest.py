@@ -1,0 +1,31 @@
+"""Digests of the tensors of tests/engine/checkpoint/fixture.h, by the definition in
+engine/checkpoint/digest.h and Python's own BLAKE2b; check_checkpoint.c holds what this prints."""
+import hashlib
+import struct
+
+floats = struct.pack("<6I", 0x3F800000, 0x80000000, 0x7F800000, 0x7FC12345, 1, 0xFF7FFFFF)
+halves = struct.pack("<3H", 0x3F80, 0x7FC1, 0x8001)
+integers = struct.pack("<4i", 0, -1, 2**31 - 1, -(2**31))
+tensors = {
+    "model.fc_layers.0.weight": ("float32", [2, 3], floats),
+    "model.fc_layers.0.bias": ("bfloat16", [3], halves),
+    "model.half": ("float16", [3, 1], halves),
+    "model.compact": ("cbfloat16", [3], halves),
+    "counts with a space": ("int32", [2, 2], integers),
+    "flags": ("bool", [2], bytes([1, 0])),
+    "optimizer.scale": ("float32", [], struct.pack("<f", 0.125)),
+    "empty": ("float32", [0, 5], b""),
+}
+
+
+def digest(prefix):
+    state = hashlib.blake2b(digest_size=32)
+    for name in sorted(tensors):
+        if name.startswith(prefix):
+            dtype, shape, raw = tensors[name]
+            state.update(f"{name}\n{dtype}\n{shape}\n".encode() + raw)
+    return state.hexdigest()
+
+
+for prefix in ("", "model.", "none."):
+    print(f"{prefix!r:10} {digest(prefix)}")

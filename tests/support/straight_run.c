@@ -1,0 +1,88 @@
+#include "tests/support/straight_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void straight_run_init(straight_run *run, cse_executable *executable, uint64_t seed)
+{
+    const cse_graph *graph = executable->graph;
+    *run = (straight_run){ .executable = executable, .seed = seed };
+    for (int s = 0; s < CSE_SPACE_COUNT; s++)
+        run->spaces[s] = cse_aligned_calloc((size_t)graph->space_bytes[s] + 64);
+    run->leaves = cse_calloc((size_t)graph->microbatch_count, sizeof *run->leaves);
+    for (int m = 0; m < graph->microbatch_count; m++)
+        run->leaves[m] = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_PARTIAL] + 64);
+    cse_states_initialize(graph, seed, run->spaces[CSE_SPACE_STATE]);
+}
+
+void straight_run_clear(straight_run *run)
+{
+    for (int s = 0; s < CSE_SPACE_COUNT; s++)
+        free(run->spaces[s]);
+    for (int m = 0; m < run->executable->graph->microbatch_count; m++)
+        free(run->leaves[m]);
+    free(run->leaves);
+}
+
+/* Sums leaves [low, high) into leaf `low`: the left part of a range is the largest power of two below
+ * its size. */
+static void fold(straight_run *run, int low, int high)
+{
+    int left = 1;
+    if (high - low < 2)
+        return;
+    while (left * 2 < high - low)
+        left *= 2;
+    fold(run, low, low + left);
+    fold(run, low + left, high);
+    float *a = (float *)(void *)run->leaves[low], *b = (float *)(void *)run->leaves[low + left];
+    for (int64_t i = 0; i < run->executable->graph->space_bytes[CSE_SPACE_PARTIAL] / 4; i++)
+        a[i] += b[i];
+}
+
+static cse_frame frame_of(const straight_run *run)
+{
+    cse_frame frame = { .seed = run->seed, .step = run->step };
+    for (int s = 0; s < CSE_SPACE_COUNT; s++)
+        frame.base[s] = run->spaces[s];
+    return frame;
+}
+
+void straight_run_step(straight_run *run, unsigned char *const inputs[])
+{
+    cse_executable *executable = run->executable;
+    const cse_graph *graph = executable->graph;
+    cse_frame frame = frame_of(run);
+    for (int m = 0; m < graph->microbatch_count; m++) {
+        frame.first_sample = m * graph->micro_batch_size;
+        frame.base[CSE_SPACE_INPUT] = inputs[m];
+        frame.base[CSE_SPACE_PARTIAL] = run->leaves[m];
+        executable->replica(executable, &frame);
+    }
+    fold(run, 0, graph->microbatch_count);
+    frame = frame_of(run);
+    frame.base[CSE_SPACE_REDUCED] = run->leaves[0];
+    executable->weights(executable, &frame);
+    for (int g = 0; g < graph->group_count; g++) {
+        int64_t elements = graph->groups[g].elements;
+        const int64_t lines[2] = { 0, (elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS };
+        if (graph->groups[g].part == CSE_PART_UPDATE)
+            executable->update(executable, &frame, g, lines, NULL);
+    }
+    run->step++;
+}
+
+void *straight_run_state(const straight_run *run, const char *name)
+{
+    const cse_graph *graph = run->executable->graph;
+    int index = cse_graph_find_state(graph, name);
+    return index < 0 ? NULL : run->spaces[CSE_SPACE_STATE] + graph->states[index].offset_bytes;
+}
+
+float straight_run_fetched(const straight_run *run, int index)
+{
+    const cse_graph *graph = run->executable->graph;
+    float value;
+    memcpy(&value, run->spaces[CSE_SPACE_FETCH] + graph->fetches[index].offset_bytes, sizeof value);
+    return value;
+}

@@ -1,0 +1,27 @@
+/* A planned step run in a straight line in one process: no arena, no claims, no cluster. What the
+ * cluster computes must have the same bits. */
+#ifndef CSE_TESTS_SUPPORT_STRAIGHT_RUN_H
+#define CSE_TESTS_SUPPORT_STRAIGHT_RUN_H
+
+#include "engine/execute/execute.h"
+
+typedef struct straight_run {
+    cse_executable *executable; /* borrowed */
+    unsigned char *spaces[CSE_SPACE_COUNT];
+    unsigned char **leaves; /* one for each microbatch */
+    uint64_t seed;
+    int64_t step; /* steps done */
+} straight_run;
+
+/* States start at their initial values for `seed`. */
+void straight_run_init(straight_run *run, cse_executable *executable, uint64_t seed);
+void straight_run_clear(straight_run *run);
+
+/* One step; `inputs[m]` holds microbatch m in the layout of CSE_SPACE_INPUT. */
+void straight_run_step(straight_run *run, unsigned char *const inputs[]);
+
+/* Values of a state or a fetch by name; NULL when there is none. */
+void *straight_run_state(const straight_run *run, const char *name);
+float straight_run_fetched(const straight_run *run, int index);
+
+#endif

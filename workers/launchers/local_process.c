@@ -1,0 +1,232 @@
+/* Worker processes on this host: fork and exec, watched through a pidfd.
+ *
+ * Between fork and exec only async-signal-safe calls are made, as the parent has threads. The child
+ * gets SIGKILL when the forking thread ends (so the coordinator forks from its main loop alone) and
+ * checks afterwards that it was not too late for that. A close-on-exec pipe carries the error of a
+ * failed exec: it reads as empty when exec succeeded. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "workers/launcher.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
+struct cse_process {
+    pid_t number;
+    int descriptor; /* pidfd, -1 on kernels without */
+    bool is_gone;
+    cse_exit how;
+};
+
+extern char **environ;
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "=");
+    return strncmp(a, b, length) == 0 && b[length] == '=';
+}
+
+/* The process's environment with the changes in front of what they replace; the strings are borrowed. */
+static char **merged_environment(const char *const *changes)
+{
+    size_t count = 0, kept = 0;
+    while (environ != NULL && environ[count] != NULL)
+        count++;
+    size_t change_count = 0;
+    while (changes != NULL && changes[change_count] != NULL)
+        change_count++;
+    char **merged = cse_calloc(count + change_count + 1, sizeof *merged);
+    for (size_t c = 0; c < change_count; c++)
+        memcpy(&merged[kept++], &changes[c], sizeof *merged);
+    for (size_t i = 0; i < count; i++) {
+        bool replaced = false;
+        for (size_t c = 0; c < change_count; c++)
+            replaced = replaced || same_name(changes[c], environ[i]);
+        if (!replaced)
+            merged[kept++] = environ[i];
+    }
+    return merged;
+}
+
+/* In the child, after fork. Returns only when exec failed. */
+static void become(const cse_launch_options *options, char **environment, pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(127);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    struct sigaction plain = { .sa_handler = SIG_DFL };
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &plain, NULL); /* fails for SIGKILL, SIGSTOP: nothing to do there */
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+    sigaction(SIGINT, &ignore, NULL); /* a terminal's Ctrl-C is the coordinator's to decide on */
+    sigaction(SIGPIPE, &ignore, NULL);
+    if (options->core >= 0 && options->core < CPU_SETSIZE) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(options->core, &set);
+        sched_setaffinity(0, sizeof set, &set);
+    }
+    /* Libraries open descriptors that nobody marked: no child shall keep them open. */
+    syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (options->inherited_descriptor >= 0)
+        fcntl(options->inherited_descriptor, F_SETFD, 0);
+    execve(options->executable, options->arguments, environment);
+}
+
+static cse_status exec_failure(const cse_launch_options *options, int error)
+{
+    return cse_fail(CSE_UNAVAILABLE,
+                    "worker executable %s: cannot be started: %s; give the path of csengine in "
+                    "CSENGINE_EXECUTABLE",
+                    options->executable, strerror(error));
+}
+
+/* What the child wrote before exec took place, 0 when it took place. */
+static int read_exec_error(int descriptor)
+{
+    int error = 0;
+    ssize_t size;
+    do
+        size = read(descriptor, &error, sizeof error);
+    while (size < 0 && errno == EINTR);
+    return size == (ssize_t)sizeof error ? error : 0;
+}
+
+static pid_t fork_and_exec(const cse_launch_options *options, char **environment, int pipe_end)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* no handler of ours runs in the child */
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+        become(options, environment, parent);
+        int error = errno;
+        ssize_t written = write(pipe_end, &error, sizeof error);
+        _exit(written == (ssize_t)sizeof error ? 127 : 126);
+    }
+    int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return child;
+}
+
+static void local_destroy(cse_process **process);
+
+static cse_status local_start(const cse_launch_options *options, cse_process **process)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return cse_fail(CSE_TEMPORARY, "worker process: no pipe: %s", strerror(errno));
+    char **environment = merged_environment(options->environment);
+    pid_t child = fork_and_exec(options, environment, ends[1]);
+    int error = errno;
+    free(environment);
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return cse_fail(CSE_TEMPORARY, "worker process: cannot fork: %s", strerror(error));
+    }
+    cse_process *started = cse_calloc(1, sizeof *started);
+    started->number = child;
+    started->descriptor = (int)syscall(SYS_pidfd_open, child, 0);
+    if (started->descriptor >= 0)
+        fcntl(started->descriptor, F_SETFD, FD_CLOEXEC);
+    error = read_exec_error(ends[0]);
+    close(ends[0]);
+    if (error != 0) {
+        local_destroy(&started);
+        return exec_failure(options, error);
+    }
+    *process = started;
+    return CSE_OK;
+}
+
+static pid_t local_number(const cse_process *process)
+{
+    return process->number;
+}
+
+static int local_descriptor(const cse_process *process)
+{
+    return process->descriptor;
+}
+
+/* Looks (WNOHANG) or waits without reaping. */
+static bool look(cse_process *process, int flags)
+{
+    siginfo_t info = { 0 };
+    int result;
+    do
+        result = waitid(P_PID, (id_t)process->number, &info, WEXITED | WNOWAIT | flags);
+    while (result != 0 && errno == EINTR);
+    if (result == 0 && info.si_pid == 0)
+        return false;
+    bool exited = result == 0 && info.si_code == CLD_EXITED;
+    bool signalled = result == 0 && !exited;
+    /* ECHILD: somebody else waited for it; it is gone all the same, its exit code is lost. */
+    process->how = (cse_exit){ .code = exited ? info.si_status : -1,
+                               .signal = signalled ? info.si_status : 0 };
+    process->is_gone = true;
+    return true;
+}
+
+static bool local_gone(cse_process *process, cse_exit *how)
+{
+    if (!process->is_gone && !look(process, WNOHANG))
+        return false;
+    *how = process->how;
+    return true;
+}
+
+static void local_signal(cse_process *process, int number)
+{
+    cse_exit how;
+    if (!local_gone(process, &how))
+        kill(process->number, number); /* a zombie at the latest: the number is still its own */
+}
+
+static void local_destroy(cse_process **process)
+{
+    cse_process *p = *process;
+    if (p == NULL)
+        return;
+    if (!p->is_gone) {
+        local_signal(p, SIGKILL);
+        look(p, 0);
+    }
+    while (waitpid(p->number, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    if (p->descriptor >= 0)
+        close(p->descriptor);
+    free(p);
+    *process = NULL;
+}
+
+const cse_launcher cse_launcher_local_process = {
+    .name = "local_process",
+    .summary = "processes on this host, by fork and exec",
+    .start = local_start,
+    .number = local_number,
+    .descriptor = local_descriptor,
+    .gone = local_gone,
+    .signal = local_signal,
+    .destroy = local_destroy,
+};

@@ -96,17 +96,17 @@ static void update_line(fake_step *step, cse_frame *frame, int group, int64_t fi
     }
 }
 
-static void update(cse_executable *self, cse_frame *frame, int group, int64_t first, int64_t end,
+static void update(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_line_undo *undo)
 {
     fake_step *step = (fake_step *)(void *)self;
     unsigned char *states = frame->base[CSE_SPACE_STATE];
-    for (int64_t line = first; line < end; line++) {
+    for (int64_t line = lines[0]; line < lines[1]; line++) {
         int64_t element = line * CSE_LINE_ELEMENTS;
         int64_t count = step->graph.groups[group].elements - element;
         if (count > CSE_LINE_ELEMENTS)
             count = CSE_LINE_ELEMENTS;
-        if (undo->progress) {
+        if (undo) {
             unsigned char *old = undo->lines[line & 1];
             pass(FAKE_BEFORE_UNDO);
             memcpy(old, at(states, step->states[2 * group].offset_bytes) + element,
@@ -307,8 +307,10 @@ void fake_step_reference(fake_step *step, cse_dtype payload, int64_t first, int6
         frame.base[CSE_SPACE_REDUCED] = (unsigned char *)sum;
         weights(&step->executable, &frame);
         for (int g = 0; g < 2; g++) {
-            int64_t lines = (step->groups[g].elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
-            update(&step->executable, &frame, g, 0, lines, &(cse_line_undo){ .progress = NULL });
+            const int64_t lines[2] = {
+                0, (step->groups[g].elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS
+            };
+            update(&step->executable, &frame, g, lines, NULL);
         }
         memcpy(fetched[s - first], fetch, sizeof fetched[0]);
         free(sum);

@@ -72,7 +72,7 @@ static const char *value_of(const char *argument, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1
-                                                                         : NULL;
+                                                                           : NULL;
 }
 
 static cse_status parse(int argc, char **argv, arguments *a)

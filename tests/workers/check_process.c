@@ -68,9 +68,10 @@ START_TEST(exit_code_environment_and_descriptor_arrive)
     int shared = memfd_create("shared", MFD_CLOEXEC);
     int secret = open("/dev/null", O_RDONLY); /* not marked close-on-exec */
     char script[256];
-    snprintf(script, sizeof script,
-             "echo $CSE_TEST_VALUE $CSE_TEST_OTHER >&%d; test -e /proc/self/fd/%d && exit 9; exit 7",
-             shared, secret);
+    snprintf(
+        script, sizeof script,
+        "echo $CSE_TEST_VALUE $CSE_TEST_OTHER >&%d; test -e /proc/self/fd/%d && exit 9; exit 7",
+        shared, secret);
     cse_process *process;
     ck_assert_int_eq(start_shell(script, shared, &process), CSE_OK);
     cse_exit how = wait_gone(process);

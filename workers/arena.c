@@ -1,5 +1,5 @@
-/* Creating and mapping the arena: sizes first, then one file, then the constants. The head's magic is
- * written last, so a process that maps the file too early sees no arena. */
+/* Creating and mapping the arena: sizes first, then one file, then the constants. The head's magic
+ * is written last, so a process that maps the file too early sees no arena. */
 #include "workers/arena.h"
 
 #include <errno.h>

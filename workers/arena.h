@@ -2,9 +2,9 @@
  * plane.
  *
  * Everything is reached by offsets from the start of the mapping, which each process has at another
- * address. There is nothing in it that a killed process could leave inconsistent: no pointers, locks,
- * lists or counters of things done; only words (see word.h), numbers with one writer each, and
- * payload that is written under a claim.
+ * address. There is nothing in it that a killed process could leave inconsistent: no pointers,
+ * locks, lists or counters of things done; only words (see word.h), numbers with one writer each,
+ * and payload that is written under a claim.
  *
  *     region        content                                               written by
  *     head          sizes, offsets, seed (constant)                       creator
@@ -27,9 +27,10 @@
  *     partials      M slots; a piece lies in that of its first leaf       claimer of the node
  *
  * Stages of step s: COMPUTE needs every node of the partition of [0, M) by R, R from the step word;
- * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the stage
- * are done for s, anybody moves the step word on by compare-and-swap; a late one fails by value. The
- * step's commit is the move to (s + 1, COMPUTE, plan); it also frees the ring's microbatches of s. */
+ * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the
+ * stage are done for s, anybody moves the step word on by compare-and-swap; a late one fails by
+ * value. The step's commit is the move to (s + 1, COMPUTE, plan); it also frees the ring's
+ * microbatches of s. */
 #ifndef CSE_WORKERS_ARENA_H
 #define CSE_WORKERS_ARENA_H
 

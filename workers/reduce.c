@@ -1,6 +1,6 @@
 /* Each loop is written in fixed runs of 16 elements, which the compiler turns into vector code at
- * any level of optimisation that vectorises, and is compiled for three instruction sets; the one the
- * machine has is chosen when the program is loaded. */
+ * any level of optimisation that vectorises, and is compiled for three instruction sets; the one
+ * the machine has is chosen when the program is loaded. */
 #include "workers/reduce.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * coordinator itself is killed in between: words are freed one by one, a line of states is put back
  * before it is marked clean and marked clean before its chunk is freed.
  *
- * The clean mark matters when two owners die on one chunk: the second may be dead before its own undo
- * memory was written, and restoring from that would put garbage into the states. */
+ * The clean mark matters when two owners die on one chunk: the second may be dead before its own
+ * undo memory was written, and restoring from that would put garbage into the states. */
 #include <string.h>
 
 #include "workers/arena.h"

@@ -1,11 +1,11 @@
 /* The loop of a worker: look at the step word, do one unit of what the roles allow, move the step
  * word on when a stage is complete.
  *
- * Nothing blocks inside a unit, so control messages and liveness questions are answered between two of
- * them. A unit that completes a stage is followed by a look at all its words: whoever publishes the
- * last one sees the stage complete, and if it dies before moving the step word, the next one that
- * finds nothing to do looks, too. Only the moves ring the bell (and filled microbatches when somebody
- * waits for them): between two moves there is nothing new to take. */
+ * Nothing blocks inside a unit, so control messages and liveness questions are answered between two
+ * of them. A unit that completes a stage is followed by a look at all its words: whoever publishes
+ * the last one sees the stage complete, and if it dies before moving the step word, the next one
+ * that finds nothing to do looks, too. Only the moves ring the bell (and filled microbatches when
+ * somebody waits for them): between two moves there is nothing new to take. */
 #include "workers/work.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* Inside of a worker's loop: what one process remembers, and the parts of a step it can do.
  *
- * Everything here is private to the process and may be lost with it; the truth is in the arena. Each
- * part looks for a takeable word of the current stage, claims it, does the work and publishes it. */
+ * Everything here is private to the process and may be lost with it; the truth is in the arena.
+ * Each part looks for a takeable word of the current stage, claims it, does the work and publishes
+ * it. */
 #ifndef CSE_WORKERS_WORK_H
 #define CSE_WORKERS_WORK_H
 

@@ -251,7 +251,8 @@ unsigned char *fake_step_states(const fake_step *step)
     return states;
 }
 
-/* ---- The straight line ------------------------------------------------------------------------ */
+/* ---- The straight line ------------------------------------------------------------------------
+ * */
 
 static void round_gradients(const fake_step *step, float *leaf)
 {

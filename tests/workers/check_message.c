@@ -133,8 +133,8 @@ START_TEST(too_long_and_unknown_messages_are_not_sent)
 }
 END_TEST
 
-/* Random bytes, and valid messages with random bytes changed: decoding ends in a status, and texts of
- * what is accepted lie within the bytes. */
+/* Random bytes, and valid messages with random bytes changed: decoding ends in a status, and texts
+ * of what is accepted lie within the bytes. */
 START_TEST(random_bytes_never_harm)
 {
     cse_message sent = sample_welcome(), got;

@@ -1,4 +1,5 @@
-/* Processes, run directories, cores and the keeper: what is started ends, and nothing stays behind. */
+/* Processes, run directories, cores and the keeper: what is started ends, and nothing stays
+ * behind. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -253,7 +254,7 @@ START_TEST(without_a_runtime_directory_tmp_serves)
 }
 END_TEST
 
-/* ---- Keeper ----------------------------------------------------------------------------------- */
+/* ---- Keeper ---- */
 
 /* What the body tells the test: it runs in another process. */
 typedef struct told {

@@ -1,7 +1,7 @@
 /* Deaths. One thread plays every worker in turn, chosen at random; armed points of the protocol and
- * of the line update abandon what a worker is doing there, as a kill would, and the coordinator takes
- * over. Thousands of deaths a second, all of them at the places where they hurt, and every run is a
- * pure function of its seed. A second test kills real processes. */
+ * of the line update abandon what a worker is doing there, as a kill would, and the coordinator
+ * takes over. Thousands of deaths a second, all of them at the places where they hurt, and every
+ * run is a pure function of its seed. A second test kills real processes. */
 #include <check.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -73,7 +73,8 @@ static void play_end(play *self)
     fake_step_destroy(&self->step);
 }
 
-/* ---- Deaths in one thread --------------------------------------------------------------------- */
+/* ---- Deaths in one thread ---------------------------------------------------------------------
+ * */
 
 static jmp_buf death;
 static uint64_t random_state;
@@ -230,7 +231,8 @@ START_TEST(test_deaths_at_each_point)
 }
 END_TEST
 
-/* ---- The bugs that a trial of the protocol met ------------------------------------------------ */
+/* ---- The bugs that a trial of the protocol met ------------------------------------------------
+ * */
 
 static int script[2], script_at, script_skip;
 
@@ -385,7 +387,8 @@ START_TEST(test_hold_stops_changes_and_survives_a_coordinator)
 }
 END_TEST
 
-/* ---- Real processes, real kills --------------------------------------------------------------- */
+/* ---- Real processes, real kills ---------------------------------------------------------------
+ * */
 
 static pid_t fork_worker(play *self, int slot)
 {

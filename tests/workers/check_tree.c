@@ -98,7 +98,8 @@ START_TEST(test_shares_cover_everything)
 }
 END_TEST
 
-/* Published in the reference: M = 64 gives 11 pieces for 3 replicas, 17 for 5, 18 for 6, 22 for 7. */
+/* Published in the reference: M = 64 gives 11 pieces for 3 replicas, 17 for 5, 18 for 6, 22 for 7.
+ * */
 START_TEST(test_piece_counts)
 {
     static const int cases[][2] = { { 1, 1 },  { 2, 2 },  { 3, 11 }, { 4, 4 },  { 5, 17 },

@@ -28,6 +28,7 @@ enum {
     RECORD_COUNT = 64,
     RESTARTS_PER_MINUTE = 5,
     LIVENESS_MISSES = 10,
+    SILENCE_MS = 10000, /* until a worker counts as frozen; CSENGINE_SILENCE_MS sets another */
     ENDPOINT_BYTES = CSE_RUN_DIRECTORY_BYTES + 32,
 };
 #define MILLISECONDS INT64_C(1000000)
@@ -35,7 +36,6 @@ enum {
 #define LOOK_INTERVAL_NS (10 * MILLISECONDS)
 #define START_TIMEOUT_NS (120 * SECONDS)
 #define LEAVE_TIMEOUT_NS (2 * SECONDS)
-#define LIVENESS_INTERVAL_NS (1 * SECONDS)
 #define STALL_NS (60 * SECONDS)
 
 typedef struct seat {
@@ -370,6 +370,16 @@ static cse_status open_cluster(run *r)
     return CSE_OK;
 }
 
+/* How often is asked, so that the misses add up to the silence that is put up with. */
+static int64_t liveness_interval_ns(void)
+{
+    const char *given = getenv("CSENGINE_SILENCE_MS");
+    long silence_ms = given != NULL ? strtol(given, NULL, 10) : 0;
+    if (silence_ms < 1 || silence_ms > 86400000)
+        silence_ms = SILENCE_MS;
+    return silence_ms * MILLISECONDS / LIVENESS_MISSES;
+}
+
 static cse_status open_endpoints(run *r)
 {
     cse_run_directory_sweep();
@@ -380,7 +390,7 @@ static cse_status open_endpoints(run *r)
     CSE_TRY(r->transport->bind(r->control, &r->socket));
     return cse_liveness_open(&(cse_liveness_options){ .endpoint = r->liveness_endpoint,
                                                       .slot_count = r->slot_count,
-                                                      .interval_ns = LIVENESS_INTERVAL_NS,
+                                                      .interval_ns = liveness_interval_ns(),
                                                       .misses = LIVENESS_MISSES },
                              &r->liveness);
 }

@@ -4,7 +4,6 @@
  * The numbers are kept as they were read; (x - mean) / std is computed in double and rounded
  * once to float32 when a sample is read. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

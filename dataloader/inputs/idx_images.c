@@ -5,7 +5,6 @@
  * made once with the float32 operations and in the order that torchvision's ToTensor and
  * Normalize apply. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

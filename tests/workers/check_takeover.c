@@ -31,6 +31,7 @@ typedef struct play_case {
     int microbatches, replicas, servers, inputs;
     cse_dtype payload;
     int64_t steps;
+    int large; /* elements of the larger tensor; 0: enough for two chunks */
 } play_case;
 
 static void seat(play *self, int slot)
@@ -47,7 +48,8 @@ static void seat(play *self, int slot)
 
 static play play_new(const play_case *test)
 {
-    play self = { .step = fake_step_new(test->microbatches, 33 * 1024 + 5, 100) };
+    int large = test->large ? test->large : 33 * 1024 + 5;
+    play self = { .step = fake_step_new(test->microbatches, large, 100) };
     self.states = fake_step_states(self.step);
     cse_cluster_layout layout = { .graph = fake_step_graph(self.step),
                                   .states = self.states,
@@ -241,6 +243,33 @@ static void follow_script(fake_point point)
     longjmp(death, 1);
 }
 
+/* Runs one step in which workers die as the script says, in turn. */
+static void play_script(const play_case *test)
+{
+    float want[1][FAKE_FETCHES];
+    play self = play_new(test);
+    unsigned char *expected = fake_step_states(self.step);
+    const size_t bytes = (size_t)fake_step_graph(self.step)->space_bytes[CSE_SPACE_STATE];
+    fake_step_reference(self.step, test->payload, 0, 1, expected, want);
+    for (int i = 0; i < self.count; i++)
+        seat(&self, i);
+    cse_cluster_release(self.cluster, 1);
+    script_at = 0;
+    atomic_store(&fake_point_hook, follow_script);
+    volatile int slot = 0;
+    while (cse_cluster_steps_done(self.cluster) < 1) {
+        slot = slot + 1 < self.count ? slot + 1 : 0;
+        if (setjmp(death) != 0)
+            take_over(&self, slot);
+        else
+            cse_work_once(self.works[slot]);
+    }
+    atomic_store(&fake_point_hook, NULL);
+    ck_assert(memcmp(expected, cse_cluster_states_view(self.cluster), bytes) == 0);
+    free(expected);
+    play_end(&self);
+}
+
 /* Two deaths on one chunk: the first in the middle of a line, the second before its own old values
  * are kept. Without the clean mark the second takeover would restore garbage. */
 START_TEST(test_two_deaths_on_one_chunk)
@@ -248,36 +277,28 @@ START_TEST(test_two_deaths_on_one_chunk)
     static const int firsts[] = { FAKE_MARKED, FAKE_HALF_LINE, FAKE_LINE_DONE };
     static const int seconds[] = { FAKE_BEFORE_UNDO, FAKE_HALF_UNDO, FAKE_UNDO_COPIED };
     play_case test = { .microbatches = 2, .replicas = 2, .inputs = 1, .payload = CSE_FLOAT32,
-                       .steps = 1 };
-    float want[1][FAKE_FETCHES];
-    for (volatile int pair = 0; pair < 9; pair++) {
-        play self = play_new(&test);
-        unsigned char *expected = fake_step_states(self.step);
-        fake_step_reference(self.step, test.payload, 0, 1, expected, want);
-        for (int i = 0; i < self.count; i++)
-            seat(&self, i);
-        cse_cluster_release(self.cluster, 1);
+                       .steps = 1, .large = 600 };
+    for (int pair = 0; pair < 9; pair++) {
         script[0] = firsts[pair / 3];
         script[1] = seconds[pair % 3];
-        script_at = 0;
         script_skip = 5;
-        atomic_store(&fake_point_hook, follow_script);
-        death_percent = 0;
-        volatile int slot = 0;
-        while (cse_cluster_steps_done(self.cluster) < 1) {
-            slot = slot + 1 < self.count ? slot + 1 : 0;
-            if (setjmp(death) != 0)
-                take_over(&self, slot);
-            else
-                cse_work_once(self.works[slot]);
-        }
-        atomic_store(&fake_point_hook, NULL);
+        play_script(&test);
         ck_assert_int_eq(script_at, 2);
-        const size_t bytes = (size_t)fake_step_graph(self.step)->space_bytes[CSE_SPACE_STATE];
-        ck_assert(memcmp(expected, cse_cluster_states_view(self.cluster), bytes) == 0);
-        free(expected);
-        play_end(&self);
     }
+}
+END_TEST
+
+/* The first line of a group may keep its old values where the last line of the group before has
+ * them: the line before must be marked clean by then. */
+START_TEST(test_death_between_two_groups)
+{
+    play_case test = { .microbatches = 2, .replicas = 2, .inputs = 1, .payload = CSE_FLOAT32,
+                       .steps = 1, .large = 4 * CSE_LINE_ELEMENTS + 5 };
+    script[0] = FAKE_HALF_UNDO;
+    script[1] = FAKE_HALF_UNDO;
+    script_skip = 5; /* lines of the first group */
+    play_script(&test);
+    ck_assert_int_eq(script_at, 2);
 }
 END_TEST
 
@@ -436,6 +457,7 @@ int main(void)
     tcase_add_test(tests, test_deaths_anywhere);
     tcase_add_test(tests, test_deaths_at_each_point);
     tcase_add_test(tests, test_two_deaths_on_one_chunk);
+    tcase_add_test(tests, test_death_between_two_groups);
     tcase_add_test(tests, test_split_node_is_taken_again);
     tcase_add_test(tests, test_death_on_the_first_lap);
     tcase_add_test(tests, test_hold_stops_changes_and_survives_a_coordinator);

@@ -4,8 +4,8 @@
 Run once with PyTorch installed (the stored file says which release):
     python3 tests/reference/make_reference_values.py > tests/reference/op_values.h
 Values are computed in float64 from float32 inputs, so that they are right to every digit of
-float32. Each case names an op of the engine with its attributes (engine/ops says what they mean), its
-inputs, and PyTorch's function for it. Gradients are those of sum(output * upstream).
+float32. Each case names an op of the engine with its attributes (engine/ops says what they
+mean), its inputs, and PyTorch's function for it. Gradients are those of sum(output * upstream).
 """
 import textwrap
 
@@ -174,6 +174,8 @@ def write(op, function, inputs, integers, numbers, gradient):
         texts = (tensor_text(next(made)) if x.is_floating_point() else "{ .values = NULL }"
                  for x in doubles)
         text += f' {tensor_text(upstream)}, {{ {", ".join(texts)} }},'
+    else:
+        text += " { .values = NULL }, { { .values = NULL } },"
     print(textwrap.fill(text + " },", 99, subsequent_indent="  ", break_long_words=False,
                         break_on_hyphens=False))
 

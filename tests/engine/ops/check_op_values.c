@@ -1,5 +1,5 @@
-/* Ops and their gradients against PyTorch and SciPy, whose values are stored with the script that made
- * them (tests/reference/make_reference_values.py); and random ops against Philox in Python. */
+/* Ops and their gradients against PyTorch and SciPy, whose values are stored with the script that
+ * made them (tests/reference/make_reference_values.py); and random ops against Philox in Python. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,8 +40,8 @@ static cse_node *leaf(evaluation *values, cse_graph *graph, const reference_tens
     return node;
 }
 
-/* Kernels compute in double and round once (2^-24 relative); gradients are traced as several ops, each
- * of which rounds: allow `tolerance` relative to max(1, |expected|). */
+/* Kernels compute in double and round once (2^-24 relative); gradients are traced as several ops,
+ * each of which rounds: allow `tolerance` relative to max(1, |expected|). */
 static void compare(const char *op, evaluation *values, cse_node *node,
                     const reference_tensor *expected, double tolerance)
 {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The command line by itself: help, lists, and each kind of wrong use with its message and exit code.
+# The command line by itself: help, lists, and each kind of wrong use with its message and exit
+# code.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source_directory=${top_srcdir:-.}
@@ -18,7 +19,8 @@ expect() {
     shift 2
     "$csengine" "$@" >"$work/output" 2>&1 </dev/null
     got=$?
-    [ "$got" = "$code" ] || fail "csengine $*: exit code $got, expected $code: $(cat "$work/output")"
+    [ "$got" = "$code" ] ||
+        fail "csengine $*: exit code $got, expected $code: $(cat "$work/output")"
     grep -qF -e "$text" "$work/output" ||
         fail "csengine $*: no \"$text\" in: $(cat "$work/output")"
 }
@@ -58,8 +60,9 @@ expect 64 'unknown kind "opz"; did you mean "ops"?' list opz
 expect 64 'retryable: no' list opz
 
 expect 66 '/nowhere.yaml: there is no such file' start /nowhere.yaml
-expect 78 '--num_csx: trainer.init.backend.cluster_config.num_csx: "0" is out of range; accepted: an integer from 1' \
+expect 78 '--num_csx: trainer.init.backend.cluster_config.num_csx: "0" is out of range' \
     start --num-csx=0 "$config"
+expect 78 'accepted: an integer from 1 to 1024' start --num-csx=0 "$config"
 expect 78 '--weight_grad_reduce: trainer.init.precision.weight_grad_reduce: "fp8"' \
     start --weight-grad-reduce fp8 "$config"
 expect 78 'unknown setting "trainer.init.loop.num_step"; did you mean "num_steps"?' \

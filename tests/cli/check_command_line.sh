@@ -75,6 +75,14 @@ expect 78 'trainer.fit.val_dataloader is missing; evaluation needs it' \
 expect 78 'trainer.init.optimizer is missing' start --set optimizer=null "$config"
 expect 64 'there is no pass "fusio"; did you mean "fusion"?' \
     compile --print-after=fusio "$config"
+sed 's/name: fc_mnist/name: fc_mnits/' "$config" >"$work/member.yaml"
+expect 78 "$work/member.yaml:8:19: there is no model 'fc_mnits' (did you mean 'fc_mnist'?)" \
+    start "$work/member.yaml"
+sed 's/SGD: {/SDG: {/' "$config" >"$work/member.yaml"
+expect 78 "$work/member.yaml:10:7: there is no optimizer 'SDG' (did you mean 'SGD'?)" \
+    start "$work/member.yaml"
+expect 78 "--set train_dataloader.data_processor: there is no input function 'synthetics'" \
+    start "$config" --set train_dataloader.data_processor=synthetics
 printf 'trainer:\n  init:\n    lopp: {num_steps: 3}\n' >"$work/wrong.yaml"
 expect 78 "$work/wrong.yaml:3:5: unknown setting \"trainer.init.lopp\"; did you mean \"loop\"?" \
     start "$work/wrong.yaml"

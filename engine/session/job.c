@@ -1,4 +1,5 @@
 /* A whole job on top of the public session API: the same calls a person would write. */
+#include "csengine/generated/ops.h"
 #include "engine/session/job.h"
 
 #include <errno.h>

@@ -87,7 +87,7 @@ LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
     echo
     echo "const char cse_prelude_text[] ="
     cat engine/base/random.h engine/codegen/prelude.h |
-        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
+        sed -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
     echo "    ;"
 } | write_if_changed engine/codegen/prelude_text.c
 

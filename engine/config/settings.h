@@ -6,7 +6,7 @@
 #include "engine/config/yaml.h"
 
 /* One checked value. */
-typedef struct cse_value {
+typedef struct cse_setting_value {
     const char *origin; /* "file:line:column" or "default" */
     bool is_null;
     bool boolean;
@@ -15,15 +15,15 @@ typedef struct cse_value {
     const char *text;      /* TEXT, CHOICE; ANY: YAML with its origins comment */
     const char *canonical; /* of ANY: YAML without the comment */
     int count;
-    struct cse_value *entries;   /* of the lists */
-    struct cse_settings *nested; /* of SETTINGS */
-} cse_value;
+    struct cse_setting_value *entries; /* of the lists */
+    struct cse_settings *nested;       /* of SETTINGS */
+} cse_setting_value;
 
 struct cse_settings {
     cse_arena *arena;
     const cse_setting *table;
     int count;
-    cse_value *values; /* one for each entry of the table */
+    cse_setting_value *values; /* one for each entry of the table */
     const char *canonical;
 };
 

@@ -90,7 +90,7 @@ embedded_files='engine/base/random.h engine/codegen/prelude.h'
     echo
     echo "const char cse_prelude_text[] ="
     cat $embedded_files |
-        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
+        sed -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
     echo "    ;"
 } | write_if_changed engine/codegen/prelude_text.c
 

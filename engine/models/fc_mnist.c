@@ -90,7 +90,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
     const fc_mnist *self = cse_model_self(model);
     const cse_settings *s = cse_model_settings_view(model);
     double dropout = cse_is_training(model) ? cse_settings_number(s, "dropout") : 0;
-    cse_tensor *x = cse_flatten(input);
+    cse_tensor *x = cse_flatten(input, 1);
     for (int i = 0; i < self->layer_count; i++) {
         snprintf(name, sizeof name, "fc_layers.%d", i);
         CSE_SCOPE(NULL, name)

@@ -360,12 +360,21 @@ static cse_status run_session(job *j)
     return trains ? train(j) : evaluate(j);
 }
 
-static void digest(const job *j)
+/* Of the session's states; an evaluation knows the model's alone, so that it digests the file. */
+static cse_status digest(const job *j)
 {
-    cse_checkpoint checkpoint;
-    cse_session_checkpoint(j->session, &checkpoint);
-    cse_checkpoint_digest(&checkpoint, NULL, j->result->weights_digest);
-    free(checkpoint.tensors);
+    cse_checkpoint own, *file = NULL;
+    cse_job_result *result = j->result;
+    if (j->settings->mode == CSE_JOB_EVALUATE && result->checkpoint_path[0] != '\0') {
+        CSE_TRY(cse_checkpoint_load(result->checkpoint_path, &file));
+        cse_checkpoint_digest(file, NULL, result->weights_digest);
+        cse_checkpoint_destroy(&file);
+        return CSE_OK;
+    }
+    cse_session_checkpoint(j->session, &own);
+    cse_checkpoint_digest(&own, NULL, result->weights_digest);
+    free(own.tensors);
+    return CSE_OK;
 }
 
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
@@ -379,7 +388,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
               .session = cse_session_open_view("cse_job_run") };
     cse_status status = run_session(&j);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
-        digest(&j);
+        status = digest(&j);
     cse_finish();
     return status;
 }

@@ -1,12 +1,13 @@
 /* argmax: where the largest element along one axis is.
  *
- * Attributes: integers[0] the axis. Of equal elements the first counts; a NaN counts as the largest. */
+ * Attributes: integers[0] the axis. Of equal elements the first counts; a NaN counts as the
+ * largest. */
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_argmax;
 
-/** Index of the largest element along `axis` (negative: from the end), the first of equals; int32, of
- * x's shape without the axis. No gradient. */
+/** Index of the largest element along `axis` (negative: from the end), the first of equals; int32,
+ * of x's shape without the axis. No gradient. */
 CSE_API cse_tensor *cse_argmax(cse_tensor *x, int axis)
 {
     cse_attributes attributes = { .integer_count = 1 };

@@ -1,7 +1,7 @@
 /* pad: a tensor surrounded (and interspersed) with a number.
  *
- * Attributes, of an input of rank r: integers[0..r) how many go before along each axis, [r..2r) how many
- * after, [2r..3r) how many between two neighbours; numbers[0] the number. */
+ * Attributes, of an input of rank r: integers[0..r) how many go before along each axis, [r..2r) how
+ * many after, [2r..3r) how many between two neighbours; numbers[0] the number. */
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_pad;
@@ -24,7 +24,8 @@ CSE_API cse_tensor *cse_pad_between(cse_tensor *x, const int64_t low[], const in
     return cse_trace_1(&cse_op_pad, &attributes, x);
 }
 
-/** x with low[i] elements of `value` before and high[i] after it along each axis i; one entry an axis. */
+/** x with low[i] elements of `value` before and high[i] after it along each axis i; one entry an
+ * axis. */
 CSE_API cse_tensor *cse_pad(cse_tensor *x, const int64_t low[], const int64_t high[], double value)
 {
     return cse_pad_between(x, low, high, NULL, value);
@@ -45,7 +46,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
             return cse_fail(CSE_SHAPE, "the counts of axis %d must be from 0 to 2^40", i);
         shape->dims[i] = low[i] + high + size + (size > 0 ? (size - 1) * between : 0);
     }
-    return CSE_OK;
+    return cse_check_size(*shape);
 }
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])

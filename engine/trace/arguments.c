@@ -140,7 +140,8 @@ static void reduce_walks(const cse_tensor *node, cse_walk *outer, cse_walk *inne
     }
 }
 
-/* Goes to the next index in row-major order and moves both positions along; false after the last. */
+/* Goes to the next index in row-major order and moves both positions along; false after the last.
+ */
 static bool advance(const cse_walk *walk, int64_t index[], int64_t *source, int64_t *target)
 {
     for (int i = walk->shape.rank - 1; i >= 0; i--) {
@@ -270,6 +271,22 @@ cse_shape cse_attributes_shape(const cse_attributes *attributes, int first)
     for (int i = first; i < attributes->integer_count && shape.rank < CSE_MAX_RANK; i++)
         shape.dims[shape.rank++] = attributes->integers[i];
     return shape;
+}
+
+cse_status cse_check_size(cse_shape shape)
+{
+    const int64_t most = (int64_t)1 << 40;
+    int64_t elements = 1;
+    char text[128];
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < 0 || (shape.dims[i] > 0 && elements > most / shape.dims[i]))
+            return cse_fail(CSE_SHAPE,
+                            "%s is no shape: sizes must be at least 0, and the elements "
+                            "at most 2^40",
+                            cse_shape_text(shape, text, sizeof text));
+        elements *= shape.dims[i];
+    }
+    return CSE_OK;
 }
 
 void cse_walk_copy(const cse_walk *walk, const void *source, void *target, size_t element_bytes)

@@ -236,7 +236,7 @@ static inline float cse_tanh(float x)
     p = p * z - 3.333328194e-01f;
     float near_zero = x + x * z * p;
     float far = 1.0f - 2.0f / (cse_exp(2.0f * a) + 1.0f);
-    float y = a < 0.625f ? near_zero : cse_with_sign(far, x);
+    float y = cse_with_sign(a < 0.625f ? near_zero : far, x);
     return x != x ? x : y;
 }
 
@@ -288,12 +288,13 @@ static inline float cse_sine_of_quarter(double r, int64_t quarter)
     return (float)(quarter & 2 ? -y : y);
 }
 
-/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 is taken as two doubles); NaN for infinities. */
+/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 in two parts, the first with 33 bits, so that its multiples
+ * are exact); NaN for infinities. */
 static inline float cse_sin(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
-    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    double r = ((double)x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     return cse_sine_of_quarter(r, cse_double_bits(shifted));
 }
 
@@ -301,7 +302,7 @@ static inline float cse_cos(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
-    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    double r = ((double)x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     return cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
 }
 

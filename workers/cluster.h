@@ -138,7 +138,8 @@ void cse_cluster_stop(cse_cluster *cluster);
 /* What the coordinator can be woken by. */
 typedef enum cse_wake {
     CSE_WAKE_RECORD = 1, /* a step was committed */
-    CSE_WAKE_URGENT = 2, /* a failure, the end, or workers wait for a record to close or a release */
+    CSE_WAKE_URGENT =
+        2, /* a failure, the end, or workers wait for a record to close or a release */
 } cse_wake;
 /* Sleeps until one of `wake` (a mask) happened since the last call, or the timeout. A hint: look at
  * the facts after every return. At many steps a second wait for URGENT only, with a timeout. */
@@ -183,7 +184,7 @@ cse_status cse_loader_source_new(cse_dataloader *loader, const cse_graph *graph,
 void cse_loader_source_destroy(cse_microbatch_source **source);
 
 typedef struct cse_work_options {
-    cse_cluster *cluster;                /* borrowed */
+    cse_cluster *cluster; /* borrowed */
     int slot;
     cse_executable *executable;          /* borrowed; NULL for input workers */
     const cse_microbatch_source *source; /* borrowed; NULL for slots without that role */

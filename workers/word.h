@@ -116,8 +116,7 @@ enum { CSE_STEP_IN_PIECE = 1 };
 
 static inline uint64_t cse_step_make(int64_t step, cse_stage stage, int replicas, int flags)
 {
-    return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 |
-           (uint64_t)flags;
+    return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 | (uint64_t)flags;
 }
 
 static inline int64_t cse_step_number(uint64_t word)

@@ -32,8 +32,8 @@ struct cse_work {
     cse_work_cursor piece_cursor;
     bool holding;
     cse_tree_node piece;
-    int folded, held; /* leaves so far; partial sums they are in */
-    int64_t wait_since_ns; /* 0: not waiting for input */
+    int folded, held;                       /* leaves so far; partial sums they are in */
+    int64_t wait_since_ns;                  /* 0: not waiting for input */
     unsigned char *workspace, *sums, *leaf; /* private memory */
     size_t workspace_bytes, sums_bytes;
 

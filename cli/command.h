@@ -1,13 +1,49 @@
-/* The contract of a command of `csengine`: its file in cli/commands ends with the descriptor. */
+/* The contract of a command of `csengine`: its file in cli/commands ends with the descriptor.
+ *
+ * A command says what it takes in one table. The parser, --help, the man page and the completion
+ * all read that table, so that none of them can know an option that another does not. */
 #ifndef CSE_CLI_COMMAND_H
 #define CSE_CLI_COMMAND_H
+
+#include "csengine/status.h"
+
+typedef struct cse_option {
+    const char *name; /* "num_csx"; on the command line - and _ are the same. NULL ends a table */
+    const char *argument; /* "N"; NULL: a switch */
+    const char *path;     /* the setting of the configuration that it sets, or NULL */
+    const char *doc;
+} cse_option;
+
+typedef struct cse_command_line cse_command_line;
 
 typedef struct cse_command {
     const char *name;
     const char *summary;
-    /* argv[0] is the command's name. Returns the process's exit code. */
-    int (*run)(int argc, char **argv);
+    const char *arguments; /* "CONFIG.yaml", for the usage line */
+    const char *doc;       /* what a person should know beyond the summary, or NULL */
+    const cse_option *options;
+    int min_arguments, max_arguments;
+    const char *words; /* accepted first arguments, separated by '|'; NULL: any */
+    bool hidden;       /* not for people: not in the help, and its arguments are not parsed */
+    /* Returns the process's exit code. */
+    int (*run)(const cse_command_line *line);
 } cse_command;
+
+/* What was given, checked against the command's table. */
+typedef struct cse_given_option {
+    const cse_option *option;
+    const char *value; /* "true" for a bare switch */
+} cse_given_option;
+
+struct cse_command_line {
+    const cse_command *command;
+    const char **arguments;
+    int argument_count;
+    cse_given_option *options; /* in the order given */
+    int option_count;
+    int argc; /* as the process got them, from the command's name on */
+    char **argv;
+};
 
 extern const cse_command *const cse_commands[];
 

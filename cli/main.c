@@ -1,14 +1,62 @@
-/* Finds the command and runs it. */
+/* Finds the command, checks its arguments against its table, runs it. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/command_line.h"
+#include "cli/help.h"
+#include "cli/report.h"
+#include "config.h"
+
+static const cse_command *find_command(const char *name)
+{
+    for (const cse_command *const *c = cse_commands; *c != NULL; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+    return NULL;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+/* Options of the program itself; true when the word was one. */
+static bool run_program_option(const char *word)
+{
+    if (strcmp(word, "--version") == 0)
+        printf("csengine %s\n", PACKAGE_VERSION);
+    else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        cse_print_help(stdout);
+    else if (strcmp(word, "--print-man") == 0)
+        cse_print_man(stdout);
+    else if (strcmp(word, "--print-completion") == 0)
+        cse_print_completion(stdout);
+    else
+        return false;
+    return true;
+}
 
 int main(int argc, char **argv)
 {
-    for (const cse_command *const *c = cse_commands; argc > 1 && *c != NULL; c++)
-        if (strcmp((*c)->name, argv[1]) == 0)
-            return (*c)->run(argc - 1, argv + 1);
-    fprintf(stderr, "csengine: usage: csengine COMMAND ...\n");
-    return 64;
+    if (argc < 2) {
+        cse_print_help(stderr);
+        return cse_status_exit_code(CSE_USAGE);
+    }
+    if (run_program_option(argv[1]))
+        return 0;
+    const cse_command *command = find_command(argv[1]);
+    if (command == NULL)
+        return cse_report(cse_unknown_command(argv[1]));
+    if (!command->hidden && asks_for_help(argc - 1, argv + 1)) {
+        cse_print_command_help(command, stdout);
+        return 0;
+    }
+    cse_command_line line;
+    cse_status status = cse_command_line_parse(command, argc - 1, argv + 1, &line);
+    int exit_code = status == CSE_OK ? command->run(&line) : cse_report(status);
+    cse_command_line_clear(&line);
+    return exit_code;
 }

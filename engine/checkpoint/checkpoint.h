@@ -1,10 +1,10 @@
 /* Checkpoints: named tensors and a few facts about the run, in one file that is either whole or not
  * there.
  *
- * A checkpoint is written beside its final name, flushed, closed, opened again and verified, fsynced,
- * renamed, and its directory fsynced: a process that dies on the way never leaves a file under the
- * final name. Formats are members of engine/checkpoint/formats; HDF5 is the one training uses, with
- * one dataset for each dotted name. */
+ * A checkpoint is written beside its final name, flushed, closed, opened again and verified,
+ * fsynced, renamed, and its directory fsynced: a process that dies on the way never leaves a file
+ * under the final name. Formats are members of engine/checkpoint/formats; HDF5 is the one training
+ * uses, with one dataset for each dotted name. */
 #ifndef CSE_CHECKPOINT_CHECKPOINT_H
 #define CSE_CHECKPOINT_CHECKPOINT_H
 
@@ -36,8 +36,8 @@ void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix,
  * CSE_CANNOT_CREATE; no temporary file stays behind. */
 cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *path);
 
-/* Reads and verifies (per-tensor BLAKE2b): CSE_NO_INPUT when missing, CSE_DATA when truncated, altered
- * or no checkpoint, naming the tensor. The caller owns the result. */
+/* Reads and verifies (per-tensor BLAKE2b): CSE_NO_INPUT when missing, CSE_DATA when truncated,
+ * altered or no checkpoint, naming the tensor. The caller owns the result. */
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);
 void cse_checkpoint_destroy(cse_checkpoint **checkpoint);
 

@@ -1,9 +1,9 @@
 /* BLAKE2b-256 digests of tensors, by a definition that anybody can recompute.
  *
- * A tensor contributes its name, a newline, its type's name ("float32"), a newline, its shape written
- * as "[128, 784]" ("[]" for a scalar), a newline, and then its elements as raw bits, row-major, little
- * endian. The digest of several is over their contributions joined in the byte order of the names. In
- * Python:
+ * A tensor contributes its name, a newline, its type's name ("float32"), a newline, its shape
+ * written as "[128, 784]" ("[]" for a scalar), a newline, and then its elements as raw bits,
+ * row-major, little endian. The digest of several is over their contributions joined in the byte
+ * order of the names. In Python:
  *
  *     h = hashlib.blake2b(digest_size=32)
  *     for name in sorted(tensors):

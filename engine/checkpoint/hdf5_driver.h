@@ -1,9 +1,10 @@
 /* HDF5's access to a file that is already open, through a driver of our own.
  *
  * HDF5's own driver cannot be told to give a file up: when a write fails (a full disk), the file
- * cannot be closed any more, keeps its space and is flushed again when the process ends. This driver
- * keeps the first error for the caller and lets HDF5 go on to a clean close. It takes no locks, so a
- * file system without them does not matter, and reads the very file that was verified. */
+ * cannot be closed any more, keeps its space and is flushed again when the process ends. This
+ * driver keeps the first error for the caller and lets HDF5 go on to a clean close. It takes no
+ * locks, so a file system without them does not matter, and reads the very file that was verified.
+ */
 #ifndef CSE_CHECKPOINT_HDF5_DRIVER_H
 #define CSE_CHECKPOINT_HDF5_DRIVER_H
 

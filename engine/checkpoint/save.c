@@ -1,9 +1,9 @@
 /* Writing a checkpoint so that under its final name there is always a whole one, or none.
  *
  * Everything is written to "NAME.tmp" beside it, flushed, read again and compared with its digests,
- * made durable, and only then renamed; the rename is made durable by the directory's fsync. A process
- * that is killed on the way leaves "NAME.tmp" behind, which the next writer of that name uses again:
- * the name is fixed and guarded by a lock, so that leftovers do not pile up. */
+ * made durable, and only then renamed; the rename is made durable by the directory's fsync. A
+ * process that is killed on the way leaves "NAME.tmp" behind, which the next writer of that name
+ * uses again: the name is fixed and guarded by a lock, so that leftovers do not pile up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -53,8 +53,8 @@ static cse_status set_names(saving *save)
     return CSE_OK;
 }
 
-/* Fails early, before a byte is written, when the file system cannot hold the file. Quotas and other
- * writers can still make it full on the way; then writing fails. */
+/* Fails early, before a byte is written, when the file system cannot hold the file. Quotas and
+ * other writers can still make it full on the way; then writing fails. */
 static cse_status check_space(const saving *save, const cse_checkpoint *checkpoint)
 {
     struct statvfs space;

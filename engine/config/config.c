@@ -70,6 +70,12 @@ static char *full_path(cse_arena *arena, const char *path)
 static cse_status parse_override(cse_config *config, const cse_config_override *override,
                                  cse_yaml_node **value)
 {
+    if (override->literal) {
+        *value = cse_arena_alloc(config->arena, sizeof **value);
+        (*value)->text = cse_arena_string(config->arena, override->value);
+        (*value)->place.source = cse_arena_string(config->arena, override->origin);
+        return CSE_OK;
+    }
     cse_status status = cse_yaml_parse(config->arena, override->origin, override->value,
                                        strlen(override->value), value);
     if (status != CSE_OK)
@@ -284,6 +290,35 @@ static cse_status check_loss_scaling(const cse_settings *precision)
                     subject, cse_settings_origin(precision, "loss_scaling_factor"), factor);
 }
 
+/* One side of a label: letters, digits and inner -_., at most 63 characters. */
+static bool is_label_word(const char *word, size_t length)
+{
+    static const char alphanumeric[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    if (length == 0 || length > 63 || strchr(alphanumeric, word[0]) == NULL ||
+        strchr(alphanumeric, word[length - 1]) == NULL)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (strchr(alphanumeric, word[i]) == NULL && strchr("-_.", word[i]) == NULL)
+            return false;
+    return true;
+}
+
+static cse_status check_labels(const cse_settings *cluster)
+{
+    for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++) {
+        const char *label = cse_settings_text_at(cluster, "job_labels", i);
+        size_t key = strcspn(label, "=");
+        if (label[key] != '=' || !is_label_word(label, key) ||
+            !is_label_word(label + key + 1, strlen(label + key + 1)))
+            return cse_fail(CSE_CONFIG,
+                            "%s: %s: cluster_config.job_labels: \"%.140s\" is no label; accepted: "
+                            "key=value, each of 1 to 63 letters, digits and inner -_.",
+                            subject, cse_settings_origin(cluster, "job_labels"), label);
+    }
+    return CSE_OK;
+}
+
 static cse_status check_together(const cse_config *config)
 {
     const cse_settings *loop = cse_config_section_view(config, "init.loop");
@@ -299,6 +334,7 @@ static cse_status check_together(const cse_config *config)
     CSE_TRY(require_positive(precision, "max_gradient_value"));
     CSE_TRY(require_positive(precision, "initial_loss_scale"));
     CSE_TRY(check_loss_scaling(precision));
+    CSE_TRY(check_labels(cse_config_section_view(config, "init.backend.cluster_config")));
     const cse_settings *backend = cse_config_section_view(config, "init.backend");
     if (cse_settings_bool(backend, "compile_only") && cse_settings_bool(backend, "validate_only"))
         return cse_fail(CSE_CONFIG,
@@ -315,8 +351,8 @@ static cse_status finish(cse_config *config, const cse_config_override *override
 {
     for (int i = 0; i < override_count; i++)
         CSE_TRY(apply_override(config, &overrides[i]));
-    CSE_TRY(cse_settings_check(config->arena, cse_config_table, subject, "", config->root,
-                               &config->settings));
+    cse_settings_expected expected = { cse_config_table, subject, "" };
+    CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
     return read_sections(config);
 }

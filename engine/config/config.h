@@ -20,6 +20,7 @@ typedef struct cse_config_override {
     const char *path;
     const char *value;  /* YAML */
     const char *origin; /* what messages call it: "--num_csx", "--set loop.num_steps" */
+    bool literal;       /* `value` is one word as it stands (a path, a number), not YAML */
 } cse_config_override;
 
 /* Loads and checks; later overrides win. Fails with CSE_NO_INPUT (no such file), CSE_CONFIG

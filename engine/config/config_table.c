@@ -18,6 +18,8 @@ static const cse_setting cluster_config_table[] = {
       "replicas that share the microbatches of a step; the result does not depend on it", NULL },
     { "num_workers_per_csx", CSE_SETTING_INTEGER, "1", 1, 64, NULL,
       "input workers for each replica", NULL },
+    { "job_labels", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "key=value words that are recorded with the job", NULL },
     { "max_wgt_servers", CSE_SETTING_INTEGER, "0", 0, 64, NULL,
       "weight servers; 0: the replicas reduce and update by themselves", NULL },
     { 0 },
@@ -26,7 +28,7 @@ static const cse_setting cluster_config_table[] = {
 static const cse_setting backend_table[] = {
     { "backend_type", CSE_SETTING_CHOICE, "CPU", 0, 0, "CPU", "what the step runs on", NULL },
     { "compile_dir", CSE_SETTING_TEXT, "null", 0, 0, NULL,
-      "directory of compiled steps; null: compiled_steps in model_dir", NULL },
+      "directory of compiled steps; null: MODEL_DIR/compiled", NULL },
     { "compile_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "compile and cache the step, run nothing", NULL },
     { "validate_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
@@ -65,6 +67,10 @@ static const cse_setting loop_table[] = {
       "passes over the training data; not together with num_steps", NULL },
     { "steps_per_epoch", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
       "steps of one epoch, at most those the data has", NULL },
+    { "eval_frequency", CSE_SETTING_NUMBER, "null", 0, MAX_STEPS, NULL,
+      "training steps between validations, below 1 a fraction of the run; null or 0: one, at the "
+      "end",
+      NULL },
     { "eval_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
       "batches of a validation; null: all", NULL },
     { 0 },

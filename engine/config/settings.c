@@ -15,10 +15,12 @@ cse_status cse_settings_parse(const cse_setting *table, const char *subject, con
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *root = NULL;
     cse_status status = cse_yaml_parse(arena, "", yaml, yaml != NULL ? strlen(yaml) : 0, &root);
-    if (status != CSE_OK)
+    if (status != CSE_OK) {
         status = cse_fail_within(status, "%s: ", subject);
-    else
-        status = cse_settings_check(arena, table, subject, "", root, settings);
+    } else {
+        cse_settings_expected expected = { table, subject, "" };
+        status = cse_settings_check(arena, &expected, root, settings);
+    }
     if (status != CSE_OK)
         cse_arena_destroy(&arena);
     return status;
@@ -39,7 +41,8 @@ static _Noreturn void misuse(const char *name, const char *problem)
     abort();
 }
 
-static const cse_value *find(const cse_settings *settings, const char *name, cse_setting_type *type)
+static const cse_setting_value *find(const cse_settings *settings, const char *name,
+                                     cse_setting_type *type)
 {
     for (int i = 0; i < settings->count; i++)
         if (strcmp(settings->table[i].name, name) == 0) {
@@ -50,10 +53,11 @@ static const cse_value *find(const cse_settings *settings, const char *name, cse
 }
 
 /* A value that is there and has the type. */
-static const cse_value *get(const cse_settings *settings, const char *name, cse_setting_type type)
+static const cse_setting_value *get(const cse_settings *settings, const char *name,
+                                    cse_setting_type type)
 {
     cse_setting_type actual;
-    const cse_value *value = find(settings, name, &actual);
+    const cse_setting_value *value = find(settings, name, &actual);
     if (actual != type)
         misuse(name, "is read as another type than the table's");
     if (value->is_null)
@@ -61,10 +65,10 @@ static const cse_value *get(const cse_settings *settings, const char *name, cse_
     return value;
 }
 
-static const cse_value *get_entry(const cse_settings *settings, const char *name,
-                                  cse_setting_type type, int index)
+static const cse_setting_value *get_entry(const cse_settings *settings, const char *name,
+                                          cse_setting_type type, int index)
 {
-    const cse_value *value = get(settings, name, type);
+    const cse_setting_value *value = get(settings, name, type);
     if (index < 0 || index >= value->count)
         misuse(name, "has no entry of that index");
     return &value->entries[index];
@@ -94,7 +98,7 @@ double cse_settings_number(const cse_settings *settings, const char *name)
 const char *cse_settings_text(const cse_settings *settings, const char *name)
 {
     cse_setting_type type;
-    const cse_value *value = find(settings, name, &type);
+    const cse_setting_value *value = find(settings, name, &type);
     if (type != CSE_SETTING_TEXT && type != CSE_SETTING_CHOICE && type != CSE_SETTING_ANY)
         misuse(name, "is read as text, which it is not");
     return value->is_null ? NULL : value->text;
@@ -103,7 +107,7 @@ const char *cse_settings_text(const cse_settings *settings, const char *name)
 int cse_settings_count(const cse_settings *settings, const char *name)
 {
     cse_setting_type type;
-    const cse_value *value = find(settings, name, &type);
+    const cse_setting_value *value = find(settings, name, &type);
     if (type != CSE_SETTING_INTEGER_LIST && type != CSE_SETTING_NUMBER_LIST &&
         type != CSE_SETTING_TEXT_LIST)
         misuse(name, "is read as a list, which it is not");
@@ -157,11 +161,11 @@ static void print_number(double number, cse_text *text)
     cse_text_add(text, "%s", digits);
 }
 
-static void print_list(cse_setting_type type, const cse_value *value, cse_text *text)
+static void print_list(cse_setting_type type, const cse_setting_value *value, cse_text *text)
 {
     cse_text_add(text, "[");
     for (int i = 0; i < value->count; i++) {
-        const cse_value *entry = &value->entries[i];
+        const cse_setting_value *entry = &value->entries[i];
         if (i > 0)
             cse_text_add(text, ", ");
         if (type == CSE_SETTING_INTEGER_LIST)
@@ -174,7 +178,7 @@ static void print_list(cse_setting_type type, const cse_value *value, cse_text *
     cse_text_add(text, "]");
 }
 
-static void print_value(cse_setting_type type, const cse_value *value, cse_text *text)
+static void print_value(cse_setting_type type, const cse_setting_value *value, cse_text *text)
 {
     if (value->is_null) {
         cse_text_add(text, "null");

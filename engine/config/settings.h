@@ -6,7 +6,7 @@
 #include "engine/config/yaml.h"
 
 /* One checked value. */
-typedef struct cse_value {
+typedef struct cse_setting_value {
     const char *origin; /* "file:line:column" or "default" */
     bool is_null;
     bool boolean;
@@ -15,23 +15,28 @@ typedef struct cse_value {
     const char *text;      /* TEXT, CHOICE; ANY: YAML with its origins comment */
     const char *canonical; /* of ANY: YAML without the comment */
     int count;
-    struct cse_value *entries;   /* of the lists */
-    struct cse_settings *nested; /* of SETTINGS */
-} cse_value;
+    struct cse_setting_value *entries; /* of the lists */
+    struct cse_settings *nested;       /* of SETTINGS */
+} cse_setting_value;
 
 struct cse_settings {
     cse_arena *arena;
     const cse_setting *table;
     int count;
-    cse_value *values; /* one for each entry of the table */
+    cse_setting_value *values; /* one for each entry of the table */
     const char *canonical;
 };
 
-/* As cse_settings_parse, from a tree; `prefix` ("trainer.init.") stands before names in
- * messages. The result lives in `arena` and is not to be destroyed. */
-cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const char *subject,
-                              const char *prefix, const cse_yaml_node *node,
-                              cse_settings **settings);
+/* What a tree is checked against. */
+typedef struct cse_settings_expected {
+    const cse_setting *table;
+    const char *subject; /* begins the messages: "optimizer SGD" */
+    const char *prefix;  /* stands before names in messages: "trainer.init." */
+} cse_settings_expected;
+
+/* As cse_settings_parse, from a tree. The result lives in `arena` and is not to be destroyed. */
+cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
+                              const cse_yaml_node *node, cse_settings **settings);
 
 /* Writes what a setting accepts: "an integer from 1 to 64", "one of fp32, bf16". */
 void cse_setting_describe(const cse_setting *setting, cse_text *text);

@@ -1,8 +1,8 @@
 /* Checking a YAML tree against a table of settings.
  *
  * Every value goes one way: the node that was given, or the table's default parsed as YAML, is
- * turned into a cse_value by the one reader of its type. So a default is held to the same rules
- * as a value a user writes. Numbers are read in the C locale whatever the process has set. */
+ * turned into a cse_setting_value by the one reader of its type. So a default is held to the same
+ * rules as a value a user writes. Numbers are read in the C locale whatever the process has set. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -83,7 +83,7 @@ static cse_status reject(const check *c, const cse_setting *setting, const cse_y
 }
 
 static cse_status read_bool(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                            cse_value *value)
+                            cse_setting_value *value)
 {
     static const char *const yes[] = { "true", "True", "TRUE" };
     static const char *const no[] = { "false", "False", "FALSE" };
@@ -137,7 +137,7 @@ static bool is_number_text(const char *text)
 }
 
 static cse_status read_integer(const check *c, const cse_setting *setting,
-                               const cse_yaml_node *node, cse_value *value)
+                               const cse_yaml_node *node, cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
         return reject(c, setting, node, "a list or mapping stands where a number belongs");
@@ -162,7 +162,7 @@ static void make_c_locale(void)
 }
 
 static cse_status read_number(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                              cse_value *value)
+                              cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
         return reject(c, setting, node, "a list or mapping stands where a number belongs");
@@ -178,7 +178,7 @@ static cse_status read_number(const check *c, const cse_setting *setting, const 
 }
 
 static cse_status read_text(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                            cse_value *value)
+                            cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
         return reject(c, setting, node, "a list or mapping stands where one word belongs");
@@ -200,7 +200,7 @@ static const char **split_choices(cse_arena *arena, const char *choices)
 }
 
 static cse_status read_choice(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                              cse_value *value)
+                              cse_setting_value *value)
 {
     CSE_TRY(read_text(c, setting, node, value));
     const char **words = split_choices(c->arena, setting->choices);
@@ -215,10 +215,10 @@ static cse_status read_choice(const check *c, const cse_setting *setting, const 
 }
 
 typedef cse_status value_reader(const check *, const cse_setting *, const cse_yaml_node *,
-                                cse_value *);
+                                cse_setting_value *);
 
 static cse_status read_list(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                            cse_value *value)
+                            cse_setting_value *value)
 {
     value_reader *read_entry = setting->type == CSE_SETTING_INTEGER_LIST  ? read_integer
                                : setting->type == CSE_SETTING_NUMBER_LIST ? read_number
@@ -236,14 +236,15 @@ static cse_status read_list(const check *c, const cse_setting *setting, const cs
 }
 
 static cse_status read_nested(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                              cse_value *value)
+                              cse_setting_value *value)
 {
     const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
-    return cse_settings_check(c->arena, setting->nested, c->subject, prefix, node, &value->nested);
+    cse_settings_expected expected = { setting->nested, c->subject, prefix };
+    return cse_settings_check(c->arena, &expected, node, &value->nested);
 }
 
 static cse_status read_any(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                           cse_value *value)
+                           cse_setting_value *value)
 {
     (void)setting;
     cse_text text = { 0 };
@@ -265,7 +266,7 @@ static value_reader *const readers[] = {
 };
 
 static cse_status read_value(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                             cse_value *value)
+                             cse_setting_value *value)
 {
     bool may_be_null =
         setting->default_value != NULL && strcmp(setting->default_value, "null") == 0;
@@ -279,7 +280,7 @@ static cse_status read_value(const check *c, const cse_setting *setting, const c
 }
 
 static cse_status read_default(const check *c, const cse_setting *setting,
-                               const cse_yaml_node *mapping, cse_value *value)
+                               const cse_yaml_node *mapping, cse_setting_value *value)
 {
     if (setting->default_value == NULL)
         return cse_fail(CSE_CONFIG, "%s: %s: the setting \"%s%s\" is missing (%s); add it",
@@ -335,11 +336,11 @@ static cse_status check_names(const check *c, const cse_setting *table, const cs
     return CSE_OK;
 }
 
-cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const char *subject,
-                              const char *prefix, const cse_yaml_node *node,
-                              cse_settings **settings)
+cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
+                              const cse_yaml_node *node, cse_settings **settings)
 {
-    check c = { arena, subject, prefix };
+    const cse_setting *table = expected->table;
+    check c = { arena, expected->subject, expected->prefix };
     bool empty = cse_yaml_is_null(node);
     if (!empty)
         CSE_TRY(check_names(&c, table, node));
@@ -351,7 +352,7 @@ cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const 
     checked->values =
         cse_arena_alloc(arena, ((size_t)checked->count + 1) * sizeof *checked->values);
     for (int i = 0; i < checked->count; i++) {
-        cse_value *value = &checked->values[i];
+        cse_setting_value *value = &checked->values[i];
         const cse_yaml_node *given = empty ? NULL : cse_yaml_find(node, table[i].name);
         if (given == NULL) {
             CSE_TRY(read_default(&c, &table[i], node, value));

@@ -74,7 +74,9 @@ typedef struct cse_schedule_descriptor {
 struct cse_schedule_part {
     const cse_schedule_descriptor *descriptor;
     cse_settings *settings;
-    cse_schedule_part **children; /* of the setting `schedulers`, for schedules that have it */
+    /* For schedules with a setting `schedulers`: the parts, and where each but the first begins. */
+    cse_schedule_part **children;
+    int64_t *milestones;
     int child_count;
 };
 
@@ -104,6 +106,11 @@ typedef struct cse_metric_descriptor {
     cse_member_state states[CSE_MAX_MEMBER_STATES];
     void (*update)(cse_metric_step *step);
 } cse_metric_descriptor;
+
+/* Sum of all elements of `x` over the global batch, and their number there; `x` may also be of step
+ * level. */
+cse_tensor *cse_metric_sum(cse_tensor *x);
+cse_tensor *cse_metric_count(const cse_tensor *x);
 
 extern const cse_metric_descriptor *const cse_metrics[];
 

@@ -62,12 +62,22 @@ typedef struct cse_session_hooks {
     int (*stop_requested)(void *self); /* 0 go on, 1 stop with a checkpoint, 2 stop now */
     void (*on_graph)(void *self, const cse_graph *graph);
     const cse_passes_options *passes;
+    /* The executions are parts of one run, whose num_steps and num_epochs count from `run_start`; so a
+     * run that was stopped ends where it would have ended. */
+    bool counts_from_start;
+    int64_t run_start;
+    /* Training is cut into executions that end at multiples of this many steps; below 1 a fraction of
+     * the run; 0: not cut. */
+    double segment;
 } cse_session_hooks;
 
 /* What the last execution did, for a job's result. */
 typedef struct cse_session_report {
-    int64_t first_step, planned_steps; /* planned_steps: of this execution */
+    int64_t first_step, last_step; /* of this execution */
+    int64_t run_last_step;         /* of the run that it is a segment of */
     int64_t batch_size;
+    /* Clock and number of the first step that was committed and of the last so far. */
+    int64_t first_commit_ns, first_commit_step, commit_ns;
     cse_execution_result execution;
     double compile_seconds;
     bool compile_cached;

@@ -75,19 +75,22 @@ END_TEST
 START_TEST(later_overrides_win)
 {
     static const cse_config_override overrides[] = {
-        { "trainer.init.seed", "7", "--set trainer.init.seed" },
-        { "loop.num_steps", "20", "--set loop.num_steps" },
-        { "optimizer", "{Adam: {lr: 1}}", "--set optimizer" },
-        { "schedulers.0.ConstantLR.val", "0.5", "--set schedulers.0.ConstantLR.val" },
-        { "train_dataloader.batch_size", "16", "--set train_dataloader.batch_size" },
-        { "checkpoint.steps", "4", "--set checkpoint.steps" },
-        { "loop.num_steps", "30", "--num_steps" },
+        { "trainer.init.seed", "7", "--set trainer.init.seed", false },
+        { "loop.num_steps", "20", "--set loop.num_steps", false },
+        { "optimizer", "{Adam: {lr: 1}}", "--set optimizer", false },
+        { "schedulers.0.ConstantLR.val", "0.5", "--set schedulers.0.ConstantLR.val", false },
+        { "train_dataloader.batch_size", "16", "--set train_dataloader.batch_size", false },
+        { "checkpoint.steps", "4", "--set checkpoint.steps", false },
+        { "loop.num_steps", "30", "--num_steps", true },
+        { "model_dir", "odd: [name", "--model_dir", true },
     };
-    cse_config *config = load(overrides, 7);
+    cse_config *config = load(overrides, 8);
     const cse_settings *loop = cse_config_section_view(config, "init.loop");
     ck_assert_int_eq(cse_settings_integer(loop, "num_steps"), 30);
     ck_assert_str_eq(cse_settings_origin(loop, "num_steps"), "--num_steps");
     ck_assert_int_eq(cse_settings_integer(cse_config_section_view(config, "init"), "seed"), 7);
+    ck_assert_str_eq(cse_settings_text(cse_config_section_view(config, "init"), "model_dir"),
+                     "odd: [name");
     ck_assert_str_eq(cse_config_member_view(config, "optimizer", 0)->name, "Adam");
     ck_assert_str_eq(cse_config_member_view(config, "schedulers", 0)->canonical, "{val: 0.5}");
     ck_assert_str_eq(cse_config_member_view(config, "train_dataloader", 0)->canonical,
@@ -119,6 +122,8 @@ static const struct {
     { "precision", "{max_gradient_norm: 1, max_gradient_value: 1}", "exclude each other" },
     { "precision.loss_scaling_factor", "dinamic", "a number above 0, or dynamic" },
     { "backend", "{compile_only: true, validate_only: true}", "exclude each other" },
+    { "backend.cluster_config.job_labels", "[a]", "\"a\" is no label; accepted: key=value" },
+    { "backend.cluster_config.job_labels", "[a=b=c]", "is no label" },
     { "optimizer", "{SGD: {}, Adam: {}}", "optimizer: one {NAME: {settings}} belongs here" },
     { "model", "{nam: x}", "{name: NAME, ...} belongs here; see `csengine list models`" },
     { "model", "{name: [x]}", "name: a name belongs here" },
@@ -128,7 +133,8 @@ static const struct {
 
 START_TEST(bad_overrides_are_explained)
 {
-    cse_config_override override = { bad_overrides[_i].path, bad_overrides[_i].value, "--set" };
+    cse_config_override override = { bad_overrides[_i].path, bad_overrides[_i].value, "--set",
+                                     false };
     cse_config *config = NULL;
     ck_assert_int_eq(cse_config_parse("a.yaml", good, &override, 1, &config), CSE_CONFIG);
     ck_assert_ptr_null(config);
@@ -180,7 +186,7 @@ static const struct {
 
 START_TEST(where_a_run_starts)
 {
-    cse_config_override override = { starts[_i].path, starts[_i].value, "--set" };
+    cse_config_override override = { starts[_i].path, starts[_i].value, "--set", false };
     cse_config *config = load(&override, 1);
     const char *path = NULL;
     ck_assert_int_eq(cse_config_start_from(config, &path), starts[_i].expected);

@@ -1,0 +1,239 @@
+/* Options and arguments, in one pass over argv.
+ *
+ * "--name value", "--name=value" and, for a switch, "--name"; "--" ends the options. */
+#include "cli/command_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/registry.h"
+#include "engine/base/text.h"
+
+static char plain(char c)
+{
+    return c == '-' ? '_' : c;
+}
+
+bool cse_option_name_equal(const char *a, const char *b)
+{
+    while (*a != '\0' && plain(*a) == plain(*b)) {
+        a++;
+        b++;
+    }
+    return plain(*a) == plain(*b);
+}
+
+static cse_status reject_option(const cse_command *command, const char *name)
+{
+    cse_text names = { 0 };
+    const char *candidates[64];
+    int count = 0;
+    for (const cse_option *o = command->options; o != NULL && o->name != NULL && count < 62; o++) {
+        candidates[count++] = o->name;
+        cse_text_add(&names, "--%s, ", o->name);
+    }
+    candidates[count] = NULL;
+    char *underscored = cse_strdup(name);
+    for (char *c = underscored; *c != '\0'; c++)
+        *c = plain(*c);
+    const char *near = cse_did_you_mean(underscored, candidates);
+    cse_status status =
+        cse_fail(CSE_USAGE, "%s: unknown option --%s%s%s%s; accepted: %s--help", command->name,
+                 name, near != NULL ? "; did you mean --" : "", near != NULL ? near : "",
+                 near != NULL ? "?" : "", names.data != NULL ? names.data : "");
+    free(underscored);
+    cse_text_clear(&names);
+    return status;
+}
+
+static const cse_option *find_option(const cse_command *command, const char *name)
+{
+    for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++)
+        if (cse_option_name_equal(o->name, name))
+            return o;
+    return NULL;
+}
+
+/* argv[*at] begins with "--"; moves *at over a value that stands by itself. */
+static cse_status parse_option(cse_command_line *line, int *at)
+{
+    const char *word = line->argv[*at] + 2;
+    const char *equals = strchr(word, '=');
+    char *name = equals != NULL ? strndup(word, (size_t)(equals - word)) : cse_strdup(word);
+    const cse_option *option = find_option(line->command, name);
+    cse_status status = option == NULL ? reject_option(line->command, name) : CSE_OK;
+    free(name);
+    CSE_TRY(status);
+    const char *value = equals != NULL ? equals + 1 : "true";
+    if (equals == NULL && option->argument != NULL) {
+        if (*at + 1 >= line->argc)
+            return cse_fail(CSE_USAGE, "%s: --%s needs a value: --%s %s (%s)", line->command->name,
+                            option->name, option->name, option->argument, option->doc);
+        value = line->argv[++*at];
+    }
+    if (option->argument == NULL && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+        return cse_fail(CSE_USAGE, "%s: --%s is a switch; accepted: --%s, --%s=true, --%s=false",
+                        line->command->name, option->name, option->name, option->name,
+                        option->name);
+    line->options[line->option_count++] = (cse_given_option){ option, value };
+    return CSE_OK;
+}
+
+static cse_status check_first_word(const cse_command *command, const char *word)
+{
+    char *words = cse_strdup(command->words);
+    const char *candidates[32] = { NULL };
+    int count = 0;
+    char *rest = words;
+    bool found = false;
+    while (rest != NULL && count < 31) {
+        candidates[count] = strsep(&rest, "|");
+        found = found || strcmp(candidates[count], word) == 0;
+        count++;
+    }
+    cse_status status = CSE_OK;
+    if (!found) {
+        const char *near = cse_did_you_mean(word, candidates);
+        status = cse_fail(CSE_USAGE, "%s: unknown word \"%s\"%s%s%s; accepted: %s", command->name,
+                          word, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                          near != NULL ? "\"?" : "", command->words);
+    }
+    free(words);
+    return status;
+}
+
+static cse_status check_arguments(const cse_command_line *line)
+{
+    const cse_command *command = line->command;
+    if (command->words != NULL && line->argument_count > 0)
+        CSE_TRY(check_first_word(command, line->arguments[0]));
+    if (line->argument_count < command->min_arguments)
+        return cse_fail(CSE_USAGE, "%s: an argument is missing; usage: csengine %s %s",
+                        command->name, command->name, command->arguments);
+    if (line->argument_count > command->max_arguments)
+        return cse_fail(CSE_USAGE, "%s: \"%s\" is one argument too many; usage: csengine %s %s",
+                        command->name, line->arguments[command->max_arguments], command->name,
+                        command->arguments);
+    return CSE_OK;
+}
+
+cse_status cse_command_line_parse(const cse_command *command, int argc, char **argv,
+                                  cse_command_line *line)
+{
+    *line = (cse_command_line){ .command = command, .argc = argc, .argv = argv };
+    line->arguments = cse_calloc((size_t)argc + 1, sizeof *line->arguments);
+    line->options = cse_calloc((size_t)argc + 1, sizeof *line->options);
+    if (command->hidden)
+        return CSE_OK;
+    bool options_ended = false;
+    for (int i = 1; i < argc; i++) {
+        if (!options_ended && strcmp(argv[i], "--") == 0)
+            options_ended = true;
+        else if (!options_ended && strncmp(argv[i], "--", 2) == 0)
+            CSE_TRY(parse_option(line, &i));
+        else if (!options_ended && argv[i][0] == '-' && argv[i][1] != '\0')
+            return cse_fail(CSE_USAGE,
+                            "%s: %s: options begin with two dashes; see csengine %s "
+                            "--help",
+                            command->name, argv[i], command->name);
+        else
+            line->arguments[line->argument_count++] = argv[i];
+    }
+    return check_arguments(line);
+}
+
+void cse_command_line_clear(cse_command_line *line)
+{
+    free(line->arguments);
+    free(line->options);
+    *line = (cse_command_line){ 0 };
+}
+
+const char *cse_option_value(const cse_command_line *line, const char *name)
+{
+    for (int i = line->option_count - 1; i >= 0; i--)
+        if (strcmp(line->options[i].option->name, name) == 0)
+            return line->options[i].value;
+    return NULL;
+}
+
+bool cse_option_is_on(const cse_command_line *line, const char *name)
+{
+    const char *value = cse_option_value(line, name);
+    return value != NULL && strcmp(value, "false") != 0;
+}
+
+/* "path=value" of --set, taken apart in `memory`, which is moved on. */
+static cse_status split_set(const char *given, char **memory, cse_config_override *override)
+{
+    const char *equals = strchr(given, '=');
+    if (equals == NULL || equals == given)
+        return cse_fail(CSE_USAGE,
+                        "--set %s: a setting is changed by --set path=value, as in "
+                        "--set loop.num_steps=100",
+                        given);
+    size_t length = (size_t)(equals - given);
+    override->origin = *memory;
+    memcpy(*memory, "--set ", 6);
+    memcpy(*memory + 6, given, length);
+    (*memory)[6 + length] = '\0';
+    override->path = *memory + 6;
+    override->value = equals + 1;
+    *memory += 7 + length;
+    return CSE_OK;
+}
+
+cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_override **overrides,
+                                      int *count)
+{
+    size_t bytes = ((size_t)line->option_count + 1) * sizeof **overrides;
+    size_t text_bytes = 0;
+    for (int i = 0; i < line->option_count; i++)
+        text_bytes += strlen(line->options[i].value) + strlen(line->options[i].option->name) + 8;
+    *overrides = cse_calloc(1, bytes + text_bytes);
+    char *memory = (char *)*overrides + bytes;
+    *count = 0;
+    for (int i = 0; i < line->option_count; i++)
+        if (strcmp(line->options[i].option->name, "set") == 0) {
+            cse_status status = split_set(line->options[i].value, &memory, *overrides + *count);
+            if (status != CSE_OK) {
+                free(*overrides);
+                *overrides = NULL;
+                return status;
+            }
+            (*count)++;
+        }
+    for (int i = 0; i < line->option_count; i++) {
+        const cse_option *option = line->options[i].option;
+        if (option->path == NULL)
+            continue;
+        memcpy(memory, "--", 2);
+        memcpy(memory + 2, option->name, strlen(option->name) + 1);
+        const char *value = line->options[i].value;
+        /* A list of labels is YAML; a path or a number is taken as it stands. */
+        bool literal = *value != '[' && *value != '{';
+        (*overrides)[(*count)++] = (cse_config_override){ option->path, value, memory, literal };
+        memory += strlen(option->name) + 3;
+    }
+    return CSE_OK;
+}
+
+cse_status cse_unknown_command(const char *name)
+{
+    const char *candidates[64];
+    int count = 0;
+    cse_text names = { 0 };
+    for (const cse_command *const *c = cse_commands; *c != NULL && count < 63; c++)
+        if (!(*c)->hidden) {
+            cse_text_add(&names, "%s%s", count > 0 ? ", " : "", (*c)->name);
+            candidates[count++] = (*c)->name;
+        }
+    candidates[count] = NULL;
+    const char *near = cse_did_you_mean(name, candidates);
+    cse_status status = cse_fail(CSE_USAGE, "unknown command \"%s\"%s%s%s; accepted: %s", name,
+                                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                                 near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
+    cse_text_clear(&names);
+    return status;
+}

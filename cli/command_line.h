@@ -1,0 +1,32 @@
+/* Reading a command's arguments against its table. */
+#ifndef CSE_CLI_COMMAND_LINE_H
+#define CSE_CLI_COMMAND_LINE_H
+
+#include "cli/command.h"
+#include "engine/config/config.h"
+
+/* Borrows argv. Fails with CSE_USAGE: an option or word that is not in the table (with "did you
+ * mean"), a missing value, too few or too many arguments. Release with cse_command_line_clear, also
+ * after a failure. */
+cse_status cse_command_line_parse(const cse_command *command, int argc, char **argv,
+                                  cse_command_line *line);
+void cse_command_line_clear(cse_command_line *line);
+
+/* The last value given; NULL where the option was not. */
+const char *cse_option_value(const cse_command_line *line, const char *name);
+/* A switch: given and not "false". */
+bool cse_option_is_on(const cse_command_line *line, const char *name);
+
+/* The overrides that the given options stand for: --set first, then the options with a path, so
+ * that the latter win. The array is the caller's (free), its texts are borrowed from `line`, except
+ * those of --set, which live in the array's own memory. */
+cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_override **overrides,
+                                      int *count);
+
+/* Whether two names of options are the same, - and _ alike. */
+bool cse_option_name_equal(const char *a, const char *b);
+
+/* CSE_USAGE with the nearest of the commands' names. */
+cse_status cse_unknown_command(const char *name);
+
+#endif

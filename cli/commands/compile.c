@@ -1,0 +1,115 @@
+/* `csengine compile`: the compiled step, without running it; prints what it is made of. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/job.h"
+#include "cli/report.h"
+#include "engine/base/registry.h"
+#include "engine/base/text.h"
+#include "engine/passes/pass.h"
+
+/* Prints the graph after the pass that was asked for. */
+static void print_after(void *self, const cse_pass *pass, const cse_graph *graph)
+{
+    const char *wanted = self;
+    if (wanted == NULL || (strcmp(wanted, pass->name) != 0 && strcmp(wanted, "all") != 0))
+        return;
+    cse_text text = { 0 };
+    cse_graph_print(graph, &text);
+    printf("# after %s\n%s\n", pass->name, text.data != NULL ? text.data : "");
+    cse_text_clear(&text);
+}
+
+static cse_status check_pass(const char *name)
+{
+    const char *candidates[64];
+    int count = 0;
+    cse_text names = { 0 };
+    for (const cse_pass *pass = cse_passes; pass->name != NULL && count < 63; pass++) {
+        candidates[count++] = pass->name;
+        cse_text_add(&names, "%s, ", pass->name);
+        if (strcmp(pass->name, name) == 0) {
+            cse_text_clear(&names);
+            return CSE_OK;
+        }
+    }
+    candidates[count] = NULL;
+    const char *near = cse_did_you_mean(name, candidates);
+    cse_status status = cse_fail(
+        CSE_USAGE, "compile: --print_after: there is no pass \"%s\"%s%s%s; accepted: %sall", name,
+        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+        near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
+    cse_text_clear(&names);
+    return status;
+}
+
+static cse_status print_file(const char *directory, const char *name)
+{
+    cse_text path = { 0 };
+    cse_text_add(&path, "%s/%s", directory, name);
+    FILE *file = fopen(path.data, "r");
+    cse_status status = CSE_OK;
+    if (file == NULL)
+        status = cse_fail(CSE_NO_INPUT, "%s: cannot be opened: %s", path.data, strerror(errno));
+    char buffer[8192];
+    size_t size;
+    while (file != NULL && (size = fread(buffer, 1, sizeof buffer, file)) > 0)
+        fwrite(buffer, 1, size, stdout);
+    if (file != NULL)
+        fclose(file);
+    cse_text_clear(&path);
+    return status;
+}
+
+static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
+{
+    const char *pass = cse_option_value(line, "print_after");
+    if (pass != NULL && strcmp(pass, "all") != 0)
+        CSE_TRY(check_pass(pass));
+    cse_passes_options passes = { .after = print_after };
+    char wanted[64];
+    if (pass != NULL) {
+        snprintf(wanted, sizeof wanted, "%s", pass);
+        passes.self = wanted;
+    }
+    job->settings.passes = &passes;
+    bool print_c = cse_option_is_on(line, "print_c");
+    cse_job_result result = { 0 };
+    CSE_TRY(cse_job_run(&job->settings, &result));
+    if (print_c)
+        CSE_TRY(print_file(result.artefact_directory, "step.c"));
+    if (result.artefact_directory[0] != '\0')
+        fprintf(print_c || pass != NULL ? stderr : stdout, "%s in %.3f seconds: %s\n",
+                result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
+                result.artefact_directory);
+    return CSE_OK;
+}
+
+static int run(const cse_command_line *line)
+{
+    cse_prepared_job job;
+    cse_status status = cse_job_prepare(line, CSE_JOB_COMPILE, &job);
+    if (status == CSE_OK)
+        status = compile(line, &job);
+    cse_job_clear(&job);
+    return cse_report(status);
+}
+
+static const cse_option options[] = {
+    CSE_JOB_OPTIONS,
+    { "validate_only", NULL, "backend.validate_only", "check the step, compile nothing" },
+    { "print_after", "PASS", NULL, "print the step graph after a pass, or after all" },
+    { "print_c", NULL, NULL, "print the C file of the compiled step" },
+    { 0 },
+};
+
+const cse_command cse_command_compile = {
+    .name = "compile",
+    .summary = "compiles the step of a configuration and runs nothing",
+    .arguments = "CONFIG.yaml",
+    .options = options,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

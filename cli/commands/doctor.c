@@ -1,0 +1,287 @@
+/* `csengine doctor`: what of this machine helps or hinders a run, each line with one fix. */
+#include <dnnl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <hdf5.h>
+#include <jansson.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "cli/command_line.h"
+#include "cli/report.h"
+#include "engine/base/text.h"
+
+typedef enum verdict { PASS, WARN, FAIL } verdict;
+
+typedef struct finding {
+    verdict verdict;
+    cse_text text;
+    const char *fix; /* for what is not PASS */
+} finding;
+
+static void find_isa(const cse_command_line *line, finding *f)
+{
+    (void)line;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    bool avx512 = __builtin_cpu_supports("avx512f"), avx2 = __builtin_cpu_supports("avx2");
+    bool fma = __builtin_cpu_supports("fma"), bf16 = __builtin_cpu_supports("avx512bf16");
+    cse_text_add(&f->text, "%s%s%s",
+                 avx512 ? "AVX-512"
+                 : avx2 ? "AVX2"
+                        : "SSE2",
+                 fma ? ", FMA" : "", bf16 ? ", bfloat16 products" : "");
+    if (!avx2 || !fma) {
+        f->verdict = WARN;
+        f->fix = "a processor with AVX2 and FMA is several times faster";
+    }
+#else
+    cse_text_add(&f->text, "not x86-64");
+    f->verdict = WARN;
+    f->fix = "speed was measured on x86-64 only; results are the same elsewhere";
+#endif
+}
+
+/* The processors' time that the control group allows; 0: no limit. */
+static double cgroup_cores(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    double quota = 0, period = 0;
+    int read = file != NULL ? fscanf(file, "%lf %lf", &quota, &period) : 0;
+    if (file != NULL)
+        fclose(file);
+    return read == 2 && period > 0 ? quota / period : 0;
+}
+
+static void find_cores(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    cpu_set_t allowed;
+    int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+    double limit = cgroup_cores();
+    cse_text_add(&f->text, "%d allowed of %ld", cores, sysconf(_SC_NPROCESSORS_ONLN));
+    if (limit > 0)
+        cse_text_add(&f->text, ", control group allows the time of %.1f", limit);
+    if (cores < 2 || (limit > 0 && limit < 2)) {
+        f->verdict = WARN;
+        f->fix = "with one core, num_csx above 1 gives the same bits but no speed";
+    }
+}
+
+static bool is_in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    char *copy = strdup(path != NULL ? path : ""), *rest = copy;
+    bool found = false;
+    for (char *directory = strsep(&rest, ":"); directory != NULL && !found;
+         directory = strsep(&rest, ":")) {
+        char file[4096];
+        snprintf(file, sizeof file, "%s/%s", directory, program);
+        found = access(file, X_OK) == 0;
+    }
+    free(copy);
+    return found;
+}
+
+static void find_compiler(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    static const char *const names[] = { "cc", "gcc", "clang" };
+    for (int i = 0; i < 3; i++)
+        if (is_in_path(names[i])) {
+            cse_text_add(&f->text, "%s", names[i]);
+            return;
+        }
+    cse_text_add(&f->text, "none: steps run in the interpreter, much slower");
+    f->verdict = WARN;
+    f->fix = "apt-get install gcc libc6-dev";
+}
+
+static void find_shared_memory(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    int descriptor = memfd_create("csengine-doctor", MFD_CLOEXEC);
+    bool usable = descriptor >= 0 && ftruncate(descriptor, 1 << 20) == 0;
+    if (descriptor >= 0)
+        close(descriptor);
+    struct statvfs status;
+    double free_mib = statvfs("/dev/shm", &status) == 0
+                          ? (double)status.f_bavail * (double)status.f_frsize / (1 << 20)
+                          : 0;
+    cse_text_add(&f->text, "memfd %s, /dev/shm has %.0f MiB free", usable ? "works" : "fails",
+                 free_mib);
+    if (!usable) {
+        f->verdict = FAIL;
+        f->fix = "replicas share memory by memfd_create: use Linux 3.17 or later, and allow it in "
+                 "the container's seccomp profile";
+    } else if (free_mib < 64) {
+        f->verdict = WARN;
+        f->fix = "give the container more shared memory (--shm-size=1g)";
+    }
+}
+
+static void find_limits(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    struct rlimit files = { 0 }, locked = { 0 };
+    getrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_MEMLOCK, &locked);
+    cse_text_add(&f->text, "%llu open files", (unsigned long long)files.rlim_cur);
+    if (locked.rlim_cur == RLIM_INFINITY)
+        cse_text_add(&f->text, ", locked memory unlimited");
+    else
+        cse_text_add(&f->text, ", %llu KiB locked memory",
+                     (unsigned long long)locked.rlim_cur / 1024);
+    if (files.rlim_cur < 1024) {
+        f->verdict = WARN;
+        f->fix = "ulimit -n 4096";
+    }
+}
+
+/* The directory itself, or the nearest one above it that is there. */
+static void existing_directory(const char *wanted, char *directory, size_t size)
+{
+    snprintf(directory, size, "%s", wanted);
+    struct stat status;
+    while (stat(directory, &status) != 0) {
+        char *slash = strrchr(directory, '/');
+        if (slash == NULL || slash == directory) {
+            snprintf(directory, size, "%s", slash == NULL ? "." : "/");
+            return;
+        }
+        *slash = '\0';
+    }
+}
+
+/* What a checkpoint needs: write, fsync, rename, fsync of the directory. */
+static bool try_directory(const char *directory, const char **failed)
+{
+    char before[4200], after[4200];
+    snprintf(before, sizeof before, "%s/.csengine-doctor-%ld.tmp", directory, (long)getpid());
+    snprintf(after, sizeof after, "%s/.csengine-doctor-%ld", directory, (long)getpid());
+    int file = open(before, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    int parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *failed = NULL;
+    if (file < 0)
+        *failed = "create";
+    else if (write(file, "x", 1) != 1)
+        *failed = "write";
+    else if (fsync(file) != 0)
+        *failed = "fsync";
+    else if (rename(before, after) != 0)
+        *failed = "rename";
+    else if (parent < 0 || fsync(parent) != 0)
+        *failed = "fsync of the directory";
+    int saved = errno;
+    if (file >= 0)
+        close(file);
+    if (parent >= 0)
+        close(parent);
+    unlink(before);
+    unlink(after);
+    errno = saved;
+    return *failed == NULL;
+}
+
+static void find_model_dir(const cse_command_line *line, finding *f)
+{
+    const char *wanted = cse_option_value(line, "model_dir"), *failed = NULL;
+    char directory[4096];
+    existing_directory(wanted != NULL ? wanted : "./model_dir", directory, sizeof directory);
+    if (try_directory(directory, &failed)) {
+        cse_text_add(&f->text, "%s: write, fsync and rename work", directory);
+        return;
+    }
+    cse_text_add(&f->text, "%s: %s fails: %s", directory, failed, strerror(errno));
+    f->verdict = FAIL;
+    f->fix = "choose another directory by --model_dir, or make this one writable";
+}
+
+static void find_hdf5(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    cse_text_add(&f->text, "%u.%u.%u", major, minor, release);
+}
+
+static void find_zeromq(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    int major = 0, minor = 0, patch = 0;
+    zmq_version(&major, &minor, &patch);
+    cse_text_add(&f->text, "%d.%d.%d%s", major, minor, patch,
+                 zmq_has("ipc") ? "" : ", without ipc");
+    if (!zmq_has("ipc")) {
+        f->verdict = FAIL;
+        f->fix = "install a ZeroMQ with ipc:// (Debian's libzmq5)";
+    }
+}
+
+static void find_onednn(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    const dnnl_version_t *version = dnnl_version();
+    cse_text_add(&f->text, "%d.%d.%d", version->major, version->minor, version->patch);
+}
+
+static const struct {
+    const char *name;
+    void (*find)(const cse_command_line *line, finding *f);
+} checks[] = {
+    { "processor", find_isa },     { "cores", find_cores },
+    { "compiler", find_compiler }, { "shared memory", find_shared_memory },
+    { "limits", find_limits },     { "model_dir", find_model_dir },
+    { "HDF5", find_hdf5 },         { "ZeroMQ", find_zeromq },
+    { "oneDNN", find_onednn },
+};
+
+static int run(const cse_command_line *line)
+{
+    static const char *const words[] = { "pass", "warn", "fail" };
+    bool json = cse_option_is_on(line, "json"), failed = false;
+    json_t *rows = json_array();
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        finding f = { 0 };
+        checks[i].find(line, &f);
+        failed = failed || f.verdict == FAIL;
+        if (json)
+            json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s?}", "check", checks[i].name,
+                                                  "verdict", words[f.verdict], "found", f.text.data,
+                                                  "fix", f.fix));
+        else
+            printf("%s  %-14s %s%s%s\n", words[f.verdict], checks[i].name, f.text.data,
+                   f.fix != NULL ? "; fix: " : "", f.fix != NULL ? f.fix : "");
+        cse_text_clear(&f.text);
+    }
+    if (json) {
+        json_dumpf(rows, stdout, JSON_INDENT(1));
+        putchar('\n');
+    }
+    json_decref(rows);
+    return failed ? 1 : 0;
+}
+
+static const cse_option options[] = {
+    { "model_dir", "DIR", NULL, "directory to try; the default is ./model_dir" },
+    { "json", NULL, NULL, "a JSON array on stdout" },
+    { 0 },
+};
+
+const cse_command cse_command_doctor = {
+    .name = "doctor",
+    .summary = "checks whether this machine is fit for a run",
+    .arguments = "",
+    .options = options,
+    .min_arguments = 0,
+    .max_arguments = 0,
+    .run = run,
+};

@@ -1,0 +1,35 @@
+/* `csengine eval`: loss and metrics over the validation data. */
+#include <stddef.h>
+
+#include "cli/job.h"
+#include "cli/report.h"
+
+static int run(const cse_command_line *line)
+{
+    cse_prepared_job job;
+    cse_status status = cse_job_prepare(line, CSE_JOB_EVALUATE, &job);
+    int exit_code = status == CSE_OK ? cse_job_run_shown(line, &job) : cse_report(status);
+    cse_job_clear(&job);
+    return exit_code;
+}
+
+static const cse_option options[] = {
+    CSE_JOB_OPTIONS,
+    { "eval_steps", "N", "loop.eval_steps", "batches to look at; the default is all" },
+    { "log_steps", "N", "logging.log_steps", "a line of progress every N steps" },
+    { "compile_only", NULL, "backend.compile_only", "compile and cache, run nothing" },
+    { "validate_only", NULL, "backend.validate_only", "check the step, compile nothing" },
+    { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
+    { 0 },
+};
+
+const cse_command cse_command_eval = {
+    .name = "eval",
+    .summary = "evaluates a checkpoint on the validation data",
+    .arguments = "CONFIG.yaml",
+    .doc = "Takes --checkpoint_path, or else the newest checkpoint of model_dir.",
+    .options = options,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

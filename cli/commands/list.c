@@ -1,0 +1,209 @@
+/* `csengine list`: what there is: the members of every drop-in kind, the commands, the passes,
+ * the settings. With a member's name: that member's own settings.
+ *
+ * The kinds come from the registry, so that a new drop-in folder is listed without a change
+ * here. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command_line.h"
+#include "cli/report.h"
+#include "engine/base/registry.h"
+#include "engine/base/text.h"
+#include "engine/config/settings.h"
+#include "engine/passes/pass.h"
+
+/* Kinds whose descriptors have their table of settings after name and summary. */
+typedef struct settings_descriptor {
+    const char *name;
+    const char *summary;
+    const cse_setting *settings;
+} settings_descriptor;
+
+static const char *const kinds_with_settings[] = { "inputs", "metrics", "models", "optimizers",
+                                                   "schedules" };
+
+/* One row that is shown; texts may be NULL. */
+typedef struct row {
+    const char *name, *summary, *accepted, *default_value;
+} row;
+
+typedef struct listing {
+    bool json;
+    json_t *rows;
+} listing;
+
+static void add_json(json_t *object, const char *key, const char *value)
+{
+    if (value != NULL)
+        json_object_set_new(object, key, json_string(value));
+}
+
+static void show(listing *list, row r)
+{
+    if (list->json) {
+        json_t *object = json_object();
+        add_json(object, "name", r.name);
+        add_json(object, "accepted", r.accepted);
+        add_json(object, "default", r.default_value);
+        add_json(object, "summary", r.summary);
+        json_array_append_new(list->rows, object);
+    } else if (r.accepted != NULL) {
+        printf("%s\n    %s\n    %s; default: %s\n", r.name, r.summary, r.accepted,
+               r.default_value != NULL ? r.default_value : "none, it must be given");
+    } else {
+        printf("%-24s %s\n", r.name, r.summary != NULL ? r.summary : "");
+    }
+}
+
+static void show_settings(listing *list, const cse_setting *table, const char *prefix)
+{
+    for (; table != NULL && table->name != NULL; table++) {
+        cse_text name = { 0 }, accepted = { 0 };
+        cse_text_add(&name, "%s%s", prefix, table->name);
+        if (table->type == CSE_SETTING_SETTINGS) {
+            cse_text_add(&name, ".");
+            show_settings(list, table->nested, name.data);
+        } else {
+            cse_setting_describe(table, &accepted);
+            show(list, (row){ name.data, table->doc, accepted.data, table->default_value });
+        }
+        cse_text_clear(&name);
+        cse_text_clear(&accepted);
+    }
+}
+
+static bool has_settings(const char *kind)
+{
+    for (size_t i = 0; i < sizeof kinds_with_settings / sizeof kinds_with_settings[0]; i++)
+        if (strcmp(kinds_with_settings[i], kind) == 0)
+            return true;
+    return false;
+}
+
+static void show_table(listing *list, const void *table)
+{
+    for (const cse_descriptor *const *d = table; *d != NULL; d++)
+        show(list, (row){ (*d)->name, (*d)->summary, NULL, NULL });
+}
+
+static cse_status show_member(listing *list, const cse_kind *kind, const char *name)
+{
+    const void *member = NULL;
+    /* One of the kind: its name without the plural's s. */
+    char singular[64];
+    snprintf(singular, sizeof singular, "%.*s", (int)strlen(kind->name) - 1, kind->name);
+    CSE_TRY(cse_registry_get(kind->table, singular, name, &member));
+    if (!has_settings(kind->name)) {
+        const cse_descriptor *descriptor = member;
+        show(list, (row){ descriptor->name, descriptor->summary, NULL, NULL });
+        return CSE_OK;
+    }
+    const settings_descriptor *descriptor = member;
+    if (!list->json)
+        printf("%s: %s\n", descriptor->name, descriptor->summary);
+    show_settings(list, descriptor->settings, "");
+    return CSE_OK;
+}
+
+static void show_commands(listing *list)
+{
+    for (const cse_command *const *c = cse_commands; *c != NULL; c++)
+        if (!(*c)->hidden)
+            show(list, (row){ (*c)->name, (*c)->summary, NULL, NULL });
+}
+
+static void show_passes(listing *list)
+{
+    for (const cse_pass *pass = cse_passes; pass->name != NULL; pass++)
+        show(list, (row){ pass->name, pass->summary, NULL, NULL });
+}
+
+static void show_kinds(listing *list)
+{
+    for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++)
+        show(list, (row){ kind->name, "members of a drop-in folder", NULL, NULL });
+    show(list, (row){ "commands", "what csengine does", NULL, NULL });
+    show(list, (row){ "passes", "what a step graph goes through, in order", NULL, NULL });
+    show(list, (row){ "settings", "every setting of CONFIG.yaml", NULL, NULL });
+}
+
+static cse_status reject_kind(const char *name)
+{
+    const char *candidates[64];
+    int count = 0;
+    cse_text names = { 0 };
+    for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 60; kind++) {
+        candidates[count++] = kind->name;
+        cse_text_add(&names, "%s, ", kind->name);
+    }
+    candidates[count++] = "commands";
+    candidates[count++] = "passes";
+    candidates[count++] = "settings";
+    candidates[count] = NULL;
+    const char *near = cse_did_you_mean(name, candidates);
+    cse_status status = cse_fail(
+        CSE_USAGE, "list: unknown kind \"%s\"%s%s%s; accepted: %scommands, passes, settings", name,
+        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+        near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
+    cse_text_clear(&names);
+    return status;
+}
+
+static cse_status list_kind(listing *list, const cse_command_line *line)
+{
+    const char *name = line->argument_count > 0 ? line->arguments[0] : NULL;
+    const char *member = line->argument_count > 1 ? line->arguments[1] : NULL;
+    if (name == NULL) {
+        show_kinds(list);
+        return CSE_OK;
+    }
+    for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++) {
+        if (strcmp(kind->name, name) != 0)
+            continue;
+        if (member != NULL)
+            return show_member(list, kind, member);
+        show_table(list, kind->table);
+        return CSE_OK;
+    }
+    if (member != NULL)
+        return cse_fail(CSE_USAGE, "list: \"%s\" is one argument too many after %s", member, name);
+    if (strcmp(name, "commands") == 0)
+        show_commands(list);
+    else if (strcmp(name, "passes") == 0)
+        show_passes(list);
+    else if (strcmp(name, "settings") == 0)
+        show_settings(list, cse_config_table, "");
+    else
+        return reject_kind(name);
+    return CSE_OK;
+}
+
+static int run(const cse_command_line *line)
+{
+    listing list = { .json = cse_option_is_on(line, "json"), .rows = json_array() };
+    cse_status status = list_kind(&list, line);
+    if (status == CSE_OK && list.json) {
+        json_dumpf(list.rows, stdout, JSON_INDENT(1));
+        putchar('\n');
+    }
+    json_decref(list.rows);
+    return cse_report(status);
+}
+
+static const cse_option options[] = {
+    { "json", NULL, NULL, "a JSON array on stdout" },
+    { 0 },
+};
+
+const cse_command cse_command_list = {
+    .name = "list",
+    .summary = "lists ops, optimizers, schedules, models, inputs, metrics, settings, ...",
+    .arguments = "[KIND [NAME]]",
+    .doc = "Without a kind: the kinds. With a member's name: its own settings.",
+    .options = options,
+    .min_arguments = 0,
+    .max_arguments = 2,
+    .run = run,
+};

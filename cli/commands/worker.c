@@ -1,0 +1,18 @@
+/* `csengine worker`: a process of a running job; started by the coordinator, not by people. */
+#include <stddef.h>
+
+#include "cli/command.h"
+#include "workers/execution.h"
+
+static int run(const cse_command_line *line)
+{
+    return cse_worker_main(line->argc, line->argv);
+}
+
+const cse_command cse_command_worker = {
+    .name = "worker",
+    .summary = "serves as a process of a running job",
+    .arguments = "",
+    .hidden = true,
+    .run = run,
+};

@@ -1,0 +1,33 @@
+/* What a person, or a program, sees while a job runs.
+ *
+ * People get the Trainer's words, one live line on a terminal and plain lines otherwise;
+ * programs get JSON lines (--json), in which numbers that JSON has no word for are null beside
+ * their bits. */
+#ifndef CSE_CLI_PROGRESS_H
+#define CSE_CLI_PROGRESS_H
+
+#include <stdio.h>
+
+#include "engine/session/job.h"
+
+typedef struct cse_progress {
+    FILE *out;
+    bool json;
+    bool live;          /* a terminal: step lines replace each other */
+    bool line_is_open;  /* a live line stands without its line end */
+    int64_t batch_size; /* of the training data, for TimeRemaining; 0: unknown */
+    bool has_rate;
+    double rate; /* smoothed samples/s */
+} cse_progress;
+
+/* Shows one event; a loop that begins anew begins a new smoothing of the rate. */
+void cse_progress_event(cse_progress *progress, const cse_job_event *event);
+
+/* The job's end: `status` as the job returned it. */
+void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status status,
+                      const cse_job_result *result);
+
+/* "0:08:09" in `text`, which is returned. */
+const char *cse_duration_text(double seconds, char *text, size_t size);
+
+#endif

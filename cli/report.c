@@ -1,0 +1,34 @@
+/* "csengine: error: MESSAGE" and whether trying again can help. */
+#include "cli/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cse_is_terminal(int stream)
+{
+    const char *kind = getenv("TERM");
+    return isatty(stream) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
+}
+
+bool cse_may_colour(int stream)
+{
+    const char *no = getenv("NO_COLOR"), *force = getenv("FORCE_COLOR");
+    if (no != NULL && *no != '\0')
+        return false;
+    return (force != NULL && *force != '\0') || cse_is_terminal(stream);
+}
+
+int cse_report(cse_status status)
+{
+    if (status == CSE_OK)
+        return 0;
+    const char *message = cse_error_message();
+    bool colour = cse_may_colour(2);
+    fflush(stdout);
+    fprintf(stderr, "csengine: %serror:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "",
+            *message != '\0' ? message : cse_status_text(status));
+    fprintf(stderr, "retryable: %s\n", cse_status_retryable(status) ? "yes" : "no");
+    return cse_status_exit_code(status);
+}

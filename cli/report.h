@@ -1,0 +1,14 @@
+/* How a command ends: one clear message on stderr, and the exit code of its status. */
+#ifndef CSE_CLI_REPORT_H
+#define CSE_CLI_REPORT_H
+
+#include "csengine/status.h"
+
+/* Prints the stored message for a status that is not CSE_OK; returns the exit code. */
+int cse_report(cse_status status);
+
+/* Whether `stream` (1 stdout, 2 stderr) is a terminal, and whether it may be coloured there. */
+bool cse_is_terminal(int stream);
+bool cse_may_colour(int stream);
+
+#endif

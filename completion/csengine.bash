@@ -1,0 +1,47 @@
+# bash completion of csengine; written by csengine --print-completion.
+_csengine()
+{
+    local current=${COMP_WORDS[COMP_CWORD]} options= words=
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "bench checkpoint compile doctor eval list start --help --version" -- "$current"))
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+        bench)
+            options="--model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
+            words="step"
+            ;;
+        checkpoint)
+            options="--prefix --json --help"
+            words="info verify digest"
+            ;;
+        compile)
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --validate_only --print_after --print_c --help"
+            words=""
+            ;;
+        doctor)
+            options="--model_dir --json --help"
+            words=""
+            ;;
+        eval)
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --eval_steps --log_steps --compile_only --validate_only --json --help"
+            words=""
+            ;;
+        list)
+            options="--json --help"
+            words=""
+            ;;
+        start)
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --json --help"
+            words=""
+            ;;
+    esac
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$current"))
+    elif [ "$COMP_CWORD" -eq 2 ] && [ -n "$words" ]; then
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
+    else
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+complete -o filenames -F _csengine csengine

@@ -1,0 +1,52 @@
+/* Pieces of the generated file; used by the files of this folder only.
+ *
+ * Names: v12 is the value of node 12, b12 the base of its storage, p12 a pointer into the row at hand,
+ * a12 and t12 accumulators of one row and of all, k12 what a row keeps between phases. */
+#ifndef CSE_CODEGEN_EMIT_H
+#define CSE_CODEGEN_EMIT_H
+
+#include "engine/graph/graph.h"
+
+enum { CSE_NAME_BYTES = 64 };
+
+/* C type of a stored element, and of a value in a register: 16-bit formats compute as float. */
+const char *cse_emit_stored_type(cse_dtype dtype);
+const char *cse_emit_value_type(cse_dtype dtype);
+
+/* "CSE_PLACE(float, CSE_AT_REPLICA, 1024)". */
+void cse_emit_place(cse_text *out, const cse_node *node);
+
+/* "const float *const b12 = ...;" (const when `written` is false). */
+void cse_emit_base(cse_text *out, const cse_node *node, bool written);
+
+/* The value of a scalar constant as C. */
+void cse_emit_literal(const cse_node *constant, char name[CSE_NAME_BYTES]);
+void cse_emit_number(double value, cse_dtype dtype, char name[CSE_NAME_BYTES]);
+
+/* Whether a value is written where it is used: a scalar constant or the step number; its C then. */
+bool cse_emit_inline(const cse_node *node, char name[CSE_NAME_BYTES]);
+
+/* The load of element `index` of array `array`, and what is stored for `value`. */
+void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char *index);
+void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value);
+
+/* What an expression's names stand for. */
+typedef struct cse_emit_names {
+    char inputs[CSE_MAX_INPUTS][CSE_NAME_BYTES];
+    const char *flat;       /* index of the element in the whole tensor, int64_t */
+    const char *last_index; /* index along the last axis */
+} cse_emit_names;
+
+void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names);
+
+/* The functions of groups: "static void group_7(const cse_step_frame *frame)". */
+void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group);
+void cse_emit_block_group(cse_text *out, const cse_graph *graph, const cse_group *group);
+void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group);
+/* "static void update_7(frame, lines, undo)". */
+void cse_emit_update_group(cse_text *out, const cse_graph *graph, const cse_group *group);
+
+/* The comment before a group: its number, program and nodes with shapes and scopes. */
+void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_group *group);
+
+#endif

@@ -1,0 +1,36 @@
+/* accuracy: the fraction of labels that were predicted.
+ *
+ *   sum(weight where label == prediction) / (number of weights above 0)
+ *
+ * Without weights each sample counts 1. Sums are float32: counts stay exact up to 2^24 samples. */
+#include "csengine/generated/ops.h"
+#include "engine/session/members.h"
+
+static const cse_setting settings[] = { { .name = NULL } };
+
+static void update(cse_metric_step *m)
+{
+    cse_tensor *labels = m->arguments[0], *predictions = m->arguments[1], *weights = m->arguments[2];
+    cse_tensor *hit = cse_cast(cse_equal(labels, predictions), CSE_FLOAT32), *counted;
+    if (weights != NULL) {
+        hit = cse_mul(hit, weights);
+        counted = cse_metric_sum(cse_cast(cse_greater(weights, cse_constant(0)), CSE_FLOAT32));
+    } else {
+        counted = cse_metric_count(hit);
+    }
+    m->next_states[0] = cse_add(m->states[0], cse_metric_sum(hit));
+    m->next_states[1] = cse_add(m->states[1], counted);
+    m->value = cse_div(m->next_states[0], m->next_states[1]);
+}
+
+const cse_metric_descriptor cse_metric_accuracy = {
+    .name = "accuracy",
+    .summary = "fraction of labels that were predicted",
+    .settings = settings,
+    .arguments = "labels, predictions[, weights]",
+    .min_arguments = 2,
+    .max_arguments = 3,
+    .state_count = 2,
+    .states = { { .name = "correct", .scalar = true }, { .name = "total", .scalar = true } },
+    .update = update,
+};

@@ -1,0 +1,108 @@
+/* concat: tensors laid one after the other along an axis.
+ *
+ * Attributes: integers[0] the axis. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_concat;
+
+/** The `count` tensors (1 to 16) one after the other along `axis` (negative: from the end); their
+ * other sizes and their types are the same. */
+CSE_API cse_tensor *cse_concat(cse_tensor *const tensors[], int count, int axis)
+{
+    cse_attributes attributes = { .integer_count = 1 };
+    if (count > 0 && !cse_trace_is_poison(tensors[0]))
+        attributes.integers[0] = cse_axis(axis, tensors[0]->shape.rank);
+    return cse_trace(&cse_op_concat, &attributes, count, tensors);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    int64_t axis = in->attributes->integers[0], length = 0;
+    *shape = in->shapes[0];
+    *dtype = in->dtypes[0];
+    if (axis < 0 || axis >= shape->rank)
+        return cse_fail(CSE_SHAPE, "the axis must be one of the first input's");
+    for (int i = 0; i < in->input_count; i++) {
+        cse_shape other = in->shapes[i];
+        if (other.rank == shape->rank) {
+            length += other.dims[axis];
+            other.dims[axis] = shape->dims[axis];
+        }
+        if (!cse_shape_equal(other, *shape) || in->dtypes[i] != *dtype)
+            return cse_fail(CSE_SHAPE,
+                            "input %d must have the first one's type and sizes, but for "
+                            "axis %lld",
+                            i, (long long)axis);
+    }
+    shape->dims[axis] = length;
+    return CSE_OK;
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    int axis = (int)node->attributes.integers[0];
+    int64_t start = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        int64_t stop = start + node->inputs[i]->shape.dims[axis];
+        gradients[i] = cse_slice_axis(output_gradient, axis, start, stop);
+        start = stop;
+    }
+}
+
+/* From input `number` to its place in the output. */
+static cse_walk walk_of(const cse_tensor *node, int number)
+{
+    cse_walk walk = { .shape = node->inputs[number]->shape };
+    int64_t axis = node->attributes.integers[0];
+    cse_shape_strides(walk.shape, walk.source_strides);
+    cse_shape_strides(node->shape, walk.target_strides);
+    for (int i = 0; i < number; i++)
+        walk.target_offset += node->inputs[i]->shape.dims[axis] * walk.target_strides[axis];
+    return walk;
+}
+
+static void reference(const cse_reference *call)
+{
+    for (int i = 0; i < call->node->input_count; i++) {
+        cse_walk walk = walk_of(call->node, i);
+        cse_walk_copy(&walk, call->inputs[i], call->output, cse_dtype_size(call->node->dtype));
+    }
+}
+
+static void emit(cse_text *out, const cse_tensor *node)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        char source[8] = { 'x', (char)(i < 10 ? '0' + i : '1'), i < 10 ? 0 : (char)('0' + i - 10) };
+        cse_walk walk = walk_of(node, i);
+        cse_walk_emit(out, &walk, source);
+    }
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "columns",
+      .inputs = { { { 2, { 5, 7 } }, CSE_FLOAT32, -2, 2 },
+                  { { 2, { 5, 1 } }, CSE_FLOAT32, -2, 2 },
+                  { { 2, { 5, 4 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 3,
+      .attributes = { .integer_count = 1, .integers = { 1 } } },
+    { .name = "rows",
+      .inputs = { { { 3, { 2, 3, 4 } }, CSE_FLOAT32, -2, 2 },
+                  { { 3, { 1, 3, 4 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 2,
+      .attributes = { .integer_count = 1, .integers = { 0 } } },
+    { .name = NULL },
+};
+
+const cse_op cse_op_concat = {
+    .name = "concat",
+    .summary = "tensors laid one after the other along an axis",
+    .kind = CSE_OP_BLOCK,
+    .precision = CSE_INFER,
+    .min_inputs = 1,
+    .max_inputs = CSE_MAX_INPUTS,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .emit = emit,
+    .samples = samples,
+};

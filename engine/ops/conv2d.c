@@ -1,0 +1,99 @@
+/* conv2d: two-dimensional convolution (cross-correlation, as in PyTorch).
+ *
+ * Inputs: x [batch, in, height, width], weight [out, in / groups, kernel height, kernel width].
+ * Attributes: engine/trace/windows.h. */
+#include "engine/trace/windows.h"
+
+extern const cse_op cse_op_conv2d;
+
+/** x [batch, in, height, width] convolved with weight [out, in / groups, kernel height, kernel
+ * width], plus bias [out] (NULL: none): [batch, out, ...] with (size + 2 padding - dilation (kernel
+ * - 1) - 1) / stride + 1 rows and columns. `options` NULL: stride 1, no padding. */
+CSE_API cse_tensor *cse_conv2d(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,
+                               const cse_conv2d_options *options)
+{
+    const cse_conv2d_options defaults = { .groups = 1 };
+    cse_attributes attributes = { .integer_count = 7 };
+    options = options ? options : &defaults;
+    for (int i = 0; i < 2; i++) {
+        attributes.integers[CSE_WINDOW_STRIDE + i] = options->stride[i] ? options->stride[i] : 1;
+        attributes.integers[CSE_WINDOW_PADDING + i] = options->padding[i];
+        attributes.integers[CSE_WINDOW_DILATION + i] =
+            options->dilation[i] ? options->dilation[i] : 1;
+    }
+    attributes.integers[CSE_CONV_GROUPS] = options->groups ? options->groups : 1;
+    cse_tensor *product = cse_trace_2(&cse_op_conv2d, &attributes, x, weight);
+    if (bias == NULL || cse_trace_is_poison(product) || cse_trace_is_poison(bias))
+        return bias == NULL ? product : cse_add(product, bias);
+    if (bias->shape.rank != 1 || bias->shape.dims[0] != product->shape.dims[1])
+        return cse_trace_fail(CSE_SHAPE,
+                              "conv2d: the bias must be [%lld], one for each output "
+                              "channel",
+                              (long long)product->shape.dims[1]);
+    return cse_add(product, cse_reshape(bias, cse_shape_of(-1, 1, 1)));
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    cse_conv2d_sizes sizes;
+    if (in->dtypes[0] != in->dtypes[1] || !cse_dtype_is_float(in->dtypes[0]))
+        return cse_fail(CSE_SHAPE, "both inputs must be floats of one type; cast them first");
+    CSE_TRY(cse_conv2d_sizes_of(in->attributes, in->shapes[0], in->shapes[1], &sizes));
+    *shape = cse_shape_of(sizes.batch, sizes.out, sizes.made[0], sizes.made[1]);
+    *dtype = in->dtypes[0];
+    return CSE_OK;
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    cse_tensor *x = node->inputs[0], *weight = node->inputs[1];
+    gradients[0] = cse_conv2d_gradient_input(weight, output_gradient, x->shape, node);
+    gradients[1] = cse_conv2d_gradient_weight(x, output_gradient, weight->shape, node);
+}
+
+static void reference(const cse_reference *call)
+{
+    const cse_tensor *node = call->node;
+    cse_conv2d_sizes sizes;
+    if (cse_conv2d_sizes_of(&node->attributes, node->inputs[0]->shape, node->inputs[1]->shape,
+                            &sizes) == CSE_OK)
+        cse_reference_conv2d(call, &sizes, (cse_conv2d_roles){ .made = 0, .a = 1, .b = 2 });
+}
+
+/* At most 75 products below 1 summed in float32: 75^2 * 2^-24. */
+#define WINDOW(...)                        \
+    .input_count = 2, .tolerance = 3.4e-4, \
+    .attributes = { .integer_count = 7, .integers = { __VA_ARGS__ } }
+
+static const cse_op_sample samples[] = {
+    { .name = "plain",
+      .inputs = { { { 4, { 2, 3, 8, 7 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 4, 3, 3, 3 } }, CSE_FLOAT32, -1, 1 } },
+      WINDOW(1, 1, 0, 0, 1, 1, 1) },
+    { .name = "stride 2, padded",
+      .inputs = { { { 4, { 2, 3, 8, 7 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 4, 3, 5, 5 } }, CSE_FLOAT32, -1, 1 } },
+      WINDOW(2, 2, 2, 2, 1, 1, 1) },
+    { .name = "dilated",
+      .inputs = { { { 4, { 1, 2, 9, 9 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 3, 2, 3, 3 } }, CSE_FLOAT32, -1, 1 } },
+      WINDOW(1, 2, 1, 0, 2, 3, 1) },
+    { .name = "two groups",
+      .inputs = { { { 4, { 2, 4, 6, 6 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 6, 2, 3, 3 } }, CSE_FLOAT32, -1, 1 } },
+      WINDOW(1, 1, 1, 1, 1, 1, 2) },
+    { .name = NULL },
+};
+
+const cse_op cse_op_conv2d = {
+    .name = "conv2d",
+    .summary = "two-dimensional convolution",
+    .kind = CSE_OP_LIBRARY,
+    .precision = CSE_ALLOW,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .samples = samples,
+};

@@ -1,0 +1,129 @@
+/* slice: every step-th element of a range along each axis.
+ *
+ * Attributes, of an input of rank r: integers[0..r) the starts, [r..2r) the stops (exclusive),
+ * [2r..3r) the steps, at least 1; all within the input. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_slice;
+
+/** Elements starts[i], starts[i] + steps[i], ... below stops[i] of each axis i; one entry an axis
+ * of x. Negative starts and stops count from the end; INT64_MAX stops at the end. `steps` NULL:
+ * all 1. */
+CSE_API cse_tensor *cse_slice(cse_tensor *x, const int64_t starts[], const int64_t stops[],
+                              const int64_t steps[])
+{
+    cse_attributes attributes = { .integer_count = 0 };
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_slice, &attributes, x);
+    int rank = x->shape.rank;
+    attributes.integer_count = 3 * rank;
+    for (int i = 0; i < rank; i++) {
+        int64_t size = x->shape.dims[i], stop = stops[i] == INT64_MAX ? size : stops[i];
+        attributes.integers[i] = starts[i] < 0 ? starts[i] + size : starts[i];
+        attributes.integers[rank + i] = stop < 0 ? stop + size : stop;
+        attributes.integers[2 * rank + i] = steps ? steps[i] : 1;
+    }
+    return cse_trace_1(&cse_op_slice, &attributes, x);
+}
+
+/** Elements [start, stop) of one axis of x (negative axis, start and stop count from the end). */
+CSE_API cse_tensor *cse_slice_axis(cse_tensor *x, int axis, int64_t start, int64_t stop)
+{
+    int64_t starts[CSE_MAX_RANK] = { 0 }, stops[CSE_MAX_RANK];
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_slice, NULL, x);
+    int along = cse_axis(axis, x->shape.rank);
+    if (along < 0)
+        return cse_trace_fail(CSE_SHAPE, "slice: axis %d is outside rank %d", axis, x->shape.rank);
+    for (int i = 0; i < x->shape.rank; i++)
+        stops[i] = INT64_MAX;
+    starts[along] = start;
+    stops[along] = stop;
+    return cse_slice(x, starts, stops, NULL);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    int rank = in->shapes[0].rank;
+    if (in->attributes->integer_count != 3 * rank)
+        return cse_fail(CSE_SHAPE, "a start, a stop and a step are needed for each axis");
+    *shape = in->shapes[0];
+    *dtype = in->dtypes[0];
+    for (int i = 0; i < rank; i++) {
+        int64_t start = in->attributes->integers[i], stop = in->attributes->integers[rank + i];
+        int64_t step = in->attributes->integers[2 * rank + i], size = in->shapes[0].dims[i];
+        if (start < 0 || start >= stop || stop > size || step < 1)
+            return cse_fail(CSE_SHAPE,
+                            "[%lld, %lld) by %lld is no range of axis %d, which has %lld elements; "
+                            "it must hold at least one, and the step be at least 1",
+                            (long long)start, (long long)stop, (long long)step, i, (long long)size);
+        shape->dims[i] = (stop - start - 1) / step + 1;
+    }
+    return CSE_OK;
+}
+
+/* What was left out has gradient 0: padding around and between. */
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    const int64_t *starts = node->attributes.integers;
+    int rank = node->shape.rank;
+    int64_t high[CSE_MAX_RANK], between[CSE_MAX_RANK];
+    for (int i = 0; i < rank; i++) {
+        between[i] = starts[2 * rank + i] - 1;
+        int64_t last = starts[i] + (node->shape.dims[i] - 1) * starts[2 * rank + i];
+        high[i] = node->inputs[0]->shape.dims[i] - 1 - last;
+    }
+    gradients[0] = cse_pad_between(output_gradient, starts, high, between, 0);
+}
+
+static cse_walk walk_of(const cse_tensor *node)
+{
+    cse_walk walk = { .shape = node->shape };
+    int64_t strides[CSE_MAX_RANK];
+    int rank = node->shape.rank;
+    cse_shape_strides(node->inputs[0]->shape, strides);
+    cse_shape_strides(node->shape, walk.target_strides);
+    for (int i = 0; i < rank; i++) {
+        walk.source_strides[i] = strides[i] * node->attributes.integers[2 * rank + i];
+        walk.source_offset += strides[i] * node->attributes.integers[i];
+    }
+    return walk;
+}
+
+static void reference(const cse_reference *call)
+{
+    cse_walk walk = walk_of(call->node);
+    cse_walk_copy(&walk, call->inputs[0], call->output, cse_dtype_size(call->node->dtype));
+}
+
+static void emit(cse_text *out, const cse_tensor *node)
+{
+    cse_walk walk = walk_of(node);
+    cse_walk_emit(out, &walk, "x0");
+}
+
+static const cse_op_sample samples[] = {
+    { .name = "a corner",
+      .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 6, .integers = { 1, 3, 4, 60, 1, 1 } } },
+    { .name = "by steps",
+      .inputs = { { { 3, { 7, 4, 9 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 9, .integers = { 0, 1, 2, 7, 2, 9, 2, 1, 3 } } },
+    { .name = NULL },
+};
+
+const cse_op cse_op_slice = {
+    .name = "slice",
+    .summary = "every step-th element of a range along each axis",
+    .kind = CSE_OP_BLOCK,
+    .precision = CSE_INFER,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .emit = emit,
+    .samples = samples,
+};

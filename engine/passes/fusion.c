@@ -1,0 +1,457 @@
+/* Groups: what runs as one piece of code.
+ *
+ * A LIBRARY group is a product with its epilogue: [bias] [relu] [store], each used by the next alone.
+ * A BLOCK group is one op with code of its own, and [store]. All other nodes become fused loops, in
+ * two sweeps: forward, a node joins the group of the last of its producers, if that still is a loop
+ * (see loop.h); backward, a group moves into the first group that reads it. A node only ever reads
+ * groups before its own, so that the numbers of groups are an order to run them in.
+ *
+ * Every reader of a broadcast gets one of its own, so that a broadcast is an index and not memory.
+ *
+ * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one group,
+ * whether fusion is enabled or not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/passes/loop.h"
+#include "engine/passes/pass.h"
+#include "engine/types/shape.h"
+
+typedef struct draft {
+    cse_group_kind kind;
+    cse_part part;
+    cse_node **nodes;
+    int count, capacity;
+} draft;
+
+typedef struct fusion {
+    cse_graph *graph;
+    draft *drafts;
+    int count, capacity;
+    /* By position in graph->nodes: the nodes that read the value, reshapes looked through. */
+    cse_node ***users;
+    int *user_counts;
+    int *positions; /* by node id */
+    cse_loop loop;  /* working space of the analysis */
+} fusion;
+
+static bool has_code(const cse_node *node)
+{
+    return node->part != CSE_PART_NONE && node->op->kind != CSE_OP_RESHAPE;
+}
+
+/* ---- broadcasts, one for each reader ---- */
+
+static cse_node *clone_broadcast(cse_graph *graph, const cse_node *node)
+{
+    cse_node *copy = cse_arena_alloc(graph->arena, sizeof *copy);
+    *copy = *node;
+    copy->id = graph->next_id++;
+    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
+    return graph->nodes[graph->node_count++] = copy;
+}
+
+/* Readers before what they read, so that a broadcast of a broadcast is split as well. */
+static void split_broadcasts(cse_graph *graph)
+{
+    for (int n = 0; n < graph->node_count; n++)
+        graph->nodes[n]->scratch = 0;
+    for (int n = graph->node_count - 1; n >= 0; n--) {
+        cse_node *node = graph->nodes[n];
+        for (int i = 0; i < node->input_count; i++) {
+            cse_node *input = node->inputs[i];
+            if (input->op->kind != CSE_OP_BROADCAST || input->part == CSE_PART_NONE ||
+                input->part == CSE_PART_UPDATE || input->scratch++ == 0)
+                continue;
+            node->inputs[i] = clone_broadcast(graph, input);
+        }
+    }
+    cse_graph_compact(graph);
+}
+
+/* ---- who reads what ---- */
+
+static int position_of(const fusion *f, const cse_node *node)
+{
+    return f->positions[node->id];
+}
+
+static void find_users(fusion *f)
+{
+    const cse_graph *graph = f->graph;
+    f->positions = cse_calloc((size_t)graph->next_id + 1, sizeof *f->positions);
+    f->users = cse_calloc((size_t)graph->node_count + 1, sizeof *f->users);
+    f->user_counts = cse_calloc((size_t)graph->node_count + 1, sizeof *f->user_counts);
+    for (int n = 0; n < graph->node_count; n++)
+        f->positions[graph->nodes[n]->id] = n;
+    for (int sweep = 0; sweep < 2; sweep++) {
+        for (int n = 0; n < graph->node_count; n++) {
+            if (sweep == 1)
+                f->users[n] = cse_arena_alloc(
+                    graph->arena, (size_t)(f->user_counts[n] + 1) * sizeof(cse_node *));
+            f->user_counts[n] = sweep == 1 ? 0 : f->user_counts[n];
+        }
+        for (int n = 0; n < graph->node_count; n++) {
+            cse_node *node = graph->nodes[n];
+            if (node->op->kind == CSE_OP_RESHAPE && node->part != CSE_PART_UPDATE)
+                continue;
+            for (int i = 0; i < node->input_count; i++) {
+                int at = position_of(f, cse_node_storage(node->inputs[i]));
+                if (sweep == 1)
+                    f->users[at][f->user_counts[at]] = node;
+                f->user_counts[at]++;
+            }
+        }
+    }
+}
+
+static void drop_users(fusion *f)
+{
+    free(f->positions);
+    free(f->users);
+    free(f->user_counts);
+}
+
+static cse_node *only_user(const fusion *f, const cse_node *node)
+{
+    int at = position_of(f, node);
+    cse_node *user = f->user_counts[at] == 1 ? f->users[at][0] : NULL;
+    return user != NULL && user->part == node->part ? user : NULL;
+}
+
+/* ---- drafts ---- */
+
+static int add_draft(fusion *f, cse_group_kind kind, cse_part part)
+{
+    CSE_GROW(f->drafts, f->count, f->capacity);
+    f->drafts[f->count] = (draft){ .kind = kind, .part = part };
+    return f->count++;
+}
+
+static void add_node(fusion *f, int number, cse_node *node)
+{
+    draft *d = &f->drafts[number];
+    CSE_GROW(d->nodes, d->count, d->capacity);
+    d->nodes[d->count++] = node;
+    node->group = number;
+}
+
+static bool is_store(const cse_node *node)
+{
+    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
+           node->op == &cse_op_materialize;
+}
+
+/* ---- products and blocks, with their epilogues ---- */
+
+/* Axis of the result that a bias belongs to. */
+static int bias_axis(const cse_node *product)
+{
+    return strcmp(product->op->name, "conv2d") == 0 ? 1 : product->shape.rank - 1;
+}
+
+/* Whether `add` adds a vector along the product's bias axis; returns the broadcast. */
+static cse_node *bias_of(const cse_node *product, const cse_node *last, cse_node *add)
+{
+    if (strcmp(add->op->name, "add") != 0 || add->dtype != CSE_FLOAT32)
+        return NULL;
+    int side = cse_node_storage(add->inputs[0]) == last ? 1 : 0;
+    cse_node *bias = add->inputs[side];
+    if (bias->op->kind != CSE_OP_BROADCAST || cse_node_storage(add->inputs[1 - side]) != last)
+        return NULL;
+    int64_t strides[CSE_MAX_RANK];
+    cse_shape_broadcast_strides(bias->inputs[0]->shape, bias->shape, strides);
+    /* The add may stand on a reshape of the product that keeps the bias axis where it is. */
+    int axis = bias_axis(product);
+    if (axis == product->shape.rank - 1)
+        axis = bias->shape.rank - 1;
+    else if (bias->shape.rank != product->shape.rank)
+        return NULL;
+    bool fits = axis >= 0 && strides[axis] == 1 &&
+                bias->shape.dims[axis] == product->shape.dims[bias_axis(product)];
+    for (int i = 0; fits && i < bias->shape.rank; i++)
+        fits = i == axis || bias->shape.dims[i] == 1 || strides[i] == 0;
+    return fits && cse_node_storage(bias->inputs[0])->dtype == CSE_FLOAT32 ? bias : NULL;
+}
+
+static bool takes_bias(const cse_node *node)
+{
+    return strcmp(node->op->name, "matmul") == 0 || strcmp(node->op->name, "conv2d") == 0;
+}
+
+/* A bias that is a value of this program must be there before the product runs. */
+static bool is_ready(const fusion *f, cse_node *bias, int number)
+{
+    const cse_node *source = cse_node_storage(bias->inputs[0]);
+    (void)f;
+    return source->part == CSE_PART_NONE || (source->group >= 0 && source->group < number);
+}
+
+static void draft_product(fusion *f, cse_node *node, bool enabled)
+{
+    bool library = node->op->kind == CSE_OP_LIBRARY;
+    int number = add_draft(f, library ? CSE_GROUP_LIBRARY : CSE_GROUP_BLOCK, node->part);
+    add_node(f, number, node);
+    cse_node *last = node, *next = enabled ? only_user(f, node) : NULL;
+    cse_node *bias = next && library && takes_bias(node) ? bias_of(node, last, next) : NULL;
+    if (bias != NULL && is_ready(f, bias, number)) {
+        add_node(f, number, bias);
+        add_node(f, number, next);
+        last = next;
+        next = only_user(f, last);
+    }
+    if (next != NULL && library && takes_bias(node) && strcmp(next->op->name, "relu") == 0) {
+        add_node(f, number, next);
+        last = next;
+        next = only_user(f, last);
+    }
+    if (next != NULL && is_store(next))
+        add_node(f, number, next);
+}
+
+/* ---- loops ---- */
+
+static int compare_positions(const void *a, const void *b)
+{
+    int64_t p = (*(cse_node *const *)a)->offset_bytes, q = (*(cse_node *const *)b)->offset_bytes;
+    return p < q ? -1 : p > q;
+}
+
+/* Sorts by position in the graph (kept in offset_bytes until memory is planned). */
+static void sort_nodes(const fusion *f, cse_node **nodes, int count)
+{
+    for (int n = 0; n < count; n++)
+        nodes[n]->offset_bytes = position_of(f, nodes[n]);
+    qsort(nodes, (size_t)count, sizeof *nodes, compare_positions);
+    for (int n = 0; n < count; n++)
+        nodes[n]->offset_bytes = 0;
+}
+
+/* The union of two sorted sets fits one loop. */
+static bool fits_together(fusion *f, const draft *a, cse_node *const more[], int count)
+{
+    cse_node *nodes[CSE_LOOP_MOST_NODES];
+    if (a->kind != CSE_GROUP_LOOP || a->count + count > CSE_LOOP_MOST_NODES)
+        return false;
+    memcpy(nodes, a->nodes, (size_t)a->count * sizeof *nodes);
+    memcpy(nodes + a->count, more, (size_t)count * sizeof *nodes);
+    sort_nodes(f, nodes, a->count + count);
+    return cse_loop_find(nodes, a->count + count, &f->loop);
+}
+
+/* A broadcast waits for its reader; it moves in front of it. */
+static int gather_waiting(cse_node *node, cse_node *set[], int count)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        cse_node *input = cse_node_storage(node->inputs[i]);
+        if (input->op->kind == CSE_OP_BROADCAST && input->group < 0 && input->part == node->part) {
+            count = gather_waiting(input, set, count);
+            if (count < CSE_LOOP_MOST_NODES / 2) {
+                set[count++] = input;
+                input->group = INT32_MAX; /* once, when two inputs are the same */
+            }
+        }
+    }
+    return count;
+}
+
+static int last_group_read(cse_node *const set[], int count)
+{
+    int last = -1;
+    for (int n = 0; n < count; n++)
+        for (int i = 0; i < set[n]->input_count; i++) {
+            int group = cse_node_storage(set[n]->inputs[i])->group;
+            if (group != INT32_MAX && group > last)
+                last = group;
+        }
+    return last;
+}
+
+static void place_set(fusion *f, cse_node *set[], int count, int target)
+{
+    if (target < 0 || !fits_together(f, &f->drafts[target], set, count))
+        target = add_draft(f, CSE_GROUP_LOOP, set[0]->part);
+    for (int n = 0; n < count; n++)
+        add_node(f, target, set[n]);
+    sort_nodes(f, f->drafts[target].nodes, f->drafts[target].count);
+}
+
+/* The waiting broadcasts of a node that is not a loop, or does not fit with them, are loops alone. */
+static void flush_waiting(fusion *f, cse_node *node)
+{
+    cse_node *set[CSE_LOOP_MOST_NODES];
+    int count = gather_waiting(node, set, 0);
+    for (int n = 0; n < count; n++)
+        set[n]->group = -1;
+    for (int n = 0; n < count; n++)
+        place_set(f, &set[n], 1, last_group_read(&set[n], 1));
+}
+
+static bool draft_loop_node(fusion *f, cse_node *node, bool enabled)
+{
+    cse_node *set[CSE_LOOP_MOST_NODES];
+    int count = enabled ? gather_waiting(node, set, 0) : 0;
+    set[count++] = node;
+    if (count > 1 && !cse_loop_find(set, count, &f->loop)) {
+        for (int n = 0; n < count - 1; n++)
+            set[n]->group = -1;
+        flush_waiting(f, node);
+        set[0] = node;
+        count = 1;
+    }
+    int target = enabled ? last_group_read(set, count) : -1;
+    if (target >= 0 && f->drafts[target].part != node->part)
+        target = -1;
+    place_set(f, set, count, target);
+    return true;
+}
+
+static void draft_part(fusion *f, cse_part part, bool enabled)
+{
+    const cse_graph *graph = f->graph;
+    for (int n = 0; n < graph->node_count; n++) {
+        cse_node *node = graph->nodes[n];
+        if (node->part != part || !has_code(node) || node->group >= 0)
+            continue;
+        if (enabled && node->op->kind == CSE_OP_BROADCAST && only_user(f, node) != NULL)
+            continue;
+        if (cse_loop_takes(node)) {
+            draft_loop_node(f, node, enabled);
+        } else {
+            flush_waiting(f, node);
+            draft_product(f, node, enabled);
+        }
+    }
+}
+
+/* ---- groups move to their readers ---- */
+
+static int first_reader(const fusion *f, int number)
+{
+    const draft *d = &f->drafts[number];
+    int first = -1;
+    for (int n = 0; n < d->count; n++) {
+        int at = position_of(f, d->nodes[n]);
+        for (int u = 0; u < f->user_counts[at]; u++) {
+            const cse_node *user = f->users[at][u];
+            if (user->group == number || user->part != d->part)
+                continue;
+            if (first < 0 || user->group < first)
+                first = user->group;
+        }
+    }
+    return first;
+}
+
+static void sink_loops(fusion *f)
+{
+    for (int g = f->count - 1; g >= 0; g--) {
+        draft *d = &f->drafts[g];
+        int reader = d->kind == CSE_GROUP_LOOP ? first_reader(f, g) : -1;
+        if (reader < 0 || !fits_together(f, &f->drafts[reader], d->nodes, d->count))
+            continue;
+        for (int n = 0; n < d->count; n++)
+            add_node(f, reader, d->nodes[n]);
+        sort_nodes(f, f->drafts[reader].nodes, f->drafts[reader].count);
+        d->count = 0;
+    }
+}
+
+/* ---- UPDATE ---- */
+
+static int root_of(int *parents, int at)
+{
+    while (parents[at] != at)
+        at = parents[at] = parents[parents[at]];
+    return at;
+}
+
+static void unite(int *parents, int a, int b)
+{
+    a = root_of(parents, a);
+    b = root_of(parents, b);
+    parents[a > b ? a : b] = a < b ? a : b;
+}
+
+/* What an update node reads that ties it to a group: another node, or a state that is assigned. */
+static const cse_node *tied_to(const cse_graph *graph, const cse_node *input)
+{
+    if (input->op == &cse_op_state) {
+        const cse_node *next = graph->states[input->attributes.integers[0]].next;
+        return next != NULL && cse_shape_elements(input->shape) > 1 ? next : NULL;
+    }
+    return input->part == CSE_PART_UPDATE ? input : NULL;
+}
+
+static void draft_updates(fusion *f)
+{
+    const cse_graph *graph = f->graph;
+    int *parents = cse_calloc((size_t)graph->node_count + 1, sizeof *parents);
+    int *numbers = cse_calloc((size_t)graph->node_count + 1, sizeof *numbers);
+    for (int n = 0; n < graph->node_count; n++)
+        parents[n] = n;
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        for (int i = 0; node->part == CSE_PART_UPDATE && i < node->input_count; i++) {
+            const cse_node *tie = tied_to(graph, node->inputs[i]);
+            if (tie != NULL)
+                unite(parents, n, position_of(f, tie));
+        }
+    }
+    for (int n = 0; n < graph->node_count; n++) {
+        if (graph->nodes[n]->part != CSE_PART_UPDATE)
+            continue;
+        int root = root_of(parents, n);
+        if (numbers[root] == 0)
+            numbers[root] = 1 + add_draft(f, CSE_GROUP_LOOP, CSE_PART_UPDATE);
+        add_node(f, numbers[root] - 1, graph->nodes[n]);
+    }
+    free(parents);
+    free(numbers);
+}
+
+/* ---- the pass ---- */
+
+static void finish_groups(fusion *f)
+{
+    cse_graph *graph = f->graph;
+    int64_t line = 0;
+    graph->group_count = 0;
+    for (int g = 0; g < f->count; g++) {
+        draft *d = &f->drafts[g];
+        if (d->count > 0) {
+            cse_group group = { .kind = d->kind, .part = d->part, .node_count = d->count };
+            group.nodes = cse_arena_alloc(graph->arena, (size_t)d->count * sizeof *group.nodes);
+            memcpy(group.nodes, d->nodes, (size_t)d->count * sizeof *group.nodes);
+            for (int n = 0; n < d->count; n++) {
+                d->nodes[n]->group = graph->group_count;
+                if (d->part == CSE_PART_UPDATE && d->nodes[n]->op == &cse_op_assign)
+                    group.elements = cse_shape_elements(d->nodes[n]->shape);
+            }
+            group.first_line = d->part == CSE_PART_UPDATE ? line : 0;
+            line += (group.elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+            CSE_GROW(graph->groups, graph->group_count, graph->group_capacity);
+            graph->groups[graph->group_count++] = group;
+        }
+        free(d->nodes);
+    }
+    free(f->drafts);
+}
+
+cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
+{
+    fusion f = { .graph = graph };
+    for (int n = 0; n < graph->node_count; n++)
+        graph->nodes[n]->group = -1;
+    if (enabled)
+        split_broadcasts(graph);
+    find_users(&f);
+    draft_part(&f, CSE_PART_REPLICA, enabled);
+    draft_part(&f, CSE_PART_WEIGHTS, enabled);
+    if (enabled)
+        sink_loops(&f);
+    draft_updates(&f);
+    finish_groups(&f);
+    drop_users(&f);
+    return CSE_OK;
+}

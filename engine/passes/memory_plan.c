@@ -1,0 +1,321 @@
+/* A place for each value that outlives its group.
+ *
+ * States, inputs, sums and fetched values have fixed places, one aligned field each. The workspaces of
+ * REPLICA and WEIGHTS are packed: values from large to small, each at the gap that fits it best among
+ * the values that live at the same time. A fused loop's result takes over the place of an input that
+ * dies there, when the loop reads each element of it before it writes the same one. Results of WEIGHTS
+ * that updates read stay until the end of the step. */
+#include "engine/passes/memory_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/passes/loop.h"
+#include "engine/passes/pass.h"
+
+enum { ALIGNMENT_BYTES = 64 };
+
+typedef struct placed {
+    cse_node *node;
+    int64_t bytes, offset;
+    int first, last;       /* groups in which it must stand */
+    struct placed *before; /* the value whose place it takes over */
+    bool taken_over;
+} placed;
+
+typedef struct plan {
+    cse_graph *graph;
+    placed *values;
+    int count;
+    int *value_of; /* by node id: 1 + position in values */
+} plan;
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+}
+
+static int64_t bytes_of(const cse_node *node)
+{
+    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
+}
+
+static int64_t take_field(cse_graph *graph, cse_space space, const cse_node *node)
+{
+    int64_t offset = graph->space_bytes[space];
+    graph->space_bytes[space] += aligned(bytes_of(node));
+    return offset;
+}
+
+static void place_at(cse_node *node, cse_space space, int64_t offset)
+{
+    node->space = space;
+    node->offset_bytes = offset;
+}
+
+static void place_tables(cse_graph *graph)
+{
+    for (int s = 0; s < graph->state_count; s++) {
+        const cse_state_entry *state = &graph->states[s];
+        if (state->read != NULL)
+            place_at(state->read, CSE_SPACE_STATE, state->offset_bytes);
+        if (state->next != NULL && state->next->op == &cse_op_assign)
+            place_at(state->next, CSE_SPACE_STATE, state->offset_bytes);
+    }
+    graph->space_bytes[CSE_SPACE_INPUT] = 0;
+    for (int i = 0; i < graph->input_count; i++) {
+        cse_input_entry *input = &graph->inputs[i];
+        input->offset_bytes = graph->space_bytes[CSE_SPACE_INPUT];
+        graph->space_bytes[CSE_SPACE_INPUT] += aligned(
+            cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
+        if (input->node != NULL)
+            place_at(input->node, CSE_SPACE_INPUT, input->offset_bytes);
+    }
+    graph->space_bytes[CSE_SPACE_PARTIAL] = graph->space_bytes[CSE_SPACE_FETCH] = 0;
+    for (int r = 0; r < graph->reduction_count; r++) {
+        cse_reduction_entry *entry = &graph->reductions[r];
+        entry->offset_bytes = take_field(graph, CSE_SPACE_PARTIAL, entry->sum);
+        place_at(entry->partial, CSE_SPACE_PARTIAL, entry->offset_bytes);
+        place_at(entry->sum, CSE_SPACE_REDUCED, entry->offset_bytes);
+    }
+    graph->space_bytes[CSE_SPACE_REDUCED] = graph->space_bytes[CSE_SPACE_PARTIAL];
+    for (int f = 0; f < graph->fetch_count; f++) {
+        cse_fetch_entry *fetch = &graph->fetches[f];
+        fetch->offset_bytes = take_field(graph, CSE_SPACE_FETCH, fetch->value);
+        place_at(fetch->value, CSE_SPACE_FETCH, fetch->offset_bytes);
+    }
+}
+
+/* ---- lifetimes ---- */
+
+static bool is_workspace_value(const cse_graph *graph, const cse_node *node)
+{
+    return node->group >= 0 && node->part != CSE_PART_UPDATE && node->op != &cse_op_partial &&
+           node->op != &cse_op_fetch && graph->groups[node->group].part == node->part;
+}
+
+static void add_value(plan *p, cse_node *node)
+{
+    if (p->value_of[node->id] != 0)
+        return;
+    p->values[p->count] = (placed){ .node = node,
+                                    .bytes = aligned(bytes_of(node)),
+                                    .first = node->group,
+                                    .last = node->group };
+    p->value_of[node->id] = ++p->count;
+}
+
+/* A value is stored when another group reads it, or when its group has no other way to hand it on. */
+static void collect_values(plan *p)
+{
+    const cse_graph *graph = p->graph;
+    cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
+    for (int g = 0; g < graph->group_count; g++) {
+        const cse_group *group = &graph->groups[g];
+        cse_node *result = group->nodes[group->node_count - 1];
+        if (group->kind != CSE_GROUP_LOOP && is_workspace_value(graph, result))
+            add_value(p, result);
+        for (int n = 0; n < group->node_count; n++)
+            if (group->nodes[n]->op == &cse_op_materialize) {
+                add_value(p, group->nodes[n]);
+                p->values[p->value_of[group->nodes[n]->id] - 1].last = graph->group_count;
+            }
+        int count = cse_group_inputs(graph, group, inputs, graph->node_count);
+        for (int i = 0; i < count; i++) {
+            if (!is_workspace_value(graph, inputs[i]))
+                continue;
+            add_value(p, inputs[i]);
+            placed *value = &p->values[p->value_of[inputs[i]->id] - 1];
+            value->last = g > value->last ? g : value->last;
+        }
+    }
+    free(inputs);
+}
+
+/* ---- taking over a dying input's place ---- */
+
+/* Whether the loop reads `input`, element by element, no later than it writes `output`. */
+static bool reads_before_write(const cse_group *group, const cse_loop *loop, const cse_node *input,
+                               const cse_node *output)
+{
+    int at = cse_loop_position(group->nodes, group->node_count, output);
+    const cse_loop_value *written = &loop->values[at];
+    if (written->level != CSE_LEVEL_FULL || written->late)
+        return false;
+    for (int n = 0; n < group->node_count; n++)
+        for (int i = 0; i < group->nodes[n]->input_count; i++) {
+            if (cse_node_storage(group->nodes[n]->inputs[i]) != input)
+                continue;
+            const cse_loop_value *reader = &loop->values[n];
+            bool reduces = group->nodes[n]->op->kind == CSE_OP_REDUCE;
+            bool full = reduces ? reader->reduces == CSE_LEVEL_FULL ||
+                                      cse_loop_is_degenerate(group->nodes[n])
+                                : reader->level == CSE_LEVEL_FULL && !reader->late;
+            if (!full || group->nodes[n]->op->kind == CSE_OP_BROADCAST ||
+                reader->phase > written->phase)
+                return false;
+        }
+    return true;
+}
+
+static void take_over_in_group(plan *p, int g, cse_loop *loop)
+{
+    const cse_group *group = &p->graph->groups[g];
+    if (group->kind != CSE_GROUP_LOOP || group->part == CSE_PART_UPDATE ||
+        !cse_loop_find(group->nodes, group->node_count, loop))
+        return;
+    for (int n = 0; n < group->node_count; n++) {
+        int at = p->value_of[group->nodes[n]->id];
+        if (at == 0)
+            continue;
+        placed *output = &p->values[at - 1];
+        for (int v = 0; v < p->count && output->before == NULL; v++) {
+            placed *input = &p->values[v];
+            if (input->last == g && input->first < g && !input->taken_over &&
+                bytes_of(input->node) == bytes_of(output->node) &&
+                input->node->part == group->part &&
+                reads_before_write(group, loop, input->node, output->node)) {
+                output->before = input;
+                input->taken_over = true;
+            }
+        }
+    }
+}
+
+/* ---- packing ---- */
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const placed *p = *(placed *const *)a, *q = *(placed *const *)b;
+    if (p->bytes != q->bytes)
+        return p->bytes > q->bytes ? -1 : 1;
+    return p->node->id < q->node->id ? -1 : 1;
+}
+
+static bool lives_with(const placed *a, const placed *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* The gap between neighbours in time that fits best; `sorted` is ordered by offset. */
+static int64_t best_offset(placed *const sorted[], int count, const placed *value)
+{
+    int64_t end = 0, best = -1, best_gap = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        if (!lives_with(sorted[i], value))
+            continue;
+        int64_t gap = sorted[i]->offset - end;
+        if (gap >= value->bytes && gap < best_gap) {
+            best = end;
+            best_gap = gap;
+        }
+        if (sorted[i]->offset + sorted[i]->bytes > end)
+            end = sorted[i]->offset + sorted[i]->bytes;
+    }
+    return best >= 0 ? best : end;
+}
+
+static void insert_sorted(placed *sorted[], int count, placed *value)
+{
+    int at = count;
+    while (at > 0 && sorted[at - 1]->offset > value->offset) {
+        sorted[at] = sorted[at - 1];
+        at--;
+    }
+    sorted[at] = value;
+}
+
+static void pack(plan *p, cse_part part, cse_space space, bool share)
+{
+    placed **order = cse_calloc((size_t)p->count + 1, sizeof *order);
+    placed **sorted = cse_calloc((size_t)p->count + 1, sizeof *sorted);
+    int count = 0, done = 0;
+    int64_t end = 0;
+    for (int v = 0; v < p->count; v++)
+        if (p->values[v].node->part == part && p->values[v].before == NULL)
+            order[count++] = &p->values[v];
+    qsort(order, (size_t)count, sizeof *order, compare_sizes);
+    for (int v = 0; v < count; v++) {
+        order[v]->offset = share ? best_offset(sorted, done, order[v]) : end;
+        insert_sorted(sorted, done++, order[v]);
+        if (order[v]->offset + order[v]->bytes > end)
+            end = order[v]->offset + order[v]->bytes;
+    }
+    p->graph->space_bytes[space] = end;
+    for (int v = 0; v < p->count; v++) {
+        placed *value = &p->values[v];
+        const placed *owner = value;
+        while (owner->before != NULL)
+            owner = owner->before;
+        if (value->node->part == part)
+            place_at(value->node, space, owner->offset);
+    }
+    free(order);
+    free(sorted);
+}
+
+/* A place that is handed on lives as long as its last owner. */
+static void extend_lifetimes(plan *p)
+{
+    for (int v = 0; v < p->count; v++)
+        for (placed *owner = p->values[v].before; owner != NULL; owner = owner->before)
+            owner->last = p->values[v].last > owner->last ? p->values[v].last : owner->last;
+}
+
+cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
+{
+    plan p = { .graph = graph };
+    p.values = cse_calloc((size_t)graph->node_count + 1, sizeof *p.values);
+    p.value_of = cse_calloc((size_t)graph->next_id + 1, sizeof *p.value_of);
+    for (int n = 0; n < graph->node_count; n++)
+        place_at(graph->nodes[n], CSE_SPACE_NONE, 0);
+    place_tables(graph);
+    collect_values(&p);
+    cse_loop *loop = cse_calloc(1, sizeof *loop);
+    for (int g = 0; enabled && g < graph->group_count; g++)
+        take_over_in_group(&p, g, loop);
+    free(loop);
+    extend_lifetimes(&p);
+    pack(&p, CSE_PART_REPLICA, CSE_SPACE_REPLICA, enabled);
+    pack(&p, CSE_PART_WEIGHTS, CSE_SPACE_WEIGHTS, enabled);
+    free(p.values);
+    free(p.value_of);
+    return CSE_OK;
+}
+
+/* ---- figures ---- */
+
+void cse_memory_plan_lifetime(const cse_graph *graph, const cse_node *node, int range[2])
+{
+    cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
+    range[0] = range[1] = node->group;
+    for (int g = 0; g < graph->group_count; g++) {
+        int count = cse_group_inputs(graph, &graph->groups[g], inputs, graph->node_count);
+        for (int i = 0; i < count; i++)
+            if (inputs[i] == node)
+                range[1] = g > range[1] ? g : range[1];
+    }
+    if (node->op == &cse_op_materialize)
+        range[1] = graph->group_count;
+    free(inputs);
+}
+
+cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
+{
+    cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA] };
+    int64_t *live = cse_calloc((size_t)graph->group_count + 2, sizeof *live);
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        if (node->space != CSE_SPACE_REPLICA)
+            continue;
+        int range[2];
+        cse_memory_plan_lifetime(graph, node, range);
+        for (int g = range[0]; g <= range[1] && g < graph->group_count; g++)
+            live[g] += aligned(bytes_of(node));
+    }
+    for (int g = 0; g < graph->group_count; g++)
+        if (live[g] > figures.lower_bound_bytes)
+            figures.lower_bound_bytes = live[g];
+    free(live);
+    return figures;
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# The command line by itself: help, lists, and each kind of wrong use with its message and exit
+# code.
+set -u
+csengine=${CSENGINE_EXECUTABLE:-./csengine}
+source_directory=${top_srcdir:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# expect CODE TEXT ARGUMENTS...: the exit code, and a text that the output must hold.
+expect() {
+    code=$1 text=$2
+    shift 2
+    "$csengine" "$@" >"$work/output" 2>&1 </dev/null
+    got=$?
+    [ "$got" = "$code" ] ||
+        fail "csengine $*: exit code $got, expected $code: $(cat "$work/output")"
+    grep -qF -e "$text" "$work/output" ||
+        fail "csengine $*: no \"$text\" in: $(cat "$work/output")"
+}
+
+config=$source_directory/configs/synthetic.yaml
+
+expect 64 'usage: csengine COMMAND'
+expect 0 'usage: csengine COMMAND' --help
+expect 0 'csengine ' --version
+commands='bench checkpoint compile doctor eval list start'
+"$csengine" --help >"$work/help"
+for command in $commands; do
+    grep -q "^  $command " "$work/help" || fail "--help does not list $command"
+    expect 0 "usage: csengine $command" "$command" --help
+done
+grep -q worker "$work/help" && fail "--help lists the hidden command worker"
+# Every file of the folder is a command that help knows, or a hidden one.
+for file in "$source_directory"/cli/commands/*.c; do
+    name=$(basename "$file" .c)
+    case " $commands worker registry " in
+    *" $name "*) ;;
+    *) fail "cli/commands/$name.c is not in this test" ;;
+    esac
+done
+
+expect 64 'unknown command "strt"; did you mean "start"?' strt
+expect 64 'unknown option --num-cxs; did you mean --num_csx?' start --num-cxs 2 "$config"
+expect 64 '--num_csx needs a value: --num_csx N' start "$config" --num_csx
+expect 64 '--json is a switch; accepted: --json, --json=true, --json=false' start --json=x "$config"
+expect 64 'an argument is missing; usage: csengine start CONFIG.yaml' start
+expect 64 'is one argument too many; usage: csengine start' start "$config" more
+expect 64 'options begin with two dashes' start -n 2 "$config"
+expect 64 '--set loop.num_steps: a setting is changed by --set path=value' \
+    start "$config" --set loop.num_steps
+expect 64 'unknown word "inf"; did you mean "info"?; accepted: info|verify|digest' checkpoint inf x
+expect 64 'unknown kind "opz"; did you mean "ops"?' list opz
+expect 64 'retryable: no' list opz
+
+expect 66 '/nowhere.yaml: there is no such file' start /nowhere.yaml
+expect 78 '--num_csx: trainer.init.backend.cluster_config.num_csx: "0" is out of range' \
+    start --num-csx=0 "$config"
+expect 78 'accepted: an integer from 1 to 1024' start --num-csx=0 "$config"
+expect 78 '--weight_grad_reduce: trainer.init.precision.weight_grad_reduce: "fp8"' \
+    start --weight-grad-reduce fp8 "$config"
+expect 78 'unknown setting "trainer.init.loop.num_step"; did you mean "num_steps"?' \
+    start --set loop.num_step=3 "$config"
+expect 78 'exclude each other' start "$config" --num_epochs 3
+expect 78 'trainer.fit.train_dataloader is missing; training needs it' \
+    start --set fit.train_dataloader=null "$config"
+expect 78 'trainer.fit.val_dataloader is missing; evaluation needs it' \
+    eval --set fit.val_dataloader=null "$config"
+expect 78 'trainer.init.optimizer is missing' start --set optimizer=null "$config"
+expect 64 'there is no pass "fusio"; did you mean "fusion"?' \
+    compile --print-after=fusio "$config"
+sed 's/name: fc_mnist/name: fc_mnits/' "$config" >"$work/member.yaml"
+expect 78 "$work/member.yaml:8:19: there is no model 'fc_mnits' (did you mean 'fc_mnist'?)" \
+    start "$work/member.yaml"
+sed 's/SGD: {/SDG: {/' "$config" >"$work/member.yaml"
+expect 78 "$work/member.yaml:10:7: there is no optimizer 'SDG' (did you mean 'SGD'?)" \
+    start "$work/member.yaml"
+expect 78 "--set train_dataloader.data_processor: there is no input function 'synthetics'" \
+    start "$config" --set train_dataloader.data_processor=synthetics
+printf 'trainer:\n  init:\n    lopp: {num_steps: 3}\n' >"$work/wrong.yaml"
+expect 78 "$work/wrong.yaml:3:5: unknown setting \"trainer.init.lopp\"; did you mean \"loop\"?" \
+    start "$work/wrong.yaml"
+printf 'trainer: {init: [\n' >"$work/wrong.yaml"
+expect 78 "$work/wrong.yaml:" start "$work/wrong.yaml"
+
+expect 66 '/nowhere.mdl' checkpoint info /nowhere.mdl
+head -c 3000 /dev/zero >"$work/zeros.mdl"
+expect 65 'zeros.mdl' checkpoint verify "$work/zeros.mdl"
+
+expect 0 'optimizers' list
+expect 0 'matmul' list ops
+expect 0 'momentum' list optimizers SGD
+expect 0 '"name": "start"' list commands --json
+expect 0 'trainer.init.backend.cluster_config.num_csx' list settings
+expect 0 'an integer from 1 to 1024; default: 1' list settings
+expect 0 'compiler' doctor --model_dir "$work"
+[ -z "$(ls -A "$work" | grep doctor)" ] || fail "doctor leaves files behind"
+
+# The man page and the completion that are kept with the sources say what the program says.
+"$csengine" --print-man | cmp - "$source_directory/man/csengine.1" ||
+    fail "man/csengine.1 is old: csengine --print-man >man/csengine.1"
+"$csengine" --print-completion | cmp - "$source_directory/completion/csengine.bash" ||
+    fail "completion/csengine.bash is old: csengine --print-completion >completion/csengine.bash"
+bash -n "$source_directory/completion/csengine.bash" || fail "the completion is no bash"
+
+[ "$failures" = 0 ] || exit 1
+echo "all as expected"

@@ -1,0 +1,138 @@
+/* Lines of progress, letter by letter: the Trainer's words, the smoothing of the rate, JSON. */
+#include "cli/progress.c"
+
+#include <check.h>
+#include <stdlib.h>
+
+static char *shown; /* what was printed last */
+
+static void capture(cse_progress *progress, size_t *size)
+{
+    progress->out = open_memstream(&shown, size);
+}
+
+START_TEST(the_rate_is_smoothed)
+{
+    size_t size = 0;
+    cse_progress progress = { .batch_size = 100 };
+    capture(&progress, &size);
+    cse_job_event event = { .kind = CSE_JOB_STEP,
+                            .step = 50,
+                            .last_step = 150,
+                            .loss = 7.61475f,
+                            .samples_per_second = 100,
+                            .global_samples_per_second = 20 };
+    cse_progress_event(&progress, &event);
+    /* 100 steps of 100 samples at 20 samples/s: 500 s. */
+    ck_assert_str_eq(shown, "| Train Device=CPU, Step=50, Loss=7.61475, Rate=100.00 samples/sec, "
+                            "GlobalRate=20.00 samples/sec, TimeRemaining=0:08:20\n");
+    event.step = 100;
+    event.samples_per_second = 50;
+    cse_progress_event(&progress, &event);
+    /* 0.6 * 50 + 0.4 * 100. */
+    ck_assert_ptr_nonnull(strstr(shown, "Step=100, Loss=7.61475, Rate=70.00 samples/sec"));
+    fclose(progress.out);
+    free(shown);
+}
+END_TEST
+
+START_TEST(a_terminal_has_one_live_line)
+{
+    size_t size = 0;
+    cse_progress progress = { .live = true };
+    capture(&progress, &size);
+    cse_job_event event = { .kind = CSE_JOB_STEP, .step = 1, .last_step = 2 };
+    cse_progress_event(&progress, &event);
+    ck_assert_int_eq(shown[0], '\r');
+    ck_assert_ptr_null(strchr(shown, '\n'));
+    event.step = 2;
+    cse_progress_event(&progress, &event);
+    ck_assert_int_eq(shown[strlen(shown) - 1], '\n');
+    fclose(progress.out);
+    free(shown);
+}
+END_TEST
+
+START_TEST(json_steps_have_the_losss_bits)
+{
+    size_t size = 0;
+    cse_progress progress = { .json = true };
+    capture(&progress, &size);
+    /* 0.15625 = 1.01b * 2^-3: 0x3e200000 (the example of the IEEE 754 article). */
+    cse_job_event event = { .kind = CSE_JOB_STEP, .step = 3, .last_step = 9, .loss = 0.15625f };
+    cse_progress_event(&progress, &event);
+    ck_assert_str_eq(shown, "{\"event\":\"step\",\"step\":3,\"loss\":0.15625,"
+                            "\"loss_bits\":\"3e200000\"}\n");
+    fclose(progress.out);
+    free(shown);
+    capture(&progress, &size);
+    event.loss = INFINITY;
+    cse_progress_event(&progress, &event);
+    ck_assert_str_eq(shown, "{\"event\":\"step\",\"step\":3,\"loss\":null,"
+                            "\"loss_bits\":\"7f800000\"}\n");
+    fclose(progress.out);
+    free(shown);
+}
+END_TEST
+
+static const struct {
+    cse_status status;
+    bool stopped;
+    const char *state;
+} ends[] = {
+    { CSE_OK, false, "\"state\":\"SUCCEEDED\"" },
+    { CSE_OK, true, "\"state\":\"CANCELLED\"" },
+    { CSE_INTERRUPTED, true, "\"state\":\"CANCELLED\"" },
+    { CSE_FAILED, false, "\"state\":\"FAILED\"" },
+};
+
+START_TEST(json_ends_with_the_state)
+{
+    size_t size = 0;
+    cse_progress progress = { .json = true };
+    capture(&progress, &size);
+    cse_job_result result = { .stopped = ends[_i].stopped,
+                              .steps = 7,
+                              .train_seconds = 2,
+                              .samples_per_second = 0.5,
+                              .metric_count = 1,
+                              .metrics = { { "accuracy", 0.75 } },
+                              .weights_digest = "ab",
+                              .checkpoint_path = "c.mdl" };
+    cse_progress_end(&progress, CSE_JOB_TRAIN, ends[_i].status, &result);
+    ck_assert_ptr_nonnull(strstr(shown, ends[_i].state));
+    ck_assert_ptr_nonnull(strstr(shown,
+                                 "\"steps\":7,\"train_seconds\":2.0,"
+                                 "\"samples_per_second\":0.5,\"metrics\":{\"accuracy\":0.75},"
+                                 "\"weights_digest\":\"ab\",\"checkpoint\":\"c.mdl\""));
+    fclose(progress.out);
+    free(shown);
+}
+END_TEST
+
+START_TEST(durations)
+{
+    char text[32];
+    ck_assert_str_eq(cse_duration_text(489, text, sizeof text), "0:08:09");
+    ck_assert_str_eq(cse_duration_text(14398.6, text, sizeof text), "3:59:59");
+    ck_assert_str_eq(cse_duration_text(0, text, sizeof text), "0:00:00");
+    ck_assert_str_eq(cse_duration_text(NAN, text, sizeof text), "0:00:00");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("progress");
+    TCase *cases = tcase_create("all");
+    tcase_add_test(cases, the_rate_is_smoothed);
+    tcase_add_test(cases, a_terminal_has_one_live_line);
+    tcase_add_test(cases, json_steps_have_the_losss_bits);
+    tcase_add_loop_test(cases, json_ends_with_the_state, 0, sizeof ends / sizeof ends[0]);
+    tcase_add_test(cases, durations);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

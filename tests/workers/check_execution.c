@@ -1,0 +1,486 @@
+/* Whole executions with real processes: this program is also the worker they start. A run's states
+ * and losses must have the bits of the same step run in a straight line in this process, whatever
+ * the number of processes and whatever happens to them; and nothing may stay behind. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dataloader/input.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/codegen/codegen.h"
+#include "engine/passes/pass.h"
+#include "engine/trace/trace.h"
+#include "tests/support/straight_run.h"
+#include "workers/execution.h"
+
+enum { MICRO_BATCH = 4, MICROBATCHES = 6, FEATURES = 300, MOST_STEPS = 2000, SEED = 7 };
+
+#define LOADER                                                                      \
+    "{data_processor: synthetic, samples: 240, features: [300], regression: true, " \
+    "batch_size: 24, micro_batch_size: 4, shuffle: true, shuffle_seed: 3}"
+
+static cse_graph *graph;
+static cse_compile_result artefact;
+static char directory[] = "/tmp/check_execution_XXXXXX";
+static char self_path[PATH_MAX];
+
+/* ---- The step: linear regression by SGD with momentum ---- */
+
+static cse_node *input(const char *name, cse_shape shape)
+{
+    cse_attributes attributes = { .integer_count = 1,
+                                  .integers = { graph->input_count },
+                                  .text = name };
+    cse_node *node = cse_graph_leaf(graph, &cse_op_input, &attributes, shape, CSE_FLOAT32);
+    CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
+    graph->inputs[graph->input_count++] =
+        (cse_input_entry){ .name = name, .shape = shape, .dtype = CSE_FLOAT32, .node = node };
+    return node;
+}
+
+static int state(const char *name, cse_initializer initializer)
+{
+    int index;
+    cse_state_entry entry = { .name = name,
+                              .shape = cse_shape_of(FEATURES),
+                              .dtype = CSE_FLOAT32,
+                              .initializer = initializer };
+    ck_assert_int_eq(cse_graph_add_state(graph, &entry, &index), CSE_OK);
+    return index;
+}
+
+static void make_graph(void)
+{
+    graph = cse_graph_new(MICROBATCHES, MICRO_BATCH);
+    cse_trace_begin(graph);
+    cse_node *x = input("images", cse_shape_of(MICRO_BATCH, FEATURES));
+    cse_node *target = input("targets", cse_shape_of(MICRO_BATCH));
+    int w = state("w", (cse_initializer){ CSE_INIT_NORMAL, 0, 0.1 });
+    int m = state("m", (cse_initializer){ CSE_INIT_CONSTANT, 0, 0 });
+    cse_node *weight = cse_graph_state_node(graph, w);
+    cse_tensor *guess = cse_sum(cse_mul(x, weight), (int[]){ 1 }, 1, false);
+    cse_tensor *error = cse_sub(guess, target);
+    cse_tensor *loss = cse_mean_all(cse_mul(error, error));
+    cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, loss, weight);
+    cse_tensor *sum = cse_trace_1(&cse_op_batch_sum, NULL, gradient);
+    cse_tensor *momentum = cse_add(cse_scale(cse_graph_state_node(graph, m), 0.9), sum);
+    graph->states[m].next = momentum;
+    graph->states[w].next = cse_sub(weight, cse_scale(momentum, 1e-5));
+    CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
+    graph->fetches[graph->fetch_count++] =
+        (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
+    cse_trace_begin(NULL);
+    cse_status status = cse_passes_run(graph, NULL);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+}
+
+/* ---- The same in a straight line ---- */
+
+static int64_t states_bytes(void)
+{
+    return graph->space_bytes[CSE_SPACE_STATE];
+}
+
+/* losses[s], and the states after `steps` steps. */
+static unsigned char *run_straight(int64_t steps, float losses[])
+{
+    cse_executable *executable;
+    cse_dataloader *loader;
+    straight_run run;
+    ck_assert_int_eq(cse_executable_open(artefact.directory, &executable), CSE_OK);
+    ck_assert_int_eq(cse_dataloader_open(LOADER, SEED, &loader), CSE_OK);
+    straight_run_init(&run, executable, SEED);
+    size_t bytes = (size_t)cse_dataloader_microbatch_bytes(loader);
+    unsigned char *read[MICROBATCHES], *inputs[MICROBATCHES];
+    for (int m = 0; m < MICROBATCHES; m++) {
+        read[m] = cse_aligned_calloc(bytes);
+        inputs[m] = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_INPUT]);
+    }
+    static const size_t sizes[] = { MICRO_BATCH * FEATURES * 4, MICRO_BATCH * 4 };
+    for (int64_t s = 0; s < steps; s++) {
+        for (int m = 0; m < MICROBATCHES; m++) {
+            ck_assert_int_eq(cse_dataloader_read(loader, s, m, read[m]), CSE_OK);
+            for (int i = 0; i < 2; i++)
+                for (int stream = 0; stream < 2; stream++)
+                    if (strcmp(cse_dataloader_input_view(loader)->streams[stream].name,
+                               graph->inputs[i].name) == 0)
+                        memcpy(inputs[m] + graph->inputs[i].offset_bytes,
+                               read[m] + cse_dataloader_stream_offset(loader, stream), sizes[i]);
+        }
+        straight_run_step(&run, inputs);
+        losses[s] = straight_run_fetched(&run, 0);
+    }
+    unsigned char *states = cse_malloc((size_t)states_bytes());
+    memcpy(states, run.spaces[CSE_SPACE_STATE], (size_t)states_bytes());
+    for (int m = 0; m < MICROBATCHES; m++) {
+        free(read[m]);
+        free(inputs[m]);
+    }
+    straight_run_clear(&run);
+    cse_executable_destroy(&executable);
+    cse_dataloader_close(&loader);
+    return states;
+}
+
+/* ---- An execution and what it was seen to do ---- */
+
+typedef struct witness {
+    float losses[MOST_STEPS];
+    int64_t records, snapshots, last_snapshot, snapshot_every;
+    int64_t stop_at; /* request this when so many records were seen */
+    cse_stop_request stop;
+    int64_t fail_at;      /* on_record fails at this step; -1: never */
+    int64_t strike_every; /* a child gets `strike_signal` at each such step; 0: never */
+    int64_t strikes, most_strikes;
+    int strike_signal;
+    unsigned char *expected_snapshot; /* states after `expected_at` steps */
+    int64_t expected_at;
+} witness;
+
+static witness seen;
+
+/* Numbers of this process's children, oldest first. */
+static int list_children(pid_t children[], int most)
+{
+    char path[64];
+    int count = 0, number;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "r");
+    while (file != NULL && count < most && fscanf(file, "%d", &number) == 1)
+        children[count++] = number;
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
+static cse_status on_record(void *self, const cse_record *record)
+{
+    (void)self;
+    ck_assert_int_eq(record->step, seen.records);
+    memcpy(&seen.losses[seen.records++], record->fetched + graph->fetches[0].offset_bytes, 4);
+    pid_t children[64];
+    if (seen.strike_every > 0 && record->step % seen.strike_every == 1 &&
+        seen.strikes < seen.most_strikes) {
+        int count = list_children(children, 64);
+        ck_assert_int_gt(count, 0);
+        kill(children[seen.strikes++ % count], seen.strike_signal);
+    }
+    return record->step == seen.fail_at ? cse_fail(CSE_FAILED, "the loss is not finite") : CSE_OK;
+}
+
+static cse_status on_snapshot(void *self, int64_t steps, const unsigned char *states)
+{
+    (void)self;
+    seen.snapshots++;
+    seen.last_snapshot = steps;
+    if (seen.expected_snapshot != NULL && steps == seen.expected_at)
+        ck_assert_mem_eq(states, seen.expected_snapshot, (size_t)states_bytes());
+    return CSE_OK;
+}
+
+static bool wants_snapshot(void *self, int64_t steps)
+{
+    (void)self;
+    return seen.snapshot_every > 0 && steps % seen.snapshot_every == 0;
+}
+
+static cse_stop_request stop_requested(void *self)
+{
+    (void)self;
+    return seen.stop != CSE_STOP_NONE && seen.records >= seen.stop_at ? seen.stop : CSE_STOP_NONE;
+}
+
+static cse_execution execution;
+static cse_execution_result result;
+
+static cse_status run(int64_t num_steps)
+{
+    execution.num_steps = num_steps;
+    return cse_execution_run(&execution, &result);
+}
+
+static void expect_run(int64_t num_steps)
+{
+    cse_status status = run(num_steps);
+    ck_assert_msg(status == CSE_OK, "%d: %s", status, cse_error_message());
+}
+
+static void expect_straight(int64_t steps)
+{
+    float losses[MOST_STEPS];
+    unsigned char *states = run_straight(steps, losses);
+    ck_assert_int_eq(seen.records, steps);
+    ck_assert_mem_eq(seen.losses, losses, (size_t)steps * sizeof losses[0]);
+    ck_assert_mem_eq(execution.states, states, (size_t)states_bytes());
+    free(states);
+}
+
+/* ---- Before and after each test ---- */
+
+static int descriptors_before;
+
+static int open_descriptors(void)
+{
+    DIR *entries = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(entries) != NULL)
+        count++;
+    closedir(entries);
+    return count;
+}
+
+static void drop_line(void *self, cse_log_level level, const char *line)
+{
+    (void)self;
+    (void)level;
+    (void)line;
+}
+
+static void set_up(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    setenv("XDG_RUNTIME_DIR", directory, 1);
+    setenv("CSENGINE_EXECUTABLE", self_path, 1);
+    if (getenv("CSE_DEBUG") == NULL)
+        cse_log_set_sink(drop_line, NULL);
+    make_graph();
+    cse_status status = cse_codegen_compile(graph, directory, &artefact);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+    seen = (witness){ .fail_at = -1 };
+    execution = (cse_execution){
+        .artefact_directory = artefact.directory,
+        .graph = graph,
+        .dataloader_yaml = LOADER,
+        .seed = SEED,
+        .states = cse_aligned_calloc((size_t)states_bytes()),
+        .cluster = { .num_csx = 2, .num_workers_per_csx = 1 },
+        .callbacks = { .on_record = on_record,
+                       .on_snapshot = on_snapshot,
+                       .wants_snapshot = wants_snapshot,
+                       .stop_requested = stop_requested },
+    };
+    cse_states_initialize(graph, SEED, execution.states);
+    descriptors_before = open_descriptors();
+}
+
+/* Nothing is left: no process, no descriptor (so no arena), no socket. */
+static void tear_down(void)
+{
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+    ck_assert_int_eq(open_descriptors(), descriptors_before);
+    DIR *entries = opendir(directory);
+    struct dirent *entry;
+    while ((entry = readdir(entries)) != NULL)
+        ck_assert_ptr_null(strstr(entry->d_name, "csengine-run"));
+    closedir(entries);
+    free(execution.states);
+    cse_graph_destroy(&graph);
+    char command[PATH_MAX];
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* ---- Tests ---- */
+
+static const cse_cluster_options clusters[] = {
+    { .num_csx = 1, .num_workers_per_csx = 1 },
+    { .num_csx = 2, .num_workers_per_csx = 2 },
+    { .num_csx = 3, .num_workers_per_csx = 1, .max_wgt_servers = 1 },
+    { .num_csx = 4, .num_workers_per_csx = 3, .max_wgt_servers = 2 },
+    { .num_csx = 9, .num_workers_per_csx = 1 }, /* more than microbatches */
+};
+
+START_TEST(every_cluster_gives_the_bits_of_a_straight_line)
+{
+    float losses[MOST_STEPS];
+    execution.cluster = clusters[_i];
+    seen.snapshot_every = 7;
+    seen.expected_at = 14;
+    seen.expected_snapshot = run_straight(14, losses);
+    expect_run(20);
+    expect_straight(20);
+    ck_assert_int_eq(seen.snapshots, 3); /* 7, 14 and the end */
+    ck_assert_int_eq(seen.last_snapshot, 20);
+    ck_assert_int_eq(result.steps_done, 20);
+    ck_assert(!result.stopped);
+    ck_assert(result.train_seconds > 0);
+    free(seen.expected_snapshot);
+}
+END_TEST
+
+START_TEST(a_stopped_run_goes_on_with_the_same_bits)
+{
+    seen.stop = CSE_STOP_CHECKPOINT;
+    seen.stop_at = 1;
+    expect_run(MOST_STEPS);
+    ck_assert(result.stopped);
+    ck_assert_int_lt(result.steps_done, MOST_STEPS);
+    ck_assert_int_eq(seen.records, result.steps_done);
+    ck_assert_int_eq(seen.snapshots, 1);
+    ck_assert_int_eq(seen.last_snapshot, result.steps_done);
+    seen.stop = CSE_STOP_NONE;
+    execution.first_step = result.steps_done;
+    execution.cluster = clusters[2];
+    expect_run(10);
+    expect_straight(execution.first_step + 10);
+}
+END_TEST
+
+START_TEST(no_steps_start_nothing)
+{
+    execution.first_step = 5;
+    execution.cluster.worker_executable = "/nowhere";
+    expect_run(0);
+    ck_assert_int_eq(result.steps_done, 5);
+    ck_assert_int_eq(seen.snapshots + seen.records, 0);
+}
+END_TEST
+
+START_TEST(killed_workers_change_no_bit)
+{
+    seen.strike_every = 20;
+    seen.strike_signal = SIGKILL;
+    seen.most_strikes = 4;
+    expect_run(600);
+    ck_assert_int_eq(seen.strikes, 4);
+    expect_straight(600);
+}
+END_TEST
+
+START_TEST(a_frozen_worker_changes_no_bit)
+{
+    setenv("CSENGINE_SILENCE_MS", "600", 1);
+    seen.strike_every = 20;
+    seen.strike_signal = SIGSTOP;
+    seen.most_strikes = 1;
+    expect_run(60);
+    ck_assert_int_eq(seen.strikes, 1);
+    expect_straight(60);
+}
+END_TEST
+
+START_TEST(too_many_deaths_end_the_run)
+{
+    seen.strike_every = 2;
+    seen.strike_signal = SIGKILL;
+    seen.most_strikes = 1000;
+    ck_assert_int_eq(run(MOST_STEPS), CSE_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "was killed by signal 9"));
+}
+END_TEST
+
+START_TEST(a_missing_executable_is_named)
+{
+    execution.cluster.worker_executable = "/nowhere/csengine";
+    ck_assert_int_eq(run(5), CSE_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/csengine"));
+}
+END_TEST
+
+START_TEST(a_worker_that_ends_at_once_is_named)
+{
+    setenv("CSE_TEST_WORKER", "exit", 1);
+    ck_assert_int_eq(run(5), CSE_UNAVAILABLE);
+    ck_assert_ptr_nonnull(
+        strstr(cse_error_message(), "ended with exit code 3 before the run began"));
+}
+END_TEST
+
+START_TEST(a_worker_that_is_no_worker_is_made_to_leave)
+{
+    setenv("CSE_TEST_WORKER", "sleep", 1); /* never joins */
+    seen.stop = CSE_STOP_NOW;
+    ck_assert_int_eq(run(5), CSE_INTERRUPTED);
+}
+END_TEST
+
+START_TEST(a_loader_that_cannot_open_ends_the_run_with_its_words)
+{
+    execution.dataloader_yaml = "{data_processor: csv, data_file: /nowhere/table.csv, "
+                                "batch_size: 24, micro_batch_size: 4}";
+    cse_status status = run(5);
+    ck_assert_int_ne(status, CSE_OK);
+    ck_assert_int_ne(status, CSE_UNAVAILABLE); /* the loader's status, not that somebody left */
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "input worker "));
+}
+END_TEST
+
+START_TEST(an_artefact_that_is_not_there_ends_the_run)
+{
+    execution.artefact_directory = "/nowhere/step";
+    ck_assert_int_eq(run(5), CSE_NO_INPUT);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/step/graph.json"));
+}
+END_TEST
+
+START_TEST(a_failing_closure_ends_the_run)
+{
+    seen.fail_at = 3;
+    ck_assert_int_eq(run(MOST_STEPS), CSE_FAILED);
+    ck_assert_str_eq(cse_error_message(), "the loss is not finite");
+    ck_assert_int_eq(seen.records, 4);
+}
+END_TEST
+
+START_TEST(stop_now_stops)
+{
+    seen.stop = CSE_STOP_NOW;
+    seen.stop_at = 3;
+    ck_assert_int_eq(run(MOST_STEPS), CSE_INTERRUPTED);
+    ck_assert(result.stopped);
+    ck_assert_int_eq(seen.snapshots, 0);
+}
+END_TEST
+
+static int be_a_worker(int argc, char **argv)
+{
+    const char *kind = getenv("CSE_TEST_WORKER");
+    if (kind != NULL && strcmp(kind, "exit") == 0)
+        return 3;
+    while (kind != NULL && strcmp(kind, "sleep") == 0)
+        pause();
+    return cse_worker_main(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "worker") == 0)
+        return be_a_worker(argc, argv);
+    ssize_t length = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
+    self_path[length > 0 ? length : 0] = '\0';
+    Suite *suite = suite_create("execution");
+    TCase *tests = tcase_create("execution");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, every_cluster_gives_the_bits_of_a_straight_line, 0,
+                        (int)(sizeof clusters / sizeof clusters[0]));
+    tcase_add_test(tests, a_stopped_run_goes_on_with_the_same_bits);
+    tcase_add_test(tests, no_steps_start_nothing);
+    tcase_add_test(tests, killed_workers_change_no_bit);
+    tcase_add_test(tests, a_frozen_worker_changes_no_bit);
+    tcase_add_test(tests, too_many_deaths_end_the_run);
+    tcase_add_test(tests, a_missing_executable_is_named);
+    tcase_add_test(tests, a_worker_that_ends_at_once_is_named);
+    tcase_add_test(tests, a_worker_that_is_no_worker_is_made_to_leave);
+    tcase_add_test(tests, a_loader_that_cannot_open_ends_the_run_with_its_words);
+    tcase_add_test(tests, an_artefact_that_is_not_there_ends_the_run);
+    tcase_add_test(tests, a_failing_closure_ends_the_run);
+    tcase_add_test(tests, stop_now_stops);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,9 +1,9 @@
 /* The coordinator's state machine.
  *
- * Two things keep training from running away from the coordinator: steps are released only up to the
- * next one after which the states must stand still (a wanted snapshot, the end), and only so far ahead
- * of the last record that was handed out. A pause, an operator's checkpoint and a stop use the arena's
- * hold, which lets the step in flight finish.
+ * Two things keep training from running away from the coordinator: steps are released only up to
+ * the next one after which the states must stand still (a wanted snapshot, the end), and only so
+ * far ahead of the last record that was handed out. A pause, an operator's checkpoint and a stop
+ * use the arena's hold, which lets the step in flight finish.
  *
  * The first failure decides the status of the run; what follows from it (workers that are told to
  * leave and complain) does not. */
@@ -84,7 +84,7 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
     *coordinator = NULL;
 }
 
-/* ---- Leaving ---------------------------------------------------------------------------------- */
+/* ---- Leaving ---- */
 
 static void end_when_all_gone(cse_coordinator *c)
 {
@@ -130,8 +130,7 @@ static void escalate(cse_coordinator *c)
 {
     int64_t waited_ns = now_ns(c) - c->stopping_ns;
     static const int signals[] = { SIGTERM, SIGKILL };
-    while (c->escalation < 2 &&
-           waited_ns >= (c->escalation + 1) * c->options.leave_timeout_ns) {
+    while (c->escalation < 2 && waited_ns >= (c->escalation + 1) * c->options.leave_timeout_ns) {
         for (int s = 0; s < c->options.slot_count; s++)
             if (c->workers[s].state != VACANT)
                 c->io->signal(c->io->self, s, signals[c->escalation]);
@@ -139,7 +138,7 @@ static void escalate(cse_coordinator *c)
     }
 }
 
-/* ---- Workers ---------------------------------------------------------------------------------- */
+/* ---- Workers ---- */
 
 static void start_worker(cse_coordinator *c, int slot)
 {
@@ -175,16 +174,16 @@ static void begin_running_when_all_ready(cse_coordinator *c)
 static void on_join(cse_coordinator *c, int slot)
 {
     worker *w = &c->workers[slot];
-    char name[NAME_BYTES];
     if (w->state != STARTED) {
+        char name[NAME_BYTES];
         cse_log(CSE_LOG_WARNING, "%s: joined twice; the second time is ignored",
                 name_of(c, slot, name));
         return;
     }
     w->state = JOINED;
-    cse_status status = c->io->send(c->io->self, slot, &c->options.welcome);
-    if (status != CSE_OK)
-        fail(c, cse_fail_within(status, "%s cannot be welcomed: ", name_of(c, slot, name)));
+    /* Who left between asking and being answered is reported by its process's end, and who cannot
+     * be reached for another reason is late. */
+    c->io->send(c->io->self, slot, &c->options.welcome);
 }
 
 static cse_status accepted_status(int64_t number)
@@ -304,10 +303,11 @@ static void on_gone_running(cse_coordinator *c, const cse_event *event)
         start_worker(c, event->slot);
         return;
     }
-    fail(c, cse_fail(CSE_UNAVAILABLE,
-                     "%s %s in step %lld, after %lld restarts; see the log and the kernel's "
-                     "messages (out of memory?), then start again to go on from the last checkpoint",
-                     name, cause, (long long)done, (long long)c->restart_count));
+    fail(c,
+         cse_fail(CSE_UNAVAILABLE,
+                  "%s %s in step %lld, after %lld restarts; see the log and the kernel's "
+                  "messages (out of memory?), then start again to go on from the last checkpoint",
+                  name, cause, (long long)done, (long long)c->restart_count));
 }
 
 static void on_gone_stopping(cse_coordinator *c, const cse_event *event)
@@ -328,13 +328,12 @@ static void on_frozen(cse_coordinator *c, const cse_event *event)
     c->io->signal(c->io->self, event->slot, SIGKILL);
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------ */
+/* ---- Steps ---- */
 
 static bool is_wanted(cse_coordinator *c, int64_t steps)
 {
     const cse_execution_callbacks *k = c->options.callbacks;
-    return steps >= c->end_step ||
-           (k->wants_snapshot != NULL && k->wants_snapshot(k->self, steps));
+    return steps >= c->end_step || (k->wants_snapshot != NULL && k->wants_snapshot(k->self, steps));
 }
 
 /* Releases steps up to the next barrier, not further ahead of the records than they are kept. Each
@@ -473,8 +472,8 @@ static void on_tick_stopping(cse_coordinator *c, const cse_event *event)
     (void)event;
     const cse_execution_callbacks *k = c->options.callbacks;
     /* Somebody who asks once more has waited long enough. */
-    if (c->stop_wanted && k->stop_requested != NULL &&
-        k->stop_requested(k->self) == CSE_STOP_NOW && c->escalation < 2) {
+    if (c->stop_wanted && k->stop_requested != NULL && k->stop_requested(k->self) == CSE_STOP_NOW &&
+        c->escalation < 2) {
         c->stopping_ns = now_ns(c) - 2 * c->options.leave_timeout_ns;
         c->stop_wanted = false;
     }
@@ -501,7 +500,7 @@ static void on_operator(cse_coordinator *c, const cse_event *event)
     }
 }
 
-/* ---- The machine ------------------------------------------------------------------------------ */
+/* ---- The machine ---- */
 
 typedef void handler(cse_coordinator *c, const cse_event *event);
 

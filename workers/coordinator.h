@@ -1,13 +1,13 @@
 /* The coordinator's decisions: a state machine over (state, event).
  *
  * It decides when workers start, when the states may change, when they stand still for a snapshot,
- * what a death means and when the run is over. It touches nothing itself: clock, processes, messages
- * and the arena come through one struct, so that a test can play any order of events without a
- * process. Events are handled one at a time by one thread.
+ * what a death means and when the run is over. It touches nothing itself: clock, processes,
+ * messages and the arena come through one struct, so that a test can play any order of events
+ * without a process. Events are handled one at a time by one thread.
  *
- *     STARTING ── all workers ready ──► RUNNING ── all steps done, stop or failure ──► STOPPING
- *         └──────────── stop or failure ───────────────────────────────────────────────►│
- *                                                        all processes gone ──► ENDED ◄─┘
+ *     STARTING -- all workers ready --> RUNNING -- all steps done, stop or failure --> STOPPING
+ *         `------------ stop or failure ------------------------------------------------>
+ *     STOPPING -- all processes gone --> ENDED
  */
 #ifndef CSE_WORKERS_COORDINATOR_H
 #define CSE_WORKERS_COORDINATOR_H
@@ -47,16 +47,16 @@ typedef struct cse_coordinator_io {
 } cse_coordinator_io;
 
 typedef struct cse_coordinator_options {
-    const cse_coordinator_io *io;                /* borrowed, as are all members */
-    const cse_execution_callbacks *callbacks;    /* on_record, on_snapshot, ... */
-    const unsigned char *states;                 /* handed to on_snapshot */
-    cse_message welcome;                         /* what a worker that joins is told */
+    const cse_coordinator_io *io;             /* borrowed, as are all members */
+    const cse_execution_callbacks *callbacks; /* on_record, on_snapshot, ... */
+    const unsigned char *states;              /* handed to on_snapshot */
+    cse_message welcome;                      /* what a worker that joins is told */
     int slot_count;
     int64_t first_step, num_steps; /* num_steps at least 1 */
     int record_count;              /* steps that may be released ahead of the last closed record */
     int restarts_per_minute;       /* deaths that are made good by a new process; 0: none */
     int64_t start_timeout_ns;      /* from the start of a process until it is ready */
-    int64_t leave_timeout_ns;      /* from the order to leave until SIGTERM, from that until SIGKILL */
+    int64_t leave_timeout_ns; /* from the order to leave until SIGTERM, from that until SIGKILL */
 } cse_coordinator_options;
 
 typedef enum cse_event_kind {

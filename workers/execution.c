@@ -1,9 +1,9 @@
 /* One execution: the coordinator's decisions bound to real things.
  *
  * The thread that calls is the main loop: it starts the workers (their lives hang on this very
- * thread), waits for something to happen, turns it into events, and cleans up whatever the end. While
- * training runs it sleeps on the arena's bell and looks at sockets and processes only every few
- * milliseconds: it shares the cores with the replicas. */
+ * thread), waits for something to happen, turns it into events, and cleans up whatever the end.
+ * While training runs it sleeps on the arena's bell and looks at sockets and processes only every
+ * few milliseconds: it shares the cores with the replicas. */
 #include "workers/execution.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ typedef struct run {
     bool stall_reported;
 } run;
 
-/* ---- What the coordinator acts through --------------------------------------------------------- */
+/* ---- What the coordinator acts through ---- */
 
 static int64_t io_now_ns(void *self)
 {
@@ -93,17 +93,19 @@ static cse_status io_start(void *self, int slot, int incarnation)
     cse_text_add(&control, "--control=%s", r->control);
     cse_text_add(&liveness, "--liveness=%s", r->liveness_endpoint);
     char program[] = "csengine", command[] = "worker";
-    char *const arguments[] = { program,    command,      role.data,     slot_text.data, incarnation_text.data,
-                                arena.data, control.data, liveness.data, NULL };
+    char *const arguments[] = {
+        program,      command,       role.data, slot_text.data, incarnation_text.data, arena.data,
+        control.data, liveness.data, NULL
+    };
     /* One thread computes in a worker: more would not change bits but steal cores from others. */
     const char *const environment[] = { "OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", NULL };
-    cse_status status = r->launcher->start(
-        &(cse_launch_options){ .executable = r->executable,
-                               .arguments = arguments,
-                               .environment = environment,
-                               .inherited_descriptor = descriptor,
-                               .core = r->seats[slot].core },
-        &r->seats[slot].process);
+    cse_status status =
+        r->launcher->start(&(cse_launch_options){ .executable = r->executable,
+                                                  .arguments = arguments,
+                                                  .environment = environment,
+                                                  .inherited_descriptor = descriptor,
+                                                  .core = r->seats[slot].core },
+                           &r->seats[slot].process);
     cse_text_clear(&role);
     cse_text_clear(&slot_text);
     cse_text_clear(&incarnation_text);
@@ -219,14 +221,15 @@ static const cse_coordinator_io io_functions = {
     .failure = io_failure,
 };
 
-/* ---- Events ----------------------------------------------------------------------------------- */
+/* ---- Events ---- */
 
 static void handle(run *r, cse_event event)
 {
     cse_coordinator_handle(r->coordinator, &event);
 }
 
-/* Who sent it is known by the name the peer connected with; a message cannot claim another's slot. */
+/* Who sent it is known by the name the peer connected with; a message cannot claim another's
+ * slot. */
 static void take_message(run *r, const char *peer)
 {
     cse_message message;
@@ -239,6 +242,8 @@ static void take_message(run *r, const char *peer)
         event.kind = CSE_EVENT_MESSAGE;
     else if (strcmp(peer, "operator") != 0)
         return;
+    if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_READY)
+        cse_liveness_expect(r->liveness, event.slot, event.incarnation);
     handle(r, event);
 }
 
@@ -257,8 +262,7 @@ static void take_deaths(run *r)
 {
     for (int s = 0; s < r->slot_count; s++) {
         cse_event event = { .kind = CSE_EVENT_GONE, .slot = s };
-        if (r->seats[s].process == NULL ||
-            !r->launcher->gone(r->seats[s].process, &event.how))
+        if (r->seats[s].process == NULL || !r->launcher->gone(r->seats[s].process, &event.how))
             continue;
         /* What it said before it left may still be on the way to this side. */
         take_messages(r, event.how.code > 0 ? cse_clock_ns() + 20 * MILLISECONDS : 0);
@@ -269,10 +273,10 @@ static void take_deaths(run *r)
 static void look_at_sockets_and_processes(run *r, int64_t timeout_ns)
 {
     for (int s = 0; s < r->slot_count; s++)
-        r->polls[s] = (struct pollfd){
-            .fd = r->seats[s].process != NULL ? r->launcher->descriptor(r->seats[s].process) : -1,
-            .events = POLLIN
-        };
+        r->polls[s] = (struct pollfd){ .fd = r->seats[s].process != NULL
+                                                 ? r->launcher->descriptor(r->seats[s].process)
+                                                 : -1,
+                                       .events = POLLIN };
     r->polls[r->slot_count] =
         (struct pollfd){ .fd = r->transport->descriptor(r->socket), .events = POLLIN };
     struct timespec timeout = { timeout_ns / SECONDS, timeout_ns % SECONDS };
@@ -329,7 +333,7 @@ static void serve(run *r)
     }
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------ */
+/* ---- Beginning and end ---- */
 
 static cse_status open_cluster(run *r)
 {

@@ -3,12 +3,12 @@
 #ifndef CSE_WORKERS_KEEPER_H
 #define CSE_WORKERS_KEEPER_H
 
-/* Runs `body(self)` in a child process, the coordinator, which leads a process group of its own, and
- * returns what this program shall exit with: the body's result, or 128 + the signal that killed it.
- * Call before any thread exists. Forwarded to the body: SIGINT (once each: a terminal's Ctrl-C reaches
- * only the keeper), SIGTERM, SIGHUP (as SIGTERM); SIGTSTP stops the whole job until SIGCONT. When the
- * body is killed, its workers are killed and its sockets removed; when the keeper is killed, the body
- * gets SIGTERM. */
+/* Runs `body(self)` in a child process, the coordinator, which leads a process group of its own,
+ * and returns what this program shall exit with: the body's result, or 128 + the signal that killed
+ * it. Call before any thread exists. Forwarded to the body: SIGINT (once each: a terminal's Ctrl-C
+ * reaches only the keeper), SIGTERM, SIGHUP (as SIGTERM); SIGTSTP stops the whole job until
+ * SIGCONT. When the body is killed, its workers are killed and its sockets removed; when the keeper
+ * is killed, the body gets SIGTERM. */
 int cse_keeper_run(int (*body)(void *self), void *self);
 
 #endif

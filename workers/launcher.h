@@ -1,9 +1,9 @@
 /* The contract of a launcher: how a worker process comes to life and how its end is learned.
  *
- * Only the launcher's word counts as death: a process is gone when the kernel (or the remote daemon)
- * says that all its threads have ended, not when it is silent or was sent a signal. A gone process
- * stays a zombie until `destroy`, so that its number cannot be taken by another process while its
- * claims are being freed. Its file in workers/launchers ends with the descriptor. */
+ * Only the launcher's word counts as death: a process is gone when the kernel (or the remote
+ * daemon) says that all its threads have ended, not when it is silent or was sent a signal. A gone
+ * process stays a zombie until `destroy`, so that its number cannot be taken by another process
+ * while its claims are being freed. Its file in workers/launchers ends with the descriptor. */
 #ifndef CSE_WORKERS_LAUNCHER_H
 #define CSE_WORKERS_LAUNCHER_H
 
@@ -31,8 +31,8 @@ typedef struct cse_launcher {
     const char *name;
     const char *summary;
 
-    /* CSE_UNAVAILABLE when it cannot be executed, CSE_TEMPORARY when the host is out of processes or
-     * descriptors. The child ends when this process does, whatever ends it. */
+    /* CSE_UNAVAILABLE when it cannot be executed, CSE_TEMPORARY when the host is out of processes
+     * or descriptors. The child ends when this process does, whatever ends it. */
     cse_status (*start)(const cse_launch_options *options, cse_process **process);
     pid_t (*number)(const cse_process *process);
     /* Readable once the process is gone, or -1: poll by `gone`. */

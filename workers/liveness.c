@@ -1,9 +1,9 @@
 /* Surveys over nanomsg, and the thread that answers them.
  *
- * What nanomsg does and does not do: a new survey cancels the one before; an answer after the deadline
- * is dropped silently; the end of a survey reads as ETIMEDOUT once, then as EFSM; a survey sent before
- * a respondent has connected is lost for it. So questions carry a number, are asked again and again,
- * and answers of an older number count for nothing. */
+ * What nanomsg does and does not do: a new survey cancels the one before; an answer after the
+ * deadline is dropped silently; the end of a survey reads as ETIMEDOUT once, then as EFSM; a survey
+ * sent before a respondent has connected is lost for it. So questions carry a number, are asked
+ * again and again, and answers of an older number count for nothing. */
 #include "workers/liveness.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum { QUESTION_BYTES = 8, ANSWER_BYTES = 16 };
 
 typedef struct watched {
     int incarnation; /* -1: nobody is watched in this slot */
-    bool seen;       /* has answered once */
+    bool expected;   /* its silence counts */
     bool answered;   /* the survey that runs */
     int missed;      /* surveys in a row */
 } watched;
@@ -53,8 +53,8 @@ cse_status cse_liveness_open(const cse_liveness_options *options, cse_liveness *
     if (deadline_ms < 1)
         deadline_ms = 1;
     if (socket < 0 ||
-        nn_setsockopt(socket, NN_SURVEYOR, NN_SURVEYOR_DEADLINE, &deadline_ms,
-                      sizeof deadline_ms) < 0 ||
+        nn_setsockopt(socket, NN_SURVEYOR, NN_SURVEYOR_DEADLINE, &deadline_ms, sizeof deadline_ms) <
+            0 ||
         nn_bind(socket, options->endpoint) < 0) {
         cse_status status = cse_fail(CSE_UNAVAILABLE, "liveness socket %s: cannot listen: %s",
                                      options->endpoint, nn_strerror(errno));
@@ -62,8 +62,7 @@ cse_status cse_liveness_open(const cse_liveness_options *options, cse_liveness *
             nn_close(socket);
         return status;
     }
-    cse_liveness *l =
-        cse_calloc(1, sizeof *l + (size_t)options->slot_count * sizeof l->slots[0]);
+    cse_liveness *l = cse_calloc(1, sizeof *l + (size_t)options->slot_count * sizeof l->slots[0]);
     l->options = *options;
     l->options.endpoint = NULL; /* borrowed for the call */
     l->socket = socket;
@@ -87,6 +86,13 @@ void cse_liveness_watch(cse_liveness *liveness, int slot, int incarnation)
     liveness->slots[slot] = (watched){ .incarnation = incarnation };
 }
 
+void cse_liveness_expect(cse_liveness *liveness, int slot, int incarnation)
+{
+    if (slot >= 0 && slot < liveness->options.slot_count &&
+        liveness->slots[slot].incarnation == incarnation)
+        liveness->slots[slot].expected = true;
+}
+
 void cse_liveness_forget(cse_liveness *liveness, int slot)
 {
     liveness->slots[slot] = (watched){ .incarnation = -1 };
@@ -107,7 +113,7 @@ static void take_answers(cse_liveness *l)
         if (w->incarnation < 0 || (uint32_t)w->incarnation != get32(answer + 12))
             continue;
         w->answered = true;
-        w->seen = true;
+        w->expected = true;
     }
 }
 
@@ -115,7 +121,7 @@ static void close_survey(cse_liveness *l)
 {
     for (int s = 0; s < l->options.slot_count; s++) {
         watched *w = &l->slots[s];
-        w->missed = w->answered || !w->seen ? 0 : w->missed + 1;
+        w->missed = w->answered || !w->expected ? 0 : w->missed + 1;
         w->answered = false;
     }
 }

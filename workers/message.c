@@ -27,7 +27,7 @@ _Static_assert(sizeof(int64_t) == 8 && sizeof(const char *) == 8,
                "fields of messages are 8 bytes wide in memory");
 
 #define FIELD_ROW(type_, name_) { FIELD_##type_, #name_ },
-#define MESSAGE_ROW(number_, upper_, lower_, fields_)                                              \
+#define MESSAGE_ROW(number_, upper_, lower_, fields_) \
     { .number = (number_), .name = #upper_, .fields = { fields_ } },
 
 static const message_row rows[] = { CSE_MESSAGE_TABLE(MESSAGE_ROW, FIELD_ROW) };
@@ -151,7 +151,8 @@ cse_status cse_message_decode(const void *bytes, size_t size, cse_message *messa
     const unsigned char *head = bytes;
     if (size < CSE_MESSAGE_HEADER_BYTES || size > CSE_MESSAGE_MAX_BYTES ||
         memcmp(head, "CSEM", 4) != 0)
-        return cse_fail(CSE_DATA, "control message: %zu bytes that do not begin as a message", size);
+        return cse_fail(CSE_DATA, "control message: %zu bytes that do not begin as a message",
+                        size);
     unsigned version = (unsigned)get(head + 4, 2), kind = (unsigned)get(head + 6, 2);
     if (version != CSE_MESSAGE_VERSION)
         return cse_fail(CSE_UNAVAILABLE,

@@ -79,8 +79,7 @@ static int usable_processors(int order[], int most)
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     int count = 0;
     cpu_set_t allowed;
-    if (hwloc_topology_load(topology) == 0 &&
-        sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    if (hwloc_topology_load(topology) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
         hwloc_bitmap_t usable = hwloc_bitmap_alloc();
         hwloc_cpuset_from_glibc_sched_affinity(topology, usable, &allowed, sizeof allowed);
         int before;

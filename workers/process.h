@@ -13,9 +13,9 @@
 cse_status cse_worker_executable(const char *wanted, char *path, size_t size);
 
 /* The logical processor for each of `replica_count` replicas, in cores[]: each on a core of its own
- * as long as there are cores, then on their second threads. All -1 (bind nothing) when the processors
- * this process may use are fewer than the replicas, or more than twice as many: then the scheduler
- * has room to keep them apart, and a fixed choice could collide with another job's. */
+ * as long as there are cores, then on their second threads. All -1 (bind nothing) when the
+ * processors this process may use are fewer than the replicas, or more than twice as many: then the
+ * scheduler has room to keep them apart, and a fixed choice could collide with another job's. */
 void cse_choose_cores(int replica_count, int cores[]);
 
 #endif

@@ -1,8 +1,8 @@
 /* A run's directory and the sweeping of abandoned ones.
  *
- * A killed coordinator removes nothing, so its directory must be recognisable as abandoned: the owner
- * holds an flock on the file "lock" in it, which the kernel releases with the process, whatever ended
- * it. A process number would not do, as it may belong to another process by then. */
+ * A killed coordinator removes nothing, so its directory must be recognisable as abandoned: the
+ * owner holds an flock on the file "lock" in it, which the kernel releases with the process,
+ * whatever ended it. A process number would not do: it may belong to another process by then. */
 #include "workers/run_directory.h"
 
 #include <dirent.h>

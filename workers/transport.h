@@ -25,14 +25,14 @@ typedef struct cse_transport {
     /* `peer`: the name the binder will know this side by, 1 to CSE_PEER_BYTES - 1 characters. May
      * return before the binder is there; CSE_UNAVAILABLE when the endpoint makes no sense. */
     cse_status (*connect)(const char *endpoint, const char *peer, cse_socket **socket);
-    /* `peer` NULL on the connecting side. Waits at most until the deadline (monotonic clock) for room
-     * and, on the connecting side, for the binder. CSE_UNAVAILABLE when the peer is not there,
+    /* `peer` NULL on the connecting side. Waits at most until the deadline (monotonic clock) for
+     * room and, on the connecting side, for the binder. CSE_UNAVAILABLE when the peer is not there,
      * CSE_TEMPORARY when it does not take more by the deadline. */
     cse_status (*send)(cse_socket *socket, const char *peer, const void *bytes, size_t size,
                        int64_t deadline_ns);
     /* The next message in `bytes` (its former content is dropped) and the name of its sender, "" on
-     * the connecting side. *received is false when none came by the deadline; a deadline in the past
-     * only looks. */
+     * the connecting side. *received is false when none came by the deadline; a deadline in the
+     * past only looks. */
     cse_status (*receive)(cse_socket *socket, int64_t deadline_ns, char peer[CSE_PEER_BYTES],
                           cse_text *bytes, bool *received);
     /* Readable when there may be messages, edge-triggered: receive until nothing comes, then wait.

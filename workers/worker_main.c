@@ -1,8 +1,10 @@
-/* The body of `csengine worker`: joins a cluster, opens what its role needs, works until told to stop.
+/* The body of `csengine worker`: joins a cluster, opens what its role needs, works until told to
+ * stop.
  *
  * A worker knows no model: it executes the artefact the coordinator points it to. After READY the
  * arena tells it everything; the control socket is looked at between units of work. Whatever goes
- * wrong is left as (status, message) both in the arena and on the socket before the process ends. */
+ * wrong is left as (status, message) both in the arena and on the socket before the process
+ * ends. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,7 +56,7 @@ static void on_terminate(int number)
     terminated = 1;
 }
 
-/* ---- Arguments -------------------------------------------------------------------------------- */
+/* ---- Arguments ---- */
 
 static bool parse_number(const char *text, int *number)
 {
@@ -72,7 +74,7 @@ static const char *value_of(const char *argument, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1
-                                                                         : NULL;
+                                                                           : NULL;
 }
 
 static cse_status parse(int argc, char **argv, arguments *a)
@@ -109,7 +111,7 @@ static cse_status parse(int argc, char **argv, arguments *a)
     return CSE_OK;
 }
 
-/* ---- Control ---------------------------------------------------------------------------------- */
+/* ---- Control ---- */
 
 static cse_status tell(member *m, const cse_message *message)
 {
@@ -178,7 +180,7 @@ static cse_status join(member *m)
     return CSE_OK;
 }
 
-/* ---- What a role needs ------------------------------------------------------------------------ */
+/* ---- What a role needs ---- */
 
 static cse_status read_graph(const char *directory, cse_graph **graph)
 {
@@ -247,7 +249,7 @@ static void close_all(member *m)
     cse_text_clear(&m->welcome_bytes);
 }
 
-/* ---- Work ------------------------------------------------------------------------------------- */
+/* ---- Work ---- */
 
 static cse_status work_loop(member *m)
 {

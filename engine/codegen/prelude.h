@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "engine/base/random.h"
+
 /* ---- memory of the plan ---- */
 
 enum {
@@ -28,9 +30,9 @@ enum {
     CSE_AT_COUNT
 };
 
-/* A library kernel; the engine made it when it opened the step. */
+/* A library kernel (engine/kernels/kernel.h); the engine made it when it opened the step. */
 typedef struct cse_step_kernel {
-    void (*run)(const struct cse_step_kernel *self, const void *const inputs[], void *output);
+    void (*run)(struct cse_step_kernel *self, const void *const inputs[], void *output);
 } cse_step_kernel;
 
 /* As cse_frame in engine/execute/execute.h. */
@@ -39,7 +41,7 @@ typedef struct cse_step_frame {
     uint64_t seed;
     int64_t step;
     int64_t first_sample;
-    const cse_step_kernel *const *kernels;
+    cse_step_kernel *const *kernels;
 } cse_step_frame;
 
 /* As cse_line_undo in engine/execute/execute.h. */
@@ -150,16 +152,14 @@ static inline float cse_exp(float x)
     return p * first * second;
 }
 
-/* ln x to 2 ulp: x = m 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s), s = (m-1)/(m+1), in
- * double from the quotient on (|s| <= 0.172, so six terms leave 1e-11). */
-static inline double cse_log_double(float x)
+/* ln x of a positive normal double, to 1e-11 relative to max(|ln x|, |x - 1|): x = m 2^e with m in
+ * [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s), s = (m-1)/(m+1), |s| <= 0.172, seven terms. */
+static inline double cse_log_double(double x)
 {
-    float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
-    int32_t bits = cse_bits(scaled);
-    int32_t exponent = (bits - 0x3f3504f3) >> 23;
-    float m = cse_from_bits((int32_t)((uint32_t)bits - ((uint32_t)exponent << 23)));
-    double e = (double)exponent - (x < 1.17549435e-38f ? 23.0 : 0.0);
-    double s = ((double)m - 1.0) / ((double)m + 1.0), z = s * s;
+    int64_t bits = cse_double_bits(x);
+    int64_t exponent = (bits - 0x3fe6a09e667f3bcd) >> 52;
+    double m = cse_double_from_bits((int64_t)((uint64_t)bits - ((uint64_t)exponent << 52)));
+    double s = (m - 1.0) / (m + 1.0), z = s * s;
     double p = 2.0 / 13.0;
     p = p * z + 2.0 / 11.0;
     p = p * z + 2.0 / 9.0;
@@ -167,12 +167,13 @@ static inline double cse_log_double(float x)
     p = p * z + 2.0 / 5.0;
     p = p * z + 2.0 / 3.0;
     p = p * z + 2.0;
-    return e * 0.693147180559945309 + p * s;
+    return (double)exponent * 0.693147180559945309 + p * s;
 }
 
+/* ln x to 1 ulp, through double (in which a subnormal float is normal). */
 static inline float cse_log(float x)
 {
-    float y = (float)cse_log_double(x);
+    float y = (float)cse_log_double((double)x);
     y = x == 0.0f ? -__builtin_inff() : y;
     y = x < 0.0f ? __builtin_nanf("") : y;
     y = x == __builtin_inff() ? x : y;
@@ -205,7 +206,7 @@ static inline double cse_exp_double(double x)
 static inline float cse_pow(float x, float y)
 {
     float magnitude = __builtin_fabsf(x), size = __builtin_fabsf(y);
-    double t = (double)y * cse_log_double(magnitude);
+    double t = (double)y * cse_log_double((double)magnitude);
     t = t > 150.0 ? 150.0 : t;
     t = t < -150.0 ? -150.0 : t;
     float result = (float)cse_exp_double(t);
@@ -235,7 +236,7 @@ static inline float cse_tanh(float x)
     p = p * z - 3.333328194e-01f;
     float near_zero = x + x * z * p;
     float far = 1.0f - 2.0f / (cse_exp(2.0f * a) + 1.0f);
-    float y = a < 0.625f ? near_zero : cse_with_sign(far, x);
+    float y = cse_with_sign(a < 0.625f ? near_zero : far, x);
     return x != x ? x : y;
 }
 
@@ -287,12 +288,13 @@ static inline float cse_sine_of_quarter(double r, int64_t quarter)
     return (float)(quarter & 2 ? -y : y);
 }
 
-/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 is taken as two doubles); NaN for infinities. */
+/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 in two parts, the first with 33 bits, so that its multiples
+ * are exact); NaN for infinities. */
 static inline float cse_sin(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
-    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    double r = ((double)x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     return cse_sine_of_quarter(r, cse_double_bits(shifted));
 }
 
@@ -300,8 +302,23 @@ static inline float cse_cos(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
-    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    double r = ((double)x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     return cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
+}
+
+/* Standard normal from the words of cse_draw_words: cse_normal_from_bits of engine/base/random.c, to
+ * 4 ulp (both call it sqrt(-2 ln u) cos(2 pi v)). */
+static inline float cse_draw_normal(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
+                                    uint32_t element)
+{
+    uint32_t words[4];
+    cse_draw_words(seed, step, stream, sample, element, words);
+    double u = ((double)words[0] + 1.0) * 0x1p-32;
+    double turns = (double)words[1] * 0x1p-32, quarters = turns * 4.0;
+    double shifted = quarters + 6755399441055744.0;
+    double r = (quarters - (shifted - 6755399441055744.0)) * 1.57079632679489656;
+    double radius = __builtin_sqrt(-2.0 * cse_log_double(u));
+    return (float)radius * cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
 }
 
 #endif

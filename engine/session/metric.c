@@ -69,7 +69,7 @@ static cse_tensor *trace_update(cse_metric *metric, cse_metric_step *step)
 
 cse_tensor *cse_metric_update_list(cse_metric *metric, ...)
 {
-    cse_metric_step step = { { NULL } };
+    cse_metric_step step = { .value = NULL };
     cse_graph *graph = cse_trace_graph();
     int count = 0;
     va_list arguments;

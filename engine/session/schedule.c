@@ -131,7 +131,7 @@ static cse_status parse_part(parser *p, cse_yaml_node *node, cse_schedule_part *
 {
     char subject[128];
     cse_text yaml = { 0 };
-    written_part written;
+    written_part written = { NULL, NULL };
     const void *descriptor = NULL;
     while (node->kind == CSE_YAML_SEQUENCE && node->count == 1)
         node = node->children[0];

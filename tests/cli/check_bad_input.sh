@@ -109,7 +109,7 @@ if mount -t tmpfs -o size=200k tmpfs "$work/small" 2>/dev/null; then
     run --model_dir "$work/small/model" || { echo "small model:"; cat "$work/err"; failed=1; }
     head -c 300k /dev/zero >"$work/small/filler" 2>/dev/null
     expect 'a full disk' 74 'space\|disk' \
-        "$csengine" start "$config" --model_dir "$work/small/model" --num_steps 6
+        "$csengine" start "$config" --model_dir "$work/small/model" --num_steps 12
     for kept in "$work"/small/model/*.mdl; do
         "$csengine" checkpoint verify "$kept" >/dev/null 2>&1 || { echo "$kept is damaged"; failed=1; }
     done
@@ -123,12 +123,12 @@ expect 'a replica that cannot start' 69 'replica\|worker' \
 expect 'a model_dir that cannot be made' 73 "$work/file" "$csengine" start "$config" --model_dir "$work/file/model"
 expect 'NaN loss' 1 'loss' \
     "$csengine" start "$config" --model_dir "$work/d" --num_steps 40 \
-    --set trainer.init.optimizer.SGD.learning_rate=1e30
+    --set trainer.init.optimizer.SGD.learning_rate=1e6
 
 # The command line and the configuration.
 expect 'an unknown command' 64 'start' "$csengine" strat
 expect 'an unknown flag' 64 'num_csx' "$csengine" start "$config" --num_csz 2
-expect 'an unknown key' 78 'config.yaml:' "$csengine" start "$config" --set trainer.init.sed=1 
+expect 'an unknown key' 78 'did you mean "seed"' "$csengine" start "$config" --set trainer.init.sed=1 
 expect 'no configuration there' 66 'none.yaml' "$csengine" start "$work/none.yaml"
 
 left=$(find /tmp "${XDG_RUNTIME_DIR:-/tmp}" -maxdepth 1 -name 'csengine-*' -newer "$config" 2>/dev/null)

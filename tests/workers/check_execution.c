@@ -1,6 +1,6 @@
 /* Whole executions with real processes: this program is also the worker they start. A run's states
- * and losses must have the bits of the same step run in a straight line in this process, whatever the
- * number of processes and whatever happens to them; and nothing may stay behind. */
+ * and losses must have the bits of the same step run in a straight line in this process, whatever
+ * the number of processes and whatever happens to them; and nothing may stay behind. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -14,19 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dataloader/input.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
-#include "dataloader/input.h"
 #include "tests/support/straight_run.h"
 #include "workers/execution.h"
 
 enum { MICRO_BATCH = 4, MICROBATCHES = 6, FEATURES = 300, MOST_STEPS = 2000, SEED = 7 };
 
-#define LOADER                                                                                     \
-    "{data_processor: synthetic, samples: 240, features: [300], regression: true, "                \
+#define LOADER                                                                      \
+    "{data_processor: synthetic, samples: 240, features: [300], regression: true, " \
     "batch_size: 24, micro_batch_size: 4, shuffle: true, shuffle_seed: 3}"
 
 static cse_graph *graph;
@@ -34,7 +34,7 @@ static cse_compile_result artefact;
 static char directory[] = "/tmp/check_execution_XXXXXX";
 static char self_path[PATH_MAX];
 
-/* ---- The step: linear regression by SGD with momentum ----------------------------------------- */
+/* ---- The step: linear regression by SGD with momentum ---- */
 
 static cse_node *input(const char *name, cse_shape shape)
 {
@@ -77,15 +77,14 @@ static void make_graph(void)
     graph->states[m].next = momentum;
     graph->states[w].next = cse_sub(weight, cse_scale(momentum, 1e-5));
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
-    graph->fetches[graph->fetch_count++] = (cse_fetch_entry){
-        .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss)
-    };
+    graph->fetches[graph->fetch_count++] =
+        (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
     cse_trace_begin(NULL);
     cse_status status = cse_passes_run(graph, NULL);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
 }
 
-/* ---- The same in a straight line --------------------------------------------------------------- */
+/* ---- The same in a straight line ---- */
 
 static int64_t states_bytes(void)
 {
@@ -133,14 +132,14 @@ static unsigned char *run_straight(int64_t steps, float losses[])
     return states;
 }
 
-/* ---- An execution and what it was seen to do --------------------------------------------------- */
+/* ---- An execution and what it was seen to do ---- */
 
 typedef struct witness {
     float losses[MOST_STEPS];
     int64_t records, snapshots, last_snapshot, snapshot_every;
     int64_t stop_at; /* request this when so many records were seen */
     cse_stop_request stop;
-    int64_t fail_at;     /* on_record fails at this step; -1: never */
+    int64_t fail_at;      /* on_record fails at this step; -1: never */
     int64_t strike_every; /* a child gets `strike_signal` at each such step; 0: never */
     int64_t strikes, most_strikes;
     int strike_signal;
@@ -226,7 +225,7 @@ static void expect_straight(int64_t steps)
     free(states);
 }
 
-/* ---- Before and after each test ---------------------------------------------------------------- */
+/* ---- Before and after each test ---- */
 
 static int descriptors_before;
 
@@ -292,7 +291,7 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------- */
+/* ---- Tests ---- */
 
 static const cse_cluster_options clusters[] = {
     { .num_csx = 1, .num_workers_per_csx = 1 },
@@ -393,7 +392,8 @@ START_TEST(a_worker_that_ends_at_once_is_named)
 {
     setenv("CSE_TEST_WORKER", "exit", 1);
     ck_assert_int_eq(run(5), CSE_UNAVAILABLE);
-    ck_assert_ptr_nonnull(strstr(cse_error_message(), "replica 0 ended with exit code 3"));
+    ck_assert_ptr_nonnull(
+        strstr(cse_error_message(), "ended with exit code 3 before the run began"));
 }
 END_TEST
 

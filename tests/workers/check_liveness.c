@@ -77,6 +77,17 @@ START_TEST(who_falls_silent_gets_one_verdict)
 }
 END_TEST
 
+START_TEST(who_is_expected_and_never_answers_gets_a_verdict)
+{
+    cse_liveness_watch(liveness, 0, 3);
+    cse_liveness_watch(liveness, 1, 3);
+    cse_liveness_expect(liveness, 0, 2); /* an earlier process's */
+    cse_liveness_expect(liveness, 1, 3);
+    cse_liveness_expect(liveness, 99, 3);
+    ck_assert_int_eq(verdict_within(20 * INTERVAL_NS), 1);
+}
+END_TEST
+
 START_TEST(answers_of_an_earlier_incarnation_do_not_count)
 {
     cse_respondent *old, *current;
@@ -90,7 +101,8 @@ START_TEST(answers_of_an_earlier_incarnation_do_not_count)
 }
 END_TEST
 
-/* Answers until it is killed. exec would be the product's way; sockets are opened after the fork. */
+/* Answers until it is killed. exec would be the product's way; sockets are opened after the
+ * fork. */
 static pid_t start_answering_process(int slot)
 {
     pid_t child = fork();
@@ -131,6 +143,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, who_answers_lives_and_who_starts_is_given_time);
     tcase_add_test(tests, who_falls_silent_gets_one_verdict);
+    tcase_add_test(tests, who_is_expected_and_never_answers_gets_a_verdict);
     tcase_add_test(tests, answers_of_an_earlier_incarnation_do_not_count);
     tcase_add_test(tests, a_stopped_process_is_found);
     suite_add_tcase(suite, tests);

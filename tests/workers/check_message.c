@@ -14,9 +14,8 @@ START_TEST(join_has_the_documented_bytes)
     message.join.incarnation = -1;
     message.join.process_id = 0x0102030405060708;
     static const unsigned char expected[] = {
-        'C',  'S',  'E',  'M',  1,    0,    1,    0,    24, 0, 0, 0, 3, 0, 0, 0, 0, 0,
-        0,    0,    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8, 7, 6, 5, 4, 3,
-        2,    1,
+        'C', 'S', 'E',  'M',  1,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
+        0,   0,   0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8, 7, 6, 5, 4, 3, 2, 1,
     };
     cse_text bytes = { 0 };
     ck_assert_int_eq(cse_message_encode(&message, &bytes), CSE_OK);
@@ -31,8 +30,9 @@ START_TEST(log_has_the_documented_bytes)
     cse_message message = { .kind = CSE_MESSAGE_LOG };
     message.log.level = 2;
     message.log.line = "hot";
-    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 1, 0, 8, 0, 16, 0, 0, 0, 2, 0,
-                                              0,   0,   0,   0,   0, 0, 3, 0, 0,  0, 'h', 'o', 't', 0 };
+    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 1,   0,   8,   0, 16, 0,
+                                              0,   0,   2,   0,   0,   0,   0,   0, 0,  0,
+                                              3,   0,   0,   0,   'h', 'o', 't', 0 };
     cse_text bytes = { 0 };
     ck_assert_int_eq(cse_message_encode(&message, &bytes), CSE_OK);
     ck_assert_uint_eq(bytes.size, sizeof expected);
@@ -133,8 +133,8 @@ START_TEST(too_long_and_unknown_messages_are_not_sent)
 }
 END_TEST
 
-/* Random bytes, and valid messages with random bytes changed: decoding ends in a status, and texts of
- * what is accepted lie within the bytes. */
+/* Random bytes, and valid messages with random bytes changed: decoding ends in a status, and texts
+ * of what is accepted lie within the bytes. */
 START_TEST(random_bytes_never_harm)
 {
     cse_message sent = sample_welcome(), got;

@@ -1,4 +1,5 @@
-/* Processes, run directories, cores and the keeper: what is started ends, and nothing stays behind. */
+/* Processes, run directories, cores and the keeper: what is started ends, and nothing stays
+ * behind. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -68,9 +69,10 @@ START_TEST(exit_code_environment_and_descriptor_arrive)
     int shared = memfd_create("shared", MFD_CLOEXEC);
     int secret = open("/dev/null", O_RDONLY); /* not marked close-on-exec */
     char script[256];
-    snprintf(script, sizeof script,
-             "echo $CSE_TEST_VALUE $CSE_TEST_OTHER >&%d; test -e /proc/self/fd/%d && exit 9; exit 7",
-             shared, secret);
+    snprintf(
+        script, sizeof script,
+        "echo $CSE_TEST_VALUE $CSE_TEST_OTHER >&%d; test -e /proc/self/fd/%d && exit 9; exit 7",
+        shared, secret);
     cse_process *process;
     ck_assert_int_eq(start_shell(script, shared, &process), CSE_OK);
     cse_exit how = wait_gone(process);
@@ -252,7 +254,7 @@ START_TEST(without_a_runtime_directory_tmp_serves)
 }
 END_TEST
 
-/* ---- Keeper ----------------------------------------------------------------------------------- */
+/* ---- Keeper ---- */
 
 /* What the body tells the test: it runs in another process. */
 typedef struct told {

@@ -41,7 +41,8 @@ static bool same_name(const char *a, const char *b)
     return strncmp(a, b, length) == 0 && b[length] == '=';
 }
 
-/* The process's environment with the changes in front of what they replace; the strings are borrowed. */
+/* The process's environment with the changes in front of what they replace; the strings are
+ * borrowed. */
 static char **merged_environment(const char *const *changes)
 {
     size_t count = 0, kept = 0;

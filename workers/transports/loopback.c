@@ -1,7 +1,8 @@
-/* Control messages inside one process: queues in memory, for tests and as the contract's plainest form.
+/* Control messages inside one process: queues in memory, for tests and as the contract's plainest
+ * form.
  *
- * All sockets of the process share one lock and one condition; endpoints are names in a list. Nothing
- * here is fast, as nothing needs to be. */
+ * All sockets of the process share one lock and one condition; endpoints are names in a list.
+ * Nothing here is fast, as nothing needs to be. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

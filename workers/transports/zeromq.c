@@ -1,10 +1,10 @@
 /* Control messages over ZeroMQ: a ROUTER that binds, DEALERs that connect.
  *
  * Inside a host the endpoint is ipc:// with a socket file in a directory of mode 0700, so that file
- * permissions decide who may talk. Four options are set everywhere, as their defaults lose messages or
- * block for ever: ROUTER_MANDATORY (an unknown peer is an error and no silence), LINGER (closing waits
- * a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and IMMEDIATE (nothing is queued for
- * a connection that does not stand). */
+ * permissions decide who may talk. Four options are set everywhere, as their defaults lose messages
+ * or block for ever: ROUTER_MANDATORY (an unknown peer is an error and no silence), LINGER (closing
+ * waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and IMMEDIATE (nothing is
+ * queued for a connection that does not stand). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,13 @@
-/* A whole training step, end to end: an MLP with SGD and momentum, through every pass, interpreted,
- * against the same training written by hand in double precision. */
+/* A whole training step, end to end: an MLP with SGD and momentum, through every pass, interpreted and
+ * compiled, against the same training written by hand in double precision. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/random.h"
+#include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
 #include "tests/support/straight_run.h"
@@ -199,10 +201,11 @@ static void run_passes(cse_graph *graph, const char *disable)
     ck_assert_msg(cse_passes_run(graph, &options) == CSE_OK, "%s", cse_error_message());
 }
 
+static const char *const disabled[] = { "", "simplify", "fusion", "memory_plan",
+                                        "simplify,fusion,order,memory_plan" };
+
 START_TEST(the_interpreter_trains_as_by_hand)
 {
-    static const char *const disabled[] = { "", "simplify", "fusion", "memory_plan",
-                                            "simplify,fusion,order,memory_plan" };
     cse_graph *graph = mlp_graph();
     cse_executable *executable;
     run_passes(graph, disabled[_i]);
@@ -213,12 +216,34 @@ START_TEST(the_interpreter_trains_as_by_hand)
 }
 END_TEST
 
+START_TEST(compiled_code_trains_as_by_hand)
+{
+    char directory[] = "/tmp/csengine-check-XXXXXX", command[64];
+    cse_graph *graph = mlp_graph();
+    cse_executable *executable;
+    cse_compile_result result;
+    run_passes(graph, disabled[_i]);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    ck_assert_msg(cse_codegen_compile(graph, directory, &result) == CSE_OK, "%s",
+                  cse_error_message());
+    ck_assert_msg(cse_executable_open(result.directory, &executable) == CSE_OK, "%s",
+                  cse_error_message());
+    ck_assert_str_eq(executable->kind, "compiled");
+    compare_with_hand(executable);
+    cse_executable_destroy(&executable);
+    cse_graph_destroy(&graph);
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("whole_step");
     TCase *cases = tcase_create("whole_step");
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, the_interpreter_trains_as_by_hand, 0, 5);
+    tcase_add_loop_test(cases, compiled_code_trains_as_by_hand, 0, 5);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

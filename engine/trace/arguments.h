@@ -49,11 +49,10 @@ void cse_reference_binary(const cse_reference *call, double (*function)(double, 
 void cse_reference_reduce(const cse_reference *call, double initial,
                           double (*function)(double, double));
 
-/* A REDUCE op's attributes: integers[0] keep_dims, then the axes, ascending and not negative. Fails
- * in the traced graph (and returns false) when `axes` repeat or lie outside `shape`. No axes: all.
- */
-bool cse_reduce_attributes(const char *op_name, cse_shape shape, const int axes[], int axis_count,
-                           bool keep_dims, cse_attributes *attributes);
+/* Traces a REDUCE op over `axes` of x (negative: from the end; no axes: all). Its attributes:
+ * integers[0] keep_dims, then the axes, ascending. Axes that repeat or lie outside fail. */
+cse_tensor *cse_trace_reduce(const cse_op *op, cse_tensor *x, const int axes[], int axis_count,
+                             bool keep_dims);
 cse_status cse_infer_reduce(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 /* The input's shape with 1 for each reduced axis, whether or not the op kept them. */
 cse_shape cse_reduce_kept_shape(const cse_tensor *node);

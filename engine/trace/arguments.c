@@ -53,10 +53,8 @@ cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *d
     return CSE_OK;
 }
 
-double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
+double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index)
 {
-    if (dtype == CSE_FLOAT32)
-        return ((const float *)values)[index];
     if (dtype == CSE_INT32)
         return ((const int32_t *)values)[index];
     if (dtype == CSE_BOOL)
@@ -64,11 +62,9 @@ double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
     return cse_float_from_format(dtype, ((const uint16_t *)values)[index]);
 }
 
-void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value)
+void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value)
 {
-    if (dtype == CSE_FLOAT32)
-        ((float *)values)[index] = (float)value;
-    else if (dtype == CSE_INT32)
+    if (dtype == CSE_INT32)
         ((int32_t *)values)[index] = (int32_t)(uint32_t)(int64_t)value;
     else if (dtype == CSE_BOOL)
         ((unsigned char *)values)[index] = value != 0;

@@ -19,8 +19,24 @@ cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *d
 
 /* Elements of a tensor of any type as doubles: exact both ways for values the type can hold;
  * writing rounds to nearest even (floats), wraps (int32) or tests against 0 (bool). */
-double cse_read_element(cse_dtype dtype, const void *values, int64_t index);
-void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value);
+double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index);
+void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value);
+
+/* Inline for float32, so that reference kernels are slow but bearable. */
+static inline double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
+{
+    if (dtype == CSE_FLOAT32)
+        return ((const float *)values)[index];
+    return cse_read_other_element(dtype, values, index);
+}
+
+static inline void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value)
+{
+    if (dtype == CSE_FLOAT32)
+        ((float *)values)[index] = (float)value;
+    else
+        cse_write_other_element(dtype, values, index, value);
+}
 
 /* Reference kernels of elementwise ops: `function` on each element. int32 operands go to `integer`
  * (NULL: to `function`) as int64_t and the result wraps. */

@@ -247,6 +247,15 @@ static void show_event(void *self, const cse_job_event *event)
     cse_progress_event(self, event);
 }
 
+static void show_what_was_not_run(const cse_configuration *session, const cse_job_result *result)
+{
+    if (session->validate_only)
+        printf("Compile validated locally.\n");
+    else if (session->compile_only)
+        printf("Compile was successful! %.3f seconds%s: %s\n", result->compile_seconds,
+               result->compile_cached ? ", from the cache" : "", result->artefact_directory);
+}
+
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");
@@ -264,6 +273,8 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_job_result result = { 0 };
     cse_status status = cse_job_run(&job->settings, &result);
     cse_progress_end(&progress, job->settings.mode, status, &result);
+    if (status == CSE_OK && !json)
+        show_what_was_not_run(&job->settings.session, &result);
     if (status == CSE_OK && result.stopped)
         return cse_status_exit_code(CSE_INTERRUPTED);
     return cse_report(status);

@@ -11,7 +11,7 @@
 #include "engine/trace/trace.h"
 
 enum { MOST_DIRECTORIES = 64 };
-static char directories[MOST_DIRECTORIES][64];
+static char directories[MOST_DIRECTORIES][32];
 static int directory_count;
 
 cse_node *fixture_input(cse_graph *graph, const char *name, cse_shape shape, cse_dtype dtype)
@@ -48,7 +48,7 @@ cse_executable *fixture_compile(const cse_graph *graph)
     cse_executable *executable;
     ck_assert_int_lt(directory_count, MOST_DIRECTORIES);
     char *directory = directories[directory_count++];
-    snprintf(directory, sizeof directories[0], "/tmp/csengine-check-XXXXXX");
+    strcpy(directory, "/tmp/csengine-check-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
     ck_assert_msg(cse_codegen_compile(graph, directory, &result) == CSE_OK, "%s",
                   cse_error_message());
@@ -59,7 +59,7 @@ cse_executable *fixture_compile(const cse_graph *graph)
 
 void fixture_remove_directories(void)
 {
-    char command[128];
+    char command[4096 + 16];
     for (int d = 0; d < directory_count; d++) {
         snprintf(command, sizeof command, "rm -rf %s", directories[d]);
         ck_assert_int_eq(system(command), 0);

@@ -10,7 +10,7 @@ import torch
 
 STEPS, SIZE = 8, 4
 START = [0.5, -1.0, 2.0, 0.25]
-GRADIENTS = [[round(math.sin(1.7 * t + i) * (0.3 + 0.4 * i), 4) for i in range(SIZE)]
+GRADIENTS = [[round(math.sin(1.7 * t + i + 0.4) * (0.3 + 0.4 * i), 4) for i in range(SIZE)]
              for t in range(STEPS)]
 
 

@@ -52,7 +52,7 @@ END_TEST
 static const struct {
     const char *settings, *message;
 } wrong[] = {
-    { "{scheduler: CosinLR}", "did you mean" },
+    { "{scheduler: CosineDecyLR}", "did you mean" },
     { "{LinearLR: {initial_learning_rate: 1}}", "end_learning_rate" },
     { "{LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 0}}",
       "out of range" },

@@ -12,6 +12,7 @@
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
 #include "engine/config/yaml.h"
+#include "workers/keeper.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {
@@ -278,4 +279,22 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     if (status == CSE_OK && result.stopped)
         return cse_status_exit_code(CSE_INTERRUPTED);
     return cse_report(status);
+}
+
+/* What the body of the kept job needs. */
+typedef struct kept_job {
+    const cse_command_line *line;
+    cse_prepared_job *job;
+} kept_job;
+
+static int run_kept(void *self)
+{
+    const kept_job *kept = self;
+    return cse_job_run_shown(kept->line, kept->job);
+}
+
+int cse_job_run_kept(const cse_command_line *line, cse_prepared_job *job)
+{
+    kept_job kept = { .line = line, .job = job };
+    return cse_keeper_run(run_kept, &kept);
 }

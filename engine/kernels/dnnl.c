@@ -7,6 +7,7 @@
 #include "engine/kernels/dnnl.h"
 
 #include <dlfcn.h>
+#include <oneapi/dnnl/dnnl_debug.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -70,7 +70,8 @@ static void emit(cse_text *out, const cse_tensor *node)
 {
     int64_t before, length, after;
     split(node, &before, &length, &after);
-    const char *type = node->inputs[0]->dtype == CSE_INT32 ? "int32_t" : "float";
+    bool is_integer = node->inputs[0]->dtype == CSE_INT32;
+    const char *type = is_integer ? "int32_t" : "float";
     cse_text_add(out,
                  "for (int64_t i = 0; i < %lld; i++)\n"
                  "for (int64_t k = 0; k < %lld; k++) {\n"
@@ -78,7 +79,7 @@ static void emit(cse_text *out, const cse_tensor *node)
                  "%s largest = x0[i * %lld + k];\n"
                  "for (int32_t j = 1; j < %lld; j++) {\n"
                  "%s value = x0[i * %lld + j * (int64_t)%lld + k];\n"
-                 "if (value > largest || (value != value && largest == largest)) {\n"
+                 "if (value > largest%s) {\n"
                  "largest = value;\n"
                  "best = j;\n"
                  "}\n"
@@ -87,7 +88,7 @@ static void emit(cse_text *out, const cse_tensor *node)
                  "}\n",
                  (long long)before, (long long)after, type, (long long)(length * after),
                  (long long)length, type, (long long)(length * after), (long long)after,
-                 (long long)after);
+                 is_integer ? "" : " || (value != value && largest == largest)", (long long)after);
 }
 
 static const cse_op_sample samples[] = {

@@ -2,6 +2,8 @@
  *
  * Attributes, of an input of rank r: integers[0..r) how many go before along each axis, [r..2r) how
  * many after, [2r..3r) how many between two neighbours; numbers[0] the number. */
+#include <math.h>
+
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_pad;
@@ -85,11 +87,23 @@ static void reference(const cse_reference *call)
     cse_walk_copy(&walk, call->inputs[0], call->output, cse_dtype_size(node->dtype));
 }
 
+static void emit_number(cse_text *out, double value)
+{
+    if (isfinite(value))
+        cse_text_add(out, "%.17g", value);
+    else if (isnan(value))
+        cse_text_add(out, "__builtin_nanf(\"\")");
+    else
+        cse_text_add(out, "%s__builtin_inff()", value < 0 ? "-" : "");
+}
+
 static void emit(cse_text *out, const cse_tensor *node)
 {
     cse_walk walk = walk_of(node);
-    cse_text_add(out, "for (int64_t i = 0; i < %lld; i++)\ny[i] = %.17g;\n",
-                 (long long)cse_shape_elements(node->shape), node->attributes.numbers[0]);
+    cse_text_add(out, "for (int64_t i = 0; i < %lld; i++)\ny[i] = ",
+                 (long long)cse_shape_elements(node->shape));
+    emit_number(out, node->attributes.numbers[0]);
+    cse_text_add(out, ";\n");
     cse_walk_emit(out, &walk, "x0");
 }
 

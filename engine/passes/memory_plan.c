@@ -134,7 +134,8 @@ static void collect_values(plan *p)
 
 /* ---- taking over a dying input's place ---- */
 
-/* Whether the loop reads `input`, element by element, no later than it writes `output`. */
+/* Whether the loop reads `input`, element by element, no later than it writes `output`; and whether
+ * that holds for the interpreter too, which runs one node after the other. */
 static bool reads_before_write(const cse_group *group, const cse_loop *loop, const cse_node *input,
                                const cse_node *output)
 {
@@ -151,7 +152,7 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
             bool full = reduces ? reader->reduces == CSE_LEVEL_FULL ||
                                       cse_loop_is_degenerate(group->nodes[n])
                                 : reader->level == CSE_LEVEL_FULL && !reader->late;
-            if (!full || group->nodes[n]->op->kind == CSE_OP_BROADCAST ||
+            if (!full || group->nodes[n]->op->kind == CSE_OP_BROADCAST || n > at ||
                 reader->phase > written->phase)
                 return false;
         }
@@ -300,6 +301,22 @@ void cse_memory_plan_lifetime(const cse_graph *graph, const cse_node *node, int 
     free(inputs);
 }
 
+/* A value that took over a place is not counted in the group where the change happens. */
+static bool takes_over(const cse_graph *graph, const cse_node *node, const int range[2])
+{
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *other = graph->nodes[n];
+        int lived[2];
+        if (other == node || other->space != node->space ||
+            other->offset_bytes != node->offset_bytes)
+            continue;
+        cse_memory_plan_lifetime(graph, other, lived);
+        if (lived[0] < range[0] && lived[1] == range[0])
+            return true;
+    }
+    return false;
+}
+
 cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
 {
     cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA] };
@@ -310,7 +327,8 @@ cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
             continue;
         int range[2];
         cse_memory_plan_lifetime(graph, node, range);
-        for (int g = range[0]; g <= range[1] && g < graph->group_count; g++)
+        int first = range[0] + takes_over(graph, node, range);
+        for (int g = first; g <= range[1] && g < graph->group_count; g++)
             live[g] += aligned(bytes_of(node));
     }
     for (int g = 0; g < graph->group_count; g++)

@@ -216,7 +216,9 @@ cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64
 
 cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
 {
-    return cse_linear(x, cse_read(layer.weight), layer.bias ? cse_read(layer.bias) : NULL);
+    /* One after the other: the order in which arguments are evaluated is the compiler's. */
+    cse_tensor *weight = cse_read(layer.weight);
+    return cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
 }
 
 /* ---- traced calls ---- */

@@ -19,8 +19,24 @@ cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *d
 
 /* Elements of a tensor of any type as doubles: exact both ways for values the type can hold;
  * writing rounds to nearest even (floats), wraps (int32) or tests against 0 (bool). */
-double cse_read_element(cse_dtype dtype, const void *values, int64_t index);
-void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value);
+double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index);
+void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value);
+
+/* Inline for float32, so that reference kernels are slow but bearable. */
+static inline double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
+{
+    if (dtype == CSE_FLOAT32)
+        return ((const float *)values)[index];
+    return cse_read_other_element(dtype, values, index);
+}
+
+static inline void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value)
+{
+    if (dtype == CSE_FLOAT32)
+        ((float *)values)[index] = (float)value;
+    else
+        cse_write_other_element(dtype, values, index, value);
+}
 
 /* Reference kernels of elementwise ops: `function` on each element. int32 operands go to `integer`
  * (NULL: to `function`) as int64_t and the result wraps. */
@@ -33,11 +49,10 @@ void cse_reference_binary(const cse_reference *call, double (*function)(double, 
 void cse_reference_reduce(const cse_reference *call, double initial,
                           double (*function)(double, double));
 
-/* A REDUCE op's attributes: integers[0] keep_dims, then the axes, ascending and not negative. Fails
- * in the traced graph (and returns false) when `axes` repeat or lie outside `shape`. No axes: all.
- */
-bool cse_reduce_attributes(const char *op_name, cse_shape shape, const int axes[], int axis_count,
-                           bool keep_dims, cse_attributes *attributes);
+/* Traces a REDUCE op over `axes` of x (negative: from the end; no axes: all). Its attributes:
+ * integers[0] keep_dims, then the axes, ascending. Axes that repeat or lie outside fail. */
+cse_tensor *cse_trace_reduce(const cse_op *op, cse_tensor *x, const int axes[], int axis_count,
+                             bool keep_dims);
 cse_status cse_infer_reduce(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 /* The input's shape with 1 for each reduced axis, whether or not the op kept them. */
 cse_shape cse_reduce_kept_shape(const cse_tensor *node);

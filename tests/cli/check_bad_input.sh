@@ -6,6 +6,10 @@ work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 failed=0
 config=$work/config.yaml
+# Sockets live here, so that what is left of them can be told from other runs'.
+mkdir "$work/run"
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
 
 cat >"$config" <<EOF
 trainer:
@@ -84,8 +88,7 @@ expect 'a batch that does not divide' 78 'micro_batch_size' \
 expect 'a batch larger than the data' 78 'batch_size' \
     "$csengine" start "$config" --model_dir "$work/a" --set trainer.fit.train_dataloader.batch_size=64
 expect 'shapes that do not fit' 65 '\[.*\]' \
-    "$csengine" start "$config" --model_dir "$work/a" --set trainer.init.model.name=cnn \
-    --set trainer.init.model.hidden_sizes=null
+    "$csengine" start "$config" --model_dir "$work/a" --set trainer.init.model.input_size=700
 
 # Checkpoints.
 newest=$(ls "$work"/model/*.mdl | tail -n 1)
@@ -123,6 +126,7 @@ expect 'a replica that cannot start' 69 'replica\|worker' \
 expect 'a model_dir that cannot be made' 73 "$work/file" "$csengine" start "$config" --model_dir "$work/file/model"
 expect 'NaN loss' 1 'loss' \
     "$csengine" start "$config" --model_dir "$work/d" --num_steps 40 \
+    --set trainer.fit.train_dataloader.std=1e-6 \
     --set trainer.init.optimizer.SGD.learning_rate=1e6
 
 # The command line and the configuration.
@@ -131,6 +135,6 @@ expect 'an unknown flag' 64 'num_csx' "$csengine" start "$config" --num_csz 2
 expect 'an unknown key' 78 'did you mean "seed"' "$csengine" start "$config" --set trainer.init.sed=1 
 expect 'no configuration there' 66 'none.yaml' "$csengine" start "$work/none.yaml"
 
-left=$(find /tmp "${XDG_RUNTIME_DIR:-/tmp}" -maxdepth 1 -name 'csengine-*' -newer "$config" 2>/dev/null)
+left=$(find "$work/run" -name 'csengine-*' 2>/dev/null)
 [ -z "$left" ] || { echo "left behind: $left"; failed=1; }
 exit $failed

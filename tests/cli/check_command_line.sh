@@ -102,6 +102,14 @@ expect 0 'an integer from 1 to 1024; default: 1' list settings
 expect 0 'compiler' doctor --model_dir "$work"
 [ -z "$(ls -A "$work" | grep doctor)" ] || fail "doctor leaves files behind"
 
+# Every configuration that is kept with the sources is accepted.
+for file in "$source_directory"/configs/*.yaml; do
+    if grep -q /usr/share/datasets "$file" && [ ! -d /usr/share/datasets/fashion-mnist ]; then
+        continue
+    fi
+    expect 0 'Compile validated locally.' start "$file" --validate_only --model_dir "$work/model"
+done
+
 # The man page and the completion that are kept with the sources say what the program says.
 "$csengine" --print-man | cmp - "$source_directory/man/csengine.1" ||
     fail "man/csengine.1 is old: csengine --print-man >man/csengine.1"

@@ -1,5 +1,6 @@
-/* Values of a graph's nodes by the ops' reference kernels alone: a recursive evaluator that needs no
- * pass and no plan, so that an op, a gradient rule or an optimizer can be tested as it is traced. */
+/* Values of a graph's nodes by the ops' reference kernels alone: a recursive evaluator that needs
+ * no pass and no plan, so that an op, a gradient rule or an optimizer can be tested as it is
+ * traced. */
 #ifndef CSE_TESTS_EVALUATE_H
 #define CSE_TESTS_EVALUATE_H
 
@@ -16,8 +17,8 @@ void evaluation_destroy(evaluation **self);
 void evaluation_set(evaluation *self, const cse_node *leaf, const void *values);
 
 /* The node's values, computed now or before; borrowed until the next evaluation_set. Composites are
- * computed by their reference kernels; batch_sum is the identity (one microbatch). A leaf that was not
- * set ends the process. */
+ * computed by their reference kernels; batch_sum is the identity (one microbatch). A leaf that was
+ * not set ends the process. */
 const void *evaluation_values(evaluation *self, cse_node *node);
 
 #endif

@@ -78,19 +78,23 @@ static void count_logged(void *self, const cse_job_event *event)
         logged = (int)event->step;
 }
 
-static int stop_after_20(void *self)
+static int stop_early(void *self)
 {
     (void)self;
     return logged >= 20;
 }
+
+/* Many, so that a request to stop comes before the end. */
+enum { STEPS = 4000 };
 
 START_TEST(a_run_has_one_result_however_it_is_cut)
 {
     cse_job_result whole, wide, stopped, rest, cut;
     cse_job_settings settings = job_settings();
     fresh_folder();
+    settings.loop.num_steps = STEPS;
     run(&settings, &whole);
-    ck_assert_int_eq(whole.steps, 40);
+    ck_assert_int_eq(whole.steps, STEPS);
     ck_assert_int_eq(whole.metric_count, 2);
     ck_assert_double_gt(whole.metrics[1].value, 0.5); /* three classes: guessing gives a third */
 
@@ -103,17 +107,17 @@ START_TEST(a_run_has_one_result_however_it_is_cut)
 
     fresh_folder();
     settings.on_event = count_logged;
-    settings.stop_requested = stop_after_20;
+    settings.stop_requested = stop_early;
     run(&settings, &stopped);
-    ck_assert(stopped.stopped && stopped.steps >= 20 && stopped.steps < 40);
+    ck_assert(stopped.stopped && stopped.steps < STEPS);
     settings.stop_requested = NULL;
     run(&settings, &rest);
-    ck_assert_int_eq(rest.steps, 40);
-    ck_assert_int_eq(rest.steps_run, 40 - stopped.steps);
+    ck_assert_int_eq(rest.steps, STEPS);
+    ck_assert_int_eq(rest.steps_run, STEPS - stopped.steps);
     ck_assert_str_eq(rest.weights_digest, whole.weights_digest);
 
     fresh_folder();
-    settings.eval_frequency = 15;
+    settings.eval_frequency = STEPS / 3.0;
     run(&settings, &cut);
     ck_assert_str_eq(cut.weights_digest, whole.weights_digest);
     run(&settings, &rest); /* finished: nothing is left to run */
@@ -234,7 +238,7 @@ static cse_tensor *small_step(cse_step *step, void *self)
     return loss;
 }
 
-static cse_status fail(void *self, const cse_values *values)
+static cse_status report_full_disk(void *self, const cse_values *values)
 {
     (void)self;
     return cse_fail(CSE_IO, "step %lld is where the disk is full",
@@ -244,7 +248,7 @@ static cse_status fail(void *self, const cse_values *values)
 static cse_tensor *failing_step(cse_step *step, void *self)
 {
     cse_tensor *loss = cse_model_loss(((small_run *)self)->model, step, NULL);
-    cse_step_closure(step, fail, NULL, loss);
+    cse_step_closure(step, report_full_disk, NULL, loss);
     return loss;
 }
 

@@ -150,9 +150,10 @@ static void emit_update_element(cse_text *out, const cse_group *group, cse_node 
 static void emit_update_values(cse_text *out, const cse_graph *graph, const cse_group *group,
                                cse_node *const outside[], int count)
 {
-    cse_text_add(out, "/* New values of elements [first, end), into an array for each state. */\n"
-                      "static inline __attribute__((always_inline)) void values_%d(\n"
-                      "    const cse_step_frame *frame, int64_t first, int64_t end",
+    cse_text_add(out,
+                 "/* New values of elements [first, end), into an array for each state. */\n"
+                 "static inline __attribute__((always_inline)) void values_%d(\n"
+                 "    const cse_step_frame *frame, int64_t first, int64_t end",
                  (int)(group - graph->groups));
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)
@@ -175,7 +176,8 @@ static void emit_update_values(cse_text *out, const cse_graph *graph, const cse_
     cse_text_add(out, "    }\n}\n\n");
 }
 
-/* For each assigned state, `format` with its id twice, its element type, and its place among them. */
+/* For each assigned state, `format` with its id twice, its element type, and its place among them.
+ */
 static void emit_for_assigns(cse_text *out, const cse_group *group, bool lines)
 {
     int number = 0;
@@ -213,11 +215,12 @@ static void emit_update_function(cse_text *out, const cse_graph *graph, const cs
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)
             cse_text_add(out, ", b%u + lines[0] * %d", group->nodes[n]->id, CSE_LINE_ELEMENTS);
-    cse_text_add(out, ");\n        return;\n    }\n"
-                      "    for (int64_t line = lines[0]; line < lines[1]; line++) {\n"
-                      "        int64_t first = line * %d;\n"
-                      "        int64_t end = first + %d < last ? first + %d : last;\n"
-                      "        unsigned char *const kept = undo->lines[line & 1];\n",
+    cse_text_add(out,
+                 ");\n        return;\n    }\n"
+                 "    for (int64_t line = lines[0]; line < lines[1]; line++) {\n"
+                 "        int64_t first = line * %d;\n"
+                 "        int64_t end = first + %d < last ? first + %d : last;\n"
+                 "        unsigned char *const kept = undo->lines[line & 1];\n",
                  CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS);
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)

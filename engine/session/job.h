@@ -1,8 +1,8 @@
-/* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a configuration
- * to a trained model, its checkpoints and its metrics.
+/* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a
+ * configuration to a trained model, its checkpoints and its metrics.
  *
- * The job takes plain values and the YAML text of each member's section, so that it knows nothing of
- * files, flags and precedence; text from a configuration carries its places along (see
+ * The job takes plain values and the YAML text of each member's section, so that it knows nothing
+ * of files, flags and precedence; text from a configuration carries its places along (see
  * engine/config/yaml.h), so that messages name the line of the file. */
 #ifndef CSE_SESSION_JOB_H
 #define CSE_SESSION_JOB_H
@@ -94,8 +94,8 @@ typedef struct cse_job_result {
     char artefact_directory[4096]; /* of the training step */
 } cse_job_result;
 
-/* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was reached
- * until then. */
+/* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was
+ * reached until then. */
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result);
 
 #endif

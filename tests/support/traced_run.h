@@ -21,8 +21,8 @@ typedef struct table_file {
     char path[64], yaml[512];
 } table_file;
 
-/* `rows` x `columns` features; labels NULL: all 0. The stream of labels is `targets` (float32) unless
- * `classes` is above 0. */
+/* `rows` x `columns` features; labels NULL: all 0. The stream of labels is `targets` (float32)
+ * unless `classes` is above 0. */
 typedef struct table_content {
     const double *features;
     const int *labels;

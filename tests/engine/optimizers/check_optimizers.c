@@ -185,17 +185,15 @@ START_TEST(scaler_follows_its_table)
         momentum = scaler_finite[s] ? 0.5 * momentum + 1 : momentum;
         w -= scaler_finite[s] ? 0.5 * momentum : 0;
         done += scaler_finite[s];
-        ck_assert_double_eq((double)*traced_floats(&traced, "grad_scaler.loss_scale"),
-                            expected[0]);
-        ck_assert_int_eq(traced_int(&traced, "grad_scaler.steps_since_rescale"),
-                         (int)expected[1]);
+        ck_assert_double_eq((double)*traced_floats(&traced, "grad_scaler.loss_scale"), expected[0]);
+        ck_assert_int_eq(traced_int(&traced, "grad_scaler.steps_since_rescale"), (int)expected[1]);
         ck_assert_int_eq(traced_int(&traced, "grad_scaler.overflows_since_rescale"),
                          (int)expected[2]);
         ck_assert_int_eq(traced_int(&traced, "grad_scaler.num_skipped_steps"), (int)expected[3]);
         ck_assert_int_eq(traced_int(&traced, "schedulers.0.last_epoch"), done);
         ck_assert_double_eq_tol((double)*traced_floats(&traced, "model.w"), w, tolerance);
-        ck_assert_double_eq_tol(
-            (double)*traced_floats(&traced, "optimizer.w.momentum_buffer"), momentum, tolerance);
+        ck_assert_double_eq_tol((double)*traced_floats(&traced, "optimizer.w.momentum_buffer"),
+                                momentum, tolerance);
     }
     traced_run_close(&traced);
     cse_finish();
@@ -254,7 +252,8 @@ START_TEST(every_optimizer_keeps_its_contract)
         cse_settings *settings = NULL;
         ck_assert(d->summary != NULL && d->summary[0] != '\0');
         ck_assert_int_eq(cse_settings_parse(d->settings, d->name, NULL, &settings), CSE_OK);
-        ck_assert(!cse_settings_has(settings, "lr") && !cse_settings_has(settings, "learning_rate"));
+        ck_assert(!cse_settings_has(settings, "lr") &&
+                  !cse_settings_has(settings, "learning_rate"));
         int count = d->states(settings, states);
         ck_assert(count >= 0 && count <= CSE_MAX_MEMBER_STATES);
         for (int i = 0; i < count; i++)

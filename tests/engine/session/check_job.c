@@ -256,9 +256,9 @@ START_TEST(closures_and_changes_between_executions)
 {
     float bias[3] = { 1, 2, 3 };
     cse_executor_options options = { .input = val_data, .num_steps = 6, .activation_steps = 4 };
-    ck_assert_int_eq(cse_configure(&(cse_configuration){ .model_dir = model_dir,
-                                                         .compile_dir = compile_dir }),
-                     CSE_OK);
+    ck_assert_int_eq(
+        cse_configure(&(cse_configuration){ .model_dir = model_dir, .compile_dir = compile_dir }),
+        CSE_OK);
     small_run r = { .model = cse_compile(cse_model_new("fc_mnist", model_settings)) };
     cse_state *last_bias = cse_parameter_at(r.model, 3);
     cse_eval_mode(r.model);

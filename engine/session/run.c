@@ -312,6 +312,7 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     CSE_TRY(compile(session, r->step->graph));
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
+    CSE_TRY(cse_session_record_job(session));
     return execute(r, session->report.artefact_directory);
 }
 

@@ -94,6 +94,17 @@ static cse_status set_cluster(cse_session *session)
     return CSE_OK;
 }
 
+static const char *const *copy_labels(cse_arena *arena, const char *const *labels)
+{
+    int count = 0;
+    while (labels != NULL && labels[count] != NULL)
+        count++;
+    const char **copies = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *copies);
+    for (int i = 0; i < count; i++)
+        copies[i] = cse_arena_string(arena, labels[i]);
+    return copies;
+}
+
 cse_status cse_configure(const cse_configuration *configuration)
 {
     if (the_session != NULL)
@@ -107,6 +118,7 @@ cse_status cse_configure(const cse_configuration *configuration)
     c->compile_dir = c->compile_dir ? cse_arena_string(session->arena, c->compile_dir)
                                     : cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
     c->worker_executable = cse_arena_string(session->arena, c->worker_executable);
+    c->job_labels = copy_labels(session->arena, c->job_labels);
     the_session = session;
     cse_status status = set_cluster(session);
     if (status != CSE_OK)

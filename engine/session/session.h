@@ -138,6 +138,9 @@ cse_status cse_session_settings(const cse_setting *table, const char *subject, c
  * array with free. */
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint);
 
+/* Adds this execution with its labels to run_meta.json; nothing without labels. */
+cse_status cse_session_record_job(const cse_session *session);
+
 /* ---- the step that is traced ---- */
 
 typedef struct cse_step_closure_entry {

@@ -33,7 +33,7 @@ typedef struct cse_configuration {
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
     const char *weight_grad_reduce; /* payload of the gradient sum: "fp32" (default) or "bf16" */
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
-    const char *const *job_labels; /* "key=value", ended by NULL; recorded with the job */
+    const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */
 } cse_configuration;
 

@@ -25,5 +25,6 @@ flags=
 cd "$folder"
 ./program >losses || { echo "FAIL: the program ended with $?"; exit 1; }
 awk '/^step 10:/ { first = $4 } /^step 50:/ { last = $4 }
-    END { exit !(last > 0 && last < first) }' losses || { echo "FAIL: the loss did not fall:"; cat losses; exit 1; }
+    END { exit !(last > 0 && last < first) }' losses ||
+    { echo "FAIL: the loss did not fall:"; cat losses; exit 1; }
 echo "the header's program: compiled, trained"

@@ -48,10 +48,11 @@ typedef struct cse_job_settings {
     const char *grad_scaler;         /* further settings of the scaler as YAML; may be NULL */
     double max_gradient_norm, max_gradient_value; /* 0: not clipped */
 
+    /* From the newest checkpoint (autoload) the run goes on to where it would have ended, and steps
+     * count from its start; from a named one they count from there. */
     cse_loop_settings loop;
     int64_t eval_steps; /* batches of a validation; 0: all */
-    /* Training steps between validations (0: one, at the end), or as a fraction of the steps of an
-     * epoch when below 1. */
+    /* Training steps between validations; below 1 a fraction of the run; 0: one, at the end. */
     double eval_frequency;
 
     int64_t checkpoint_steps; /* 0: none on the way; the last step is always saved when training */

@@ -105,6 +105,8 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
                cse_state_bytes(state));
     }
     session->global_step = checkpoint->global_step;
+    if (checkpoint->global_step > 0)
+        session->batch_size = checkpoint->samples_seen / checkpoint->global_step;
 }
 
 cse_status cse_load(const char *path)

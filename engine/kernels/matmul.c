@@ -121,11 +121,23 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
+/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it decides
+ * bits, so that all processes of a run must agree on it. */
+static bool prefers_packed(void)
+{
+    const char *wanted = getenv("CSE_MATMUL");
+    return cse_matmul_packed_runs_here() && (wanted == NULL || strcmp(wanted, "onednn") != 0);
+}
+
 cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
 {
     cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
     if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0) {
         *kernel = new_empty(plan, &sizes);
+        return CSE_OK;
+    }
+    if (plan->dtype == CSE_FLOAT32 && prefers_packed()) {
+        *kernel = cse_matmul_packed_new(plan, &sizes);
         return CSE_OK;
     }
     return new_dnnl(plan, &sizes, kernel);

@@ -54,6 +54,11 @@ void cse_trace_leave(void)
     tracing.kept_scope = NULL;
 }
 
+const char *cse_trace_scope_view(void)
+{
+    return tracing.scope;
+}
+
 void cse_trace_on_behalf(const cse_tensor *node, bool backward)
 {
     tracing.file = node ? node->file : NULL;

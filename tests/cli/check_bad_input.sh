@@ -124,10 +124,11 @@ expect 'a replica that cannot start' 69 'replica\|worker' \
     env CSENGINE_EXECUTABLE=/bin/false "$csengine" start "$config" --model_dir "$work/c"
 : >"$work/file"
 expect 'a model_dir that cannot be made' 73 "$work/file" "$csengine" start "$config" --model_dir "$work/file/model"
-expect 'NaN loss' 1 'loss' \
-    "$csengine" start "$config" --model_dir "$work/d" --num_steps 40 \
-    --set trainer.fit.train_dataloader.std=1e-6 \
-    --set trainer.init.optimizer.SGD.learning_rate=1e6
+sed -e 's/hidden_sizes: \[8\]/hidden_sizes: [8], input_size: 16, activation: gelu/' \
+    -e 's/learning_rate: 0.1/learning_rate: 1000000, momentum: 0.9/' \
+    -e 's/idx_images/synthetic/' -e 's/data_dir: .*/features: [16]/' "$config" >"$work/diverges.yaml"
+expect 'NaN loss' 1 'the loss is' \
+    "$csengine" start "$work/diverges.yaml" --model_dir "$work/d" --num_steps 40
 
 # The command line and the configuration.
 expect 'an unknown command' 64 'start' "$csengine" strat

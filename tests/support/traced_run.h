@@ -35,6 +35,9 @@ void table_file_remove(const table_file *file);
 void open_session(void);
 
 void traced_run_open(traced_run *traced, const char *yaml, cse_step_function *function, void *self);
+/* The same by compiled code, which is kept under `compile_dir`. */
+void traced_run_open_compiled(traced_run *traced, const char *yaml, cse_step_function *function,
+                              void *self, const char *compile_dir);
 void traced_run_step(traced_run *traced);
 void traced_run_close(traced_run *traced);
 

@@ -5,14 +5,15 @@ set -eu
 cd "$(dirname "$0")"
 
 # Drop-in folders: folder | kind | C type of a descriptor | header of the contract | array.
-# A member's file ends with a descriptor named cse_<singular>_<file name>.
+# A member's file ends with a descriptor named cse_<singular>_<file name>. "@" in a header's path is
+# the folder above the members'.
 drop_ins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/session/members.h|cse_optimizers
 engine/schedules|schedule|cse_schedule_descriptor|engine/session/members.h|cse_schedules
 engine/metrics|metric|cse_metric_descriptor|engine/session/members.h|cse_metrics
 engine/models|model|cse_model_descriptor|engine/session/members.h|cse_models
-engine/checkpoint/formats|format|cse_checkpoint_format|engine/checkpoint/format.h|cse_checkpoint_formats
+engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transport.h|cse_transports
@@ -60,6 +61,7 @@ for row in $drop_ins; do
     IFS='|' read -r folder singular type header array <<EOF
 $row
 EOF
+    case $header in @/*) header=$(dirname "$folder")/${header#@/} ;; esac
     [ -f "$header" ] || continue
     [ -d "$folder" ] || mkdir -p "$folder"
     write_registry "$folder" "$singular" "$type" "$header" "$array"
@@ -81,13 +83,14 @@ LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
     write_if_changed include/csengine/generated/ops.h
 
 # What generated code begins with, as a string of the library.
+embedded_files='engine/base/random.h engine/codegen/prelude.h'
 {
-    echo "/* Written by autogen.sh: the text of engine/base/random.h and engine/codegen/prelude.h. */"
+    echo "/* Written by autogen.sh: the text of $(echo $embedded_files | sed 's/ / and /'). */"
     echo "#include \"engine/codegen/codegen.h\""
     echo
     echo "const char cse_prelude_text[] ="
-    cat engine/base/random.h engine/codegen/prelude.h |
-        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
+    cat $embedded_files |
+        sed -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
     echo "    ;"
 } | write_if_changed engine/codegen/prelude_text.c
 
@@ -138,8 +141,14 @@ list() { # variable files...
         printf '%s_LDFLAGS = -module -avoid-version -rpath /nowhere\n' "$v"
         printf '%s_LIBADD = libcsengine.la\n' "$v"
     done
-    list tree_extra $(LC_ALL=C find configs docs scripts tests bench man completion examples \
-        -type f ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
+    list bench_scripts $(LC_ALL=C find bench -name 'bench_*.sh' 2>/dev/null | LC_ALL=C sort)
+    list man_pages $(LC_ALL=C find man -name '*.[1-8]' 2>/dev/null | LC_ALL=C sort)
+    list completion_files $(LC_ALL=C find completion -name '*.bash' 2>/dev/null | LC_ALL=C sort)
+    # Installed: configurations and examples to start from.
+    list data_files $(LC_ALL=C find configs examples -type f \( -name '*.yaml' -o -name '*.c' \) \
+        2>/dev/null | LC_ALL=C sort)
+    list tree_extra $(LC_ALL=C find configs docs scripts tests bench examples -type f \
+        ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
 } | write_if_changed sources.am
 
 [ "${1:-}" = --lists-only ] || autoreconf --install --warnings=all

@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "engine/base/registry.h"
 #include "engine/base/text.h"
 #include "engine/config/yaml.h"
 #include "workers/keeper.h"
@@ -131,6 +132,34 @@ static void fill_members(cse_prepared_job *job)
     settings->canonical_configuration = cse_config_canonical(job->config);
 }
 
+/* Each member's name against its drop-in folder, at its place in the file. */
+static cse_status check_members(const cse_config *config)
+{
+    static const struct {
+        const char *section, *kind, *member;
+    } rows[] = { { "model", "models", "model" },
+                 { "optimizer", "optimizers", "optimizer" },
+                 { "schedulers", "schedules", "schedule" },
+                 { "train_dataloader", "inputs", "input function" },
+                 { "val_dataloader", "inputs", "input function" } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const cse_kind *kind = cse_kinds;
+        while (kind->name != NULL && strcmp(kind->name, rows[i].kind) != 0)
+            kind++;
+        int count = cse_config_member_count(config, rows[i].section);
+        for (int k = 0; k < count && kind->name != NULL; k++) {
+            const cse_config_member *member = cse_config_member_view(config, rows[i].section, k);
+            const void *found = NULL;
+            if (member->library != NULL)
+                continue;
+            cse_status status = cse_registry_get(kind->table, rows[i].member, member->name, &found);
+            if (status != CSE_OK)
+                return cse_fail_within(status, "configuration: %s: ", member->origin);
+        }
+    }
+    return CSE_OK;
+}
+
 /* What a mode cannot do without. */
 static cse_status check_mode(const cse_prepared_job *job)
 {
@@ -182,6 +211,7 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
     cse_status status = cse_config_load(path, overrides, count, &job->config);
     free(overrides);
     CSE_TRY(status);
+    CSE_TRY(check_members(job->config));
     set_log_level(job->config);
     fill_session(job);
     fill_precision(job);
@@ -218,6 +248,15 @@ static void show_event(void *self, const cse_job_event *event)
     cse_progress_event(self, event);
 }
 
+static void show_what_was_not_run(const cse_configuration *session, const cse_job_result *result)
+{
+    if (session->validate_only)
+        printf("Compile validated locally.\n");
+    else if (session->compile_only)
+        printf("Compile was successful! %.3f seconds%s: %s\n", result->compile_seconds,
+               result->compile_cached ? ", from the cache" : "", result->artefact_directory);
+}
+
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");
@@ -235,6 +274,8 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     cse_job_result result = { 0 };
     cse_status status = cse_job_run(&job->settings, &result);
     cse_progress_end(&progress, job->settings.mode, status, &result);
+    if (status == CSE_OK && !json)
+        show_what_was_not_run(&job->settings.session, &result);
     if (status == CSE_OK && result.stopped)
         return cse_status_exit_code(CSE_INTERRUPTED);
     return cse_report(status);

@@ -8,7 +8,7 @@ _csengine()
     fi
     case ${COMP_WORDS[1]} in
         bench)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --steps --json --help"
+            options="--model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
             words="step"
             ;;
         checkpoint)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every C file is as clang-format writes it with the tree's .clang-format. Skipped where clang-format
-# is missing or is another version than 14, since versions differ in details.
+# Every C file is as clang-format writes it with the tree's .clang-format. Skipped where
+# clang-format is missing or is another version than 14, since versions differ in details.
 set -eu
 cd "${top_srcdir:-.}"
 clang_format=${CLANG_FORMAT:-clang-format}

@@ -1,5 +1,5 @@
-/* Creating and mapping the arena: sizes first, then one file, then the constants. The head's magic is
- * written last, so a process that maps the file too early sees no arena. */
+/* Creating and mapping the arena: sizes first, then one file, then the constants. The head's magic
+ * is written last, so a process that maps the file too early sees no arena. */
 #include "workers/arena.h"
 
 #include <errno.h>
@@ -43,7 +43,8 @@ static cse_status check_groups(const cse_graph *graph, int64_t *lines)
         if (group->first_line != *lines || group->elements < 1)
             return cse_fail(CSE_INTERNAL,
                             "update group %d: starts at line %lld, but the groups before it end at "
-                            "line %lld", i, (long long)group->first_line, (long long)*lines);
+                            "line %lld",
+                            i, (long long)group->first_line, (long long)*lines);
         int assigns = 0;
         for (int n = 0; n < group->node_count; n++)
             assigns += strcmp(group->nodes[n]->op->name, "assign") == 0;
@@ -58,23 +59,26 @@ static cse_status check_groups(const cse_graph *graph, int64_t *lines)
 static cse_status check_counts(const cse_cluster_layout *layout)
 {
     const cse_graph *graph = layout->graph;
-    int64_t slots = (int64_t)layout->replica_count + layout->weight_server_count +
-                    layout->input_worker_count;
+    int64_t slots =
+        (int64_t)layout->replica_count + layout->weight_server_count + layout->input_worker_count;
     if (layout->replica_count < 1 || layout->weight_server_count < 0 ||
         layout->input_worker_count < 0 || slots > CSE_MAX_SLOTS)
-        return cse_fail(CSE_CONFIG,
-                        "cluster: %d replicas, %d weight servers and %d input workers: accepted are "
-                        "at least one replica and at most %d processes in all",
-                        layout->replica_count, layout->weight_server_count,
-                        layout->input_worker_count, CSE_MAX_SLOTS);
+        return cse_fail(
+            CSE_CONFIG,
+            "cluster: %d replicas, %d weight servers and %d input workers: accepted are "
+            "at least one replica and at most %d processes in all",
+            layout->replica_count, layout->weight_server_count, layout->input_worker_count,
+            CSE_MAX_SLOTS);
     if (layout->weight_grad_reduce != CSE_FLOAT32 && layout->weight_grad_reduce != CSE_BFLOAT16)
         return cse_fail(CSE_CONFIG,
                         "weight_grad_reduce: %s is not supported here; accepted are float32 and "
-                        "bfloat16", cse_dtype_name(layout->weight_grad_reduce));
+                        "bfloat16",
+                        cse_dtype_name(layout->weight_grad_reduce));
     if (graph->microbatch_count < 1 || graph->microbatch_count > 1 << 20)
         return cse_fail(CSE_CONFIG,
                         "cluster: a step of %d microbatches; accepted are 1 to %d: choose a larger "
-                        "micro_batch_size", graph->microbatch_count, 1 << 20);
+                        "micro_batch_size",
+                        graph->microbatch_count, 1 << 20);
     if (layout->ring_microbatches && layout->ring_microbatches < graph->microbatch_count)
         return cse_fail(CSE_CONFIG,
                         "cluster: an input ring of %d microbatches cannot hold the %d of one step",
@@ -82,9 +86,9 @@ static cse_status check_counts(const cse_cluster_layout *layout)
     const int64_t most = ((int64_t)1 << 39) / graph->microbatch_count;
     if (layout->first_step < 0 || layout->num_steps < 0 || layout->first_step > most ||
         layout->num_steps > most - layout->first_step)
-        return cse_fail(CSE_CONFIG, "cluster: steps from %lld on, %lld of them: at most %lld in all",
-                        (long long)layout->first_step, (long long)layout->num_steps,
-                        (long long)most);
+        return cse_fail(
+            CSE_CONFIG, "cluster: steps from %lld on, %lld of them: at most %lld in all",
+            (long long)layout->first_step, (long long)layout->num_steps, (long long)most);
     return CSE_OK;
 }
 
@@ -110,8 +114,8 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->microbatches = graph->microbatch_count;
     head->tree_places = cse_tree_places(graph->microbatch_count);
     head->record_count = layout->record_count > 0 ? layout->record_count : CSE_DEFAULT_RECORDS;
-    head->ring_count = layout->ring_microbatches > 0 ? layout->ring_microbatches
-                                                     : 2 * graph->microbatch_count;
+    head->ring_count =
+        layout->ring_microbatches > 0 ? layout->ring_microbatches : 2 * graph->microbatch_count;
     head->payload = (int32_t)layout->weight_grad_reduce;
     head->micro_batch_size = graph->micro_batch_size;
     head->partial_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
@@ -128,8 +132,10 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->update_chunks = (int32_t)chunks_of(head->update_lines, CSE_UPDATE_CHUNK_LINES, 1,
                                              &head->update_chunk_lines);
     if (head->update_chunk_lines > 0xffff)
-        return cse_fail(CSE_CONFIG, "cluster: %lld lines of states are more than the arena's words "
-                        "can count", (long long)head->update_lines);
+        return cse_fail(CSE_CONFIG,
+                        "cluster: %lld lines of states are more than the arena's words "
+                        "can count",
+                        (long long)head->update_lines);
     int compute = layout->replica_count + layout->weight_server_count;
     head->spin_ns = compute <= head->cores ? CSE_SPIN_NS : 0;
     return CSE_OK;
@@ -300,10 +306,9 @@ cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **re
     cse_arena_head head = { .total_bytes = 0 };
     *result = NULL;
     CSE_TRY(describe(layout, &head));
-    cse_segment *segments =
-        cse_malloc(((size_t)layout->graph->node_count + 1) * sizeof *segments);
-    cse_status status = cse_segments_find(layout->graph, layout->weight_grad_reduce, segments,
-                                          &head.segment_count);
+    cse_segment *segments = cse_malloc(((size_t)layout->graph->node_count + 1) * sizeof *segments);
+    cse_status status =
+        cse_segments_find(layout->graph, layout->weight_grad_reduce, segments, &head.segment_count);
     cse_cluster *cluster = cse_calloc(1, sizeof *cluster);
     cluster->descriptor = -1;
     cluster->graph = layout->graph;
@@ -332,8 +337,8 @@ cse_status cse_cluster_map(int descriptor, cse_cluster **result)
         cse_cluster_destroy(&cluster);
         return cse_fail(CSE_UNAVAILABLE,
                         "descriptor %d is not a cluster's arena of version %d: start workers from "
-                        "the same installation as their coordinator", descriptor,
-                        CSE_ARENA_VERSION);
+                        "the same installation as their coordinator",
+                        descriptor, CSE_ARENA_VERSION);
     }
     cse_status result_status = map(cluster, head.total_bytes);
     if (result_status != CSE_OK) {
@@ -378,8 +383,8 @@ void cse_arena_sleep(cse_cluster *cluster, _Atomic uint32_t *sleeping, uint32_t 
     atomic_store(sleeping, 0);
 }
 
-cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph,
-                                      int chunk, int64_t line)
+cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph, int chunk,
+                                      int64_t line)
 {
     const int64_t chunk_first = chunk * cluster->head->update_chunk_lines;
     const int64_t chunk_end = chunk_first + cluster->head->update_chunk_lines;

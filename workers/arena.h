@@ -2,9 +2,9 @@
  * plane.
  *
  * Everything is reached by offsets from the start of the mapping, which each process has at another
- * address. There is nothing in it that a killed process could leave inconsistent: no pointers, locks,
- * lists or counters of things done; only words (see word.h), numbers with one writer each, and
- * payload that is written under a claim.
+ * address. There is nothing in it that a killed process could leave inconsistent: no pointers,
+ * locks, lists or counters of things done; only words (see word.h), numbers with one writer each,
+ * and payload that is written under a claim.
  *
  *     region        content                                               written by
  *     head          sizes, offsets, seed (constant)                       creator
@@ -27,9 +27,10 @@
  *     partials      M slots; a piece lies in that of its first leaf       claimer of the node
  *
  * Stages of step s: COMPUTE needs every node of the partition of [0, M) by R, R from the step word;
- * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the stage
- * are done for s, anybody moves the step word on by compare-and-swap; a late one fails by value. The
- * step's commit is the move to (s + 1, COMPUTE, plan); it also frees the ring's microbatches of s. */
+ * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the
+ * stage are done for s, anybody moves the step word on by compare-and-swap; a late one fails by
+ * value. The step's commit is the move to (s + 1, COMPUTE, plan); it also frees the ring's
+ * microbatches of s. */
 #ifndef CSE_WORKERS_ARENA_H
 #define CSE_WORKERS_ARENA_H
 
@@ -73,17 +74,17 @@ typedef struct cse_control {
     _Atomic uint32_t survey;
     _Atomic uint32_t epoch; /* coordinators so far */
     _Atomic int32_t stopping;
-    _Atomic int64_t closed;   /* steps whose closures have run */
-    _Atomic int64_t released; /* steps that may change states */
-    _Atomic int64_t end;      /* steps to run */
+    _Atomic int64_t closed;                 /* steps whose closures have run */
+    _Atomic int64_t released;               /* steps that may change states */
+    _Atomic int64_t end;                    /* steps to run */
     _Alignas(64) _Atomic uint32_t sleeping; /* the coordinator's own */
     _Atomic uint32_t urgent;                /* set by workers; a hint */
 } cse_control;
 
 typedef struct cse_record_slot {
-    _Alignas(64) _Atomic int64_t number;  /* step + 1; stored after the fetched values */
-    _Atomic int64_t normed_ns;            /* when they were */
-    _Atomic int64_t committed_ns;         /* by whoever committed, afterwards: may be of an old step */
+    _Alignas(64) _Atomic int64_t number; /* step + 1; stored after the fetched values */
+    _Atomic int64_t normed_ns;           /* when they were */
+    _Atomic int64_t committed_ns; /* by whoever committed, afterwards: may be of an old step */
 } cse_record_slot;
 
 typedef struct cse_arena_head {
@@ -95,8 +96,8 @@ typedef struct cse_arena_head {
     int64_t first_step;
     int32_t replicas, weight_servers, input_workers;
     int32_t microbatches, tree_places, record_count, ring_count;
-    int32_t payload;        /* cse_dtype */
-    int32_t exact;          /* boolean: no segment is rounded */
+    int32_t payload; /* cse_dtype */
+    int32_t exact;   /* boolean: no segment is rounded */
     int32_t segment_count;
     int32_t reduce_chunks, update_chunks;
     int64_t micro_batch_size;
@@ -184,7 +185,7 @@ typedef struct cse_update_part {
 } cse_update_part;
 
 /* The part that begins at or contains line `line` (relative to the chunk) of chunk `chunk`. */
-cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph,
-                                      int chunk, int64_t line);
+cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph, int chunk,
+                                      int64_t line);
 
 #endif

@@ -1,5 +1,5 @@
-/* The coordinator's side of the arena: slots, release, records, liveness, reports. Each word here has
- * one writer, the coordinator; what it changes is announced by ringing the bell. */
+/* The coordinator's side of the arena: slots, release, records, liveness, reports. Each word here
+ * has one writer, the coordinator; what it changes is announced by ringing the bell. */
 #include "workers/cluster.h"
 
 #include <stdio.h>

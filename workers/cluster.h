@@ -6,7 +6,8 @@
  * descriptor and calls cse_work_once in a loop. No message carries payload or progress: control
  * messages only start, stop and report.
  *
- * The protocol (words, claims, stages, takeover) is described in workers/word.h and workers/arena.h.
+ * The protocol (words, claims, stages, takeover) is described in workers/word.h and
+ * workers/arena.h.
  *
  * Slots. Every worker process sits in one slot; slots are numbered replicas first, then weight
  * servers, then input workers. Steps are counted from 0 over the whole run ("step s" is the s-th);
@@ -15,7 +16,8 @@
  * Life of a run, in the coordinator:
  *
  *     cse_cluster_create(&options, &cluster);          one memfd, states copied in
- *     start worker i with descriptor cse_cluster_descriptor(cluster), cse_cluster_seat(cluster, i, pid)
+ *     start worker i with descriptor cse_cluster_descriptor(cluster), cse_cluster_seat(cluster, i,
+ * pid)
  *     cse_cluster_release(cluster, n);                 steps below n may change the states
  *     loop: cse_cluster_wait, cse_cluster_next_record -> callbacks -> cse_cluster_close_record
  *     cse_cluster_stop; wait for the processes; cse_cluster_destroy
@@ -52,7 +54,8 @@ typedef enum cse_role {
 
 enum { CSE_MAX_SLOTS = 250, CSE_FAILURE_TEXT_BYTES = 1024 };
 
-/* ---- Coordinator ------------------------------------------------------------------------------ */
+/* ---- Coordinator ------------------------------------------------------------------------------
+ * */
 
 typedef struct cse_cluster_layout {
     const cse_graph *graph;       /* after the last pass */
@@ -67,12 +70,13 @@ typedef struct cse_cluster_layout {
     int ring_microbatches; /* D: microbatches prefetched; 0: twice those of a step; at least M */
 } cse_cluster_layout;
 
-/* Creates and fills the arena. All its bytes that a fault-free run touches are reserved here, so that
- * a full tmpfs fails now (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out of range. */
+/* Creates and fills the arena. All its bytes that a fault-free run touches are reserved here, so
+ * that a full tmpfs fails now (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out of
+ * range. */
 cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **cluster);
 
-/* Unmaps, closes the descriptor, frees the handle. For workers' handles as well. Processes that still
- * map the arena keep their view of it; it is gone with the last of them. */
+/* Unmaps, closes the descriptor, frees the handle. For workers' handles as well. Processes that
+ * still map the arena keep their view of it; it is gone with the last of them. */
 void cse_cluster_destroy(cse_cluster **cluster);
 
 /* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */
@@ -97,15 +101,15 @@ void cse_cluster_seat(cse_cluster *cluster, int slot, pid_t pid);
 /* 0 when vacant. */
 pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot);
 
-/* The process of `slot` is gone - the kernel said so (pidfd readable or waitid), not merely silent or
- * signalled. Frees what it had claimed, puts back a half-written line of states, splits its piece of
- * the tree when two others live, wakes the others, and vacates the slot. Repeating it (the
+/* The process of `slot` is gone - the kernel said so (pidfd readable or waitid), not merely silent
+ * or signalled. Frees what it had claimed, puts back a half-written line of states, splits its
+ * piece of the tree when two others live, wakes the others, and vacates the slot. Repeating it (the
  * coordinator died in it) is safe. Returns the number of claims freed. Reap the process *after* it,
  * start a successor after that. */
 int cse_cluster_takeover(cse_cluster *cluster, int slot);
 
-/* How many replicas share the next steps' microbatches (1 .. M; latched at a commit). Never changes a
- * result. CSE_TEMPORARY when memory for the pieces is missing. */
+/* How many replicas share the next steps' microbatches (1 .. M; latched at a commit). Never changes
+ * a result. CSE_TEMPORARY when memory for the pieces is missing. */
 cse_status cse_cluster_plan(cse_cluster *cluster, int replica_count);
 
 /* Steps below `steps` may change the states. Only grows. Held at n, computing goes on up to the
@@ -113,24 +117,24 @@ cse_status cse_cluster_plan(cse_cluster *cluster, int replica_count);
 void cse_cluster_release(cse_cluster *cluster, int64_t steps);
 /* Stops changes of the states as soon as possible whatever is released: returns the number of steps
  * after which they will stand still (the step in flight when it has passed that point, reached when
- * cse_cluster_steps_done gives it), or -1 when a worker is just deciding it: call again in a moment.
- * cse_cluster_unhold lets go; harmless when not held. */
+ * cse_cluster_steps_done gives it), or -1 when a worker is just deciding it: call again in a
+ * moment. cse_cluster_unhold lets go; harmless when not held. */
 int64_t cse_cluster_hold(cse_cluster *cluster);
 void cse_cluster_unhold(cse_cluster *cluster);
 
-/* Steps committed, first_step included: the states are those after that many steps, or on the way to
- * the next one. They stand still while step `steps_done` is unreleased or held. */
+/* Steps committed, first_step included: the states are those after that many steps, or on the way
+ * to the next one. They stand still while step `steps_done` is unreleased or held. */
 int64_t cse_cluster_steps_done(const cse_cluster *cluster);
 /* Borrowed; CSE_SPACE_STATE in the arena. */
 const unsigned char *cse_cluster_states_view(const cse_cluster *cluster);
 
-/* The next committed step that is not closed yet; false when there is none. The record is valid until
- * cse_cluster_close_record, which frees its place; K unclosed steps stop the run. */
+/* The next committed step that is not closed yet; false when there is none. The record is valid
+ * until cse_cluster_close_record, which frees its place; K unclosed steps stop the run. */
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record);
 void cse_cluster_close_record(cse_cluster *cluster);
 
-/* No step from `end_step` on is begun (lower than the layout's first_step + num_steps only when those
- * steps are unreleased). */
+/* No step from `end_step` on is begun (lower than the layout's first_step + num_steps only when
+ * those steps are unreleased). */
 void cse_cluster_set_end(cse_cluster *cluster, int64_t end_step);
 /* Every cse_work_once returns CSE_WORK_ENDED from now on. */
 void cse_cluster_stop(cse_cluster *cluster);
@@ -138,7 +142,8 @@ void cse_cluster_stop(cse_cluster *cluster);
 /* What the coordinator can be woken by. */
 typedef enum cse_wake {
     CSE_WAKE_RECORD = 1, /* a step was committed */
-    CSE_WAKE_URGENT = 2, /* a failure, the end, or workers wait for a record to close or a release */
+    CSE_WAKE_URGENT =
+        2, /* a failure, the end, or workers wait for a record to close or a release */
 } cse_wake;
 /* Sleeps until one of `wake` (a mask) happened since the last call, or the timeout. A hint: look at
  * the facts after every return. At many steps a second wait for URGENT only, with a timeout. */
@@ -159,7 +164,8 @@ int64_t cse_cluster_input_wait_ns(const cse_cluster *cluster);
 /* Step, stage and every unfinished unit of work with its owner, for a hang report. */
 void cse_cluster_dump(const cse_cluster *cluster, cse_text *out);
 
-/* ---- Worker ----------------------------------------------------------------------------------- */
+/* ---- Worker -----------------------------------------------------------------------------------
+ * */
 
 /* Maps the arena behind `descriptor` (taken over; closed by cse_cluster_destroy). CSE_UNAVAILABLE
  * when it is not an arena of this version. */
@@ -176,14 +182,14 @@ typedef struct cse_microbatch_source {
     cse_status (*read)(void *self, int64_t step, int64_t m, void *bytes);
 } cse_microbatch_source;
 
-/* A source that reads `loader` (borrowed) and arranges its streams as `graph` (borrowed) wants them.
- * CSE_CONFIG when a stream is missing or has another shape or type. */
+/* A source that reads `loader` (borrowed) and arranges its streams as `graph` (borrowed) wants
+ * them. CSE_CONFIG when a stream is missing or has another shape or type. */
 cse_status cse_loader_source_new(cse_dataloader *loader, const cse_graph *graph,
                                  cse_microbatch_source **source);
 void cse_loader_source_destroy(cse_microbatch_source **source);
 
 typedef struct cse_work_options {
-    cse_cluster *cluster;                /* borrowed */
+    cse_cluster *cluster; /* borrowed */
     int slot;
     cse_executable *executable;          /* borrowed; NULL for input workers */
     const cse_microbatch_source *source; /* borrowed; NULL for slots without that role */
@@ -203,7 +209,8 @@ void cse_work_destroy(cse_work **work);
 cse_work_result cse_work_once(cse_work *work);
 /* After IDLE: returns when there may be work, at a control event, or after the timeout. */
 void cse_work_wait(cse_work *work, int64_t timeout_ns);
-/* Leaves a failure for the coordinator (also from outside the loop, e.g. a file cannot be opened). */
+/* Leaves a failure for the coordinator (also from outside the loop, e.g. a file cannot be opened).
+ * */
 void cse_cluster_report_failure(cse_cluster *cluster, int slot, cse_status status,
                                 const char *message);
 

@@ -7,24 +7,24 @@
 
 #include <stdatomic.h>
 
-#define CSE_KILLPOINT_TABLE(X)                                                                     \
-    X(CSE_KILL_NODE_CLAIMED, "a piece of the tree was claimed")                                    \
-    X(CSE_KILL_LEAF_DONE, "a leaf was computed and folded")                                        \
-    X(CSE_KILL_NODE_UNPUBLISHED, "a piece is complete, its word not yet")                          \
-    X(CSE_KILL_NODE_PUBLISHED, "a piece is complete, nothing was scanned yet")                     \
-    X(CSE_KILL_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                             \
-    X(CSE_KILL_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")                         \
-    X(CSE_KILL_NORM_CLAIMED, "the serial stage was claimed")                                       \
-    X(CSE_KILL_NORM_UNPUBLISHED, "the record is complete, the word not yet")                       \
-    X(CSE_KILL_UPDATE_CLAIMED, "a chunk of states was claimed")                                    \
-    X(CSE_KILL_UPDATE_PART, "one group's lines of a chunk were updated")                           \
-    X(CSE_KILL_UPDATE_UNPUBLISHED, "a chunk is updated, its word not yet")                         \
-    X(CSE_KILL_ADVANCE, "a stage was seen complete, the step word not moved")                      \
-    X(CSE_KILL_COMMITTED, "a step was committed, nobody was woken")                                \
-    X(CSE_KILL_FILL_CLAIMED, "a microbatch of the ring was claimed")                               \
-    X(CSE_KILL_FILL_UNPUBLISHED, "a microbatch is filled, its word not yet")                       \
-    X(CSE_KILL_TAKEOVER_RESTORED, "takeover: a line was put back, not marked clean")               \
-    X(CSE_KILL_TAKEOVER_CLEAN, "takeover: a line is marked clean, its chunk not free")             \
+#define CSE_KILLPOINT_TABLE(X)                                                         \
+    X(CSE_KILL_NODE_CLAIMED, "a piece of the tree was claimed")                        \
+    X(CSE_KILL_LEAF_DONE, "a leaf was computed and folded")                            \
+    X(CSE_KILL_NODE_UNPUBLISHED, "a piece is complete, its word not yet")              \
+    X(CSE_KILL_NODE_PUBLISHED, "a piece is complete, nothing was scanned yet")         \
+    X(CSE_KILL_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
+    X(CSE_KILL_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
+    X(CSE_KILL_NORM_CLAIMED, "the serial stage was claimed")                           \
+    X(CSE_KILL_NORM_UNPUBLISHED, "the record is complete, the word not yet")           \
+    X(CSE_KILL_UPDATE_CLAIMED, "a chunk of states was claimed")                        \
+    X(CSE_KILL_UPDATE_PART, "one group's lines of a chunk were updated")               \
+    X(CSE_KILL_UPDATE_UNPUBLISHED, "a chunk is updated, its word not yet")             \
+    X(CSE_KILL_ADVANCE, "a stage was seen complete, the step word not moved")          \
+    X(CSE_KILL_COMMITTED, "a step was committed, nobody was woken")                    \
+    X(CSE_KILL_FILL_CLAIMED, "a microbatch of the ring was claimed")                   \
+    X(CSE_KILL_FILL_UNPUBLISHED, "a microbatch is filled, its word not yet")           \
+    X(CSE_KILL_TAKEOVER_RESTORED, "takeover: a line was put back, not marked clean")   \
+    X(CSE_KILL_TAKEOVER_CLEAN, "takeover: a line is marked clean, its chunk not free") \
     X(CSE_KILL_TAKEOVER_FREED, "takeover: one word was freed")
 
 typedef enum cse_killpoint {
@@ -38,12 +38,12 @@ typedef enum cse_killpoint {
 typedef void cse_killpoint_hook(cse_killpoint point);
 extern _Atomic(cse_killpoint_hook *) cse_killpoint_armed;
 
-#define CSE_KILLPOINT(point)                                                                       \
-    do {                                                                                           \
-        cse_killpoint_hook *cse_hook =                                                             \
-            atomic_load_explicit(&cse_killpoint_armed, memory_order_relaxed);                      \
-        if (cse_hook)                                                                              \
-            cse_hook(point);                                                                       \
+#define CSE_KILLPOINT(point)                                                  \
+    do {                                                                      \
+        cse_killpoint_hook *cse_hook =                                        \
+            atomic_load_explicit(&cse_killpoint_armed, memory_order_relaxed); \
+        if (cse_hook)                                                         \
+            cse_hook(point);                                                  \
     } while (0)
 
 #endif

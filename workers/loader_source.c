@@ -55,12 +55,11 @@ static cse_status match(const cse_dataloader *loader, const cse_graph *graph,
             shape.dims[d + 1] = stream->shape.dims[d];
         char wanted[128], given[128];
         if (!cse_shape_equal(shape, entry->shape) || stream->dtype != entry->dtype)
-            return cse_fail(CSE_CONFIG,
-                            "input \"%s\": the model takes %s %s a microbatch, the data has %s %s",
-                            entry->name, cse_shape_text(entry->shape, wanted, sizeof wanted),
-                            cse_dtype_name(entry->dtype),
-                            cse_shape_text(shape, given, sizeof given),
-                            cse_dtype_name(stream->dtype));
+            return cse_fail(
+                CSE_CONFIG, "input \"%s\": the model takes %s %s a microbatch, the data has %s %s",
+                entry->name, cse_shape_text(entry->shape, wanted, sizeof wanted),
+                cse_dtype_name(entry->dtype), cse_shape_text(shape, given, sizeof given),
+                cse_dtype_name(stream->dtype));
         *copy = (stream_copy){ .from = cse_dataloader_stream_offset(loader, s),
                                .to = entry->offset_bytes,
                                .bytes = cse_shape_elements(entry->shape) *

@@ -1,6 +1,6 @@
 /* Each loop is written in fixed runs of 16 elements, which the compiler turns into vector code at
- * any level of optimisation that vectorises, and is compiled for three instruction sets; the one the
- * machine has is chosen when the program is loaded. */
+ * any level of optimisation that vectorises, and is compiled for three instruction sets; the one
+ * the machine has is chosen when the program is loaded. */
 #include "workers/reduce.h"
 
 #include <stdlib.h>
@@ -9,23 +9,23 @@
 #include "engine/types/dtype.h"
 
 /* Sanitizers instrument the choice, which runs before they are set up. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define VECTOR_CLONES
 #endif
 
-#define FOR_EACH(i, n, statement)                                                                  \
-    do {                                                                                           \
-        int64_t block = 0;                                                                         \
-        for (; block + 16 <= (n); block += 16)                                                     \
-            for (int lane = 0; lane < 16; lane++) {                                                \
-                const int64_t i = block + lane;                                                    \
-                statement;                                                                         \
-            }                                                                                      \
-        for (int64_t i = block; i < (n); i++)                                                      \
-            statement;                                                                             \
+#define FOR_EACH(i, n, statement)                   \
+    do {                                            \
+        int64_t block = 0;                          \
+        for (; block + 16 <= (n); block += 16)      \
+            for (int lane = 0; lane < 16; lane++) { \
+                const int64_t i = block + lane;     \
+                statement;                          \
+            }                                       \
+        for (int64_t i = block; i < (n); i++)       \
+            statement;                              \
     } while (0)
 
 static inline float rounded(float value)
@@ -68,8 +68,7 @@ static void add_packed(uint16_t *restrict y, const uint16_t *restrict x, int64_t
 VECTOR_CLONES
 static void add_leaf_packed(uint16_t *restrict y, const float *restrict x, int64_t n)
 {
-    FOR_EACH(i, n,
-             y[i] = cse_bfloat16_from_float(cse_float_from_bfloat16(y[i]) + rounded(x[i])));
+    FOR_EACH(i, n, y[i] = cse_bfloat16_from_float(cse_float_from_bfloat16(y[i]) + rounded(x[i])));
 }
 
 VECTOR_CLONES

@@ -3,10 +3,10 @@
  *
  * A leaf (CSE_SPACE_PARTIAL) is an array of float32 values: gradients, and sums of losses and
  * metrics. With a bfloat16 payload the gradients are rounded at every node of the tree, leaves
- * included, so that the rounding does not depend on who computed the node; losses and metrics (values
- * of the forward pass, where a count of 257 must stay 257) are always exact float32. A table of
- * segments says which is which. In a piece, a rounded segment's bfloat16 values lie packed at the
- * start of the segment's bytes; everything else has the layout of a leaf.
+ * included, so that the rounding does not depend on who computed the node; losses and metrics
+ * (values of the forward pass, where a count of 257 must stay 257) are always exact float32. A
+ * table of segments says which is which. In a piece, a rounded segment's bfloat16 values lie packed
+ * at the start of the segment's bytes; everything else has the layout of a leaf.
  *
  * The loops add element by element: the same bits for every instruction set and block length. */
 #ifndef CSE_WORKERS_REDUCE_H
@@ -26,9 +26,9 @@ typedef struct cse_segments {
     int count;
 } cse_segments;
 
-/* Segments of the graph's leaves for a payload of CSE_FLOAT32 or CSE_BFLOAT16: neighbours of one kind
- * are joined. `items` has room for graph->node_count. CSE_INTERNAL when the memory plan's offsets
- * overlap, are misaligned or leave the space. */
+/* Segments of the graph's leaves for a payload of CSE_FLOAT32 or CSE_BFLOAT16: neighbours of one
+ * kind are joined. `items` has room for graph->node_count. CSE_INTERNAL when the memory plan's
+ * offsets overlap, are misaligned or leave the space. */
 cse_status cse_segments_find(const cse_graph *graph, cse_dtype payload, cse_segment *items,
                              int *count);
 bool cse_segments_exact(cse_segments segments);

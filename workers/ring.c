@@ -33,6 +33,6 @@ void cse_ring_publish(cse_cluster *cluster, int64_t q)
 
 void cse_ring_give_back(cse_cluster *cluster, int64_t q)
 {
-    cse_word_publish(word_of(cluster, q),
-                     cse_word_number_before(q + 1, cluster->head->ring_count), CSE_WORD_DONE);
+    cse_word_publish(word_of(cluster, q), cse_word_number_before(q + 1, cluster->head->ring_count),
+                     CSE_WORD_DONE);
 }

@@ -1,9 +1,10 @@
 /* The input ring: D places for microbatches on their way from input workers to replicas.
  *
  * Microbatch m of step s has position q = s * M + m in the input stream and lies in place q mod D.
- * Its content is a pure function of q, so it does not matter who fills it. The step word alone frees
- * places: at step s every q with s * M <= q < s * M + D may be filled, consumers write nothing. Input
- * worker w of W takes the positions with q mod W = w first and what others leave open after them. */
+ * Its content is a pure function of q, so it does not matter who fills it. The step word alone
+ * frees places: at step s every q with s * M <= q < s * M + D may be filled, consumers write
+ * nothing. Input worker w of W takes the positions with q mod W = w first and what others leave
+ * open after them. */
 #ifndef CSE_WORKERS_RING_H
 #define CSE_WORKERS_RING_H
 

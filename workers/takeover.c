@@ -5,8 +5,8 @@
  * coordinator itself is killed in between: words are freed one by one, a line of states is put back
  * before it is marked clean and marked clean before its chunk is freed.
  *
- * The clean mark matters when two owners die on one chunk: the second may be dead before its own undo
- * memory was written, and restoring from that would put garbage into the states. */
+ * The clean mark matters when two owners die on one chunk: the second may be dead before its own
+ * undo memory was written, and restoring from that would put garbage into the states. */
 #include <string.h>
 
 #include "workers/arena.h"
@@ -101,8 +101,7 @@ static int free_updates(cse_cluster *cluster, int slot)
             CSE_COMPILER_BARRIER();
             CSE_KILLPOINT(CSE_KILL_TAKEOVER_CLEAN);
         }
-        cse_word_publish(&cluster->update[chunk], cse_word_number_before(number, 1),
-                         CSE_WORD_DONE);
+        cse_word_publish(&cluster->update[chunk], cse_word_number_before(number, 1), CSE_WORD_DONE);
         CSE_KILLPOINT(CSE_KILL_TAKEOVER_FREED);
         freed++;
     }
@@ -118,8 +117,8 @@ int cse_cluster_takeover(cse_cluster *cluster, int slot)
     freed += free_updates(cluster, slot);
     freed += free_words(cluster->ring, head->ring_count, slot, head->ring_count);
     atomic_store(&cluster->slots[slot].sleeping, 0);
-    cse_arena_ring(cluster, CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_FILLED |
-                                CSE_EVENT_CONTROL);
+    cse_arena_ring(cluster,
+                   CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_FILLED | CSE_EVENT_CONTROL);
     uint64_t who = atomic_load(&cluster->slots[slot].who);
     atomic_store(&cluster->slots[slot].who, who & 0xff);
     return freed;

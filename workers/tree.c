@@ -24,9 +24,8 @@ int cse_tree_depth(int leaves)
 
 cse_tree_node cse_tree_left(cse_tree_node node)
 {
-    return (cse_tree_node){ .heap = 2 * node.heap,
-                            .first = node.first,
-                            .size = split_of(node.size) };
+    return (
+        cse_tree_node){ .heap = 2 * node.heap, .first = node.first, .size = split_of(node.size) };
 }
 
 cse_tree_node cse_tree_right(cse_tree_node node)

@@ -1,18 +1,18 @@
 /* One 64-bit word says everything about a unit of work: how far it is, and whose it is.
  *
- * A word is claimed by one compare-and-swap from the value that was observed, its payload is written
- * only by the claimer, and one store publishes it. There are no counters, locks or lists: whatever
- * instant a process is killed at, each word it leaves is either untouched, claimed by it (and its
- * successor or the coordinator frees it) or finished.
+ * A word is claimed by one compare-and-swap from the value that was observed, its payload is
+ * written only by the claimer, and one store publishes it. There are no counters, locks or lists:
+ * whatever instant a process is killed at, each word it leaves is either untouched, claimed by it
+ * (and its successor or the coordinator frees it) or finished.
  *
  *     number : 40 | state : 8 | owner slot : 8 | incarnation : 8
  *
  * `number` counts what the word's place is used for: step + 1 for the words of a step, position in
  * the input stream + 1 for the words of the input ring; 0 is "never used". A word is takeable for n
- * when its state is terminal and its number below n. So "done for n - 1" *is* "free for n": nothing is
- * reset between steps, and since numbers only grow a stale compare-and-swap fails by value. Every
- * terminal state of an older step is free, SPLIT as well as DONE. The incarnation only serves a
- * reader of dumps: a slot is given out again after its takeover is complete.
+ * when its state is terminal and its number below n. So "done for n - 1" *is* "free for n": nothing
+ * is reset between steps, and since numbers only grow a stale compare-and-swap fails by value.
+ * Every terminal state of an older step is free, SPLIT as well as DONE. The incarnation only serves
+ * a reader of dumps: a slot is given out again after its takeover is complete.
  *
  * The step word says which step and stage the cluster is in:
  *
@@ -75,8 +75,8 @@ static inline bool cse_word_takeable(uint64_t word, int64_t number)
     return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_number(word) < number;
 }
 
-/* The number a word falls back to when its claimer died: below `number`, and of the lap before where
- * places are used again every `lap` numbers. The first lap has none before it: 0. */
+/* The number a word falls back to when its claimer died: below `number`, and of the lap before
+ * where places are used again every `lap` numbers. The first lap has none before it: 0. */
 static inline int64_t cse_word_number_before(int64_t number, int64_t lap)
 {
     return number > lap ? number - lap : 0;
@@ -116,8 +116,7 @@ enum { CSE_STEP_IN_PIECE = 1 };
 
 static inline uint64_t cse_step_make(int64_t step, cse_stage stage, int replicas, int flags)
 {
-    return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 |
-           (uint64_t)flags;
+    return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 | (uint64_t)flags;
 }
 
 static inline int64_t cse_step_number(uint64_t word)

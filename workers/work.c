@@ -1,11 +1,11 @@
 /* The loop of a worker: look at the step word, do one unit of what the roles allow, move the step
  * word on when a stage is complete.
  *
- * Nothing blocks inside a unit, so control messages and liveness questions are answered between two of
- * them. A unit that completes a stage is followed by a look at all its words: whoever publishes the
- * last one sees the stage complete, and if it dies before moving the step word, the next one that
- * finds nothing to do looks, too. Only the moves ring the bell (and filled microbatches when somebody
- * waits for them): between two moves there is nothing new to take. */
+ * Nothing blocks inside a unit, so control messages and liveness questions are answered between two
+ * of them. A unit that completes a stage is followed by a look at all its words: whoever publishes
+ * the last one sees the stage complete, and if it dies before moving the step word, the next one
+ * that finds nothing to do looks, too. Only the moves ring the bell (and filled microbatches when
+ * somebody waits for them): between two moves there is nothing new to take. */
 #include "workers/work.h"
 
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static unsigned char *private_memory(size_t bytes)
 {
     if (bytes == 0)
         return NULL;
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -79,8 +79,10 @@ static cse_status prepare_compute(cse_work *work)
     work->sums_bytes = (size_t)(depth * head->partial_stride);
     work->sums = private_memory(work->sums_bytes);
     if ((work->workspace_bytes && !work->workspace) || (work->sums_bytes && !work->sums))
-        return cse_fail(CSE_TEMPORARY, "no memory for a workspace of %zu bytes and partial sums of "
-                        "%zu bytes", work->workspace_bytes, work->sums_bytes);
+        return cse_fail(CSE_TEMPORARY,
+                        "no memory for a workspace of %zu bytes and partial sums of "
+                        "%zu bytes",
+                        work->workspace_bytes, work->sums_bytes);
     work->leaf = work->sums + (depth - 1) * head->partial_stride;
     work->pieces = cse_calloc((size_t)head->microbatches, sizeof *work->pieces);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
@@ -154,7 +156,8 @@ static void place_cursor(cse_work *work, cse_work_cursor *cursor, int64_t number
         return;
     int servers = head->weight_servers > 0 ? head->weight_servers : head->replicas;
     int index = cse_cluster_slot_index(work->cluster, work->slot) % servers;
-    *cursor = (cse_work_cursor){ .number = number, .next = (int)((int64_t)index * count / servers) };
+    *cursor =
+        (cse_work_cursor){ .number = number, .next = (int)((int64_t)index * count / servers) };
 }
 
 static void place_cursors(cse_work *work, uint64_t step)
@@ -192,7 +195,8 @@ static uint64_t next_of(const cse_cluster *cluster, uint64_t step)
     switch (cse_step_stage(step)) {
     case CSE_STAGE_COMPUTE:
         /* One exact piece over all microbatches is the reduced value already. */
-        if (head->exact && cse_word_is(cse_word_load(&cluster->nodes[1]), CSE_WORD_DONE, number + 1))
+        if (head->exact &&
+            cse_word_is(cse_word_load(&cluster->nodes[1]), CSE_WORD_DONE, number + 1))
             return cse_step_make(number, CSE_STAGE_NORM, replicas, CSE_STEP_IN_PIECE);
         if (head->reduce_chunks > 0)
             return cse_step_make(number, CSE_STAGE_REDUCE, replicas, 0);

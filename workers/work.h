@@ -1,7 +1,8 @@
 /* Inside of a worker's loop: what one process remembers, and the parts of a step it can do.
  *
- * Everything here is private to the process and may be lost with it; the truth is in the arena. Each
- * part looks for a takeable word of the current stage, claims it, does the work and publishes it. */
+ * Everything here is private to the process and may be lost with it; the truth is in the arena.
+ * Each part looks for a takeable word of the current stage, claims it, does the work and publishes
+ * it. */
 #ifndef CSE_WORKERS_WORK_H
 #define CSE_WORKERS_WORK_H
 
@@ -32,8 +33,8 @@ struct cse_work {
     cse_work_cursor piece_cursor;
     bool holding;
     cse_tree_node piece;
-    int folded, held; /* leaves so far; partial sums they are in */
-    int64_t wait_since_ns; /* 0: not waiting for input */
+    int folded, held;                       /* leaves so far; partial sums they are in */
+    int64_t wait_since_ns;                  /* 0: not waiting for input */
     unsigned char *workspace, *sums, *leaf; /* private memory */
     size_t workspace_bytes, sums_bytes;
 

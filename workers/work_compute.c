@@ -1,10 +1,10 @@
 /* COMPUTE: leaves of the tree, folded into pieces.
  *
  * A replica claims one node at a time - of its own share first, then any that is takeable - and
- * computes its leaves from left to right, one a call. Partial sums are kept as a binary counter: the
- * first grows in the piece's slot of the arena (which nobody reads before it is published), the
- * others in private memory. Where no value is rounded the replica's program writes each leaf straight
- * to the place where its sum begins, so nothing is ever copied. */
+ * computes its leaves from left to right, one a call. Partial sums are kept as a binary counter:
+ * the first grows in the piece's slot of the arena (which nobody reads before it is published), the
+ * others in private memory. Where no value is rounded the replica's program writes each leaf
+ * straight to the place where its sum begins, so nothing is ever copied. */
 #include "engine/base/clock.h"
 #include "workers/work.h"
 

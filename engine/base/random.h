@@ -1,8 +1,8 @@
-/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers:
- * as easy as 1, 2, 3", SC'11).
+/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3", SC'11).
  *
- * A number is a pure function of a key and a counter, so that what is drawn depends on what it is for
- * (seed, stream, step, sample, element) and never on who draws it or in which order. */
+ * A number is a pure function of a key and a counter, so that what is drawn depends on what it is
+ * for (seed, stream, step, sample, element) and never on who draws it or in which order. */
 #ifndef CSE_BASE_RANDOM_H
 #define CSE_BASE_RANDOM_H
 
@@ -35,15 +35,14 @@ static inline float cse_uniform_from_bits(uint32_t bits)
     return (float)(bits >> 8) * 0x1p-24f;
 }
 
-/* The words an op draws for one element: `stream` names the op (32 bits of cse_hash_string), `sample`
- * is a position in the global batch (0 for what is drawn once a step), `element` counts within the
- * sample. Generated code holds the same function. */
-static inline void cse_draw_words(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
-                                  uint32_t element, uint32_t out[4])
-{
-    const uint32_t counter[4] = { element, sample, (uint32_t)step, stream };
-    cse_philox(seed, counter, out);
-}
+/* The words an op draws for one element, into `out`: `stream` names the op (32 bits of
+ * cse_hash_string), `sample` is a position in the global batch (0 for what is drawn once a step),
+ * `element` counts within the sample. Generated code uses the same. */
+#define cse_draw_words(seed, step, stream, sample, element, out)                               \
+    cse_philox((seed),                                                                         \
+               (const uint32_t[4]){ (uint32_t)(element), (uint32_t)(sample), (uint32_t)(step), \
+                                    (uint32_t)(stream) },                                      \
+               (out))
 
 /* Uniform in [0, 1) from the first of those words. */
 static inline float cse_draw_uniform(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,

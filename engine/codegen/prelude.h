@@ -1,10 +1,10 @@
-/* What every generated step begins with: the frame, access to the plan's memory, barriers, and float
- * functions without branches, which a compiler vectorises where it stands.
+/* What every generated step begins with: the frame, access to the plan's memory, barriers, and
+ * float functions without branches, which a compiler vectorises where it stands.
  *
- * The text of this file (after that of engine/base/random.h) is embedded in the library and put before
- * the generated code; ops' expressions and blocks may call whatever is declared here. Why own
- * functions: gcc vectorises expf, tanhf and erff only under -ffast-math, which changes the arithmetic
- * of the whole process.
+ * The text of this file (after that of engine/base/random.h) is embedded in the library and put
+ * before the generated code; ops' expressions and blocks may call whatever is declared here. Why
+ * own functions: gcc vectorises expf, tanhf and erff only under -ffast-math, which changes the
+ * arithmetic of the whole process.
  *
  * Bounds of error are in units of the last place of the exact result (ulp), for normal results, and
  * are held by tests against double precision. Subnormal results may be flushed to zero. */
@@ -12,6 +12,8 @@
 #define CSE_CODEGEN_PRELUDE_H
 
 #include <stdint.h>
+
+#include "engine/base/random.h"
 
 /* ---- memory of the plan ---- */
 
@@ -28,9 +30,9 @@ enum {
     CSE_AT_COUNT
 };
 
-/* A library kernel; the engine made it when it opened the step. */
+/* A library kernel (engine/kernels/kernel.h); the engine made it when it opened the step. */
 typedef struct cse_step_kernel {
-    void (*run)(const struct cse_step_kernel *self, const void *const inputs[], void *output);
+    void (*run)(struct cse_step_kernel *self, const void *const inputs[], void *output);
 } cse_step_kernel;
 
 /* As cse_frame in engine/execute/execute.h. */
@@ -39,7 +41,7 @@ typedef struct cse_step_frame {
     uint64_t seed;
     int64_t step;
     int64_t first_sample;
-    const cse_step_kernel *const *kernels;
+    cse_step_kernel *const *kernels;
 } cse_step_frame;
 
 /* As cse_line_undo in engine/execute/execute.h. */
@@ -50,7 +52,7 @@ typedef struct cse_step_undo {
 } cse_step_undo;
 
 /* The value stored at an offset of a space; offsets are multiples of 64 bytes, and so are bases. */
-#define CSE_PLACE(type, space, offset)                                                             \
+#define CSE_PLACE(type, space, offset) \
     ((type *)__builtin_assume_aligned(frame->base[space] + (offset), 64))
 
 /* Nothing is moved across it by the compiler; the processor keeps the order of stores itself. */
@@ -127,8 +129,8 @@ static inline float cse_rsqrt(float x)
 }
 
 /* e^x to 2 ulp: x = n ln2 + r with |r| <= ln2 / 2, e^r by its Taylor polynomial of degree 7 (rest
- * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds to
- * an integer, which is then in the low bits. */
+ * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds
+ * to an integer, which is then in the low bits. */
 static inline float cse_exp(float x)
 {
     x = x > 89.0f ? 89.0f : x;
@@ -150,16 +152,14 @@ static inline float cse_exp(float x)
     return p * first * second;
 }
 
-/* ln x to 2 ulp: x = m 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s), s = (m-1)/(m+1), in
- * double from the quotient on (|s| <= 0.172, so six terms leave 1e-11). */
-static inline double cse_log_double(float x)
+/* ln x of a positive normal double, to 1e-11 relative to max(|ln x|, |x - 1|): x = m 2^e with m in
+ * [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s), s = (m-1)/(m+1), |s| <= 0.172, seven terms. */
+static inline double cse_log_double(double x)
 {
-    float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
-    int32_t bits = cse_bits(scaled);
-    int32_t exponent = (bits - 0x3f3504f3) >> 23;
-    float m = cse_from_bits((int32_t)((uint32_t)bits - ((uint32_t)exponent << 23)));
-    double e = (double)exponent - (x < 1.17549435e-38f ? 23.0 : 0.0);
-    double s = ((double)m - 1.0) / ((double)m + 1.0), z = s * s;
+    int64_t bits = cse_double_bits(x);
+    int64_t exponent = (bits - 0x3fe6a09e667f3bcd) >> 52;
+    double m = cse_double_from_bits((int64_t)((uint64_t)bits - ((uint64_t)exponent << 52)));
+    double s = (m - 1.0) / (m + 1.0), z = s * s;
     double p = 2.0 / 13.0;
     p = p * z + 2.0 / 11.0;
     p = p * z + 2.0 / 9.0;
@@ -167,20 +167,21 @@ static inline double cse_log_double(float x)
     p = p * z + 2.0 / 5.0;
     p = p * z + 2.0 / 3.0;
     p = p * z + 2.0;
-    return e * 0.693147180559945309 + p * s;
+    return (double)exponent * 0.693147180559945309 + p * s;
 }
 
+/* ln x to 1 ulp, through double (in which a subnormal float is normal). */
 static inline float cse_log(float x)
 {
-    float y = (float)cse_log_double(x);
+    float y = (float)cse_log_double((double)x);
     y = x == 0.0f ? -__builtin_inff() : y;
     y = x < 0.0f ? __builtin_nanf("") : y;
     y = x == __builtin_inff() ? x : y;
     return x != x ? x : y;
 }
 
-/* e^x for x in double, |x| <= 200, with a relative error below 1e-11: range reduction as in cse_exp,
- * Taylor polynomial of degree 10. */
+/* e^x for x in double, |x| <= 200, with a relative error below 1e-11: range reduction as in
+ * cse_exp, Taylor polynomial of degree 10. */
 static inline double cse_exp_double(double x)
 {
     double shifted = x * 1.44269504088896341 + 6755399441055744.0;
@@ -205,7 +206,7 @@ static inline double cse_exp_double(double x)
 static inline float cse_pow(float x, float y)
 {
     float magnitude = __builtin_fabsf(x), size = __builtin_fabsf(y);
-    double t = (double)y * cse_log_double(magnitude);
+    double t = (double)y * cse_log_double((double)magnitude);
     t = t > 150.0 ? 150.0 : t;
     t = t < -150.0 ? -150.0 : t;
     float result = (float)cse_exp_double(t);
@@ -235,7 +236,7 @@ static inline float cse_tanh(float x)
     p = p * z - 3.333328194e-01f;
     float near_zero = x + x * z * p;
     float far = 1.0f - 2.0f / (cse_exp(2.0f * a) + 1.0f);
-    float y = a < 0.625f ? near_zero : cse_with_sign(far, x);
+    float y = cse_with_sign(a < 0.625f ? near_zero : far, x);
     return x != x ? x : y;
 }
 
@@ -287,12 +288,13 @@ static inline float cse_sine_of_quarter(double r, int64_t quarter)
     return (float)(quarter & 2 ? -y : y);
 }
 
-/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 is taken as two doubles); NaN for infinities. */
+/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 in two parts, the first with 33 bits, so that its
+ * multiples are exact); NaN for infinities. */
 static inline float cse_sin(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
-    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    double r = ((double)x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     return cse_sine_of_quarter(r, cse_double_bits(shifted));
 }
 
@@ -300,8 +302,23 @@ static inline float cse_cos(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
-    double r = ((double)x - n * 1.57079632679489656) - n * 6.12323399573676604e-17;
+    double r = ((double)x - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;
     return cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
+}
+
+/* Standard normal from the words of cse_draw_words: cse_normal_from_bits of engine/base/random.c,
+ * to 4 ulp (both call it sqrt(-2 ln u) cos(2 pi v)). */
+static inline float cse_draw_normal(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
+                                    uint32_t element)
+{
+    uint32_t words[4];
+    cse_draw_words(seed, step, stream, sample, element, words);
+    double u = ((double)words[0] + 1.0) * 0x1p-32;
+    double turns = (double)words[1] * 0x1p-32, quarters = turns * 4.0;
+    double shifted = quarters + 6755399441055744.0;
+    double r = (quarters - (shifted - 6755399441055744.0)) * 1.57079632679489656;
+    double radius = __builtin_sqrt(-2.0 * cse_log_double(u));
+    return (float)radius * cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
 }
 
 #endif

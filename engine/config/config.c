@@ -351,8 +351,8 @@ static cse_status finish(cse_config *config, const cse_config_override *override
 {
     for (int i = 0; i < override_count; i++)
         CSE_TRY(apply_override(config, &overrides[i]));
-    CSE_TRY(cse_settings_check(config->arena, cse_config_table, subject, "", config->root,
-                               &config->settings));
+    cse_settings_expected expected = { cse_config_table, subject, "" };
+    CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
     return read_sections(config);
 }

@@ -15,10 +15,12 @@ cse_status cse_settings_parse(const cse_setting *table, const char *subject, con
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *root = NULL;
     cse_status status = cse_yaml_parse(arena, "", yaml, yaml != NULL ? strlen(yaml) : 0, &root);
-    if (status != CSE_OK)
+    if (status != CSE_OK) {
         status = cse_fail_within(status, "%s: ", subject);
-    else
-        status = cse_settings_check(arena, table, subject, "", root, settings);
+    } else {
+        cse_settings_expected expected = { table, subject, "" };
+        status = cse_settings_check(arena, &expected, root, settings);
+    }
     if (status != CSE_OK)
         cse_arena_destroy(&arena);
     return status;

@@ -27,11 +27,16 @@ struct cse_settings {
     const char *canonical;
 };
 
-/* As cse_settings_parse, from a tree; `prefix` ("trainer.init.") stands before names in
- * messages. The result lives in `arena` and is not to be destroyed. */
-cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const char *subject,
-                              const char *prefix, const cse_yaml_node *node,
-                              cse_settings **settings);
+/* What a tree is checked against. */
+typedef struct cse_settings_expected {
+    const cse_setting *table;
+    const char *subject; /* begins the messages: "optimizer SGD" */
+    const char *prefix;  /* stands before names in messages: "trainer.init." */
+} cse_settings_expected;
+
+/* As cse_settings_parse, from a tree. The result lives in `arena` and is not to be destroyed. */
+cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
+                              const cse_yaml_node *node, cse_settings **settings);
 
 /* Writes what a setting accepts: "an integer from 1 to 64", "one of fp32, bf16". */
 void cse_setting_describe(const cse_setting *setting, cse_text *text);

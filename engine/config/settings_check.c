@@ -1,8 +1,8 @@
 /* Checking a YAML tree against a table of settings.
  *
  * Every value goes one way: the node that was given, or the table's default parsed as YAML, is
- * turned into a cse_setting_value by the one reader of its type. So a default is held to the same rules
- * as a value a user writes. Numbers are read in the C locale whatever the process has set. */
+ * turned into a cse_setting_value by the one reader of its type. So a default is held to the same
+ * rules as a value a user writes. Numbers are read in the C locale whatever the process has set. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -239,7 +239,8 @@ static cse_status read_nested(const check *c, const cse_setting *setting, const 
                               cse_setting_value *value)
 {
     const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
-    return cse_settings_check(c->arena, setting->nested, c->subject, prefix, node, &value->nested);
+    cse_settings_expected expected = { setting->nested, c->subject, prefix };
+    return cse_settings_check(c->arena, &expected, node, &value->nested);
 }
 
 static cse_status read_any(const check *c, const cse_setting *setting, const cse_yaml_node *node,
@@ -335,11 +336,11 @@ static cse_status check_names(const check *c, const cse_setting *table, const cs
     return CSE_OK;
 }
 
-cse_status cse_settings_check(cse_arena *arena, const cse_setting *table, const char *subject,
-                              const char *prefix, const cse_yaml_node *node,
-                              cse_settings **settings)
+cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
+                              const cse_yaml_node *node, cse_settings **settings)
 {
-    check c = { arena, subject, prefix };
+    const cse_setting *table = expected->table;
+    check c = { arena, expected->subject, expected->prefix };
     bool empty = cse_yaml_is_null(node);
     if (!empty)
         CSE_TRY(check_names(&c, table, node));

@@ -1,12 +1,13 @@
 /* argmax: where the largest element along one axis is.
  *
- * Attributes: integers[0] the axis. Of equal elements the first counts; a NaN counts as the largest. */
+ * Attributes: integers[0] the axis. Of equal elements the first counts; a NaN counts as the
+ * largest. */
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_argmax;
 
-/** Index of the largest element along `axis` (negative: from the end), the first of equals; int32, of
- * x's shape without the axis. No gradient. */
+/** Index of the largest element along `axis` (negative: from the end), the first of equals; int32,
+ * of x's shape without the axis. No gradient. */
 CSE_API cse_tensor *cse_argmax(cse_tensor *x, int axis)
 {
     cse_attributes attributes = { .integer_count = 1 };
@@ -69,7 +70,8 @@ static void emit(cse_text *out, const cse_tensor *node)
 {
     int64_t before, length, after;
     split(node, &before, &length, &after);
-    const char *type = node->inputs[0]->dtype == CSE_INT32 ? "int32_t" : "float";
+    bool is_integer = node->inputs[0]->dtype == CSE_INT32;
+    const char *type = is_integer ? "int32_t" : "float";
     cse_text_add(out,
                  "for (int64_t i = 0; i < %lld; i++)\n"
                  "for (int64_t k = 0; k < %lld; k++) {\n"
@@ -77,7 +79,7 @@ static void emit(cse_text *out, const cse_tensor *node)
                  "%s largest = x0[i * %lld + k];\n"
                  "for (int32_t j = 1; j < %lld; j++) {\n"
                  "%s value = x0[i * %lld + j * (int64_t)%lld + k];\n"
-                 "if (value > largest || (value != value && largest == largest)) {\n"
+                 "if (value > largest%s) {\n"
                  "largest = value;\n"
                  "best = j;\n"
                  "}\n"
@@ -86,7 +88,7 @@ static void emit(cse_text *out, const cse_tensor *node)
                  "}\n",
                  (long long)before, (long long)after, type, (long long)(length * after),
                  (long long)length, type, (long long)(length * after), (long long)after,
-                 (long long)after);
+                 is_integer ? "" : " || (value != value && largest == largest)", (long long)after);
 }
 
 static const cse_op_sample samples[] = {

@@ -24,8 +24,8 @@ CSE_API cse_tensor *cse_bernoulli(cse_shape shape, const char *stream, double pr
     return draw(NULL, shape, stream, probability);
 }
 
-/** As cse_bernoulli, of x's shape. Where x depends on the batch its first axis holds the samples, and
- * each sample draws its own numbers by its position in the global batch. */
+/** As cse_bernoulli, of x's shape. Where x depends on the batch its first axis holds the samples,
+ * and each sample draws its own numbers by its position in the global batch. */
 CSE_API cse_tensor *cse_bernoulli_like(cse_tensor *x, const char *stream, double probability)
 {
     if (cse_trace_is_poison(x))

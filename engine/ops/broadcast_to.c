@@ -1,7 +1,7 @@
 /* broadcast_to: a tensor stretched to a larger shape; and the scalars that are stretched most.
  *
- * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of 1
- * and a missing dimension stretch. */
+ * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of
+ * 1 and a missing dimension stretch. */
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_broadcast_to;
@@ -62,6 +62,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     cse_shape wanted = cse_attributes_shape(in->attributes, 0), common;
     char text[128];
+    CSE_TRY(cse_check_size(wanted));
     if (!cse_shape_broadcast(in->shapes[0], wanted, &common) || !cse_shape_equal(common, wanted))
         return cse_fail(CSE_SHAPE,
                         "does not stretch to %s: aligned at the right, each size must be equal "

@@ -5,8 +5,8 @@
 
 extern const cse_op cse_op_concat;
 
-/** The `count` tensors (1 to 16) one after the other along `axis` (negative: from the end); their other
- * sizes and their types are the same. */
+/** The `count` tensors (1 to 16) one after the other along `axis` (negative: from the end); their
+ * other sizes and their types are the same. */
 CSE_API cse_tensor *cse_concat(cse_tensor *const tensors[], int count, int axis)
 {
     cse_attributes attributes = { .integer_count = 1 };

@@ -1,13 +1,13 @@
 /* conv2d_gradient_input: the gradient of a convolution with respect to its input.
  *
- * Inputs: weight [out, in / groups, kernel height, kernel width], the gradient of the output. Attributes:
- * engine/trace/windows.h. */
+ * Inputs: weight [out, in / groups, kernel height, kernel width], the gradient of the output.
+ * Attributes: engine/trace/windows.h. */
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_conv2d_gradient_input;
 
-/** The gradient with respect to the input, of `shape`, of the convolution that `like` (a conv2d or one
- * of its gradients) did, from its weight and the gradient of the output. */
+/** The gradient with respect to the input, of `shape`, of the convolution that `like` (a conv2d or
+ * one of its gradients) did, from its weight and the gradient of the output. */
 CSE_API cse_tensor *cse_conv2d_gradient_input(cse_tensor *weight, cse_tensor *output_gradient,
                                               cse_shape shape, const cse_tensor *like)
 {

@@ -8,8 +8,8 @@
 
 extern const cse_op cse_op_cross_entropy;
 
-/** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label lies
- * outside [0, classes) is ignored: loss 0, gradient 0. */
+/** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label
+ * lies outside [0, classes) is ignored: loss 0, gradient 0. */
 CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor *labels)
 {
     return cse_trace_2(&cse_op_cross_entropy, NULL, logits, labels);

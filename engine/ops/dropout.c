@@ -8,8 +8,8 @@
 extern const cse_op cse_op_dropout;
 
 /** x with each element set to 0 with `probability`, in [0, 1), and the others divided by
- * 1 - probability; for training (leave it out to evaluate). Each element is a pure function of (seed,
- * step, `stream`, sample, element); give each layer a stream name of its own. */
+ * 1 - probability; for training (leave it out to evaluate). Each element is a pure function of
+ * (seed, step, `stream`, sample, element); give each layer a stream name of its own. */
 CSE_API cse_tensor *cse_dropout(cse_tensor *x, double probability, const char *stream)
 {
     cse_attributes attributes = { .number_count = 2,

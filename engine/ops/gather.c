@@ -8,9 +8,9 @@
 
 extern const cse_op cse_op_gather;
 
-/** Row indices[i] of table [n, ...] for each int32 index: [indices..., row...]. An index outside [0, n)
- * gives a row of NaN (int32: of the least int32), so that it does not pass unseen. The gradient is
- * cse_scatter_add. */
+/** Row indices[i] of table [n, ...] for each int32 index: [indices..., row...]. An index outside
+ * [0, n) gives a row of NaN (int32: of the least int32), so that it does not pass unseen. The
+ * gradient is cse_scatter_add. */
 CSE_API cse_tensor *cse_gather(cse_tensor *table, cse_tensor *indices)
 {
     return cse_trace_2(&cse_op_gather, NULL, table, indices);

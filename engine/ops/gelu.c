@@ -1,7 +1,7 @@
 /* gelu: the Gaussian error linear unit (Hendrycks and Gimpel 2016), exact or by tanh.
  *
- * Attributes: integers[0] is 0 for the exact form x * Phi(x), with Phi(x) = (1 + erf(x / sqrt(2))) / 2,
- * and 1 for its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
+ * Attributes: integers[0] is 0 for the exact form x * Phi(x), with Phi(x) = (1 + erf(x / sqrt(2)))
+ * / 2, and 1 for its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
 #include <math.h>
 
 #include "engine/trace/arguments.h"

@@ -1,16 +1,17 @@
 /* layer_norm: each row with mean 0 and variance 1, then a weight and a bias for each channel
  * (Ba, Kiros, Hinton 2016).
  *
- * Inputs: x [..., channel], weight [channel], bias [channel]. Works on the last axis; the variance is
- * the mean of squares about the mean. Attributes: numbers[0] is epsilon, added to the variance. */
+ * Inputs: x [..., channel], weight [channel], bias [channel]. Works on the last axis; the variance
+ * is the mean of squares about the mean. Attributes: numbers[0] is epsilon, added to the variance.
+ */
 #include <math.h>
 
 #include "engine/trace/rows.h"
 
 extern const cse_op cse_op_layer_norm;
 
-/** (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis: x [..., channel], weight
- * and bias [channel] (NULL: all 1, all 0). PyTorch's epsilon is 1e-5. */
+/** (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis: x [..., channel],
+ * weight and bias [channel] (NULL: all 1, all 0). PyTorch's epsilon is 1e-5. */
 CSE_API cse_tensor *cse_layer_norm(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,
                                    double epsilon)
 {

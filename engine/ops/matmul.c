@@ -1,8 +1,8 @@
 /* matmul: products of matrices, one for each index of the leading axes; and the linear layer.
  *
  * Attributes: integers[0] and integers[1] say whether a and b are read transposed (last two axes).
- * Both inputs have the same rank of at least 2 and the same leading sizes; the public function brings
- * them there. */
+ * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
+ * brings them there. */
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_matmul;
@@ -26,9 +26,9 @@ static cse_tensor *rows_times_matrix(cse_tensor *a, cse_tensor *b, bool transpos
     return cse_reshape(product, shape);
 }
 
-/** The matrix product of the last two axes, [..., m, k] x [..., k, n] = [..., m, n]; `transpose_a` and
- * `transpose_b` read the operand as if its last two axes were exchanged. Leading axes broadcast; a
- * plain matrix b serves all rows of a. Sums are at least float32. */
+/** The matrix product of the last two axes, [..., m, k] x [..., k, n] = [..., m, n]; `transpose_a`
+ * and `transpose_b` read the operand as if its last two axes were exchanged. Leading axes
+ * broadcast; a plain matrix b serves all rows of a. Sums are at least float32. */
 CSE_API cse_tensor *cse_matmul(cse_tensor *a, cse_tensor *b, bool transpose_a, bool transpose_b)
 {
     if (cse_trace_is_poison(a) || cse_trace_is_poison(b) || a->shape.rank < 2 || b->shape.rank < 2)
@@ -49,7 +49,8 @@ CSE_API cse_tensor *cse_matmul(cse_tensor *a, cse_tensor *b, bool transpose_a, b
                          transpose_b);
 }
 
-/** A linear layer: x [..., in] times the transpose of weight [out, in], plus bias [out] (NULL: none). */
+/** A linear layer: x [..., in] times the transpose of weight [out, in], plus bias [out] (NULL:
+ * none). */
 CSE_API cse_tensor *cse_linear(cse_tensor *x, cse_tensor *weight, cse_tensor *bias)
 {
     cse_tensor *product = cse_matmul(x, weight, false, true);

@@ -12,11 +12,7 @@ extern const cse_op cse_op_max;
  * maximum share its gradient equally, as in PyTorch's amax. */
 CSE_API cse_tensor *cse_max(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
 {
-    cse_attributes attributes = { .integer_count = 0 };
-    if (!cse_trace_is_poison(x) &&
-        !cse_reduce_attributes("max", x->shape, axes, axis_count, keep_dims, &attributes))
-        return cse_trace_graph()->poison;
-    return cse_trace_1(&cse_op_max, &attributes, x);
+    return cse_trace_reduce(&cse_op_max, x, axes, axis_count, keep_dims);
 }
 
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)

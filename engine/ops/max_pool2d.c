@@ -8,8 +8,8 @@
 
 extern const cse_op cse_op_max_pool2d;
 
-/** The largest element of each window of x [batch, channel, height, width]; padding never wins. Where
- * elements are equal, the first takes the gradient. */
+/** The largest element of each window of x [batch, channel, height, width]; padding never wins.
+ * Where elements are equal, the first takes the gradient. */
 CSE_API cse_tensor *cse_max_pool2d(cse_tensor *x, const cse_pool2d_options *options)
 {
     cse_attributes attributes;

@@ -2,8 +2,8 @@
  *
  * Inputs: the pooled input and the gradient of the output. Attributes: engine/trace/windows.h.
  *
- * The winner of each window is found again rather than kept: the first of equal elements in row-major
- * order, as max_pool2d says. */
+ * The winner of each window is found again rather than kept: the first of equal elements in
+ * row-major order, as max_pool2d says. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 
 extern const cse_op cse_op_max_pool2d_gradient;
 
-/** The gradient with respect to x of the pooling that `like` (a max_pool2d) did of x, from the gradient
- * of its output. */
+/** The gradient with respect to x of the pooling that `like` (a max_pool2d) did of x, from the
+ * gradient of its output. */
 CSE_API cse_tensor *cse_max_pool2d_gradient(cse_tensor *x, cse_tensor *output_gradient,
                                             const cse_tensor *like)
 {

@@ -3,7 +3,8 @@
 
 extern const cse_op cse_op_maximum;
 
-/** The larger of a and b; NaN where either is NaN. Where a equals b each gets half of the gradient. Broadcasts. */
+/** The larger of a and b; NaN where either is NaN. Where a equals b each gets half of the gradient.
+ * Broadcasts. */
 CSE_API cse_tensor *cse_maximum(cse_tensor *a, cse_tensor *b)
 {
     return cse_trace_broadcast_2(&cse_op_maximum, a, b);

@@ -1,7 +1,9 @@
 /* pad: a tensor surrounded (and interspersed) with a number.
  *
- * Attributes, of an input of rank r: integers[0..r) how many go before along each axis, [r..2r) how many
- * after, [2r..3r) how many between two neighbours; numbers[0] the number. */
+ * Attributes, of an input of rank r: integers[0..r) how many go before along each axis, [r..2r) how
+ * many after, [2r..3r) how many between two neighbours; numbers[0] the number. */
+#include <math.h>
+
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_pad;
@@ -24,7 +26,8 @@ CSE_API cse_tensor *cse_pad_between(cse_tensor *x, const int64_t low[], const in
     return cse_trace_1(&cse_op_pad, &attributes, x);
 }
 
-/** x with low[i] elements of `value` before and high[i] after it along each axis i; one entry an axis. */
+/** x with low[i] elements of `value` before and high[i] after it along each axis i; one entry an
+ * axis. */
 CSE_API cse_tensor *cse_pad(cse_tensor *x, const int64_t low[], const int64_t high[], double value)
 {
     return cse_pad_between(x, low, high, NULL, value);
@@ -45,7 +48,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
             return cse_fail(CSE_SHAPE, "the counts of axis %d must be from 0 to 2^40", i);
         shape->dims[i] = low[i] + high + size + (size > 0 ? (size - 1) * between : 0);
     }
-    return CSE_OK;
+    return cse_check_size(*shape);
 }
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
@@ -84,11 +87,23 @@ static void reference(const cse_reference *call)
     cse_walk_copy(&walk, call->inputs[0], call->output, cse_dtype_size(node->dtype));
 }
 
+static void emit_number(cse_text *out, double value)
+{
+    if (isfinite(value))
+        cse_text_add(out, "%.17g", value);
+    else if (isnan(value))
+        cse_text_add(out, "__builtin_nanf(\"\")");
+    else
+        cse_text_add(out, "%s__builtin_inff()", value < 0 ? "-" : "");
+}
+
 static void emit(cse_text *out, const cse_tensor *node)
 {
     cse_walk walk = walk_of(node);
-    cse_text_add(out, "for (int64_t i = 0; i < %lld; i++)\ny[i] = %.17g;\n",
-                 (long long)cse_shape_elements(node->shape), node->attributes.numbers[0]);
+    cse_text_add(out, "for (int64_t i = 0; i < %lld; i++)\ny[i] = ",
+                 (long long)cse_shape_elements(node->shape));
+    emit_number(out, node->attributes.numbers[0]);
+    cse_text_add(out, ";\n");
     cse_walk_emit(out, &walk, "x0");
 }
 

@@ -1,7 +1,7 @@
 /* random_normal: random numbers, normally distributed.
  *
- * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the mean, numbers[1] the standard
- * deviation. */
+ * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the mean, numbers[1] the
+ * standard deviation. */
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_random_normal;
@@ -15,16 +15,17 @@ static cse_tensor *draw(const cse_tensor *like, cse_shape shape, const char *str
                                         : cse_trace_1(&cse_op_random_normal, &attributes, samples);
 }
 
-/** Normal of the given mean and standard deviation, drawn once a step: float32 of `shape`. Each element is a pure
- * function of (seed, step, `stream`, element); give each use a stream name of its own. */
+/** Normal of the given mean and standard deviation, drawn once a step: float32 of `shape`. Each
+ * element is a pure function of (seed, step, `stream`, element); give each use a stream name of its
+ * own. */
 CSE_API cse_tensor *cse_random_normal(cse_shape shape, const char *stream, double mean,
                                       double deviation)
 {
     return draw(NULL, shape, stream, mean, deviation);
 }
 
-/** As cse_random_normal, of x's shape. Where x depends on the batch its first axis holds the samples, and
- * each sample draws its own numbers by its position in the global batch. */
+/** As cse_random_normal, of x's shape. Where x depends on the batch its first axis holds the
+ * samples, and each sample draws its own numbers by its position in the global batch. */
 CSE_API cse_tensor *cse_random_normal_like(cse_tensor *x, const char *stream, double mean,
                                            double deviation)
 {

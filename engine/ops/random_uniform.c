@@ -1,6 +1,7 @@
 /* random_uniform: random numbers, uniform in an interval.
  *
- * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the low end, numbers[1] the width. */
+ * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the low end, numbers[1] the
+ * width. */
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_random_uniform;
@@ -21,8 +22,8 @@ CSE_API cse_tensor *cse_random_uniform(cse_shape shape, const char *stream, doub
     return draw(NULL, shape, stream, low, high);
 }
 
-/** As cse_random_uniform, of x's shape. Where x depends on the batch its first axis holds the samples, and
- * each sample draws its own numbers by its position in the global batch. */
+/** As cse_random_uniform, of x's shape. Where x depends on the batch its first axis holds the
+ * samples, and each sample draws its own numbers by its position in the global batch. */
 CSE_API cse_tensor *cse_random_uniform_like(cse_tensor *x, const char *stream, double low,
                                             double high)
 {

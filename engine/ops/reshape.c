@@ -22,14 +22,14 @@ CSE_API cse_tensor *cse_reshape(cse_tensor *x, cse_shape shape)
             open = i;
         else
             known *= shape.dims[i];
-    if (open >= 0 && known > 0)
+    if (open >= 0 && known > 0 && cse_shape_elements(x->shape) % known == 0)
         shape.dims[open] = cse_shape_elements(x->shape) / known;
     cse_attributes_add_shape(&attributes, shape);
     return cse_trace_1(&cse_op_reshape, &attributes, x);
 }
 
-/** x with the axes from `first` on (the batch's is 0) made one: [batch, ...] to [batch, features] for
- * first = 1. */
+/** x with the axes from `first` on (the batch's is 0) made one: [batch, ...] to [batch, features]
+ * for first = 1. */
 CSE_API cse_tensor *cse_flatten(cse_tensor *x, int first)
 {
     if (cse_trace_is_poison(x))
@@ -53,10 +53,8 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     char text[128];
     *shape = cse_attributes_shape(in->attributes, 0);
     *dtype = in->dtypes[0];
-    bool fits = cse_shape_elements(*shape) == cse_shape_elements(in->shapes[0]);
-    for (int i = 0; i < shape->rank; i++)
-        fits = fits && shape->dims[i] >= 0;
-    if (!fits)
+    if (cse_check_size(*shape) != CSE_OK ||
+        cse_shape_elements(*shape) != cse_shape_elements(in->shapes[0]))
         return cse_fail(CSE_SHAPE,
                         "%lld elements do not fill %s; one size may be -1, the others must divide",
                         (long long)cse_shape_elements(in->shapes[0]),

@@ -1,7 +1,7 @@
 /* scatter_add: rows added into a table of zeros at given indices; gather the other way round.
  *
- * Inputs: rows [indices..., row...], indices int32. Attributes: integers[0] the rows of the table. Rows
- * are added in the order of the indices, so that the bits of the sums are fixed. */
+ * Inputs: rows [indices..., row...], indices int32. Attributes: integers[0] the rows of the table.
+ * Rows are added in the order of the indices, so that the bits of the sums are fixed. */
 #include <stdlib.h>
 
 #include "engine/trace/arguments.h"
@@ -31,7 +31,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     for (int i = indices.rank; i < rows.rank; i++)
         shape->dims[shape->rank++] = rows.dims[i];
     *dtype = in->dtypes[0];
-    return CSE_OK;
+    return cse_check_size(*shape);
 }
 
 /* The rows of the gradient at the indices; 0 for rows that were left out. */

@@ -3,10 +3,18 @@
 
 extern const cse_op cse_op_sign;
 
-/** -1, 0 or 1 as x is negative, zero (or NaN) or positive; no gradient. */
+/** -1, 0 or 1 as x is negative, zero (or NaN) or positive; gradient 0. */
 CSE_API cse_tensor *cse_sign(cse_tensor *x)
 {
     return cse_trace_1(&cse_op_sign, NULL, x);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    /* The same on both sides of every point but 0: nothing flows back. */
+    (void)node;
+    (void)output_gradient;
+    (void)gradients;
 }
 
 static double value_of(double x)
@@ -35,6 +43,7 @@ const cse_op cse_op_sign = {
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = cse_infer_floats,
+    .gradient = gradient,
     .reference = reference,
     .expression = "(float)(($0 > 0.0f) - ($0 < 0.0f))",
     .samples = samples,

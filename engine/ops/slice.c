@@ -1,13 +1,14 @@
 /* slice: every step-th element of a range along each axis.
  *
- * Attributes, of an input of rank r: integers[0..r) the starts, [r..2r) the stops (exclusive), [2r..3r)
- * the steps, at least 1; all within the input. */
+ * Attributes, of an input of rank r: integers[0..r) the starts, [r..2r) the stops (exclusive),
+ * [2r..3r) the steps, at least 1; all within the input. */
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_slice;
 
-/** Elements starts[i], starts[i] + steps[i], ... below stops[i] of each axis i; one entry an axis of x.
- * Negative starts and stops count from the end; INT64_MAX stops at the end. `steps` NULL: all 1. */
+/** Elements starts[i], starts[i] + steps[i], ... below stops[i] of each axis i; one entry an axis
+ * of x. Negative starts and stops count from the end; INT64_MAX stops at the end. `steps` NULL:
+ * all 1. */
 CSE_API cse_tensor *cse_slice(cse_tensor *x, const int64_t starts[], const int64_t stops[],
                               const int64_t steps[])
 {

@@ -9,11 +9,7 @@ extern const cse_op cse_op_sum;
  * leaves them as sizes of 1. */
 CSE_API cse_tensor *cse_sum(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
 {
-    cse_attributes attributes = { .integer_count = 0 };
-    if (!cse_trace_is_poison(x) &&
-        !cse_reduce_attributes("sum", x->shape, axes, axis_count, keep_dims, &attributes))
-        return cse_trace_graph()->poison;
-    return cse_trace_1(&cse_op_sum, &attributes, x);
+    return cse_trace_reduce(&cse_op_sum, x, axes, axis_count, keep_dims);
 }
 
 /** The sum of all elements: a scalar. */

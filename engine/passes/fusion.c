@@ -1,21 +1,21 @@
 /* Groups: what runs as one piece of code.
  *
- * A LIBRARY group is a product with its epilogue: [bias] [relu] [store], each used by the next alone.
- * A BLOCK group is one op with code of its own, and [store]. All other nodes become fused loops, in
- * two sweeps: forward, a node joins the group of the last of its producers, if that still is a loop
- * (see loop.h); backward, a group moves into the first group that reads it. A node only ever reads
- * groups before its own, so that the numbers of groups are an order to run them in.
+ * A LIBRARY group is a product with the epilogue its kernel takes (bias, relu, store), each used by
+ * the next alone. A BLOCK group is one op with code of its own, and [store]. All other nodes become
+ * fused loops, in two sweeps: forward, a node joins the group of the last of its producers, if that
+ * still is a loop (see loop.h); backward, a group moves into the first group that reads it. A node
+ * only ever reads groups before its own, so that the numbers of groups are an order to run them in.
  *
  * Every reader of a broadcast gets one of its own, so that a broadcast is an index and not memory.
  *
- * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one group,
- * whether fusion is enabled or not. */
+ * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one
+ * group, whether fusion is enabled or not. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/kernels/kernel.h"
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
-#include "engine/types/shape.h"
 
 typedef struct draft {
     cse_group_kind kind;
@@ -87,8 +87,8 @@ static void find_users(fusion *f)
     for (int sweep = 0; sweep < 2; sweep++) {
         for (int n = 0; n < graph->node_count; n++) {
             if (sweep == 1)
-                f->users[n] = cse_arena_alloc(
-                    graph->arena, (size_t)(f->user_counts[n] + 1) * sizeof(cse_node *));
+                f->users[n] = cse_arena_alloc(graph->arena,
+                                              (size_t)(f->user_counts[n] + 1) * sizeof(cse_node *));
             f->user_counts[n] = sweep == 1 ? 0 : f->user_counts[n];
         }
         for (int n = 0; n < graph->node_count; n++) {
@@ -144,47 +144,21 @@ static bool is_store(const cse_node *node)
 
 /* ---- products and blocks, with their epilogues ---- */
 
-/* Axis of the result that a bias belongs to. */
-static int bias_axis(const cse_node *product)
+/* The broadcast that an accepted step of an epilogue reads: a bias. */
+static cse_node *bias_of(const cse_node *node)
 {
-    return strcmp(product->op->name, "conv2d") == 0 ? 1 : product->shape.rank - 1;
-}
-
-/* Whether `add` adds a vector along the product's bias axis; returns the broadcast. */
-static cse_node *bias_of(const cse_node *product, const cse_node *last, cse_node *add)
-{
-    if (strcmp(add->op->name, "add") != 0 || add->dtype != CSE_FLOAT32)
-        return NULL;
-    int side = cse_node_storage(add->inputs[0]) == last ? 1 : 0;
-    cse_node *bias = add->inputs[side];
-    if (bias->op->kind != CSE_OP_BROADCAST || cse_node_storage(add->inputs[1 - side]) != last)
-        return NULL;
-    int64_t strides[CSE_MAX_RANK];
-    cse_shape_broadcast_strides(bias->inputs[0]->shape, bias->shape, strides);
-    /* The add may stand on a reshape of the product that keeps the bias axis where it is. */
-    int axis = bias_axis(product);
-    if (axis == product->shape.rank - 1)
-        axis = bias->shape.rank - 1;
-    else if (bias->shape.rank != product->shape.rank)
-        return NULL;
-    bool fits = axis >= 0 && strides[axis] == 1 &&
-                bias->shape.dims[axis] == product->shape.dims[bias_axis(product)];
-    for (int i = 0; fits && i < bias->shape.rank; i++)
-        fits = i == axis || bias->shape.dims[i] == 1 || strides[i] == 0;
-    return fits && cse_node_storage(bias->inputs[0])->dtype == CSE_FLOAT32 ? bias : NULL;
-}
-
-static bool takes_bias(const cse_node *node)
-{
-    return strcmp(node->op->name, "matmul") == 0 || strcmp(node->op->name, "conv2d") == 0;
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i]->op->kind == CSE_OP_BROADCAST)
+            return node->inputs[i];
+    return NULL;
 }
 
 /* A bias that is a value of this program must be there before the product runs. */
-static bool is_ready(const fusion *f, cse_node *bias, int number)
+static bool is_ready(const cse_node *bias, int number)
 {
     const cse_node *source = cse_node_storage(bias->inputs[0]);
-    (void)f;
-    return source->part == CSE_PART_NONE || (source->group >= 0 && source->group < number);
+    return bias->group < 0 &&
+           (source->part == CSE_PART_NONE || (source->group >= 0 && source->group < number));
 }
 
 static void draft_product(fusion *f, cse_node *node, bool enabled)
@@ -192,20 +166,18 @@ static void draft_product(fusion *f, cse_node *node, bool enabled)
     bool library = node->op->kind == CSE_OP_LIBRARY;
     int number = add_draft(f, library ? CSE_GROUP_LIBRARY : CSE_GROUP_BLOCK, node->part);
     add_node(f, number, node);
-    cse_node *last = node, *next = enabled ? only_user(f, node) : NULL;
-    cse_node *bias = next && library && takes_bias(node) ? bias_of(node, last, next) : NULL;
-    if (bias != NULL && is_ready(f, bias, number)) {
-        add_node(f, number, bias);
+    cse_node *next = enabled ? only_user(f, node) : NULL;
+    while (library && next != NULL &&
+           cse_kernel_accepts(f->drafts[number].nodes, f->drafts[number].count, next)) {
+        cse_node *bias = bias_of(next);
+        if (bias != NULL && !is_ready(bias, number))
+            return;
+        if (bias != NULL)
+            add_node(f, number, bias);
         add_node(f, number, next);
-        last = next;
-        next = only_user(f, last);
+        next = only_user(f, next);
     }
-    if (next != NULL && library && takes_bias(node) && strcmp(next->op->name, "relu") == 0) {
-        add_node(f, number, next);
-        last = next;
-        next = only_user(f, last);
-    }
-    if (next != NULL && is_store(next))
+    if (!library && next != NULL && is_store(next))
         add_node(f, number, next);
 }
 
@@ -276,7 +248,8 @@ static void place_set(fusion *f, cse_node *set[], int count, int target)
     sort_nodes(f, f->drafts[target].nodes, f->drafts[target].count);
 }
 
-/* The waiting broadcasts of a node that is not a loop, or does not fit with them, are loops alone. */
+/* The waiting broadcasts of a node that is not a loop, or does not fit with them, are loops alone.
+ */
 static void flush_waiting(fusion *f, cse_node *node)
 {
     cse_node *set[CSE_LOOP_MOST_NODES];

@@ -27,7 +27,12 @@ bool cse_loop_is_degenerate(const cse_node *node)
            cse_shape_elements(node->shape) == cse_shape_elements(node->inputs[0]->shape);
 }
 
-typedef enum reduction_form { REDUCES_OTHER, REDUCES_ALL, REDUCES_LAST, REDUCES_FIRST } reduction_form;
+typedef enum reduction_form {
+    REDUCES_OTHER,
+    REDUCES_ALL,
+    REDUCES_LAST,
+    REDUCES_FIRST
+} reduction_form;
 
 /* Axes of size 1 do not count: neither kept nor reduced. */
 static reduction_form form_of(const cse_node *node)
@@ -239,6 +244,46 @@ static bool place_reduce(const analysis *a, const cse_node *node, cse_loop_value
            elements == a->loop->columns && elements <= CSE_LOOP_MOST_KEPT_COLUMNS;
 }
 
+static bool is_stretch(const cse_node *node)
+{
+    return node->op->kind == CSE_OP_BROADCAST &&
+           cse_shape_elements(node->shape) != cse_shape_elements(node->inputs[0]->shape);
+}
+
+/* The phase in which a full value is first read in the loop; -1 when it is not, or is a stretch
+ * (which is repeated wherever it is read). */
+static int first_use(const analysis *a, int position)
+{
+    int first = -1;
+    for (int n = position + 1; n < a->count; n++)
+        for (int i = 0; i < a->nodes[n]->input_count; i++) {
+            if (cse_node_storage(a->nodes[n]->inputs[i]) != a->nodes[position])
+                continue;
+            int phase = a->loop->values[n].phase;
+            first = first < 0 || phase < first ? phase : first;
+        }
+    return first;
+}
+
+/* Elementwise values that read nothing the loop keeps are computed where they are first used, so
+ * that they need not be kept from one phase to another. */
+static void postpone(const analysis *a)
+{
+    for (int n = a->count - 1; n >= 0; n--) {
+        const cse_node *node = a->nodes[n];
+        cse_loop_value *value = &a->loop->values[n];
+        bool free =
+            node->op->kind == CSE_OP_ELEMENTWISE && value->level == CSE_LEVEL_FULL && !value->late;
+        for (int i = 0; free && i < node->input_count; i++) {
+            cse_node *input = cse_node_storage(node->inputs[i]);
+            free = is_stretch(input) || value_of(a, input) == NULL;
+        }
+        int first = free ? first_use(a, n) : -1;
+        if (first > value->phase)
+            value->phase = first;
+    }
+}
+
 bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t columns,
                    cse_loop *loop)
 {
@@ -265,6 +310,9 @@ bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t col
         if (visits && value->phase + 1 > loop->phases)
             loop->phases = value->phase + 1;
     }
+    a.count = count;
+    if (loop->phases > 1)
+        postpone(&a);
     return loop->phases <= 1 || columns <= CSE_LOOP_MOST_KEPT_COLUMNS;
 }
 

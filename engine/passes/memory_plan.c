@@ -1,10 +1,10 @@
 /* A place for each value that outlives its group.
  *
- * States, inputs, sums and fetched values have fixed places, one aligned field each. The workspaces of
- * REPLICA and WEIGHTS are packed: values from large to small, each at the gap that fits it best among
- * the values that live at the same time. A fused loop's result takes over the place of an input that
- * dies there, when the loop reads each element of it before it writes the same one. Results of WEIGHTS
- * that updates read stay until the end of the step. */
+ * States, inputs, sums and fetched values have fixed places, one aligned field each. The workspaces
+ * of REPLICA and WEIGHTS are packed: values from large to small, each at the gap that fits it best
+ * among the values that live at the same time. A fused loop's result takes over the place of an
+ * input that dies there, when the loop reads each element of it before it writes the same one.
+ * Results of WEIGHTS that updates read stay until the end of the step. */
 #include "engine/passes/memory_plan.h"
 
 #include <stdlib.h>
@@ -66,8 +66,8 @@ static void place_tables(cse_graph *graph)
     for (int i = 0; i < graph->input_count; i++) {
         cse_input_entry *input = &graph->inputs[i];
         input->offset_bytes = graph->space_bytes[CSE_SPACE_INPUT];
-        graph->space_bytes[CSE_SPACE_INPUT] += aligned(
-            cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
+        graph->space_bytes[CSE_SPACE_INPUT] +=
+            aligned(cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
         if (input->node != NULL)
             place_at(input->node, CSE_SPACE_INPUT, input->offset_bytes);
     }
@@ -98,14 +98,14 @@ static void add_value(plan *p, cse_node *node)
 {
     if (p->value_of[node->id] != 0)
         return;
-    p->values[p->count] = (placed){ .node = node,
-                                    .bytes = aligned(bytes_of(node)),
-                                    .first = node->group,
-                                    .last = node->group };
+    p->values[p->count] = (placed){
+        .node = node, .bytes = aligned(bytes_of(node)), .first = node->group, .last = node->group
+    };
     p->value_of[node->id] = ++p->count;
 }
 
-/* A value is stored when another group reads it, or when its group has no other way to hand it on. */
+/* A value is stored when another group reads it, or when its group has no other way to hand it on.
+ */
 static void collect_values(plan *p)
 {
     const cse_graph *graph = p->graph;
@@ -134,7 +134,8 @@ static void collect_values(plan *p)
 
 /* ---- taking over a dying input's place ---- */
 
-/* Whether the loop reads `input`, element by element, no later than it writes `output`. */
+/* Whether the loop reads `input`, element by element, no later than it writes `output`; and whether
+ * that holds for the interpreter too, which runs one node after the other. */
 static bool reads_before_write(const cse_group *group, const cse_loop *loop, const cse_node *input,
                                const cse_node *output)
 {
@@ -151,7 +152,7 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
             bool full = reduces ? reader->reduces == CSE_LEVEL_FULL ||
                                       cse_loop_is_degenerate(group->nodes[n])
                                 : reader->level == CSE_LEVEL_FULL && !reader->late;
-            if (!full || group->nodes[n]->op->kind == CSE_OP_BROADCAST ||
+            if (!full || group->nodes[n]->op->kind == CSE_OP_BROADCAST || n > at ||
                 reader->phase > written->phase)
                 return false;
         }
@@ -300,6 +301,22 @@ void cse_memory_plan_lifetime(const cse_graph *graph, const cse_node *node, int 
     free(inputs);
 }
 
+/* A value that took over a place is not counted in the group where the change happens. */
+static bool takes_over(const cse_graph *graph, const cse_node *node, const int range[2])
+{
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *other = graph->nodes[n];
+        int lived[2];
+        if (other == node || other->space != node->space ||
+            other->offset_bytes != node->offset_bytes)
+            continue;
+        cse_memory_plan_lifetime(graph, other, lived);
+        if (lived[0] < range[0] && lived[1] == range[0])
+            return true;
+    }
+    return false;
+}
+
 cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
 {
     cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA] };
@@ -310,7 +327,8 @@ cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
             continue;
         int range[2];
         cse_memory_plan_lifetime(graph, node, range);
-        for (int g = range[0]; g <= range[1] && g < graph->group_count; g++)
+        int first = range[0] + takes_over(graph, node, range);
+        for (int g = first; g <= range[1] && g < graph->group_count; g++)
             live[g] += aligned(bytes_of(node));
     }
     for (int g = 0; g < graph->group_count; g++)

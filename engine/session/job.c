@@ -1,6 +1,6 @@
 /* A whole job on top of the public session API: the same calls a person would write. */
-#include "csengine/generated/ops.h"
 #include "engine/session/job.h"
+#include "csengine/generated/ops.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,6 +11,7 @@
 
 #include "engine/base/log.h"
 #include "engine/session/session.h"
+#include "engine/trace/trace.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
 
@@ -127,6 +128,21 @@ static cse_tensor *evaluation_step(cse_step *step, void *self)
     return loss;
 }
 
+/* ---- hooks ---- */
+
+static int stop_requested(void *self)
+{
+    const job *j = self;
+    return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
+}
+
+static void show_graph(void *self, const cse_graph *graph)
+{
+    const job *j = self;
+    if (j->settings->on_graph != NULL)
+        j->settings->on_graph(j->settings->self, j->evaluating ? "evaluation" : "training", graph);
+}
+
 /* ---- the job's objects ---- */
 
 static cse_status make_model(job *j)
@@ -190,7 +206,7 @@ static cse_status make_directory(const char *path)
 /* Loads the checkpoint that was named, or the newest one. */
 static cse_status load(job *j)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], line[PATH_MAX + 64];
     const cse_job_settings *s = j->settings;
     const char *directory = j->session->configuration.model_dir;
     if (s->checkpoint_path != NULL) {
@@ -207,9 +223,9 @@ static cse_status load(job *j)
     }
     CSE_TRY(cse_load(path));
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
-    snprintf(path, sizeof path, "loaded checkpoint %s at step %lld", j->result->checkpoint_path,
+    snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
              (long long)cse_global_step());
-    emit_text(j, CSE_JOB_LOG, cse_global_step(), path);
+    emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
     return CSE_OK;
 }
 
@@ -292,8 +308,8 @@ static cse_status train_segment(job *j)
     result->steps_run += report->execution.steps_done - report->first_step;
     result->train_seconds += report->execution.train_seconds;
     if (result->train_seconds > 0)
-        result->samples_per_second = (double)result->steps_run * (double)report->batch_size /
-                                     result->train_seconds;
+        result->samples_per_second =
+            (double)result->steps_run * (double)report->batch_size / result->train_seconds;
     return CSE_OK;
 }
 
@@ -325,12 +341,12 @@ static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
     bool trains = s->mode != CSE_JOB_EVALUATE;
-    bool executes = s->mode != CSE_JOB_COMPILE && !s->session.compile_only &&
-                    !s->session.validate_only;
+    bool executes =
+        s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
     j->session->canonical_configuration = s->canonical_configuration;
-    j->session->hooks = (cse_session_hooks){ .self = s->self,
-                                             .stop_requested = s->stop_requested,
-                                             .passes = s->passes };
+    j->session->hooks = (cse_session_hooks){
+        .self = j, .stop_requested = stop_requested, .on_graph = show_graph, .passes = s->passes
+    };
     CSE_TRY(make_model(j));
     if (trains)
         CSE_TRY(make_training(j));
@@ -344,12 +360,21 @@ static cse_status run_session(job *j)
     return trains ? train(j) : evaluate(j);
 }
 
-static void digest(const job *j)
+/* Of the session's states; an evaluation knows the model's alone, so that it digests the file. */
+static cse_status digest(const job *j)
 {
-    cse_checkpoint checkpoint;
-    cse_session_checkpoint(j->session, &checkpoint);
-    cse_checkpoint_digest(&checkpoint, NULL, j->result->weights_digest);
-    free(checkpoint.tensors);
+    cse_checkpoint own, *file = NULL;
+    cse_job_result *result = j->result;
+    if (j->settings->mode == CSE_JOB_EVALUATE && result->checkpoint_path[0] != '\0') {
+        CSE_TRY(cse_checkpoint_load(result->checkpoint_path, &file));
+        cse_checkpoint_digest(file, NULL, result->weights_digest);
+        cse_checkpoint_destroy(&file);
+        return CSE_OK;
+    }
+    cse_session_checkpoint(j->session, &own);
+    cse_checkpoint_digest(&own, NULL, result->weights_digest);
+    free(own.tensors);
+    return CSE_OK;
 }
 
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
@@ -363,7 +388,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
               .session = cse_session_open_view("cse_job_run") };
     cse_status status = run_session(&j);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
-        digest(&j);
+        status = digest(&j);
     cse_finish();
     return status;
 }

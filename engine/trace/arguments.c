@@ -53,10 +53,8 @@ cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *d
     return CSE_OK;
 }
 
-double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
+double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index)
 {
-    if (dtype == CSE_FLOAT32)
-        return ((const float *)values)[index];
     if (dtype == CSE_INT32)
         return ((const int32_t *)values)[index];
     if (dtype == CSE_BOOL)
@@ -64,11 +62,9 @@ double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
     return cse_float_from_format(dtype, ((const uint16_t *)values)[index]);
 }
 
-void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value)
+void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value)
 {
-    if (dtype == CSE_FLOAT32)
-        ((float *)values)[index] = (float)value;
-    else if (dtype == CSE_INT32)
+    if (dtype == CSE_INT32)
         ((int32_t *)values)[index] = (int32_t)(uint32_t)(int64_t)value;
     else if (dtype == CSE_BOOL)
         ((unsigned char *)values)[index] = value != 0;
@@ -140,7 +136,8 @@ static void reduce_walks(const cse_tensor *node, cse_walk *outer, cse_walk *inne
     }
 }
 
-/* Goes to the next index in row-major order and moves both positions along; false after the last. */
+/* Goes to the next index in row-major order and moves both positions along; false after the last.
+ */
 static bool advance(const cse_walk *walk, int64_t index[], int64_t *source, int64_t *target)
 {
     for (int i = walk->shape.rank - 1; i >= 0; i--) {
@@ -183,27 +180,27 @@ int cse_axis(int axis, int rank)
     return from_start >= 0 && from_start < rank ? from_start : -1;
 }
 
-bool cse_reduce_attributes(const char *op_name, cse_shape shape, const int axes[], int axis_count,
-                           bool keep_dims, cse_attributes *attributes)
+cse_tensor *cse_trace_reduce(const cse_op *op, cse_tensor *x, const int axes[], int axis_count,
+                             bool keep_dims)
 {
     bool reduced[CSE_MAX_RANK] = { false };
     char text[128];
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(op, NULL, x);
     for (int i = 0; i < axis_count; i++) {
-        int axis = cse_axis(axes[i], shape.rank);
-        if (axis < 0 || reduced[axis]) {
-            cse_trace_fail(
+        int axis = cse_axis(axes[i], x->shape.rank);
+        if (axis < 0 || reduced[axis])
+            return cse_trace_fail(
                 CSE_SHAPE, "%s of %s: axis %d is %s; axes lie in [%d, %d] and are named once",
-                op_name, cse_shape_text(shape, text, sizeof text), axes[i],
-                axis < 0 ? "outside the shape" : "named twice", -shape.rank, shape.rank - 1);
-            return false;
-        }
+                op->name, cse_shape_text(x->shape, text, sizeof text), axes[i],
+                axis < 0 ? "outside the shape" : "named twice", -x->shape.rank, x->shape.rank - 1);
         reduced[axis] = true;
     }
-    *attributes = (cse_attributes){ .integer_count = 1, .integers = { keep_dims } };
-    for (int i = 0; i < shape.rank; i++)
+    cse_attributes attributes = { .integer_count = 1, .integers = { keep_dims } };
+    for (int i = 0; i < x->shape.rank; i++)
         if (axis_count == 0 || reduced[i])
-            attributes->integers[attributes->integer_count++] = i;
-    return true;
+            attributes.integers[attributes.integer_count++] = i;
+    return cse_trace_1(op, &attributes, x);
 }
 
 cse_status cse_infer_reduce(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
@@ -270,6 +267,22 @@ cse_shape cse_attributes_shape(const cse_attributes *attributes, int first)
     for (int i = first; i < attributes->integer_count && shape.rank < CSE_MAX_RANK; i++)
         shape.dims[shape.rank++] = attributes->integers[i];
     return shape;
+}
+
+cse_status cse_check_size(cse_shape shape)
+{
+    const int64_t most = (int64_t)1 << 40;
+    int64_t elements = 1;
+    char text[128];
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < 0 || (shape.dims[i] > 0 && elements > most / shape.dims[i]))
+            return cse_fail(CSE_SHAPE,
+                            "%s is no shape: sizes must be at least 0, and the elements "
+                            "at most 2^40",
+                            cse_shape_text(shape, text, sizeof text));
+        elements *= shape.dims[i];
+    }
+    return CSE_OK;
 }
 
 void cse_walk_copy(const cse_walk *walk, const void *source, void *target, size_t element_bytes)

@@ -1,5 +1,5 @@
-/* What the ops of engine/ops share: shape rules, checks of arguments, access to elements of any type
- * for reference kernels, and C loops over strided tensors.
+/* What the ops of engine/ops share: shape rules, checks of arguments, access to elements of any
+ * type for reference kernels, and C loops over strided tensors.
  *
  * An op's file stays a statement of what is particular about the op; what many ops do alike is here
  * once, so that they all say the same about the same mistake. */
@@ -17,10 +17,26 @@ cse_status cse_infer_numbers(const cse_infer *in, cse_shape *shape, cse_dtype *d
 cse_status cse_infer_comparison(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 
-/* Elements of a tensor of any type as doubles: exact both ways for values the type can hold; writing
- * rounds to nearest even (floats), wraps (int32) or tests against 0 (bool). */
-double cse_read_element(cse_dtype dtype, const void *values, int64_t index);
-void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value);
+/* Elements of a tensor of any type as doubles: exact both ways for values the type can hold;
+ * writing rounds to nearest even (floats), wraps (int32) or tests against 0 (bool). */
+double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index);
+void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value);
+
+/* Inline for float32, so that reference kernels are slow but bearable. */
+static inline double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
+{
+    if (dtype == CSE_FLOAT32)
+        return ((const float *)values)[index];
+    return cse_read_other_element(dtype, values, index);
+}
+
+static inline void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value)
+{
+    if (dtype == CSE_FLOAT32)
+        ((float *)values)[index] = (float)value;
+    else
+        cse_write_other_element(dtype, values, index, value);
+}
 
 /* Reference kernels of elementwise ops: `function` on each element. int32 operands go to `integer`
  * (NULL: to `function`) as int64_t and the result wraps. */
@@ -33,10 +49,10 @@ void cse_reference_binary(const cse_reference *call, double (*function)(double, 
 void cse_reference_reduce(const cse_reference *call, double initial,
                           double (*function)(double, double));
 
-/* A REDUCE op's attributes: integers[0] keep_dims, then the axes, ascending and not negative. Fails
- * in the traced graph (and returns false) when `axes` repeat or lie outside `shape`. No axes: all. */
-bool cse_reduce_attributes(const char *op_name, cse_shape shape, const int axes[], int axis_count,
-                           bool keep_dims, cse_attributes *attributes);
+/* Traces a REDUCE op over `axes` of x (negative: from the end; no axes: all). Its attributes:
+ * integers[0] keep_dims, then the axes, ascending. Axes that repeat or lie outside fail. */
+cse_tensor *cse_trace_reduce(const cse_op *op, cse_tensor *x, const int axes[], int axis_count,
+                             bool keep_dims);
 cse_status cse_infer_reduce(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 /* The input's shape with 1 for each reduced axis, whether or not the op kept them. */
 cse_shape cse_reduce_kept_shape(const cse_tensor *node);
@@ -50,6 +66,9 @@ int cse_axis(int axis, int rank);
 /* A shape as attributes from `first` on, and back. */
 void cse_attributes_add_shape(cse_attributes *attributes, cse_shape shape);
 cse_shape cse_attributes_shape(const cse_attributes *attributes, int first);
+
+/* Fails with CSE_SHAPE where a size is negative or the elements are more than 2^40. */
+cse_status cse_check_size(cse_shape shape);
 
 /* One strided walk: element i of `shape` is read from source_offset + sum(i[k] * source_strides[k])
  * and written likewise. */

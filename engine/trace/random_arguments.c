@@ -1,6 +1,8 @@
 /* Streams and samples of the random ops; see random_arguments.h. */
 #include "engine/trace/random_arguments.h"
 
+#include <stdio.h>
+
 /* [micro_batch_size] sample positions, stretched over each sample's elements. */
 static cse_tensor *stretched_samples(cse_shape shape, int64_t samples)
 {
@@ -13,6 +15,15 @@ static cse_tensor *stretched_samples(cse_shape shape, int64_t samples)
     }
     cse_tensor *positions = cse_reshape(cse_sample_index(), column);
     return cse_reshape(cse_broadcast_to(positions, wide), shape);
+}
+
+/* A stream's name counts within its scope, so that layers of one kind draw different numbers. */
+static uint32_t stream_number(const char *stream)
+{
+    char name[640];
+    const char *scope = cse_trace_scope_view();
+    snprintf(name, sizeof name, "%s%s%s", scope, scope[0] ? "." : "", stream);
+    return (uint32_t)cse_hash_string(name);
 }
 
 cse_tensor *cse_random_samples(const char *op_name, const cse_tensor *like, cse_shape shape,
@@ -39,7 +50,7 @@ cse_tensor *cse_random_samples(const char *op_name, const cse_tensor *like, cse_
                               op_name, cse_shape_text(shape, text, sizeof text),
                               (long long)samples);
     attributes->integer_count = 2;
-    attributes->integers[0] = (uint32_t)cse_hash_string(stream);
+    attributes->integers[0] = stream_number(stream);
     attributes->integers[1] = elements / samples > 0 ? elements / samples : 1;
     if (like != NULL && like->batch)
         return stretched_samples(shape, samples);

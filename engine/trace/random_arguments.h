@@ -1,10 +1,10 @@
-/* What the random ops share: an element is a pure function of (seed, step, stream, sample, element in
- * the sample), so that it is the same whoever computes it, in whatever order.
+/* What the random ops share: an element is a pure function of (seed, step, stream, sample, element
+ * in the sample), so that it is the same whoever computes it, in whatever order.
  *
- * Their last input is int32 of the output's shape: the position in the global batch of the sample that
- * an element belongs to, or 0 where the tensor does not depend on the batch.
- * Attributes: integers[0] the stream (32 bits of the hash of its name), integers[1] the elements of one
- * sample; numbers as each op says. */
+ * Their last input is int32 of the output's shape: the position in the global batch of the sample
+ * that an element belongs to, or 0 where the tensor does not depend on the batch. Attributes:
+ * integers[0] the stream (32 bits of the hash of its name), integers[1] the elements of one sample;
+ * numbers as each op says. */
 #ifndef CSE_TRACE_RANDOM_ARGUMENTS_H
 #define CSE_TRACE_RANDOM_ARGUMENTS_H
 
@@ -15,9 +15,9 @@
 #define CSE_DRAW_COUNTER(sample) \
     "$seed, $step, (uint32_t)$a0, (uint32_t)" sample ", (uint32_t)($n % $a1)"
 
-/* The samples of a tensor of the shape (and level) of `like`, or of `shape` where `like` is NULL, and
- * the op's attributes for the stream named `stream`. A batch-level tensor must hold its samples along
- * the first axis. Fails in the traced graph and returns poison. */
+/* The samples of a tensor of the shape (and level) of `like`, or of `shape` where `like` is NULL,
+ * and the op's attributes for the stream named `stream`. A batch-level tensor must hold its samples
+ * along the first axis. Fails in the traced graph and returns poison. */
 cse_tensor *cse_random_samples(const char *op_name, const cse_tensor *like, cse_shape shape,
                                const char *stream, cse_attributes *attributes);
 

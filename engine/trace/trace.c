@@ -54,6 +54,11 @@ void cse_trace_leave(void)
     tracing.kept_scope = NULL;
 }
 
+const char *cse_trace_scope_view(void)
+{
+    return tracing.scope;
+}
+
 void cse_trace_on_behalf(const cse_tensor *node, bool backward)
 {
     tracing.file = node ? node->file : NULL;
@@ -121,7 +126,7 @@ cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int in
     }
     cse_node *node;
     cse_status status =
-        cse_graph_add(tracing.graph, op, attributes, input_count, inputs, &node);
+        cse_graph_add(tracing.graph, op, attributes, (cse_operands){ input_count, inputs }, &node);
     if (status != CSE_OK)
         return fail_for(op, input_count, inputs, status);
     if (tracing.kept_scope == NULL)

@@ -29,6 +29,8 @@ bool cse_trace_is_poison(const cse_tensor *tensor);
 /* The scope that new nodes belong to: dotted, nested by enter and leave. */
 void cse_trace_enter(const char *name);
 void cse_trace_leave(void);
+/* Borrowed until the next change; "" at the top. */
+const char *cse_trace_scope_view(void);
 /* Replaces scope and place by those of `node` (NULL: none), for passes that trace on its behalf;
  * `backward` marks what is made as autodiff's. */
 void cse_trace_on_behalf(const cse_tensor *node, bool backward);

@@ -126,7 +126,9 @@ void cse_reference_conv2d(const cse_reference *call, const cse_conv2d_sizes *siz
 
 void cse_pool2d_attributes(const cse_pool2d_options *options, cse_attributes *attributes)
 {
+    const cse_pool2d_options none = { .stride = { 1, 1 } }; /* its empty kernel is refused later */
     *attributes = (cse_attributes){ .integer_count = 9 };
+    options = options ? options : &none;
     for (int i = 0; i < 2; i++) {
         attributes->integers[CSE_WINDOW_STRIDE + i] =
             options->stride[i] ? options->stride[i] : options->kernel[i];

@@ -1,10 +1,10 @@
 /* What convolutions and pooling share: windows that slide over [batch, channel, height, width].
  *
  * Attributes: integers[0..1] stride, [2..3] padding, [4..5] dilation, then
- * - convolutions: [6] groups, and for their gradients [7..8] the sizes (height, width) of what is made:
- *   the input's for conv2d_gradient_input, the kernel's for conv2d_gradient_weight;
- * - pooling: [6..7] the kernel's sizes, and [8] for averages: 1 divides by the kernel's size, 0 by the
- *   elements that are there. Its dilation is 1. */
+ * - convolutions: [6] groups, and for their gradients [7..8] the sizes (height, width) of what is
+ * made: the input's for conv2d_gradient_input, the kernel's for conv2d_gradient_weight;
+ * - pooling: [6..7] the kernel's sizes, and [8] for averages: 1 divides by the kernel's size, 0 by
+ * the elements that are there. Its dilation is 1. */
 #ifndef CSE_TRACE_WINDOWS_H
 #define CSE_TRACE_WINDOWS_H
 
@@ -42,8 +42,8 @@ cse_status cse_conv2d_sizes_of(const cse_attributes *attributes, cse_shape input
 typedef void cse_conv2d_visit(void *self, int64_t output, int64_t input, int64_t weight);
 void cse_conv2d_walk(const cse_conv2d_sizes *sizes, cse_conv2d_visit *visit, void *self);
 
-/* Reference kernel of the three convolution ops: accumulates a * b into `made` for each product, where
- * `made`, a and b are numbered 0 output, 1 input, 2 weight. In double. */
+/* Reference kernel of the three convolution ops: accumulates a * b into `made` for each product,
+ * where `made`, a and b are numbered 0 output, 1 input, 2 weight. In double. */
 typedef struct cse_conv2d_roles {
     int made, a, b;
 } cse_conv2d_roles;
@@ -56,8 +56,8 @@ cse_status cse_infer_pool2d(const cse_infer *in, cse_shape *shape, cse_dtype *dt
 /* As the input (inputs[0]); inputs[1] must be the gradient of the pooled output. */
 cse_status cse_infer_pool2d_gradient(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 
-/* One window of an output element: rows [first[0], end[0]) and columns [first[1], end[1]) of the input
- * plane that starts at `plane`, with rows of `width`. */
+/* One window of an output element: rows [first[0], end[0]) and columns [first[1], end[1]) of the
+ * input plane that starts at `plane`, with rows of `width`. */
 typedef struct cse_pool2d_window {
     int64_t plane, width, first[2], end[2];
     double divisor; /* of an average */

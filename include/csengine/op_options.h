@@ -1,5 +1,5 @@
-/* What the functions of ops.h take besides tensors and numbers: lists of axes, and the options of ops
- * that have many. A zeroed struct is always a valid choice; 0 stands for the default. */
+/* What the functions of ops.h take besides tensors and numbers: lists of axes, and the options of
+ * ops that have many. A zeroed struct is always a valid choice; 0 stands for the default. */
 #ifndef CSENGINE_OP_OPTIONS_H
 #define CSENGINE_OP_OPTIONS_H
 

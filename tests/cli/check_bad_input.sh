@@ -6,6 +6,10 @@ work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 failed=0
 config=$work/config.yaml
+# Sockets live here, so that what is left of them can be told from other runs'.
+mkdir "$work/run"
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
 
 cat >"$config" <<EOF
 trainer:
@@ -84,8 +88,7 @@ expect 'a batch that does not divide' 78 'micro_batch_size' \
 expect 'a batch larger than the data' 78 'batch_size' \
     "$csengine" start "$config" --model_dir "$work/a" --set trainer.fit.train_dataloader.batch_size=64
 expect 'shapes that do not fit' 65 '\[.*\]' \
-    "$csengine" start "$config" --model_dir "$work/a" --set trainer.init.model.name=cnn \
-    --set trainer.init.model.hidden_sizes=null
+    "$csengine" start "$config" --model_dir "$work/a" --set trainer.init.model.input_size=700
 
 # Checkpoints.
 newest=$(ls "$work"/model/*.mdl | tail -n 1)
@@ -121,9 +124,11 @@ expect 'a replica that cannot start' 69 'replica\|worker' \
     env CSENGINE_EXECUTABLE=/bin/false "$csengine" start "$config" --model_dir "$work/c"
 : >"$work/file"
 expect 'a model_dir that cannot be made' 73 "$work/file" "$csengine" start "$config" --model_dir "$work/file/model"
-expect 'NaN loss' 1 'loss' \
-    "$csengine" start "$config" --model_dir "$work/d" --num_steps 40 \
-    --set trainer.init.optimizer.SGD.learning_rate=1e6
+sed -e 's/hidden_sizes: \[8\]/hidden_sizes: [8], input_size: 16, activation: gelu/' \
+    -e 's/learning_rate: 0.1/learning_rate: 1000000, momentum: 0.9/' \
+    -e 's/idx_images/synthetic/' -e 's/data_dir: .*/features: [16]/' "$config" >"$work/diverges.yaml"
+expect 'NaN loss' 1 'the loss is' \
+    "$csengine" start "$work/diverges.yaml" --model_dir "$work/d" --num_steps 40
 
 # The command line and the configuration.
 expect 'an unknown command' 64 'start' "$csengine" strat
@@ -131,6 +136,6 @@ expect 'an unknown flag' 64 'num_csx' "$csengine" start "$config" --num_csz 2
 expect 'an unknown key' 78 'did you mean "seed"' "$csengine" start "$config" --set trainer.init.sed=1 
 expect 'no configuration there' 66 'none.yaml' "$csengine" start "$work/none.yaml"
 
-left=$(find /tmp "${XDG_RUNTIME_DIR:-/tmp}" -maxdepth 1 -name 'csengine-*' -newer "$config" 2>/dev/null)
+left=$(find "$work/run" -name 'csengine-*' 2>/dev/null)
 [ -z "$left" ] || { echo "left behind: $left"; failed=1; }
 exit $failed

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The command line by itself: help, lists, and each kind of wrong use with its message and exit code.
+# The command line by itself: help, lists, and each kind of wrong use with its message and exit
+# code.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source_directory=${top_srcdir:-.}
@@ -18,7 +19,8 @@ expect() {
     shift 2
     "$csengine" "$@" >"$work/output" 2>&1 </dev/null
     got=$?
-    [ "$got" = "$code" ] || fail "csengine $*: exit code $got, expected $code: $(cat "$work/output")"
+    [ "$got" = "$code" ] ||
+        fail "csengine $*: exit code $got, expected $code: $(cat "$work/output")"
     grep -qF -e "$text" "$work/output" ||
         fail "csengine $*: no \"$text\" in: $(cat "$work/output")"
 }
@@ -58,8 +60,9 @@ expect 64 'unknown kind "opz"; did you mean "ops"?' list opz
 expect 64 'retryable: no' list opz
 
 expect 66 '/nowhere.yaml: there is no such file' start /nowhere.yaml
-expect 78 '--num_csx: trainer.init.backend.cluster_config.num_csx: "0" is out of range; accepted: an integer from 1' \
+expect 78 '--num_csx: trainer.init.backend.cluster_config.num_csx: "0" is out of range' \
     start --num-csx=0 "$config"
+expect 78 'accepted: an integer from 1 to 1024' start --num-csx=0 "$config"
 expect 78 '--weight_grad_reduce: trainer.init.precision.weight_grad_reduce: "fp8"' \
     start --weight-grad-reduce fp8 "$config"
 expect 78 'unknown setting "trainer.init.loop.num_step"; did you mean "num_steps"?' \
@@ -72,6 +75,14 @@ expect 78 'trainer.fit.val_dataloader is missing; evaluation needs it' \
 expect 78 'trainer.init.optimizer is missing' start --set optimizer=null "$config"
 expect 64 'there is no pass "fusio"; did you mean "fusion"?' \
     compile --print-after=fusio "$config"
+sed 's/name: fc_mnist/name: fc_mnits/' "$config" >"$work/member.yaml"
+expect 78 "$work/member.yaml:8:19: there is no model 'fc_mnits' (did you mean 'fc_mnist'?)" \
+    start "$work/member.yaml"
+sed 's/SGD: {/SDG: {/' "$config" >"$work/member.yaml"
+expect 78 "$work/member.yaml:10:7: there is no optimizer 'SDG' (did you mean 'SGD'?)" \
+    start "$work/member.yaml"
+expect 78 "--set train_dataloader.data_processor: there is no input function 'synthetics'" \
+    start "$config" --set train_dataloader.data_processor=synthetics
 printf 'trainer:\n  init:\n    lopp: {num_steps: 3}\n' >"$work/wrong.yaml"
 expect 78 "$work/wrong.yaml:3:5: unknown setting \"trainer.init.lopp\"; did you mean \"loop\"?" \
     start "$work/wrong.yaml"
@@ -90,6 +101,14 @@ expect 0 'trainer.init.backend.cluster_config.num_csx' list settings
 expect 0 'an integer from 1 to 1024; default: 1' list settings
 expect 0 'compiler' doctor --model_dir "$work"
 [ -z "$(ls -A "$work" | grep doctor)" ] || fail "doctor leaves files behind"
+
+# Every configuration that is kept with the sources is accepted.
+for file in "$source_directory"/configs/*.yaml; do
+    if grep -q /usr/share/datasets "$file" && [ ! -d /usr/share/datasets/fashion-mnist ]; then
+        continue
+    fi
+    expect 0 'Compile validated locally.' start "$file" --validate_only --model_dir "$work/model"
+done
 
 # The man page and the completion that are kept with the sources say what the program says.
 "$csengine" --print-man | cmp - "$source_directory/man/csengine.1" ||

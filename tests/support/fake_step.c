@@ -85,8 +85,8 @@ static void update_line(fake_step *step, cse_frame *frame, int group, int64_t fi
 {
     float *w = at(frame->base[CSE_SPACE_STATE], step->states[2 * group].offset_bytes) + first;
     float *v = at(frame->base[CSE_SPACE_STATE], step->states[2 * group + 1].offset_bytes) + first;
-    const float *g = at(frame->base[CSE_SPACE_REDUCED],
-                        group == 0 ? step->at_large : step->at_small) + first;
+    const float *g =
+        at(frame->base[CSE_SPACE_REDUCED], group == 0 ? step->at_large : step->at_small) + first;
     float factor = at(frame->base[CSE_SPACE_WEIGHTS], 0)[0];
     for (int64_t i = 0; i < count; i++) {
         if (i == count / 2)
@@ -96,17 +96,17 @@ static void update_line(fake_step *step, cse_frame *frame, int group, int64_t fi
     }
 }
 
-static void update(cse_executable *self, cse_frame *frame, int group, int64_t first, int64_t end,
+static void update(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_line_undo *undo)
 {
     fake_step *step = (fake_step *)(void *)self;
     unsigned char *states = frame->base[CSE_SPACE_STATE];
-    for (int64_t line = first; line < end; line++) {
+    for (int64_t line = lines[0]; line < lines[1]; line++) {
         int64_t element = line * CSE_LINE_ELEMENTS;
         int64_t count = step->graph.groups[group].elements - element;
         if (count > CSE_LINE_ELEMENTS)
             count = CSE_LINE_ELEMENTS;
-        if (undo->progress) {
+        if (undo) {
             unsigned char *old = undo->lines[line & 1];
             pass(FAKE_BEFORE_UNDO);
             memcpy(old, at(states, step->states[2 * group].offset_bytes) + element,
@@ -211,11 +211,9 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     graph->space_bytes[CSE_SPACE_INPUT] = BATCH * 4;
     graph->space_bytes[CSE_SPACE_WEIGHTS] = 64;
     graph->space_bytes[CSE_SPACE_FETCH] = 64;
-    step->executable = (cse_executable){ .graph = graph,
-                                         .kind = "fake",
-                                         .replica = replica,
-                                         .weights = weights,
-                                         .update = update };
+    step->executable = (cse_executable){
+        .graph = graph, .kind = "fake", .replica = replica, .weights = weights, .update = update
+    };
     step->source = (cse_microbatch_source){ .self = step, .read = read_source };
     return step;
 }
@@ -253,7 +251,8 @@ unsigned char *fake_step_states(const fake_step *step)
     return states;
 }
 
-/* ---- The straight line ------------------------------------------------------------------------ */
+/* ---- The straight line ------------------------------------------------------------------------
+ * */
 
 static void round_gradients(const fake_step *step, float *leaf)
 {
@@ -307,8 +306,9 @@ void fake_step_reference(fake_step *step, cse_dtype payload, int64_t first, int6
         frame.base[CSE_SPACE_REDUCED] = (unsigned char *)sum;
         weights(&step->executable, &frame);
         for (int g = 0; g < 2; g++) {
-            int64_t lines = (step->groups[g].elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
-            update(&step->executable, &frame, g, 0, lines, &(cse_line_undo){ .progress = NULL });
+            const int64_t lines[2] = { 0, (step->groups[g].elements + CSE_LINE_ELEMENTS - 1) /
+                                              CSE_LINE_ELEMENTS };
+            update(&step->executable, &frame, g, lines, NULL);
         }
         memcpy(fetched[s - first], fetch, sizeof fetched[0]);
         free(sum);

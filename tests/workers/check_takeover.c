@@ -1,7 +1,7 @@
 /* Deaths. One thread plays every worker in turn, chosen at random; armed points of the protocol and
- * of the line update abandon what a worker is doing there, as a kill would, and the coordinator takes
- * over. Thousands of deaths a second, all of them at the places where they hurt, and every run is a
- * pure function of its seed. A second test kills real processes. */
+ * of the line update abandon what a worker is doing there, as a kill would, and the coordinator
+ * takes over. Thousands of deaths a second, all of them at the places where they hurt, and every
+ * run is a pure function of its seed. A second test kills real processes. */
 #include <check.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -73,12 +73,13 @@ static void play_end(play *self)
     fake_step_destroy(&self->step);
 }
 
-/* ---- Deaths in one thread --------------------------------------------------------------------- */
+/* ---- Deaths in one thread ---------------------------------------------------------------------
+ * */
 
 static jmp_buf death;
 static uint64_t random_state;
-static int death_percent;           /* at each point passed, in 1/1000 */
-static int only_point;              /* -1: any; points of the update count from 100 */
+static int death_percent; /* at each point passed, in 1/1000 */
+static int only_point;    /* -1: any; points of the update count from 100 */
 static long deaths_at[200];
 
 static unsigned random_below(unsigned n)
@@ -89,8 +90,7 @@ static unsigned random_below(unsigned n)
 
 static void maybe_die(int point)
 {
-    if ((only_point >= 0 && point != only_point) ||
-        (int)random_below(1000) >= death_percent)
+    if ((only_point >= 0 && point != only_point) || (int)random_below(1000) >= death_percent)
         return;
     deaths_at[point]++;
     longjmp(death, 1);
@@ -209,8 +209,9 @@ END_TEST
 
 START_TEST(test_deaths_at_each_point)
 {
-    play_case test = { .microbatches = 7, .replicas = 3, .inputs = 2, .payload = CSE_FLOAT32,
-                       .steps = 10 };
+    play_case test = {
+        .microbatches = 7, .replicas = 3, .inputs = 2, .payload = CSE_FLOAT32, .steps = 10
+    };
     play_case served = test;
     served.servers = 2;
     served.payload = CSE_BFLOAT16;
@@ -230,7 +231,8 @@ START_TEST(test_deaths_at_each_point)
 }
 END_TEST
 
-/* ---- The bugs that a trial of the protocol met ------------------------------------------------ */
+/* ---- The bugs that a trial of the protocol met ------------------------------------------------
+ * */
 
 static int script[2], script_at, script_skip;
 
@@ -276,8 +278,12 @@ START_TEST(test_two_deaths_on_one_chunk)
 {
     static const int firsts[] = { FAKE_MARKED, FAKE_HALF_LINE, FAKE_LINE_DONE };
     static const int seconds[] = { FAKE_BEFORE_UNDO, FAKE_HALF_UNDO, FAKE_UNDO_COPIED };
-    play_case test = { .microbatches = 2, .replicas = 2, .inputs = 1, .payload = CSE_FLOAT32,
-                       .steps = 1, .large = 600 };
+    play_case test = { .microbatches = 2,
+                       .replicas = 2,
+                       .inputs = 1,
+                       .payload = CSE_FLOAT32,
+                       .steps = 1,
+                       .large = 600 };
     for (int pair = 0; pair < 9; pair++) {
         script[0] = firsts[pair / 3];
         script[1] = seconds[pair % 3];
@@ -292,8 +298,12 @@ END_TEST
  * them: the line before must be marked clean by then. */
 START_TEST(test_death_between_two_groups)
 {
-    play_case test = { .microbatches = 2, .replicas = 2, .inputs = 1, .payload = CSE_FLOAT32,
-                       .steps = 1, .large = 4 * CSE_LINE_ELEMENTS + 5 };
+    play_case test = { .microbatches = 2,
+                       .replicas = 2,
+                       .inputs = 1,
+                       .payload = CSE_FLOAT32,
+                       .steps = 1,
+                       .large = 4 * CSE_LINE_ELEMENTS + 5 };
     script[0] = FAKE_HALF_UNDO;
     script[1] = FAKE_HALF_UNDO;
     script_skip = 5; /* lines of the first group */
@@ -305,8 +315,9 @@ END_TEST
 /* A node that a takeover has split stays in that state; in the next step it must be takeable. */
 START_TEST(test_split_node_is_taken_again)
 {
-    play_case test = { .microbatches = 8, .replicas = 3, .inputs = 1, .payload = CSE_FLOAT32,
-                       .steps = 4 };
+    play_case test = {
+        .microbatches = 8, .replicas = 3, .inputs = 1, .payload = CSE_FLOAT32, .steps = 4
+    };
     float want[4][FAKE_FETCHES], got[4][FAKE_FETCHES];
     play self = play_new(&test);
     unsigned char *expected = fake_step_states(self.step);
@@ -338,8 +349,9 @@ END_TEST
 /* Input workers that die on the ring's first lap leave places that can be filled. */
 START_TEST(test_death_on_the_first_lap)
 {
-    play_case test = { .microbatches = 3, .replicas = 1, .inputs = 2, .payload = CSE_FLOAT32,
-                       .steps = 3 };
+    play_case test = {
+        .microbatches = 3, .replicas = 1, .inputs = 2, .payload = CSE_FLOAT32, .steps = 3
+    };
     for (int point = CSE_KILL_FILL_CLAIMED; point <= CSE_KILL_FILL_UNPUBLISHED; point++)
         ck_assert_int_gt(play_run(&test, 9 + (uint64_t)point, 500, point), 3);
 }
@@ -347,8 +359,9 @@ END_TEST
 
 START_TEST(test_hold_stops_changes_and_survives_a_coordinator)
 {
-    play_case test = { .microbatches = 2, .replicas = 1, .inputs = 1, .payload = CSE_FLOAT32,
-                       .steps = 9 };
+    play_case test = {
+        .microbatches = 2, .replicas = 1, .inputs = 1, .payload = CSE_FLOAT32, .steps = 9
+    };
     play self = play_new(&test);
     for (int i = 0; i < self.count; i++)
         seat(&self, i);
@@ -374,7 +387,8 @@ START_TEST(test_hold_stops_changes_and_survives_a_coordinator)
 }
 END_TEST
 
-/* ---- Real processes, real kills --------------------------------------------------------------- */
+/* ---- Real processes, real kills ---------------------------------------------------------------
+ * */
 
 static pid_t fork_worker(play *self, int slot)
 {
@@ -408,8 +422,12 @@ static pid_t fork_worker(play *self, int slot)
 START_TEST(test_killed_processes)
 {
     static float want[MOST_STEPS][FAKE_FETCHES], got[MOST_STEPS][FAKE_FETCHES];
-    play_case test = { .microbatches = 5, .replicas = 3, .servers = _i, .inputs = 2,
-                       .payload = _i ? CSE_BFLOAT16 : CSE_FLOAT32, .steps = MOST_STEPS };
+    play_case test = { .microbatches = 5,
+                       .replicas = 3,
+                       .servers = _i,
+                       .inputs = 2,
+                       .payload = _i ? CSE_BFLOAT16 : CSE_FLOAT32,
+                       .steps = MOST_STEPS };
     play self = play_new(&test);
     unsigned char *expected = fake_step_states(self.step);
     pid_t pids[MOST_WORKERS];

@@ -8,7 +8,7 @@
 START_TEST(test_splits_at_powers_of_two)
 {
     /* size, size of the left child: largest power of two below the size */
-    static const int cases[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 },  { 5, 4 },   { 6, 4 },
+    static const int cases[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 }, { 5, 4 },   { 6, 4 },
                                     { 7, 4 }, { 8, 4 }, { 9, 8 }, { 64, 32 }, { 65, 64 } };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         cse_tree_node root = cse_tree_root(cases[i][0]);
@@ -98,11 +98,12 @@ START_TEST(test_shares_cover_everything)
 }
 END_TEST
 
-/* Published in the reference: M = 64 gives 11 pieces for 3 replicas, 17 for 5, 18 for 6, 22 for 7. */
+/* Published in the reference: M = 64 gives 11 pieces for 3 replicas, 17 for 5, 18 for 6, 22 for 7.
+ * */
 START_TEST(test_piece_counts)
 {
-    static const int cases[][2] = { { 1, 1 }, { 2, 2 },   { 3, 11 },  { 4, 4 },  { 5, 17 },
-                                    { 6, 18 }, { 7, 22 }, { 8, 8 }, { 16, 16 } };
+    static const int cases[][2] = { { 1, 1 },  { 2, 2 },  { 3, 11 }, { 4, 4 },  { 5, 17 },
+                                    { 6, 18 }, { 7, 22 }, { 8, 8 },  { 16, 16 } };
     cse_tree_node pieces[64];
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         int total = 0;

@@ -1,6 +1,6 @@
 /* Whole runs of the data plane with threads as workers: for any number of replicas, servers, input
- * workers and microbatches the bits of the straight-line run. The threads share one mapping, so that
- * the thread sanitizer sees every access. */
+ * workers and microbatches the bits of the straight-line run. The threads share one mapping, so
+ * that the thread sanitizer sees every access. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -131,11 +131,11 @@ START_TEST(test_any_number_of_replicas)
         for (int replicas = 1; replicas <= microbatches[i]; replicas++)
             for (int payload = 0; payload < 2; payload++)
                 run_and_compare(&(run_case){ .microbatches = microbatches[i],
-                                        .replicas = replicas,
-                                        .inputs = 1,
-                                        .steps = 4,
-                                        .pause_at = -1,
-                                        .payload = payload ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                             .replicas = replicas,
+                                             .inputs = 1,
+                                             .steps = 4,
+                                             .pause_at = -1,
+                                             .payload = payload ? CSE_BFLOAT16 : CSE_FLOAT32 });
 }
 END_TEST
 
@@ -145,12 +145,12 @@ START_TEST(test_any_number_of_servers_and_input_workers)
         for (int inputs = 1; inputs <= 3; inputs++)
             for (int payload = 0; payload < 2; payload++)
                 run_and_compare(&(run_case){ .microbatches = 6,
-                                        .replicas = 2,
-                                        .servers = servers,
-                                        .inputs = inputs,
-                                        .steps = 5,
-                                        .pause_at = -1,
-                                        .payload = payload ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                             .replicas = 2,
+                                             .servers = servers,
+                                             .inputs = inputs,
+                                             .steps = 5,
+                                             .pause_at = -1,
+                                             .payload = payload ? CSE_BFLOAT16 : CSE_FLOAT32 });
 }
 END_TEST
 
@@ -159,42 +159,68 @@ START_TEST(test_many_microbatches)
     static const int replicas[] = { 1, 3, 7 };
     for (int i = 0; i < 3; i++)
         run_and_compare(&(run_case){ .microbatches = 64,
-                                .replicas = replicas[i],
-                                .inputs = 2,
-                                .steps = 3,
-                                .pause_at = -1,
-                                .payload = i == 1 ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                     .replicas = replicas[i],
+                                     .inputs = 2,
+                                     .steps = 3,
+                                     .pause_at = -1,
+                                     .payload = i == 1 ? CSE_BFLOAT16 : CSE_FLOAT32 });
 }
 END_TEST
 
 START_TEST(test_more_replicas_than_microbatches)
 {
-    run_and_compare(&(run_case){ .microbatches = 3, .replicas = 5, .inputs = 1, .steps = 5,
-                            .pause_at = -1, .payload = CSE_FLOAT32 });
+    run_and_compare(&(run_case){ .microbatches = 3,
+                                 .replicas = 5,
+                                 .inputs = 1,
+                                 .steps = 5,
+                                 .pause_at = -1,
+                                 .payload = CSE_FLOAT32 });
 }
 END_TEST
 
 START_TEST(test_tight_rings)
 {
     /* One record, and a ring that holds just one step. */
-    run_and_compare(&(run_case){ .microbatches = 4, .replicas = 2, .inputs = 2, .steps = 30,
-                            .records = 1, .ring = 4, .pause_at = -1, .payload = CSE_FLOAT32 });
-    run_and_compare(&(run_case){ .microbatches = 4, .replicas = 3, .servers = 1, .inputs = 3, .steps = 30,
-                            .records = 2, .ring = 5, .pause_at = -1, .payload = CSE_FLOAT32 });
+    run_and_compare(&(run_case){ .microbatches = 4,
+                                 .replicas = 2,
+                                 .inputs = 2,
+                                 .steps = 30,
+                                 .records = 1,
+                                 .ring = 4,
+                                 .pause_at = -1,
+                                 .payload = CSE_FLOAT32 });
+    run_and_compare(&(run_case){ .microbatches = 4,
+                                 .replicas = 3,
+                                 .servers = 1,
+                                 .inputs = 3,
+                                 .steps = 30,
+                                 .records = 2,
+                                 .ring = 5,
+                                 .pause_at = -1,
+                                 .payload = CSE_FLOAT32 });
 }
 END_TEST
 
 START_TEST(test_continued_run)
 {
-    run_and_compare(&(run_case){ .microbatches = 4, .replicas = 2, .inputs = 2, .first_step = 1000001,
-                            .steps = 6, .pause_at = -1, .payload = CSE_FLOAT32 });
+    run_and_compare(&(run_case){ .microbatches = 4,
+                                 .replicas = 2,
+                                 .inputs = 2,
+                                 .first_step = 1000001,
+                                 .steps = 6,
+                                 .pause_at = -1,
+                                 .payload = CSE_FLOAT32 });
 }
 END_TEST
 
 START_TEST(test_release_holds_the_states)
 {
-    run_and_compare(&(run_case){ .microbatches = 4, .replicas = 2, .inputs = 2, .steps = 10,
-                            .pause_at = 5, .payload = CSE_FLOAT32 });
+    run_and_compare(&(run_case){ .microbatches = 4,
+                                 .replicas = 2,
+                                 .inputs = 2,
+                                 .steps = 10,
+                                 .pause_at = 5,
+                                 .payload = CSE_FLOAT32 });
 }
 END_TEST
 
@@ -209,9 +235,12 @@ START_TEST(test_failure_of_input_is_reported)
 {
     fake_step *step = fake_step_new(2, 64, 64);
     unsigned char *states = fake_step_states(step);
-    cse_cluster_layout layout = { .graph = fake_step_graph(step), .states = states,
-                                  .replica_count = 1, .input_worker_count = 1,
-                                  .weight_grad_reduce = CSE_FLOAT32, .num_steps = 10,
+    cse_cluster_layout layout = { .graph = fake_step_graph(step),
+                                  .states = states,
+                                  .replica_count = 1,
+                                  .input_worker_count = 1,
+                                  .weight_grad_reduce = CSE_FLOAT32,
+                                  .num_steps = 10,
                                   .ring_microbatches = 16 };
     cse_cluster *cluster;
     cse_work *work;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Python's h5py opens a checkpoint and shows the PyTorch names, shapes, types and values; the digests
-# can be recomputed from what it shows. Skipped where h5py is not installed (PYTHON names another
-# interpreter).
+# Python's h5py opens a checkpoint and shows the PyTorch names, shapes, types and values; the
+# digests can be recomputed from what it shows. Skipped where h5py is not installed (PYTHON names
+# another interpreter).
 set -eu
 python=${PYTHON:-python3}
 "$python" -c 'import h5py, numpy' 2>/dev/null || { echo "h5py is not there: skipped"; exit 77; }

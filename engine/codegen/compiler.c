@@ -1,0 +1,152 @@
+/* Finding and running the compiler. Its words are kept: they are the message when it fails.
+ *
+ * Flags: -O3 and the vector extensions by name, since gcc 12 tunes "native" for the wrong
+ * processor; sums are reassociated only where the file says so (omp simd); -ffp-contract=off gives
+ * elementwise code the same bits on every instruction set. Never -ffast-math: gcc 12 would link
+ * code that changes the process's arithmetic. */
+#include "engine/codegen/compiler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+
+extern char **environ;
+
+enum { MOST_ARGUMENTS = 48, MOST_WORDS_BYTES = 3000 };
+
+cse_isa cse_isa_of_host(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma"))
+        return CSE_ISA_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return CSE_ISA_AVX2;
+#endif
+    return CSE_ISA_BASELINE;
+}
+
+const char *cse_isa_name(cse_isa isa)
+{
+    static const char *const names[] = { "baseline", "avx2", "avx512" };
+    return names[isa];
+}
+
+void cse_compiler_flags(cse_isa isa, cse_text *flags)
+{
+    static const char *const vectors[] = {
+        "",
+        " -mavx2 -mfma -mbmi2",
+        " -mavx2 -mfma -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd"
+        " -mprefer-vector-width=512",
+    };
+    cse_text_add(flags,
+                 "-std=gnu11 -O3 -shared -fPIC -fvisibility=hidden -fopenmp-simd"
+                 " -fno-math-errno -fno-trapping-math -ffp-contract=off -fno-strict-aliasing"
+                 " -Wno-unknown-pragmas%s -DCSE_STEP_ISA=%d",
+                 vectors[isa], (int)isa);
+}
+
+/* Reads what the child writes until it closes its end; keeps the first words. */
+static void read_words(int descriptor, cse_text *words)
+{
+    char block[1024];
+    ssize_t size;
+    while ((size = read(descriptor, block, sizeof block)) > 0 || (size < 0 && errno == EINTR))
+        if (size > 0 && words->size + (size_t)size < MOST_WORDS_BYTES)
+            cse_text_add_bytes(words, block, (size_t)size);
+}
+
+/* Runs a program with its output and errors kept in `words`; -1 when it could not start. */
+static int run_program(char *const arguments[], cse_text *words)
+{
+    int ends[2], state = -1;
+    pid_t child;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    int error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (error == 0) {
+        read_words(ends[0], words);
+        while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+            ;
+        state = WIFEXITED(state) ? WEXITSTATUS(state) : 128;
+    }
+    close(ends[0]);
+    return error == 0 ? state : -1;
+}
+
+static bool answers(cse_compiler *compiler)
+{
+    char *const arguments[] = { compiler->path, "--version", NULL };
+    cse_text_clear(&compiler->version);
+    return run_program(arguments, &compiler->version) == 0;
+}
+
+cse_status cse_compiler_find(cse_compiler *compiler, bool *present)
+{
+    static const char *const names[] = { "cc", "gcc", "clang" };
+    const char *wanted = getenv("CSE_CC");
+    *compiler = (cse_compiler){ .version = { 0 } };
+    *present = true;
+    if (wanted != NULL && wanted[0] != '\0') {
+        snprintf(compiler->path, sizeof compiler->path, "%s", wanted);
+        if (answers(compiler))
+            return CSE_OK;
+        cse_text_clear(&compiler->version);
+        return cse_fail(CSE_CONFIG,
+                        "CSE_CC: '%s --version' does not run; accepted: the path of a C compiler, "
+                        "or unset it to search for cc, gcc and clang",
+                        wanted);
+    }
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        snprintf(compiler->path, sizeof compiler->path, "%s", names[n]);
+        if (answers(compiler))
+            return CSE_OK;
+    }
+    cse_text_clear(&compiler->version);
+    *present = false;
+    return CSE_OK;
+}
+
+cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const char *source,
+                            const char *object)
+{
+    char *arguments[MOST_ARGUMENTS];
+    int count = 0;
+    cse_text flags = { 0 }, words = { 0 };
+    cse_compiler_flags(isa, &flags);
+    arguments[count++] = (char *)(uintptr_t)compiler->path;
+    char *rest = flags.data;
+    for (char *flag; (flag = strsep(&rest, " ")) != NULL && count < MOST_ARGUMENTS - 5;)
+        if (flag[0] != '\0')
+            arguments[count++] = flag;
+    arguments[count++] = (char *)"-o";
+    arguments[count++] = (char *)(uintptr_t)object;
+    arguments[count++] = (char *)(uintptr_t)source;
+    arguments[count] = NULL;
+    int state = run_program(arguments, &words);
+    cse_status status = CSE_OK;
+    if (state != 0)
+        status = cse_fail(CSE_FAILED, "compiler %s: exit code %d for %s: %s", compiler->path, state,
+                          source, words.data ? words.data : "it said nothing");
+    cse_text_clear(&flags);
+    cse_text_clear(&words);
+    return status;
+}

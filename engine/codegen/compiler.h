@@ -1,0 +1,31 @@
+/* The machine's C compiler, and the instruction set it is told to use. */
+#ifndef CSE_CODEGEN_COMPILER_H
+#define CSE_CODEGEN_COMPILER_H
+
+#include "engine/base/text.h"
+
+/* What the host's processor can do, as far as generated code distinguishes it. Ordered: a host of a
+ * higher level runs code of a lower one. */
+typedef enum cse_isa { CSE_ISA_BASELINE, CSE_ISA_AVX2, CSE_ISA_AVX512 } cse_isa;
+
+cse_isa cse_isa_of_host(void);
+const char *cse_isa_name(cse_isa isa);
+
+typedef struct cse_compiler {
+    char path[4096]; /* absolute, or as CSE_CC says */
+    cse_text version;
+} cse_compiler;
+
+/* Finds the compiler: CSE_CC (must run, else CSE_CONFIG), or the first of cc, gcc and clang in
+ * PATH. `present` is false, and CSE_OK returned, when there is none. Clear `version` after use. */
+cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
+
+/* The flags generated code is compiled with, separated by spaces. */
+void cse_compiler_flags(cse_isa isa, cse_text *flags);
+
+/* Compiles `source` to the shared object `object`. Fails with CSE_FAILED and the compiler's first
+ * words. */
+cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const char *source,
+                            const char *object);
+
+#endif

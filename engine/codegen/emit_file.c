@@ -1,0 +1,97 @@
+/* The generated file as a whole: heading, prelude, groups, entries. */
+#include <string.h>
+
+#include "engine/codegen/codegen.h"
+#include "engine/codegen/emit.h"
+
+static cse_status check_types(const cse_graph *graph)
+{
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        if (node->part != CSE_PART_NONE &&
+            (node->dtype == CSE_FLOAT16 || node->dtype == CSE_CBFLOAT16))
+            return cse_fail(CSE_SHAPE,
+                            "%s (scope '%s') is %s, which generated code does not hold; accepted: "
+                            "float32, bfloat16, int32, bool",
+                            node->op->name, node->scope, cse_dtype_name(node->dtype));
+        if (node->group >= 0 && graph->groups[node->group].kind == CSE_GROUP_BLOCK &&
+            graph->groups[node->group].nodes[0]->op->emit == NULL)
+            return cse_fail(CSE_INTERNAL, "op %s writes no code and is in no fused loop",
+                            node->op->name);
+    }
+    return CSE_OK;
+}
+
+static void emit_heading(const cse_graph *graph, cse_text *out)
+{
+    char fingerprint[33], shape[128];
+    cse_graph_fingerprint(graph, fingerprint);
+    cse_text_add(out,
+                 "/* A training step, written by csengine from a step graph (%s).\n *\n"
+                 " * %d microbatches of %lld samples; %d groups.\n",
+                 fingerprint, graph->microbatch_count, (long long)graph->micro_batch_size,
+                 graph->group_count);
+    for (int s = 0; s < graph->state_count; s++)
+        if (strstr(graph->states[s].name, "*/") == NULL)
+            cse_text_add(out, " *   state %s : %s %s\n", graph->states[s].name,
+                         cse_dtype_name(graph->states[s].dtype),
+                         cse_shape_text(graph->states[s].shape, shape, sizeof shape));
+    cse_text_add(out, " */\n");
+}
+
+static void emit_entry(const cse_graph *graph, cse_part part, const char *name, cse_text *out)
+{
+    cse_text_add(out, "CSE_ENTRY void %s(const cse_step_frame *frame)\n{\n    (void)frame;\n",
+                 name);
+    for (int g = 0; g < graph->group_count; g++)
+        if (graph->groups[g].part == part)
+            cse_text_add(out, "    group_%d(frame);\n", g);
+    cse_text_add(out, "}\n\n");
+}
+
+static void emit_update_entry(const cse_graph *graph, cse_text *out)
+{
+    cse_text_add(out, "CSE_ENTRY void cse_step_update(const cse_step_frame *frame, int group,\n"
+                      "    const int64_t lines[2], const cse_step_undo *undo)\n{\n"
+                      "    (void)frame;\n    (void)lines;\n    (void)undo;\n"
+                      "    switch (group) {\n");
+    for (int g = 0; g < graph->group_count; g++)
+        if (graph->groups[g].part == CSE_PART_UPDATE)
+            cse_text_add(out,
+                         "    case %d:\n        update_%d(frame, lines, undo);\n"
+                         "        break;\n",
+                         g, g);
+    cse_text_add(out, "    default:\n        break;\n    }\n}\n\n");
+}
+
+cse_status cse_codegen_print(const cse_graph *graph, cse_text *out)
+{
+    char fingerprint[33];
+    CSE_TRY(check_types(graph));
+    emit_heading(graph, out);
+    cse_text_add(out, "\n");
+    cse_text_add_bytes(out, cse_prelude_text, strlen(cse_prelude_text));
+    cse_text_add(out, "\n#define CSE_ENTRY __attribute__((visibility(\"default\")))\n\n");
+    for (int g = 0; g < graph->group_count; g++) {
+        const cse_group *group = &graph->groups[g];
+        cse_emit_group_comment(out, graph, group);
+        if (group->part == CSE_PART_UPDATE)
+            cse_emit_update_group(out, graph, group);
+        else if (group->kind == CSE_GROUP_LOOP)
+            cse_emit_loop_group(out, graph, group);
+        else if (group->kind == CSE_GROUP_LIBRARY)
+            cse_emit_library_group(out, graph, group);
+        else
+            cse_emit_block_group(out, graph, group);
+    }
+    emit_entry(graph, CSE_PART_REPLICA, "cse_step_replica", out);
+    emit_entry(graph, CSE_PART_WEIGHTS, "cse_step_weights", out);
+    emit_update_entry(graph, out);
+    cse_graph_fingerprint(graph, fingerprint);
+    cse_text_add(out,
+                 "CSE_ENTRY const int cse_step_abi = %d;\n"
+                 "CSE_ENTRY const int cse_step_isa = CSE_STEP_ISA;\n"
+                 "CSE_ENTRY const char cse_step_fingerprint[33] = \"%s\";\n",
+                 CSE_STEP_ABI, fingerprint);
+    return CSE_OK;
+}

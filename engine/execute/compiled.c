@@ -1,0 +1,206 @@
+/* Opening what a compilation left: the graph, the library kernels, and the shared object, or the
+ * interpreter where there is none. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/base/log.h"
+#include "engine/codegen/codegen.h"
+#include "engine/codegen/compiler.h"
+#include "engine/execute/execute.h"
+#include "engine/kernels/kernel.h"
+
+enum { PATH_BYTES = 4096 + 64 };
+
+typedef void part_function(const cse_frame *frame);
+typedef void update_function(const cse_frame *frame, int group, const int64_t lines[2],
+                             const cse_line_undo *undo);
+
+typedef struct compiled {
+    cse_executable base;
+    cse_graph *graph;
+    void *object;
+    part_function *replica, *weights;
+    update_function *update;
+    cse_kernel **kernels;
+    int kernel_count;
+    cse_executable *interpreter; /* runs instead of the object when there is none */
+} compiled;
+
+static void run_replica(cse_executable *executable, cse_frame *frame)
+{
+    compiled *self = (compiled *)executable;
+    frame->kernels = self->kernels;
+    self->replica(frame);
+}
+
+static void run_weights(cse_executable *executable, cse_frame *frame)
+{
+    compiled *self = (compiled *)executable;
+    frame->kernels = self->kernels;
+    self->weights(frame);
+}
+
+static void run_update(cse_executable *executable, cse_frame *frame, int group,
+                       const int64_t lines[2], const cse_line_undo *undo)
+{
+    ((compiled *)executable)->update(frame, group, lines, undo);
+}
+
+static void interpret_replica(cse_executable *executable, cse_frame *frame)
+{
+    cse_executable *interpreter = ((compiled *)executable)->interpreter;
+    interpreter->replica(interpreter, frame);
+}
+
+static void interpret_weights(cse_executable *executable, cse_frame *frame)
+{
+    cse_executable *interpreter = ((compiled *)executable)->interpreter;
+    interpreter->weights(interpreter, frame);
+}
+
+static void interpret_update(cse_executable *executable, cse_frame *frame, int group,
+                             const int64_t lines[2], const cse_line_undo *undo)
+{
+    cse_executable *interpreter = ((compiled *)executable)->interpreter;
+    interpreter->update(interpreter, frame, group, lines, undo);
+}
+
+static void destroy(cse_executable *executable)
+{
+    compiled *self = (compiled *)executable;
+    for (int k = 0; k < self->kernel_count; k++)
+        cse_kernel_destroy(&self->kernels[k]);
+    free(self->kernels);
+    cse_executable_destroy(&self->interpreter);
+    if (self->object != NULL)
+        dlclose(self->object);
+    cse_graph_destroy(&self->graph);
+    free(self);
+}
+
+void cse_executable_destroy(cse_executable **executable)
+{
+    if (executable == NULL || *executable == NULL)
+        return;
+    (*executable)->destroy(*executable);
+    *executable = NULL;
+}
+
+static cse_status read_graph(const char *directory, cse_graph **graph)
+{
+    char path[PATH_BYTES], block[65536];
+    snprintf(path, sizeof path, "%s/graph.json", directory);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return cse_fail(CSE_NO_INPUT, "compiled step: %s: %s", path, strerror(errno));
+    cse_text text = { 0 };
+    size_t size;
+    while ((size = fread(block, 1, sizeof block, file)) > 0)
+        cse_text_add_bytes(&text, block, size);
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    cse_status status;
+    if (failed)
+        status = cse_fail(CSE_IO, "compiled step: %s: cannot be read", path);
+    else
+        status = cse_graph_from_json(text.data ? text.data : "", text.size, graph);
+    cse_text_clear(&text);
+    return status == CSE_OK ? status : cse_fail_within(status, "%s: ", path);
+}
+
+/* dlsym gives a data pointer; POSIX says that it holds a function. */
+static void find_function(void *object, const char *name, void *function)
+{
+    void *symbol = dlsym(object, name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static cse_status check_object(const compiled *self, const char *path)
+{
+    const int *abi = dlsym(self->object, "cse_step_abi"),
+              *isa = dlsym(self->object, "cse_step_isa");
+    const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
+    char expected[33];
+    if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
+        !self->update)
+        return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
+    if (*abi != CSE_STEP_ABI)
+        return cse_fail(CSE_DATA,
+                        "compiled step: %s: was made for interface %d, this engine has %d; remove "
+                        "its directory and compile again",
+                        path, *abi, CSE_STEP_ABI);
+    if (*isa > (int)cse_isa_of_host())
+        return cse_fail(CSE_DATA,
+                        "compiled step: %s: needs a processor with %s, this one has %s; compile "
+                        "again on this machine",
+                        path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_host()));
+    cse_graph_fingerprint(self->graph, expected);
+    if (strncmp(fingerprint, expected, sizeof expected) != 0)
+        return cse_fail(CSE_DATA,
+                        "compiled step: %s: belongs to another graph than the graph.json beside "
+                        "it; remove the directory and compile again",
+                        path);
+    return CSE_OK;
+}
+
+static cse_status make_kernels(compiled *self)
+{
+    const cse_graph *graph = self->graph;
+    self->kernels = cse_calloc((size_t)graph->group_count + 1, sizeof(cse_kernel *));
+    for (int g = 0; g < graph->group_count; g++) {
+        if (graph->groups[g].kind != CSE_GROUP_LIBRARY)
+            continue;
+        CSE_TRY(cse_kernel_new(graph, &graph->groups[g], &self->kernels[self->kernel_count]));
+        self->kernel_count++;
+    }
+    return CSE_OK;
+}
+
+static cse_status load_object(compiled *self, const char *path)
+{
+    self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (self->object == NULL)
+        return cse_fail(CSE_DATA, "compiled step: %s", dlerror());
+    find_function(self->object, "cse_step_replica", &self->replica);
+    find_function(self->object, "cse_step_weights", &self->weights);
+    find_function(self->object, "cse_step_update", &self->update);
+    CSE_TRY(check_object(self, path));
+    self->base.kind = "compiled";
+    self->base.replica = run_replica;
+    self->base.weights = run_weights;
+    self->base.update = run_update;
+    return make_kernels(self);
+}
+
+static cse_status load_interpreter(compiled *self, const char *directory)
+{
+    cse_log(CSE_LOG_WARNING, "%s holds no compiled code (step.so): the step runs interpreted",
+            directory);
+    self->base.kind = "interpreted";
+    self->base.replica = interpret_replica;
+    self->base.weights = interpret_weights;
+    self->base.update = interpret_update;
+    return cse_executable_interpret(self->graph, &self->interpreter);
+}
+
+cse_status cse_executable_open(const char *directory, cse_executable **executable)
+{
+    char path[PATH_BYTES];
+    struct stat info;
+    compiled *self = cse_calloc(1, sizeof *self);
+    self->base.destroy = destroy;
+    cse_status status = read_graph(directory, &self->graph);
+    self->base.graph = self->graph;
+    snprintf(path, sizeof path, "%s/step.so", directory);
+    if (status == CSE_OK)
+        status =
+            stat(path, &info) == 0 ? load_object(self, path) : load_interpreter(self, directory);
+    *executable = &self->base;
+    if (status != CSE_OK)
+        cse_executable_destroy(executable);
+    return status;
+}

@@ -1,0 +1,219 @@
+/* Convolutions and their two gradients, by oneDNN's direct convolution.
+ *
+ * The library computes in layouts of its own choice (channels in blocks of 16); the plain operands
+ * are copied there and back by reorders around the call. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/kernels/dnnl.h"
+#include "engine/trace/windows.h"
+
+/* The operands of a convolution, whichever of them is made. */
+typedef enum role { INPUT, WEIGHT, OUTPUT, BIAS, ROLE_COUNT } role;
+
+typedef struct convolution {
+    const cse_kernel_plan *plan;
+    cse_conv2d_sizes sizes;
+    dnnl_memory_desc_t plain[ROLE_COUNT], any[ROLE_COUNT];
+    dnnl_dims_t stride, dilation, padding_before, padding_after;
+} convolution;
+
+static dnnl_status_t describe_tensor(convolution *c, role which, int rank, const dnnl_dims_t sizes)
+{
+    dnnl_data_type_t type = cse_dnnl_type(c->plan->dtype);
+    dnnl_dims_t strides = { 0 };
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= sizes[i];
+    }
+    dnnl_status_t status =
+        dnnl_memory_desc_init_by_strides(&c->plain[which], rank, sizes, type, strides);
+    if (status == dnnl_success)
+        status = dnnl_memory_desc_init_by_tag(&c->any[which], rank, sizes, type,
+                                              which == BIAS ? dnnl_a : dnnl_format_tag_any);
+    return status;
+}
+
+static cse_status describe(convolution *c)
+{
+    const cse_conv2d_sizes *s = &c->sizes;
+    const dnnl_dims_t input = { s->batch, s->in, s->height[0], s->height[1] };
+    const dnnl_dims_t output = { s->batch, s->out, s->made[0], s->made[1] };
+    const dnnl_dims_t bias = { s->out };
+    dnnl_dims_t weight = { s->groups, s->out / s->groups, s->in / s->groups, s->kernel[0],
+                           s->kernel[1] };
+    int skip = s->groups == 1 ? 1 : 0; /* one group has no axis of its own */
+    if (skip)
+        memmove(weight, weight + 1, 4 * sizeof *weight);
+    dnnl_status_t status = describe_tensor(c, INPUT, 4, input);
+    if (status == dnnl_success)
+        status = describe_tensor(c, OUTPUT, 4, output);
+    if (status == dnnl_success)
+        status = describe_tensor(c, WEIGHT, 5 - skip, weight);
+    if (status == dnnl_success)
+        status = describe_tensor(c, BIAS, 1, bias);
+    for (int i = 0; i < 2; i++) {
+        int64_t reach = s->dilation[i] * (s->kernel[i] - 1) + 1;
+        c->stride[i] = s->stride[i];
+        c->dilation[i] = s->dilation[i] - 1;
+        c->padding_before[i] = s->padding[i];
+        /* What the last window needs: rows behind it belong to no output. */
+        c->padding_after[i] =
+            (s->made[i] - 1) * s->stride[i] + reach - s->height[i] - s->padding[i];
+    }
+    return cse_dnnl_check(c->plan, status);
+}
+
+static dnnl_status_t describe_forward(const convolution *c, dnnl_convolution_desc_t *description)
+{
+    return dnnl_dilated_convolution_forward_desc_init(
+        description, dnnl_forward_training, dnnl_convolution_direct, &c->any[INPUT],
+        &c->any[WEIGHT], c->plan->bias >= 0 ? &c->any[BIAS] : NULL, &c->any[OUTPUT], c->stride,
+        c->dilation, c->padding_before, c->padding_after);
+}
+
+/* ---- results without products ---- */
+
+typedef struct zero_kernel {
+    cse_kernel base;
+    size_t bytes;
+} zero_kernel;
+
+static void run_zero(cse_kernel *base, const void *const inputs[], void *output)
+{
+    (void)inputs;
+    if (((zero_kernel *)base)->bytes > 0)
+        memset(output, 0, ((zero_kernel *)base)->bytes);
+}
+
+static void destroy_zero(cse_kernel *base)
+{
+    free(base);
+}
+
+/* Sums over nothing. */
+static bool is_empty(const convolution *c)
+{
+    const cse_conv2d_sizes *s = &c->sizes;
+    return s->batch == 0 || s->in == 0 || s->out == 0;
+}
+
+static cse_status new_zero(const cse_kernel_plan *plan, cse_kernel **result)
+{
+    char text[256];
+    size_t elements = (size_t)cse_shape_elements(plan->product->shape);
+    if (elements > 0 && plan->bias >= 0)
+        return cse_fail(CSE_UNAVAILABLE, "%s: a convolution of no channels takes no bias",
+                        cse_kernel_plan_text(plan, text, sizeof text));
+    zero_kernel *kernel = cse_calloc(1, sizeof *kernel);
+    *kernel = (zero_kernel){
+        .base = { .run = run_zero, .destroy = destroy_zero, .implementation = "empty" },
+        .bytes = elements * cse_dtype_size(plan->dtype),
+    };
+    *result = &kernel->base;
+    return CSE_OK;
+}
+
+/* ---- makers ---- */
+
+static cse_status prepare(const cse_kernel_plan *plan, cse_shape input, cse_shape weight,
+                          convolution *c)
+{
+    *c = (convolution){ .plan = plan };
+    CSE_TRY(cse_conv2d_sizes_of(&plan->product->attributes, input, weight, &c->sizes));
+    return is_empty(c) ? CSE_OK : describe(c);
+}
+
+/* A multiplication and an addition for each tap of each output, padding included. */
+static double flops_of(const cse_conv2d_sizes *s)
+{
+    return 2.0 * (double)(s->batch * s->out * s->made[0] * s->made[1]) *
+           (double)(s->in / s->groups * s->kernel[0] * s->kernel[1]);
+}
+
+static cse_status make(const convolution *c, const void *description,
+                       const_dnnl_primitive_desc_t hint, const cse_dnnl_operand operands[4],
+                       cse_kernel **kernel)
+{
+    cse_dnnl_call call = { .plan = c->plan,
+                           .description = description,
+                           .hint = hint,
+                           .operand_count = c->plan->bias >= 0 ? 4 : 3,
+                           .flops = flops_of(&c->sizes) };
+    memcpy(call.operands, operands, sizeof call.operands);
+    return cse_dnnl_kernel_new(&call, kernel);
+}
+
+cse_status cse_kernel_new_conv2d(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    convolution c;
+    dnnl_convolution_desc_t description;
+    CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->inputs[1]->shape, &c));
+    if (is_empty(&c))
+        return new_zero(plan, kernel);
+    CSE_TRY(cse_dnnl_check(plan, describe_forward(&c, &description)));
+    const cse_dnnl_operand operands[4] = {
+        { DNNL_ARG_SRC, plan->operands[0], c.plain[INPUT] },
+        { DNNL_ARG_WEIGHTS, plan->operands[1], c.plain[WEIGHT] },
+        { DNNL_ARG_DST, CSE_DNNL_OUTPUT, c.plain[OUTPUT] },
+        { DNNL_ARG_BIAS, plan->bias, c.plain[BIAS] },
+    };
+    return make(&c, &description, NULL, operands, kernel);
+}
+
+/* The library derives a gradient's kernel from the forward pass it belongs to. */
+static cse_status make_gradient(const convolution *c, const void *description,
+                                const cse_dnnl_operand operands[4], cse_kernel **kernel)
+{
+    dnnl_engine_t engine;
+    dnnl_convolution_desc_t forward;
+    dnnl_primitive_desc_t hint;
+    CSE_TRY(cse_dnnl_engine(&engine));
+    dnnl_status_t status = describe_forward(c, &forward);
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(&hint, &forward, NULL, engine, NULL);
+    CSE_TRY(cse_dnnl_check(c->plan, status));
+    cse_status made = make(c, description, hint, operands, kernel);
+    dnnl_primitive_desc_destroy(hint);
+    return made;
+}
+
+cse_status cse_kernel_new_conv2d_gradient_input(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    convolution c;
+    dnnl_convolution_desc_t description;
+    CSE_TRY(prepare(plan, plan->product->shape, plan->product->inputs[0]->shape, &c));
+    if (is_empty(&c))
+        return new_zero(plan, kernel);
+    CSE_TRY(cse_dnnl_check(plan, dnnl_dilated_convolution_backward_data_desc_init(
+                                     &description, dnnl_convolution_direct, &c.any[INPUT],
+                                     &c.any[WEIGHT], &c.any[OUTPUT], c.stride, c.dilation,
+                                     c.padding_before, c.padding_after)));
+    const cse_dnnl_operand operands[4] = {
+        { DNNL_ARG_WEIGHTS, plan->operands[0], c.plain[WEIGHT] },
+        { DNNL_ARG_DIFF_DST, plan->operands[1], c.plain[OUTPUT] },
+        { DNNL_ARG_DIFF_SRC, CSE_DNNL_OUTPUT, c.plain[INPUT] },
+    };
+    return make_gradient(&c, &description, operands, kernel);
+}
+
+cse_status cse_kernel_new_conv2d_gradient_weight(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    convolution c;
+    dnnl_convolution_desc_t description;
+    CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->shape, &c));
+    if (is_empty(&c))
+        return new_zero(plan, kernel);
+    CSE_TRY(cse_dnnl_check(plan, dnnl_dilated_convolution_backward_weights_desc_init(
+                                     &description, dnnl_convolution_direct, &c.any[INPUT],
+                                     &c.any[WEIGHT], NULL, &c.any[OUTPUT], c.stride, c.dilation,
+                                     c.padding_before, c.padding_after)));
+    const cse_dnnl_operand operands[4] = {
+        { DNNL_ARG_SRC, plan->operands[0], c.plain[INPUT] },
+        { DNNL_ARG_DIFF_DST, plan->operands[1], c.plain[OUTPUT] },
+        { DNNL_ARG_DIFF_WEIGHTS, CSE_DNNL_OUTPUT, c.plain[WEIGHT] },
+    };
+    return make_gradient(&c, &description, operands, kernel);
+}

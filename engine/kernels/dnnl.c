@@ -1,0 +1,261 @@
+/* oneDNN, shared by the families of kernels; see dnnl.h.
+ *
+ * The library splits its work by the number of OpenMP threads, and with it, for some shapes, the
+ * order of sums. The process is started with one thread; should it not be, each thread that makes
+ * or runs a kernel says so itself. The OpenMP runtime comes with the library and is found by name,
+ * so that nothing else depends on it. */
+#include "engine/kernels/dnnl.h"
+
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/log.h"
+
+enum { NAME_BYTES = 64 };
+
+typedef struct bound_operand {
+    int input;
+    dnnl_memory_t plain, chosen; /* the same when the library takes the plain layout */
+    dnnl_primitive_t reorder;
+    dnnl_exec_arg_t reorder_arguments[2];
+    void *copy;
+} bound_operand;
+
+typedef struct dnnl_kernel {
+    cse_kernel base;
+    dnnl_primitive_t primitive;
+    bound_operand operands[CSE_DNNL_MOST_OPERANDS];
+    int operand_count;
+    dnnl_exec_arg_t arguments[CSE_DNNL_MOST_OPERANDS + 1];
+    dnnl_memory_t scratchpad;
+    void *scratchpad_bytes;
+    char name[NAME_BYTES];
+} dnnl_kernel;
+
+static dnnl_engine_t the_engine;
+static dnnl_stream_t the_stream;
+static dnnl_status_t start_status;
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+
+static void use_one_thread(void)
+{
+    static _Thread_local bool done;
+    if (done)
+        return;
+    done = true;
+    void (*set_num_threads)(int);
+    *(void **)&set_num_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    if (set_num_threads != NULL)
+        set_num_threads(1);
+}
+
+static void start(void)
+{
+    use_one_thread();
+    start_status = dnnl_engine_create(&the_engine, dnnl_cpu, 0);
+    if (start_status == dnnl_success)
+        start_status = dnnl_stream_create(&the_stream, the_engine, dnnl_stream_default_flags);
+}
+
+cse_status cse_dnnl_engine(dnnl_engine_t *engine)
+{
+    pthread_once(&started, start);
+    use_one_thread();
+    *engine = the_engine;
+    if (start_status != dnnl_success)
+        return cse_fail(CSE_UNAVAILABLE, "oneDNN does not start: %s",
+                        dnnl_status2str(start_status));
+    return CSE_OK;
+}
+
+dnnl_data_type_t cse_dnnl_type(cse_dtype dtype)
+{
+    switch (dtype) {
+    case CSE_FLOAT32:
+        return dnnl_f32;
+    case CSE_BFLOAT16:
+        return dnnl_bf16;
+    default:
+        return dnnl_data_type_undef;
+    }
+}
+
+cse_status cse_dnnl_check(const cse_kernel_plan *plan, dnnl_status_t status)
+{
+    char text[256];
+    if (status == dnnl_success)
+        return CSE_OK;
+    return cse_fail(CSE_UNAVAILABLE, "%s: oneDNN has no kernel for it on this machine (%s)",
+                    cse_kernel_plan_text(plan, text, sizeof text), dnnl_status2str(status));
+}
+
+static void destroy(cse_kernel *base)
+{
+    dnnl_kernel *kernel = (dnnl_kernel *)base;
+    for (int i = 0; i < kernel->operand_count; i++) {
+        bound_operand *operand = &kernel->operands[i];
+        dnnl_primitive_destroy(operand->reorder);
+        if (operand->chosen != operand->plain)
+            dnnl_memory_destroy(operand->chosen);
+        dnnl_memory_destroy(operand->plain);
+        free(operand->copy);
+    }
+    dnnl_memory_destroy(kernel->scratchpad);
+    free(kernel->scratchpad_bytes);
+    dnnl_primitive_destroy(kernel->primitive);
+    free(kernel);
+}
+
+/* A failure here means broken handles: there is no result to go on with. */
+static void execute(const dnnl_kernel *kernel, const_dnnl_primitive_t primitive, int count,
+                    const dnnl_exec_arg_t *arguments)
+{
+    dnnl_status_t status = dnnl_primitive_execute(primitive, the_stream, count, arguments);
+    if (status != dnnl_success) {
+        cse_log(CSE_LOG_ERROR, "oneDNN failed to run %s: %s", kernel->name,
+                dnnl_status2str(status));
+        abort();
+    }
+}
+
+static void run(cse_kernel *base, const void *const inputs[], void *output)
+{
+    dnnl_kernel *kernel = (dnnl_kernel *)base;
+    use_one_thread();
+    for (int i = 0; i < kernel->operand_count; i++) {
+        bound_operand *operand = &kernel->operands[i];
+        union {
+            const void *constant;
+            void *plain;
+        } place = { operand->input == CSE_DNNL_OUTPUT ? output : inputs[operand->input] };
+        dnnl_memory_set_data_handle_v2(operand->plain, place.plain, the_stream);
+        if (operand->reorder != NULL && operand->input != CSE_DNNL_OUTPUT)
+            execute(kernel, operand->reorder, 2, operand->reorder_arguments);
+    }
+    execute(kernel, kernel->primitive, kernel->operand_count + 1, kernel->arguments);
+    for (int i = 0; i < kernel->operand_count; i++)
+        if (kernel->operands[i].reorder != NULL && kernel->operands[i].input == CSE_DNNL_OUTPUT)
+            execute(kernel, kernel->operands[i].reorder, 2, kernel->operands[i].reorder_arguments);
+}
+
+static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc_t *plain,
+                                  const dnnl_memory_desc_t *chosen)
+{
+    bool result = operand->input == CSE_DNNL_OUTPUT;
+    dnnl_primitive_desc_t description;
+    operand->copy = cse_aligned_calloc(dnnl_memory_desc_get_size(chosen));
+    dnnl_status_t status = dnnl_memory_create(&operand->chosen, chosen, the_engine, operand->copy);
+    if (status == dnnl_success)
+        status =
+            dnnl_reorder_primitive_desc_create(&description, result ? chosen : plain, the_engine,
+                                               result ? plain : chosen, the_engine, NULL);
+    if (status != dnnl_success)
+        return status;
+    status = dnnl_primitive_create(&operand->reorder, description);
+    dnnl_primitive_desc_destroy(description);
+    operand->reorder_arguments[0] =
+        (dnnl_exec_arg_t){ DNNL_ARG_FROM, result ? operand->chosen : operand->plain };
+    operand->reorder_arguments[1] =
+        (dnnl_exec_arg_t){ DNNL_ARG_TO, result ? operand->plain : operand->chosen };
+    return status;
+}
+
+static dnnl_status_t bind_operand(dnnl_kernel *kernel, const cse_dnnl_operand *wanted,
+                                  const_dnnl_primitive_desc_t description)
+{
+    int at = kernel->operand_count++;
+    bound_operand *operand = &kernel->operands[at];
+    const dnnl_memory_desc_t *chosen =
+        dnnl_primitive_desc_query_md(description, dnnl_query_exec_arg_md, wanted->argument);
+    operand->input = wanted->input;
+    dnnl_status_t status =
+        dnnl_memory_create(&operand->plain, &wanted->plain, the_engine, DNNL_MEMORY_NONE);
+    if (status != dnnl_success)
+        return status;
+    operand->chosen = operand->plain;
+    if (!dnnl_memory_desc_equal(chosen, &wanted->plain))
+        status = make_reorder(operand, &wanted->plain, chosen);
+    kernel->arguments[at] = (dnnl_exec_arg_t){ wanted->argument, operand->chosen };
+    return status;
+}
+
+static dnnl_status_t bind_scratchpad(dnnl_kernel *kernel, const_dnnl_primitive_desc_t description)
+{
+    const dnnl_memory_desc_t *wanted =
+        dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0);
+    kernel->scratchpad_bytes = cse_aligned_calloc(dnnl_memory_desc_get_size(wanted) + 64);
+    dnnl_status_t status =
+        dnnl_memory_create(&kernel->scratchpad, wanted, the_engine, kernel->scratchpad_bytes);
+    kernel->arguments[kernel->operand_count] =
+        (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, kernel->scratchpad };
+    return status;
+}
+
+static dnnl_status_t bind(dnnl_kernel *kernel, const cse_dnnl_call *call,
+                          const_dnnl_primitive_desc_t description)
+{
+    const char *name = "";
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < call->operand_count && status == dnnl_success; i++)
+        status = bind_operand(kernel, &call->operands[i], description);
+    if (status == dnnl_success)
+        status = bind_scratchpad(kernel, description);
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(&kernel->primitive, description);
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name);
+    strncpy(kernel->name, name, sizeof kernel->name - 1);
+    return status;
+}
+
+static dnnl_status_t describe(const cse_dnnl_call *call, dnnl_primitive_desc_t *description)
+{
+    dnnl_primitive_attr_t attributes;
+    dnnl_post_ops_t epilogue;
+    dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
+    if (status != dnnl_success)
+        return status;
+    status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success && call->plan->relu) {
+        status = dnnl_post_ops_create(&epilogue);
+        if (status == dnnl_success) {
+            dnnl_post_ops_append_eltwise(epilogue, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
+            status = dnnl_primitive_attr_set_post_ops(attributes, epilogue);
+            dnnl_post_ops_destroy(epilogue);
+        }
+    }
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(description, call->description, attributes, the_engine,
+                                            call->hint);
+    dnnl_primitive_attr_destroy(attributes);
+    return status;
+}
+
+cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **result)
+{
+    dnnl_engine_t engine;
+    dnnl_primitive_desc_t description;
+    char text[256];
+    *result = NULL;
+    CSE_TRY(cse_dnnl_engine(&engine));
+    CSE_TRY(cse_dnnl_check(call->plan, describe(call, &description)));
+    dnnl_kernel *kernel = cse_calloc(1, sizeof *kernel);
+    dnnl_status_t status = bind(kernel, call, description);
+    dnnl_primitive_desc_destroy(description);
+    kernel->base = (cse_kernel){
+        .run = run, .destroy = destroy, .implementation = kernel->name, .flops = call->flops
+    };
+    if (status != dnnl_success) {
+        destroy(&kernel->base);
+        return cse_dnnl_check(call->plan, status);
+    }
+    if (strncmp(kernel->name, "ref", 3) == 0)
+        cse_log(CSE_LOG_WARNING, "%s: oneDNN runs its slow reference kernel (%s)",
+                cse_kernel_plan_text(call->plan, text, sizeof text), kernel->name);
+    *result = &kernel->base;
+    return CSE_OK;
+}

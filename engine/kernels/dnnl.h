@@ -1,0 +1,44 @@
+/* Kernels of oneDNN: one primitive, the memory objects it is called with, and, where the layout the
+ * library chose differs from the plain one, a copy of the operand in that layout that is refreshed
+ * by a reorder around the call.
+ *
+ * Everything is made once. A run sets the data handles and executes; the scratchpad is ours. */
+#ifndef CSE_KERNELS_DNNL_H
+#define CSE_KERNELS_DNNL_H
+
+#include <dnnl.h>
+
+#include "engine/kernels/plan.h"
+
+enum { CSE_DNNL_MOST_OPERANDS = 4, CSE_DNNL_OUTPUT = -1 };
+
+/* One operand of the primitive. */
+typedef struct cse_dnnl_operand {
+    int argument; /* DNNL_ARG_SRC, ... */
+    int input;    /* its place among the group's inputs; CSE_DNNL_OUTPUT for the result */
+    dnnl_memory_desc_t plain;
+} cse_dnnl_operand;
+
+typedef struct cse_dnnl_call {
+    const cse_kernel_plan *plan;
+    const void *description;          /* dnnl_matmul_desc_t, dnnl_convolution_desc_t, ... */
+    const_dnnl_primitive_desc_t hint; /* of the forward pass, for gradients; or NULL */
+    cse_dnnl_operand operands[CSE_DNNL_MOST_OPERANDS];
+    int operand_count;
+    double flops;
+} cse_dnnl_call;
+
+/* The engine of the process: the CPU, one thread. CSE_UNAVAILABLE when the library does not start.
+ */
+cse_status cse_dnnl_engine(dnnl_engine_t *engine);
+
+/* The library's name of a type; dnnl_data_type_undef when it has none. */
+dnnl_data_type_t cse_dnnl_type(cse_dtype dtype);
+
+/* Fails with CSE_UNAVAILABLE, naming the group and the library's status. */
+cse_status cse_dnnl_check(const cse_kernel_plan *plan, dnnl_status_t status);
+
+/* Makes the kernel of `call`; plan->relu becomes a post-operation. */
+cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **kernel);
+
+#endif

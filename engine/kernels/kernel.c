@@ -1,0 +1,168 @@
+/* From a LIBRARY group to its kernel: the group is read once (which inputs are the operands, which
+ * is the bias, is there a relu), and the family of the product's op makes the kernel. */
+#include "engine/kernels/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/kernels/plan.h"
+
+typedef struct family {
+    const char *op;
+    cse_kernel_maker *maker;
+    int bias_axis; /* counted from the right: 1 is the last axis; 0: takes no epilogue */
+    bool narrow;   /* has kernels for bfloat16 */
+} family;
+
+static const family families[] = {
+    { "matmul", cse_kernel_new_matmul, 1, true },
+    { "conv2d", cse_kernel_new_conv2d, 3, true },
+    { "conv2d_gradient_input", cse_kernel_new_conv2d_gradient_input, 0, true },
+    { "conv2d_gradient_weight", cse_kernel_new_conv2d_gradient_weight, 0, true },
+    { "max_pool2d", cse_kernel_new_max_pool2d, 0, false },
+    { "max_pool2d_gradient", cse_kernel_new_max_pool2d_gradient, 0, false },
+    { "avg_pool2d", cse_kernel_new_avg_pool2d, 0, false },
+    { "avg_pool2d_gradient", cse_kernel_new_avg_pool2d_gradient, 0, false },
+};
+
+static const family *family_of(const cse_node *product)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(families[i].op, product->op->name) == 0)
+            return &families[i];
+    return NULL;
+}
+
+static bool is_store(const cse_node *node)
+{
+    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
+           node->op == &cse_op_materialize;
+}
+
+static bool is_op(const cse_node *node, const char *name)
+{
+    return strcmp(node->op->name, name) == 0;
+}
+
+/* The broadcast that `add` adds to the value of `last`, if it is a vector along the bias axis of
+ * `product`. The add may stand on a reshape of a matrix product that keeps the rows whole. */
+static const cse_node *bias_of(const cse_node *product, const cse_node *last, const cse_node *add)
+{
+    const family *kin = family_of(product);
+    int from_right = kin ? kin->bias_axis : 0;
+    if (from_right == 0 || !is_op(add, "add") || add->dtype != CSE_FLOAT32)
+        return NULL;
+    int side = cse_node_storage(add->inputs[0]) == last ? 1 : 0;
+    const cse_node *bias = add->inputs[side];
+    if (cse_node_storage(add->inputs[1 - side]) != last || bias->op->kind != CSE_OP_BROADCAST)
+        return NULL;
+    cse_shape from = bias->inputs[0]->shape;
+    int64_t channels = product->shape.dims[product->shape.rank - from_right];
+    bool fits = from.rank >= from_right && add->shape.rank >= from_right &&
+                add->shape.dims[add->shape.rank - from_right] == channels &&
+                (from_right == 1 || cse_shape_equal(add->shape, product->shape));
+    for (int i = 0; fits && i < from.rank; i++)
+        fits = from.dims[i] == (i == from.rank - from_right ? channels : 1);
+    const cse_node *stored = fits ? cse_node_storage(bias->inputs[0]) : NULL;
+    return fits && stored->dtype == CSE_FLOAT32 && stored->op != &cse_op_constant ? bias : NULL;
+}
+
+bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node *node)
+{
+    const cse_node *product = nodes[0], *last = nodes[node_count - 1];
+    const family *kin = family_of(product);
+    bool computed = false;
+    for (int i = 1; i < node_count; i++)
+        computed = computed || is_op(nodes[i], "relu") || is_store(nodes[i]);
+    if (kin == NULL || is_store(last) || node->dtype != product->dtype)
+        return false;
+    if (is_store(node))
+        return cse_node_storage(node->inputs[0]) == last;
+    if (is_op(node, "relu"))
+        return kin->bias_axis > 0 && !computed && cse_node_storage(node->inputs[0]) == last;
+    return node_count == 1 && bias_of(product, last, node) != NULL;
+}
+
+const char *cse_kernel_plan_text(const cse_kernel_plan *plan, char *text, size_t size)
+{
+    char shape[128];
+    int used = snprintf(text, size, "%s", plan->product->op->name);
+    for (int i = 0; i < plan->product->input_count && used >= 0 && (size_t)used < size; i++)
+        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " x " : " ",
+                         cse_shape_text(plan->product->inputs[i]->shape, shape, sizeof shape));
+    return text;
+}
+
+/* Where the stored value of `node` stands among the group's inputs. */
+static cse_status find_input(cse_node *const inputs[], int count, cse_node *node, int *at)
+{
+    const cse_node *stored = cse_node_storage(node);
+    for (*at = 0; *at < count; ++*at)
+        if (inputs[*at] == stored)
+            return CSE_OK;
+    return cse_fail(CSE_INTERNAL, "%%%u (%s): input %%%u is not among the inputs of its group",
+                    node->id, node->op->name, stored->id);
+}
+
+static cse_status read_epilogue(const cse_group *group, cse_node *const inputs[], int count,
+                                cse_kernel_plan *plan)
+{
+    for (int i = 1; i < group->node_count; i++) {
+        cse_node *node = group->nodes[i];
+        const cse_node *last = group->nodes[i - 1];
+        if (node->op->kind == CSE_OP_BROADCAST && i + 1 < group->node_count)
+            continue;
+        /* Behind a bias' broadcast the value so far is the product itself. */
+        if (last->op->kind == CSE_OP_BROADCAST)
+            last = group->nodes[i - 2];
+        const cse_node *bias = bias_of(plan->product, last, node);
+        if (bias != NULL && plan->bias < 0 && !plan->relu)
+            CSE_TRY(find_input(inputs, count, bias->inputs[0], &plan->bias));
+        else if (is_op(node, "relu") && cse_node_storage(node->inputs[0]) == last)
+            plan->relu = true;
+        else if (!is_store(node) || i + 1 < group->node_count)
+            return cse_fail(CSE_INTERNAL, "%%%u (%s): no epilogue of %s", node->id, node->op->name,
+                            plan->product->op->name);
+    }
+    return CSE_OK;
+}
+
+static cse_status read_group(const cse_graph *graph, const cse_group *group, cse_kernel_plan *plan)
+{
+    cse_node *inputs[CSE_MAX_INPUTS];
+    int count = cse_group_inputs(graph, group, inputs, CSE_MAX_INPUTS);
+    const cse_node *product = group->nodes[0];
+    if (count > CSE_MAX_INPUTS)
+        return cse_fail(CSE_INTERNAL, "%%%u (%s): a library group of %d inputs", product->id,
+                        product->op->name, count);
+    *plan = (cse_kernel_plan){ .product = product, .dtype = product->dtype, .bias = -1 };
+    for (int i = 0; i < product->input_count && i < 2; i++)
+        CSE_TRY(find_input(inputs, count, product->inputs[i], &plan->operands[i]));
+    return read_epilogue(group, inputs, count, plan);
+}
+
+cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_kernel **kernel)
+{
+    cse_kernel_plan plan;
+    *kernel = NULL;
+    CSE_TRY(read_group(graph, group, &plan));
+    const family *kin = family_of(plan.product);
+    if (kin == NULL)
+        return cse_fail(CSE_UNAVAILABLE, "%%%u (%s): no library kernel computes this op",
+                        plan.product->id, plan.product->op->name);
+    bool native = plan.dtype == CSE_FLOAT32 || (plan.dtype == CSE_BFLOAT16 && kin->narrow);
+    if (native && kin->maker(&plan, kernel) == CSE_OK)
+        return CSE_OK;
+    if (plan.dtype == CSE_FLOAT32)
+        return CSE_UNAVAILABLE;
+    return cse_kernel_new_widened(&plan, kin->maker, kernel);
+}
+
+void cse_kernel_destroy(cse_kernel **kernel)
+{
+    if (*kernel != NULL)
+        (*kernel)->destroy(*kernel);
+    *kernel = NULL;
+}

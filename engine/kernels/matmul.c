@@ -1,0 +1,144 @@
+/* Matrix products.
+ *
+ * [..., m, k] x [..., k, n]: the leading axes are one batch axis, transposition is a matter of
+ * strides. Bias and relu are applied as the product leaves the registers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/kernels/dnnl.h"
+#include "engine/kernels/matmul.h"
+
+cse_matmul_sizes cse_matmul_sizes_of(const cse_node *product)
+{
+    const cse_node *a = product->inputs[0];
+    int rank = product->shape.rank;
+    cse_matmul_sizes sizes = {
+        .batches = 1,
+        .m = product->shape.dims[rank - 2],
+        .n = product->shape.dims[rank - 1],
+        .transpose_a = product->attributes.integers[0] != 0,
+        .transpose_b = product->attributes.integers[1] != 0,
+    };
+    sizes.k = a->shape.dims[rank - (sizes.transpose_a ? 2 : 1)];
+    for (int i = 0; i < rank - 2; i++)
+        sizes.batches *= product->shape.dims[i];
+    return sizes;
+}
+
+/* ---- products without products: an empty result, or sums over nothing ---- */
+
+typedef struct empty_kernel {
+    cse_kernel base;
+    cse_kernel_plan plan;
+    int64_t rows, columns;
+    size_t element_bytes;
+} empty_kernel;
+
+static void run_empty(cse_kernel *base, const void *const inputs[], void *output)
+{
+    const empty_kernel *kernel = (const empty_kernel *)base;
+    size_t row_bytes = (size_t)kernel->columns * kernel->element_bytes;
+    for (int64_t row = 0; row < kernel->rows; row++) {
+        float *to = (float *)(void *)((char *)output + (size_t)row * row_bytes);
+        if (kernel->plan.bias < 0) {
+            memset(to, 0, row_bytes);
+            continue;
+        }
+        memcpy(to, inputs[kernel->plan.bias], row_bytes);
+        for (int64_t i = 0; kernel->plan.relu && i < kernel->columns; i++)
+            to[i] = to[i] < 0 ? 0 : to[i];
+    }
+}
+
+static void destroy_empty(cse_kernel *base)
+{
+    free(base);
+}
+
+static cse_kernel *new_empty(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes)
+{
+    empty_kernel *kernel = cse_calloc(1, sizeof *kernel);
+    *kernel = (empty_kernel){
+        .base = { .run = run_empty, .destroy = destroy_empty, .implementation = "empty" },
+        .plan = *plan,
+        .rows = sizes->n > 0 ? sizes->batches * sizes->m : 0,
+        .columns = sizes->n,
+        .element_bytes = cse_dtype_size(plan->dtype),
+    };
+    return &kernel->base;
+}
+
+/* ---- oneDNN ---- */
+
+/* [batches, rows, columns], stored transposed or not; without the batch axis when there is one
+ * matrix: the library has more kernels for that. */
+static dnnl_status_t describe_matrix(dnnl_memory_desc_t *matrix, const cse_kernel_plan *plan,
+                                     const int64_t sizes[3], bool transposed)
+{
+    const int64_t strides[3] = { sizes[1] * sizes[2], transposed ? 1 : sizes[2],
+                                 transposed ? sizes[1] : 1 };
+    const cse_shape whole = plan->product->shape;
+    bool single =
+        cse_shape_elements(whole) == whole.dims[whole.rank - 2] * whole.dims[whole.rank - 1];
+    dnnl_dims_t kept_sizes = { 0 }, kept_strides = { 0 };
+    int rank = 0;
+    for (int i = single ? 1 : 0; i < 3; i++, rank++) {
+        kept_sizes[rank] = sizes[i];
+        kept_strides[rank] = strides[i];
+    }
+    return dnnl_memory_desc_init_by_strides(matrix, rank, kept_sizes, cse_dnnl_type(plan->dtype),
+                                            kept_strides);
+}
+
+static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *s,
+                           cse_kernel **kernel)
+{
+    cse_dnnl_call call = { .plan = plan,
+                           .operands = { { DNNL_ARG_SRC, plan->operands[0], { 0 } },
+                                         { DNNL_ARG_WEIGHTS, plan->operands[1], { 0 } },
+                                         { DNNL_ARG_DST, CSE_DNNL_OUTPUT, { 0 } },
+                                         { DNNL_ARG_BIAS, plan->bias, { 0 } } },
+                           .operand_count = plan->bias >= 0 ? 4 : 3,
+                           .flops = cse_matmul_flops(s) };
+    cse_dnnl_operand *operands = call.operands;
+    dnnl_matmul_desc_t description;
+    const int64_t a[3] = { s->batches, s->m, s->k }, b[3] = { s->batches, s->k, s->n };
+    const int64_t c[3] = { s->batches, s->m, s->n }, bias[3] = { 1, 1, s->n };
+    dnnl_status_t status = describe_matrix(&operands[0].plain, plan, a, s->transpose_a);
+    if (status == dnnl_success)
+        status = describe_matrix(&operands[1].plain, plan, b, s->transpose_b);
+    if (status == dnnl_success)
+        status = describe_matrix(&operands[2].plain, plan, c, false);
+    if (status == dnnl_success && plan->bias >= 0)
+        status = describe_matrix(&operands[3].plain, plan, bias, false);
+    if (status == dnnl_success)
+        status =
+            dnnl_matmul_desc_init(&description, &operands[0].plain, &operands[1].plain,
+                                  plan->bias >= 0 ? &operands[3].plain : NULL, &operands[2].plain);
+    CSE_TRY(cse_dnnl_check(plan, status));
+    call.description = &description;
+    return cse_dnnl_kernel_new(&call, kernel);
+}
+
+/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it
+ * decides bits, so that all processes of a run must agree on it. */
+static bool prefers_packed(void)
+{
+    const char *wanted = getenv("CSE_MATMUL");
+    return cse_matmul_packed_runs_here() && (wanted == NULL || strcmp(wanted, "onednn") != 0);
+}
+
+cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
+    if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0) {
+        *kernel = new_empty(plan, &sizes);
+        return CSE_OK;
+    }
+    if (plan->dtype == CSE_FLOAT32 && prefers_packed()) {
+        *kernel = cse_matmul_packed_new(plan, &sizes);
+        return CSE_OK;
+    }
+    return new_dnnl(plan, &sizes, kernel);
+}

@@ -1,0 +1,33 @@
+/* What a LIBRARY group asks of its kernel, found by node rather than by position: the operands of
+ * the product among the group's inputs, and the epilogue behind it. kernel.c makes it; each family
+ * of kernels (matmul, conv2d, pool2d) builds from it. */
+#ifndef CSE_KERNELS_PLAN_H
+#define CSE_KERNELS_PLAN_H
+
+#include "engine/kernels/kernel.h"
+
+typedef struct cse_kernel_plan {
+    const cse_node *product; /* shapes and attributes; the first node of the group */
+    cse_dtype dtype;         /* of operands, bias and output as the kernel sees them */
+    int operands[2];         /* where the product's inputs stand among the group's inputs */
+    int bias;                /* where the bias stands; -1: none */
+    bool relu;
+} cse_kernel_plan;
+
+/* Makes a kernel of one family. CSE_UNAVAILABLE when it has none for these shapes and types. */
+typedef cse_status cse_kernel_maker(const cse_kernel_plan *plan, cse_kernel **kernel);
+
+cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_conv2d_gradient_input,
+    cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_max_pool2d,
+    cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
+    cse_kernel_new_avg_pool2d_gradient;
+
+/* The same plan for a kernel that computes in float32, for a type it has no kernel for: operands
+ * are widened before it and the result is rounded once after it. */
+cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker *maker,
+                                  cse_kernel **kernel);
+
+/* "matmul [128, 784] x [500, 784]", for messages. */
+const char *cse_kernel_plan_text(const cse_kernel_plan *plan, char *text, size_t size);
+
+#endif

@@ -1,0 +1,187 @@
+/* The functions of generated code against the C library in double precision, over floats spread
+ * evenly in their bits; special values; and the embedded text against its source. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/codegen/prelude.h"
+
+extern const char cse_prelude_text[];
+
+/* Distance in units of the last place of the exact result, which is at least the smallest normal.
+ */
+static double ulps(float got, double exact)
+{
+    if (isnan(exact))
+        return isnan(got) ? 0 : INFINITY;
+    if (fabs(exact) >= 0x1.ffffffp127)
+        return isinf(got) && (got > 0) == (exact > 0) ? 0 : fabs(exact) > 0x1p128 ? INFINITY : 1;
+    double size = fabs(exact) < 0x1p-126 ? 0x1p-126 : fabs(exact);
+    return fabs((double)got - exact) / ldexp(1.0, ilogb(size) - 23);
+}
+
+static float negated_sine(float x)
+{
+    return -cse_sin(-x);
+}
+
+static const struct {
+    const char *name;
+    float (*function)(float);
+    double (*exact)(double);
+    float low, high;
+    double bound;
+} functions[] = {
+    { "exp", cse_exp, exp, -103.0f, 88.7f, 2 },
+    { "log", cse_log, log, 0x1p-126f, 0x1.fffffep127f, 1 },
+    { "tanh, near 0", cse_tanh, tanh, -0.7f, 0.7f, 3 },
+    { "tanh", cse_tanh, tanh, -12.0f, 12.0f, 3 },
+    { "erf, near 0", cse_erf, erf, -1.1f, 1.1f, 3 },
+    { "erf", cse_erf, erf, -6.0f, 6.0f, 3 },
+    { "sin", cse_sin, sin, -30.0f, 30.0f, 1 },
+    { "sin, far", negated_sine, sin, -1e6f, 1e6f, 1 },
+    { "cos", cse_cos, cos, -30.0f, 30.0f, 1 },
+    { "cos, far", cse_cos, cos, -1e6f, 1e6f, 1 },
+    { "sqrt", cse_sqrt, sqrt, 0.0f, 1e30f, 0.5 },
+};
+
+START_TEST(functions_are_as_exact_as_they_say)
+{
+    double worst = 0;
+    float worst_at = 0;
+    enum { COUNT = 400000 };
+    for (int i = 0; i <= COUNT; i++) {
+        /* Half of them evenly spaced, half with evenly spaced exponents toward zero. */
+        double t = (double)i / COUNT;
+        float x = (float)((double)functions[_i].low +
+                          t * ((double)functions[_i].high - (double)functions[_i].low));
+        if (i % 2)
+            x = x * (float)ldexp(1.0, -(i / 2) % 100);
+        if (x < functions[_i].low)
+            continue;
+        double error = ulps(functions[_i].function(x), functions[_i].exact((double)x));
+        if (error > worst) {
+            worst = error;
+            worst_at = x;
+        }
+    }
+    ck_assert_msg(worst <= functions[_i].bound, "%s: %.2f ulp at %.9g; %.2f is promised",
+                  functions[_i].name, worst, (double)worst_at, functions[_i].bound);
+}
+END_TEST
+
+START_TEST(rsqrt_is_as_exact_as_it_says)
+{
+    for (float x = 0x1p-100f; x < 0x1p100f; x *= 1.0009f)
+        ck_assert_double_le(ulps(cse_rsqrt(x), 1.0 / sqrt((double)x)), 1.5);
+}
+END_TEST
+
+START_TEST(pow_is_as_exact_as_it_says)
+{
+    for (int i = 0; i < 1000; i++)
+        for (int k = 0; k < 200; k++) {
+            float x = expf((float)(i - 500) * 0.02f), y = (float)(k - 100) * 0.31f;
+            ck_assert_double_le(ulps(cse_pow(x, y), pow((double)x, (double)y)), 1);
+        }
+    static const float values[] = { 0.0f,     -0.0f,     1.0f, -1.0f, 2.0f,  -2.0f,
+                                    0.5f,     -0.5f,     3.0f, -3.0f, 2.5f,  -2.5f,
+                                    INFINITY, -INFINITY, NAN,  1e30f, -1e30f };
+    enum { VALUES = sizeof values / sizeof values[0] };
+    for (int i = 0; i < VALUES; i++)
+        for (int k = 0; k < VALUES; k++) {
+            float got = cse_pow(values[i], values[k]);
+            double exact = pow((double)values[i], (double)values[k]);
+            ck_assert_msg(ulps(got, exact) <= 1, "pow(%g, %g) is %g, should be %g",
+                          (double)values[i], (double)values[k], (double)got, exact);
+        }
+}
+END_TEST
+
+START_TEST(special_values_are_as_in_c)
+{
+    ck_assert_float_eq(cse_exp(-INFINITY), 0.0f);
+    ck_assert(isinf(cse_exp(INFINITY)) && isinf(cse_exp(89.0f)) && isnan(cse_exp(NAN)));
+    ck_assert(isinf(cse_log(0.0f)) && cse_log(0.0f) < 0 && isnan(cse_log(-1.0f)));
+    ck_assert(isinf(cse_log(INFINITY)) && isnan(cse_log(NAN)));
+    ck_assert_double_le(ulps(cse_log(0x1p-149f), log(0x1p-149)), 1);
+    ck_assert_float_eq(cse_tanh(INFINITY), 1.0f);
+    ck_assert_float_eq(cse_tanh(-INFINITY), -1.0f);
+    ck_assert(isnan(cse_tanh(NAN)) && signbit(cse_tanh(-0.0f)));
+    ck_assert_float_eq(cse_erf(INFINITY), 1.0f);
+    ck_assert_float_eq(cse_erf(-INFINITY), -1.0f);
+    ck_assert(isnan(cse_erf(NAN)) && signbit(cse_erf(-0.0f)));
+    ck_assert(isnan(cse_sin(INFINITY)) && isnan(cse_cos(NAN)));
+}
+END_TEST
+
+START_TEST(normal_numbers_are_those_of_the_library)
+{
+    for (uint32_t element = 0; element < 100000; element++) {
+        uint32_t words[4];
+        cse_draw_words(7, 3, 11, 2, element, words);
+        double exact = cse_normal_from_bits(words[0], words[1]);
+        float got = cse_draw_normal(7, 3, 11, 2, element);
+        /* Absolute near 0, where the cosine of a rounded angle cancels. */
+        ck_assert_double_eq_tol((double)got, exact, 1e-6 * fmax(1, fabs(exact)));
+    }
+}
+END_TEST
+
+START_TEST(bfloat16_rounds_to_nearest_even)
+{
+    ck_assert_uint_eq(cse_store_bfloat16(1.0f), 0x3f80);
+    ck_assert_uint_eq(cse_store_bfloat16(cse_from_bits(0x3f808000)), 0x3f80);
+    ck_assert_uint_eq(cse_store_bfloat16(cse_from_bits(0x3f818000)), 0x3f82);
+    ck_assert_uint_eq(cse_store_bfloat16(cse_from_bits(0x3f808001)), 0x3f81);
+    ck_assert(isnan(cse_round_bfloat16(cse_from_bits(0x7f800001))));
+    ck_assert(isinf(cse_round_bfloat16(INFINITY)));
+}
+END_TEST
+
+/* autogen.sh must have been run since the prelude was changed. */
+START_TEST(the_embedded_text_is_the_file)
+{
+    char path[4096], line[512];
+    const char *at = cse_prelude_text;
+    static const char *const files[] = { "engine/base/random.h", "engine/codegen/prelude.h" };
+    for (int f = 0; f < 2; f++) {
+        snprintf(path, sizeof path, "%s/%s", getenv("top_srcdir") ? getenv("top_srcdir") : "..",
+                 files[f]);
+        FILE *file = fopen(path, "r");
+        ck_assert_msg(file != NULL, "%s", path);
+        while (fgets(line, sizeof line, file) != NULL) {
+            if (strncmp(line, "#include \"", 10) == 0)
+                continue;
+            ck_assert_msg(strncmp(at, line, strlen(line)) == 0, "%s: run autogen.sh: %s", path,
+                          line);
+            at += strlen(line);
+        }
+        fclose(file);
+    }
+    ck_assert_int_eq(*at, '\0');
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("prelude");
+    TCase *cases = tcase_create("prelude");
+    tcase_set_timeout(cases, 60);
+    tcase_add_loop_test(cases, functions_are_as_exact_as_they_say, 0,
+                        sizeof functions / sizeof functions[0]);
+    tcase_add_test(cases, rsqrt_is_as_exact_as_it_says);
+    tcase_add_test(cases, pow_is_as_exact_as_it_says);
+    tcase_add_test(cases, special_values_are_as_in_c);
+    tcase_add_test(cases, normal_numbers_are_those_of_the_library);
+    tcase_add_test(cases, bfloat16_rounds_to_nearest_even);
+    tcase_add_test(cases, the_embedded_text_is_the_file);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

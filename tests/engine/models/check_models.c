@@ -1,0 +1,193 @@
+/* Models: names, shapes and number of parameters, initial values, and modes. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csengine/csengine.h"
+#include "engine/session/members.h"
+#include "tests/support/traced_run.h"
+
+typedef struct expected_parameter {
+    const char *name;
+    cse_shape shape;
+} expected_parameter;
+
+static void check_parameters(cse_model *model, const expected_parameter *expected, int count)
+{
+    ck_assert_msg(model != NULL, "%s", cse_error_message());
+    ck_assert_int_eq(cse_parameter_tensors(model), count);
+    for (int i = 0; i < count; i++) {
+        cse_state *state = cse_parameter_at(model, i);
+        ck_assert_str_eq(cse_state_name_view(state), expected[i].name);
+        ck_assert(cse_shape_equal(cse_state_shape(state), expected[i].shape));
+    }
+    ck_assert_ptr_null(cse_parameter_at(model, count));
+}
+
+/* The reference's README: 784-500-300-10, and its shipped configuration, ten layers of 50. */
+START_TEST(fc_mnist_has_the_references_parameters)
+{
+    const expected_parameter expected[] = {
+        { "model.fc_layers.0.weight", cse_shape_of(500, 784) },
+        { "model.fc_layers.0.bias", cse_shape_of(500) },
+        { "model.fc_layers.1.weight", cse_shape_of(300, 500) },
+        { "model.fc_layers.1.bias", cse_shape_of(300) },
+        { "model.last_layer.weight", cse_shape_of(10, 300) },
+        { "model.last_layer.bias", cse_shape_of(10) },
+    };
+    open_session();
+    cse_model *model = cse_model_new("fc_mnist", "{hidden_sizes: [500, 300]}");
+    check_parameters(model, expected, 6);
+    ck_assert_int_eq(cse_parameter_count(model), 545810);
+    cse_finish();
+    open_session();
+    model = cse_model_new("fc_mnist", "{hidden_sizes: [50, 50, 50, 50, 50, 50, 50, 50, 50, 50]}");
+    ck_assert_int_eq(cse_parameter_count(model), 62710);
+    cse_finish();
+}
+END_TEST
+
+START_TEST(cnn_has_its_parameters)
+{
+    const expected_parameter expected[] = {
+        { "model.conv_layers.0.weight", cse_shape_of(4, 3, 3, 3) },
+        { "model.conv_layers.0.bias", cse_shape_of(4) },
+        { "model.conv_layers.1.weight", cse_shape_of(6, 4, 3, 3) },
+        { "model.conv_layers.1.bias", cse_shape_of(6) },
+        { "model.hidden_layer.weight", cse_shape_of(20, 6 * 4 * 4) },
+        { "model.hidden_layer.bias", cse_shape_of(20) },
+        { "model.last_layer.weight", cse_shape_of(5, 20) },
+        { "model.last_layer.bias", cse_shape_of(5) },
+    };
+    open_session();
+    check_parameters(cse_model_new("cnn", "{image_size: 16, channels: 3, conv_channels: [4, 6], "
+                                          "hidden_size: 20, num_classes: 5}"),
+                     expected, 8);
+    cse_finish();
+}
+END_TEST
+
+/* Uniform in +-1/sqrt(784): mean 0, variance bound^2 / 3; 392,000 draws bring the mean within
+ * 5 sigma = 5 x bound / sqrt(3 x 392000). */
+START_TEST(linear_weights_begin_as_pytorchs)
+{
+    enum { ELEMENTS = 500 * 784 };
+    const double bound = 1 / sqrt(784);
+    float *values = malloc(ELEMENTS * sizeof *values);
+    double sum = 0, squares = 0, largest = 0;
+    open_session();
+    cse_model *model = cse_model_new("fc_mnist", NULL);
+    ck_assert_int_eq(cse_state_get(cse_parameter_at(model, 0), values, ELEMENTS * sizeof *values),
+                     CSE_OK);
+    for (int i = 0; i < ELEMENTS; i++) {
+        sum += (double)values[i];
+        squares += (double)values[i] * (double)values[i];
+        largest = fmax(largest, fabs((double)values[i]));
+    }
+    ck_assert_double_le(largest, bound * (1 + 1e-6));
+    ck_assert_double_ge(largest, bound * 0.999);
+    ck_assert_double_eq_tol(sum / ELEMENTS, 0, 5 * bound / sqrt(3.0 * ELEMENTS));
+    ck_assert_double_eq_tol(squares / ELEMENTS, bound * bound / 3, 0.02 * bound * bound);
+    free(values);
+    cse_finish();
+}
+END_TEST
+
+static cse_tensor *loss_step(cse_step *step, void *self)
+{
+    return cse_model_loss(self, step, NULL);
+}
+
+static const char data[] = "{data_processor: synthetic, samples: 64, features: [8], classes: 3, "
+                           "batch_size: 16}";
+
+static float loss_in_mode(bool training)
+{
+    traced_run traced;
+    open_session();
+    cse_model *model = cse_compile(cse_model_new(
+        "fc_mnist", "{input_size: 8, hidden_sizes: [16], num_classes: 3, dropout: 0.5}"));
+    if (!training)
+        cse_eval_mode(model);
+    traced_run_open(&traced, data, loss_step, model);
+    traced_run_step(&traced);
+    float loss = straight_run_fetched(&traced.run, 0);
+    traced_run_close(&traced);
+    cse_finish();
+    return loss;
+}
+
+START_TEST(dropout_works_while_training_alone)
+{
+    float evaluated = loss_in_mode(false), trained = loss_in_mode(true);
+    ck_assert(evaluated == loss_in_mode(false) && trained == loss_in_mode(true));
+    ck_assert(evaluated != trained);
+    /* Small initial weights: the loss is near that of equal chances, log(3). */
+    ck_assert_double_eq_tol((double)evaluated, log(3), 0.3);
+}
+END_TEST
+
+START_TEST(a_model_must_be_compiled)
+{
+    open_session();
+    cse_model *model = cse_model_new("fc_mnist", "{input_size: 8, hidden_sizes: [4]}");
+    const char *message = traced_failure(data, loss_step, model);
+    ck_assert_msg(strstr(message, "call cse_compile(model) first") != NULL, "%s", message);
+    cse_finish();
+}
+END_TEST
+
+static const struct {
+    const char *name, *settings, *message;
+} wrong[] = {
+    { "fc_mist", NULL, "did you mean 'fc_mnist'" },
+    { "fc_mnist", "{hidden_sizes: [0]}", "out of range" },
+    { "fc_mnist", "{activation: rleu}", "relu" },
+    { "fc_mnist", "{depth: 3}", "unknown setting" },
+    { "cnn", "{image_size: 30}", "divisible by 4" },
+    { "cnn", "{conv_channels: [4]}", "two entries" },
+};
+
+START_TEST(wrong_settings_are_named)
+{
+    open_session();
+    ck_assert_ptr_null(cse_model_new(wrong[_i].name, wrong[_i].settings));
+    ck_assert_int_eq(cse_session_status(), CSE_CONFIG);
+    ck_assert_msg(strstr(cse_error_message(), wrong[_i].message) != NULL, "%s",
+                  cse_error_message());
+    cse_finish();
+}
+END_TEST
+
+START_TEST(every_model_keeps_its_contract)
+{
+    for (int k = 0; cse_models[k] != NULL; k++) {
+        open_session();
+        cse_model *model = cse_model_new(cse_models[k]->name, NULL);
+        ck_assert_msg(model != NULL, "%s", cse_error_message());
+        ck_assert_int_gt(cse_parameter_tensors(model), 0);
+        ck_assert_int_eq(cse_models[k]->abi, CSE_MODEL_ABI);
+        cse_finish();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("models");
+    TCase *cases = tcase_create("all");
+    tcase_add_test(cases, fc_mnist_has_the_references_parameters);
+    tcase_add_test(cases, cnn_has_its_parameters);
+    tcase_add_test(cases, linear_weights_begin_as_pytorchs);
+    tcase_add_test(cases, dropout_works_while_training_alone);
+    tcase_add_test(cases, a_model_must_be_compiled);
+    tcase_add_loop_test(cases, wrong_settings_are_named, 0, (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_test(cases, every_model_keeps_its_contract);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

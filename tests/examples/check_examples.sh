@@ -1,0 +1,33 @@
+#!/bin/sh
+# The examples run, and give what they promise: the training example learns, goes on from its own
+# checkpoint, and the evaluation example finds what was learnt.
+set -eu
+: "${top_builddir:?}" "${CSENGINE_EXECUTABLE:?}"
+export CSENGINE_EXECUTABLE
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+"$top_builddir/examples/training" >losses
+[ "$(wc -l <losses)" -eq 10 ] || { echo "FAIL: ten losses expected:"; cat losses; exit 1; }
+awk 'NR == 1 { first = $2 } END { exit !($2 < first / 4) }' losses ||
+    { echo "FAIL: the loss did not fall:"; cat losses; exit 1; }
+[ -f checkpoint_100.mdl ] && [ -f checkpoint_200.mdl ] ||
+    { echo "FAIL: checkpoints are missing"; ls; exit 1; }
+
+# Random data of four classes: guessing gives 0.25.
+"$top_builddir/examples/evaluation" checkpoint_200.mdl >evaluation
+awk '/Eval Accuracy/ { found = $3 } END { exit !(found > 0.9) }' evaluation ||
+    { echo "FAIL: accuracy above 0.9 expected:"; cat evaluation; exit 1; }
+
+"$top_builddir/examples/training" checkpoint_200.mdl >more_losses
+[ -f checkpoint_400.mdl ] || { echo "FAIL: training did not go on from step 200"; ls; exit 1; }
+
+status=0
+"$top_builddir/examples/evaluation" no_such_file.mdl 2>message || status=$?
+[ "$status" -eq 66 ] && grep -q no_such_file.mdl message || {
+    echo "FAIL: a missing checkpoint gives exit code 66 and its name, not $status:"
+    cat message
+    exit 1
+}
+echo "examples: trained, evaluated, went on"

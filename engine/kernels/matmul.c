@@ -121,8 +121,8 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it decides
- * bits, so that all processes of a run must agree on it. */
+/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it
+ * decides bits, so that all processes of a run must agree on it. */
 static bool prefers_packed(void)
 {
     const char *wanted = getenv("CSE_MATMUL");

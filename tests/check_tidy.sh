@@ -22,7 +22,7 @@ trace: base types graph
 ops: base types graph trace
 passes: base types graph trace ops kernels
 precision: base types graph trace config
-kernels: base types graph
+kernels: base types graph trace
 codegen: base types graph trace ops passes kernels
 execute: base types graph trace ops passes kernels codegen
 checkpoint: base types

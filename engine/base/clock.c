@@ -1,3 +1,4 @@
+/* The monotonic clock; see clock.h. */
 #include "engine/base/clock.h"
 
 #include <time.h>

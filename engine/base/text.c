@@ -1,3 +1,4 @@
+/* A buffer that doubles when it is full. */
 #include "engine/base/text.h"
 
 #include <stdarg.h>

@@ -39,13 +39,13 @@ void cse_graph_destroy(cse_graph **graph)
 }
 
 /* Batch level spreads from inputs to users; batch_sum is where it ends. */
-static bool is_batch_level(const cse_op *op, int input_count, cse_node *const inputs[])
+static bool is_batch_level(const cse_op *op, cse_operands inputs)
 {
     if (op == &cse_op_input || op == &cse_op_sample_index)
         return true;
     bool batch = false;
-    for (int i = 0; i < input_count; i++)
-        batch = batch || inputs[i]->batch;
+    for (int i = 0; i < inputs.count; i++)
+        batch = batch || inputs.nodes[i]->batch;
     return batch && op != &cse_op_batch_sum;
 }
 
@@ -66,19 +66,20 @@ static cse_status infer(cse_graph *graph, const cse_node *node, cse_shape *shape
 }
 
 cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
-                         int input_count, cse_node *const inputs[], cse_node **node)
+                         cse_operands inputs, cse_node **node)
 {
-    cse_node made = { .op = op, .input_count = input_count, .group = -1, .scope = "" };
-    if (input_count > CSE_MAX_INPUTS)
-        return cse_fail(CSE_SHAPE, "takes at most %d inputs, has %d", CSE_MAX_INPUTS, input_count);
-    made.inputs = cse_arena_alloc(graph->arena, (size_t)input_count * sizeof *made.inputs);
-    for (int i = 0; i < input_count; i++)
-        made.inputs[i] = inputs[i];
+    cse_node made = { .op = op, .input_count = inputs.count, .group = -1, .scope = "" };
+    if (inputs.count > CSE_MAX_INPUTS)
+        return cse_fail(CSE_SHAPE, "takes at most %d inputs, has %d", CSE_MAX_INPUTS,
+                        inputs.count);
+    made.inputs = cse_arena_alloc(graph->arena, (size_t)inputs.count * sizeof *made.inputs);
+    for (int i = 0; i < inputs.count; i++)
+        made.inputs[i] = inputs.nodes[i];
     if (attributes != NULL)
         made.attributes = *attributes;
     CSE_TRY(infer(graph, &made, &made.shape, &made.dtype));
     made.attributes.text = cse_arena_string(graph->arena, made.attributes.text);
-    made.batch = is_batch_level(op, input_count, inputs);
+    made.batch = is_batch_level(op, inputs);
     made.id = graph->next_id++;
     *node = cse_arena_alloc(graph->arena, sizeof made);
     **node = made;
@@ -134,7 +135,7 @@ cse_node *cse_graph_leaf(cse_graph *graph, const cse_op *op, const cse_attribute
     if (attributes != NULL)
         node->attributes = *attributes;
     node->attributes.text = cse_arena_string(graph->arena, node->attributes.text);
-    node->batch = is_batch_level(op, 0, NULL);
+    node->batch = is_batch_level(op, (cse_operands){ 0, NULL });
     node->id = graph->next_id++;
     CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
     graph->nodes[graph->node_count++] = node;

@@ -140,9 +140,15 @@ struct cse_graph {
 cse_graph *cse_graph_new(int microbatch_count, int64_t micro_batch_size);
 void cse_graph_destroy(cse_graph **graph);
 
+/* The values a node is computed from. */
+typedef struct cse_operands {
+    int count;
+    cse_node *const *nodes;
+} cse_operands;
+
 /* Appends a node whose shape and type `op->infer` decides. Fails with CSE_SHAPE as the rule says. */
 cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
-                         int input_count, cse_node *const inputs[], cse_node **node);
+                         cse_operands inputs, cse_node **node);
 
 /* Appends a node without inputs, whose shape and type are given. */
 cse_node *cse_graph_leaf(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,

@@ -30,7 +30,7 @@ static cse_node *add_identity(cse_graph *graph, const cse_op *op, int64_t number
     cse_attributes attributes = { .integer_count = 1, .integers = { number } };
     cse_node *node = NULL;
     /* An identity takes any shape, so that adding it cannot fail. */
-    if (cse_graph_add(graph, op, &attributes, 1, &input, &node) != CSE_OK)
+    if (cse_graph_add(graph, op, &attributes, (cse_operands){ 1, &input }, &node) != CSE_OK)
         abort();
     node->scope = input->scope;
     node->file = input->file;

@@ -126,7 +126,7 @@ cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int in
     }
     cse_node *node;
     cse_status status =
-        cse_graph_add(tracing.graph, op, attributes, input_count, inputs, &node);
+        cse_graph_add(tracing.graph, op, attributes, (cse_operands){ input_count, inputs }, &node);
     if (status != CSE_OK)
         return fail_for(op, input_count, inputs, status);
     if (tracing.kept_scope == NULL)

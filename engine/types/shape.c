@@ -1,3 +1,4 @@
+/* Row-major layout and broadcasting, over plain arrays of sizes. */
 #include "engine/types/shape.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Each microbatch in turn, the canonical fold, then the step programs; see straight_run.h. */
 #include "tests/support/straight_run.h"
 
 #include <stdlib.h>

@@ -87,7 +87,7 @@ start servers --max_wgt_servers 2 || complain "servers: exit code $?"
 nothing_left "whole runs"
 
 # Interrupted once: a checkpoint, and the next start ends with the bits of a run in one piece.
-long="--num_steps 1000000 --max_steps 6000"
+long="--num_steps 1000000 --max_steps 3000"
 start whole $long || complain "whole: exit code $?"
 launch interrupted $long
 wait_for has_lines "$work/interrupted.out" || complain "interrupted: does not begin"

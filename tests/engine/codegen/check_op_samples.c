@@ -1,5 +1,5 @@
-/* Every sample of every op, compiled, against the ops' reference kernels: all in one graph, so that one
- * compilation serves them, with fusion and without. */
+/* Every sample of every op, compiled, against the ops' reference kernels: all in one graph, so that
+ * one compilation serves them, with fusion and without. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -203,6 +203,26 @@ START_TEST(validating_and_compiling_execute_nothing)
 }
 END_TEST
 
+START_TEST(labels_are_kept_with_the_run)
+{
+    char path[160], text[2048] = "";
+    cse_job_result result;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.loop.num_steps = 4;
+    settings.session.job_labels = (const char *const[]){ "team=vision", "try=2", NULL };
+    run(&settings, &result);
+    snprintf(path, sizeof path, "%s/run_meta.json", model_dir);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+    fclose(file);
+    ck_assert_ptr_nonnull(strstr(text, "team=vision"));
+    ck_assert_ptr_nonnull(strstr(text, "try=2"));
+    ck_assert_ptr_nonnull(strstr(text, "\"last_step\": 4"));
+}
+END_TEST
+
 /* ---- executions through the public calls ---- */
 
 typedef struct small_run {
@@ -256,9 +276,9 @@ START_TEST(closures_and_changes_between_executions)
 {
     float bias[3] = { 1, 2, 3 };
     cse_executor_options options = { .input = val_data, .num_steps = 6, .activation_steps = 4 };
-    ck_assert_int_eq(cse_configure(&(cse_configuration){ .model_dir = model_dir,
-                                                         .compile_dir = compile_dir }),
-                     CSE_OK);
+    ck_assert_int_eq(
+        cse_configure(&(cse_configuration){ .model_dir = model_dir, .compile_dir = compile_dir }),
+        CSE_OK);
     small_run r = { .model = cse_compile(cse_model_new("fc_mnist", model_settings)) };
     cse_state *last_bias = cse_parameter_at(r.model, 3);
     cse_eval_mode(r.model);
@@ -300,6 +320,7 @@ int main(void)
     tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
     tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);
     tcase_add_test(cases, validating_and_compiling_execute_nothing);
+    tcase_add_test(cases, labels_are_kept_with_the_run);
     tcase_add_test(cases, closures_and_changes_between_executions);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

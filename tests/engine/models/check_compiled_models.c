@@ -4,13 +4,13 @@
  * Both start from the same bits and differ by the order and precision of sums alone: the
  * interpreter sums in double, compiled code in float32. */
 #include <check.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "csengine/csengine.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
 
 enum { STEPS = 4 };
@@ -99,14 +99,6 @@ START_TEST(compiled_step_equals_the_interpreter)
 }
 END_TEST
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at)
-{
-    (void)about;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 int main(void)
 {
     snprintf(compile_dir, sizeof compile_dir, "/tmp/cse_models_XXXXXX");
@@ -122,6 +114,6 @@ int main(void)
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    nftw(compile_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    temporary_folder_remove(compile_dir);
     return failed == 0 ? 0 : 1;
 }

@@ -1,6 +1,5 @@
 /* Whole jobs with real worker processes: the same bits however a run is cut, and clear ends. */
 #include <check.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/session/job.h"
 #include "engine/session/session.h"
+#include "tests/support/temporary_folder.h"
 
 static char folder[64], compile_dir[96], model_dir[96];
 
@@ -20,19 +20,6 @@ static const char val_data[] = "{data_processor: synthetic, samples: 128, featur
                                "classes: 3, batch_size: 64, micro_batch_size: 16}";
 static const char model_settings[] = "{input_size: 12, hidden_sizes: [8], num_classes: 3, "
                                      "dropout: 0.1}";
-
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at)
-{
-    (void)about;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_folder(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static cse_job_settings job_settings(void)
 {
@@ -64,7 +51,7 @@ static void run(const cse_job_settings *settings, cse_job_result *result)
 
 static void fresh_folder(void)
 {
-    remove_folder(model_dir);
+    temporary_folder_remove(model_dir);
 }
 
 /* ---- the same bits ---- */
@@ -327,6 +314,6 @@ int main(void)
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    remove_folder(folder);
+    temporary_folder_remove(folder);
     return failed == 0 ? 0 : 1;
 }

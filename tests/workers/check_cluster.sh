@@ -69,7 +69,7 @@ for reduce in fp32 bf16; do
     [ -n "$(losses_of "$work/$reduce.out")" ] || complain "$reduce: no losses"
     for csx in 1 2 3 4; do
         for count in 1 2 3; do
-            [ "$reduce" = bf16 ] && [ "$count" -ne 1 ] && continue # the payload is no matter of input
+            [ "$reduce" = bf16 ] && [ "$count" -ne 1 ] && continue
             run=$reduce-$csx-$count
             start "$run" --weight-grad-reduce $reduce --num_csx $csx --num_workers_per_csx $count ||
                 complain "$run: exit code $?: $(cat "$work/$run.err")"

@@ -2,6 +2,7 @@
  * - compiled, against the interpreter over the same plan, from the same weights and data. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +40,8 @@ static cse_tensor *step_function(cse_step *step, void *self)
 
 /* Each step sums products of at most 144 terms and a batch of 16 in float32, in another order than
  * the reference does in double: relative errors near 144 * 2^-24 = 1e-5, carried through STEPS
- * updates. Adam divides by the root of its second moment, so that a gradient of nearly 0 moves its
- * weight by up to the learning rate in either direction: 1e-3 a step bounds that. */
+ * updates. Adam divides by the root of its second moment, so that a gradient of nearly 0 may move
+ * its weight in either direction: the mean over a state's elements is compared, not each. */
 static void compare_runs(const straight_run *a, const straight_run *b, double tolerance)
 {
     const cse_graph *graph = a->executable->graph;

@@ -52,15 +52,15 @@ cse_status cse_worker_executable(const char *wanted, char *path, size_t size)
     return CSE_OK;
 }
 
-/* Processors in the order in which replicas take them. */
-typedef struct processor_order {
-    int *processors;
-    int count, most;
-} processor_order;
+/* Logical processors in the order they are taken. */
+typedef struct processors {
+    int order[CPU_SETSIZE];
+    int count;
+} processors;
 
 /* Appends thread `thread` of every core of `usable`. */
 static void add_threads(hwloc_topology_t topology, hwloc_const_bitmap_t usable, int thread,
-                        processor_order *order)
+                        processors *taken)
 {
     for (hwloc_obj_t core = NULL;
          (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != NULL;) {
@@ -69,18 +69,17 @@ static void add_threads(hwloc_topology_t topology, hwloc_const_bitmap_t usable, 
              unit = hwloc_bitmap_next(core->cpuset, unit)) {
             if (!hwloc_bitmap_isset(usable, (unsigned)unit))
                 continue;
-            if (seen++ == thread && order->count < order->most)
-                order->processors[order->count++] = unit;
+            if (seen++ == thread && taken->count < CPU_SETSIZE)
+                taken->order[taken->count++] = unit;
         }
     }
 }
 
-static int usable_processors(int processors[], int most)
+static void take_usable(processors *taken)
 {
-    processor_order order = { .processors = processors, .most = most };
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0)
-        return 0;
+        return;
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     cpu_set_t allowed;
@@ -90,20 +89,19 @@ static int usable_processors(int processors[], int most)
         int before;
         int thread = 0;
         do {
-            before = order.count;
-            add_threads(topology, usable, thread++, &order);
-        } while (order.count > before);
+            before = taken->count;
+            add_threads(topology, usable, thread++, taken);
+        } while (taken->count > before);
         hwloc_bitmap_free(usable);
     }
     hwloc_topology_destroy(topology);
-    return order.count;
 }
 
 void cse_choose_cores(int replica_count, int cores[])
 {
-    int order[CPU_SETSIZE];
-    int count = replica_count <= CPU_SETSIZE ? usable_processors(order, CPU_SETSIZE) : 0;
-    bool bind = replica_count <= count && count <= 2 * replica_count;
+    processors usable = { .count = 0 };
+    take_usable(&usable);
+    bool bind = replica_count <= usable.count && usable.count <= 2 * replica_count;
     for (int r = 0; r < replica_count; r++)
-        cores[r] = bind ? order[r] : -1;
+        cores[r] = bind ? usable.order[r] : -1;
 }

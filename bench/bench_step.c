@@ -6,6 +6,7 @@
  * one), and the step's matrix products alone. Before that, both must give the same losses from the
  * same weights on the same data. The peer's interpreter is CSE_TORCH_PYTHON, or python3; without
  * PyTorch the rest is printed. */
+#include <ftw.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -359,9 +360,15 @@ static void compile(const cse_graph *graph, const char *directory, cse_executabl
            cached.seconds, (double)(cse_clock_ns() - start) / 1e9, (*executable)->kind);
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *level)
+{
+    (void)status, (void)kind, (void)level;
+    return remove(path);
+}
+
 int main(void)
 {
-    char directory[] = "/tmp/bench_step.XXXXXX", command[64];
+    char directory[] = "/tmp/bench_step.XXXXXX";
     char script[4096];
     cse_executable *executable;
     runner run;
@@ -395,6 +402,5 @@ int main(void)
     runner_clear(&run);
     cse_executable_destroy(&executable);
     cse_graph_destroy(&graph);
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

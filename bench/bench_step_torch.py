@@ -77,7 +77,7 @@ def fastest(data):
             trainer.seconds(20)
             taken = min(trainer.seconds(20) for _ in range(5)) / 20
         except Exception as error:  # a way that does not work here is no peer
-            print(f"  torch, {name}: not available ({type(error).__name__})", file=sys.stderr)
+            print(f"  torch, {name}: not available: {str(error).strip().splitlines()[0]}", file=sys.stderr)
             continue
         finally:
             signal.alarm(0)

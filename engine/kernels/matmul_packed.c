@@ -135,14 +135,18 @@ static const int most_rows[MOST_VECTORS + 1] = { 0, 14, 12, 8, 6 };
 
 /* ---- packing ---- */
 
+/* What one panel holds: columns [column, column + width) of depth [first, first + depth). */
+typedef struct panel_piece {
+    int64_t column, width, first, depth;
+} panel_piece;
+
 /* Columns that lie side by side in memory: rows of the panel are copied. */
-AVX512 static void pack_rows(const side *columns, int64_t column, int64_t width, int64_t first,
-                             int64_t depth, float *panel)
+AVX512 static void pack_rows(const side *columns, const panel_piece *piece, float *panel)
 {
-    int vectors = (int)((width + LANES - 1) / LANES);
-    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - width));
-    const float *from = columns->values + column + first * columns->depth_stride;
-    for (int64_t p = 0; p < depth; p++) {
+    int vectors = (int)((piece->width + LANES - 1) / LANES);
+    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - piece->width));
+    const float *from = columns->values + piece->column + piece->first * columns->depth_stride;
+    for (int64_t p = 0; p < piece->depth; p++) {
         __builtin_prefetch(from + 4 * columns->depth_stride);
         __builtin_prefetch(from + 4 * columns->depth_stride + 2 * LANES);
         for (int v = 0; v < vectors - 1; v++)
@@ -202,16 +206,17 @@ static inline __mmask16 lanes_of(int64_t count)
 }
 
 /* Columns of which each lies in one piece: turned block by block. */
-AVX512 static void pack_turned(const side *columns, int64_t column, int64_t width, int64_t first,
-                               int64_t depth, float *panel)
+AVX512 static void pack_turned(const side *columns, const panel_piece *piece, float *panel)
 {
-    int64_t stride = (width + LANES - 1) / LANES * LANES;
-    for (int64_t c = 0; c < width; c += LANES) {
-        const float *from = columns->values + (column + c) * columns->outer_stride + first;
-        for (int64_t p = 0; p < depth; p += LANES) {
+    int64_t stride = (piece->width + LANES - 1) / LANES * LANES;
+    for (int64_t c = 0; c < piece->width; c += LANES) {
+        const float *from =
+            columns->values + (piece->column + c) * columns->outer_stride + piece->first;
+        for (int64_t p = 0; p < piece->depth; p += LANES) {
             __m512 x[LANES];
-            load_turned(from + p, columns->outer_stride, width - c, lanes_of(depth - p), x);
-            for (int64_t i = 0; i < LANES && p + i < depth; i++)
+            load_turned(from + p, columns->outer_stride, piece->width - c,
+                        lanes_of(piece->depth - p), x);
+            for (int64_t i = 0; i < LANES && p + i < piece->depth; i++)
                 _mm512_store_ps(panel + (p + i) * stride + c, x[i]);
         }
     }
@@ -254,12 +259,12 @@ static void multiply_group(const packed_kernel *kernel, const side *rows, const 
                            const panel_group *group)
 {
     int64_t k = kernel->sizes.k, pieces = (k + DEPTH - 1) / DEPTH;
-    for (int64_t piece = 0; piece < pieces; piece++) {
-        int64_t first = border(k, pieces, piece), depth = border(k, pieces, piece + 1) - first;
-        bool last = piece == pieces - 1;
-        for (int i = 0; i < group->count; i++) {
-            int64_t column = group->first[i], width = group->first[i + 1] - column;
-            int64_t offset = column - group->first[0];
+    for (int64_t i = 0; i < pieces; i++) {
+        int64_t first = border(k, pieces, i), depth = border(k, pieces, i + 1) - first;
+        bool last = i == pieces - 1;
+        for (int p = 0; p < group->count; p++) {
+            int64_t column = group->first[p], offset = column - group->first[0];
+            const panel_piece piece = { column, group->first[p + 1] - column, first, depth };
             tile t = { .from = rows->values + first * rows->depth_stride,
                        .row_stride = rows->outer_stride,
                        .depth_stride = rows->depth_stride,
@@ -267,12 +272,11 @@ static void multiply_group(const packed_kernel *kernel, const side *rows, const 
                        .depth = depth,
                        .to = group->values + offset,
                        .to_stride = group->stride,
-                       .first = piece == 0,
+                       .first = i == 0,
                        .relu = last && group->relu,
                        .bias = last && group->bias ? group->bias + offset : NULL };
-            (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, column, width, first,
-                                                                   depth, kernel->panel);
-            multiply_panel(&t, rows->size, width);
+            (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, &piece, kernel->panel);
+            multiply_panel(&t, rows->size, piece.width);
         }
     }
 }

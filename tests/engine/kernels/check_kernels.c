@@ -216,6 +216,57 @@ START_TEST(a_hundred_runs_give_the_same_bits)
 }
 END_TEST
 
+/* Our own product promises one chain of fused multiply-adds over k for each element, then bias,
+ * then relu: then neither tiles nor panels nor the exchange of operands can change bits. fmaf says
+ * what the bits are. */
+static void check_chains(const product *p)
+{
+    kernel_case one;
+    build_product(p, &one);
+    kernel_case_draw(&one, 9, -1, 1);
+    cse_kernel *kernel = kernel_case_kernel(&one, "chain");
+    if (strncmp(kernel->implementation, "packed", 6) == 0) {
+        float *got = cse_calloc(kernel_case_output_bytes(&one) + 1, 1);
+        const float *bias = one.values[0], *a = one.values[p->bias], *b = one.values[1 + p->bias];
+        kernel_case_run(&one, kernel, 1, got);
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                float sum = 0;
+                for (int64_t k = 0; k < p->k; k++)
+                    sum = fmaf(a[p->transpose_a ? k * p->m + i : i * p->k + k],
+                               b[p->transpose_b ? j * p->k + k : k * p->n + j], sum);
+                sum = p->bias ? sum + bias[j] : sum;
+                sum = p->relu && sum < 0 ? 0 : sum;
+                ck_assert_msg(memcmp(&sum, &got[i * p->n + j], sizeof sum) == 0,
+                              "[%lld, %lld] is %a, the chain gives %a", (long long)i, (long long)j,
+                              (double)got[i * p->n + j], (double)sum);
+            }
+        free(got);
+    }
+    cse_kernel_destroy(&kernel);
+    kernel_case_end(&one);
+}
+
+START_TEST(every_element_is_one_chain)
+{
+    static const int64_t sizes[][3] = {
+        { 5, 70, 900 }, { 70, 5, 529 }, { 33, 34, 264 }, { 20, 1100, 40 }, { 1100, 20, 265 }
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int flags = 0; flags < 8; flags++) {
+            product p = { .batches = -1,
+                          .m = sizes[i][0],
+                          .n = sizes[i][1],
+                          .k = sizes[i][2],
+                          .transpose_a = flags & 1,
+                          .transpose_b = flags & 2,
+                          .bias = flags & 4,
+                          .relu = flags & 4 };
+            check_chains(&p);
+        }
+}
+END_TEST
+
 /* What no epilogue can do is not accepted. */
 START_TEST(other_epilogues_are_refused)
 {
@@ -304,6 +355,7 @@ int main(void)
     tcase_add_test(cases, empty_products);
     tcase_add_test(cases, products_in_narrow_types);
     tcase_add_test(cases, a_hundred_runs_give_the_same_bits);
+    tcase_add_test(cases, every_element_is_one_chain);
     tcase_add_test(cases, other_epilogues_are_refused);
     tcase_add_test(cases, a_convolution_with_bias_and_relu);
     tcase_add_test(cases, the_first_maximum_wins);

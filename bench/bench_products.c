@@ -1,6 +1,6 @@
-/* The matrix products of one training step of the 784-500-300-10 perceptron, batch 128, float32: each
- * alone, through oneDNN and through our own kernel, beside the rate of fused multiply-adds of this core
- * in the same minute.
+/* The matrix products of one training step of the 784-500-300-10 perceptron, batch 128, float32:
+ * each alone, through oneDNN and through our own kernel, beside the rate of fused multiply-adds of
+ * this core in the same minute.
  *
  * Rounds are interleaved and the fastest of each is shown: what a busy machine adds is not the
  * kernel's. Operands are random and come from memory the step would use. */
@@ -98,10 +98,10 @@ static cse_node *operand(measured *m, int index, cse_shape shape)
 
 static void build_group(const bench_product *p, measured *m)
 {
-    cse_tensor *a = operand(m, 0, p->transpose_a ? cse_shape_of(p->k, p->m)
-                                                 : cse_shape_of(p->m, p->k));
-    cse_tensor *b = operand(m, 1, p->transpose_b ? cse_shape_of(p->n, p->k)
-                                                 : cse_shape_of(p->k, p->n));
+    cse_tensor *a =
+        operand(m, 0, p->transpose_a ? cse_shape_of(p->k, p->m) : cse_shape_of(p->m, p->k));
+    cse_tensor *b =
+        operand(m, 1, p->transpose_b ? cse_shape_of(p->n, p->k) : cse_shape_of(p->k, p->n));
     m->nodes[0] = cse_matmul(a, b, p->transpose_a, p->transpose_b);
     m->group = (cse_group){ .kind = CSE_GROUP_LIBRARY, .nodes = m->nodes, .node_count = 1 };
     if (p->bias) {

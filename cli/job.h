@@ -53,8 +53,8 @@ void cse_job_clear(cse_prepared_job *job);
 /* Runs it with progress on stdout (JSON lines with --json), Ctrl-C once stopping with a checkpoint
  * and twice at once. Returns the process's exit code. */
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job);
-/* The same in a child process, kept by this one: whatever ends the job, nothing is left behind. Before
- * any thread exists. */
+/* The same in a child process, kept by this one: whatever ends the job, nothing is left behind.
+ * Before any thread exists. */
 int cse_job_run_kept(const cse_command_line *line, cse_prepared_job *job);
 
 #endif

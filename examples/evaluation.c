@@ -40,10 +40,11 @@ int main(int argc, char **argv)
 {
     cse_configure(&(cse_configuration){ .model_dir = ".", .num_csx = 2, .seed = 1 });
 
-    evaluation self = { .model = cse_compile(cse_model_new(
-                            "fc_mnist",
-                            "{input_size: 20, hidden_sizes: [64, 32], num_classes: 4}")),
-                        .accuracy = cse_metric_new("accuracy", "accuracy") };
+    evaluation self = {
+        .model = cse_compile(
+            cse_model_new("fc_mnist", "{input_size: 20, hidden_sizes: [64, 32], num_classes: 4}")),
+        .accuracy = cse_metric_new("accuracy", "accuracy")
+    };
     cse_eval_mode(self.model);
 
     cse_status status = cse_load(argc > 1 ? argv[1] : "checkpoint_200.mdl");

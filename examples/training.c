@@ -1,7 +1,7 @@
 /* Training: a model, an optimizer, a schedule, loss scaling, a loop, checkpoints.
  *
- * The twin of the reference API's full training example: the same length and the same order of ideas.
- * `training [CHECKPOINT]` goes on from a checkpoint where one is given. */
+ * The twin of the reference API's full training example: the same length and the same order of
+ * ideas. `training [CHECKPOINT]` goes on from a checkpoint where one is given. */
 #include <stdio.h>
 
 #include "csengine/csengine.h"

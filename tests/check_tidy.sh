@@ -59,7 +59,7 @@ done
 awk '
 function report(line, text) { print FILENAME ":" line ": " text }
 function finish_file() {
-    if (file != "" && lines > 800) print file ":" lines ": the file has " lines " lines; 800 at most"
+    if (file != "" && lines > 800) print file ":" lines ": the file has " lines " lines, not 800"
 }
 # Parameters of the function whose signature is `text`: commas at depth one, plus one.
 function parameters(text,    i, letter, depth, count) {

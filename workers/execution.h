@@ -1,9 +1,9 @@
 /* One execution: a compiled step, run for a number of steps by a cluster of processes on this host.
  *
  * The caller's process is the coordinator. It owns the arena, starts replicas, weight servers and
- * input workers (each a fresh `csengine worker` process that loads the artefact and maps the arena),
- * releases steps, delivers records in order, takes state snapshots at the asked-for steps, and leaves
- * nothing behind when it returns: no process, no shared-memory object, no socket. */
+ * input workers (each a fresh `csengine worker` process that loads the artefact and maps the
+ * arena), releases steps, delivers records in order, takes state snapshots at the asked-for steps,
+ * and leaves nothing behind when it returns: no process, no shared-memory object, no socket. */
 #ifndef CSE_WORKERS_EXECUTION_H
 #define CSE_WORKERS_EXECUTION_H
 
@@ -13,7 +13,7 @@ typedef struct cse_cluster_options {
     int num_csx;             /* replicas; 1 or more, at most the number of microbatches counts */
     int num_workers_per_csx; /* input workers for each replica; 1 or more */
     int max_wgt_servers;     /* 0: the replicas reduce and update by themselves */
-    cse_dtype weight_grad_reduce; /* payload of the tree: CSE_FLOAT32 or CSE_BFLOAT16 */
+    cse_dtype weight_grad_reduce;  /* payload of the tree: CSE_FLOAT32 or CSE_BFLOAT16 */
     const char *worker_executable; /* NULL: found beside this process, or as installed */
     const char *library;           /* shared object with the model's drop-ins, or NULL */
 } cse_cluster_options;
@@ -46,22 +46,22 @@ typedef struct cse_execution {
     const cse_graph *graph;         /* the same graph, in memory */
     const char *dataloader_yaml;    /* as cse_dataloader_open reads it */
     uint64_t seed;
-    int64_t first_step; /* steps already done: the position in the data, the schedule, the RNG */
-    int64_t num_steps;  /* steps to run now */
+    int64_t first_step;    /* steps already done: the position in the data, the schedule, the RNG */
+    int64_t num_steps;     /* steps to run now */
     unsigned char *states; /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
     cse_execution_callbacks callbacks;
 } cse_execution;
 
 typedef struct cse_execution_result {
-    int64_t steps_done;       /* first_step + steps that were committed */
-    bool stopped;             /* by stop_requested, before num_steps */
-    double train_seconds;     /* from the first step's start to the last commit */
+    int64_t steps_done;        /* first_step + steps that were committed */
+    bool stopped;              /* by stop_requested, before num_steps */
+    double train_seconds;      /* from the first step's start to the last commit */
     double input_wait_seconds; /* summed over replicas: time without a filled ring slot */
 } cse_execution_result;
 
-/* Runs it. CSE_INTERRUPTED when stopped NOW; CSE_UNAVAILABLE when a worker cannot start or died; else
- * what a callback or a worker reported. Every end cleans up. */
+/* Runs it. CSE_INTERRUPTED when stopped NOW; CSE_UNAVAILABLE when a worker cannot start or died;
+ * else what a callback or a worker reported. Every end cleans up. */
 cse_status cse_execution_run(const cse_execution *execution, cse_execution_result *result);
 
 /* Body of `csengine worker`: joins the cluster described by the command line's arguments and serves

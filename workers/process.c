@@ -52,9 +52,15 @@ cse_status cse_worker_executable(const char *wanted, char *path, size_t size)
     return CSE_OK;
 }
 
-/* Appends thread `thread` of every core of `usable` to `order`; returns the new count. */
-static int add_threads(hwloc_topology_t topology, hwloc_const_bitmap_t usable, int thread,
-                       int order[], int count, int most)
+/* Logical processors in the order they are taken. */
+typedef struct processors {
+    int order[CPU_SETSIZE];
+    int count;
+} processors;
+
+/* Appends thread `thread` of every core of `usable`. */
+static void add_threads(hwloc_topology_t topology, hwloc_const_bitmap_t usable, int thread,
+                        processors *taken)
 {
     for (hwloc_obj_t core = NULL;
          (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != NULL;) {
@@ -63,21 +69,19 @@ static int add_threads(hwloc_topology_t topology, hwloc_const_bitmap_t usable, i
              unit = hwloc_bitmap_next(core->cpuset, unit)) {
             if (!hwloc_bitmap_isset(usable, (unsigned)unit))
                 continue;
-            if (seen++ == thread && count < most)
-                order[count++] = unit;
+            if (seen++ == thread && taken->count < CPU_SETSIZE)
+                taken->order[taken->count++] = unit;
         }
     }
-    return count;
 }
 
-static int usable_processors(int order[], int most)
+static void take_usable(processors *taken)
 {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0)
-        return 0;
+        return;
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    int count = 0;
     cpu_set_t allowed;
     if (hwloc_topology_load(topology) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
         hwloc_bitmap_t usable = hwloc_bitmap_alloc();
@@ -85,20 +89,19 @@ static int usable_processors(int order[], int most)
         int before;
         int thread = 0;
         do {
-            before = count;
-            count = add_threads(topology, usable, thread++, order, count, most);
-        } while (count > before);
+            before = taken->count;
+            add_threads(topology, usable, thread++, taken);
+        } while (taken->count > before);
         hwloc_bitmap_free(usable);
     }
     hwloc_topology_destroy(topology);
-    return count;
 }
 
 void cse_choose_cores(int replica_count, int cores[])
 {
-    int order[CPU_SETSIZE];
-    int count = replica_count <= CPU_SETSIZE ? usable_processors(order, CPU_SETSIZE) : 0;
-    bool bind = replica_count <= count && count <= 2 * replica_count;
+    processors usable = { .count = 0 };
+    take_usable(&usable);
+    bool bind = replica_count <= usable.count && usable.count <= 2 * replica_count;
     for (int r = 0; r < replica_count; r++)
-        cores[r] = bind ? order[r] : -1;
+        cores[r] = bind ? usable.order[r] : -1;
 }

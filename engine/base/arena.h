@@ -1,7 +1,8 @@
 /* Memory by lifetime: allocations that die together, in blocks that are freed together.
  *
- * Graphs, traces and resolved settings live in arenas, so that no owner has to be named for each small
- * piece. Exhausted memory ends the process: nothing that uses an arena could go on without it. */
+ * Graphs, traces and resolved settings live in arenas, so that no owner has to be named for each
+ * small piece. Exhausted memory ends the process: nothing that uses an arena could go on without
+ * it. */
 #ifndef CSE_BASE_ARENA_H
 #define CSE_BASE_ARENA_H
 
@@ -34,12 +35,12 @@ char *cse_strdup(const char *text);
 void *cse_aligned_calloc(size_t size);
 
 /* Grows `array` (an lvalue pointer) so that it can hold `count + 1` elements of its type. */
-#define CSE_GROW(array, count, capacity)                                                           \
-    do {                                                                                           \
-        if ((count) >= (capacity)) {                                                               \
-            (capacity) = (capacity) ? (capacity) * 2 : 8;                                          \
-            (array) = cse_realloc((array), (size_t)(capacity) * sizeof *(array));                  \
-        }                                                                                          \
+#define CSE_GROW(array, count, capacity)                                          \
+    do {                                                                          \
+        if ((count) >= (capacity)) {                                              \
+            (capacity) = (capacity) ? (capacity)*2 : 8;                           \
+            (array) = cse_realloc((array), (size_t)(capacity) * sizeof *(array)); \
+        }                                                                         \
     } while (0)
 
 #endif

@@ -12,7 +12,8 @@ int64_t cse_clock_ns(void)
 
 void cse_sleep_ns(int64_t duration_ns)
 {
-    struct timespec left = { .tv_sec = duration_ns / 1000000000, .tv_nsec = duration_ns % 1000000000 };
+    struct timespec left = { .tv_sec = duration_ns / 1000000000,
+                             .tv_nsec = duration_ns % 1000000000 };
     while (duration_ns > 0 && nanosleep(&left, &left) != 0)
         continue;
 }

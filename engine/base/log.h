@@ -1,11 +1,16 @@
-/* Log lines: one line an event, to stderr or to a sink that the process sets (workers forward theirs
- * to the coordinator). Never called from inside a step. */
+/* Log lines: one line an event, to stderr or to a sink that the process sets (workers forward
+ * theirs to the coordinator). Never called from inside a step. */
 #ifndef CSE_BASE_LOG_H
 #define CSE_BASE_LOG_H
 
 #include "csengine/status.h"
 
-typedef enum cse_log_level { CSE_LOG_DEBUG, CSE_LOG_INFO, CSE_LOG_WARNING, CSE_LOG_ERROR } cse_log_level;
+typedef enum cse_log_level {
+    CSE_LOG_DEBUG,
+    CSE_LOG_INFO,
+    CSE_LOG_WARNING,
+    CSE_LOG_ERROR
+} cse_log_level;
 
 typedef void cse_log_sink(void *self, cse_log_level level, const char *line);
 

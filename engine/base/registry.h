@@ -1,8 +1,9 @@
 /* Lookup by name in the table of a drop-in folder.
  *
- * A drop-in folder holds one member a file; each file ends with the member's descriptor, whose first
- * two fields are its name and its one-line summary. autogen.sh writes the array of a folder's
- * descriptors (NULL-terminated, in name order), and these functions serve every kind of member alike. */
+ * A drop-in folder holds one member a file; each file ends with the member's descriptor, whose
+ * first two fields are its name and its one-line summary. autogen.sh writes the array of a folder's
+ * descriptors (NULL-terminated, in name order), and these functions serve every kind of member
+ * alike. */
 #ifndef CSE_BASE_REGISTRY_H
 #define CSE_BASE_REGISTRY_H
 

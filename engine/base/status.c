@@ -14,7 +14,7 @@ static const struct {
     int exit_code;
     bool retryable;
 } status_rows[] = {
-#define CSE_STATUS_ROW(code, exit_code_, retryable_, text_)                                        \
+#define CSE_STATUS_ROW(code, exit_code_, retryable_, text_) \
     [code] = { .text = text_, .exit_code = exit_code_, .retryable = retryable_ },
     CSE_STATUS_TABLE(CSE_STATUS_ROW)
 #undef CSE_STATUS_ROW

@@ -1,5 +1,5 @@
-/* From a planned graph to running code: one readable C file, compiled by the machine's C compiler and
- * cached.
+/* From a planned graph to running code: one readable C file, compiled by the machine's C compiler
+ * and cached.
  *
  * The file holds one function for each group, named by its number, and three entries (replica,
  * weights, update) that call them in order. The compiled step is kept in a directory of its own,
@@ -24,9 +24,10 @@ typedef struct cse_compile_result {
 cse_status cse_codegen_print(const cse_graph *graph, cse_text *out);
 
 /* Compiles a planned graph into a directory under `compile_dir` (created when missing), or finds it
- * there. The compiler is CSE_CC, or the first of cc, gcc and clang in PATH; with none, the directory
- * has no step.so, and the interpreter will run. Fails with CSE_CANNOT_CREATE when the directory
- * cannot be written and with CSE_FAILED and the compiler's words when it rejects the file. */
+ * there. The compiler is CSE_CC, or the first of cc, gcc and clang in PATH; with none, the
+ * directory has no step.so, and the interpreter will run. Fails with CSE_CANNOT_CREATE when the
+ * directory cannot be written and with CSE_FAILED and the compiler's words when it rejects the
+ * file. */
 cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                                cse_compile_result *result);
 

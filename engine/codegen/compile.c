@@ -1,10 +1,10 @@
 /* The compile cache: compile_dir/<key>/ holds graph.json, plan.txt, step.c and step.so.
  *
- * The key is a hash over everything that decides the bits: graph and plan, the generated text (which
- * holds the code generator's own decisions and the prelude), the library's version, and the compiler
- * with its version, flags and instruction set. An entry is written in a directory of its own beside
- * its place and renamed when it is whole, so that a reader never sees half of one, and two writers of
- * the same key do no harm. */
+ * The key is a hash over everything that decides the bits: graph and plan, the generated text
+ * (which holds the code generator's own decisions and the prelude), the library's version, and the
+ * compiler with its version, flags and instruction set. An entry is written in a directory of its
+ * own beside its place and renamed when it is whole, so that a reader never sees half of one, and
+ * two writers of the same key do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>

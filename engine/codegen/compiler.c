@@ -1,9 +1,9 @@
 /* Finding and running the compiler. Its words are kept: they are the message when it fails.
  *
- * Flags: -O3 and the vector extensions by name, since gcc 12 tunes "native" for the wrong processor;
- * sums are reassociated only where the file says so (omp simd); -ffp-contract=off gives elementwise
- * code the same bits on every instruction set. Never -ffast-math: gcc 12 would link code that changes
- * the process's arithmetic. */
+ * Flags: -O3 and the vector extensions by name, since gcc 12 tunes "native" for the wrong
+ * processor; sums are reassociated only where the file says so (omp simd); -ffp-contract=off gives
+ * elementwise code the same bits on every instruction set. Never -ffast-math: gcc 12 would link
+ * code that changes the process's arithmetic. */
 #include "engine/codegen/compiler.h"
 
 #include <errno.h>

@@ -16,8 +16,8 @@ typedef struct cse_compiler {
     cse_text version;
 } cse_compiler;
 
-/* Finds the compiler: CSE_CC (must run, else CSE_CONFIG), or the first of cc, gcc and clang in PATH.
- * `present` is false, and CSE_OK returned, when there is none. Clear `version` after use. */
+/* Finds the compiler: CSE_CC (must run, else CSE_CONFIG), or the first of cc, gcc and clang in
+ * PATH. `present` is false, and CSE_OK returned, when there is none. Clear `version` after use. */
 cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
 
 /* The flags generated code is compiled with, separated by spaces. */

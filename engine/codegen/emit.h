@@ -1,7 +1,7 @@
 /* Pieces of the generated file; used by the files of this folder only.
  *
- * Names: v12 is the value of node 12, b12 the base of its storage, p12 a pointer into the row at hand,
- * a12 and t12 accumulators of one row and of all, k12 what a row keeps between phases. */
+ * Names: v12 is the value of node 12, b12 the base of its storage, p12 a pointer into the row at
+ * hand, a12 and t12 accumulators of one row and of all, k12 what a row keeps between phases. */
 #ifndef CSE_CODEGEN_EMIT_H
 #define CSE_CODEGEN_EMIT_H
 

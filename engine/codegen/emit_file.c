@@ -26,8 +26,9 @@ static void emit_heading(const cse_graph *graph, cse_text *out)
 {
     char fingerprint[33], shape[128];
     cse_graph_fingerprint(graph, fingerprint);
-    cse_text_add(out, "/* A training step, written by csengine from a step graph (%s).\n *\n"
-                      " * %d microbatches of %lld samples; %d groups.\n",
+    cse_text_add(out,
+                 "/* A training step, written by csengine from a step graph (%s).\n *\n"
+                 " * %d microbatches of %lld samples; %d groups.\n",
                  fingerprint, graph->microbatch_count, (long long)graph->micro_batch_size,
                  graph->group_count);
     for (int s = 0; s < graph->state_count; s++)
@@ -50,15 +51,15 @@ static void emit_entry(const cse_graph *graph, cse_part part, const char *name, 
 
 static void emit_update_entry(const cse_graph *graph, cse_text *out)
 {
-    cse_text_add(out,
-                 "CSE_ENTRY void cse_step_update(const cse_step_frame *frame, int group,\n"
-                 "    const int64_t lines[2], const cse_step_undo *undo)\n{\n"
-                 "    (void)frame;\n    (void)lines;\n    (void)undo;\n"
-                 "    switch (group) {\n");
+    cse_text_add(out, "CSE_ENTRY void cse_step_update(const cse_step_frame *frame, int group,\n"
+                      "    const int64_t lines[2], const cse_step_undo *undo)\n{\n"
+                      "    (void)frame;\n    (void)lines;\n    (void)undo;\n"
+                      "    switch (group) {\n");
     for (int g = 0; g < graph->group_count; g++)
         if (graph->groups[g].part == CSE_PART_UPDATE)
-            cse_text_add(out, "    case %d:\n        update_%d(frame, lines, undo);\n"
-                              "        break;\n",
+            cse_text_add(out,
+                         "    case %d:\n        update_%d(frame, lines, undo);\n"
+                         "        break;\n",
                          g, g);
     cse_text_add(out, "    default:\n        break;\n    }\n}\n\n");
 }

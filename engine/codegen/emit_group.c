@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/codegen/emit.h"
+#include "engine/types/shape.h"
 
 /* ---- blocks ---- */
 
@@ -30,6 +31,50 @@ static void emit_pointer(cse_text *out, cse_node *input, int i)
     cse_text_add(out, "    (void)x%d;\n", i);
 }
 
+/* The axis from which on all are reduced (rank: none is), for sums of floats. */
+static int tail_axis(const cse_node *node, bool reduced[CSE_MAX_RANK])
+{
+    cse_shape shape = node->inputs[0]->shape;
+    for (int i = 0; i < shape.rank; i++)
+        reduced[i] = false;
+    if (node->op->kind != CSE_OP_REDUCE || strcmp(node->op->name, "sum") != 0 ||
+        node->dtype != CSE_FLOAT32)
+        return shape.rank;
+    for (int i = 1; i < node->attributes.integer_count; i++)
+        reduced[node->attributes.integers[i]] = true;
+    int tail = shape.rank;
+    while (tail > 0 && reduced[tail - 1])
+        tail--;
+    return tail;
+}
+
+/* A sum over the last axes and others (a convolution's bias gradient): contiguous runs in lanes of
+ * float, the runs together in double. */
+static void emit_tail_sum(cse_text *out, const cse_node *node, const bool reduced[], int tail)
+{
+    cse_shape shape = node->inputs[0]->shape;
+    int64_t strides[CSE_MAX_RANK], run = 1;
+    cse_shape_strides(shape, strides);
+    for (int i = tail; i < shape.rank; i++)
+        run *= shape.dims[i];
+    cse_text_add(out, "    float *next = y;\n");
+    for (int outer = 1; outer >= 0; outer--) {
+        for (int i = 0; i < tail; i++)
+            if (reduced[i] != (outer == 1))
+                cse_text_add(out, "    for (int64_t i%d = 0; i%d < %lld; i%d++)\n", i, i,
+                             (long long)shape.dims[i], i);
+        cse_text_add(out, outer ? "    {\n    double total = 0;\n" : "    {\n");
+    }
+    cse_text_add(out, "        const float *const run = x0");
+    for (int i = 0; i < tail; i++)
+        cse_text_add(out, " + i%d * %lld", i, (long long)strides[i]);
+    cse_text_add(out,
+                 ";\n        float part = 0;\n#pragma omp simd reduction(+ : part)\n"
+                 "        for (int64_t c = 0; c < %lld; c++)\n            part += run[c];\n"
+                 "        total += part;\n    }\n    *next++ = (float)total;\n    }\n",
+                 (long long)run);
+}
+
 void cse_emit_block_group(cse_text *out, const cse_graph *graph, const cse_group *group)
 {
     const cse_node *node = group->nodes[0], *result = group->nodes[group->node_count - 1];
@@ -40,7 +85,13 @@ void cse_emit_block_group(cse_text *out, const cse_graph *graph, const cse_group
     cse_text_add(out, "    %s *const y = ", cse_emit_stored_type(result->dtype));
     cse_emit_place(out, result);
     cse_text_add(out, ";\n");
-    node->op->emit(out, node);
+    bool reduced[CSE_MAX_RANK];
+    int rank = node->input_count > 0 ? node->inputs[0]->shape.rank : 0;
+    int tail = rank > 0 ? tail_axis(node, reduced) : 0;
+    if (tail < rank)
+        emit_tail_sum(out, node, reduced, tail);
+    else
+        node->op->emit(out, node);
     cse_text_add(out, "}\n\n");
 }
 
@@ -150,9 +201,10 @@ static void emit_update_element(cse_text *out, const cse_group *group, cse_node 
 static void emit_update_values(cse_text *out, const cse_graph *graph, const cse_group *group,
                                cse_node *const outside[], int count)
 {
-    cse_text_add(out, "/* New values of elements [first, end), into an array for each state. */\n"
-                      "static inline __attribute__((always_inline)) void values_%d(\n"
-                      "    const cse_step_frame *frame, int64_t first, int64_t end",
+    cse_text_add(out,
+                 "/* New values of elements [first, end), into an array for each state. */\n"
+                 "static inline __attribute__((always_inline)) void values_%d(\n"
+                 "    const cse_step_frame *frame, int64_t first, int64_t end",
                  (int)(group - graph->groups));
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)
@@ -175,7 +227,8 @@ static void emit_update_values(cse_text *out, const cse_graph *graph, const cse_
     cse_text_add(out, "    }\n}\n\n");
 }
 
-/* For each assigned state, `format` with its id twice, its element type, and its place among them. */
+/* For each assigned state, `format` with its id twice, its element type, and its place among them.
+ */
 static void emit_for_assigns(cse_text *out, const cse_group *group, bool lines)
 {
     int number = 0;
@@ -213,11 +266,12 @@ static void emit_update_function(cse_text *out, const cse_graph *graph, const cs
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)
             cse_text_add(out, ", b%u + lines[0] * %d", group->nodes[n]->id, CSE_LINE_ELEMENTS);
-    cse_text_add(out, ");\n        return;\n    }\n"
-                      "    for (int64_t line = lines[0]; line < lines[1]; line++) {\n"
-                      "        int64_t first = line * %d;\n"
-                      "        int64_t end = first + %d < last ? first + %d : last;\n"
-                      "        unsigned char *const kept = undo->lines[line & 1];\n",
+    cse_text_add(out,
+                 ");\n        return;\n    }\n"
+                 "    for (int64_t line = lines[0]; line < lines[1]; line++) {\n"
+                 "        int64_t first = line * %d;\n"
+                 "        int64_t end = first + %d < last ? first + %d : last;\n"
+                 "        unsigned char *const kept = undo->lines[line & 1];\n",
                  CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS);
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)

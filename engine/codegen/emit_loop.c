@@ -1,9 +1,10 @@
-/* Fused loops as C: one visit of each row for each phase, values in registers, sums in accumulators.
+/* Fused loops as C: one visit of each row for each phase, values in registers, sums in
+ * accumulators.
  *
- * Everything that a visit reads is loaded before anything is written, since a result may lie where a
- * dying input lay. Sums run in float over lanes and rows' sums in double; long rows and many rows are
- * summed in double throughout. The maximum keeps NaN through a flag, because lanes are joined by a
- * comparison that would lose it. */
+ * Everything that a visit reads is loaded before anything is written, since a result may lie where
+ * a dying input lay. Sums run in float over lanes and rows' sums in double; long rows and many rows
+ * are summed in double throughout. The maximum keeps NaN through a flag, because lanes are joined
+ * by a comparison that would lose it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,8 @@ static bool sums_columns(const emitter *e, int n)
 /* Type of a reduction's accumulator, within a row and over rows. */
 static const char *row_type(const emitter *e, const cse_node *node)
 {
-    bool wide = is_sum(node) && cse_dtype_is_float(node->dtype) &&
-                e->loop.columns > MOST_FLOAT_COLUMNS;
+    bool wide =
+        is_sum(node) && cse_dtype_is_float(node->dtype) && e->loop.columns > MOST_FLOAT_COLUMNS;
     return wide ? "double" : cse_emit_value_type(node->dtype);
 }
 
@@ -120,9 +121,10 @@ static void flat_text(const emitter *e, const cse_loop_value *value, char text[C
     if (value->level == CSE_LEVEL_FULL)
         snprintf(text, CSE_NAME_BYTES, "r * %lldll + c", (long long)e->loop.columns);
     else
-        snprintf(text, CSE_NAME_BYTES, "%s", value->level == CSE_LEVEL_SCALAR ? "(int64_t)0"
-                                             : value->level == CSE_LEVEL_ROW  ? "r"
-                                                                              : "c");
+        snprintf(text, CSE_NAME_BYTES, "%s",
+                 value->level == CSE_LEVEL_SCALAR ? "(int64_t)0"
+                 : value->level == CSE_LEVEL_ROW  ? "r"
+                                                  : "c");
 }
 
 /* What input i of a node is called where a value of `level` is computed. */
@@ -221,8 +223,8 @@ static void emit_value(emitter *e, int n)
     if (position_of(e, input) < 0)
         emit_outside_stretch(e, n);
     else
-        cse_text_add(e->out, "%sconst %s v%u = v%u;\n", e->margin,
-                     cse_emit_value_type(node->dtype), node->id, input->id);
+        cse_text_add(e->out, "%sconst %s v%u = v%u;\n", e->margin, cse_emit_value_type(node->dtype),
+                     node->id, input->id);
 }
 
 /* ---- one visit of a row's columns ---- */
@@ -237,8 +239,8 @@ static bool works_in_phase(const emitter *e, int n, int phase)
            (!is_stretch(node) || is_stored(node));
 }
 
-/* Marks the full values of the group that a phase needs: computed there, computed again (stretches),
- * or kept from an earlier phase. */
+/* Marks the full values of the group that a phase needs: computed there, computed again
+ * (stretches), or kept from an earlier phase. */
 static void mark_needed(const emitter *e, int phase, bool needed[])
 {
     memset(needed, 0, CSE_LOOP_MOST_NODES * sizeof *needed);
@@ -416,8 +418,7 @@ static void emit_row_values(emitter *e, int phase)
                 snprintf(names.inputs[1], CSE_NAME_BYTES, "a%u", node->id);
             else
                 input_name(e, node, 0, CSE_LEVEL_ROW, names.inputs[1]);
-            if (is_max(node) && value->reduces == CSE_LEVEL_FULL &&
-                cse_dtype_is_float(node->dtype))
+            if (is_max(node) && value->reduces == CSE_LEVEL_FULL && cse_dtype_is_float(node->dtype))
                 cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin,
                              node->id, node->id, node->id);
             cse_text_add(e->out, "%st%u = ", e->margin, node->id);

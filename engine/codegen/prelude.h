@@ -1,10 +1,10 @@
-/* What every generated step begins with: the frame, access to the plan's memory, barriers, and float
- * functions without branches, which a compiler vectorises where it stands.
+/* What every generated step begins with: the frame, access to the plan's memory, barriers, and
+ * float functions without branches, which a compiler vectorises where it stands.
  *
- * The text of this file (after that of engine/base/random.h) is embedded in the library and put before
- * the generated code; ops' expressions and blocks may call whatever is declared here. Why own
- * functions: gcc vectorises expf, tanhf and erff only under -ffast-math, which changes the arithmetic
- * of the whole process.
+ * The text of this file (after that of engine/base/random.h) is embedded in the library and put
+ * before the generated code; ops' expressions and blocks may call whatever is declared here. Why
+ * own functions: gcc vectorises expf, tanhf and erff only under -ffast-math, which changes the
+ * arithmetic of the whole process.
  *
  * Bounds of error are in units of the last place of the exact result (ulp), for normal results, and
  * are held by tests against double precision. Subnormal results may be flushed to zero. */
@@ -52,7 +52,7 @@ typedef struct cse_step_undo {
 } cse_step_undo;
 
 /* The value stored at an offset of a space; offsets are multiples of 64 bytes, and so are bases. */
-#define CSE_PLACE(type, space, offset)                                                             \
+#define CSE_PLACE(type, space, offset) \
     ((type *)__builtin_assume_aligned(frame->base[space] + (offset), 64))
 
 /* Nothing is moved across it by the compiler; the processor keeps the order of stores itself. */
@@ -129,8 +129,8 @@ static inline float cse_rsqrt(float x)
 }
 
 /* e^x to 2 ulp: x = n ln2 + r with |r| <= ln2 / 2, e^r by its Taylor polynomial of degree 7 (rest
- * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds to
- * an integer, which is then in the low bits. */
+ * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds
+ * to an integer, which is then in the low bits. */
 static inline float cse_exp(float x)
 {
     x = x > 89.0f ? 89.0f : x;
@@ -180,8 +180,8 @@ static inline float cse_log(float x)
     return x != x ? x : y;
 }
 
-/* e^x for x in double, |x| <= 200, with a relative error below 1e-11: range reduction as in cse_exp,
- * Taylor polynomial of degree 10. */
+/* e^x for x in double, |x| <= 200, with a relative error below 1e-11: range reduction as in
+ * cse_exp, Taylor polynomial of degree 10. */
 static inline double cse_exp_double(double x)
 {
     double shifted = x * 1.44269504088896341 + 6755399441055744.0;
@@ -288,8 +288,8 @@ static inline float cse_sine_of_quarter(double r, int64_t quarter)
     return (float)(quarter & 2 ? -y : y);
 }
 
-/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 in two parts, the first with 33 bits, so that its multiples
- * are exact); NaN for infinities. */
+/* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 in two parts, the first with 33 bits, so that its
+ * multiples are exact); NaN for infinities. */
 static inline float cse_sin(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
@@ -306,8 +306,8 @@ static inline float cse_cos(float x)
     return cse_sine_of_quarter(r, cse_double_bits(shifted) + 1);
 }
 
-/* Standard normal from the words of cse_draw_words: cse_normal_from_bits of engine/base/random.c, to
- * 4 ulp (both call it sqrt(-2 ln u) cos(2 pi v)). */
+/* Standard normal from the words of cse_draw_words: cse_normal_from_bits of engine/base/random.c,
+ * to 4 ulp (both call it sqrt(-2 ln u) cos(2 pi v)). */
 static inline float cse_draw_normal(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
                                     uint32_t element)
 {

@@ -121,7 +121,8 @@ static void find_function(void *object, const char *name, void *function)
 
 static cse_status check_object(const compiled *self, const char *path)
 {
-    const int *abi = dlsym(self->object, "cse_step_abi"), *isa = dlsym(self->object, "cse_step_isa");
+    const int *abi = dlsym(self->object, "cse_step_abi"),
+              *isa = dlsym(self->object, "cse_step_isa");
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
@@ -196,8 +197,8 @@ cse_status cse_executable_open(const char *directory, cse_executable **executabl
     self->base.graph = self->graph;
     snprintf(path, sizeof path, "%s/step.so", directory);
     if (status == CSE_OK)
-        status = stat(path, &info) == 0 ? load_object(self, path)
-                                        : load_interpreter(self, directory);
+        status =
+            stat(path, &info) == 0 ? load_object(self, path) : load_interpreter(self, directory);
     *executable = &self->base;
     if (status != CSE_OK)
         cse_executable_destroy(executable);

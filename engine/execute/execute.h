@@ -1,29 +1,31 @@
 /* Running a compiled step: the frame it runs in, and the two ways to run it.
  *
  * An executable offers the three programs of a step graph: REPLICA (forward and backward of one
- * microbatch), WEIGHTS (serial, once a step) and UPDATE (elementwise, in place, on ranges of lines).
- * It is either generated code (codegen) or the interpreter over reference kernels (reference.c). Both
- * touch nothing but the frame's memory, allocate nothing while running, and give the same bits for
- * the same frame every time. */
+ * microbatch), WEIGHTS (serial, once a step) and UPDATE (elementwise, in place, on ranges of
+ * lines). It is either generated code (codegen) or the interpreter over reference kernels
+ * (reference.c). Both touch nothing but the frame's memory, allocate nothing while running, and
+ * give the same bits for the same frame every time. */
 #ifndef CSE_EXECUTE_EXECUTE_H
 #define CSE_EXECUTE_EXECUTE_H
 
 #include "engine/graph/graph.h"
 
-/* Everything a program reads besides its code. Generated code declares the same struct, so the order
- * of the members is part of its ABI (CSE_STEP_ABI). */
+/* Everything a program reads besides its code. Generated code declares the same struct, so the
+ * order of the members is part of its ABI (CSE_STEP_ABI). */
 typedef struct cse_frame {
     unsigned char *base[CSE_SPACE_COUNT]; /* NULL for the spaces a program does not use */
     uint64_t seed;
-    int64_t step;         /* counted from 0 over the whole run */
-    int64_t first_sample; /* REPLICA: position of the microbatch's first sample in the global batch */
+    int64_t step; /* counted from 0 over the whole run */
+    int64_t
+        first_sample; /* REPLICA: position of the microbatch's first sample in the global batch */
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
 } cse_frame;
 
 /* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is
- * changed (g counts from the group's first line), its old values go to lines[g & 1] (array after array, CSE_LINE_ELEMENTS elements of 4 bytes
- * each, in the order of the group's assign nodes), then *progress is set to dirty_base + g, then the
- * new values are written; compiler barriers lie between. */
+ * changed (g counts from the group's first line), its old values go to lines[g & 1] (array after
+ * array, CSE_LINE_ELEMENTS elements of 4 bytes each, in the order of the group's assign nodes),
+ * then *progress is set to dirty_base + g, then the new values are written; compiler barriers lie
+ * between. */
 typedef struct cse_line_undo {
     unsigned char *lines[2];
     volatile uint64_t *progress;
@@ -39,8 +41,8 @@ struct cse_executable {
     const char *kind; /* "compiled" or "interpreted" */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
-    /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from the
-     * group's own first line. `undo` NULL: no old values are kept. */
+    /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from
+     * the group's own first line. `undo` NULL: no old values are kept. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_line_undo *undo);
     void (*destroy)(cse_executable *self);

@@ -1,8 +1,8 @@
 /* The interpreter: runs a planned graph with the ops' reference kernels.
  *
- * It is the oracle that compiled code is held against, and what runs where no compiler is. Values that
- * the plan stores are read and written at their planned places; the others live in buffers that were
- * made once, when the interpreter was opened, so that running allocates nothing. */
+ * It is the oracle that compiled code is held against, and what runs where no compiler is. Values
+ * that the plan stores are read and written at their planned places; the others live in buffers
+ * that were made once, when the interpreter was opened, so that running allocates nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,8 +75,8 @@ static void run_weights(cse_executable *executable, cse_frame *frame)
     run_part((interpreter *)executable, frame, CSE_PART_WEIGHTS);
 }
 
-/* Where line elements of an input are: the group's own values are in line buffers (scratch - base is
- * their number there), everything else has `elements` elements or one. */
+/* Where line elements of an input are: the group's own values are in line buffers (scratch - base
+ * is their number there), everything else has `elements` elements or one. */
 static const void *line_input(interpreter *self, const cse_frame *frame, const cse_group *group,
                               cse_node *node, int64_t first_element)
 {

@@ -1,5 +1,5 @@
-/* Initial values of states: element e of a state is a function of (seed, the state's name, e) alone,
- * so that no order of declaration and no process count can change it. */
+/* Initial values of states: element e of a state is a function of (seed, the state's name, e)
+ * alone, so that no order of declaration and no process count can change it. */
 #include <math.h>
 
 #include "engine/base/random.h"

@@ -1,8 +1,8 @@
 /* Building and rewriting: nodes, states, constants, replacement and compaction.
  *
- * Nodes are never moved: rewriting marks `forward_to`, and compaction resolves the marks, keeps what
- * states and fetches need, and sorts. The order is by depth-first search from the results in table
- * order, so that it depends on the graph alone. */
+ * Nodes are never moved: rewriting marks `forward_to`, and compaction resolves the marks, keeps
+ * what states and fetches need, and sorts. The order is by depth-first search from the results in
+ * table order, so that it depends on the graph alone. */
 #include "engine/graph/graph.h"
 
 #include <stdlib.h>
@@ -70,8 +70,7 @@ cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attribute
 {
     cse_node made = { .op = op, .input_count = inputs.count, .group = -1, .scope = "" };
     if (inputs.count > CSE_MAX_INPUTS)
-        return cse_fail(CSE_SHAPE, "takes at most %d inputs, has %d", CSE_MAX_INPUTS,
-                        inputs.count);
+        return cse_fail(CSE_SHAPE, "takes at most %d inputs, has %d", CSE_MAX_INPUTS, inputs.count);
     made.inputs = cse_arena_alloc(graph->arena, (size_t)inputs.count * sizeof *made.inputs);
     for (int i = 0; i < inputs.count; i++)
         made.inputs[i] = inputs.nodes[i];
@@ -189,7 +188,8 @@ static void place(cse_node *root, cse_node **order, int *count, cse_node **stack
     }
 }
 
-/* A partitioned batch_sum has no input: its term is a result of its own, as long as the sum is used. */
+/* A partitioned batch_sum has no input: its term is a result of its own, as long as the sum is
+ * used. */
 static void place_reductions(cse_graph *graph, cse_node **order, int *count, cse_node **stack)
 {
     int kept = 0;

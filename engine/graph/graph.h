@@ -1,12 +1,13 @@
 /* The step graph: what one training (or evaluation) step computes, as nodes in an arena.
  *
- * Nodes have one output each and are kept in an order in which inputs come before their users. A node
- * is either of *batch* level (it depends on the microbatch at hand and is computed once for each) or
- * of *step* level (once a step). The border is crossed by `batch_sum` alone: the sum over all
- * microbatches of the global batch, taken along the canonical tree.
+ * Nodes have one output each and are kept in an order in which inputs come before their users. A
+ * node is either of *batch* level (it depends on the microbatch at hand and is computed once for
+ * each) or of *step* level (once a step). The border is crossed by `batch_sum` alone: the sum over
+ * all microbatches of the global batch, taken along the canonical tree.
  *
- * Passes annotate nodes (part, group, space, offset) and rewrite them; after the last pass the graph
- * is the plan: what runs where, in which order, on which bytes. It is saved as JSON beside its code. */
+ * Passes annotate nodes (part, group, space, offset) and rewrite them; after the last pass the
+ * graph is the plan: what runs where, in which order, on which bytes. It is saved as JSON beside
+ * its code. */
 #ifndef CSE_GRAPH_GRAPH_H
 #define CSE_GRAPH_GRAPH_H
 
@@ -26,7 +27,8 @@ typedef enum cse_part {
     CSE_PART_COUNT
 } cse_part;
 
-/* The memory a stored value lives in, set by the memory_plan pass. Offsets are bytes, multiples of 64. */
+/* The memory a stored value lives in, set by the memory_plan pass. Offsets are bytes, multiples
+ * of 64. */
 typedef enum cse_space {
     CSE_SPACE_NONE,     /* not stored: local to its group's loop */
     CSE_SPACE_STATE,    /* weights, optimizer state, counters: shared, written by UPDATE alone */
@@ -59,7 +61,7 @@ struct cse_node {
     int group; /* index in graph->groups, -1 before fusion and for nodes without code */
     cse_space space;
     int64_t offset_bytes;
-    int64_t scratch; /* free for the use of one pass at a time */
+    int64_t scratch;      /* free for the use of one pass at a time */
     cse_node *forward_to; /* set by cse_graph_replace; resolved by cse_graph_compact */
 };
 
@@ -70,8 +72,8 @@ typedef struct cse_state_entry {
     cse_dtype dtype; /* float32 or int32 */
     cse_initializer initializer;
     bool trainable;
-    cse_node *read; /* the `state` node: its value before the step; NULL when never read */
-    cse_node *next; /* its value after the step; NULL when it does not change */
+    cse_node *read;       /* the `state` node: its value before the step; NULL when never read */
+    cse_node *next;       /* its value after the step; NULL when it does not change */
     int64_t offset_bytes; /* in CSE_SPACE_STATE, set when the state is added */
 } cse_state_entry;
 
@@ -87,14 +89,14 @@ typedef struct cse_input_entry {
 /* One argument of a step closure (or a logged value). */
 typedef struct cse_fetch_entry {
     const char *name;
-    cse_node *value; /* step level */
+    cse_node *value;      /* step level */
     int64_t offset_bytes; /* in CSE_SPACE_FETCH */
 } cse_fetch_entry;
 
 /* One sum over the microbatches, set up by the partition pass. */
 typedef struct cse_reduction_entry {
-    cse_node *partial; /* REPLICA: stores this microbatch's term */
-    cse_node *sum;     /* the batch_sum node, by then a leaf */
+    cse_node *partial;    /* REPLICA: stores this microbatch's term */
+    cse_node *sum;        /* the batch_sum node, by then a leaf */
     int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
 } cse_reduction_entry;
 
@@ -106,8 +108,8 @@ typedef struct cse_group {
     cse_part part;
     cse_node **nodes; /* inputs before users; the last one is the result of a LIBRARY group */
     int node_count;
-    /* UPDATE groups: elements of each state the group assigns (all the same), and the position of its
-     * first line in the concatenation of all groups' lines (CSE_LINE_ELEMENTS each). */
+    /* UPDATE groups: elements of each state the group assigns (all the same), and the position of
+     * its first line in the concatenation of all groups' lines (CSE_LINE_ELEMENTS each). */
     int64_t elements, first_line;
 } cse_group;
 
@@ -146,7 +148,8 @@ typedef struct cse_operands {
     cse_node *const *nodes;
 } cse_operands;
 
-/* Appends a node whose shape and type `op->infer` decides. Fails with CSE_SHAPE as the rule says. */
+/* Appends a node whose shape and type `op->infer` decides. Fails with CSE_SHAPE as the rule says.
+ */
 cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
                          cse_operands inputs, cse_node **node);
 
@@ -164,19 +167,20 @@ cse_node *cse_graph_state_node(cse_graph *graph, int index);
 
 cse_node *cse_graph_constant(cse_graph *graph, cse_dtype dtype, double value);
 
-/* Every user of `old` reads `replacement` from now on (also states, fetches). The change takes effect
- * in cse_graph_compact. `replacement` must not depend on `old`. */
+/* Every user of `old` reads `replacement` from now on (also states, fetches). The change takes
+ * effect in cse_graph_compact. `replacement` must not depend on `old`. */
 void cse_graph_replace(cse_node *old, cse_node *replacement);
 
-/* Resolves replacements, drops nodes that nothing needs, and restores the order inputs-first (stable
- * by id). */
+/* Resolves replacements, drops nodes that nothing needs, and restores the order inputs-first
+ * (stable by id). */
 void cse_graph_compact(cse_graph *graph);
 
-/* The grammar: input counts, shapes and types as the rules say, order, levels, annotations as far as
- * they are set. Fails with CSE_INTERNAL naming the node. */
+/* The grammar: input counts, shapes and types as the rules say, order, levels, annotations as far
+ * as they are set. Fails with CSE_INTERNAL naming the node. */
 cse_status cse_graph_verify(const cse_graph *graph);
 
-/* One line a node; annotations when set. For people and golden files: it has no addresses or paths. */
+/* One line a node; annotations when set. For people and golden files: it has no addresses or paths.
+ */
 void cse_graph_print(const cse_graph *graph, cse_text *out);
 
 /* The whole graph as JSON, and back. What is read is verified. */
@@ -197,14 +201,14 @@ cse_node *cse_node_storage(cse_node *node);
 /* Structural ops, placed by the tracing API and by passes:
  * input (integers[0]: entry of graph->inputs) · constant (numbers[0]; scalars only so far) · state
  * (integers[0]: entry of graph->states) · step_number (int32 scalar, 0-based) · sample_index (int32
- * [micro_batch_size]: position of each sample in the global batch) · gradient (loss, state; replaced
- * by autodiff) · batch_sum (one input, batch level; its value is the sum over all microbatches; after
- * partition it has no input and lives in REDUCED) · partial (REPLICA: stores its input as this
- * microbatch's term of a batch_sum) · assign (UPDATE: stores its input, elementwise, as the next value
- * of state integers[0]) · fetch (WEIGHTS: stores its input for fetch integers[0]) · materialize
- * (WEIGHTS: stores its input for UPDATE groups). partial, assign, fetch and materialize are
- * elementwise identities, so that they end fused loops; partial's and the partitioned batch_sum's
- * integers[0] is their common number. */
+ * [micro_batch_size]: position of each sample in the global batch) · gradient (loss, state;
+ * replaced by autodiff) · batch_sum (one input, batch level; its value is the sum over all
+ * microbatches; after partition it has no input and lives in REDUCED) · partial (REPLICA: stores
+ * its input as this microbatch's term of a batch_sum) · assign (UPDATE: stores its input,
+ * elementwise, as the next value of state integers[0]) · fetch (WEIGHTS: stores its input for fetch
+ * integers[0]) · materialize (WEIGHTS: stores its input for UPDATE groups). partial, assign, fetch
+ * and materialize are elementwise identities, so that they end fused loops; partial's and the
+ * partitioned batch_sum's integers[0] is their common number. */
 extern const cse_op cse_op_input, cse_op_constant, cse_op_state, cse_op_step_number,
     cse_op_sample_index, cse_op_gradient, cse_op_batch_sum, cse_op_partial, cse_op_assign,
     cse_op_fetch, cse_op_materialize;

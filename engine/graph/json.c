@@ -1,7 +1,8 @@
 /* A graph as JSON and back: what a compilation leaves for the processes that run it.
  *
  * Numbers that must survive exactly are written as hexadecimal floats in strings, since JSON has no
- * infinities. What is read back is checked before it is used: indices, counts, and then the grammar. */
+ * infinities. What is read back is checked before it is used: indices, counts, and then the
+ * grammar. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +41,11 @@ static json_t *json_node(const cse_node *node)
         json_array_append_new(integers, json_integer(node->attributes.integers[i]));
     for (int i = 0; i < node->attributes.number_count; i++)
         json_array_append_new(numbers, json_double(node->attributes.numbers[i]));
-    json_t *object =
-        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:I}", "op", node->op->name,
-                  "dtype", cse_dtype_name(node->dtype), "shape", json_shape(node->shape), "inputs",
-                  inputs, "integers", integers, "numbers", numbers, "backward",
-                  (int)node->backward, "part", (int)node->part, "group", node->group, "space",
-                  (int)node->space, "offset", (json_int_t)node->offset_bytes);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:I}", "op", node->op->name, "dtype",
+        cse_dtype_name(node->dtype), "shape", json_shape(node->shape), "inputs", inputs, "integers",
+        integers, "numbers", numbers, "backward", (int)node->backward, "part", (int)node->part,
+        "group", node->group, "space", (int)node->space, "offset", (json_int_t)node->offset_bytes);
     set_text(object, "text", node->attributes.text);
     set_text(object, "scope", node->scope);
     return object;
@@ -77,22 +77,22 @@ static json_t *json_tables(const cse_graph *graph, const char *kind)
     json_t *rows = json_array();
     for (int i = 0; strcmp(kind, "inputs") == 0 && i < graph->input_count; i++) {
         const cse_input_entry *e = &graph->inputs[i];
-        json_array_append_new(
-            rows, json_pack("{s:s, s:o, s:s, s:I, s:I}", "name", e->name, "shape",
-                            json_shape(e->shape), "dtype", cse_dtype_name(e->dtype), "node",
-                            index_of(e->node), "offset", (json_int_t)e->offset_bytes));
+        json_array_append_new(rows, json_pack("{s:s, s:o, s:s, s:I, s:I}", "name", e->name, "shape",
+                                              json_shape(e->shape), "dtype",
+                                              cse_dtype_name(e->dtype), "node", index_of(e->node),
+                                              "offset", (json_int_t)e->offset_bytes));
     }
     for (int i = 0; strcmp(kind, "fetches") == 0 && i < graph->fetch_count; i++) {
         const cse_fetch_entry *e = &graph->fetches[i];
-        json_array_append_new(rows, json_pack("{s:s, s:I, s:I}", "name", e->name, "node",
-                                              index_of(e->value), "offset",
-                                              (json_int_t)e->offset_bytes));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:I, s:I}", "name", e->name, "node",
+                                        index_of(e->value), "offset", (json_int_t)e->offset_bytes));
     }
     for (int i = 0; strcmp(kind, "reductions") == 0 && i < graph->reduction_count; i++) {
         const cse_reduction_entry *e = &graph->reductions[i];
-        json_array_append_new(rows, json_pack("{s:I, s:I, s:I}", "partial", index_of(e->partial),
-                                              "sum", index_of(e->sum), "offset",
-                                              (json_int_t)e->offset_bytes));
+        json_array_append_new(rows,
+                              json_pack("{s:I, s:I, s:I}", "partial", index_of(e->partial), "sum",
+                                        index_of(e->sum), "offset", (json_int_t)e->offset_bytes));
     }
     return rows;
 }

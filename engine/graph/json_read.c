@@ -1,5 +1,5 @@
-/* The reading half of json.c. Every field is fetched through a function that checks it, and the first
- * fault is kept; a graph is returned only when there was none and the grammar holds. */
+/* The reading half of json.c. Every field is fetched through a function that checks it, and the
+ * first fault is kept; a graph is returned only when there was none and the grammar holds. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +61,7 @@ static cse_shape shape_of(reader *r, const json_t *object)
     int64_t elements = 1;
     for (int i = 0; i < shape.rank; i++) {
         shape.dims[i] = json_integer_value(json_array_get(dims, (size_t)i));
-        if (shape.dims[i] < 0 ||
-            (shape.dims[i] > 0 && elements > MOST_ELEMENTS / shape.dims[i])) {
+        if (shape.dims[i] < 0 || (shape.dims[i] > 0 && elements > MOST_ELEMENTS / shape.dims[i])) {
             fault(r, "shape");
             return (cse_shape){ 0 };
         }
@@ -94,7 +93,8 @@ static void read_attributes(reader *r, const json_t *object, cse_attributes *att
 {
     const json_t *integers = json_object_get(object, "integers");
     const json_t *numbers = json_object_get(object, "numbers");
-    if (json_array_size(integers) > CSE_MAX_INTEGERS || json_array_size(numbers) > CSE_MAX_NUMBERS) {
+    if (json_array_size(integers) > CSE_MAX_INTEGERS ||
+        json_array_size(numbers) > CSE_MAX_NUMBERS) {
         fault(r, "attributes");
         return;
     }

@@ -1,9 +1,10 @@
 /* The contract of an op: everything the engine knows about it, in one descriptor.
  *
- * An op's file in engine/ops holds its public tracing function (with its doc comment), its shape rule,
- * its gradient, how it is computed (reference kernel; expression, block, expansion or library call)
- * and samples for the tests; the descriptor ends the file. Ops that only the engine itself places in
- * a graph (states, inputs, reductions over microbatches) are in engine/graph/structural_ops.c. */
+ * An op's file in engine/ops holds its public tracing function (with its doc comment), its shape
+ * rule, its gradient, how it is computed (reference kernel; expression, block, expansion or library
+ * call) and samples for the tests; the descriptor ends the file. Ops that only the engine itself
+ * places in a graph (states, inputs, reductions over microbatches) are in
+ * engine/graph/structural_ops.c. */
 #ifndef CSE_GRAPH_OP_H
 #define CSE_GRAPH_OP_H
 
@@ -24,9 +25,9 @@ typedef struct cse_attributes {
 typedef enum cse_op_kind {
     /* One output element from the same element of each input: `expression`. Fused freely. */
     CSE_OP_ELEMENTWISE,
-    /* Sum or maximum over axes: integers[0] is keep_dims, the axes follow. Fused as the end of a loop
-     * over the last or the first axes, else emitted by `emit`. `expression` combines the accumulator
-     * $0 with the next value $1; numbers[0] of the descriptor's `initial` starts it. */
+    /* Sum or maximum over axes: integers[0] is keep_dims, the axes follow. Fused as the end of a
+     * loop over the last or the first axes, else emitted by `emit`. `expression` combines the
+     * accumulator $0 with the next value $1; numbers[0] of the descriptor's `initial` starts it. */
     CSE_OP_REDUCE,
     /* The input read with other strides: no arithmetic, fused as an index map. */
     CSE_OP_BROADCAST,
@@ -106,7 +107,8 @@ typedef struct cse_op {
     const char *expression;
     double initial; /* REDUCE: what the accumulator starts from */
 
-    /* BLOCK, and REDUCE over axes that do not fuse: writes a C block that fills `y` from `x0`, `x1`,
+    /* BLOCK, and REDUCE over axes that do not fuse: writes a C block that fills `y` from `x0`,
+     * `x1`,
      * ... (pointers to contiguous values of the nodes' types, declared by the caller). */
     void (*emit)(cse_text *out, const cse_tensor *node);
 

@@ -1,5 +1,5 @@
-/* The ops that only the engine places: where values come from and where they go. See graph.h for what
- * each means; ops that people call are in engine/ops. */
+/* The ops that only the engine places: where values come from and where they go. See graph.h for
+ * what each means; ops that people call are in engine/ops. */
 #include <string.h>
 
 #include "engine/base/registry.h"
@@ -31,20 +31,25 @@ static cse_status infer_gradient(const cse_infer *in, cse_shape *shape, cse_dtyp
 
 static void copy_input(const cse_reference *call)
 {
-    size_t bytes = (size_t)cse_shape_elements(call->node->shape) *
-                   cse_dtype_size(call->node->dtype);
+    size_t bytes =
+        (size_t)cse_shape_elements(call->node->shape) * cse_dtype_size(call->node->dtype);
     if (call->output != call->inputs[0])
         memcpy(call->output, call->inputs[0], bytes);
 }
 
-#define LEAF(op_name, text)                                                                        \
-    const cse_op cse_op_##op_name = { .name = #op_name, .summary = text,                           \
-                                      .kind = CSE_OP_STRUCTURAL, .infer = infer_leaf }
-#define IDENTITY(op_name, text)                                                                    \
-    const cse_op cse_op_##op_name = { .name = #op_name, .summary = text,                           \
-                                      .kind = CSE_OP_ELEMENTWISE, .min_inputs = 1,                 \
-                                      .max_inputs = 1, .infer = infer_same,                        \
-                                      .reference = copy_input, .expression = "$0" }
+#define LEAF(op_name, text)                                                               \
+    const cse_op cse_op_##op_name = {                                                     \
+        .name = #op_name, .summary = text, .kind = CSE_OP_STRUCTURAL, .infer = infer_leaf \
+    }
+#define IDENTITY(op_name, text)                                   \
+    const cse_op cse_op_##op_name = { .name = #op_name,           \
+                                      .summary = text,            \
+                                      .kind = CSE_OP_ELEMENTWISE, \
+                                      .min_inputs = 1,            \
+                                      .max_inputs = 1,            \
+                                      .infer = infer_same,        \
+                                      .reference = copy_input,    \
+                                      .expression = "$0" }
 
 LEAF(input, "a tensor of the microbatch");
 LEAF(constant, "a number");
@@ -70,9 +75,9 @@ const cse_op cse_op_batch_sum = { .name = "batch_sum",
                                   .infer = infer_same };
 
 static const cse_op *const structural_ops[] = {
-    &cse_op_input,    &cse_op_constant,    &cse_op_state,    &cse_op_step_number,
-    &cse_op_sample_index, &cse_op_gradient, &cse_op_batch_sum, &cse_op_partial,
-    &cse_op_assign,   &cse_op_fetch,       &cse_op_materialize, NULL,
+    &cse_op_input,        &cse_op_constant, &cse_op_state,       &cse_op_step_number,
+    &cse_op_sample_index, &cse_op_gradient, &cse_op_batch_sum,   &cse_op_partial,
+    &cse_op_assign,       &cse_op_fetch,    &cse_op_materialize, NULL,
 };
 
 const cse_op *cse_op_find(const char *name)

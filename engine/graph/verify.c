@@ -49,8 +49,7 @@ static cse_status verify_part(const cse_node *node)
         return CSE_OK;
     for (int i = 0; i < node->input_count; i++) {
         const cse_node *input = node->inputs[i];
-        bool from_weights =
-            node->part == CSE_PART_UPDATE && input->op == &cse_op_materialize;
+        bool from_weights = node->part == CSE_PART_UPDATE && input->op == &cse_op_materialize;
         if (input->part != node->part && !is_placed_leaf(input) && !from_weights)
             return fail_node(node, "reads a value of another program");
     }
@@ -98,9 +97,9 @@ cse_status cse_graph_verify(const cse_graph *graph)
     }
     for (int s = 0; s < graph->state_count; s++) {
         const cse_state_entry *state = &graph->states[s];
-        if (state->next != NULL && (state->next->dtype != state->dtype ||
-                                    cse_shape_elements(state->next->shape) !=
-                                        cse_shape_elements(state->shape)))
+        if (state->next != NULL &&
+            (state->next->dtype != state->dtype ||
+             cse_shape_elements(state->next->shape) != cse_shape_elements(state->shape)))
             return fail_node(state->next, "does not fit the state it is assigned to");
     }
     return verify_groups(graph);

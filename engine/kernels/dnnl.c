@@ -14,6 +14,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "engine/types/dtype.h"
 
 enum { NAME_BYTES = 64 };
 
@@ -33,6 +34,8 @@ typedef struct dnnl_kernel {
     dnnl_exec_arg_t arguments[CSE_DNNL_MOST_OPERANDS + 1];
     dnnl_memory_t scratchpad;
     void *scratchpad_bytes;
+    int64_t relu_elements; /* of the result; 0: no relu */
+    bool bfloat16;
     char name[NAME_BYTES];
 } dnnl_kernel;
 
@@ -122,6 +125,20 @@ static void execute(const dnnl_kernel *kernel, const_dnnl_primitive_t primitive,
     }
 }
 
+/* Negative elements become 0; NaN and -0 stay. */
+static void apply_relu(const dnnl_kernel *kernel, void *output)
+{
+    if (kernel->bfloat16) {
+        uint16_t *bits = output;
+        for (int64_t i = 0; i < kernel->relu_elements; i++)
+            bits[i] = cse_float_from_bfloat16(bits[i]) < 0 ? 0 : bits[i];
+        return;
+    }
+    float *values = output;
+    for (int64_t i = 0; i < kernel->relu_elements; i++)
+        values[i] = values[i] < 0 ? 0 : values[i];
+}
+
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     dnnl_kernel *kernel = (dnnl_kernel *)base;
@@ -140,6 +157,7 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
     for (int i = 0; i < kernel->operand_count; i++)
         if (kernel->operands[i].reorder != NULL && kernel->operands[i].input == CSE_DNNL_OUTPUT)
             execute(kernel, kernel->operands[i].reorder, 2, kernel->operands[i].reorder_arguments);
+    apply_relu(kernel, output);
 }
 
 static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc_t *plain,
@@ -215,19 +233,10 @@ static dnnl_status_t bind(dnnl_kernel *kernel, const cse_dnnl_call *call,
 static dnnl_status_t describe(const cse_dnnl_call *call, dnnl_primitive_desc_t *description)
 {
     dnnl_primitive_attr_t attributes;
-    dnnl_post_ops_t epilogue;
     dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
     if (status != dnnl_success)
         return status;
     status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
-    if (status == dnnl_success && call->plan->relu) {
-        status = dnnl_post_ops_create(&epilogue);
-        if (status == dnnl_success) {
-            dnnl_post_ops_append_eltwise(epilogue, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
-            status = dnnl_primitive_attr_set_post_ops(attributes, epilogue);
-            dnnl_post_ops_destroy(epilogue);
-        }
-    }
     if (status == dnnl_success)
         status = dnnl_primitive_desc_create(description, call->description, attributes, the_engine,
                                             call->hint);
@@ -244,6 +253,8 @@ cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **result)
     CSE_TRY(cse_dnnl_engine(&engine));
     CSE_TRY(cse_dnnl_check(call->plan, describe(call, &description)));
     dnnl_kernel *kernel = cse_calloc(1, sizeof *kernel);
+    kernel->bfloat16 = call->plan->dtype == CSE_BFLOAT16;
+    kernel->relu_elements = call->plan->relu ? cse_shape_elements(call->plan->product->shape) : 0;
     dnnl_status_t status = bind(kernel, call, description);
     dnnl_primitive_desc_destroy(description);
     kernel->base = (cse_kernel){

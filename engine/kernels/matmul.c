@@ -1,7 +1,8 @@
 /* Matrix products.
  *
  * [..., m, k] x [..., k, n]: the leading axes are one batch axis, transposition is a matter of
- * strides. Bias and relu are applied as the product leaves the registers. */
+ * strides. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512;
+ * bfloat16, and float32 elsewhere, on oneDNN. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,8 +122,8 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it decides
- * bits, so that all processes of a run must agree on it. */
+/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it
+ * decides bits, so that all processes of a run must agree on it. */
 static bool prefers_packed(void)
 {
     const char *wanted = getenv("CSE_MATMUL");

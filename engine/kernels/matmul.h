@@ -18,8 +18,8 @@ static inline double cse_matmul_flops(const cse_matmul_sizes *sizes)
     return 2.0 * (double)sizes->batches * (double)sizes->m * (double)sizes->n * (double)sizes->k;
 }
 
-/* Our own float32 product (matmul_packed.c): whether this machine can run it, and its kernel. Sizes must
- * not be 0. */
+/* Our own float32 product (matmul_packed.c): whether this machine can run it, and its kernel. Sizes
+ * must not be 0. */
 bool cse_matmul_packed_runs_here(void);
 cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes);
 

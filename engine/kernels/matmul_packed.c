@@ -1,18 +1,18 @@
 /* Our own float32 matrix product for AVX-512.
  *
- * One operand gives rows: its elements are broadcast, read where they are, whatever their strides. The
- * other gives columns: panels of up to 64 of them are packed, at most DEPTH deep, so that the inner
- * loop reads them in order and from the nearest cache. A tile of rows x columns stays in registers for
- * the depth of a panel: 6 x 64, or other shapes of 24 registers where fewer columns are left. Rows and
- * panels are cut into near-equal tiles, so that no thin one remains at the end.
+ * One operand gives rows: its elements are broadcast, read where they are, whatever their strides.
+ * The other gives columns: panels of up to 64 of them are packed, at most DEPTH deep, so that the
+ * inner loop reads them in order and from a near cache. A tile of rows x columns stays in registers
+ * for the depth of a panel: 6 x 64, or other shapes of 24 registers where fewer columns are left.
+ * Rows and panels are cut into near-equal tiles, so that no thin one remains at the end.
  *
  * Every element of the result is one chain of fused multiply-adds over k in its order, from 0, then
- * bias, then relu. Cutting the depth stores the chain and loads it again, which is exact. So the bits
- * depend on the operands alone: not on sizes around them, on tiles, on alignment or on which operand
- * gives the rows.
+ * bias, then relu. Cutting the depth stores the chain and loads it again, which is exact. So the
+ * bits depend on the operands alone: not on sizes around them, on tiles, on alignment or on which
+ * operand gives the rows.
  *
- * Exchanged: when the second operand is stored transposed and the first has fewer rows, the product is
- * computed as its transpose: it is cheaper to pack, and the result is turned while its bias is
+ * Exchanged: when the second operand is stored transposed and the first has fewer rows, the product
+ * is computed as its transpose: it is cheaper to pack, and the result is turned while its bias is
  * added. */
 #include "engine/kernels/matmul.h"
 
@@ -24,7 +24,10 @@
 
 #define AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq")))
 
-enum { LANES = 16, MOST_VECTORS = 4, MOST_ROWS = 14, DEPTH = 384, CACHE_LINE_FLOATS = 16 };
+enum { LANES = 16, MOST_VECTORS = 4, MOST_ROWS = 14 };
+/* A panel (66 KiB) and a strip of the result (512 KiB) stay in the second cache. Panels of 32 KiB,
+ * for the first, and fetching rows ahead were no faster. */
+enum { DEPTH = 264, MOST_PANELS = 16, STRIP_FLOATS = 1 << 17 };
 
 /* An operand as the loops see it: element (i, p) of the outer index and of k. */
 typedef struct side {
@@ -38,8 +41,10 @@ typedef struct packed_kernel {
     cse_matmul_sizes sizes;
     int operands[2], bias;
     bool relu, exchanged;
-    float *panel; /* [DEPTH][vectors * LANES] */
-    float *strip; /* exchanged: [rows][vectors * LANES], the result before it is turned */
+    int64_t group_panels; /* that share a strip of the result */
+    float *panel;         /* [depth][vectors * LANES] */
+    float *strip;         /* exchanged: [rows][strip_stride], the result before it is turned */
+    int64_t strip_stride;
 } packed_kernel;
 
 /* One tile: `rows` broadcast from `from`, columns from the panel, stored at `to`. */
@@ -51,62 +56,60 @@ typedef struct tile {
     float *to;
     int64_t to_stride;
     __mmask16 last_lanes; /* of the last vector */
-    bool first, last;     /* of the pieces of the depth */
-    bool relu;
-    const float *bias; /* by column, or NULL */
+    bool first;           /* of the pieces of the depth: the sums start from 0 */
+    bool relu;            /* with bias: behind the last piece only */
+    const float *bias;    /* by column, or NULL */
 } tile;
-
 
 /* Keeps a loaded value in its register: else gcc reads it from memory once for each row. */
 #define KEEP(value) __asm__("" : "+v"(value))
 
 #define UNROLL _Pragma("GCC unroll 16")
 
-AVX512 static inline __m512 finish(const tile *t, __m512 sum, int column, __mmask16 lanes)
-{
-    if (t->bias != NULL)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, t->bias + column));
-    /* The second operand is returned where either is NaN. */
-    return t->relu ? _mm512_max_ps(_mm512_setzero_ps(), sum) : sum;
-}
+/* Each statement of `...` for each sum of the tile. */
+#define EACH(ROWS, VECTORS, ...)                                                   \
+    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < VECTORS; v++) \
+    {                                                                              \
+        __mmask16 lanes = v == VECTORS - 1 ? t->last_lanes : 0xffff;               \
+        float *at = t->to + r * t->to_stride + v * LANES;                          \
+        __VA_ARGS__(void) lanes, (void)at;                                         \
+    }
 
-/* The tile of ROWS x VECTORS vectors. A macro, so that each shape is a function whose sums all stay in
- * registers. */
-#define DEFINE_TILE(ROWS, VECTORS)                                                                 \
-    AVX512 static void tile_##VECTORS##_##ROWS(const tile *t)                                      \
-    {                                                                                              \
-        __m512 sums[ROWS][VECTORS];                                                                \
-        const float *from = t->from, *panel = t->panel;                                            \
-        const int64_t row_stride = t->row_stride;                                                  \
-        UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < VECTORS; v++)             \
-        {                                                                                          \
-            __mmask16 lanes = v == VECTORS - 1 ? t->last_lanes : 0xffff;                           \
-            const float *at = t->to + r * t->to_stride + v * LANES;                                \
-            __builtin_prefetch(at, 1);                                                             \
-            sums[r][v] = t->first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, at);        \
-        }                                                                                          \
-        for (int64_t p = 0; p < t->depth; p++) {                                                   \
-            __m512 columns[VECTORS];                                                               \
-            UNROLL for (int v = 0; v < VECTORS; v++)                                               \
-            {                                                                                      \
-                columns[v] = _mm512_load_ps(panel + v * LANES);                                    \
-                KEEP(columns[v]);                                                                  \
-            }                                                                                      \
-            UNROLL for (int r = 0; r < ROWS; r++)                                                  \
-            {                                                                                      \
-                __m512 row = _mm512_set1_ps(from[r * row_stride]);                                 \
-                UNROLL for (int v = 0; v < VECTORS; v++)                                           \
-                    sums[r][v] = _mm512_fmadd_ps(row, columns[v], sums[r][v]);                     \
-            }                                                                                      \
-            from += t->depth_stride;                                                               \
-            panel += VECTORS * LANES;                                                              \
-        }                                                                                          \
-        UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < VECTORS; v++)             \
-        {                                                                                          \
-            __mmask16 lanes = v == VECTORS - 1 ? t->last_lanes : 0xffff;                           \
-            __m512 sum = t->last ? finish(t, sums[r][v], v * LANES, lanes) : sums[r][v];           \
-            _mm512_mask_storeu_ps(t->to + r * t->to_stride + v * LANES, lanes, sum);               \
-        }                                                                                          \
+/* The tile of ROWS x VECTORS vectors. A macro, so that each shape is a function whose sums all stay
+ * in registers. (max returns its second operand where either is NaN.) */
+#define DEFINE_TILE(ROWS, VECTORS)                                                               \
+    AVX512 static void tile_##VECTORS##_##ROWS(const tile *t)                                    \
+    {                                                                                            \
+        __m512 sums[ROWS][VECTORS];                                                              \
+        const float *from = t->from, *panel = t->panel;                                          \
+        const int64_t row_stride = t->row_stride, depth_stride = t->depth_stride;                \
+        const __m512 zero = _mm512_setzero_ps();                                                 \
+        EACH(ROWS, VECTORS, __builtin_prefetch(at, 1); sums[r][v] = zero;)                       \
+        if (!t->first)                                                                           \
+            EACH(ROWS, VECTORS, sums[r][v] = _mm512_maskz_loadu_ps(lanes, at);)                  \
+        for (int64_t p = t->depth; p > 0; p--) {                                                 \
+            __m512 columns[VECTORS];                                                             \
+            UNROLL for (int v = 0; v < VECTORS; v++)                                             \
+            {                                                                                    \
+                columns[v] = _mm512_load_ps(panel + v * LANES);                                  \
+                KEEP(columns[v]);                                                                \
+            }                                                                                    \
+            UNROLL for (int r = 0; r < ROWS; r++)                                                \
+            {                                                                                    \
+                __m512 row = _mm512_set1_ps(from[r * row_stride]);                               \
+                UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] =                            \
+                    _mm512_fmadd_ps(row, columns[v], sums[r][v]);                                \
+            }                                                                                    \
+            from += depth_stride;                                                                \
+            panel += VECTORS * LANES;                                                            \
+        }                                                                                        \
+        if (t->bias != NULL)                                                                     \
+            EACH(ROWS, VECTORS,                                                                  \
+                 sums[r][v] = _mm512_add_ps(sums[r][v],                                          \
+                                            _mm512_maskz_loadu_ps(lanes, t->bias + v * LANES));) \
+        if (t->relu)                                                                             \
+            EACH(ROWS, VECTORS, sums[r][v] = _mm512_max_ps(zero, sums[r][v]);)                   \
+        EACH(ROWS, VECTORS, _mm512_mask_storeu_ps(at, lanes, sums[r][v]);)                       \
     }
 
 #define TO_6(X, V) X(1, V) X(2, V) X(3, V) X(4, V) X(5, V) X(6, V)
@@ -132,18 +135,24 @@ static const int most_rows[MOST_VECTORS + 1] = { 0, 14, 12, 8, 6 };
 
 /* ---- packing ---- */
 
+/* What one panel holds: columns [column, column + width) of depth [first, first + depth). */
+typedef struct panel_piece {
+    int64_t column, width, first, depth;
+} panel_piece;
+
 /* Columns that lie side by side in memory: rows of the panel are copied. */
-AVX512 static void pack_rows(const side *columns, int64_t column, int64_t width, int64_t first,
-                             int64_t depth, float *panel)
+AVX512 static void pack_rows(const side *columns, const panel_piece *piece, float *panel)
 {
-    int vectors = (int)((width + LANES - 1) / LANES);
-    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - width));
-    const float *from = columns->values + column + first * columns->depth_stride;
-    for (int64_t p = 0; p < depth; p++) {
-        for (int v = 0; v < vectors; v++)
-            _mm512_store_ps(panel + v * LANES,
-                            _mm512_maskz_loadu_ps(v == vectors - 1 ? last : 0xffff,
-                                                  from + v * LANES));
+    int vectors = (int)((piece->width + LANES - 1) / LANES);
+    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - piece->width));
+    const float *from = columns->values + piece->column + piece->first * columns->depth_stride;
+    for (int64_t p = 0; p < piece->depth; p++) {
+        __builtin_prefetch(from + 4 * columns->depth_stride);
+        __builtin_prefetch(from + 4 * columns->depth_stride + 2 * LANES);
+        for (int v = 0; v < vectors - 1; v++)
+            _mm512_store_ps(panel + v * LANES, _mm512_loadu_ps(from + v * LANES));
+        _mm512_store_ps(panel + (vectors - 1) * LANES,
+                        _mm512_maskz_loadu_ps(last, from + (vectors - 1) * LANES));
         from += columns->depth_stride;
         panel += vectors * LANES;
     }
@@ -186,8 +195,8 @@ AVX512 static inline void turn_block(__m512 x[LANES])
 AVX512 static inline void load_turned(const float *from, int64_t stride, int64_t rows,
                                       __mmask16 lanes, __m512 x[LANES])
 {
-    UNROLL for (int i = 0; i < LANES; i++)
-        x[i] = i < rows ? _mm512_maskz_loadu_ps(lanes, from + i * stride) : _mm512_setzero_ps();
+    UNROLL for (int i = 0; i < LANES; i++) x[i] =
+        i < rows ? _mm512_maskz_loadu_ps(lanes, from + i * stride) : _mm512_setzero_ps();
     turn_block(x);
 }
 
@@ -197,16 +206,17 @@ static inline __mmask16 lanes_of(int64_t count)
 }
 
 /* Columns of which each lies in one piece: turned block by block. */
-AVX512 static void pack_turned(const side *columns, int64_t column, int64_t width, int64_t first,
-                               int64_t depth, float *panel)
+AVX512 static void pack_turned(const side *columns, const panel_piece *piece, float *panel)
 {
-    int64_t stride = (width + LANES - 1) / LANES * LANES;
-    for (int64_t c = 0; c < width; c += LANES) {
-        const float *from = columns->values + (column + c) * columns->outer_stride + first;
-        for (int64_t p = 0; p < depth; p += LANES) {
+    int64_t stride = (piece->width + LANES - 1) / LANES * LANES;
+    for (int64_t c = 0; c < piece->width; c += LANES) {
+        const float *from =
+            columns->values + (piece->column + c) * columns->outer_stride + piece->first;
+        for (int64_t p = 0; p < piece->depth; p += LANES) {
             __m512 x[LANES];
-            load_turned(from + p, columns->outer_stride, width - c, lanes_of(depth - p), x);
-            for (int64_t i = 0; i < LANES && p + i < depth; i++)
+            load_turned(from + p, columns->outer_stride, piece->width - c,
+                        lanes_of(piece->depth - p), x);
+            for (int64_t i = 0; i < LANES && p + i < piece->depth; i++)
                 _mm512_store_ps(panel + (p + i) * stride + c, x[i]);
         }
     }
@@ -220,57 +230,69 @@ static int64_t border(int64_t size, int64_t pieces, int64_t index)
     return size / pieces * index + (size % pieces < index ? size % pieces : index);
 }
 
-typedef struct strip_place {
-    float *values; /* of the panel's first column */
+/* Panels that share a strip of the result, so that its sums stay in the cache while the pieces of
+ * the depth go by. */
+typedef struct panel_group {
+    int count;
+    int64_t first[MOST_PANELS + 1]; /* borders in columns; the last is the end */
+    float *values;                  /* of the strip: the result itself, or what is turned later */
     int64_t stride;
-    const float *bias;
+    const float *bias; /* of its first column, or NULL */
     bool relu;
-} strip_place;
+} panel_group;
 
-/* All rows against one panel of `width` columns. */
-static void multiply_panel(const packed_kernel *kernel, const side *rows, const side *columns,
-                           const int64_t span[2], const strip_place *place)
+/* All rows against the packed panel `t->panel`; `t` says where the first tile reads and stores. */
+static void multiply_panel(tile *t, int64_t rows, int64_t width)
 {
-    int64_t width = span[1] - span[0], k = kernel->sizes.k;
     int vectors = (int)((width + LANES - 1) / LANES);
-    int64_t pieces = (k + DEPTH - 1) / DEPTH;
-    int64_t row_tiles = (rows->size + most_rows[vectors] - 1) / most_rows[vectors];
-    for (int64_t piece = 0; piece < pieces; piece++) {
-        int64_t first = border(k, pieces, piece), depth = border(k, pieces, piece + 1) - first;
-        (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, span[0], width, first,
-                                                               depth, kernel->panel);
-        tile t = { .row_stride = rows->outer_stride,
-                   .depth_stride = rows->depth_stride,
-                   .panel = kernel->panel,
-                   .depth = depth,
-                   .to_stride = place->stride,
-                   .last_lanes = lanes_of(width - (vectors - 1) * LANES),
-                   .first = piece == 0,
-                   .last = piece == pieces - 1,
-                   .relu = place->relu,
-                   .bias = place->bias };
-        for (int64_t i = 0; i < row_tiles; i++) {
-            int64_t row = border(rows->size, row_tiles, i);
-            t.from = rows->values + row * rows->outer_stride + first * rows->depth_stride;
-            t.to = place->values + row * place->stride;
-            tiles[vectors][border(rows->size, row_tiles, i + 1) - row](&t);
+    int64_t count = (rows + most_rows[vectors] - 1) / most_rows[vectors];
+    t->last_lanes = lanes_of(width - (vectors - 1) * LANES);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t size = border(rows, count, i + 1) - border(rows, count, i);
+        tiles[vectors][size](t);
+        t->from += size * t->row_stride;
+        t->to += size * t->to_stride;
+    }
+}
+
+static void multiply_group(const packed_kernel *kernel, const side *rows, const side *columns,
+                           const panel_group *group)
+{
+    int64_t k = kernel->sizes.k, pieces = (k + DEPTH - 1) / DEPTH;
+    for (int64_t i = 0; i < pieces; i++) {
+        int64_t first = border(k, pieces, i), depth = border(k, pieces, i + 1) - first;
+        bool last = i == pieces - 1;
+        for (int p = 0; p < group->count; p++) {
+            int64_t column = group->first[p], offset = column - group->first[0];
+            const panel_piece piece = { column, group->first[p + 1] - column, first, depth };
+            tile t = { .from = rows->values + first * rows->depth_stride,
+                       .row_stride = rows->outer_stride,
+                       .depth_stride = rows->depth_stride,
+                       .panel = kernel->panel,
+                       .depth = depth,
+                       .to = group->values + offset,
+                       .to_stride = group->stride,
+                       .first = i == 0,
+                       .relu = last && group->relu,
+                       .bias = last && group->bias ? group->bias + offset : NULL };
+            (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, &piece, kernel->panel);
+            multiply_panel(&t, rows->size, piece.width);
         }
     }
 }
 
-/* Turns a strip [rows][width] into columns [column, column + width) of the exchanged result: rows of
- * y, which has `stride` columns. */
-AVX512 static void turn_strip(const packed_kernel *kernel, const int64_t span[2],
-                              const float *bias, float *y)
+/* Turns the strip [n][width] into columns of the exchanged result: rows of y. */
+AVX512 static void turn_strip(const packed_kernel *kernel, const int64_t span[2], const float *bias,
+                              float *y)
 {
     int64_t n = kernel->sizes.n, width = span[1] - span[0];
-    int64_t stride = (width + LANES - 1) / LANES * LANES;
     for (int64_t r = 0; r < n; r += LANES) {
         __mmask16 lanes = lanes_of(n - r);
         __m512 add = bias ? _mm512_maskz_loadu_ps(lanes, bias + r) : _mm512_setzero_ps();
         for (int64_t c = 0; c < width; c += LANES) {
             __m512 x[LANES];
-            load_turned(kernel->strip + r * stride + c, stride, n - r, 0xffff, x);
+            load_turned(kernel->strip + r * kernel->strip_stride + c, kernel->strip_stride, n - r,
+                        lanes_of(width - c), x);
             for (int64_t i = 0; i < LANES && c + i < width; i++) {
                 __m512 sum = bias ? _mm512_add_ps(x[i], add) : x[i];
                 sum = kernel->relu ? _mm512_max_ps(_mm512_setzero_ps(), sum) : sum;
@@ -285,21 +307,23 @@ static void multiply(const packed_kernel *kernel, const side *a, const side *b, 
 {
     const side *rows = kernel->exchanged ? b : a, *columns = kernel->exchanged ? a : b;
     int64_t vectors = (columns->size + LANES - 1) / LANES;
-    int64_t panels = (vectors + MOST_VECTORS - 1) / MOST_VECTORS;
-    for (int64_t i = 0; i < panels; i++) {
-        int64_t end = border(vectors, panels, i + 1) * LANES;
-        const int64_t span[2] = { border(vectors, panels, i) * LANES,
-                                  end < columns->size ? end : columns->size };
-        if (!kernel->exchanged) {
-            const strip_place place = { y + span[0], kernel->sizes.n, bias ? bias + span[0] : NULL,
-                                        kernel->relu };
-            multiply_panel(kernel, rows, columns, span, &place);
-            continue;
+    int64_t total = (vectors + MOST_VECTORS - 1) / MOST_VECTORS;
+    int64_t groups = (total + kernel->group_panels - 1) / kernel->group_panels;
+    for (int64_t i = 0; i < groups; i++) {
+        int64_t first = border(total, groups, i), end = border(total, groups, i + 1);
+        panel_group group = { .count = (int)(end - first) };
+        for (int64_t panel = first; panel <= end; panel++) {
+            int64_t column = border(vectors, total, panel) * LANES;
+            group.first[panel - first] = column < columns->size ? column : columns->size;
         }
-        int64_t stride = (span[1] - span[0] + LANES - 1) / LANES * LANES;
-        const strip_place place = { .values = kernel->strip, .stride = stride };
-        multiply_panel(kernel, rows, columns, span, &place);
-        turn_strip(kernel, span, bias, y);
+        const int64_t span[2] = { group.first[0], group.first[group.count] };
+        group.values = kernel->exchanged ? kernel->strip : y + span[0];
+        group.stride = kernel->exchanged ? kernel->strip_stride : kernel->sizes.n;
+        group.bias = bias && !kernel->exchanged ? bias + span[0] : NULL;
+        group.relu = kernel->relu && !kernel->exchanged;
+        multiply_group(kernel, rows, columns, &group);
+        if (kernel->exchanged)
+            turn_strip(kernel, span, bias, y);
     }
 }
 
@@ -336,20 +360,31 @@ bool cse_matmul_packed_runs_here(void)
 cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes)
 {
     packed_kernel *kernel = cse_calloc(1, sizeof *kernel);
-    const size_t panel_bytes = sizeof(float) * DEPTH * MOST_VECTORS * LANES;
+    int64_t depth = sizes->k < DEPTH ? sizes->k : DEPTH;
     *kernel = (packed_kernel){
-        .base = { .run = run, .destroy = destroy, .implementation = "packed:avx512",
+        .base = { .run = run,
+                  .destroy = destroy,
+                  .implementation = "packed:avx512",
                   .flops = cse_matmul_flops(sizes) },
         .sizes = *sizes,
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
         .relu = plan->relu,
         .exchanged = sizes->transpose_b && sizes->m < sizes->n,
-        .panel = cse_aligned_calloc(panel_bytes),
     };
-    if (kernel->exchanged)
+    int64_t rows = kernel->exchanged ? sizes->n : sizes->m;
+    int64_t columns = kernel->exchanged ? sizes->m : sizes->n;
+    int64_t all = (columns + MOST_VECTORS * LANES - 1) / (MOST_VECTORS * LANES);
+    int64_t fitting = STRIP_FLOATS / (rows * MOST_VECTORS * LANES);
+    fitting = fitting < 1 ? 1 : fitting < MOST_PANELS ? fitting : MOST_PANELS;
+    kernel->group_panels = fitting < all ? fitting : all;
+    kernel->panel = cse_aligned_calloc((size_t)depth * MOST_VECTORS * LANES * sizeof(float));
+    if (kernel->exchanged) {
+        /* An odd number of cache lines: rows must not meet in the same sets. */
+        kernel->strip_stride = kernel->group_panels * MOST_VECTORS * LANES + LANES;
         kernel->strip =
-            cse_aligned_calloc((size_t)sizes->n * MOST_VECTORS * LANES * sizeof(float));
+            cse_aligned_calloc((size_t)sizes->n * (size_t)kernel->strip_stride * sizeof(float));
+    }
     return &kernel->base;
 }
 

@@ -10,7 +10,8 @@ static const cse_setting settings[] = { { .name = NULL } };
 
 static void update(cse_metric_step *m)
 {
-    cse_tensor *labels = m->arguments[0], *predictions = m->arguments[1], *weights = m->arguments[2];
+    cse_tensor *labels = m->arguments[0], *predictions = m->arguments[1],
+               *weights = m->arguments[2];
     cse_tensor *hit = cse_cast(cse_equal(labels, predictions), CSE_FLOAT32), *counted;
     if (weights != NULL) {
         hit = cse_mul(hit, weights);

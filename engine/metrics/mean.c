@@ -2,8 +2,8 @@
  *
  *   sum(value * weight) / sum(weight)
  *
- * over all elements of all updates; without weights each element counts 1. A scalar that is a mean over
- * the microbatch (a loss) counts once for each microbatch. Sums are float32. */
+ * over all elements of all updates; without weights each element counts 1. A scalar that is a mean
+ * over the microbatch (a loss) counts once for each microbatch. Sums are float32. */
 #include "csengine/generated/ops.h"
 #include "engine/session/members.h"
 

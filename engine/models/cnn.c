@@ -76,10 +76,10 @@ static cse_status check(const cse_settings *s)
 
 static cse_status build(cse_model *model, const cse_settings *s)
 {
-    static const char *const names[CONVOLUTIONS][2] = { { "conv_layers.0.weight",
-                                                          "conv_layers.0.bias" },
-                                                        { "conv_layers.1.weight",
-                                                          "conv_layers.1.bias" } };
+    static const char *const names[CONVOLUTIONS][2] = {
+        { "conv_layers.0.weight", "conv_layers.0.bias" },
+        { "conv_layers.1.weight", "conv_layers.1.bias" }
+    };
     cnn *self = cse_model_self(model);
     CSE_TRY(check(s));
     self->size = cse_settings_integer(s, "image_size");

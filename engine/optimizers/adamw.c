@@ -1,6 +1,6 @@
-/* AdamW: Adam with weight decay taken from the parameter itself (Loshchilov, Hutter, "Decoupled weight
- * decay regularization", ICLR 2019): p = p - lr * (u + weight_decay * p), u as Adam's. The formula
- * stands in engine/session/adam_update.c.
+/* AdamW: Adam with weight decay taken from the parameter itself (Loshchilov, Hutter, "Decoupled
+ * weight decay regularization", ICLR 2019): p = p - lr * (u + weight_decay * p), u as Adam's. The
+ * formula stands in engine/session/adam_update.c.
  *
  * Differs from PyTorch as the reference does: eps as in adam.c, and weight_decay is 0 unless given
  * (PyTorch: 0.01). The decay uses the parameter before the step, as PyTorch's does. */

@@ -1,13 +1,13 @@
 /* SGD: gradient descent, with momentum, dampening, Nesterov's form and weight decay.
  *
- *   g = gradient + weight_decay * p                     (maximize: the gradient with its sign turned)
- *   b = momentum * b + (1 - dampening) * g              (momentum > 0; b is momentum_buffer)
+ *   g = gradient + weight_decay * p                     (maximize: the gradient with its sign
+ * turned) b = momentum * b + (1 - dampening) * g              (momentum > 0; b is momentum_buffer)
  *   g = b, or g + momentum * b with nesterov
  *   p = p - lr * g
  *
  * Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep
- * learning", 2013. Differs from PyTorch in one thing, as the reference does: the buffer starts at 0, so
- * dampening applies to the first step too (PyTorch's first buffer is the gradient itself). */
+ * learning", 2013. Differs from PyTorch in one thing, as the reference does: the buffer starts at
+ * 0, so dampening applies to the first step too (PyTorch's first buffer is the gradient itself). */
 #include "csengine/generated/ops.h"
 #include "engine/session/members.h"
 
@@ -46,9 +46,10 @@ static cse_status check(const cse_settings *s)
 {
     bool plain = cse_settings_number(s, "momentum") > 0 && cse_settings_number(s, "dampening") == 0;
     if (cse_settings_bool(s, "nesterov") && !plain)
-        return cse_fail(CSE_CONFIG,
-                        "optimizer SGD: nesterov (%s) needs a momentum above 0 and a dampening of 0",
-                        cse_settings_origin(s, "nesterov"));
+        return cse_fail(
+            CSE_CONFIG,
+            "optimizer SGD: nesterov (%s) needs a momentum above 0 and a dampening of 0",
+            cse_settings_origin(s, "nesterov"));
     return CSE_OK;
 }
 

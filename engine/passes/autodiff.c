@@ -1,8 +1,8 @@
 /* Reverse-mode differentiation: each `gradient` node becomes the nodes that compute it.
  *
- * For every loss, one walk from the loss backwards over the nodes that lie between it and the wanted
- * states; each op's own rule gives its inputs' gradients, and gradients that meet are added in the
- * order the walk meets them, which depends on the graph alone. */
+ * For every loss, one walk from the loss backwards over the nodes that lie between it and the
+ * wanted states; each op's own rule gives its inputs' gradients, and gradients that meet are added
+ * in the order the walk meets them, which depends on the graph alone. */
 #include <stdlib.h>
 
 #include "engine/passes/pass.h"
@@ -10,9 +10,9 @@
 
 typedef struct walk {
     cse_graph *graph;
-    int count;            /* nodes before differentiation */
-    cse_node **adjoints;  /* by position in the graph */
-    bool *wanted;         /* by position: lies between a wanted state and the loss */
+    int count;           /* nodes before differentiation */
+    cse_node **adjoints; /* by position in the graph */
+    bool *wanted;        /* by position: lies between a wanted state and the loss */
 } walk;
 
 /* node->scratch holds the position while this pass runs. */
@@ -46,8 +46,10 @@ static void differentiate_node(walk *w, cse_node *node)
     cse_node *adjoint = w->adjoints[node->scratch];
     cse_trace_on_behalf(node, true);
     if (node->op->gradient == NULL) {
-        cse_trace_fail(CSE_SHAPE, "%s is not differentiable, and the loss depends on a parameter "
-                                  "through it", node->op->name);
+        cse_trace_fail(CSE_SHAPE,
+                       "%s is not differentiable, and the loss depends on a parameter "
+                       "through it",
+                       node->op->name);
         return;
     }
     node->op->gradient(node, adjoint, gradients);

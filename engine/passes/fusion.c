@@ -1,15 +1,15 @@
 /* Groups: what runs as one piece of code.
  *
- * A LIBRARY group is a product with the epilogue its kernel takes (bias, relu, store), each used by the next alone.
- * A BLOCK group is one op with code of its own, and [store]. All other nodes become fused loops, in
- * two sweeps: forward, a node joins the group of the last of its producers, if that still is a loop
- * (see loop.h); backward, a group moves into the first group that reads it. A node only ever reads
- * groups before its own, so that the numbers of groups are an order to run them in.
+ * A LIBRARY group is a product with the epilogue its kernel takes (bias, relu, store), each used by
+ * the next alone. A BLOCK group is one op with code of its own, and [store]. All other nodes become
+ * fused loops, in two sweeps: forward, a node joins the group of the last of its producers, if that
+ * still is a loop (see loop.h); backward, a group moves into the first group that reads it. A node
+ * only ever reads groups before its own, so that the numbers of groups are an order to run them in.
  *
  * Every reader of a broadcast gets one of its own, so that a broadcast is an index and not memory.
  *
- * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one group,
- * whether fusion is enabled or not. */
+ * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one
+ * group, whether fusion is enabled or not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +87,8 @@ static void find_users(fusion *f)
     for (int sweep = 0; sweep < 2; sweep++) {
         for (int n = 0; n < graph->node_count; n++) {
             if (sweep == 1)
-                f->users[n] = cse_arena_alloc(
-                    graph->arena, (size_t)(f->user_counts[n] + 1) * sizeof(cse_node *));
+                f->users[n] = cse_arena_alloc(graph->arena,
+                                              (size_t)(f->user_counts[n] + 1) * sizeof(cse_node *));
             f->user_counts[n] = sweep == 1 ? 0 : f->user_counts[n];
         }
         for (int n = 0; n < graph->node_count; n++) {
@@ -157,8 +157,8 @@ static cse_node *bias_of(const cse_node *node)
 static bool is_ready(const cse_node *bias, int number)
 {
     const cse_node *source = cse_node_storage(bias->inputs[0]);
-    return bias->group < 0 && (source->part == CSE_PART_NONE ||
-                               (source->group >= 0 && source->group < number));
+    return bias->group < 0 &&
+           (source->part == CSE_PART_NONE || (source->group >= 0 && source->group < number));
 }
 
 static void draft_product(fusion *f, cse_node *node, bool enabled)
@@ -248,7 +248,8 @@ static void place_set(fusion *f, cse_node *set[], int count, int target)
     sort_nodes(f, f->drafts[target].nodes, f->drafts[target].count);
 }
 
-/* The waiting broadcasts of a node that is not a loop, or does not fit with them, are loops alone. */
+/* The waiting broadcasts of a node that is not a loop, or does not fit with them, are loops alone.
+ */
 static void flush_waiting(fusion *f, cse_node *node)
 {
     cse_node *set[CSE_LOOP_MOST_NODES];

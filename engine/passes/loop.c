@@ -27,7 +27,12 @@ bool cse_loop_is_degenerate(const cse_node *node)
            cse_shape_elements(node->shape) == cse_shape_elements(node->inputs[0]->shape);
 }
 
-typedef enum reduction_form { REDUCES_OTHER, REDUCES_ALL, REDUCES_LAST, REDUCES_FIRST } reduction_form;
+typedef enum reduction_form {
+    REDUCES_OTHER,
+    REDUCES_ALL,
+    REDUCES_LAST,
+    REDUCES_FIRST
+} reduction_form;
 
 /* Axes of size 1 do not count: neither kept nor reduced. */
 static reduction_form form_of(const cse_node *node)
@@ -245,8 +250,8 @@ static bool is_stretch(const cse_node *node)
            cse_shape_elements(node->shape) != cse_shape_elements(node->inputs[0]->shape);
 }
 
-/* The phase in which a full value is first read in the loop; -1 when it is not, or is a stretch (which
- * is repeated wherever it is read). */
+/* The phase in which a full value is first read in the loop; -1 when it is not, or is a stretch
+ * (which is repeated wherever it is read). */
 static int first_use(const analysis *a, int position)
 {
     int first = -1;
@@ -260,15 +265,15 @@ static int first_use(const analysis *a, int position)
     return first;
 }
 
-/* Elementwise values that read nothing the loop keeps are computed where they are first used, so that
- * they need not be kept from one phase to another. */
+/* Elementwise values that read nothing the loop keeps are computed where they are first used, so
+ * that they need not be kept from one phase to another. */
 static void postpone(const analysis *a)
 {
     for (int n = a->count - 1; n >= 0; n--) {
         const cse_node *node = a->nodes[n];
         cse_loop_value *value = &a->loop->values[n];
-        bool free = node->op->kind == CSE_OP_ELEMENTWISE && value->level == CSE_LEVEL_FULL &&
-                    !value->late;
+        bool free =
+            node->op->kind == CSE_OP_ELEMENTWISE && value->level == CSE_LEVEL_FULL && !value->late;
         for (int i = 0; free && i < node->input_count; i++) {
             cse_node *input = cse_node_storage(node->inputs[i]);
             free = is_stretch(input) || value_of(a, input) == NULL;

@@ -1,11 +1,11 @@
 /* Which nodes can run as one fused loop, and in what form.
  *
- * A fused loop visits `rows` x `columns` elements. Each value in it stands on a level: a scalar, one
- * value a row, one value an element (full), or one value a column. Elementwise nodes keep the level;
- * a reduction over the columns leads from full to row, and a broadcast leads back: then the row's
- * columns are visited again, in the next *phase* (softmax has three). Reductions over the rows, and of
- * everything, are *late*: their value is there after the last row, for late elementwise nodes alone.
- * Only flat positions count, so that reshapes need no code.
+ * A fused loop visits `rows` x `columns` elements. Each value in it stands on a level: a scalar,
+ * one value a row, one value an element (full), or one value a column. Elementwise nodes keep the
+ * level; a reduction over the columns leads from full to row, and a broadcast leads back: then the
+ * row's columns are visited again, in the next *phase* (softmax has three). Reductions over the
+ * rows, and of everything, are *late*: their value is there after the last row, for late
+ * elementwise nodes alone. Only flat positions count, so that reshapes need no code.
  *
  * Fusion asks whether a set of nodes fits; code generation asks how it runs. */
 #ifndef CSE_PASSES_LOOP_H
@@ -29,20 +29,20 @@ typedef enum cse_loop_level {
 typedef struct cse_loop_value {
     cse_loop_level level;
     bool late;
-    /* FULL: the visit of the row's columns that computes it, from 0. ROW: the visit after which it is
-     * known, -1: before the first. */
+    /* FULL: the visit of the row's columns that computes it, from 0. ROW: the visit after which it
+     * is known, -1: before the first. */
     int phase;
     cse_loop_level reduces; /* of a reduction: the level of its input */
 } cse_loop_value;
 
 typedef struct cse_loop {
     int64_t rows, columns;
-    int phases; /* visits of each row's columns */
+    int phases;                                 /* visits of each row's columns */
     cse_loop_value values[CSE_LOOP_MOST_NODES]; /* by position in the set */
 } cse_loop;
 
-/* Whether `nodes` (inputs before users) can run as a loop over rows x columns; fills `loop`. Uses the
- * nodes' scratch. */
+/* Whether `nodes` (inputs before users) can run as a loop over rows x columns; fills `loop`. Uses
+ * the nodes' scratch. */
 bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t columns,
                    cse_loop *loop);
 
@@ -61,7 +61,7 @@ bool cse_loop_is_degenerate(const cse_node *node);
 /* How a broadcast reads its input: the element for (row, column) is row_offset + column * step. */
 typedef struct cse_loop_map {
     int64_t step; /* 0 or 1 */
-    int count;    /* terms of row_offset: (row / divide % modulus) * stride; modulus 0: no modulus */
+    int count; /* terms of row_offset: (row / divide % modulus) * stride; modulus 0: no modulus */
     struct {
         int64_t divide, modulus, stride;
     } terms[CSE_MAX_RANK];

@@ -1,10 +1,10 @@
 /* A place for each value that outlives its group.
  *
- * States, inputs, sums and fetched values have fixed places, one aligned field each. The workspaces of
- * REPLICA and WEIGHTS are packed: values from large to small, each at the gap that fits it best among
- * the values that live at the same time. A fused loop's result takes over the place of an input that
- * dies there, when the loop reads each element of it before it writes the same one. Results of WEIGHTS
- * that updates read stay until the end of the step. */
+ * States, inputs, sums and fetched values have fixed places, one aligned field each. The workspaces
+ * of REPLICA and WEIGHTS are packed: values from large to small, each at the gap that fits it best
+ * among the values that live at the same time. A fused loop's result takes over the place of an
+ * input that dies there, when the loop reads each element of it before it writes the same one.
+ * Results of WEIGHTS that updates read stay until the end of the step. */
 #include "engine/passes/memory_plan.h"
 
 #include <stdlib.h>
@@ -66,8 +66,8 @@ static void place_tables(cse_graph *graph)
     for (int i = 0; i < graph->input_count; i++) {
         cse_input_entry *input = &graph->inputs[i];
         input->offset_bytes = graph->space_bytes[CSE_SPACE_INPUT];
-        graph->space_bytes[CSE_SPACE_INPUT] += aligned(
-            cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
+        graph->space_bytes[CSE_SPACE_INPUT] +=
+            aligned(cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
         if (input->node != NULL)
             place_at(input->node, CSE_SPACE_INPUT, input->offset_bytes);
     }
@@ -98,14 +98,14 @@ static void add_value(plan *p, cse_node *node)
 {
     if (p->value_of[node->id] != 0)
         return;
-    p->values[p->count] = (placed){ .node = node,
-                                    .bytes = aligned(bytes_of(node)),
-                                    .first = node->group,
-                                    .last = node->group };
+    p->values[p->count] = (placed){
+        .node = node, .bytes = aligned(bytes_of(node)), .first = node->group, .last = node->group
+    };
     p->value_of[node->id] = ++p->count;
 }
 
-/* A value is stored when another group reads it, or when its group has no other way to hand it on. */
+/* A value is stored when another group reads it, or when its group has no other way to hand it on.
+ */
 static void collect_values(plan *p)
 {
     const cse_graph *graph = p->graph;

@@ -1,9 +1,9 @@
 /* The order of the groups within each program.
  *
- * Of the groups whose inputs are there, the one runs next that leaves the least memory behind: bytes
- * it stores minus bytes it reads for the last time; ties go to the first in graph order. Gradients of
- * weights, whose results lie outside the workspace, so come as soon as they can, and free the
- * activations they read. */
+ * Of the groups whose inputs are there, the one runs next that leaves the least memory behind:
+ * bytes it stores minus bytes it reads for the last time; ties go to the first in graph order.
+ * Gradients of weights, whose results lie outside the workspace, so come as soon as they can, and
+ * free the activations they read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@ typedef struct schedule {
     const cse_graph *graph;
     int (*ranges)[2]; /* inputs of each group: a range of `inputs` */
     cse_node **inputs;
-    int *waiting;   /* by group: inputs that other groups of the part have still to make */
-    int *readers;   /* by id: groups that have still to read the value */
-    bool *done;     /* by group */
-    int *order;     /* new position -> old group */
+    int *waiting; /* by group: inputs that other groups of the part have still to make */
+    int *readers; /* by id: groups that have still to read the value */
+    bool *done;   /* by group */
+    int *order;   /* new position -> old group */
 } schedule;
 
 static int64_t bytes_of(const cse_node *node)

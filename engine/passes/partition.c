@@ -8,18 +8,17 @@
  *            whose nodes are shared, or that read one another's old values, become one group, so
  *            that a range of lines can be updated by itself.
  *
- * A group of UPDATE reads, at each element, only its own states, sums over the batch and states that
- * never change; everything else comes from WEIGHTS through a `materialize`. Scalars always do: another
- * process may already have changed them. */
+ * A group of UPDATE reads, at each element, only its own states, sums over the batch and states
+ * that never change; everything else comes from WEIGHTS through a `materialize`. Scalars always do:
+ * another process may already have changed them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/passes/pass.h"
 
-
 typedef struct cut {
     cse_graph *graph;
-    uint32_t ids; /* ids below are of nodes from before the pass */
+    uint32_t ids;            /* ids below are of nodes from before the pass */
     cse_node **replica;      /* by id: the copy for REPLICA */
     cse_node **materialized; /* by id */
     int *owner;              /* by state: representative state of its update group (union-find) */
@@ -50,8 +49,7 @@ static cse_node *clone(cse_graph *graph, const cse_node *node, cse_part part)
     *copy = *node;
     copy->id = graph->next_id++;
     copy->part = part;
-    copy->inputs =
-        cse_arena_alloc(graph->arena, (size_t)node->input_count * sizeof *copy->inputs);
+    copy->inputs = cse_arena_alloc(graph->arena, (size_t)node->input_count * sizeof *copy->inputs);
     memcpy(copy->inputs, node->inputs, (size_t)node->input_count * sizeof *copy->inputs);
     CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
     return graph->nodes[graph->node_count++] = copy;
@@ -59,7 +57,8 @@ static cse_node *clone(cse_graph *graph, const cse_node *node, cse_part part)
 
 /* ---- REPLICA ---- */
 
-/* The REPLICA copy of every node that a partial needs; in graph order, so inputs are copied first. */
+/* The REPLICA copy of every node that a partial needs; in graph order, so inputs are copied first.
+ */
 static void copy_replica_program(cut *c, int count, const bool *needed)
 {
     for (int n = 0; n < count; n++) {
@@ -80,7 +79,8 @@ static void copy_replica_program(cut *c, int count, const bool *needed)
 static cse_status check_sum(const cse_node *node)
 {
     if (node->dtype != CSE_FLOAT32)
-        return cse_fail(CSE_SHAPE, "a sum over the batch is float32, not %s (scope '%s'): cast first",
+        return cse_fail(CSE_SHAPE,
+                        "a sum over the batch is float32, not %s (scope '%s'): cast first",
                         cse_dtype_name(node->dtype), node->scope);
     return CSE_OK;
 }
@@ -97,9 +97,9 @@ static cse_status cut_reductions(cut *c)
         if (node->op == &cse_op_batch_sum) {
             needed[node->inputs[0]->id] = true;
             if (needed[node->id])
-                status = cse_fail(CSE_SHAPE,
-                                  "a sum over the batch cannot feed another (scope '%s')",
-                                  node->scope);
+                status =
+                    cse_fail(CSE_SHAPE, "a sum over the batch cannot feed another (scope '%s')",
+                             node->scope);
             else if (status == CSE_OK)
                 status = check_sum(node);
         } else if (needed[node->id]) {
@@ -163,8 +163,8 @@ static bool is_flat_inside(const cse_node *node, int64_t elements)
     return is_flat(&as_float, elements);
 }
 
-/* Unites the groups of assigns that share a flat node or read each other's old value. `claim` holds,
- * by node id, 1 + the state whose assign met the node first. */
+/* Unites the groups of assigns that share a flat node or read each other's old value. `claim`
+ * holds, by node id, 1 + the state whose assign met the node first. */
 static void unite(cut *c, int *claim, cse_node *node, int state, int64_t elements)
 {
     bool flat = is_flat_inside(node, elements);
@@ -238,7 +238,8 @@ static void cut_update_group(cut *c, int representative, cse_node **values)
     int64_t elements = cse_shape_elements(graph->states[representative].shape);
     update_copy u = { .c = c, .state = representative, .elements = elements };
     u.of = cse_calloc(c->ids + 1, sizeof *u.of);
-    /* Line undo keeps a bounded number of arrays: larger groups compute in WEIGHTS and only store. */
+    /* Line undo keeps a bounded number of arrays: larger groups compute in WEIGHTS and only store.
+     */
     bool whole = elements > 1 && group_size(c, representative) <= CSE_MAX_ASSIGNS;
     for (int s = 0; s < graph->state_count; s++) {
         if (values[s] == NULL || owner_of(c, s) != representative)

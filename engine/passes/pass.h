@@ -1,9 +1,9 @@
 /* Passes: graph -> graph, in one ordered list (pipeline.c).
  *
- * Each pass is verified after it ran, can be printed after (`csengine compile --print-after=NAME`) and
- * switched off by name (CSE_DISABLE=fusion,simplify): it is then called with `enabled` false and does
- * only what later passes cannot do without (fusion: one group a node; order: as traced; memory_plan:
- * no sharing). A pass without such a minimum refuses to be switched off. */
+ * Each pass is verified after it ran, can be printed after (`csengine compile --print-after=NAME`)
+ * and switched off by name (CSE_DISABLE=fusion,simplify): it is then called with `enabled` false
+ * and does only what later passes cannot do without (fusion: one group a node; order: as traced;
+ * memory_plan: no sharing). A pass without such a minimum refuses to be switched off. */
 #ifndef CSE_PASSES_PASS_H
 #define CSE_PASSES_PASS_H
 
@@ -27,8 +27,8 @@ typedef struct cse_passes_options {
     void *self;
 } cse_passes_options;
 
-/* Runs the whole list. Fails with the tracing error if there is one, with CSE_CONFIG for an unknown or
- * required name in `disable`, or as a pass or the verifier says. `options` may be NULL. */
+/* Runs the whole list. Fails with the tracing error if there is one, with CSE_CONFIG for an unknown
+ * or required name in `disable`, or as a pass or the verifier says. `options` may be NULL. */
 cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options);
 
 cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);

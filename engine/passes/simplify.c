@@ -120,7 +120,8 @@ static const struct {
     { "matmul", fold_transposes, "a transposed operand is an attribute" },
 };
 
-/* Scalars and broadcast scalars through an elementwise op: computed now, by the reference kernel. */
+/* Scalars and broadcast scalars through an elementwise op: computed now, by the reference kernel.
+ */
 static cse_node *fold_constants(cse_graph *graph, cse_node *node)
 {
     double numbers[CSE_MAX_INPUTS];
@@ -184,7 +185,8 @@ bool cse_nodes_equal(const cse_node *a, const cse_node *b)
     return equal;
 }
 
-/* Open addressing over the nodes met so far. Returns the equal node met before, else stores `node`. */
+/* Open addressing over the nodes met so far. Returns the equal node met before, else stores `node`.
+ */
 static cse_node *find_equal(cse_node **table, uint64_t mask, cse_node *node)
 {
     uint64_t slot = hash_node(node) & mask;

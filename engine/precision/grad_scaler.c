@@ -1,9 +1,9 @@
 /* Static and dynamic loss scaling.
  *
  * The loss is multiplied by the scale before gradients are taken, and gradients are divided by it
- * after they are summed, so that small ones survive a format with few exponent bits. The dynamic scale
- * is halved when more than the tolerated fraction of steps overflowed, doubled after a number of steps
- * without, and kept within bounds, all inside the step. */
+ * after they are summed, so that small ones survive a format with few exponent bits. The dynamic
+ * scale is halved when more than the tolerated fraction of steps overflowed, doubled after a number
+ * of steps without, and kept within bounds, all inside the step. */
 #include "engine/precision/precision.h"
 
 #include <stdlib.h>
@@ -106,14 +106,12 @@ cse_scaler_values cse_scaler_next(const cse_scaler_settings *scaler, cse_scaler_
     cse_tensor *steps = increment(now.steps_since_rescale);
     cse_tensor *overflows =
         cse_where(finite, now.overflows_since_rescale, increment(now.overflows_since_rescale));
-    cse_tensor *fraction =
-        cse_div(cse_cast(overflows, CSE_FLOAT32), cse_cast(steps, CSE_FLOAT32));
+    cse_tensor *fraction = cse_div(cse_cast(overflows, CSE_FLOAT32), cse_cast(steps, CSE_FLOAT32));
     cse_tensor *halve = cse_greater(fraction, cse_constant(scaler->overflow_tolerance));
     cse_tensor *scale = cse_where(halve, cse_mul(now.loss_scale, half), now.loss_scale);
     steps = cse_where(halve, zero, steps);
     overflows = cse_where(halve, zero, overflows);
-    cse_tensor *twice =
-        cse_greater(steps, cse_constant_int((int32_t)scaler->steps_per_increase));
+    cse_tensor *twice = cse_greater(steps, cse_constant_int((int32_t)scaler->steps_per_increase));
     scale = cse_where(twice, cse_mul(scale, two), scale);
     scale = cse_minimum(scale, cse_constant(scaler->max_loss_scale));
     cse_tensor *least = cse_constant(scaler->min_loss_scale);

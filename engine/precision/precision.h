@@ -5,8 +5,8 @@
 #include "csengine/extend.h"
 #include "csengine/train.h"
 
-/* Settings of a gradient scaler, resolved. Defaults as in the reference: loss_scale 1; dynamic: 2^15
- * at first and at most, at least 2^-14, doubled after 2000 steps, tolerance 0. */
+/* Settings of a gradient scaler, resolved. Defaults as in the reference: loss_scale 1; dynamic:
+ * 2^15 at first and at most, at least 2^-14, doubled after 2000 steps, tolerance 0. */
 typedef struct cse_scaler_settings {
     bool dynamic;
     double loss_scale; /* static; or the first one */
@@ -22,13 +22,13 @@ cse_status cse_scaler_settings_read(const cse_settings *settings, cse_scaler_set
 
 /* States of the scaler, before or after a step. */
 typedef struct cse_scaler_values {
-    cse_tensor *loss_scale; /* float32 */
+    cse_tensor *loss_scale;                                                        /* float32 */
     cse_tensor *steps_since_rescale, *overflows_since_rescale, *num_skipped_steps; /* int32 */
 } cse_scaler_values;
 
-/* The states after a step whose gradients were `finite` (bool scalar). `exhausted` receives an int32
- * that is 1 when the scale would have to fall below its minimum: nothing can make such gradients
- * finite. A static scale counts the skipped steps alone. */
+/* The states after a step whose gradients were `finite` (bool scalar). `exhausted` receives an
+ * int32 that is 1 when the scale would have to fall below its minimum: nothing can make such
+ * gradients finite. A static scale counts the skipped steps alone. */
 cse_scaler_values cse_scaler_next(const cse_scaler_settings *scaler, cse_scaler_values now,
                                   cse_tensor *finite, cse_tensor **exhausted);
 

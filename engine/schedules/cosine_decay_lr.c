@@ -2,8 +2,8 @@
  *
  *   lr(t) = e + (i - e) * 0.5 * (1 + cos(pi * min(t, T) / T))
  *
- * with i initial_learning_rate, e end_learning_rate, T total_iters (Loshchilov, Hutter, "SGDR", ICLR
- * 2017, without restarts). */
+ * with i initial_learning_rate, e end_learning_rate, T total_iters (Loshchilov, Hutter, "SGDR",
+ * ICLR 2017, without restarts). */
 #include <math.h>
 
 #include "csengine/generated/ops.h"

@@ -1,5 +1,5 @@
-/* SequentialLR: one schedule after another. Schedule k rules from milestone k - 1 on until milestone k,
- * and its own clock starts at 0 there:
+/* SequentialLR: one schedule after another. Schedule k rules from milestone k - 1 on until
+ * milestone k, and its own clock starts at 0 there:
  *
  *   lr(t) = lr_k(t - milestone[k - 1])   for milestone[k - 1] <= t < milestone[k]
  */
@@ -16,7 +16,8 @@ static const cse_setting settings[] = {
       .default_value = "null",
       .min = 1,
       .max = 2147483647,
-      .doc = "step at which each schedule but the first begins; null: after the total_iters before" },
+      .doc =
+          "step at which each schedule but the first begins; null: after the total_iters before" },
     { .name = NULL },
 };
 

@@ -6,8 +6,8 @@
  *   p = p - lr * u
  *
  * Kingma, Ba, "Adam: a method for stochastic optimization", ICLR 2015, in the form of its section 2
- * ("eps hat"): eps is added to the root of the uncorrected v. The powers beta^t are carried as states,
- * so that no step number is needed: they start at beta and are multiplied after use. */
+ * ("eps hat"): eps is added to the root of the uncorrected v. The powers beta^t are carried as
+ * states, so that no step number is needed: they start at beta and are multiplied after use. */
 #include "engine/session/adam_update.h"
 
 enum { FIRST_MOMENT, SECOND_MOMENT, REST };
@@ -64,8 +64,8 @@ void cse_adam_update(cse_optimizer_update *u, cse_adam_variant variant)
     int next = REST;
     if (weight_decay > 0 && !variant.decoupled_weight_decay)
         gradient = cse_add(gradient, cse_scale(u->parameter, weight_decay));
-    cse_tensor *first = average(u->states[FIRST_MOMENT], gradient,
-                                cse_settings_number_at(u->settings, "betas", 0));
+    cse_tensor *first =
+        average(u->states[FIRST_MOMENT], gradient, cse_settings_number_at(u->settings, "betas", 0));
     cse_tensor *second = average(u->states[SECOND_MOMENT], cse_square(gradient),
                                  cse_settings_number_at(u->settings, "betas", 1));
     u->next_states[FIRST_MOMENT] = first;

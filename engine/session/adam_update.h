@@ -6,28 +6,28 @@
 #include "engine/session/members.h"
 
 /* Rows of both tables; default_betas etc. as the reference has them. */
-#define CSE_ADAM_SETTINGS                                                                          \
-    { .name = "betas",                                                                             \
-      .type = CSE_SETTING_NUMBER_LIST,                                                             \
-      .default_value = "[0.9, 0.999]",                                                             \
-      .min = 0,                                                                                    \
-      .max = 1,                                                                                    \
-      .doc = "how much of the first and of the second moment is kept, each below 1" },             \
-        { .name = "eps",                                                                           \
-          .type = CSE_SETTING_NUMBER,                                                              \
-          .default_value = "1e-6",                                                                 \
-          .min = 0,                                                                                \
-          .max = 1,                                                                                \
-          .doc = "added to the root of the uncorrected second moment" },                           \
-        { .name = "weight_decay",                                                                  \
-          .type = CSE_SETTING_NUMBER,                                                              \
-          .default_value = "0.0",                                                                  \
-          .min = 0,                                                                                \
-          .max = 1e6,                                                                              \
-          .doc = CSE_ADAM_WEIGHT_DECAY_DOC },                                                      \
-    {                                                                                              \
-        .name = "amsgrad", .type = CSE_SETTING_BOOL, .default_value = "false",                     \
-        .doc = "divide by the greatest second moment so far"                                       \
+#define CSE_ADAM_SETTINGS                                                              \
+    { .name = "betas",                                                                 \
+      .type = CSE_SETTING_NUMBER_LIST,                                                 \
+      .default_value = "[0.9, 0.999]",                                                 \
+      .min = 0,                                                                        \
+      .max = 1,                                                                        \
+      .doc = "how much of the first and of the second moment is kept, each below 1" }, \
+        { .name = "eps",                                                               \
+          .type = CSE_SETTING_NUMBER,                                                  \
+          .default_value = "1e-6",                                                     \
+          .min = 0,                                                                    \
+          .max = 1,                                                                    \
+          .doc = "added to the root of the uncorrected second moment" },               \
+        { .name = "weight_decay",                                                      \
+          .type = CSE_SETTING_NUMBER,                                                  \
+          .default_value = "0.0",                                                      \
+          .min = 0,                                                                    \
+          .max = 1e6,                                                                  \
+          .doc = CSE_ADAM_WEIGHT_DECAY_DOC },                                          \
+    {                                                                                  \
+        .name = "amsgrad", .type = CSE_SETTING_BOOL, .default_value = "false",         \
+        .doc = "divide by the greatest second moment so far"                           \
     }
 
 /* How an Adam is varied. */

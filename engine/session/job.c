@@ -1,6 +1,6 @@
 /* A whole job on top of the public session API: the same calls a person would write. */
-#include "csengine/generated/ops.h"
 #include "engine/session/job.h"
+#include "csengine/generated/ops.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -308,8 +308,8 @@ static cse_status train_segment(job *j)
     result->steps_run += report->execution.steps_done - report->first_step;
     result->train_seconds += report->execution.train_seconds;
     if (result->train_seconds > 0)
-        result->samples_per_second = (double)result->steps_run * (double)report->batch_size /
-                                     result->train_seconds;
+        result->samples_per_second =
+            (double)result->steps_run * (double)report->batch_size / result->train_seconds;
     return CSE_OK;
 }
 
@@ -341,13 +341,12 @@ static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
     bool trains = s->mode != CSE_JOB_EVALUATE;
-    bool executes = s->mode != CSE_JOB_COMPILE && !s->session.compile_only &&
-                    !s->session.validate_only;
+    bool executes =
+        s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
     j->session->canonical_configuration = s->canonical_configuration;
-    j->session->hooks = (cse_session_hooks){ .self = j,
-                                             .stop_requested = stop_requested,
-                                             .on_graph = show_graph,
-                                             .passes = s->passes };
+    j->session->hooks = (cse_session_hooks){
+        .self = j, .stop_requested = stop_requested, .on_graph = show_graph, .passes = s->passes
+    };
     CSE_TRY(make_model(j));
     if (trains)
         CSE_TRY(make_training(j));

@@ -1,8 +1,8 @@
-/* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a configuration
- * to a trained model, its checkpoints and its metrics.
+/* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a
+ * configuration to a trained model, its checkpoints and its metrics.
  *
- * The job takes plain values and the YAML text of each member's section, so that it knows nothing of
- * files, flags and precedence; text from a configuration carries its places along (see
+ * The job takes plain values and the YAML text of each member's section, so that it knows nothing
+ * of files, flags and precedence; text from a configuration carries its places along (see
  * engine/config/yaml.h), so that messages name the line of the file. */
 #ifndef CSE_SESSION_JOB_H
 #define CSE_SESSION_JOB_H
@@ -48,10 +48,11 @@ typedef struct cse_job_settings {
     const char *grad_scaler;         /* further settings of the scaler as YAML; may be NULL */
     double max_gradient_norm, max_gradient_value; /* 0: not clipped */
 
+    /* From the newest checkpoint (autoload) the run goes on to where it would have ended, and steps
+     * count from its start; from a named one they count from there. */
     cse_loop_settings loop;
     int64_t eval_steps; /* batches of a validation; 0: all */
-    /* Training steps between validations (0: one, at the end), or as a fraction of the steps of an
-     * epoch when below 1. */
+    /* Training steps between validations; below 1 a fraction of the run; 0: one, at the end. */
     double eval_frequency;
 
     int64_t checkpoint_steps; /* 0: none on the way; the last step is always saved when training */
@@ -94,8 +95,8 @@ typedef struct cse_job_result {
     char artefact_directory[4096]; /* of the training step */
 } cse_job_result;
 
-/* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was reached
- * until then. */
+/* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was
+ * reached until then. */
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result);
 
 #endif

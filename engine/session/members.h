@@ -1,6 +1,7 @@
-/* Contracts of the drop-in kinds that a session is put together from: models, optimizers, schedules,
- * metrics. Each member is one file whose descriptor ends it, and is written as traced tensor
- * operations: it declares its states beforehand and is called once, while the step is traced. */
+/* Contracts of the drop-in kinds that a session is put together from: models, optimizers,
+ * schedules, metrics. Each member is one file whose descriptor ends it, and is written as traced
+ * tensor operations: it declares its states beforehand and is called once, while the step is
+ * traced. */
 #ifndef CSE_SESSION_MEMBERS_H
 #define CSE_SESSION_MEMBERS_H
 

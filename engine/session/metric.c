@@ -8,12 +8,11 @@
 
 static cse_state *metric_state(const char *label, const char *name, cse_dtype dtype, double initial)
 {
-    return cse_session_state(
-        &(cse_state_options){ .shape = cse_scalar_shape,
-                              .dtype = dtype,
-                              .initializer = { CSE_INIT_CONSTANT, initial, 0 },
-                              .transient = true },
-        "metrics.%s.%s", label, name);
+    return cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape,
+                                                   .dtype = dtype,
+                                                   .initializer = { CSE_INIT_CONSTANT, initial, 0 },
+                                                   .transient = true },
+                             "metrics.%s.%s", label, name);
 }
 
 cse_metric *cse_metric_new(const char *name, const char *label)
@@ -119,8 +118,9 @@ cse_status cse_metric_reset(cse_metric *metric)
         return session == NULL ? CSE_USAGE
                                : cse_fail(CSE_USAGE, "cse_metric_reset: there is no metric");
     if (session->traced != NULL || session->executing)
-        return cse_fail(CSE_USAGE, "cse_metric_reset: metric %s cannot be reset inside a step or "
-                                   "while an execution runs",
+        return cse_fail(CSE_USAGE,
+                        "cse_metric_reset: metric %s cannot be reset inside a step or "
+                        "while an execution runs",
                         metric->label);
     for (int s = 0; s < metric->descriptor->state_count; s++) {
         float initial = (float)metric->descriptor->states[s].initial;

@@ -12,10 +12,11 @@
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
 {
     if (descriptor->abi != CSE_MODEL_ABI)
-        return cse_fail(CSE_DATA,
-                        "model %s was written for version %d of the model contract, this engine has "
-                        "%d; compile it against this engine's csengine/model.h",
-                        descriptor->name, descriptor->abi, CSE_MODEL_ABI);
+        return cse_fail(
+            CSE_DATA,
+            "model %s was written for version %d of the model contract, this engine has "
+            "%d; compile it against this engine's csengine/model.h",
+            descriptor->name, descriptor->abi, CSE_MODEL_ABI);
     if (descriptor->settings == NULL || descriptor->build == NULL || descriptor->forward == NULL)
         return cse_fail(CSE_DATA, "model %s: settings, build and forward must be given",
                         descriptor->name);
@@ -142,10 +143,11 @@ const cse_settings *cse_model_settings_view(const cse_model *model)
 static cse_state *declare(cse_model *model, const char *name, const cse_state_options *options)
 {
     if (!model->building) {
-        cse_session_fail(cse_fail(CSE_USAGE,
-                                  "model %s: '%s' is declared outside of the model's build function; "
-                                  "a model has all its parameters when it is made",
-                                  model->descriptor->name, name));
+        cse_session_fail(
+            cse_fail(CSE_USAGE,
+                     "model %s: '%s' is declared outside of the model's build function; "
+                     "a model has all its parameters when it is made",
+                     model->descriptor->name, name));
         return NULL;
     }
     cse_state *state = cse_session_state(options, "model.%s", name);
@@ -159,19 +161,18 @@ static cse_state *declare(cse_model *model, const char *name, const cse_state_op
 cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
                          cse_initializer initializer)
 {
-    return declare(model, name,
-                   &(cse_state_options){ .shape = shape,
-                                         .dtype = CSE_FLOAT32,
-                                         .initializer = initializer,
-                                         .trainable = true });
+    return declare(
+        model, name,
+        &(cse_state_options){
+            .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer, .trainable = true });
 }
 
 cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
                       cse_initializer initializer)
 {
-    return declare(model, name,
-                   &(cse_state_options){
-                       .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer });
+    return declare(
+        model, name,
+        &(cse_state_options){ .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer });
 }
 
 int cse_parameter_tensors(const cse_model *model)
@@ -287,10 +288,11 @@ cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predic
     cse_tensor *labels = named_input(graph, "labels"), *targets = named_input(graph, "targets");
     cse_tensor *input = only_input(graph, labels ? labels : targets);
     if (input == NULL || (labels == NULL && targets == NULL))
-        return cse_trace_fail(CSE_SHAPE,
-                              "model %s has no loss of its own, and the data do not offer one input "
-                              "beside `labels` or `targets`: give the model a loss function",
-                              model->descriptor->name);
+        return cse_trace_fail(
+            CSE_SHAPE,
+            "model %s has no loss of its own, and the data do not offer one input "
+            "beside `labels` or `targets`: give the model a loss function",
+            model->descriptor->name);
     *output = cse_forward(model, input);
     cse_trace_enter("loss");
     cse_tensor *loss =

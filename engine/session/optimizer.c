@@ -36,8 +36,8 @@ static void declare_states(cse_session *session, cse_optimizer *optimizer)
         cse_state *parameter = cse_parameter_at(optimizer->model, p);
         for (int s = 0; s < optimizer->state_count; s++)
             optimizer->states[p * optimizer->state_count + s] = cse_session_state(
-                &(cse_state_options){ .shape = states[s].scalar ? cse_scalar_shape
-                                                                : parameter->shape,
+                &(cse_state_options){ .shape =
+                                          states[s].scalar ? cse_scalar_shape : parameter->shape,
                                       .dtype = CSE_FLOAT32,
                                       .initializer = { CSE_INIT_CONSTANT, states[s].initial, 0 } },
                 "optimizer.%s.%s", short_name(parameter), states[s].name);
@@ -52,8 +52,8 @@ static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer,
     CSE_TRY(cse_registry_get(cse_optimizers, "optimizer", name, &descriptor));
     optimizer->descriptor = descriptor;
     snprintf(subject, sizeof subject, "optimizer %s", name);
-    CSE_TRY(cse_session_settings(optimizer->descriptor->settings, subject, yaml,
-                                 &optimizer->settings));
+    CSE_TRY(
+        cse_session_settings(optimizer->descriptor->settings, subject, yaml, &optimizer->settings));
     if (cse_settings_has(optimizer->settings, "lr") &&
         cse_settings_has(optimizer->settings, "learning_rate"))
         return cse_fail(CSE_CONFIG, "%s: lr (%s) and learning_rate (%s) mean the same; give one",

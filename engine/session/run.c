@@ -1,8 +1,8 @@
 /* Executions: trace, passes, code, cluster, and the values that come back.
  *
- * Records arrive in step order while training goes on; each is shown to the step closures that asked
- * for it. At a checkpoint step the cluster stands still for as long as the states take to copy; the
- * session then holds them, so that closures save them while training goes on. */
+ * Records arrive in step order while training goes on; each is shown to the step closures that
+ * asked for it. At a checkpoint step the cluster stands still for as long as the states take to
+ * copy; the session then holds them, so that closures save them while training goes on. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -209,8 +209,8 @@ static unsigned char *new_states(cse_session *session, const cse_step *step)
     const cse_graph *graph = step->graph;
     unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
     for (int i = 0; i < graph->state_count; i++)
-        memcpy(states + graph->states[i].offset_bytes,
-               cse_state_values(session, step->bound[i]), cse_state_bytes(step->bound[i]));
+        memcpy(states + graph->states[i].offset_bytes, cse_state_values(session, step->bound[i]),
+               cse_state_bytes(step->bound[i]));
     return states;
 }
 
@@ -287,8 +287,9 @@ static cse_status plan_steps(runner *r, const cse_dataloader *loader)
     CSE_TRY(cse_compute_num_steps(&loop, cse_dataloader_steps_per_epoch(loader), start, &steps));
     int64_t run_last = start + steps > first ? start + steps : first;
     if (run_last > INT32_MAX)
-        return cse_fail(CSE_CONFIG, "loop: the run would end at step %lld; steps are counted up to "
-                                    "2147483647",
+        return cse_fail(CSE_CONFIG,
+                        "loop: the run would end at step %lld; steps are counted up to "
+                        "2147483647",
                         (long long)run_last);
     r->first_step = first;
     r->last_step = r->step->training ? segment_end(session, first, start, run_last) : run_last;
@@ -311,6 +312,7 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     CSE_TRY(compile(session, r->step->graph));
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
+    CSE_TRY(cse_session_record_job(session));
     return execute(r, session->report.artefact_directory);
 }
 
@@ -331,8 +333,8 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
                  .checkpointed_step = -1,
                  .fetched_step = -1 };
     stop_asked = 0;
-    session->report = (cse_session_report){ .batch_size =
-                                                cse_dataloader_batching_view(loader)->batch_size };
+    session->report =
+        (cse_session_report){ .batch_size = cse_dataloader_batching_view(loader)->batch_size };
     cse_status status = cse_step_trace(session, loader, function, self, &r.step);
     if (r.step->training)
         session->batch_size = session->report.batch_size;

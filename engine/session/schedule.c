@@ -76,8 +76,8 @@ static bool has_setting(const cse_setting *table, const char *name)
 static cse_status read_milestones(cse_schedule_part *part)
 {
     const cse_settings *settings = part->settings;
-    int given = cse_settings_has(settings, "milestones") ? cse_settings_count(settings, "milestones")
-                                                         : -1;
+    int given =
+        cse_settings_has(settings, "milestones") ? cse_settings_count(settings, "milestones") : -1;
     if (given >= 0 && given != part->child_count - 1)
         return cse_fail(CSE_CONFIG,
                         "schedule %s: milestones (%s) has %d entries; %d schedulers need %d",
@@ -142,8 +142,8 @@ static cse_status parse_part(parser *p, cse_yaml_node *node, cse_schedule_part *
     part->descriptor = descriptor;
     snprintf(subject, sizeof subject, "schedule %s", written.name);
     cse_yaml_print_with_origins(written.settings, &yaml);
-    cse_status status = cse_session_settings(part->descriptor->settings, subject, yaml.data,
-                                             &part->settings);
+    cse_status status =
+        cse_session_settings(part->descriptor->settings, subject, yaml.data, &part->settings);
     cse_text_clear(&yaml);
     CSE_TRY(status);
     if (has_setting(part->descriptor->settings, "schedulers"))
@@ -172,9 +172,9 @@ cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *setti
         cse_session_fail(status);
         return NULL;
     }
-    schedule->last_epoch = cse_session_state(
-        &(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
-        "schedulers.0.last_epoch");
+    schedule->last_epoch =
+        cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
+                          "schedulers.0.last_epoch");
     if (schedule->last_epoch == NULL)
         return NULL;
     return optimizer->schedule = schedule;

@@ -32,7 +32,8 @@ cse_status cse_session_status(void)
     cse_session *session = cse_session_open_view("cse_session_status");
     if (session == NULL)
         return CSE_USAGE;
-    return session->error == CSE_OK ? CSE_OK : cse_fail(session->error, "%s", session->error_message);
+    return session->error == CSE_OK ? CSE_OK
+                                    : cse_fail(session->error, "%s", session->error_message);
 }
 
 int64_t cse_global_step(void)
@@ -50,7 +51,8 @@ static cse_status check_count(const char *name, int *value, int least, int defau
     return CSE_OK;
 }
 
-/* key=value, both as labels of a cluster manager are: letters, digits, '-', '_', '.', at most 63. */
+/* key=value, both as labels of a cluster manager are: letters, digits, '-', '_', '.', at most 63.
+ */
 static cse_status check_labels(const char *const *labels)
 {
     regex_t pattern;
@@ -62,11 +64,12 @@ static cse_status check_labels(const char *const *labels)
         return cse_fail(CSE_INTERNAL, "job_labels: the pattern does not compile");
     for (int i = 0; status == CSE_OK && labels != NULL && labels[i] != NULL; i++)
         if (regexec(&pattern, labels[i], 0, NULL, 0) != 0)
-            status = cse_fail(CSE_CONFIG,
-                              "job_labels: '%s' is no label; accepted is key=value, each of at most "
-                              "63 letters, digits, '-', '_' and '.', beginning and ending with a "
-                              "letter or digit",
-                              labels[i]);
+            status =
+                cse_fail(CSE_CONFIG,
+                         "job_labels: '%s' is no label; accepted is key=value, each of at most "
+                         "63 letters, digits, '-', '_' and '.', beginning and ending with a "
+                         "letter or digit",
+                         labels[i]);
     regfree(&pattern);
     return status;
 }
@@ -91,6 +94,17 @@ static cse_status set_cluster(cse_session *session)
     return CSE_OK;
 }
 
+static const char *const *copy_labels(cse_arena *arena, const char *const *labels)
+{
+    int count = 0;
+    while (labels != NULL && labels[count] != NULL)
+        count++;
+    const char **copies = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *copies);
+    for (int i = 0; i < count; i++)
+        copies[i] = cse_arena_string(arena, labels[i]);
+    return copies;
+}
+
 cse_status cse_configure(const cse_configuration *configuration)
 {
     if (the_session != NULL)
@@ -101,10 +115,10 @@ cse_status cse_configure(const cse_configuration *configuration)
     cse_configuration *c = &session->configuration;
     *c = *configuration;
     c->model_dir = cse_arena_string(session->arena, c->model_dir ? c->model_dir : "./model_dir");
-    c->compile_dir = c->compile_dir
-                         ? cse_arena_string(session->arena, c->compile_dir)
-                         : cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
+    c->compile_dir = c->compile_dir ? cse_arena_string(session->arena, c->compile_dir)
+                                    : cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
     c->worker_executable = cse_arena_string(session->arena, c->worker_executable);
+    c->job_labels = copy_labels(session->arena, c->job_labels);
     the_session = session;
     cse_status status = set_cluster(session);
     if (status != CSE_OK)

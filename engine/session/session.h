@@ -36,7 +36,7 @@ struct cse_optimizer {
     cse_settings *settings;
     cse_model *model;
     cse_schedule *schedule;
-    int state_count; /* for each parameter */
+    int state_count;    /* for each parameter */
     cse_state **states; /* [parameter][state] */
 };
 
@@ -62,12 +62,12 @@ typedef struct cse_session_hooks {
     int (*stop_requested)(void *self); /* 0 go on, 1 stop with a checkpoint, 2 stop now */
     void (*on_graph)(void *self, const cse_graph *graph);
     const cse_passes_options *passes;
-    /* The executions are parts of one run, whose num_steps and num_epochs count from `run_start`; so a
-     * run that was stopped ends where it would have ended. */
+    /* The executions are parts of one run, whose num_steps and num_epochs count from `run_start`;
+     * so a run that was stopped ends where it would have ended. */
     bool counts_from_start;
     int64_t run_start;
-    /* Training is cut into executions that end at multiples of this many steps; below 1 a fraction of
-     * the run; 0: not cut. */
+    /* Training is cut into executions that end at multiples of this many steps; below 1 a fraction
+     * of the run; 0: not cut. */
     double segment;
 } cse_session_hooks;
 
@@ -101,7 +101,7 @@ typedef struct cse_session {
     int library_count, library_capacity;
     int64_t global_step, batch_size;
     const char *canonical_configuration; /* kept in checkpoints; may be NULL */
-    bool locked; /* the last execution left no checkpoint of its last step */
+    bool locked;                     /* the last execution left no checkpoint of its last step */
     cse_step *traced;                /* while a step is traced */
     bool executing, states_standing; /* between cse_run's start and end; inside a snapshot */
     cse_session_hooks hooks;
@@ -137,6 +137,9 @@ cse_status cse_session_settings(const cse_setting *table, const char *subject, c
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint);
+
+/* Adds this execution with its labels to run_meta.json; nothing without labels. */
+cse_status cse_session_record_job(const cse_session *session);
 
 /* ---- the step that is traced ---- */
 

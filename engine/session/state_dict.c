@@ -34,9 +34,10 @@ cse_status cse_save(const char *path)
     if (session == NULL)
         return CSE_USAGE;
     if (session->traced != NULL || (session->executing && !session->states_standing))
-        return cse_fail(CSE_USAGE,
-                        "cse_save: weights cannot be saved here: they stand still only on checkpoint "
-                        "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
+        return cse_fail(
+            CSE_USAGE,
+            "cse_save: weights cannot be saved here: they stand still only on checkpoint "
+            "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
     cse_session_checkpoint(session, &checkpoint);
     cse_status status = cse_checkpoint_save(&checkpoint, path);
     free(checkpoint.tensors);
@@ -104,6 +105,8 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
                cse_state_bytes(state));
     }
     session->global_step = checkpoint->global_step;
+    if (checkpoint->global_step > 0)
+        session->batch_size = checkpoint->samples_seen / checkpoint->global_step;
 }
 
 cse_status cse_load(const char *path)
@@ -119,11 +122,12 @@ cse_status cse_load(const char *path)
     if (status == CSE_OK) {
         take_all(session, checkpoint);
         if (checkpoint->seed != session->configuration.seed)
-            cse_log(CSE_LOG_WARNING,
-                    "checkpoint %s was made with seed %llu, this session has %llu: the order of the "
-                    "data and all that is random go on as the latter says",
-                    path, (unsigned long long)checkpoint->seed,
-                    (unsigned long long)session->configuration.seed);
+            cse_log(
+                CSE_LOG_WARNING,
+                "checkpoint %s was made with seed %llu, this session has %llu: the order of the "
+                "data and all that is random go on as the latter says",
+                path, (unsigned long long)checkpoint->seed,
+                (unsigned long long)session->configuration.seed);
     }
     cse_checkpoint_destroy(&checkpoint);
     return status;

@@ -114,8 +114,8 @@ static cse_status check_size(const cse_state *state, size_t bytes, const char *c
 cse_status cse_session_may_change(const cse_session *session, const char *caller)
 {
     if (session->traced != NULL)
-        return cse_fail(CSE_USAGE, "%s: states have no value while a step is traced; use cse_assign",
-                        caller);
+        return cse_fail(CSE_USAGE,
+                        "%s: states have no value while a step is traced; use cse_assign", caller);
     if (session->executing)
         return cse_fail(CSE_USAGE, "%s: states cannot be changed while an execution runs", caller);
     if (session->locked)
@@ -130,7 +130,8 @@ cse_status cse_state_get(cse_state *state, void *values, size_t bytes)
 {
     cse_session *session = cse_session_open_view("cse_state_get");
     if (session == NULL || state == NULL)
-        return session == NULL ? CSE_USAGE : cse_fail(CSE_USAGE, "cse_state_get: there is no state");
+        return session == NULL ? CSE_USAGE
+                               : cse_fail(CSE_USAGE, "cse_state_get: there is no state");
     if (session->traced != NULL || (session->executing && !session->states_standing))
         return cse_fail(CSE_USAGE,
                         "cse_state_get: state '%s' cannot be read now: inside a step use cse_read, "
@@ -145,7 +146,8 @@ cse_status cse_state_set(cse_state *state, const void *values, size_t bytes)
 {
     cse_session *session = cse_session_open_view("cse_state_set");
     if (session == NULL || state == NULL)
-        return session == NULL ? CSE_USAGE : cse_fail(CSE_USAGE, "cse_state_set: there is no state");
+        return session == NULL ? CSE_USAGE
+                               : cse_fail(CSE_USAGE, "cse_state_set: there is no state");
     CSE_TRY(cse_session_may_change(session, "cse_state_set"));
     CSE_TRY(check_size(state, bytes, "cse_state_set"));
     if (state->values == NULL)
@@ -178,8 +180,9 @@ static cse_graph *traced_graph(const char *caller, const cse_state *state)
     if (session == NULL)
         return NULL;
     if (session->traced == NULL) {
-        cse_session_fail(cse_fail(CSE_USAGE, "%s: no step is being traced; outside of steps use "
-                                             "cse_state_get and cse_state_set",
+        cse_session_fail(cse_fail(CSE_USAGE,
+                                  "%s: no step is being traced; outside of steps use "
+                                  "cse_state_get and cse_state_set",
                                   caller));
         return NULL;
     }
@@ -209,15 +212,16 @@ void cse_assign(cse_state *state, cse_tensor *value)
     if (!cse_shape_equal(value->shape, state->shape) || value->dtype != state->dtype) {
         cse_trace_fail(CSE_SHAPE, "cse_assign: state '%s' is %s %s, the value %s %s", state->name,
                        cse_shape_text(state->shape, wants, sizeof wants),
-                       cse_dtype_name(state->dtype),
-                       cse_shape_text(value->shape, has, sizeof has), cse_dtype_name(value->dtype));
+                       cse_dtype_name(state->dtype), cse_shape_text(value->shape, has, sizeof has),
+                       cse_dtype_name(value->dtype));
         return;
     }
     if (value->batch) {
-        cse_trace_fail(CSE_SHAPE,
-                       "cse_assign: the value for state '%s' depends on the microbatch; sum it over "
-                       "the batch first (cse_batch_sum, cse_batch_mean)",
-                       state->name);
+        cse_trace_fail(
+            CSE_SHAPE,
+            "cse_assign: the value for state '%s' depends on the microbatch; sum it over "
+            "the batch first (cse_batch_sum, cse_batch_mean)",
+            state->name);
         return;
     }
     graph->states[cse_state_bind(graph, state)].next = value;

@@ -71,12 +71,12 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
     if (cse_trace_is_poison(value))
         return -1;
     if (value->batch && (value->shape.rank != 0 || !cse_dtype_is_float(value->dtype))) {
-        cse_trace_fail(CSE_SHAPE,
-                       "%s: a value that depends on the microbatch is handed out as its mean over "
-                       "the batch, so it must be a float scalar, not %s %s: reduce it (cse_mean_all), "
-                       "or bring it to the step's level yourself (cse_batch_sum)",
-                       name, cse_shape_text(value->shape, shape, sizeof shape),
-                       cse_dtype_name(value->dtype));
+        cse_trace_fail(
+            CSE_SHAPE,
+            "%s: a value that depends on the microbatch is handed out as its mean over "
+            "the batch, so it must be a float scalar, not %s %s: reduce it (cse_mean_all), "
+            "or bring it to the step's level yourself (cse_batch_sum)",
+            name, cse_shape_text(value->shape, shape, sizeof shape), cse_dtype_name(value->dtype));
         return -1;
     }
     if (value->batch)
@@ -128,8 +128,7 @@ void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *sel
     va_list tensors;
     va_start(tensors, self);
     add_closure(
-        step,
-        &(cse_step_closure_entry){ .closure = closure, .self = self, .on_checkpoint = true },
+        step, &(cse_step_closure_entry){ .closure = closure, .self = self, .on_checkpoint = true },
         tensors);
     va_end(tensors);
 }
@@ -169,8 +168,8 @@ static cse_graph *new_graph(const cse_dataloader *loader)
 /* Who is who among the graph's states; the session's states are free for the next graph. */
 static void collect_bound_states(cse_session *session, cse_step *step)
 {
-    step->bound = cse_arena_alloc(step->graph->arena,
-                                  (size_t)step->graph->state_count * sizeof *step->bound);
+    step->bound =
+        cse_arena_alloc(step->graph->arena, (size_t)step->graph->state_count * sizeof *step->bound);
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];
         if (state->index >= 0)
@@ -183,10 +182,9 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
                           cse_step_function *function, void *self, cse_step **result)
 {
     cse_step *step = cse_calloc(1, sizeof *step);
-    *step = (cse_step){ .session = session,
-                        .graph = new_graph(loader),
-                        .loss_fetch = -1,
-                        .exhausted_fetch = -1 };
+    *step = (cse_step){
+        .session = session, .graph = new_graph(loader), .loss_fetch = -1, .exhausted_fetch = -1
+    };
     *result = step;
     cse_graph *before = cse_trace_begin(step->graph);
     session->traced = step;

@@ -1,8 +1,8 @@
 /* Tracing: a call becomes a node.
  *
  * One graph is being traced at a time in a thread; the functions of engine/ops add to it through
- * cse_trace. The first failure is kept in the graph with the op's name, the inputs' shapes, the scope
- * and the caller's file and line; from then on every call returns the poisoned handle. */
+ * cse_trace. The first failure is kept in the graph with the op's name, the inputs' shapes, the
+ * scope and the caller's file and line; from then on every call returns the poisoned handle. */
 #ifndef CSE_TRACE_TRACE_H
 #define CSE_TRACE_TRACE_H
 
@@ -22,7 +22,8 @@ cse_tensor *cse_trace_2(const cse_op *op, const cse_attributes *attributes, cse_
 /* As cse_trace_2 after broadcasting both to their common shape. */
 cse_tensor *cse_trace_broadcast_2(const cse_op *op, cse_tensor *a, cse_tensor *b);
 
-/* Records a failure in the traced graph (message with the caller's place) and returns the poison. */
+/* Records a failure in the traced graph (message with the caller's place) and returns the poison.
+ */
 cse_tensor *cse_trace_fail(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 bool cse_trace_is_poison(const cse_tensor *tensor);
 

@@ -11,7 +11,8 @@ void cse_shape_strides(cse_shape shape, int64_t strides[CSE_MAX_RANK]);
  * when they do not fit. */
 bool cse_shape_broadcast(cse_shape a, cse_shape b, cse_shape *result);
 
-/* Strides with which a tensor of shape `from` is read as if it had shape `to`: 0 where it stretches. */
+/* Strides with which a tensor of shape `from` is read as if it had shape `to`: 0 where it
+ * stretches. */
 void cse_shape_broadcast_strides(cse_shape from, cse_shape to, int64_t strides[CSE_MAX_RANK]);
 
 #endif

@@ -1,9 +1,10 @@
-/* For those who add a member of a drop-in kind (a model, an optimizer, an input function, ...), inside
- * the engine or in a shared object of their own: how a member declares its settings and reads them.
+/* For those who add a member of a drop-in kind (a model, an optimizer, an input function, ...),
+ * inside the engine or in a shared object of their own: how a member declares its settings and
+ * reads them.
  *
  * A member's settings are one table: name, type, default, range and a line of documentation. The
- * configuration file, the command line, the help and the C API's inline text are all checked against
- * it, so that none of them can disagree. */
+ * configuration file, the command line, the help and the C API's inline text are all checked
+ * against it, so that none of them can disagree. */
 #ifndef CSENGINE_EXTEND_H
 #define CSENGINE_EXTEND_H
 
@@ -31,7 +32,8 @@ typedef enum cse_setting_type {
 typedef struct cse_setting {
     const char *name; /* NULL ends a table */
     cse_setting_type type;
-    /* As it would stand in YAML ("0.9", "[0.9, 0.999]"); NULL: required; "null": unset unless given. */
+    /* As it would stand in YAML ("0.9", "[0.9, 0.999]"); NULL: required; "null": unset unless
+     * given. */
     const char *default_value;
     double min, max;     /* numbers and integers, inclusive; both 0: no bounds */
     const char *choices; /* CHOICE: the accepted words, separated by '|' */
@@ -45,8 +47,8 @@ typedef struct cse_settings cse_settings;
 
 /* Checks YAML text (usually one flow mapping, "{lr: 0.1, momentum: 0.9}"; NULL or "" for all
  * defaults) against `table`. `subject` ("optimizer SGD") begins the messages. Unknown names, wrong
- * types and values out of range fail with CSE_CONFIG and line:column, what is accepted, and "did you
- * mean". The caller owns the result and releases it with cse_settings_destroy. */
+ * types and values out of range fail with CSE_CONFIG and line:column, what is accepted, and "did
+ * you mean". The caller owns the result and releases it with cse_settings_destroy. */
 CSE_API cse_status cse_settings_parse(const cse_setting *table, const char *subject,
                                       const char *yaml, cse_settings **settings);
 CSE_API void cse_settings_destroy(cse_settings **settings);

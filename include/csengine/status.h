@@ -1,8 +1,9 @@
 /* Status codes and error messages.
  *
- * Every call that can fail returns a cse_status. The message that belongs to the last failure of the
- * calling thread is kept until the next one: it says what was wrong, where, what is accepted and what
- * to do. One table gives each code its exit code (sysexits) and whether a retry can help. */
+ * Every call that can fail returns a cse_status. The message that belongs to the last failure of
+ * the calling thread is kept until the next one: it says what was wrong, where, what is accepted
+ * and what to do. One table gives each code its exit code (sysexits) and whether a retry can help.
+ */
 #ifndef CSENGINE_STATUS_H
 #define CSENGINE_STATUS_H
 
@@ -21,20 +22,20 @@ extern "C" {
 #endif
 
 /* X(code, exit code of the process, retryable, text) */
-#define CSE_STATUS_TABLE(X)                                                                        \
-    X(CSE_OK, 0, 0, "success")                                                                     \
-    X(CSE_FAILED, 1, 0, "the job failed")                                                          \
-    X(CSE_USAGE, 64, 0, "wrong use of the command line")                                           \
-    X(CSE_DATA, 65, 0, "the content of a file is wrong")                                           \
-    X(CSE_SHAPE, 65, 0, "shapes or types of tensors do not fit")                                   \
-    X(CSE_NO_INPUT, 66, 0, "an input file is missing")                                             \
-    X(CSE_UNAVAILABLE, 69, 1, "a peer or service is not available")                                \
-    X(CSE_INTERNAL, 70, 0, "internal error")                                                       \
-    X(CSE_CANNOT_CREATE, 73, 0, "a file cannot be created")                                        \
-    X(CSE_IO, 74, 1, "input or output failed")                                                     \
-    X(CSE_TEMPORARY, 75, 1, "a resource is short at the moment")                                   \
-    X(CSE_PERMISSION, 77, 0, "permission denied")                                                  \
-    X(CSE_CONFIG, 78, 0, "the configuration is wrong")                                             \
+#define CSE_STATUS_TABLE(X)                                         \
+    X(CSE_OK, 0, 0, "success")                                      \
+    X(CSE_FAILED, 1, 0, "the job failed")                           \
+    X(CSE_USAGE, 64, 0, "wrong use of the command line")            \
+    X(CSE_DATA, 65, 0, "the content of a file is wrong")            \
+    X(CSE_SHAPE, 65, 0, "shapes or types of tensors do not fit")    \
+    X(CSE_NO_INPUT, 66, 0, "an input file is missing")              \
+    X(CSE_UNAVAILABLE, 69, 1, "a peer or service is not available") \
+    X(CSE_INTERNAL, 70, 0, "internal error")                        \
+    X(CSE_CANNOT_CREATE, 73, 0, "a file cannot be created")         \
+    X(CSE_IO, 74, 1, "input or output failed")                      \
+    X(CSE_TEMPORARY, 75, 1, "a resource is short at the moment")    \
+    X(CSE_PERMISSION, 77, 0, "permission denied")                   \
+    X(CSE_CONFIG, 78, 0, "the configuration is wrong")              \
     X(CSE_INTERRUPTED, 130, 1, "interrupted")
 
 typedef enum cse_status {
@@ -52,7 +53,8 @@ CSE_API int cse_status_exit_code(cse_status status);
 /* Whether the same call may succeed later without a change. */
 CSE_API bool cse_status_retryable(cse_status status);
 
-/* Message of the calling thread's last failure; "" before the first. Valid until the next failure. */
+/* Message of the calling thread's last failure; "" before the first. Valid until the next failure.
+ */
 CSE_API const char *cse_error_message(void);
 
 /* Stores a message for the calling thread and returns `status`, so that a failing call can end with
@@ -67,11 +69,11 @@ CSE_API cse_status cse_fail_within(cse_status status, const char *format, ...) C
 #endif
 
 /* Returns from the calling function when `expression` is not CSE_OK. */
-#define CSE_TRY(expression)                                                                        \
-    do {                                                                                           \
-        cse_status cse_try_status = (expression);                                                  \
-        if (cse_try_status != CSE_OK)                                                              \
-            return cse_try_status;                                                                 \
+#define CSE_TRY(expression)                       \
+    do {                                          \
+        cse_status cse_try_status = (expression); \
+        if (cse_try_status != CSE_OK)             \
+            return cse_try_status;                \
     } while (0)
 
 #endif

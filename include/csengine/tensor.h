@@ -1,8 +1,8 @@
 /* Types, shapes and tensors of a traced step.
  *
- * A cse_tensor is a handle to a value of the step graph that is being traced: it has a shape, a type
- * and a place in the graph, and no value. Values exist only while the compiled step runs; a step
- * closure is the place to see them. Handles belong to their graph and die with it.
+ * A cse_tensor is a handle to a value of the step graph that is being traced: it has a shape, a
+ * type and a place in the graph, and no value. Values exist only while the compiled step runs; a
+ * step closure is the place to see them. Handles belong to their graph and die with it.
  *
  * Errors while tracing are sticky: the first one is kept with the op's name, the shapes and the
  * caller's file and line; later calls return a poisoned handle, and compiling reports the error. */
@@ -21,12 +21,12 @@ extern "C" {
 enum { CSE_MAX_RANK = 8 };
 
 /* X(enumerator, name in configurations and files, size in bytes) */
-#define CSE_DTYPE_TABLE(X)                                                                         \
-    X(CSE_FLOAT32, "float32", 4)                                                                   \
-    X(CSE_BFLOAT16, "bfloat16", 2)                                                                 \
-    X(CSE_FLOAT16, "float16", 2)                                                                   \
-    X(CSE_CBFLOAT16, "cbfloat16", 2)                                                               \
-    X(CSE_INT32, "int32", 4)                                                                       \
+#define CSE_DTYPE_TABLE(X)           \
+    X(CSE_FLOAT32, "float32", 4)     \
+    X(CSE_BFLOAT16, "bfloat16", 2)   \
+    X(CSE_FLOAT16, "float16", 2)     \
+    X(CSE_CBFLOAT16, "cbfloat16", 2) \
+    X(CSE_INT32, "int32", 4)         \
     X(CSE_BOOL, "bool", 1)
 
 typedef enum cse_dtype {
@@ -42,8 +42,8 @@ typedef struct cse_shape {
 } cse_shape;
 
 /* cse_shape_of(2, 3) is the shape [2, 3]; cse_scalar_shape is []. */
-#define cse_shape_of(...)                                                                          \
-    ((cse_shape){ .rank = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)),            \
+#define cse_shape_of(...)                                                              \
+    ((cse_shape){ .rank = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), \
                   .dims = { __VA_ARGS__ } })
 #define cse_scalar_shape ((cse_shape){ .rank = 0 })
 
@@ -73,7 +73,8 @@ CSE_API cse_dtype cse_tensor_dtype(const cse_tensor *tensor);
  * here so that the mistake has a good message); 0 is returned. */
 CSE_API double cse_item(const cse_tensor *tensor);
 
-/* Remembers where the next traced call stands in the caller's source; called by the macros of ops.h. */
+/* Remembers where the next traced call stands in the caller's source; called by the macros of
+ * ops.h. */
 CSE_API void cse_at(const char *file, int line);
 
 #ifdef __cplusplus

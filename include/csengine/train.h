@@ -1,15 +1,16 @@
 /* The session: a whole training or evaluation job, written as plain C.
  *
- * The order of ideas is that of the reference API: configure once; a model, compiled; an optimizer, a
- * schedule, a gradient scaler; a step function that is traced once; an executor that runs it; closures
- * that see values as they arrive. examples/training.c and examples/evaluation.c are whole programs.
+ * The order of ideas is that of the reference API: configure once; a model, compiled; an optimizer,
+ * a schedule, a gradient scaler; a step function that is traced once; an executor that runs it;
+ * closures that see values as they arrive. examples/training.c and examples/evaluation.c are whole
+ * programs.
  *
- * Errors. Calls that make something return a handle, or NULL; the first such failure of a session is
- * kept, calls that get a NULL handle do nothing, and cse_run returns what was kept. So a program may
- * check each call (cse_error_message says why), or only cse_run.
+ * Errors. Calls that make something return a handle, or NULL; the first such failure of a session
+ * is kept, calls that get a NULL handle do nothing, and cse_run returns what was kept. So a program
+ * may check each call (cse_error_message says why), or only cse_run.
  *
- * Ownership. Everything made here belongs to the session and lives until cse_finish. One thread uses
- * a session; there is one session in a process. */
+ * Ownership. Everything made here belongs to the session and lives until cse_finish. One thread
+ * uses a session; there is one session in a process. */
 #ifndef CSENGINE_TRAIN_H
 #define CSENGINE_TRAIN_H
 
@@ -32,7 +33,7 @@ typedef struct cse_configuration {
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
     const char *weight_grad_reduce; /* payload of the gradient sum: "fp32" (default) or "bf16" */
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
-    const char *const *job_labels; /* "key=value", ended by NULL; recorded with the job */
+    const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */
 } cse_configuration;
 
@@ -83,8 +84,8 @@ CSE_API cse_tensor *cse_read(cse_state *state);
 CSE_API void cse_assign(cse_state *state, cse_tensor *value);
 
 /* Copies all values of a state out or in, outside of steps; `bytes` must be the size of the state.
- * Setting is possible before the first execution, and between executions only when the last one took
- * a checkpoint on its last step (CSE_USAGE otherwise). */
+ * Setting is possible before the first execution, and between executions only when the last one
+ * took a checkpoint on its last step (CSE_USAGE otherwise). */
 CSE_API cse_status cse_state_get(cse_state *state, void *values, size_t bytes);
 CSE_API cse_status cse_state_set(cse_state *state, const void *values, size_t bytes);
 
@@ -116,8 +117,8 @@ CSE_API cse_tensor *cse_forward(cse_model *model, cse_tensor *input);
 
 /* The model's own loss over the step's inputs, a float32 scalar: its mean over the microbatch.
  * A model without one is a classifier or a regression by what the data offers beside its one
- * other input: cross-entropy with `labels`, mean squared error with `targets`. `predictions` (may be
- * NULL) receives the outputs. */
+ * other input: cross-entropy with `labels`, mean squared error with `targets`. `predictions` (may
+ * be NULL) receives the outputs. */
 CSE_API cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predictions);
 
 /* Number of parameter tensors, and of their elements together. */
@@ -149,13 +150,13 @@ CSE_API cse_optimizer *cse_configure_optimizer(const char *name, cse_model *mode
  * optimizer step, and moves on by itself after it. */
 CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
 
-/* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}". NULL handles
- * mean: no scaling. */
+/* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}". NULL
+ * handles mean: no scaling. */
 CSE_API cse_grad_scaler *cse_grad_scaler_new(const char *settings);
 
 /* Gradient clipping, after unscaling: by the norm over all gradients together (as PyTorch's
- * clip_grad_norm_: factor min(1, max_norm / (norm + 1e-6))), or each element to +-max_value. Zero: not
- * clipped; both together is an error. */
+ * clip_grad_norm_: factor min(1, max_norm / (norm + 1e-6))), or each element to +-max_value. Zero:
+ * not clipped; both together is an error. */
 typedef struct cse_clip {
     double max_norm, max_value;
 } cse_clip;
@@ -163,13 +164,14 @@ typedef struct cse_clip {
 /* Traces the whole update of one training step: gradients of loss (times the scale) with respect to
  * the optimizer's parameters, summed over the microbatches and divided by their number; unscaling,
  * clipping, learning rate, optimizer, scale update. With a scaler nothing changes (parameters,
- * optimizer states, schedule) in a step whose gradients are not finite. `loss` is a float32 scalar, a
- * mean over the microbatch. `scaler` and `clip` may be NULL. Once a step. */
+ * optimizer states, schedule) in a step whose gradients are not finite. `loss` is a float32 scalar,
+ * a mean over the microbatch. `scaler` and `clip` may be NULL. Once a step. */
 CSE_API void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
                                 cse_grad_scaler *scaler, const cse_clip *clip);
 
-/* Sum over all microbatches of the global batch (float32; a value of step level), and the same divided
- * by their number: the mean over the global batch of a value that is a mean over the microbatch. */
+/* Sum over all microbatches of the global batch (float32; a value of step level), and the same
+ * divided by their number: the mean over the global batch of a value that is a mean over the
+ * microbatch. */
 CSE_API cse_tensor *cse_batch_sum(cse_tensor *x);
 CSE_API cse_tensor *cse_batch_mean(cse_tensor *x);
 
@@ -195,8 +197,8 @@ CSE_API cse_status cse_metric_reset(cse_metric *metric);
 
 /* ---- the step ---- */
 
-/* A step function is plain C that runs once, while the step is traced. It returns the loss (its mean
- * over the global batch is watched: NaN or infinity ends the run with CSE_FAILED), or NULL. */
+/* A step function is plain C that runs once, while the step is traced. It returns the loss (its
+ * mean over the global batch is watched: NaN or infinity ends the run with CSE_FAILED), or NULL. */
 typedef cse_tensor *cse_step_function(cse_step *step, void *self);
 
 /* An input of the step by the name that the input function gives it: [micro_batch_size, ...]. */
@@ -233,8 +235,8 @@ CSE_API void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, v
     (cse_at(__FILE__, __LINE__),                   \
      cse_checkpoint_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
 
-/* CSE_SCOPE(step, "encoder") { ... }: what is traced in the block belongs to scope "encoder", nested.
- * Do not leave the block by break, return or goto. */
+/* CSE_SCOPE(step, "encoder") { ... }: what is traced in the block belongs to scope "encoder",
+ * nested. Do not leave the block by break, return or goto. */
 CSE_API void cse_scope_enter(cse_step *step, const char *name);
 CSE_API void cse_scope_leave(cse_step *step, const char *name);
 #define CSE_SCOPE(step, name)                                                   \
@@ -258,26 +260,27 @@ typedef struct cse_executor cse_executor;
 
 CSE_API cse_executor *cse_executor_new(const cse_executor_options *options);
 
-/* Traces `function(step, self)`, compiles it and runs it. A step with cse_optimizer_step is training:
- * it goes on from the global step (also its place in the data) and moves it. Any other starts at the
- * first batch. Fails with what the session, tracing, compiling, the data, a worker or a closure
- * failed with. */
+/* Traces `function(step, self)`, compiles it and runs it. A step with cse_optimizer_step is
+ * training: it goes on from the global step (also its place in the data) and moves it. Any other
+ * starts at the first batch. Fails with what the session, tracing, compiling, the data, a worker or
+ * a closure failed with. */
 CSE_API cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self);
 
-/* Asks the execution that runs to stop, from a closure or a signal handler: after the step in flight,
- * with a checkpoint if it makes any. cse_run then returns CSE_OK. */
+/* Asks the execution that runs to stop, from a closure or a signal handler: after the step in
+ * flight, with a checkpoint if it makes any. cse_run then returns CSE_OK. */
 CSE_API void cse_stop(void);
 
 /* ---- checkpoints ---- */
 
-/* Writes the states of model, optimizer, schedule and scaler with the global step, atomically. Inside
- * a checkpoint closure, or outside of executions; CSE_USAGE elsewhere, else as the file system says. */
+/* Writes the states of model, optimizer, schedule and scaler with the global step, atomically.
+ * Inside a checkpoint closure, or outside of executions; CSE_USAGE elsewhere, else as the file
+ * system says. */
 CSE_API cse_status cse_save(const char *path);
 
 /* Gives every state that was declared so far the value of its name in the file, and sets the global
  * step. Nothing changes when it fails: CSE_DATA names the tensor that is missing or has another
- * shape, and a model.* tensor that this model lacks. Tensors of optimizers, schedules and scalers that
- * this session lacks are left aside. */
+ * shape, and a model.* tensor that this model lacks. Tensors of optimizers, schedules and scalers
+ * that this session lacks are left aside. */
 CSE_API cse_status cse_load(const char *path);
 
 #ifdef __cplusplus

@@ -39,14 +39,21 @@ make_data() {
         printf '\000\000\010\003\000\000\000\020\000\000\000\034\000\000\000\034'
         head -c 12544 /dev/urandom
     } >"$work/data/train-images-idx3-ubyte"
-    printf '\000\000\010\001\000\000\000\020\000\001\002\003\004\005\006\007\010\011\000\001\002\003\004\005' \
-        >"$work/data/train-labels-idx1-ubyte"
+    {
+        printf '\000\000\010\001\000\000\000\020'
+        printf '\000\001\002\003\004\005\006\007\010\011\000\001\002\003\004\005'
+    } >"$work/data/train-labels-idx1-ubyte"
 }
 
-# expect NAME CODE PATTERN COMMAND...: one message that matches, and the exit code.
+# expect NAME CODE PATTERN COMMAND...: one message that matches, and the exit code. A command that
+# begins with `start` is `csengine start` with the configuration.
 expect() {
     name=$1 code=$2 pattern=$3
     shift 3
+    if [ "$1" = start ]; then
+        shift
+        set -- "$csengine" start "$config" "$@"
+    fi
     timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null
     got=$?
     if [ "$got" -ne "$code" ]; then
@@ -64,7 +71,6 @@ expect() {
     fi
 }
 
-start() { "$csengine" start "$config" "$@"; }
 run() { timeout 60 "$csengine" start "$config" "$@" >"$work/out" 2>"$work/err"; }
 
 make_data
@@ -72,39 +78,39 @@ run || { echo "the good configuration fails:"; cat "$work/err"; exit 1; }
 
 # Data.
 rm "$work/data/train-images-idx3-ubyte"
-expect 'missing data file' 66 'train-images-idx3-ubyte' "$csengine" start "$config" --model_dir "$work/a"
+expect 'missing data file' 66 'train-images-idx3-ubyte' start --model_dir "$work/a"
 make_data
 truncate -s 5000 "$work/data/train-images-idx3-ubyte"
-expect 'truncated data file' 65 'train-images-idx3-ubyte' "$csengine" start "$config" --model_dir "$work/a"
+expect 'truncated data file' 65 'train-images-idx3-ubyte' start --model_dir "$work/a"
 make_data
 printf '\000\000\010\002' | dd of="$work/data/train-images-idx3-ubyte" conv=notrunc 2>/dev/null
-expect 'wrong idx magic' 65 'magic' "$csengine" start "$config" --model_dir "$work/a"
+expect 'wrong idx magic' 65 'magic' start --model_dir "$work/a"
 make_data
 printf '\013' | dd of="$work/data/train-labels-idx1-ubyte" bs=1 seek=12 conv=notrunc 2>/dev/null
-expect 'label out of range' 65 'label' "$csengine" start "$config" --model_dir "$work/a"
+expect 'label out of range' 65 'label' start --model_dir "$work/a"
 make_data
 expect 'a batch that does not divide' 78 'micro_batch_size' \
-    "$csengine" start "$config" --model_dir "$work/a" --set trainer.fit.train_dataloader.micro_batch_size=3
+    start --model_dir "$work/a" --set trainer.fit.train_dataloader.micro_batch_size=3
 expect 'a batch larger than the data' 78 'batch_size' \
-    "$csengine" start "$config" --model_dir "$work/a" --set trainer.fit.train_dataloader.batch_size=64
+    start --model_dir "$work/a" --set trainer.fit.train_dataloader.batch_size=64
 expect 'shapes that do not fit' 65 '\[.*\]' \
-    "$csengine" start "$config" --model_dir "$work/a" --set trainer.init.model.input_size=700
+    start --model_dir "$work/a" --set trainer.init.model.input_size=700
 
 # Checkpoints.
 newest=$(ls "$work"/model/*.mdl | tail -n 1)
 expect 'a checkpoint of another model' 65 'fc_layers' \
-    "$csengine" start "$config" --model_dir "$work/b" --checkpoint_path "$newest" \
+    start --model_dir "$work/b" --checkpoint_path "$newest" \
     --set 'trainer.init.model.hidden_sizes=[9]'
 head -c 3000 "$newest" >"$work/truncated.mdl"
 expect 'a truncated checkpoint' 65 'truncated.mdl' \
-    "$csengine" start "$config" --model_dir "$work/b" --checkpoint_path "$work/truncated.mdl"
+    start --model_dir "$work/b" --checkpoint_path "$work/truncated.mdl"
 cp "$newest" "$work/flipped.mdl"
 middle=$(($(wc -c <"$newest") / 2))
 printf '\125\252\125' | dd of="$work/flipped.mdl" bs=1 seek="$middle" conv=notrunc 2>/dev/null
 expect 'a bit-flipped checkpoint' 65 'flipped.mdl' \
     "$csengine" checkpoint verify "$work/flipped.mdl"
 expect 'no checkpoint there' 66 'nowhere.mdl' \
-    "$csengine" start "$config" --model_dir "$work/b" --checkpoint_path "$work/nowhere.mdl"
+    start --model_dir "$work/b" --checkpoint_path "$work/nowhere.mdl"
 
 # A full disk: the checkpoint that was there stays whole.
 mkdir "$work/small"
@@ -112,9 +118,12 @@ if mount -t tmpfs -o size=200k tmpfs "$work/small" 2>/dev/null; then
     run --model_dir "$work/small/model" || { echo "small model:"; cat "$work/err"; failed=1; }
     head -c 300k /dev/zero >"$work/small/filler" 2>/dev/null
     expect 'a full disk' 74 'space\|disk' \
-        "$csengine" start "$config" --model_dir "$work/small/model" --num_steps 12
+        start --model_dir "$work/small/model" --num_steps 12
     for kept in "$work"/small/model/*.mdl; do
-        "$csengine" checkpoint verify "$kept" >/dev/null 2>&1 || { echo "$kept is damaged"; failed=1; }
+        if ! "$csengine" checkpoint verify "$kept" >/dev/null 2>&1; then
+            echo "$kept is damaged"
+            failed=1
+        fi
     done
     [ -z "$(find "$work/small" -name '*.tmp*')" ] || { echo "a temporary file is left"; failed=1; }
 fi
@@ -123,17 +132,18 @@ fi
 expect 'a replica that cannot start' 69 'replica\|worker' \
     env CSENGINE_EXECUTABLE=/bin/false "$csengine" start "$config" --model_dir "$work/c"
 : >"$work/file"
-expect 'a model_dir that cannot be made' 73 "$work/file" "$csengine" start "$config" --model_dir "$work/file/model"
+expect 'a model_dir that cannot be made' 73 "$work/file" start --model_dir "$work/file/model"
 sed -e 's/hidden_sizes: \[8\]/hidden_sizes: [8], input_size: 16, activation: gelu/' \
     -e 's/learning_rate: 0.1/learning_rate: 1000000, momentum: 0.9/' \
-    -e 's/idx_images/synthetic/' -e 's/data_dir: .*/features: [16]/' "$config" >"$work/diverges.yaml"
+    -e 's/idx_images/synthetic/' -e 's/data_dir: .*/features: [16]/' \
+    "$config" >"$work/diverges.yaml"
 expect 'NaN loss' 1 'the loss is' \
     "$csengine" start "$work/diverges.yaml" --model_dir "$work/d" --num_steps 40
 
 # The command line and the configuration.
 expect 'an unknown command' 64 'start' "$csengine" strat
-expect 'an unknown flag' 64 'num_csx' "$csengine" start "$config" --num_csz 2
-expect 'an unknown key' 78 'did you mean "seed"' "$csengine" start "$config" --set trainer.init.sed=1 
+expect 'an unknown flag' 64 'num_csx' start --num_csz 2
+expect 'an unknown key' 78 'did you mean "seed"' start --set trainer.init.sed=1
 expect 'no configuration there' 66 'none.yaml' "$csengine" start "$work/none.yaml"
 
 left=$(find "$work/run" -name 'csengine-*' 2>/dev/null)

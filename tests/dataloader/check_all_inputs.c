@@ -29,7 +29,8 @@ static void prepare_csv(void)
 {
     char text[4096] = "a,b,c,kind\n";
     for (int i = 0; i < 40; i++)
-        sprintf(text + strlen(text), "%d,%d.25,-%de-1,%d\n", i, i * i, i + 1, i % 3);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d.25,-%de-1,%d\n", i, i * i,
+                 i + 1, i % 3);
     fixture_write_text("table.csv", text);
 }
 

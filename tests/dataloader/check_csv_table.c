@@ -144,7 +144,7 @@ START_TEST(gzip_and_many_lines)
     static char text[ROWS * 16];
     size_t length = 0;
     for (int i = 0; i < ROWS; i++)
-        length += (size_t)sprintf(text + length, "%d,%d.5\n", i, -i);
+        length += (size_t)snprintf(text + length, sizeof text - length, "%d,%d.5\n", i, -i);
     fixture_write_gzip("table.gz", text, length);
     cse_csv_table table;
     ck_assert_int_eq(cse_csv_table_load(fixture_path("table.gz"), ',', false, &table), CSE_OK);

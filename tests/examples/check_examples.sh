@@ -25,6 +25,9 @@ awk '/Eval Accuracy/ { found = $3 } END { exit !(found > 0.9) }' evaluation ||
 
 status=0
 "$top_builddir/examples/evaluation" no_such_file.mdl 2>message || status=$?
-[ "$status" -eq 66 ] && grep -q no_such_file.mdl message ||
-    { echo "FAIL: a missing checkpoint gives exit code 66 and its name, not $status:"; cat message; exit 1; }
+[ "$status" -eq 66 ] && grep -q no_such_file.mdl message || {
+    echo "FAIL: a missing checkpoint gives exit code 66 and its name, not $status:"
+    cat message
+    exit 1
+}
 echo "examples: trained, evaluated, went on"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole program in the head comment of csengine.h compiles against the library, without warnings,
+# The whole program in the head comment of csengine.h compiles against the library without warnings,
 # and trains.
 set -eu
 : "${top_srcdir:?}" "${top_builddir:?}" "${CSENGINE_EXECUTABLE:?}"
@@ -24,6 +24,7 @@ flags=
     "$top_builddir/libcsengine.la"
 cd "$folder"
 ./program >losses || { echo "FAIL: the program ended with $?"; exit 1; }
-awk '/^step 10:/ { first = $4 } /^step 50:/ { last = $4 } END { exit !(last > 0 && last < first) }' \
-    losses || { echo "FAIL: the loss did not fall:"; cat losses; exit 1; }
+awk '/^step 10:/ { first = $4 } /^step 50:/ { last = $4 }
+    END { exit !(last > 0 && last < first) }' losses ||
+    { echo "FAIL: the loss did not fall:"; cat losses; exit 1; }
 echo "the header's program: compiled, trained"

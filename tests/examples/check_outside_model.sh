@@ -28,13 +28,17 @@ END
     { echo "FAIL: training ended with $?"; cat "$folder/out"; exit 1; }
 # The data are separable by a linear model; guessing gives 0.25.
 tail -n 1 "$folder/out" | sed 's/.*"accuracy":\([0-9.]*\).*/\1/' |
-    awk '{ exit !($1 > 0.8) }' || { echo "FAIL: accuracy above 0.8 expected"; cat "$folder/out"; exit 1; }
+    awk '{ exit !($1 > 0.8) }' ||
+    { echo "FAIL: accuracy above 0.8 expected"; cat "$folder/out"; exit 1; }
 
 fails_with() { # exit code, word in the message, --set path=value
     status=0
     "$CSENGINE_EXECUTABLE" start "$folder/config.yaml" --set "$3" >"$folder/out" 2>&1 || status=$?
-    [ "$status" -eq "$1" ] && grep -q "$2" "$folder/out" ||
-        { echo "FAIL: $3: exit code $1 and '$2' expected, got $status:"; cat "$folder/out"; exit 1; }
+    [ "$status" -eq "$1" ] && grep -q "$2" "$folder/out" || {
+        echo "FAIL: $3: exit code $1 and '$2' expected, got $status:"
+        cat "$folder/out"
+        exit 1
+    }
 }
 fails_with 66 'cannot be loaded' "model.library=$folder/none.so"
 fails_with 65 'must export a cse_model_descriptor' model.name=another_model

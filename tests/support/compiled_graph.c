@@ -1,6 +1,9 @@
+/* Building, planning, compiling and running small graphs, for the tests of the passes and of code.
+ */
 #include "tests/support/compiled_graph.h"
 
 #include <check.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +22,9 @@ cse_node *fixture_input(cse_graph *graph, const char *name, cse_shape shape, cse
     cse_attributes attributes = { .integer_count = 1, .integers = { graph->input_count } };
     cse_node *node = cse_graph_leaf(graph, &cse_op_input, &attributes, shape, dtype);
     CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
-    graph->inputs[graph->input_count++] =
-        (cse_input_entry){ .name = cse_arena_string(graph->arena, name),
-                           .shape = shape,
-                           .dtype = dtype,
-                           .node = node };
+    graph->inputs[graph->input_count++] = (cse_input_entry){
+        .name = cse_arena_string(graph->arena, name), .shape = shape, .dtype = dtype, .node = node
+    };
     return node;
 }
 
@@ -48,7 +49,7 @@ cse_executable *fixture_compile(const cse_graph *graph)
     cse_executable *executable;
     ck_assert_int_lt(directory_count, MOST_DIRECTORIES);
     char *directory = directories[directory_count++];
-    strcpy(directory, "/tmp/csengine-check-XXXXXX");
+    snprintf(directory, sizeof directories[0], "/tmp/csengine-check-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
     ck_assert_msg(cse_codegen_compile(graph, directory, &result) == CSE_OK, "%s",
                   cse_error_message());
@@ -57,13 +58,24 @@ cse_executable *fixture_compile(const cse_graph *graph)
     return executable;
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void fixture_remove_tree(const char *path)
+{
+    enum { MOST_OPEN = 8 };
+    ck_assert_int_eq(nftw(path, remove_one, MOST_OPEN, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 void fixture_remove_directories(void)
 {
-    char command[4096 + 16];
-    for (int d = 0; d < directory_count; d++) {
-        snprintf(command, sizeof command, "rm -rf %s", directories[d]);
-        ck_assert_int_eq(system(command), 0);
-    }
+    for (int d = 0; d < directory_count; d++)
+        fixture_remove_tree(directories[d]);
     directory_count = 0;
 }
 

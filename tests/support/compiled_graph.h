@@ -1,4 +1,5 @@
-/* What the tests of compiled graphs share: inputs, fetched values, and running a replica program. */
+/* What the tests of compiled graphs share: inputs, fetched values, and running a replica program.
+ */
 #ifndef CSE_TESTS_SUPPORT_COMPILED_GRAPH_H
 #define CSE_TESTS_SUPPORT_COMPILED_GRAPH_H
 
@@ -16,6 +17,8 @@ void fixture_passes(cse_graph *graph, const char *disable);
 /* Compiles into a temporary directory that fixture_remove_directories removes, and opens it. */
 cse_executable *fixture_compile(const cse_graph *graph);
 void fixture_remove_directories(void);
+/* Removes a directory with everything in it. */
+void fixture_remove_tree(const char *path);
 
 /* Memory of every space, zeroed. */
 typedef struct fixture_memory {

@@ -292,12 +292,12 @@ static float *tree_sum(fake_step *step, cse_dtype payload, cse_frame *frame, int
     return sum;
 }
 
-void fake_step_reference(fake_step *step, cse_dtype payload, int64_t first, int64_t count,
+void fake_step_reference(fake_step *step, cse_dtype payload, const int64_t steps[2],
                          unsigned char *states, float (*fetched)[FAKE_FETCHES])
 {
     _Alignas(64) unsigned char factor[64], fetch[64];
     cse_set_float_mode();
-    for (int64_t s = first; s < first + count; s++) {
+    for (int64_t s = steps[0]; s < steps[1]; s++) {
         cse_frame frame = { .seed = SEED, .step = s };
         frame.base[CSE_SPACE_STATE] = states;
         frame.base[CSE_SPACE_WEIGHTS] = factor;
@@ -310,7 +310,7 @@ void fake_step_reference(fake_step *step, cse_dtype payload, int64_t first, int6
                                               CSE_LINE_ELEMENTS };
             update(&step->executable, &frame, g, lines, NULL);
         }
-        memcpy(fetched[s - first], fetch, sizeof fetched[0]);
+        memcpy(fetched[s - steps[0]], fetch, sizeof fetched[0]);
         free(sum);
     }
 }

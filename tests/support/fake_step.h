@@ -23,8 +23,8 @@ unsigned char *fake_step_states(const fake_step *step);
 
 enum { FAKE_FETCHES = 2 };
 
-/* Runs steps [first, first + count) on `states`; fetched[i] are the values of the i-th. */
-void fake_step_reference(fake_step *step, cse_dtype payload, int64_t first, int64_t count,
+/* Runs steps [steps[0], steps[1]) on `states`; fetched[i] are the values of the i-th. */
+void fake_step_reference(fake_step *step, cse_dtype payload, const int64_t steps[2],
                          unsigned char *states, float (*fetched)[FAKE_FETCHES]);
 
 /* Points inside the update of a line, in the order they are passed. */

@@ -1,3 +1,4 @@
+/* Random graphs: each draw is a function of (seed, number of the draw). */
 #include "tests/support/random_graph.h"
 
 #include <check.h>
@@ -105,8 +106,9 @@ static cse_tensor *product(builder *b, cse_tensor *x, cse_tensor *y)
 
 static void add_leaves(builder *b)
 {
-    const cse_shape shapes[] = { cse_shape_of(SAMPLES, TIME, CHANNELS), cse_shape_of(SAMPLES, CHANNELS),
-                                 cse_shape_of(SAMPLES, 1), cse_shape_of(SAMPLES, TIME, 1) };
+    const cse_shape shapes[] = { cse_shape_of(SAMPLES, TIME, CHANNELS),
+                                 cse_shape_of(SAMPLES, CHANNELS), cse_shape_of(SAMPLES, 1),
+                                 cse_shape_of(SAMPLES, TIME, 1) };
     const cse_shape states[STATES] = { cse_shape_of(CHANNELS), cse_shape_of(TIME, CHANNELS),
                                        cse_shape_of(CHANNELS, CHANNELS), cse_scalar_shape };
     char name[32];
@@ -150,6 +152,11 @@ cse_graph *random_graph_new(uint64_t seed, int nodes)
     builder b = { .graph = cse_graph_new(1, SAMPLES), .seed = seed };
     cse_trace_begin(b.graph);
     add_leaves(&b);
+    /* One product with a bias and relu, which every graph contains: x1 [samples, channels], w2, w0.
+     */
+    cse_tensor *layer = cse_linear(b.values[1], b.values[6], b.values[4]);
+    b.values[b.count++] = cse_relu(cse_scale(layer, 0.2));
+    fixture_fetch(b.graph, "layer", cse_relu(layer));
     for (int n = 0; n < nodes; n++) {
         cse_tensor *x = pick(&b), *y = pick(&b), *made;
         int kind = draw(&b, 12);

@@ -1,5 +1,5 @@
-/* Random step graphs: elementwise ops, reductions, broadcasts, reshapes, transposes and products over a
- * few related shapes, with states that are updated elementwise. Values stay near [-2, 2]. */
+/* Random step graphs: elementwise ops, reductions, broadcasts, reshapes, transposes and products
+ * over a few related shapes, with states that are updated elementwise. Values stay near [-2, 2]. */
 #ifndef CSE_TESTS_SUPPORT_RANDOM_GRAPH_H
 #define CSE_TESTS_SUPPORT_RANDOM_GRAPH_H
 

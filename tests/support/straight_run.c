@@ -25,8 +25,8 @@ void straight_run_clear(straight_run *run)
     free(run->leaves);
 }
 
-/* Sums leaves [low, high) into leaf `low`: the left part of a range is the largest power of two below
- * its size. */
+/* Sums leaves [low, high) into leaf `low`: the left part of a range is the largest power of two
+ * below its size. */
 static void fold(straight_run *run, int low, int high)
 {
     int left = 1;

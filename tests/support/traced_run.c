@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
 
 void table_file_write(table_file *file, const table_content *c)
@@ -46,19 +47,39 @@ static void must(cse_status status)
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
 }
 
-void traced_run_open(traced_run *t, const char *yaml, cse_step_function *function, void *self)
+static void plan(traced_run *t, const char *yaml, cse_step_function *function, void *self)
 {
     *t = (traced_run){ .loader = NULL };
     must(cse_session_status());
     must(cse_dataloader_open(yaml, 1, &t->loader));
     must(cse_step_trace(cse_session_open_view("test"), t->loader, function, self, &t->step));
     must(cse_passes_run(t->step->graph, NULL));
-    must(cse_executable_interpret(t->step->graph, &t->executable));
+}
+
+static void begin(traced_run *t)
+{
     straight_run_init(&t->run, t->executable, 1);
     int count = t->step->graph->microbatch_count;
     t->inputs = cse_calloc((size_t)count, sizeof *t->inputs);
     for (int m = 0; m < count; m++)
         t->inputs[m] = cse_aligned_calloc((size_t)cse_dataloader_microbatch_bytes(t->loader));
+}
+
+void traced_run_open(traced_run *t, const char *yaml, cse_step_function *function, void *self)
+{
+    plan(t, yaml, function, self);
+    must(cse_executable_interpret(t->step->graph, &t->executable));
+    begin(t);
+}
+
+void traced_run_open_compiled(traced_run *t, const char *yaml, cse_step_function *function,
+                              void *self, const char *compile_dir)
+{
+    cse_compile_result compiled;
+    plan(t, yaml, function, self);
+    must(cse_codegen_compile(t->step->graph, compile_dir, &compiled));
+    must(cse_executable_open(compiled.directory, &t->executable));
+    begin(t);
 }
 
 void traced_run_step(traced_run *t)

@@ -21,8 +21,8 @@ typedef struct table_file {
     char path[64], yaml[512];
 } table_file;
 
-/* `rows` x `columns` features; labels NULL: all 0. The stream of labels is `targets` (float32) unless
- * `classes` is above 0. */
+/* `rows` x `columns` features; labels NULL: all 0. The stream of labels is `targets` (float32)
+ * unless `classes` is above 0. */
 typedef struct table_content {
     const double *features;
     const int *labels;
@@ -35,6 +35,9 @@ void table_file_remove(const table_file *file);
 void open_session(void);
 
 void traced_run_open(traced_run *traced, const char *yaml, cse_step_function *function, void *self);
+/* The same by compiled code, which is kept under `compile_dir`. */
+void traced_run_open_compiled(traced_run *traced, const char *yaml, cse_step_function *function,
+                              void *self, const char *compile_dir);
 void traced_run_step(traced_run *traced);
 void traced_run_close(traced_run *traced);
 

@@ -1,13 +1,12 @@
 #!/bin/sh
-# `csengine start` as a cluster of processes: the same digest and the same losses whatever the number
-# of processes and whatever happens to them, and nothing left behind whatever ends the run.
+# `csengine start` as a cluster of processes: the same digest and the same losses whatever the
+# number of processes and whatever happens to them, and nothing left behind whatever ends the run.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:?}/configs/synthetic.yaml
 work=$(mktemp -d)
 XDG_RUNTIME_DIR=$work/run
-CSE_CC=${CSE_CC:-none} # the interpreter is fast enough here and starts at once
-export XDG_RUNTIME_DIR CSE_CC
+export XDG_RUNTIME_DIR
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 failed=0
 
@@ -45,7 +44,9 @@ nothing_left() { # name
 }
 
 digest_of() { sed -n 's/.*"weights_digest":"\([0-9a-f]*\)".*/\1/p' "$1"; }
-losses_of() { sed -n 's/.*"event":"step","step":\([0-9]*\).*"loss_bits":"\([0-9a-f]*\)".*/\1 \2/p' "$1"; }
+losses_of() {
+    sed -n 's/.*"event":"step","step":\([0-9]*\).*"loss_bits":"\([0-9a-f]*\)".*/\1 \2/p' "$1"
+}
 
 start() { # name, arguments...
     launch "$@"
@@ -55,8 +56,8 @@ start() { # name, arguments...
 launch() { # as start, but goes on; the process's number is in $process
     name=$1
     shift
-    "$csengine" start "$config" --model_dir "$work/$name" --json "$@" \
-        >"$work/$name.out" 2>"$work/$name.err" &
+    "$csengine" start "$config" --model_dir "$work/$name" --compile_dir "$work/compiled" \
+        --json "$@" >"$work/$name.out" 2>"$work/$name.err" &
     process=$!
 }
 
@@ -95,7 +96,8 @@ kill -INT $process
 wait $process
 code=$?
 [ $code -eq 130 ] || complain "interrupted: exit code $code"
-[ -n "$(find "$work/interrupted" -maxdepth 1 -name '*.mdl')" ] || complain "interrupted: no checkpoint"
+[ -n "$(find "$work/interrupted" -maxdepth 1 -name '*.mdl')" ] ||
+    complain "interrupted: no checkpoint"
 nothing_left "interrupted"
 start interrupted $long || complain "gone on: exit code $?"
 [ "$(digest_of "$work/interrupted.out")" = "$(digest_of "$work/whole.out")" ] ||

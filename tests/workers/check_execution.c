@@ -21,6 +21,7 @@
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
 #include "tests/support/straight_run.h"
+#include "tests/support/temporary_folder.h"
 #include "workers/execution.h"
 
 enum { MICRO_BATCH = 4, MICROBATCHES = 6, FEATURES = 300, MOST_STEPS = 2000, SEED = 7 };
@@ -286,9 +287,7 @@ static void tear_down(void)
     closedir(entries);
     free(execution.states);
     cse_graph_destroy(&graph);
-    char command[PATH_MAX];
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    ck_assert_int_eq(system(command), 0);
+    temporary_folder_remove(directory);
 }
 
 /* ---- Tests ---- */

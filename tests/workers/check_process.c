@@ -113,7 +113,7 @@ START_TEST(killed_and_stopped_processes_end)
 {
     cse_process *process;
     cse_exit how;
-    ck_assert_int_eq(start_shell("sleep 1000", -1, &process), CSE_OK);
+    ck_assert_int_eq(start_shell("exec sleep 1000", -1, &process), CSE_OK);
     ck_assert(!launcher->gone(process, &how));
     launcher->signal(process, SIGSTOP);
     launcher->signal(process, SIGKILL); /* a stopped process dies at once */
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(destroy_kills_what_still_runs)
 {
     cse_process *process;
-    ck_assert_int_eq(start_shell("trap '' TERM; sleep 1000", -1, &process), CSE_OK);
+    ck_assert_int_eq(start_shell("trap '' TERM; exec sleep 1000", -1, &process), CSE_OK);
     pid_t number = launcher->number(process);
     launcher->destroy(&process);
     ck_assert_int_eq(kill(number, 0), -1);
@@ -150,7 +150,7 @@ START_TEST(workers_die_with_the_coordinator)
     pid_t coordinator = fork();
     if (coordinator == 0) {
         cse_process *process;
-        if (start_shell("sleep 1000", -1, &process) != CSE_OK)
+        if (start_shell("exec sleep 1000", -1, &process) != CSE_OK)
             _exit(1);
         pid_t number = launcher->number(process);
         if (write(ends[1], &number, sizeof number) != (ssize_t)sizeof number)
@@ -293,7 +293,7 @@ static int serve_until_terminated(void *self)
     sigaction(SIGTERM, &terminate, NULL);
     cse_process *process;
     cse_run_directory directory;
-    if (start_shell("sleep 1000", -1, &process) != CSE_OK ||
+    if (start_shell("exec sleep 1000", -1, &process) != CSE_OK ||
         cse_run_directory_make(&directory) != CSE_OK)
         return 1;
     shared->worker = launcher->number(process);

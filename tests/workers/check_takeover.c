@@ -154,7 +154,8 @@ static long play_run(const play_case *test, uint64_t seed, int percent, int poin
     static float want[MOST_STEPS][FAKE_FETCHES], got[MOST_STEPS][FAKE_FETCHES];
     play self = play_new(test);
     unsigned char *expected = fake_step_states(self.step);
-    fake_step_reference(self.step, test->payload, 0, test->steps, expected, want);
+    fake_step_reference(self.step, test->payload, (const int64_t[]){ 0, test->steps }, expected,
+                        want);
     for (int i = 0; i < self.count; i++)
         seat(&self, i);
     cse_cluster_release(self.cluster, test->steps);
@@ -252,7 +253,7 @@ static void play_script(const play_case *test)
     play self = play_new(test);
     unsigned char *expected = fake_step_states(self.step);
     const size_t bytes = (size_t)fake_step_graph(self.step)->space_bytes[CSE_SPACE_STATE];
-    fake_step_reference(self.step, test->payload, 0, 1, expected, want);
+    fake_step_reference(self.step, test->payload, (const int64_t[]){ 0, 1 }, expected, want);
     for (int i = 0; i < self.count; i++)
         seat(&self, i);
     cse_cluster_release(self.cluster, 1);
@@ -321,7 +322,7 @@ START_TEST(test_split_node_is_taken_again)
     float want[4][FAKE_FETCHES], got[4][FAKE_FETCHES];
     play self = play_new(&test);
     unsigned char *expected = fake_step_states(self.step);
-    fake_step_reference(self.step, test.payload, 0, 4, expected, want);
+    fake_step_reference(self.step, test.payload, (const int64_t[]){ 0, 4 }, expected, want);
     for (int i = 0; i < self.count; i++)
         seat(&self, i);
     cse_cluster_release(self.cluster, 4);
@@ -432,7 +433,8 @@ START_TEST(test_killed_processes)
     unsigned char *expected = fake_step_states(self.step);
     pid_t pids[MOST_WORKERS];
     int64_t recorded = 0, killed_ns = 0, give_up = cse_clock_ns() + 40000000000;
-    fake_step_reference(self.step, test.payload, 0, test.steps, expected, want);
+    fake_step_reference(self.step, test.payload, (const int64_t[]){ 0, test.steps }, expected,
+                        want);
     random_state = 4711;
     cse_cluster_release(self.cluster, test.steps);
     for (int i = 0; i < self.count; i++)

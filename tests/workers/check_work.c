@@ -79,7 +79,9 @@ static void run_and_compare(const run_case *run)
     const size_t bytes = (size_t)fake_step_graph(step)->space_bytes[CSE_SPACE_STATE];
     unsigned char *expected = fake_step_states(step), *initial = fake_step_states(step);
     float want[MOST_STEPS][FAKE_FETCHES], got[MOST_STEPS][FAKE_FETCHES];
-    fake_step_reference(step, run->payload, run->first_step, run->steps, expected, want);
+    fake_step_reference(step, run->payload,
+                        (const int64_t[]){ run->first_step, run->first_step + run->steps },
+                        expected, want);
     cse_cluster_layout layout = { .graph = fake_step_graph(step),
                                   .states = initial,
                                   .replica_count = run->replicas,

@@ -1,5 +1,5 @@
-/* The functions of generated code against the C library in double precision, over floats spread evenly
- * in their bits; special values; and the embedded text against its source. */
+/* The functions of generated code against the C library in double precision, over floats spread
+ * evenly in their bits; special values; and the embedded text against its source. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 extern const char cse_prelude_text[];
 
-/* Distance in units of the last place of the exact result, which is at least the smallest normal. */
+/* Distance in units of the last place of the exact result, which is at least the smallest normal.
+ */
 static double ulps(float got, double exact)
 {
     if (isnan(exact))
@@ -85,8 +86,9 @@ START_TEST(pow_is_as_exact_as_it_says)
             float x = expf((float)(i - 500) * 0.02f), y = (float)(k - 100) * 0.31f;
             ck_assert_double_le(ulps(cse_pow(x, y), pow((double)x, (double)y)), 1);
         }
-    static const float values[] = { 0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 0.5f, -0.5f, 3.0f, -3.0f,
-                                    2.5f, -2.5f, INFINITY, -INFINITY, NAN, 1e30f, -1e30f };
+    static const float values[] = { 0.0f,     -0.0f,     1.0f, -1.0f, 2.0f,  -2.0f,
+                                    0.5f,     -0.5f,     3.0f, -3.0f, 2.5f,  -2.5f,
+                                    INFINITY, -INFINITY, NAN,  1e30f, -1e30f };
     enum { VALUES = sizeof values / sizeof values[0] };
     for (int i = 0; i < VALUES; i++)
         for (int k = 0; k < VALUES; k++) {

@@ -1,4 +1,5 @@
-/* Random graphs, compiled with and without fusion, against the interpreter; updates with line undo. */
+/* Random graphs, compiled with and without fusion, against the interpreter; updates with line undo.
+ */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 
 enum { GRAPHS = 4, NODES = 150 };
 
-/* Chains of up to a hundred float operations, each off by some 2^-24, over sums of at most 1050 terms
- * near 1 in another order. */
+/* Chains of up to a hundred float operations, each off by some 2^-24, over sums of at most 1050
+ * terms near 1 in another order. */
 #define TOLERANCE 5e-5
 
 static void compare_space(const cse_graph *graph, cse_space space, const fixture_memory *ours,
@@ -68,8 +69,8 @@ START_TEST(compiled_random_graphs_are_as_interpreted)
 }
 END_TEST
 
-/* Line by line with undo, in pieces, must end at the same bits; and at every line the old values must
- * be in the record. */
+/* Line by line with undo, in pieces, must end at the same bits; and at every line the old values
+ * must be in the record. */
 static void check_undo(cse_executable *executable, fixture_memory *memory, int g)
 {
     const cse_graph *graph = executable->graph;

@@ -1,15 +1,14 @@
-/* A whole training step, end to end: an MLP with SGD and momentum, through every pass, interpreted and
- * compiled, against the same training written by hand in double precision. */
+/* A whole training step, end to end: an MLP with SGD and momentum, through every pass, interpreted
+ * and compiled, against the same training written by hand in double precision. */
 #include <check.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
+#include "tests/support/compiled_graph.h"
 #include "tests/support/straight_run.h"
 
 enum { BATCH = 4, MICROBATCHES = 3, INPUTS = 6, HIDDEN = 5, CLASSES = 3, STEPS = 12 };
@@ -24,9 +23,8 @@ static cse_node *input(cse_graph *graph, const char *name, cse_shape shape, cse_
                                   .text = name };
     cse_node *node = cse_graph_leaf(graph, &cse_op_input, &attributes, shape, dtype);
     CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
-    graph->inputs[graph->input_count++] = (cse_input_entry){
-        .name = name, .shape = shape, .dtype = dtype, .node = node
-    };
+    graph->inputs[graph->input_count++] =
+        (cse_input_entry){ .name = name, .shape = shape, .dtype = dtype, .node = node };
     return node;
 }
 
@@ -45,8 +43,7 @@ static void trace_update(cse_graph *graph, cse_tensor *loss, int parameter, int 
     cse_node *w = cse_graph_state_node(graph, parameter);
     cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, loss, w);
     gradient = cse_scale(cse_trace_1(&cse_op_batch_sum, NULL, gradient), 1.0 / MICROBATCHES);
-    cse_tensor *m =
-        cse_add(cse_scale(cse_graph_state_node(graph, momentum), MOMENTUM), gradient);
+    cse_tensor *m = cse_add(cse_scale(cse_graph_state_node(graph, momentum), MOMENTUM), gradient);
     graph->states[momentum].next = m;
     graph->states[parameter].next = cse_sub(w, cse_scale(m, RATE));
 }
@@ -55,7 +52,8 @@ static cse_graph *mlp_graph(void)
 {
     cse_graph *graph = cse_graph_new(MICROBATCHES, BATCH);
     cse_trace_begin(graph);
-    const cse_initializer random = { CSE_INIT_UNIFORM, -0.5, 0.5 }, zero = { CSE_INIT_CONSTANT, 0, 0 };
+    const cse_initializer random = { CSE_INIT_UNIFORM, -0.5, 0.5 },
+                          zero = { CSE_INIT_CONSTANT, 0, 0 };
     static const char *const names[] = { "w1", "b1", "w2", "b2" };
     static const char *const momenta[] = { "m.w1", "m.b1", "m.w2", "m.b2" };
     const cse_shape shapes[] = { cse_shape_of(HIDDEN, INPUTS), cse_shape_of(HIDDEN),
@@ -74,10 +72,10 @@ static cse_graph *mlp_graph(void)
     for (int i = 0; i < 4; i++)
         trace_update(graph, loss, i, 4 + i);
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
-    graph->fetches[graph->fetch_count++] = (cse_fetch_entry){
-        .name = "loss",
-        .value = cse_scale(cse_trace_1(&cse_op_batch_sum, NULL, loss), 1.0 / MICROBATCHES)
-    };
+    graph->fetches[graph->fetch_count++] =
+        (cse_fetch_entry){ .name = "loss",
+                           .value = cse_scale(cse_trace_1(&cse_op_batch_sum, NULL, loss),
+                                              1.0 / MICROBATCHES) };
     cse_trace_begin(NULL);
     ck_assert_msg(cse_trace_status(graph) == CSE_OK, "%s", cse_error_message());
     return graph;
@@ -218,22 +216,14 @@ END_TEST
 
 START_TEST(compiled_code_trains_as_by_hand)
 {
-    char directory[] = "/tmp/csengine-check-XXXXXX", command[64];
     cse_graph *graph = mlp_graph();
-    cse_executable *executable;
-    cse_compile_result result;
     run_passes(graph, disabled[_i]);
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_msg(cse_codegen_compile(graph, directory, &result) == CSE_OK, "%s",
-                  cse_error_message());
-    ck_assert_msg(cse_executable_open(result.directory, &executable) == CSE_OK, "%s",
-                  cse_error_message());
+    cse_executable *executable = fixture_compile(graph);
     ck_assert_str_eq(executable->kind, "compiled");
     compare_with_hand(executable);
     cse_executable_destroy(&executable);
     cse_graph_destroy(&graph);
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    ck_assert_int_eq(system(command), 0);
+    fixture_remove_directories();
 }
 END_TEST
 

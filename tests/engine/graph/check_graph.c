@@ -1,4 +1,5 @@
-/* The step graph: building, compaction, both text forms, and what hostile files are answered with. */
+/* The step graph: building, compaction, both text forms, and what hostile files are answered with.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,8 @@ START_TEST(json_brings_back_the_same_graph)
 }
 END_TEST
 
-/* Any cut and any changed byte gives a graph that passes the grammar, or an error: never a crash. */
+/* Any cut and any changed byte gives a graph that passes the grammar, or an error: never a crash.
+ */
 START_TEST(hostile_json_is_refused)
 {
     cse_graph *graph = small_graph();

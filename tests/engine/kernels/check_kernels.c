@@ -216,6 +216,57 @@ START_TEST(a_hundred_runs_give_the_same_bits)
 }
 END_TEST
 
+/* Our own product promises one chain of fused multiply-adds over k for each element, then bias,
+ * then relu: then neither tiles nor panels nor the exchange of operands can change bits. fmaf says
+ * what the bits are. */
+static void check_chains(const product *p)
+{
+    kernel_case one;
+    build_product(p, &one);
+    kernel_case_draw(&one, 9, -1, 1);
+    cse_kernel *kernel = kernel_case_kernel(&one, "chain");
+    if (strncmp(kernel->implementation, "packed", 6) == 0) {
+        float *got = cse_calloc(kernel_case_output_bytes(&one) + 1, 1);
+        const float *bias = one.values[0], *a = one.values[p->bias], *b = one.values[1 + p->bias];
+        kernel_case_run(&one, kernel, 1, got);
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                float sum = 0;
+                for (int64_t k = 0; k < p->k; k++)
+                    sum = fmaf(a[p->transpose_a ? k * p->m + i : i * p->k + k],
+                               b[p->transpose_b ? j * p->k + k : k * p->n + j], sum);
+                sum = p->bias ? sum + bias[j] : sum;
+                sum = p->relu && sum < 0 ? 0 : sum;
+                ck_assert_msg(memcmp(&sum, &got[i * p->n + j], sizeof sum) == 0,
+                              "[%lld, %lld] is %a, the chain gives %a", (long long)i, (long long)j,
+                              (double)got[i * p->n + j], (double)sum);
+            }
+        free(got);
+    }
+    cse_kernel_destroy(&kernel);
+    kernel_case_end(&one);
+}
+
+START_TEST(every_element_is_one_chain)
+{
+    static const int64_t sizes[][3] = {
+        { 5, 70, 900 }, { 70, 5, 529 }, { 33, 34, 264 }, { 20, 1100, 40 }, { 1100, 20, 265 }
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int flags = 0; flags < 8; flags++) {
+            product p = { .batches = -1,
+                          .m = sizes[i][0],
+                          .n = sizes[i][1],
+                          .k = sizes[i][2],
+                          .transpose_a = flags & 1,
+                          .transpose_b = flags & 2,
+                          .bias = flags & 4,
+                          .relu = flags & 4 };
+            check_chains(&p);
+        }
+}
+END_TEST
+
 /* What no epilogue can do is not accepted. */
 START_TEST(other_epilogues_are_refused)
 {
@@ -268,6 +319,65 @@ START_TEST(a_convolution_with_bias_and_relu)
 }
 END_TEST
 
+/* NaN exactly where the reference has it. */
+static void check_nan(kernel_case *one, const char *name)
+{
+    const cse_node *last = one->nodes[one->node_count - 1];
+    kernel_case_draw(one, 21, -1, 1);
+    for (int n = 0; n < one->node_count; n++)
+        if (one->values[n] != NULL && one->nodes[n]->shape.rank > 1)
+            cse_write_element(one->nodes[n]->dtype, one->values[n], 1, NAN);
+    cse_kernel *kernel = kernel_case_kernel(one, name);
+    void *expected = kernel_case_reference(one, false);
+    void *got = cse_calloc(kernel_case_output_bytes(one) + 1, 1);
+    kernel_case_run(one, kernel, 0, got);
+    int64_t found = 0, count = cse_shape_elements(last->shape);
+    for (int64_t e = 0; e < count; e++) {
+        bool wanted = isnan(cse_read_element(last->dtype, expected, e));
+        found += wanted;
+        ck_assert_msg(isnan(cse_read_element(last->dtype, got, e)) == wanted,
+                      "%s (%s): element %lld is %sNaN", name, kernel->implementation, (long long)e,
+                      wanted ? "no " : "");
+    }
+    ck_assert(found > 0 && found < count);
+    free(expected);
+    free(got);
+    cse_kernel_destroy(&kernel);
+    kernel_case_end(one);
+}
+
+START_TEST(a_nan_comes_through)
+{
+    static const char *const ways[] = { "packed", "onednn" };
+    kernel_case one;
+    setenv("CSE_MATMUL", ways[_i % 2], 1);
+    for (int flags = 0; flags < 16; flags++) {
+        product p = { .batches = flags & 8 ? 2 : -1,
+                      .m = 32,
+                      .n = 64,
+                      .k = 32,
+                      .transpose_a = flags & 1,
+                      .transpose_b = flags & 2,
+                      .bias = _i < 2 && (flags & 4),
+                      .relu = true,
+                      .dtype = _i < 2 ? CSE_FLOAT32 : CSE_BFLOAT16 };
+        build_product(&p, &one);
+        check_nan(&one, "product");
+    }
+    kernel_case_begin(&one);
+    /* No padding: whether a NaN weight meets it is the library's affair. */
+    const cse_conv2d_options options = { .groups = 2 };
+    cse_dtype dtype = _i < 2 ? CSE_FLOAT32 : CSE_BFLOAT16;
+    cse_node *x = kernel_case_leaf(&one, cse_shape_of(2, 4, 9, 8), dtype);
+    cse_node *w = kernel_case_leaf(&one, cse_shape_of(6, 2, 3, 3), dtype);
+    kernel_case_add(&one, cse_conv2d(x, w, NULL, &options));
+    kernel_case_add(&one, cse_relu(one.members[0]));
+    kernel_case_close(&one);
+    check_nan(&one, "conv2d");
+    unsetenv("CSE_MATMUL");
+}
+END_TEST
+
 /* The first of equal maxima takes the gradient, and a NaN wins. */
 START_TEST(the_first_maximum_wins)
 {
@@ -304,8 +414,10 @@ int main(void)
     tcase_add_test(cases, empty_products);
     tcase_add_test(cases, products_in_narrow_types);
     tcase_add_test(cases, a_hundred_runs_give_the_same_bits);
+    tcase_add_test(cases, every_element_is_one_chain);
     tcase_add_test(cases, other_epilogues_are_refused);
     tcase_add_test(cases, a_convolution_with_bias_and_relu);
+    tcase_add_loop_test(cases, a_nan_comes_through, 0, 4);
     tcase_add_test(cases, the_first_maximum_wins);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -18,8 +18,7 @@ static cse_tensor *step_function(cse_step *step, void *self)
     const int last_axis = -1;
     cse_tensor *scores = cse_input(step, "images"), *labels = cse_input(step, "labels");
     cse_tensor *predicted = cse_argmax(scores, -1);
-    cse_tensor *weights =
-        cse_max(cse_maximum(scores, cse_constant(0)), &last_axis, 1, false);
+    cse_tensor *weights = cse_max(cse_maximum(scores, cse_constant(0)), &last_axis, 1, false);
     cse_metric_update(m->accuracy, labels, predicted);
     cse_metric_update(m->weighted_accuracy, labels, predicted, weights);
     cse_metric_update(m->mean, scores);

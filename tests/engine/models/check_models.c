@@ -42,8 +42,7 @@ START_TEST(fc_mnist_has_the_references_parameters)
     ck_assert_int_eq(cse_parameter_count(model), 545810);
     cse_finish();
     open_session();
-    model = cse_model_new("fc_mnist",
-                          "{hidden_sizes: [50, 50, 50, 50, 50, 50, 50, 50, 50, 50]}");
+    model = cse_model_new("fc_mnist", "{hidden_sizes: [50, 50, 50, 50, 50, 50, 50, 50, 50, 50]}");
     ck_assert_int_eq(cse_parameter_count(model), 62710);
     cse_finish();
 }
@@ -79,8 +78,8 @@ START_TEST(linear_weights_begin_as_pytorchs)
     double sum = 0, squares = 0, largest = 0;
     open_session();
     cse_model *model = cse_model_new("fc_mnist", NULL);
-    ck_assert_int_eq(
-        cse_state_get(cse_parameter_at(model, 0), values, ELEMENTS * sizeof *values), CSE_OK);
+    ck_assert_int_eq(cse_state_get(cse_parameter_at(model, 0), values, ELEMENTS * sizeof *values),
+                     CSE_OK);
     for (int i = 0; i < ELEMENTS; i++) {
         sum += (double)values[i];
         squares += (double)values[i] * (double)values[i];
@@ -183,8 +182,7 @@ int main(void)
     tcase_add_test(cases, linear_weights_begin_as_pytorchs);
     tcase_add_test(cases, dropout_works_while_training_alone);
     tcase_add_test(cases, a_model_must_be_compiled);
-    tcase_add_loop_test(cases, wrong_settings_are_named, 0,
-                        (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_loop_test(cases, wrong_settings_are_named, 0, (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(cases, every_model_keeps_its_contract);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "csengine/csengine.h"
 #include "engine/session/members.h"
@@ -152,7 +153,7 @@ END_TEST
 
 /* ---- the scaler's states ---- */
 
-/* 1e35 times any scale from 8 on and the four terms of the loss's gradient overflows float32. */
+/* 3e38 times the scale overflows float32, and so does its square. */
 static void write_overflows(table_file *file)
 {
     double features[SCALER_STEPS * REFERENCE_SIZE];
@@ -185,21 +186,73 @@ START_TEST(scaler_follows_its_table)
         momentum = scaler_finite[s] ? 0.5 * momentum + 1 : momentum;
         w -= scaler_finite[s] ? 0.5 * momentum : 0;
         done += scaler_finite[s];
-        ck_assert_double_eq((double)*traced_floats(&traced, "grad_scaler.loss_scale"),
-                            expected[0]);
-        ck_assert_int_eq(traced_int(&traced, "grad_scaler.steps_since_rescale"),
-                         (int)expected[1]);
+        ck_assert_double_eq((double)*traced_floats(&traced, "grad_scaler.loss_scale"), expected[0]);
+        ck_assert_int_eq(traced_int(&traced, "grad_scaler.steps_since_rescale"), (int)expected[1]);
         ck_assert_int_eq(traced_int(&traced, "grad_scaler.overflows_since_rescale"),
                          (int)expected[2]);
         ck_assert_int_eq(traced_int(&traced, "grad_scaler.num_skipped_steps"), (int)expected[3]);
         ck_assert_int_eq(traced_int(&traced, "schedulers.0.last_epoch"), done);
         ck_assert_double_eq_tol((double)*traced_floats(&traced, "model.w"), w, tolerance);
-        ck_assert_double_eq_tol(
-            (double)*traced_floats(&traced, "optimizer.w.momentum_buffer"), momentum, tolerance);
+        ck_assert_double_eq_tol((double)*traced_floats(&traced, "optimizer.w.momentum_buffer"),
+                                momentum, tolerance);
     }
     traced_run_close(&traced);
     cse_finish();
     table_file_remove(&file);
+}
+END_TEST
+
+/* The sum of squares of 3e38 overflows at any scale: 1024, then 512, then no scale is left. */
+START_TEST(a_scale_that_cannot_fall_further_is_reported)
+{
+    table_file file;
+    traced_run traced;
+    double features[4 * REFERENCE_SIZE];
+    for (int i = 0; i < 4 * REFERENCE_SIZE; i++)
+        features[i] = 3e38;
+    table_file_write(&file, &(table_content){ .features = features,
+                                              .rows = 4,
+                                              .columns = REFERENCE_SIZE,
+                                              .batch_size = 1,
+                                              .micro_batch_size = 1 });
+    open_session();
+    training t = { .model = cse_compile(cse_model_define(&vector, NULL)) };
+    t.optimizer = cse_configure_optimizer("SGD", t.model, "{lr: 1.0}");
+    t.scaler = cse_grad_scaler_new("{loss_scale: dynamic, init_scale: 1024, min_loss_scale: 512}");
+    traced_run_open(&traced, file.yaml, step_function, &t);
+    for (int s = 0; s < 3; s++) {
+        traced_run_step(&traced);
+        const cse_fetch_entry *fetch = &traced.step->graph->fetches[traced.step->exhausted_fetch];
+        const int32_t *exhausted =
+            (const int32_t *)(const void *)(traced.run.spaces[CSE_SPACE_FETCH] +
+                                            fetch->offset_bytes);
+        ck_assert_int_eq(*exhausted, s > 0);
+        ck_assert_double_eq((double)*traced_floats(&traced, "grad_scaler.loss_scale"), 512);
+        ck_assert_double_eq((double)*traced_floats(&traced, "model.w"), 0);
+    }
+    traced_run_close(&traced);
+    cse_finish();
+    table_file_remove(&file);
+}
+END_TEST
+
+static const struct {
+    const char *settings, *message;
+} wrong_scalers[] = {
+    { "{loss_scale: sometimes}", "accepted: `dynamic` or a number" },
+    { "{loss_scale: 0}", "a number above 0" },
+    { "{loss_scale: dynamic, init_scale: 8, min_loss_scale: 16}", "must not descend" },
+    { "{loss_scale: dynamic, min_loss_scale: 1e-9}", "out of range" },
+};
+
+START_TEST(wrong_scalers_are_named)
+{
+    open_session();
+    ck_assert_ptr_null(cse_grad_scaler_new(wrong_scalers[_i].settings));
+    ck_assert_int_eq(cse_session_status(), CSE_CONFIG);
+    ck_assert_msg(strstr(cse_error_message(), wrong_scalers[_i].message) != NULL, "%s",
+                  cse_error_message());
+    cse_finish();
 }
 END_TEST
 
@@ -254,7 +307,8 @@ START_TEST(every_optimizer_keeps_its_contract)
         cse_settings *settings = NULL;
         ck_assert(d->summary != NULL && d->summary[0] != '\0');
         ck_assert_int_eq(cse_settings_parse(d->settings, d->name, NULL, &settings), CSE_OK);
-        ck_assert(!cse_settings_has(settings, "lr") && !cse_settings_has(settings, "learning_rate"));
+        ck_assert(!cse_settings_has(settings, "lr") &&
+                  !cse_settings_has(settings, "learning_rate"));
         int count = d->states(settings, states);
         ck_assert(count >= 0 && count <= CSE_MAX_MEMBER_STATES);
         for (int i = 0; i < count; i++)
@@ -278,6 +332,8 @@ int main(void)
     tcase_add_loop_test(cases, static_scale_changes_nothing, 0, optimizers);
     tcase_add_test(cases, clip_by_value);
     tcase_add_loop_test(cases, scaler_follows_its_table, 0, COUNT(reference_scalers));
+    tcase_add_test(cases, a_scale_that_cannot_fall_further_is_reported);
+    tcase_add_loop_test(cases, wrong_scalers_are_named, 0, COUNT(wrong_scalers));
     tcase_add_loop_test(cases, wrong_settings_are_named, 0, COUNT(wrong));
     tcase_add_test(cases, a_learning_rate_must_be_given);
     tcase_add_test(cases, every_optimizer_keeps_its_contract);

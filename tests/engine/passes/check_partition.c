@@ -102,7 +102,8 @@ START_TEST(a_training_step_becomes_three_programs)
     run_to_partition();
     ck_assert_int_eq(graph->reduction_count, 2); /* the gradient and the loss */
     ck_assert_int_eq(count(&cse_op_partial, CSE_PART_REPLICA), 2);
-    ck_assert_int_eq(count(cse_op_find("matmul"), CSE_PART_REPLICA), 2); /* forward, weight gradient */
+    ck_assert_int_eq(count(cse_op_find("matmul"), CSE_PART_REPLICA),
+                     2); /* forward, weight gradient */
     ck_assert_int_eq(count(cse_op_find("matmul"), CSE_PART_WEIGHTS), 0);
     ck_assert_int_eq(count(&cse_op_fetch, CSE_PART_WEIGHTS), 1);
     ck_assert_int_eq(count(&cse_op_assign, CSE_PART_UPDATE), 3);
@@ -199,8 +200,8 @@ START_TEST(a_loss_that_ignores_a_state_gives_zeros)
     cse_node *x = input(cse_shape_of(4));
     int p = state("p", cse_shape_of(3));
     cse_node *w = cse_graph_state_node(graph, p);
-    graph->states[p].next = cse_add(
-        w, batch_sum(cse_trace_2(&cse_op_gradient, NULL, cse_mean_all(x), w)));
+    graph->states[p].next =
+        cse_add(w, batch_sum(cse_trace_2(&cse_op_gradient, NULL, cse_mean_all(x), w)));
     run(cse_pass_autodiff);
     cse_node *sum = graph->states[p].next->inputs[1];
     ck_assert_ptr_eq(sum->inputs[0]->inputs[0]->op, &cse_op_constant);

@@ -1,5 +1,5 @@
-/* Properties of fusion, order and the memory plan on random graphs, by means of their own: who lives
- * when is found again from the groups alone. */
+/* Properties of fusion, order and the memory plan on random graphs, by means of their own: who
+ * lives when is found again from the groups alone. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -109,7 +109,8 @@ START_TEST(plans_are_not_wasteful)
     cse_graph *graph = planned(_i, "");
     cse_memory_figures figures = cse_memory_plan_figures(graph);
     ck_assert_int_ge(figures.workspace_bytes, figures.lower_bound_bytes);
-    /* Greedy packing of intervals by size is known to stay well below twice the bound in practice. */
+    /* Greedy packing of intervals by size is known to stay well below twice the bound in practice.
+     */
     ck_assert_int_le(figures.workspace_bytes, 2 * figures.lower_bound_bytes);
     cse_graph_destroy(&graph);
 }

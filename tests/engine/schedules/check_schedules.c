@@ -40,9 +40,10 @@ START_TEST(schedule_equals_the_reference)
         traced_run_step(&traced);
         /* Four float32 roundings of values up to 0.5. */
         double rate = (double)straight_run_fetched(&traced.run, 0);
-        ck_assert_msg(fabs(rate - reference_schedules[_i].rates[t]) < 2e-7, "%s: lr(%d) is %.9g, "
-                      "expected %.9g", reference_schedules[_i].name, t, rate,
-                      reference_schedules[_i].rates[t]);
+        ck_assert_msg(fabs(rate - reference_schedules[_i].rates[t]) < 2e-7,
+                      "%s: lr(%d) is %.9g, "
+                      "expected %.9g",
+                      reference_schedules[_i].name, t, rate, reference_schedules[_i].rates[t]);
     }
     traced_run_close(&traced);
     cse_finish();

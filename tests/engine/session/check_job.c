@@ -1,6 +1,5 @@
 /* Whole jobs with real worker processes: the same bits however a run is cut, and clear ends. */
 #include <check.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/session/job.h"
 #include "engine/session/session.h"
+#include "tests/support/temporary_folder.h"
 
 static char folder[64], compile_dir[96], model_dir[96];
 
@@ -20,19 +20,6 @@ static const char val_data[] = "{data_processor: synthetic, samples: 128, featur
                                "classes: 3, batch_size: 64, micro_batch_size: 16}";
 static const char model_settings[] = "{input_size: 12, hidden_sizes: [8], num_classes: 3, "
                                      "dropout: 0.1}";
-
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at)
-{
-    (void)about;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_folder(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static cse_job_settings job_settings(void)
 {
@@ -64,7 +51,7 @@ static void run(const cse_job_settings *settings, cse_job_result *result)
 
 static void fresh_folder(void)
 {
-    remove_folder(model_dir);
+    temporary_folder_remove(model_dir);
 }
 
 /* ---- the same bits ---- */
@@ -203,6 +190,26 @@ START_TEST(validating_and_compiling_execute_nothing)
 }
 END_TEST
 
+START_TEST(labels_are_kept_with_the_run)
+{
+    char path[160], text[2048] = "";
+    cse_job_result result;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.loop.num_steps = 4;
+    settings.session.job_labels = (const char *const[]){ "team=vision", "try=2", NULL };
+    run(&settings, &result);
+    snprintf(path, sizeof path, "%s/run_meta.json", model_dir);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+    fclose(file);
+    ck_assert_ptr_nonnull(strstr(text, "team=vision"));
+    ck_assert_ptr_nonnull(strstr(text, "try=2"));
+    ck_assert_ptr_nonnull(strstr(text, "\"last_step\": 4"));
+}
+END_TEST
+
 /* ---- executions through the public calls ---- */
 
 typedef struct small_run {
@@ -256,9 +263,9 @@ START_TEST(closures_and_changes_between_executions)
 {
     float bias[3] = { 1, 2, 3 };
     cse_executor_options options = { .input = val_data, .num_steps = 6, .activation_steps = 4 };
-    ck_assert_int_eq(cse_configure(&(cse_configuration){ .model_dir = model_dir,
-                                                         .compile_dir = compile_dir }),
-                     CSE_OK);
+    ck_assert_int_eq(
+        cse_configure(&(cse_configuration){ .model_dir = model_dir, .compile_dir = compile_dir }),
+        CSE_OK);
     small_run r = { .model = cse_compile(cse_model_new("fc_mnist", model_settings)) };
     cse_state *last_bias = cse_parameter_at(r.model, 3);
     cse_eval_mode(r.model);
@@ -300,12 +307,13 @@ int main(void)
     tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
     tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);
     tcase_add_test(cases, validating_and_compiling_execute_nothing);
+    tcase_add_test(cases, labels_are_kept_with_the_run);
     tcase_add_test(cases, closures_and_changes_between_executions);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    remove_folder(folder);
+    temporary_folder_remove(folder);
     return failed == 0 ? 0 : 1;
 }

@@ -119,11 +119,14 @@ static const struct {
 } mistakes[] = {
     { reads_a_value, NO_SELF, { "check_session.c:", "sum", "step closure" } },
     { makes_a_state, NO_SELF, { "check_session.c:", "late", "before cse_run" } },
-    { adds_unequal_shapes, NO_SELF, { "check_session.c:", "add([8, 8] float32, [7] float32)",
-                                      "in scope 'encoder.block'" } },
+    { adds_unequal_shapes,
+      NO_SELF,
+      { "check_session.c:", "add([8, 8] float32, [7] float32)", "in scope 'encoder.block'" } },
     { asks_for_an_unknown_input, NO_SELF, { "pictures", "images, labels" } },
     { hands_out_a_batch, NO_SELF, { "check_session.c:", "float scalar", "cse_batch_sum" } },
-    { assigns_a_batch, STATE, { "check_session.c:", "depends on the microbatch", "cse_batch_mean" } },
+    { assigns_a_batch,
+      STATE,
+      { "check_session.c:", "depends on the microbatch", "cse_batch_mean" } },
     { assigns_another_shape, STATE, { "cse_assign", "[3] float32", "state 'count'" } },
     { sums_a_constant, NO_SELF, { "does not depend on the batch" } },
     { steps_twice, OPTIMIZER, { "check_session.c:", "this is the second" } },
@@ -262,8 +265,9 @@ static cse_status build_nothing(cse_model *model, const cse_settings *settings)
 START_TEST(a_model_of_another_contract_is_refused)
 {
     static const cse_setting none[] = { { .name = NULL } };
-    const cse_model_descriptor old = { .name = "old", .settings = none, .abi = 99,
-                                       .build = build_nothing };
+    const cse_model_descriptor old = {
+        .name = "old", .settings = none, .abi = 99, .build = build_nothing
+    };
     open_session();
     ck_assert_ptr_null(cse_model_define(&old, NULL));
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "version 99"));

@@ -243,6 +243,45 @@ CSE_API void cse_scope_leave(cse_step *step, const char *name);
     for (int cse_scope_open = (cse_scope_enter(step, name), 1); cse_scope_open; \
          cse_scope_open = (cse_scope_leave(step, name), 0))
 
+/* ---- precision of regions ---- */
+
+/* CSE_DISABLE_GRAPHAMP(step) { ... }: GraphAMP leaves what is traced in the block as it is written,
+ * and the gradients of it; casts are the code's own (cse_cast). Nested blocks are allowed. Do not
+ * leave the block by break, return or goto. */
+CSE_API void cse_graphamp_disable(cse_step *step);
+CSE_API void cse_graphamp_restore(cse_step *step);
+#define CSE_DISABLE_GRAPHAMP(step)                                                   \
+    for (int cse_graphamp_open = (cse_graphamp_disable(step), 1); cse_graphamp_open; \
+         cse_graphamp_open = (cse_graphamp_restore(step), 0))
+
+enum { CSE_POL_NONE = -1 };
+
+/* A precision optimization level, 0 to 2, for a part of the model: CSE_POL_NONE asks for none. The
+ * backward pass has `bwd_level` if that is given, else `level`. */
+typedef struct cse_pol_options {
+    int level, bwd_level;
+    bool enable_fwd, enable_bwd; /* false: this pass keeps what is in force around the block */
+} cse_pol_options;
+
+/* CSE_POL(step, .level = 0, .bwd_level = 1) { ... } or CSE_POL(step, .level = 0) x = layer(x);
+ * what is traced in the block, and its gradients, have these levels instead of the model's
+ * (precision_opt_level). The innermost block wins, for the forward and the backward pass apart;
+ * what a block leaves out comes from the block around it. Do not leave the block by break, return
+ * or goto. A level outside of 0 to 2 is an error of the step. */
+CSE_API void cse_pol_enter(cse_step *step, cse_pol_options options);
+CSE_API void cse_pol_leave(cse_step *step);
+#define CSE_POL(step, ...)                                                                        \
+    for (int cse_pol_open = (cse_pol_enter(step, CSE_POL_OPTIONS(__VA_ARGS__)), 1); cse_pol_open; \
+         cse_pol_open = (cse_pol_leave(step), 0))
+/* The defaults come first and are overridden, which is what the warning is about. */
+#define CSE_POL_OPTIONS(...)                                                                 \
+    __extension__({                                                                          \
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
+            cse_pol_options cse_pol_given = { CSE_POL_NONE, CSE_POL_NONE, true, true,        \
+                                              __VA_ARGS__ };                                 \
+        _Pragma("GCC diagnostic pop") cse_pol_given;                                         \
+    })
+
 /* ---- executions ---- */
 
 /* One of num_steps and num_epochs, or max_steps, must be given; 0: not given. */

@@ -3,8 +3,9 @@
  *
  * GraphAMP chooses the types of the edges: every op is in exactly one of three sets. `allow`: its
  * inputs are rounded to the 16-bit format. `infer`: its inputs have the type that its results are
- * wanted in. `deny`: its types stay as they are written. POL, the precision optimization level, chooses
- * how the long sums inside ops are carried, and never the types of edges. The two are independent. */
+ * wanted in. `deny`: its types stay as they are written. POL, the precision optimization level,
+ * chooses how the long sums inside ops are carried, and never the types of edges. The two are
+ * independent. */
 #ifndef CSE_PRECISION_GRAPHAMP_H
 #define CSE_PRECISION_GRAPHAMP_H
 
@@ -42,9 +43,9 @@ typedef struct cse_precision {
     int pattern_count;
 } cse_precision;
 
-/* From YAML, "{fp16_type: bfloat16, graphamp: {preset: mp2}}", with its places where it comes from a
- * configuration. *precision is NULL for a step in float32 throughout. Fails with CSE_CONFIG, naming the
- * place. The caller owns the result. */
+/* From YAML, "{fp16_type: bfloat16, graphamp: {preset: mp2}}", with its places where it comes from
+ * a configuration. *precision is NULL for a step in float32 throughout. Fails with CSE_CONFIG,
+ * naming the place. The caller owns the result. */
 cse_status cse_precision_parse(const char *yaml, cse_precision **precision);
 void cse_precision_destroy(cse_precision **precision);
 
@@ -60,8 +61,8 @@ cse_precision_class cse_precision_class_of(const cse_precision *precision, const
 cse_status cse_precision_class_possible(const cse_op *op, cse_precision_class wanted);
 /* Whether a deny op, which computes in float32, may store its result in 16 bits all the same. */
 bool cse_precision_stores_low(const cse_precision *precision, const cse_op *op);
-/* Every op (of engine/ops and structural) in exactly one set of each preset, and every row of the table
- * one that exists: CSE_INTERNAL names the one that is not. */
+/* Every op (of engine/ops and structural) in exactly one set of each preset, and every row of the
+ * table one that exists: CSE_INTERNAL names the one that is not. */
 cse_status cse_presets_check(void);
 
 /* A product (matmul, convolution, attention), data movement (reshape, transpose, gather), a sum. */
@@ -89,8 +90,8 @@ void cse_pol_run(const cse_precision *precision, cse_graph *graph);
 
 /* ---- the paint report ---- */
 
-/* What the precision pass made of a graph: a line an op (class and why, types in and out, how it sums,
- * casts added) and totals; text for people, or one JSON object. `step` names the graph. */
+/* What the precision pass made of a graph: a line an op (class and why, types in and out, how it
+ * sums, casts added) and totals; text for people, or one JSON object. `step` names the graph. */
 void cse_precision_report(const cse_graph *graph, const char *step, cse_text *out);
 void cse_precision_report_json(const cse_graph *graph, const char *step, cse_text *out);
 

@@ -1,9 +1,9 @@
 /* The presets: which ops are in allow, infer and deny.
  *
- * An op belongs to a family by what rounding its inputs does to it, and a preset is a row of the small
- * table family x preset. So each op is in exactly one set of each preset by construction; what is left
- * to check is that the list of families names each op once. An op that the list does not name has the
- * family of its descriptor's class. */
+ * An op belongs to a family by what rounding its inputs does to it, and a preset is a row of the
+ * small table family x preset. So each op is in exactly one set of each preset by construction;
+ * what is left to check is that the list of families names each op once. An op that the list does
+ * not name has the family of its descriptor's class. */
 #include <string.h>
 
 #include "engine/precision/graphamp.h"
@@ -11,7 +11,7 @@
 typedef enum family {
     STRUCTURAL, /* where values come from and go to: types are part of the engine's contract */
     WRITTEN,    /* a cast: the types it is written with are its meaning */
-    RANDOM,     /* draws float32 numbers */
+    MADE,       /* makes float32 numbers of no floats */
     PRODUCT,    /* sums of products, which are exact in float32 */
     MOVEMENT,   /* no arithmetic: commutes with rounding */
     NEUTRAL,    /* at most one rounding, or a choice of values */
@@ -27,7 +27,7 @@ typedef enum family {
 static const cse_precision_class classes[FAMILY_COUNT][CSE_PRESET_COUNT] = {
     [STRUCTURAL] = { CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY },
     [WRITTEN] = { CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY },
-    [RANDOM] = { CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY },
+    [MADE] = { CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY, CSE_DENY },
     [PRODUCT] = { CSE_DENY, CSE_ALLOW, CSE_ALLOW, CSE_ALLOW, CSE_ALLOW },
     [MOVEMENT] = { CSE_DENY, CSE_INFER, CSE_INFER, CSE_INFER, CSE_INFER },
     [NEUTRAL] = { CSE_DENY, CSE_DENY, CSE_INFER, CSE_INFER, CSE_INFER },
@@ -47,7 +47,7 @@ static const struct {
     { "argmax", NEUTRAL },
     { "avg_pool2d", NEUTRAL },
     { "avg_pool2d_gradient", NEUTRAL },
-    { "bernoulli", RANDOM },
+    { "bernoulli", MADE },
     { "broadcast_to", MOVEMENT },
     { "cast", WRITTEN },
     { "concat", MOVEMENT },
@@ -83,11 +83,11 @@ static const struct {
     { "mul", NEUTRAL },
     { "neg", NEUTRAL },
     { "not_equal", NEUTRAL },
-    { "one_hot", NEUTRAL },
+    { "one_hot", MADE },
     { "pad", MOVEMENT },
     { "pow", STEEP },
-    { "random_normal", RANDOM },
-    { "random_uniform", RANDOM },
+    { "random_normal", MADE },
+    { "random_uniform", MADE },
     { "reciprocal", STEEP },
     { "relu", NEUTRAL },
     { "reshape", MOVEMENT },
@@ -111,8 +111,8 @@ static const struct {
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 static const cse_op *const structural[] = {
-    &cse_op_input,        &cse_op_constant, &cse_op_state,     &cse_op_step_number,
-    &cse_op_sample_index, &cse_op_gradient, &cse_op_batch_sum, &cse_op_partial,
+    &cse_op_input,        &cse_op_constant, &cse_op_state,       &cse_op_step_number,
+    &cse_op_sample_index, &cse_op_gradient, &cse_op_batch_sum,   &cse_op_partial,
     &cse_op_assign,       &cse_op_fetch,    &cse_op_materialize,
 };
 
@@ -146,9 +146,9 @@ const char *cse_preset_name(int preset)
 
 const char *cse_precision_class_name(cse_precision_class precision_class)
 {
-    static const char *const names[] = { [CSE_DENY] = "deny",
-                                         [CSE_INFER] = "infer",
-                                         [CSE_ALLOW] = "allow" };
+    static const char *const names[] = {
+        [CSE_DENY] = "deny", [CSE_INFER] = "infer", [CSE_ALLOW] = "allow"
+    };
     return names[precision_class];
 }
 
@@ -165,14 +165,14 @@ cse_precision_class cse_precision_class_of(const cse_precision *precision, const
     return cse_preset_class(op, precision->preset);
 }
 
-/* An allow op may read 16 bits and write float32: ops that copy bytes, or whose code is written for one
- * type, cannot. */
+/* An allow op may read 16 bits and write float32: ops that copy bytes, or whose code is written for
+ * one type, cannot. */
 cse_status cse_precision_class_possible(const cse_op *op, cse_precision_class wanted)
 {
     family kin = family_of(op);
     if (wanted == CSE_DENY)
         return CSE_OK;
-    if (kin == STRUCTURAL || kin == WRITTEN || kin == RANDOM)
+    if (kin == STRUCTURAL || kin == WRITTEN || kin == MADE)
         return cse_fail(CSE_CONFIG, "the types of %s are fixed: it is in deny", op->name);
     bool one_type = kin == MOVEMENT || op->kind == CSE_OP_BLOCK;
     if (wanted == CSE_ALLOW && one_type)

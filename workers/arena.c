@@ -16,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "workers/sums.h"
 
 static const char magic[8] = "csearena";
 
@@ -98,6 +99,16 @@ static int allowed_cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/* Steps whose input is prefetched: enough that an input worker sleeps through several of them, as
+ * long as that is little memory. */
+static int prefetched_steps(const cse_graph *graph)
+{
+    enum { LEAST = 2, MOST = 8, LITTLE_BYTES = 16 << 20 };
+    int64_t step_bytes = graph->space_bytes[CSE_SPACE_INPUT] * graph->microbatch_count;
+    int64_t steps = step_bytes > 0 ? LITTLE_BYTES / step_bytes : MOST;
+    return (int)(steps < LEAST ? LEAST : steps > MOST ? MOST : steps);
+}
+
 /* Everything in the head besides the offsets. */
 static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *head)
 {
@@ -114,8 +125,9 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->microbatches = graph->microbatch_count;
     head->tree_places = cse_tree_places(graph->microbatch_count);
     head->record_count = layout->record_count > 0 ? layout->record_count : CSE_DEFAULT_RECORDS;
-    head->ring_count =
-        layout->ring_microbatches > 0 ? layout->ring_microbatches : 2 * graph->microbatch_count;
+    head->ring_count = layout->ring_microbatches > 0
+                           ? layout->ring_microbatches
+                           : prefetched_steps(graph) * graph->microbatch_count;
     head->payload = (int32_t)layout->weight_grad_reduce;
     head->micro_batch_size = graph->micro_batch_size;
     head->partial_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
@@ -127,7 +139,8 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->partial_stride = aligned(head->partial_bytes, PAGE_BYTES);
     head->input_stride = aligned(head->input_bytes, 64);
     head->record_stride = aligned((int64_t)sizeof(cse_record_slot) + head->fetch_bytes, 64);
-    head->reduce_chunks = (int32_t)chunks_of(head->partial_elements, CSE_REDUCE_CHUNK_ELEMENTS,
+    head->joined_bytes = cse_sums_joined_bytes(graph);
+    head->reduce_chunks = (int32_t)chunks_of(head->joined_bytes / 4, CSE_REDUCE_CHUNK_ELEMENTS,
                                              CSE_JOIN_BLOCK, &head->reduce_chunk_elements);
     head->update_chunks = (int32_t)chunks_of(head->update_lines, CSE_UPDATE_CHUNK_LINES, 1,
                                              &head->update_chunk_lines);

@@ -46,7 +46,7 @@ enum {
     CSE_MOST_CHUNKS = 1024,
     CSE_UNDO_LINE_BYTES = CSE_MAX_ASSIGNS * CSE_LINE_ELEMENTS * 4,
     CSE_DEFAULT_RECORDS = 16,
-    CSE_SPIN_NS = 30 * 1000,
+    CSE_SPIN_NS = 200 * 1000,
 };
 
 /* What sleepers wait for; the bell is rung with a mask of what happened. */
@@ -57,6 +57,7 @@ typedef enum cse_event {
     CSE_EVENT_CONTROL = 8, /* the coordinator changed something */
     CSE_EVENT_RECORD = 16, /* for the coordinator, see cse_wake */
     CSE_EVENT_URGENT = 32,
+    CSE_EVENT_FREED = 64, /* a good part of the input ring was freed */
 } cse_event;
 
 typedef struct cse_slot {
@@ -102,6 +103,7 @@ typedef struct cse_arena_head {
     int32_t reduce_chunks, update_chunks;
     int64_t micro_batch_size;
     int64_t partial_elements, reduce_chunk_elements;
+    int64_t joined_bytes; /* of the reduced layout, by REDUCE; see sums.h */
     int64_t update_lines, update_chunk_lines;
     int64_t partial_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes; /* used */
     int64_t partial_stride, input_stride, record_stride;                         /* aligned */

@@ -67,7 +67,7 @@ typedef struct cse_cluster_layout {
     uint64_t seed;
     int64_t first_step, num_steps;
     int record_count;      /* K: steps that may be unrecorded; 0: 16 */
-    int ring_microbatches; /* D: microbatches prefetched; 0: twice those of a step; at least M */
+    int ring_microbatches; /* D: microbatches prefetched; 0: of 2 to 8 steps; at least M */
 } cse_cluster_layout;
 
 /* Creates and fills the arena. All its bytes that a fault-free run touches are reserved here, so

@@ -14,6 +14,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "workers/sums.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -87,6 +88,11 @@ static cse_status prepare_compute(cse_work *work)
     work->pieces = cse_calloc((size_t)head->microbatches, sizeof *work->pieces);
     work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
     work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
+    work->joined = cse_aligned_calloc((size_t)head->update_chunk_lines * CSE_LINE_ELEMENTS * 4);
+    work->direct_offsets =
+        cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
+    for (int g = 0; g < work->graph->group_count; g++)
+        work->direct_offsets[g] = cse_sums_direct_offset(work->graph, g, head->joined_bytes);
     work->frame.seed = head->seed;
     work->frame.base[CSE_SPACE_STATE] = cse_arena_states(work->cluster);
     work->frame.base[CSE_SPACE_REPLICA] = work->workspace;
@@ -125,6 +131,8 @@ void cse_work_destroy(cse_work **work)
     free((*work)->pieces);
     free((*work)->join.steps);
     free((*work)->join.blocks);
+    free((*work)->joined);
+    free((*work)->direct_offsets);
     free(*work);
     *work = NULL;
 }
@@ -230,6 +238,10 @@ bool cse_work_advance(cse_work *work, uint64_t step)
     CSE_KILLPOINT(CSE_KILL_COMMITTED);
     atomic_store(&cse_arena_record(cluster, done)->committed_ns, cse_clock_ns());
     uint32_t events = CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_RECORD;
+    /* Input workers sleep until half the ring is free: a wake-up costs a replica its core. */
+    const int64_t laps = cluster->head->ring_count / cluster->head->microbatches;
+    if (laps < 4 || (done + 1) % (laps / 2) == 0)
+        events |= CSE_EVENT_FREED;
     if (cse_step_number(next) >= atomic_load(&cluster->control->end)) {
         atomic_store(&cluster->control->urgent, 1);
         events |= CSE_EVENT_URGENT;
@@ -272,8 +284,10 @@ static uint32_t events_of(const cse_work *work, int roles)
     uint32_t events = CSE_EVENT_CONTROL;
     if (roles & CSE_ROLE_WEIGHT_SERVER)
         events |= CSE_EVENT_STAGE;
-    if (roles & (CSE_ROLE_REPLICA | CSE_ROLE_INPUT))
+    if (roles & CSE_ROLE_REPLICA)
         events |= CSE_EVENT_COMMIT;
+    if (roles & CSE_ROLE_INPUT)
+        events |= CSE_EVENT_FREED;
     if (work->holding)
         events |= CSE_EVENT_FILLED;
     return events;

@@ -41,6 +41,8 @@ struct cse_work {
     cse_work_cursor reduce_cursor, update_cursor;
     cse_join join;
     int64_t join_number;
+    unsigned char *joined;   /* sums of one update chunk's lines */
+    int64_t *direct_offsets; /* by group; see sums.h */
 
     cse_ring_view ring;
 };

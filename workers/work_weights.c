@@ -23,6 +23,16 @@ static const unsigned char *piece_of(void *self, cse_tree_node node)
                : NULL;
 }
 
+static void plan_join(cse_work *work, int64_t number)
+{
+    const cse_cluster *cluster = work->cluster;
+    if (work->join_number == number)
+        return;
+    piece_context context = { cluster, number };
+    cse_join_plan(&work->join, cluster->head->microbatches, piece_of, &context);
+    work->join_number = number;
+}
+
 bool cse_work_reduce(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
@@ -32,11 +42,7 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
         return false;
     CSE_KILLPOINT(CSE_KILL_REDUCE_CLAIMED);
     const int64_t number = cse_step_number(step) + 1;
-    if (work->join_number != number) {
-        piece_context context = { cluster, number };
-        cse_join_plan(&work->join, head->microbatches, piece_of, &context);
-        work->join_number = number;
-    }
+    plan_join(work, number);
     int64_t first = chunk * head->reduce_chunk_elements;
     int64_t end = first + head->reduce_chunk_elements;
     cse_join_run(&work->join, cluster->segments, cluster->base + head->at_reduced, first, end);
@@ -89,6 +95,23 @@ bool cse_work_norm(cse_work *work, uint64_t step)
     return true;
 }
 
+/* Where the update program finds the sums of one part: joined before, or joined here and now for
+ * just these lines. The base is moved so that the sum's own offset leads to them. */
+static unsigned char *sums_of(cse_work *work, uint64_t step, cse_update_part part)
+{
+    const cse_cluster *cluster = work->cluster;
+    const int64_t offset = work->direct_offsets[part.group];
+    if (offset < 0 || cse_step_flags(step) & CSE_STEP_IN_PIECE)
+        return frame_for(work, step)->base[CSE_SPACE_REDUCED];
+    const int64_t elements = work->graph->groups[part.group].elements;
+    const int64_t first = part.first * CSE_LINE_ELEMENTS, end = part.end * CSE_LINE_ELEMENTS;
+    plan_join(work, cse_step_number(step) + 1);
+    unsigned char *base = work->joined - (offset + first * 4);
+    cse_join_run(&work->join, cluster->segments, base, offset / 4 + first,
+                 offset / 4 + (end < elements ? end : elements));
+    return base;
+}
+
 /* Progress of the chunk's lines is stored by the update program itself, as an offset from
  * `dirty_base`; the program counts lines from the start of their group. */
 static void update_part(cse_work *work, int chunk, int64_t number, cse_update_part part)
@@ -127,6 +150,7 @@ bool cse_work_update(cse_work *work, uint64_t step)
         cse_update_part part = cse_arena_update_part(cluster, work->graph, chunk, line);
         if (part.group < 0)
             break;
+        work->frame.base[CSE_SPACE_REDUCED] = sums_of(work, step, part);
         update_part(work, chunk, number, part);
         line += part.end - part.first;
     }

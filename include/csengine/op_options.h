@@ -24,4 +24,10 @@ typedef struct cse_pool2d_options {
     bool exclude_padding; /* average pooling divides by the elements that are there */
 } cse_pool2d_options;
 
+typedef struct cse_attention_options {
+    bool causal;                /* query i sees keys 0 to i */
+    double dropout;             /* of the weights, in [0, 1); for training */
+    const char *dropout_stream; /* its stream of random numbers; NULL: "attention" */
+} cse_attention_options;
+
 #endif

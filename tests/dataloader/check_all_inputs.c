@@ -34,6 +34,14 @@ static void prepare_csv(void)
     fixture_write_text("table.csv", text);
 }
 
+static void prepare_text(void)
+{
+    unsigned char text[40 * 8 + 5];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)(i * i + i / 7);
+    fixture_write_gzip("text.gz", text, sizeof text);
+}
+
 static void prepare_nothing(void)
 {
 }
@@ -42,6 +50,7 @@ static const how hows[] = {
     { "csv", prepare_csv, "path: %s/table.csv, label: kind" },
     { "idx_images", prepare_idx, "data_dir: %s" },
     { "synthetic", prepare_nothing, "samples: 40, features: [2, 3], features_name: images" },
+    { "text_bytes", prepare_text, "path: %s/text.gz, sequence_length: 8" },
 };
 
 static const how *how_of(const cse_input_descriptor *descriptor)

@@ -141,6 +141,20 @@ for name in ("erf", "log_softmax"):
     case(name, lambda x, f=f, axis=axis: torch.tensor(f(x.numpy(), **axis)), floats(2, 4),
          gradient=False)
 
+
+
+def attention_cases():
+    attention = functional.scaled_dot_product_attention
+    case("embedding", lambda t, i: functional.embedding(i, t), floats(5, 3), ints(2, 4, high=5))
+    case("causal_mask", lambda x: torch.where(torch.ones(3, 4).tril().bool(), x, -7.0),
+         floats(2, 3, 4), integers=[3, 4], numbers=[-7.0])
+    for causal, time in ((0, 3), (1, 4)):
+        case("scaled_dot_product_attention",
+             lambda q, k, v, c=bool(causal): attention(q, k, v, is_causal=c), floats(1, 2, 4, 4),
+             floats(1, 2, time, 4), floats(1, 2, time, 3), integers=[0, 0, causal],
+             numbers=[0, 1, 0.5])
+
+
 TYPES = {torch.float32: "CSE_FLOAT32", torch.int32: "CSE_INT32", torch.bool: "CSE_BOOL",
          torch.float64: "CSE_FLOAT32", torch.int64: "CSE_INT32"}
 
@@ -208,6 +222,12 @@ print("/* Written by make_reference_values.py with PyTorch "
       f"{torch.__version__.split('+')[0]} and SciPy {scipy.__version__}. */")
 print("/* clang-format off */\n#define V(...) (const double[]){ __VA_ARGS__ }")
 print("static const reference_case reference_cases[] = {")
+for one in cases:
+    write(*one)
+# Drawn from a state of their own: these leave the values above as they are, and the other way round.
+random = numpy.random.RandomState(2)
+cases.clear()
+attention_cases()
 for one in cases:
     write(*one)
 print("};")

@@ -1,7 +1,7 @@
 /* Depth first, so that a folder is empty when it is removed; links are not followed. */
 #include "tests/support/temporary_folder.h"
 
-#include <check.h>
+#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 
@@ -13,8 +13,8 @@ static int remove_entry(const char *path, const struct stat *about, int kind, st
     return remove(path);
 }
 
-void temporary_folder_remove(const char *path)
+bool temporary_folder_remove(const char *path)
 {
     enum { MOST_OPEN = 16 };
-    ck_assert_int_eq(nftw(path, remove_entry, MOST_OPEN, FTW_DEPTH | FTW_PHYS), 0);
+    return nftw(path, remove_entry, MOST_OPEN, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT;
 }

@@ -2,7 +2,9 @@
 #ifndef CSE_TESTS_SUPPORT_TEMPORARY_FOLDER_H
 #define CSE_TESTS_SUPPORT_TEMPORARY_FOLDER_H
 
-/* Removes the folder `path` with its content; a failure fails the test. */
-void temporary_folder_remove(const char *path);
+#include <stdbool.h>
+
+/* Removes the folder `path` with its content. False when something of it stays. */
+bool temporary_folder_remove(const char *path);
 
 #endif

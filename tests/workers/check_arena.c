@@ -140,6 +140,7 @@ END_TEST
 
 START_TEST(test_ring_is_bounded_and_shared_by_rank)
 {
+    layout.ring_microbatches = 8;
     cse_cluster *cluster = create();
     cse_ring_view view = { 0 };
     cse_ring_claim claim = { .slot = 4, .worker = 1, .workers = 3, .step = 0 };

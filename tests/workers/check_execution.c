@@ -287,7 +287,7 @@ static void tear_down(void)
     closedir(entries);
     free(execution.states);
     cse_graph_destroy(&graph);
-    temporary_folder_remove(directory);
+    ck_assert(temporary_folder_remove(directory));
 }
 
 /* ---- Tests ---- */

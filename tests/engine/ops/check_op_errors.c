@@ -60,6 +60,14 @@ CALL(concat_sizes, cse_concat((cse_tensor *[]){ in->a, in->b }, 2, 0))
 CALL(concat_axis, cse_concat((cse_tensor *[]){ in->a, in->a }, 2, 2))
 CALL(concat_none, cse_concat(NULL, 0, 0))
 CALL(gather_by_float, cse_gather(in->a, in->a))
+CALL(embedding_of_rows, cse_embedding(in->b, in->labels))
+CALL(embedding_by_float, cse_embedding(in->a, in->b))
+CALL(causal_mask_of_row, cse_causal_mask(in->b, 0))
+CALL(attention_rank, cse_scaled_dot_product_attention(in->a, in->a, in->a, NULL))
+CALL(attention_heads, cse_scaled_dot_product_attention(in->image, in->image,
+                                                       cse_full(cse_shape_of(4, 3, 6, 6), 1), NULL))
+CALL(attention_dropout, cse_scaled_dot_product_attention(in->image, in->image, in->image,
+                                                         &(cse_attention_options){ .dropout = 1 }))
 CALL(scatter_rows, cse_scatter_add(in->b, in->labels, 3))
 CALL(scatter_none, cse_scatter_add(in->a, in->labels, 0))
 CALL(one_hot_none, cse_one_hot(in->labels, 0))
@@ -119,6 +127,12 @@ static const wrong_call wrong_calls[] = {
     { concat_axis, { "concat([4, 3] float32, [4, 3] float32)", "axis must be" } },
     { concat_none, { "concat()", "1 to 16 inputs, has 0" } },
     { gather_by_float, { "gather([4, 3] float32, [4, 3] float32)", "indices must be int32" } },
+    { embedding_of_rows, { "embedding([5] float32, [4] int32)", "floats [n, channel]" } },
+    { embedding_by_float, { "embedding([4, 3] float32, [5] float32)", "must be int32" } },
+    { causal_mask_of_row, { "causal_mask([5] float32)", "[query, key]" } },
+    { attention_rank, { "scaled_dot_product_attention([4, 3] float32", "[batch, heads, time" } },
+    { attention_heads, { "[4, 3, 6, 6] float32)", "must agree in batch and heads" } },
+    { attention_dropout, { "scaled_dot_product_attention: dropout 1 is outside [0, 1)" } },
     { scatter_rows, { "scatter_add([5] float32, [4] int32)", "[indices..., row...]" } },
     { scatter_none, { "scatter_add([4, 3] float32, [4] int32)", "at least one row" } },
     { one_hot_none, { "one_hot", "0 classes", "at least 1" } },
@@ -202,6 +216,9 @@ START_TEST(poison_passes_through_every_function)
         cse_pad(p, ones, ones, 0),
         cse_concat(&p, 1, 3),
         cse_gather(p, p),
+        cse_embedding(p, p),
+        cse_causal_mask(p, 0),
+        cse_scaled_dot_product_attention(p, p, p, &(cse_attention_options){ .dropout = 0.5 }),
         cse_scatter_add(p, p, 3),
         cse_matmul(p, p, true, false),
         cse_linear(p, p, p),

@@ -141,8 +141,17 @@ static cse_tensor *make_bernoulli(cse_tensor *x)
     return cse_bernoulli_like(x, "noise", 0.3);
 }
 
+/* Of ones: two queries on two keys with three channels a sample; sums of the weights that stay. */
+static cse_tensor *make_attention(cse_tensor *x)
+{
+    const cse_attention_options options = { .dropout = 0.5, .dropout_stream = "a layer" };
+    cse_shape shape = cse_tensor_shape(x);
+    cse_tensor *heads = cse_reshape(x, cse_shape_of(shape.dims[0], 1, 2, 3));
+    return cse_reshape(cse_scaled_dot_product_attention(heads, heads, heads, &options), shape);
+}
+
 static cse_tensor *(*const makers[])(cse_tensor *) = { make_dropout, make_uniform, make_normal,
-                                                       make_bernoulli };
+                                                       make_bernoulli, make_attention };
 
 START_TEST(a_sample_draws_the_same_in_any_split_of_the_batch)
 {
@@ -152,8 +161,8 @@ START_TEST(a_sample_draws_the_same_in_any_split_of_the_batch)
     for (int i = 0; i < 4 * 6; i++)
         ck_assert_float_eq(part[i], whole[4 * 6 + i]);
     int differing = 0;
-    for (int i = 0; i < 6; i++)
-        differing += whole[i] != whole[6 + i];
+    for (int i = 6; i < 8 * 6; i++)
+        differing += whole[i % 6] != whole[i];
     ck_assert_int_gt(differing, 0);
 }
 END_TEST
@@ -204,7 +213,7 @@ int main(void)
     tcase_add_loop_test(values, values_and_gradients_are_those_of_pytorch, 0,
                         (int)(sizeof reference_cases / sizeof *reference_cases));
     tcase_add_test(values, random_words_are_those_of_philox);
-    tcase_add_loop_test(values, a_sample_draws_the_same_in_any_split_of_the_batch, 0, 4);
+    tcase_add_loop_test(values, a_sample_draws_the_same_in_any_split_of_the_batch, 0, 5);
     tcase_add_test(values, a_sample_draws_the_same_however_its_elements_are_arranged);
     tcase_add_loop_test(values, moments_are_those_of_the_distribution, 0, 4);
     suite_add_tcase(suite, values);

@@ -1,0 +1,78 @@
+/* causal_mask: what lies in the future replaced by a number.
+ *
+ * Works on the last two axes of x [..., query, key]: element (i, j) stays where j <= i. The places
+ * are compared by index where they are needed, so that no mask is ever stored. Attributes:
+ * integers[0] the queries, integers[1] the keys, numbers[0] the number in masked places. */
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_causal_mask;
+
+/** x [..., query, key] with `fill` wherever key > query, as PyTorch's tril: query i sees keys 0 to
+ * i. For scores before a softmax, give a fill below any score. */
+CSE_API cse_tensor *cse_causal_mask(cse_tensor *x, double fill)
+{
+    cse_attributes attributes = { .integer_count = 2, .number_count = 1, .numbers = { fill } };
+    if (!cse_trace_is_poison(x) && x->shape.rank >= 2) {
+        attributes.integers[0] = x->shape.dims[x->shape.rank - 2];
+        attributes.integers[1] = x->shape.dims[x->shape.rank - 1];
+    }
+    return cse_trace_1(&cse_op_causal_mask, &attributes, x);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    cse_shape x = in->shapes[0];
+    if (x.rank < 2 || x.dims[x.rank - 2] != in->attributes->integers[0] ||
+        x.dims[x.rank - 1] != in->attributes->integers[1])
+        return cse_fail(CSE_SHAPE, "the input must have two last axes [query, key]");
+    return cse_infer_floats(in, shape, dtype);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    (void)node;
+    gradients[0] = cse_causal_mask(output_gradient, 0);
+}
+
+static void reference(const cse_reference *call)
+{
+    const cse_tensor *node = call->node;
+    const cse_attributes *attributes = &node->attributes;
+    int64_t queries = attributes->integers[0], keys = attributes->integers[1];
+    for (int64_t i = 0; i < cse_shape_elements(node->shape); i++) {
+        bool seen = i % keys <= i / keys % queries;
+        double value = seen ? cse_read_element(node->dtype, call->inputs[0], i)
+                            : (double)(float)attributes->numbers[0];
+        cse_write_element(node->dtype, call->output, i, value);
+    }
+}
+
+/* Copies: equal bits. */
+static const cse_op_sample samples[] = {
+    { .name = "square",
+      .inputs = { { { 4, { 2, 3, 5, 5 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 2,
+                      .integers = { 5, 5 },
+                      .number_count = 1,
+                      .numbers = { -7 } } },
+    { .name = "more keys than queries",
+      .inputs = { { { 3, { 2, 3, 70 } }, CSE_FLOAT32, -2, 2 } },
+      .input_count = 1,
+      .attributes = { .integer_count = 2, .integers = { 3, 70 }, .number_count = 1 } },
+    { .name = NULL },
+};
+
+const cse_op cse_op_causal_mask = {
+    .name = "causal_mask",
+    .summary = "elements of later keys than the query replaced by a number",
+    .kind = CSE_OP_ELEMENTWISE,
+    .precision = CSE_INFER,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .expression = "$i <= (int32_t)(($n - $i) / $a1 % $a0) ? $0 : $f0",
+    .samples = samples,
+};

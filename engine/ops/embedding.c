@@ -1,0 +1,83 @@
+/* embedding: a learned row for each token.
+ *
+ * Inputs: table [n, channel] of floats, indices int32 [...]. Output: [..., channel]. It is a gather
+ * with a name and a shape rule of its own, so that precision presets can tell a model's vocabulary
+ * from other look-ups, and a mistake is told in its terms. */
+#include <math.h>
+
+#include "engine/trace/arguments.h"
+
+extern const cse_op cse_op_embedding;
+
+/** Row indices[i] of table [n, channel] for each int32 index: [indices..., channel]. An index
+ * outside [0, n) gives a row of NaN, so that it does not pass unseen. In the gradient the rows of
+ * one index are added in the order of the indices. */
+CSE_API cse_tensor *cse_embedding(cse_tensor *table, cse_tensor *indices)
+{
+    return cse_trace_2(&cse_op_embedding, NULL, table, indices);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    if (in->shapes[0].rank != 2 || !cse_dtype_is_float(in->dtypes[0]))
+        return cse_fail(CSE_SHAPE, "the table must be floats [n, channel]");
+    if (in->dtypes[1] != CSE_INT32 || in->shapes[1].rank + 1 > CSE_MAX_RANK)
+        return cse_fail(CSE_SHAPE,
+                        "the indices must be int32 (tokens are no quantities), of at most %d axes",
+                        CSE_MAX_RANK - 1);
+    *shape = in->shapes[1];
+    shape->dims[shape->rank++] = in->shapes[0].dims[1];
+    *dtype = in->dtypes[0];
+    return cse_check_size(*shape);
+}
+
+static cse_tensor *expand(cse_tensor *node)
+{
+    return cse_gather(node->inputs[0], node->inputs[1]);
+}
+
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    gradients[0] =
+        cse_scatter_add(output_gradient, node->inputs[1], node->inputs[0]->shape.dims[0]);
+}
+
+static void reference(const cse_reference *call)
+{
+    const cse_tensor *node = call->node, *table = node->inputs[0];
+    int64_t rows = table->shape.dims[0], channels = table->shape.dims[1];
+    const int32_t *indices = call->inputs[1];
+    for (int64_t i = 0; i < cse_shape_elements(node->inputs[1]->shape); i++)
+        for (int64_t c = 0; c < channels; c++) {
+            bool inside = indices[i] >= 0 && indices[i] < rows;
+            double value = NAN;
+            if (inside)
+                value = cse_read_element(table->dtype, call->inputs[0], indices[i] * channels + c);
+            cse_write_element(node->dtype, call->output, i * channels + c, value);
+        }
+}
+
+/* Copies: equal bits. */
+static const cse_op_sample samples[] = {
+    { .name = "tokens in time",
+      .inputs = { { { 2, { 11, 7 } }, CSE_FLOAT32, -2, 2 }, { { 2, { 3, 5 } }, CSE_INT32, 0, 11 } },
+      .input_count = 2 },
+    { .name = "few rows, often",
+      .inputs = { { { 2, { 3, 16 } }, CSE_FLOAT32, -2, 2 }, { { 1, { 20 } }, CSE_INT32, 0, 3 } },
+      .input_count = 2 },
+    { .name = NULL },
+};
+
+const cse_op cse_op_embedding = {
+    .name = "embedding",
+    .summary = "a learned row for each token",
+    .kind = CSE_OP_COMPOSITE,
+    .precision = CSE_INFER,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .expand = expand,
+    .samples = samples,
+};

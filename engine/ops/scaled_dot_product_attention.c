@@ -1,0 +1,244 @@
+/* scaled_dot_product_attention: each query's mean of the values, weighted by the softmax of its
+ * scaled products with the keys (Vaswani et al. 2017).
+ *
+ * Inputs: q [batch, heads, query, head], k [batch, heads, key, head], v [batch, heads, key, value];
+ * with dropout also the samples of the weights, int32 [batch, heads, query, key]
+ * (engine/trace/random_arguments.h). Output: [batch, heads, query, value]. Attributes: integers[0]
+ * and [1] stream and elements of a sample for dropout, [2] causal; numbers[0] and [1] probability
+ * and factor of dropout, [2] the scale.
+ *
+ * The gradient asks for the weights again; the simplify pass makes one of the two computations, so
+ * that without a kernel of its own the weights are kept between them. Scores, softmax and the sums
+ * over them are float32 whatever the type of the inputs; the four products take that type. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/trace/random_arguments.h"
+#include "engine/trace/rows.h"
+
+extern const cse_op cse_op_scaled_dot_product_attention, cse_op_dropout;
+
+enum { STREAM, SAMPLE_ELEMENTS, CAUSAL, INTEGERS };
+enum { PROBABILITY, FACTOR, SCALE, NUMBERS };
+
+/* Far below any score of finite inputs, and still finite: exp of the difference to the row's
+ * maximum is exactly 0, and no infinity enters a computation that looks for overflows. */
+static const double masked_score = -1e30;
+
+static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention_options *options,
+                                cse_attributes *attributes)
+{
+    if (!(options->dropout > 0 && options->dropout < 1))
+        return cse_trace_fail(CSE_USAGE,
+                              "scaled_dot_product_attention: dropout %g is outside [0, 1)",
+                              options->dropout);
+    attributes->numbers[PROBABILITY] = options->dropout;
+    attributes->numbers[FACTOR] = 1 / (1 - options->dropout);
+    /* The scores have the shape and the level of the weights; only these are read, so that the
+     * product itself is dropped with all that nothing needs. */
+    cse_tensor *scores = cse_matmul(inputs[0], inputs[1], false, true);
+    cse_tensor *samples = cse_random_samples(
+        "scaled_dot_product_attention", scores, cse_scalar_shape,
+        options->dropout_stream ? options->dropout_stream : "attention", attributes);
+    attributes->integer_count = INTEGERS;
+    return cse_trace(&cse_op_scaled_dot_product_attention, attributes, 4,
+                     (cse_tensor *[]){ inputs[0], inputs[1], inputs[2], samples });
+}
+
+/** softmax(q k' / sqrt(head)) v: q [batch, heads, query, head], k [batch, heads, key, head] and v
+ * [batch, heads, key, value] give [batch, heads, query, value]. With options->causal query i sees
+ * keys 0 to i alone; options->dropout sets weights to 0 at random and divides the others by
+ * 1 - dropout. `options` NULL: neither. Sums are at least float32. */
+CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *k, cse_tensor *v,
+                                                     const cse_attention_options *options)
+{
+    const cse_attention_options defaults = { .causal = false };
+    cse_tensor *const inputs[] = { q, k, v };
+    options = options ? options : &defaults;
+    cse_attributes attributes = { .integer_count = INTEGERS, .number_count = NUMBERS };
+    attributes.integers[CAUSAL] = options->causal;
+    attributes.numbers[FACTOR] = 1;
+    if (!cse_trace_is_poison(q) && q->shape.rank == 4)
+        attributes.numbers[SCALE] = 1 / sqrt((double)cse_row_length(q->shape));
+    cse_tensor *plain = cse_trace(&cse_op_scaled_dot_product_attention, &attributes, 3, inputs);
+    return options->dropout == 0 || cse_trace_is_poison(plain)
+               ? plain
+               : with_dropout(inputs, options, &attributes);
+}
+
+static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    cse_shape q = in->shapes[0], k = in->shapes[1], v = in->shapes[2];
+    for (int i = 0; i < 3; i++)
+        if (in->shapes[i].rank != 4 || in->dtypes[i] != in->dtypes[0] ||
+            !cse_dtype_is_float(in->dtypes[i]))
+            return cse_fail(CSE_SHAPE, "q, k and v must be floats of one type, [batch, heads, "
+                                       "time, head]; reshape and transpose them first");
+    bool fits = q.dims[3] == k.dims[3] && k.dims[2] == v.dims[2] && q.dims[3] > 0 && k.dims[2] > 0;
+    for (int i = 0; i < 2; i++)
+        fits = fits && q.dims[i] == k.dims[i] && q.dims[i] == v.dims[i];
+    if (!fits)
+        return cse_fail(CSE_SHAPE,
+                        "q, k and v must agree in batch and heads, q and k in the head's "
+                        "size, k and v in their time");
+    cse_shape weights = { 4, { q.dims[0], q.dims[1], q.dims[2], k.dims[2] } };
+    if (in->input_count > 3 &&
+        (in->dtypes[3] != CSE_INT32 || !cse_shape_equal(in->shapes[3], weights)))
+        return cse_fail(CSE_SHAPE, "the samples must be int32 [batch, heads, query, key]");
+    *shape = q;
+    shape->dims[3] = v.dims[3];
+    *dtype = in->dtypes[0];
+    return cse_check_size(weights);
+}
+
+/* Dropout of the weights, or of their gradient: the same elements by the same factor. */
+static cse_tensor *dropped(const cse_tensor *node, cse_tensor *x)
+{
+    cse_attributes attributes = node->attributes;
+    if (node->input_count < 4)
+        return x;
+    attributes.integer_count = attributes.number_count = 2;
+    attributes.integers[CAUSAL] = 0;
+    attributes.numbers[SCALE] = 0;
+    return cse_trace_2(&cse_op_dropout, &attributes, x, node->inputs[3]);
+}
+
+/* The softmax, float32 [batch, heads, query, key]. */
+static cse_tensor *attention_weights(const cse_tensor *node)
+{
+    cse_tensor *products = cse_matmul(node->inputs[0], node->inputs[1], false, true);
+    cse_tensor *scores =
+        cse_scale(cse_cast(products, CSE_FLOAT32), node->attributes.numbers[SCALE]);
+    if (node->attributes.integers[CAUSAL])
+        scores = cse_causal_mask(scores, masked_score);
+    return cse_softmax(scores, -1);
+}
+
+static cse_tensor *expand(cse_tensor *node)
+{
+    cse_tensor *weights = dropped(node, attention_weights(node));
+    return cse_matmul(cse_cast(weights, node->dtype), node->inputs[2], false, false);
+}
+
+/* With P the softmax, D the dropout and O = D(P) V: dV = D(P)' dO, dP = D(dO V'),
+ * dS = P * (dP - sum(P * dP)) * scale over each row, dQ = dS K, dK = dS' Q. Where P is masked it is
+ * 0, and dS with it. */
+static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
+{
+    cse_tensor *q = node->inputs[0], *k = node->inputs[1], *v = node->inputs[2];
+    cse_tensor *weights = attention_weights(node);
+    cse_tensor *used = cse_cast(dropped(node, weights), node->dtype);
+    cse_tensor *by_weight = cse_matmul(output_gradient, v, false, true);
+    by_weight = dropped(node, cse_cast(by_weight, CSE_FLOAT32));
+    cse_tensor *mean = cse_row_sum(cse_mul(weights, by_weight));
+    cse_tensor *by_score = cse_mul(weights, cse_sub(by_weight, mean));
+    by_score = cse_cast(cse_scale(by_score, node->attributes.numbers[SCALE]), node->dtype);
+    gradients[0] = cse_matmul(by_score, k, false, false);
+    gradients[1] = cse_matmul(by_score, q, true, false);
+    gradients[2] = cse_matmul(used, output_gradient, true, false);
+}
+
+/* The weights of one query, after dropout, in double. `row` counts over batch, heads and queries.
+ */
+static void reference_weights(const cse_reference *call, int64_t row, double *weights)
+{
+    const cse_tensor *node = call->node, *q = node->inputs[0], *k = node->inputs[1];
+    const double *numbers = node->attributes.numbers;
+    int64_t queries = q->shape.dims[2], keys = k->shape.dims[2], size = q->shape.dims[3];
+    int64_t seen = keys, batch = row / queries;
+    double maximum = -INFINITY, sum = 0;
+    if (node->attributes.integers[CAUSAL] && row % queries + 1 < keys)
+        seen = row % queries + 1;
+    for (int64_t j = 0; j < seen; j++) {
+        double product = 0;
+        for (int64_t c = 0; c < size; c++)
+            product += cse_read_element(q->dtype, call->inputs[0], row * size + c) *
+                       cse_read_element(k->dtype, call->inputs[1], (batch * keys + j) * size + c);
+        weights[j] = product * numbers[SCALE];
+        maximum = fmax(maximum, weights[j]);
+    }
+    for (int64_t j = 0; j < seen; j++)
+        sum += weights[j] = exp(weights[j] - maximum);
+    for (int64_t j = 0; j < keys; j++) {
+        uint32_t words[4];
+        weights[j] = j < seen ? weights[j] / sum : 0;
+        if (node->input_count < 4)
+            continue;
+        cse_reference_draw(call, row * keys + j, words);
+        bool zero = cse_uniform_from_bits(words[0]) < (float)numbers[PROBABILITY];
+        weights[j] = zero ? 0 : weights[j] * numbers[FACTOR];
+    }
+}
+
+static void reference(const cse_reference *call)
+{
+    const cse_tensor *node = call->node, *v = node->inputs[2];
+    int64_t queries = node->shape.dims[2], size = node->shape.dims[3], keys = v->shape.dims[2];
+    double *weights = cse_calloc((size_t)keys, sizeof *weights);
+    for (int64_t row = 0; row < cse_row_count(node->shape); row++) {
+        reference_weights(call, row, weights);
+        for (int64_t c = 0; c < size; c++) {
+            double sum = 0;
+            for (int64_t j = 0; j < keys; j++)
+                sum += weights[j] * cse_read_element(v->dtype, call->inputs[2],
+                                                     (row / queries * keys + j) * size + c);
+            cse_write_element(node->dtype, call->output, row * size + c, sum);
+        }
+    }
+    free(weights);
+}
+
+/* Sums of at most 33 terms below 1, twice, each within 33^2 * 2^-24 (6.5e-5) at the very most; the
+ * weights sum to 1, which keeps the second one near its terms' size. Dropout multiplies by 4/3. */
+#define OPTIONS(causal, head)                                           \
+    .attributes = { .integer_count = INTEGERS,                          \
+                    .integers = { [STREAM] = 3735928559,                \
+                                  [SAMPLE_ELEMENTS] = 3 * 5 * 5,        \
+                                  [CAUSAL] = (causal) },                \
+                    .number_count = NUMBERS,                            \
+                    .numbers = { 0.25, 4.0 / 3, 1 / (double)(head) } }, \
+    .tolerance = 6.5e-5
+
+static const cse_op_sample samples[] = {
+    { .name = "every key",
+      .inputs = { { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 },
+                  { { 4, { 2, 3, 7, 4 } }, CSE_FLOAT32, -2, 2 },
+                  { { 4, { 2, 3, 7, 6 } }, CSE_FLOAT32, -1, 1 } },
+      .input_count = 3,
+      OPTIONS(0, 2) },
+    { .name = "causal",
+      .inputs = { { { 4, { 2, 2, 33, 16 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 2, 2, 33, 16 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 2, 2, 33, 16 } }, CSE_FLOAT32, -1, 1 } },
+      .input_count = 3,
+      .skip_gradient = true, /* many elements; the small one below has the same rule */
+      OPTIONS(1, 4) },
+    { .name = "causal, small",
+      .inputs = { { { 4, { 1, 2, 5, 3 } }, CSE_FLOAT32, -2, 2 },
+                  { { 4, { 1, 2, 5, 3 } }, CSE_FLOAT32, -2, 2 },
+                  { { 4, { 1, 2, 5, 3 } }, CSE_FLOAT32, -1, 1 } },
+      .input_count = 3,
+      OPTIONS(1, 1) },
+    { .name = "causal, with dropout",
+      .inputs = { { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 },
+                  { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 },
+                  { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -1, 1 },
+                  { { 4, { 2, 3, 5, 5 } }, CSE_INT32, 0, 256 } },
+      .input_count = 4,
+      OPTIONS(1, 2) },
+    { .name = NULL },
+};
+
+const cse_op cse_op_scaled_dot_product_attention = {
+    .name = "scaled_dot_product_attention",
+    .summary = "values averaged by the softmax of scaled products of queries and keys",
+    .kind = CSE_OP_COMPOSITE,
+    .precision = CSE_ALLOW,
+    .min_inputs = 3,
+    .max_inputs = 4,
+    .infer = infer,
+    .gradient = gradient,
+    .reference = reference,
+    .expand = expand,
+    .samples = samples,
+};

@@ -124,6 +124,7 @@ static const cse_option options[] = {
     { "validate_only", NULL, "backend.validate_only", "check the step, compile nothing" },
     { "print_after", "PASS", NULL, "print the step graph after a pass, or after all" },
     { "print_precision", NULL, NULL, "print the type of every op's values, and why" },
+    { "json", NULL, NULL, "--print_precision as one JSON object a step" },
     { "print_c", NULL, NULL, "print the C file of the compiled step" },
     { 0 },
 };

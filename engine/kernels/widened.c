@@ -17,6 +17,16 @@ typedef struct widened_kernel {
     const void *inputs[CSE_MAX_INPUTS];
 } widened_kernel;
 
+static void widen(cse_dtype dtype, const uint16_t *bits, float *values, int64_t count)
+{
+    if (dtype == CSE_BFLOAT16)
+        for (int64_t i = 0; i < count; i++)
+            values[i] = cse_float_from_bfloat16(bits[i]);
+    else
+        for (int64_t i = 0; i < count; i++)
+            values[i] = cse_float_from_format(dtype, bits[i]);
+}
+
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     widened_kernel *kernel = (widened_kernel *)base;
@@ -26,8 +36,7 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
             kernel->inputs[kernel->operands[i]] = bits;
             continue;
         }
-        for (int64_t e = 0; e < kernel->operand_elements[i]; e++)
-            kernel->values[i][e] = cse_float_from_format(kernel->operand_dtypes[i], bits[e]);
+        widen(kernel->operand_dtypes[i], bits, kernel->values[i], kernel->operand_elements[i]);
         kernel->inputs[kernel->operands[i]] = kernel->values[i];
     }
     if (kernel->bias >= 0)

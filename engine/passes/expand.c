@@ -2,6 +2,7 @@
  * gradient of its own and fusion sees primitives alone. */
 #include "csengine/generated/ops.h"
 #include "engine/passes/pass.h"
+#include "engine/precision/graphamp.h"
 #include "engine/trace/trace.h"
 
 static bool is_low(const cse_node *node)
@@ -10,14 +11,15 @@ static bool is_low(const cse_node *node)
 }
 
 /* What is inside a composite is computed in float32, whatever it reads and stores: 16-bit inputs
- * are widened, which is exact, and the result is rounded once. */
+ * are widened, which is exact, and the result is rounded once. Attention, whose products are there
+ * for the 16 bits, and look-ups say by themselves what is wide in them. */
 static cse_node *expand_in_float32(cse_node *node)
 {
     cse_node *inputs[CSE_MAX_INPUTS], wide = *node;
     bool low = is_low(node);
     for (int i = 0; i < node->input_count; i++)
         low = low || is_low(node->inputs[i]);
-    if (!low)
+    if (!low || cse_precision_is_product(node->op) || cse_precision_is_movement(node->op))
         return node->op->expand(node);
     for (int i = 0; i < node->input_count; i++)
         inputs[i] =

@@ -248,14 +248,19 @@ CSE_API void cse_scope_leave(cse_step *step, const char *name);
 
 /* ---- precision of regions ---- */
 
+/* A statement or block between two calls; `open` is a name of its own, so that regions nest. */
+#define CSE_REGION(open, enter, leave) for (int open = (enter, 1); open; open = (leave, 0))
+#define CSE_REGION_NAME(name, line) CSE_REGION_JOIN(name, line)
+#define CSE_REGION_JOIN(name, line) name##line
+
 /* CSE_DISABLE_GRAPHAMP(step) { ... }: GraphAMP leaves what is traced in the block as it is written,
  * and the gradients of it; casts are the code's own (cse_cast). Nested blocks are allowed. Do not
  * leave the block by break, return or goto. */
 CSE_API void cse_graphamp_disable(cse_step *step);
 CSE_API void cse_graphamp_restore(cse_step *step);
-#define CSE_DISABLE_GRAPHAMP(step)                                                   \
-    for (int cse_graphamp_open = (cse_graphamp_disable(step), 1); cse_graphamp_open; \
-         cse_graphamp_open = (cse_graphamp_restore(step), 0))
+#define CSE_DISABLE_GRAPHAMP(step)                                                        \
+    CSE_REGION(CSE_REGION_NAME(cse_graphamp_open_, __LINE__), cse_graphamp_disable(step), \
+               cse_graphamp_restore(step))
 
 enum { CSE_POL_NONE = -1 };
 
@@ -273,9 +278,9 @@ typedef struct cse_pol_options {
  * or goto. A level outside of 0 to 2 is an error of the step. */
 CSE_API void cse_pol_enter(cse_step *step, cse_pol_options options);
 CSE_API void cse_pol_leave(cse_step *step);
-#define CSE_POL(step, ...)                                                                        \
-    for (int cse_pol_open = (cse_pol_enter(step, CSE_POL_OPTIONS(__VA_ARGS__)), 1); cse_pol_open; \
-         cse_pol_open = (cse_pol_leave(step), 0))
+#define CSE_POL(step, ...)                               \
+    CSE_REGION(CSE_REGION_NAME(cse_pol_open_, __LINE__), \
+               cse_pol_enter(step, CSE_POL_OPTIONS(__VA_ARGS__)), cse_pol_leave(step))
 /* The defaults come first and are overridden, which is what the warning is about. */
 #define CSE_POL_OPTIONS(...)                                                                 \
     __extension__({                                                                          \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `csengine compile --print_precision`: the paint report as text and JSON; precision that is off leaves
-# the compiled step as it was; a pattern that matches nothing is told with its place; and mixed
-# precision gives the same bits for any number of replicas.
+# `csengine compile --print_precision`: the paint report as text and JSON; precision that is off
+# leaves the compiled step as it was; a pattern that matches nothing is told with its place; and
+# mixed precision gives the same bits for any number of replicas.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -28,15 +28,16 @@ done
 
 # The lines of the report, one a step, are JSON with the same totals.
 compile --set precision.fp16_type=bfloat16 --print_precision --json >"$work/json"
-grep -q '"products":5,.*"products_low":5[,}]' "$work/json" || fail "JSON: $(cat "$work/json")"
+grep -q '"products":5,.*"products_low":5[,}]' "$work/json" ||
+    fail "JSON: $(cat "$work/json")"
 
 plain=$(compile --print_after=memory_plan)
 off=$(compile --print_after=memory_plan --set precision.fp16_type=float16 \
     --set precision.graphamp.preset=mp0)
 [ "$plain" = "$off" ] || fail "mp0 changed the plan"
 
-sed 's/^    loop:/    precision: {fp16_type: bfloat16, disable_graphamp: [model.haed*]}\n    loop:/' \
-    "$config" >"$own"
+section='precision: {fp16_type: bfloat16, disable_graphamp: [model.haed*]}'
+sed "s/^    loop:/    $section\n    loop:/" "$config" >"$own"
 line=$(grep -n 'model.haed' "$own" | cut -d : -f 1)
 column=$(grep 'model.haed' "$own" | sed 's/model.haed.*//' | tr -d '\n' | wc -c)
 "$csengine" compile "$own" --model_dir "$work/model" >/dev/null 2>"$work/err" &&

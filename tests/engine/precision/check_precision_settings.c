@@ -106,6 +106,18 @@ START_TEST(a_pattern_that_matches_nothing_is_an_error)
 }
 END_TEST
 
+/* The C API takes the same text, and a session that cannot be opened leaves none behind. */
+START_TEST(a_session_checks_its_precision)
+{
+    const cse_configuration wrong = { .precision = "{fp16_type: bfloat16, pol: 3}" };
+    const cse_configuration right = { .precision = "{fp16_type: bfloat16}" };
+    ck_assert_int_eq(cse_configure(&wrong), CSE_CONFIG);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "1:28: pol: a list belongs here"));
+    ck_assert_int_eq(cse_configure(&right), CSE_OK);
+    cse_finish();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("precision settings");
@@ -116,6 +128,7 @@ int main(void)
     tcase_add_loop_test(cases, mistakes_are_named_with_their_place, 0,
                         (int)(sizeof bad / sizeof bad[0]));
     tcase_add_test(cases, a_pattern_that_matches_nothing_is_an_error);
+    tcase_add_test(cases, a_session_checks_its_precision);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -16,7 +16,7 @@ _csengine()
             words="info verify digest"
             ;;
         compile)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --validate_only --print_after --print_c --help"
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --validate_only --print_after --print_precision --json --print_c --help"
             words=""
             ;;
         doctor)

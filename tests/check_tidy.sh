@@ -20,7 +20,7 @@ config: base types
 graph: base types
 trace: base types graph
 ops: base types graph trace
-passes: base types graph trace ops kernels
+passes: base types graph trace ops kernels precision
 precision: base types graph trace config
 kernels: base types graph trace
 codegen: base types graph trace ops passes kernels

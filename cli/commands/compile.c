@@ -8,11 +8,36 @@
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
 #include "engine/passes/pass.h"
+#include "engine/precision/graphamp.h"
+
+/* What is printed on the way. */
+typedef struct printing {
+    const char *pass; /* the graph after it, or after "all"; NULL: none */
+    bool precision, json;
+} printing;
+
+static void print_precision(const printing *wanted, const cse_graph *graph)
+{
+    cse_text text = { 0 };
+    bool training = false;
+    for (int s = 0; s < graph->state_count; s++)
+        training = training || (graph->states[s].trainable && graph->states[s].next != NULL);
+    const char *step = training ? "training" : "evaluation";
+    if (wanted->json)
+        cse_precision_report_json(graph, step, &text);
+    else
+        cse_precision_report(graph, step, &text);
+    fputs(text.data, stdout);
+    cse_text_clear(&text);
+}
 
 /* Prints the graph after the pass that was asked for. */
 static void print_after(void *self, const cse_pass *pass, const cse_graph *graph)
 {
-    const char *wanted = self;
+    const printing *printed = self;
+    const char *wanted = printed->pass;
+    if (printed->precision && strcmp(pass->name, "precision") == 0)
+        print_precision(printed, graph);
     if (wanted == NULL || (strcmp(wanted, pass->name) != 0 && strcmp(wanted, "all") != 0))
         return;
     cse_text text = { 0 };
@@ -67,12 +92,10 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
     const char *pass = cse_option_value(line, "print_after");
     if (pass != NULL && strcmp(pass, "all") != 0)
         CSE_TRY(check_pass(pass));
-    cse_passes_options passes = { .after = print_after };
-    char wanted[64];
-    if (pass != NULL) {
-        snprintf(wanted, sizeof wanted, "%s", pass);
-        passes.self = wanted;
-    }
+    printing wanted = { .pass = pass,
+                        .precision = cse_option_is_on(line, "print_precision"),
+                        .json = cse_option_is_on(line, "json") };
+    cse_passes_options passes = { .after = print_after, .self = &wanted };
     job->settings.passes = &passes;
     bool print_c = cse_option_is_on(line, "print_c");
     cse_job_result result = { 0 };
@@ -80,9 +103,9 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
     if (print_c)
         CSE_TRY(print_file(result.artefact_directory, "step.c"));
     if (result.artefact_directory[0] != '\0')
-        fprintf(print_c || pass != NULL ? stderr : stdout, "%s in %.3f seconds: %s\n",
-                result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
-                result.artefact_directory);
+        fprintf(print_c || pass != NULL || wanted.precision ? stderr : stdout,
+                "%s in %.3f seconds: %s\n", result.compile_cached ? "Found compiled" : "Compiled",
+                result.compile_seconds, result.artefact_directory);
     return CSE_OK;
 }
 
@@ -100,6 +123,8 @@ static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     { "validate_only", NULL, "backend.validate_only", "check the step, compile nothing" },
     { "print_after", "PASS", NULL, "print the step graph after a pass, or after all" },
+    { "print_precision", NULL, NULL, "print the type of every op's values, and why" },
+    { "json", NULL, NULL, "--print_precision as one JSON object a step" },
     { "print_c", NULL, NULL, "print the C file of the compiled step" },
     { 0 },
 };

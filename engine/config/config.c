@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/precision_settings.h"
 #include "engine/config/settings.h"
 
 static const char subject[] = "configuration";
@@ -27,6 +28,7 @@ struct cse_config {
     cse_yaml_node *root;
     cse_settings *settings;
     member_list sections[SECTION_COUNT];
+    const char *precision;
 };
 
 static cse_status fail_at(const cse_config *config, cse_yaml_place place, const char *what)
@@ -256,6 +258,21 @@ static cse_status read_sections(cse_config *config)
     return CSE_OK;
 }
 
+/* The rows of the section `precision` that the session reads by itself. */
+static void read_precision(cse_config *config)
+{
+    const cse_yaml_node *init = cse_yaml_find(cse_yaml_find(config->root, "trainer"), "init");
+    const cse_yaml_node *section = cse_yaml_find(init, "precision");
+    if (section == NULL || section->kind != CSE_YAML_MAPPING)
+        return;
+    cse_yaml_node *own = cse_yaml_mapping_new(config->arena, section->place);
+    for (int i = 0; i < section->count; i++)
+        if (table_has(cse_precision_setting_table, section->keys[i].text))
+            cse_yaml_put(config->arena, own, section->keys[i], section->children[i]);
+    if (own->count > 0)
+        config->precision = printed(config->arena, own, true);
+}
+
 /* --- Checks that concern several settings --- */
 
 static cse_status reject_pair(const cse_settings *settings, const char *section, const char *a,
@@ -288,6 +305,21 @@ static cse_status check_loss_scaling(const cse_settings *precision)
                     "%s: %s: precision.loss_scaling_factor: \"%s\" is not accepted; accepted: a "
                     "number above 0, or dynamic",
                     subject, cse_settings_origin(precision, "loss_scaling_factor"), factor);
+}
+
+/* As in the reference. cbfloat16 reaches down to 2^-39 only, and gradients of a mean loss lie far
+ * below; no fixed scale fits a whole run. */
+static cse_status check_cbfloat16(const cse_settings *precision)
+{
+    const char *type = cse_settings_text(precision, "fp16_type");
+    bool off = cse_settings_has(precision, "enabled") && !cse_settings_bool(precision, "enabled");
+    if (off || type == NULL || strcmp(type, "cbfloat16") != 0 ||
+        strcmp(cse_settings_text(precision, "loss_scaling_factor"), "dynamic") == 0)
+        return CSE_OK;
+    return cse_fail(CSE_CONFIG,
+                    "%s: %s: precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic; "
+                    "its least value is 2^-39, and gradients that no scale keeps above it are lost",
+                    subject, cse_settings_origin(precision, "fp16_type"));
 }
 
 /* One side of a label: letters, digits and inner -_., at most 63 characters. */
@@ -334,6 +366,7 @@ static cse_status check_together(const cse_config *config)
     CSE_TRY(require_positive(precision, "max_gradient_value"));
     CSE_TRY(require_positive(precision, "initial_loss_scale"));
     CSE_TRY(check_loss_scaling(precision));
+    CSE_TRY(check_cbfloat16(precision));
     CSE_TRY(check_labels(cse_config_section_view(config, "init.backend.cluster_config")));
     const cse_settings *backend = cse_config_section_view(config, "init.backend");
     if (cse_settings_bool(backend, "compile_only") && cse_settings_bool(backend, "validate_only"))
@@ -354,6 +387,7 @@ static cse_status finish(cse_config *config, const cse_config_override *override
     cse_settings_expected expected = { cse_config_table, subject, "" };
     CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
+    read_precision(config);
     return read_sections(config);
 }
 
@@ -440,6 +474,11 @@ const cse_config_member *cse_config_member_view(const cse_config *config, const 
 {
     const member_list *list = find_section(config, section);
     return index >= 0 && index < list->count ? &list->members[index] : NULL;
+}
+
+const char *cse_config_precision_view(const cse_config *config)
+{
+    return config->precision;
 }
 
 cse_config_start cse_config_start_from(const cse_config *config, const char **path)

@@ -55,6 +55,10 @@ int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);
 
+/* What stands in the section `precision` about formats (see precision_settings.h), as YAML with its
+ * places for cse_configuration.precision; NULL where nothing does. Borrowed. */
+const char *cse_config_precision_view(const cse_config *config);
+
 /* fit.ckpt_path: absent means that the newest checkpoint of model_dir is loaded (when
  * checkpoint.autoload_last_checkpoint), null that none is, a path that this one is. */
 typedef enum cse_config_start {

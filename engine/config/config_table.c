@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "engine/config/precision_settings.h"
+
 #define UNBOUNDED 1e300
 /* Steps are signed 32-bit numbers in the reference; the same bound keeps counters and files
  * alike. */
@@ -39,6 +41,7 @@ static const cse_setting backend_table[] = {
 };
 
 static const cse_setting precision_table[] = {
+    CSE_PRECISION_SETTINGS,
     { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16",
       "payload of the gradient reduction, rounded at every node of its tree", NULL },
     { "loss_scaling_factor", CSE_SETTING_TEXT, "1.0", 0, 0, NULL, "a number, or dynamic", NULL },

@@ -230,6 +230,7 @@ static cse_status read_list(const check *c, const cse_setting *setting, const cs
     for (int i = 0; i < node->count; i++) {
         if (cse_yaml_is_null(node->children[i]))
             return reject(c, setting, node->children[i], "an entry of the list is empty");
+        value->entries[i].origin = cse_yaml_place_text(c->arena, node->children[i]->place);
         CSE_TRY(read_entry(c, setting, node->children[i], &value->entries[i]));
     }
     return CSE_OK;

@@ -17,6 +17,9 @@ static void add_node(const cse_node *node, cse_text *text)
         cse_text_add(text, "f%a", node->attributes.numbers[i]);
     cse_text_add(text, "t%s|%d|%d|%d|%lld\n", node->attributes.text ? node->attributes.text : "",
                  (int)node->part, node->group, (int)node->space, (long long)node->offset_bytes);
+    if (node->accumulation.across != CSE_FLOAT32)
+        cse_text_add(text, "a%d|%d|%d\n", (int)node->accumulation.across,
+                     (int)node->accumulation.stochastic, (int)node->accumulation.tile_length);
 }
 
 void cse_graph_fingerprint(const cse_graph *graph, char digits[33])

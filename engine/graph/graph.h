@@ -42,6 +42,23 @@ typedef enum cse_space {
     CSE_SPACE_COUNT
 } cse_space;
 
+/* What the model's code asks of a node's numbers, set while tracing; what autodiff and expansion
+ * make on a node's behalf inherits it. */
+typedef struct cse_precision_request {
+    bool graphamp_off; /* GraphAMP leaves its types as they are written */
+    /* Precision optimization level of the forward and the backward pass, plus 1; 0: the model's. */
+    uint8_t pol_forward, pol_backward;
+} cse_precision_request;
+
+/* How the long sum inside a node (a product's, a norm's, a softmax's) is carried, set by the
+ * precision pass: float32 all along, or float32 within tiles of `tile_length` terms and rounded to
+ * `across` from tile to tile. */
+typedef struct cse_accumulation {
+    cse_dtype across;    /* float32: no rounding on the way */
+    bool stochastic;     /* `across` is rounded stochastically instead of to nearest even */
+    int32_t tile_length; /* 0 with float32 */
+} cse_accumulation;
+
 struct cse_node {
     uint32_t id; /* position of creation; unique in its graph, kept by passes */
     const cse_op *op;
@@ -55,8 +72,14 @@ struct cse_node {
     const char *scope; /* dotted: "model.fc_layers.0"; "" at the top */
     const char *file;  /* where the model's code called; NULL when unknown */
     int line;
+    cse_precision_request request;
+    const cse_node *dual_of; /* the forward node that autodiff made it for; NULL: none */
 
     /* Annotations of passes. */
+    cse_accumulation accumulation;
+    const char *precision_reason; /* static text: why it has its class; NULL before the pass */
+    cse_precision_class precision_class;
+    bool inserted_cast; /* by the precision pass */
     cse_part part;
     int group; /* index in graph->groups, -1 before fusion and for nodes without code */
     cse_space space;
@@ -130,6 +153,8 @@ struct cse_graph {
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
     int64_t micro_batch_size;
+    const struct cse_precision
+        *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
     int microbatch_count; /* M: microbatches in the global batch */
     int64_t space_bytes[CSE_SPACE_COUNT];
     uint32_t next_id;

@@ -32,6 +32,27 @@ static void set_text(json_t *object, const char *key, const char *text)
         json_object_set_new(object, key, json_string(text));
 }
 
+/* Only what is set: a graph that nobody asked anything of is written as it always was. */
+static void set_precision(json_t *object, const cse_node *node)
+{
+    const cse_precision_request *request = &node->request;
+    const cse_accumulation *accumulation = &node->accumulation;
+    if (request->graphamp_off)
+        json_object_set_new(object, "graphamp_off", json_true());
+    if (request->pol_forward > 0)
+        json_object_set_new(object, "pol_forward", json_integer(request->pol_forward - 1));
+    if (request->pol_backward > 0)
+        json_object_set_new(object, "pol_backward", json_integer(request->pol_backward - 1));
+    if (node->inserted_cast)
+        json_object_set_new(object, "inserted_cast", json_true());
+    if (accumulation->across != CSE_FLOAT32)
+        json_object_set_new(object, "accumulation",
+                            json_pack("{s:s, s:b, s:i}", "dtype",
+                                      cse_dtype_name(accumulation->across), "stochastic",
+                                      (int)accumulation->stochastic, "tile_length",
+                                      (int)accumulation->tile_length));
+}
+
 static json_t *json_node(const cse_node *node)
 {
     json_t *inputs = json_array(), *integers = json_array(), *numbers = json_array();
@@ -48,6 +69,7 @@ static json_t *json_node(const cse_node *node)
         "group", node->group, "space", (int)node->space, "offset", (json_int_t)node->offset_bytes);
     set_text(object, "text", node->attributes.text);
     set_text(object, "scope", node->scope);
+    set_precision(object, node);
     return object;
 }
 

@@ -108,6 +108,33 @@ static void read_attributes(reader *r, const json_t *object, cse_attributes *att
         attributes->text = text_of(r, object, "text", true);
 }
 
+enum { MOST_LEVEL = 2 };
+
+/* Absent: 0; else 1 + the level. */
+static uint8_t level_of(reader *r, const json_t *object, const char *key)
+{
+    if (json_object_get(object, key) == NULL)
+        return 0;
+    return (uint8_t)(1 + integer_of(r, object, key, 0, MOST_LEVEL));
+}
+
+static void read_precision(reader *r, const json_t *object, cse_node *node)
+{
+    const json_t *accumulation = json_object_get(object, "accumulation");
+    node->request.graphamp_off = json_is_true(json_object_get(object, "graphamp_off"));
+    node->request.pol_forward = level_of(r, object, "pol_forward");
+    node->request.pol_backward = level_of(r, object, "pol_backward");
+    node->inserted_cast = json_is_true(json_object_get(object, "inserted_cast"));
+    if (accumulation == NULL)
+        return;
+    node->accumulation.across = dtype_of(r, accumulation);
+    node->accumulation.stochastic = json_is_true(json_object_get(accumulation, "stochastic"));
+    node->accumulation.tile_length =
+        (int32_t)integer_of(r, accumulation, "tile_length", 1, INT32_MAX);
+    if (!cse_dtype_is_float(node->accumulation.across))
+        fault(r, "accumulation");
+}
+
 static void read_node(reader *r, const json_t *object)
 {
     cse_graph *graph = r->graph;
@@ -137,6 +164,7 @@ static void read_node(reader *r, const json_t *object)
     node->group = (int)integer_of(r, object, "group", -1, INT32_MAX);
     node->space = (cse_space)integer_of(r, object, "space", 0, CSE_SPACE_COUNT - 1);
     node->offset_bytes = integer_of(r, object, "offset", 0, INT64_MAX);
+    read_precision(r, object, node);
 }
 
 static void read_state(reader *r, const json_t *object)

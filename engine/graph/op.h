@@ -43,7 +43,8 @@ typedef enum cse_op_kind {
     CSE_OP_STRUCTURAL,
 } cse_op_kind;
 
-/* GraphAMP's class under the recommended preset. */
+/* GraphAMP's sets. An op's own class places it where engine/precision/presets.c does not name it.
+ */
 typedef enum cse_precision_class { CSE_DENY, CSE_INFER, CSE_ALLOW } cse_precision_class;
 
 /* What a shape rule sees. */
@@ -120,6 +121,9 @@ typedef struct cse_op {
 
 /* A named op of engine/ops or a structural one; NULL when there is none. */
 const cse_op *cse_op_find(const char *name);
+
+/* The one op of engine/ops that passes place by themselves. */
+extern const cse_op cse_op_cast;
 
 /* engine/ops, in name order, ended by NULL; written by autogen.sh. */
 extern const cse_op *const cse_ops[];

@@ -31,6 +31,21 @@ static void print_attributes(const cse_attributes *attributes, cse_text *out)
         cse_text_add(out, " %.9g", attributes->numbers[i]);
 }
 
+static void print_precision(const cse_node *node, cse_text *out)
+{
+    const cse_precision_request *request = &node->request;
+    const cse_accumulation *accumulation = &node->accumulation;
+    if (request->graphamp_off)
+        cse_text_add(out, " graphamp-off");
+    if (request->pol_forward > 0)
+        cse_text_add(out, " pol %d", request->pol_forward - 1);
+    if (request->pol_backward > 0)
+        cse_text_add(out, " backward-pol %d", request->pol_backward - 1);
+    if (accumulation->across != CSE_FLOAT32)
+        cse_text_add(out, " accumulates %s%s across %d", cse_dtype_name(accumulation->across),
+                     accumulation->stochastic ? " stochastic" : "", (int)accumulation->tile_length);
+}
+
 static void print_node(const cse_node *node, cse_text *out)
 {
     char shape[128];
@@ -48,6 +63,7 @@ static void print_node(const cse_node *node, cse_text *out)
         cse_text_add(out, " group %d", node->group);
     if (node->space != CSE_SPACE_NONE)
         cse_text_add(out, " @%s+%lld", space_names[node->space], (long long)node->offset_bytes);
+    print_precision(node, out);
     if (node->scope[0] != '\0')
         cse_text_add(out, "  # %s%s", node->scope, node->backward ? " (backward)" : "");
     cse_text_add(out, "\n");

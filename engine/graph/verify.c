@@ -12,6 +12,22 @@ static bool is_placed_leaf(const cse_node *node)
     return node->op->kind == CSE_OP_STRUCTURAL && node->input_count == 0;
 }
 
+/* A kernel may carry float32 inside and round what it stores: an op that reads 16 bits may write
+ * float32, and one that stands for several ops may store 16 bits of what it computes in float32. */
+static bool may_store(const cse_node *node, cse_dtype rule)
+{
+    cse_op_kind kind = node->op->kind;
+    bool computes = kind == CSE_OP_LIBRARY || kind == CSE_OP_COMPOSITE ||
+                    kind == CSE_OP_ELEMENTWISE || kind == CSE_OP_REDUCE;
+    if (node->dtype == rule)
+        return true;
+    if (!cse_dtype_is_float(node->dtype) || !cse_dtype_is_float(rule) || node->op == &cse_op_cast ||
+        node->op->samples == NULL)
+        return false;
+    return (computes && node->dtype == CSE_FLOAT32) ||
+           (kind == CSE_OP_COMPOSITE && rule == CSE_FLOAT32);
+}
+
 static cse_status verify_types(const cse_node *node)
 {
     cse_shape shapes[CSE_MAX_INPUTS], shape = { 0 };
@@ -27,7 +43,7 @@ static cse_status verify_types(const cse_node *node)
     const cse_infer in = { &node->attributes, node->input_count, shapes, dtypes };
     if (node->op->infer(&in, &shape, &dtype) != CSE_OK)
         return fail_node(node, cse_error_message());
-    if (!cse_shape_equal(shape, node->shape) || dtype != node->dtype)
+    if (!cse_shape_equal(shape, node->shape) || !may_store(node, dtype))
         return fail_node(node, "its shape or type is not what its rule says");
     return CSE_OK;
 }

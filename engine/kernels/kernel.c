@@ -95,6 +95,14 @@ const char *cse_kernel_plan_text(const cse_kernel_plan *plan, char *text, size_t
     return text;
 }
 
+bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan)
+{
+    bool one_type = true;
+    for (int i = 0; i < plan->product->input_count; i++)
+        one_type = one_type && plan->product->inputs[i]->dtype == plan->dtype;
+    return one_type;
+}
+
 /* Where the stored value of `node` stands among the group's inputs. */
 static cse_status find_input(cse_node *const inputs[], int count, cse_node *node, int *at)
 {
@@ -152,10 +160,11 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
     if (kin == NULL)
         return cse_fail(CSE_UNAVAILABLE, "%%%u (%s): no library kernel computes this op",
                         plan.product->id, plan.product->op->name);
+    bool one_type = cse_kernel_plan_has_one_type(&plan);
     bool native = plan.dtype == CSE_FLOAT32 || (plan.dtype == CSE_BFLOAT16 && kin->narrow);
-    if (native && kin->maker(&plan, kernel) == CSE_OK)
+    if (one_type && native && kin->maker(&plan, kernel) == CSE_OK)
         return CSE_OK;
-    if (plan.dtype == CSE_FLOAT32)
+    if (one_type && plan.dtype == CSE_FLOAT32)
         return CSE_UNAVAILABLE;
     return cse_kernel_new_widened(&plan, kin->maker, kernel);
 }

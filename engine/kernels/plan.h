@@ -22,8 +22,11 @@ cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_co
     cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
     cse_kernel_new_avg_pool2d_gradient;
 
-/* The same plan for a kernel that computes in float32, for a type it has no kernel for: operands
- * are widened before it and the result is rounded once after it. */
+/* Whether operands and result have the plan's type. */
+bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan);
+
+/* The same plan for a kernel that computes in float32, for types it has no kernel for: 16-bit
+ * operands are widened before it, and a 16-bit result is rounded once after it. */
 cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker *maker,
                                   cse_kernel **kernel);
 

@@ -3,8 +3,6 @@
  * Attributes: integers[0] the cse_dtype of the result. */
 #include "engine/trace/arguments.h"
 
-extern const cse_op cse_op_cast;
-
 /** x as `dtype`: rounded to nearest even between floats, toward zero to int32 (undefined beyond its
  * range), compared with 0 to bool. x itself when it has the type already. Differentiable between
  * floats. */

@@ -57,6 +57,7 @@ static void differentiate_node(walk *w, cse_node *node)
         int64_t at = node->inputs[k]->scratch;
         if (gradients[k] == NULL || !w->wanted[at])
             continue;
+        cse_trace_as_junction();
         w->adjoints[at] = w->adjoints[at] ? cse_add(w->adjoints[at], gradients[k]) : gradients[k];
     }
 }

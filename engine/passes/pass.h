@@ -32,6 +32,7 @@ typedef struct cse_passes_options {
 cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options);
 
 cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);
+cse_status cse_pass_precision(cse_graph *graph, bool enabled);
 cse_status cse_pass_expand(cse_graph *graph, bool enabled);
 cse_status cse_pass_simplify(cse_graph *graph, bool enabled);
 cse_status cse_pass_partition(cse_graph *graph, bool enabled);

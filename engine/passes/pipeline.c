@@ -9,6 +9,8 @@
 
 const cse_pass cse_passes[] = {
     { "autodiff", "gradients of losses become nodes", cse_pass_autodiff, true },
+    { "precision", "16-bit types for edges, casts, how sums are carried", cse_pass_precision,
+      false },
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
     { "simplify", "equal and constant values once, algebra, dead nodes", cse_pass_simplify, false },
     { "partition", "replica, reduction, weight and update programs", cse_pass_partition, true },

@@ -176,7 +176,10 @@ bool cse_nodes_equal(const cse_node *a, const cse_node *b)
     if (a->op != b->op || a->dtype != b->dtype || a->input_count != b->input_count ||
         !cse_shape_equal(a->shape, b->shape) || p->integer_count != q->integer_count ||
         p->number_count != q->number_count || (p->text == NULL) != (q->text == NULL) ||
-        (p->text != NULL && strcmp(p->text, q->text) != 0) || a->part != b->part)
+        (p->text != NULL && strcmp(p->text, q->text) != 0) || a->part != b->part ||
+        a->accumulation.across != b->accumulation.across ||
+        a->accumulation.stochastic != b->accumulation.stochastic ||
+        a->accumulation.tile_length != b->accumulation.tile_length)
         return false;
     bool equal = memcmp(p->numbers, q->numbers, sizeof(double) * (size_t)p->number_count) == 0 &&
                  memcmp(p->integers, q->integers, sizeof(int64_t) * (size_t)p->integer_count) == 0;

@@ -121,6 +121,8 @@ cse_status cse_configure(const cse_configuration *configuration)
     c->job_labels = copy_labels(session->arena, c->job_labels);
     the_session = session;
     cse_status status = set_cluster(session);
+    if (status == CSE_OK && c->precision != NULL)
+        status = cse_precision_parse(c->precision, &session->precision);
     if (status != CSE_OK)
         cse_finish();
     return status;
@@ -140,6 +142,7 @@ void cse_finish(void)
         cse_settings_destroy(&session->settings[i]);
     for (int i = 0; i < session->library_count; i++)
         dlclose(session->libraries[i]);
+    cse_precision_destroy(&session->precision);
     free(session->states);
     free(session->models);
     free(session->settings);

@@ -8,6 +8,7 @@
 
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/passes/pass.h"
+#include "engine/precision/graphamp.h"
 #include "engine/session/members.h"
 #include "workers/execution.h"
 
@@ -88,6 +89,7 @@ typedef struct cse_session {
     cse_arena *arena;
     cse_configuration configuration; /* texts in the arena, defaults filled in */
     cse_cluster_options cluster;
+    cse_precision *precision; /* NULL: float32 throughout */
     cse_status error;
     char *error_message;
     cse_state **states;

@@ -195,7 +195,12 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
     cse_trace_begin(before);
     collect_bound_states(session, step);
     CSE_TRY(cse_trace_status(step->graph));
-    return cse_session_status();
+    CSE_TRY(cse_session_status());
+    step->graph->precision = session->precision;
+    if (session->precision == NULL)
+        return CSE_OK;
+    /* A step of evaluation lacks the scopes of training. */
+    return cse_precision_apply_patterns(session->precision, step->graph, step->training);
 }
 
 void cse_step_destroy(cse_step **step)

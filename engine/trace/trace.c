@@ -7,7 +7,7 @@
 
 #include "engine/types/shape.h"
 
-enum { SCOPE_BYTES = 512 };
+enum { SCOPE_BYTES = 512, MAX_REQUEST_DEPTH = 64 };
 
 static _Thread_local struct {
     cse_graph *graph;
@@ -16,6 +16,10 @@ static _Thread_local struct {
     char scope[SCOPE_BYTES];
     const char *kept_scope; /* copy of `scope` in the graph's arena; NULL when it is stale */
     bool backward;
+    const cse_node *dual_of;
+    cse_precision_request request;
+    cse_precision_request enclosing[MAX_REQUEST_DEPTH];
+    int request_depth;
 } tracing;
 
 cse_graph *cse_trace_begin(cse_graph *graph)
@@ -26,6 +30,9 @@ cse_graph *cse_trace_begin(cse_graph *graph)
     tracing.scope[0] = '\0';
     tracing.kept_scope = NULL;
     tracing.backward = false;
+    tracing.dual_of = NULL;
+    tracing.request = (cse_precision_request){ 0 };
+    tracing.request_depth = 0;
     return before;
 }
 
@@ -66,6 +73,35 @@ void cse_trace_on_behalf(const cse_tensor *node, bool backward)
     snprintf(tracing.scope, SCOPE_BYTES, "%s", node ? node->scope : "");
     tracing.kept_scope = NULL;
     tracing.backward = backward;
+    tracing.request = node ? node->request : (cse_precision_request){ 0 };
+    tracing.dual_of = node && backward && !node->backward ? node : node ? node->dual_of : NULL;
+}
+
+void cse_trace_as_junction(void)
+{
+    tracing.dual_of = NULL;
+}
+
+void cse_trace_request_enter(const cse_precision_request *request)
+{
+    if (tracing.request_depth < MAX_REQUEST_DEPTH)
+        tracing.enclosing[tracing.request_depth] = tracing.request;
+    else
+        cse_trace_fail(CSE_USAGE, "precision regions are nested more than %d deep",
+                       MAX_REQUEST_DEPTH);
+    tracing.request_depth++;
+    if (request->graphamp_off)
+        tracing.request.graphamp_off = true;
+    if (request->pol_forward > 0)
+        tracing.request.pol_forward = request->pol_forward;
+    if (request->pol_backward > 0)
+        tracing.request.pol_backward = request->pol_backward;
+}
+
+void cse_trace_request_leave(void)
+{
+    if (tracing.request_depth > 0 && --tracing.request_depth < MAX_REQUEST_DEPTH)
+        tracing.request = tracing.enclosing[tracing.request_depth];
 }
 
 cse_tensor *cse_trace_fail(cse_status status, const char *format, ...)
@@ -135,6 +171,8 @@ cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int in
     node->file = tracing.file;
     node->line = tracing.line;
     node->backward = tracing.backward;
+    node->request = tracing.request;
+    node->dual_of = tracing.dual_of;
     return node;
 }
 

@@ -32,9 +32,17 @@ void cse_trace_enter(const char *name);
 void cse_trace_leave(void);
 /* Borrowed until the next change; "" at the top. */
 const char *cse_trace_scope_view(void);
-/* Replaces scope and place by those of `node` (NULL: none), for passes that trace on its behalf;
- * `backward` marks what is made as autodiff's. */
+/* Replaces scope, place and precision request by those of `node` (NULL: none), for passes that
+ * trace on its behalf; `backward` marks what is made as autodiff's, and as the dual of a forward
+ * `node`. */
 void cse_trace_on_behalf(const cse_tensor *node, bool backward);
+/* What is traced next is nobody's dual: it joins what the duals of several nodes gave. */
+void cse_trace_as_junction(void);
+
+/* What new nodes ask of their numbers; nested by enter and leave. Levels of 0 in `request` leave
+ * the enclosing region's in force, and a disabled GraphAMP stays disabled inside. */
+void cse_trace_request_enter(const cse_precision_request *request);
+void cse_trace_request_leave(void);
 
 /* Error message of the graph, or CSE_OK. */
 cse_status cse_trace_status(const cse_graph *graph);

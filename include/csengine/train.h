@@ -32,6 +32,9 @@ typedef struct cse_configuration {
     int num_workers_per_csx; /* input workers for each replica; 1 */
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
     const char *weight_grad_reduce; /* payload of the gradient sum: "fp32" (default) or "bf16" */
+    /* Mixed precision as YAML, with the names of the configuration's section `precision`:
+     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32. */
+    const char *precision;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */
@@ -242,6 +245,50 @@ CSE_API void cse_scope_leave(cse_step *step, const char *name);
 #define CSE_SCOPE(step, name)                                                   \
     for (int cse_scope_open = (cse_scope_enter(step, name), 1); cse_scope_open; \
          cse_scope_open = (cse_scope_leave(step, name), 0))
+
+/* ---- precision of regions ---- */
+
+/* A statement or block between two calls; `open` is a name of its own, so that regions nest. */
+#define CSE_REGION(open, enter, leave) for (int open = (enter, 1); open; open = (leave, 0))
+#define CSE_REGION_NAME(name, line) CSE_REGION_JOIN(name, line)
+#define CSE_REGION_JOIN(name, line) name##line
+
+/* CSE_DISABLE_GRAPHAMP(step) { ... }: GraphAMP leaves what is traced in the block as it is written,
+ * and the gradients of it; casts are the code's own (cse_cast). Nested blocks are allowed. Do not
+ * leave the block by break, return or goto. */
+CSE_API void cse_graphamp_disable(cse_step *step);
+CSE_API void cse_graphamp_restore(cse_step *step);
+#define CSE_DISABLE_GRAPHAMP(step)                                                        \
+    CSE_REGION(CSE_REGION_NAME(cse_graphamp_open_, __LINE__), cse_graphamp_disable(step), \
+               cse_graphamp_restore(step))
+
+enum { CSE_POL_NONE = -1 };
+
+/* A precision optimization level, 0 to 2, for a part of the model: CSE_POL_NONE asks for none. The
+ * backward pass has `bwd_level` if that is given, else `level`. */
+typedef struct cse_pol_options {
+    int level, bwd_level;
+    bool enable_fwd, enable_bwd; /* false: this pass keeps what is in force around the block */
+} cse_pol_options;
+
+/* CSE_POL(step, .level = 0, .bwd_level = 1) { ... } or CSE_POL(step, .level = 0) x = layer(x);
+ * what is traced in the block, and its gradients, have these levels instead of the model's
+ * (precision_opt_level). The innermost block wins, for the forward and the backward pass apart;
+ * what a block leaves out comes from the block around it. Do not leave the block by break, return
+ * or goto. A level outside of 0 to 2 is an error of the step. */
+CSE_API void cse_pol_enter(cse_step *step, cse_pol_options options);
+CSE_API void cse_pol_leave(cse_step *step);
+#define CSE_POL(step, ...)                               \
+    CSE_REGION(CSE_REGION_NAME(cse_pol_open_, __LINE__), \
+               cse_pol_enter(step, CSE_POL_OPTIONS(__VA_ARGS__)), cse_pol_leave(step))
+/* The defaults come first and are overridden, which is what the warning is about. */
+#define CSE_POL_OPTIONS(...)                                                                 \
+    __extension__({                                                                          \
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
+            cse_pol_options cse_pol_given = { CSE_POL_NONE, CSE_POL_NONE, true, true,        \
+                                              __VA_ARGS__ };                                 \
+        _Pragma("GCC diagnostic pop") cse_pol_given;                                         \
+    })
 
 /* ---- executions ---- */
 

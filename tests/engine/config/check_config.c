@@ -152,9 +152,15 @@ static const struct {
       "backend, model_dir" },
     { "trainer: {init: {}}", "a.yaml:1:17: the setting \"trainer.init.model\" is missing" },
     { "trainer: 5", "a.yaml:1:10: trainer: a mapping of settings belongs here" },
-    { "trainer:\n  init:\n    model: {name: x}\n    precision: {enabled: true}\n",
+    { "trainer:\n  init:\n    model: {name: x}\n    precision: {enable: true}\n",
       "unknown setting "
-      "\"trainer.init.precision.enabled\"" },
+      "\"trainer.init.precision.enable\"" },
+    { "trainer:\n  init:\n    model: {name: x}\n    precision: {fp16_type: fp16}\n",
+      "a.yaml:4:28: trainer.init.precision.fp16_type: \"fp16\" is not accepted here" },
+    { "trainer:\n  init:\n    model: {name: x}\n    precision: {fp16_type: cbfloat16}\n",
+      "a.yaml:4:28: precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic" },
+    { "trainer:\n  init:\n    model: {name: x}\n    precision: {precision_opt_level: 3}\n",
+      "a.yaml:4:38: trainer.init.precision.precision_opt_level: \"3\" is out of range" },
     { "trainer:\n\tinit: {}\n", "a.yaml:2:" },
 };
 

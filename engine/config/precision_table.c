@@ -1,0 +1,35 @@
+/* The tables of precision_settings.h. */
+#include "engine/config/precision_settings.h"
+
+#include <stddef.h>
+
+const cse_setting cse_graphamp_setting_table[] = {
+    { "preset", CSE_SETTING_CHOICE, "null", 0, 0, "mp0|mp1|mp2|mp3|mp4",
+      "mp0: off, mp1: matrix products, mp2: and what stands between them, mp3: norms and softmax "
+      "stored in 16 bits, mp4: everything; null: as the precision_opt_level says",
+      NULL },
+    { "allow", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "ops whose inputs are rounded to fp16_type, beyond the preset's", NULL },
+    { "infer", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "ops that follow the type their results are wanted in, beyond the preset's", NULL },
+    { "deny", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "ops whose types stay float32, beyond the preset's", NULL },
+    { 0 },
+};
+
+const cse_setting cse_pol_setting_table[] = {
+    { "scope", CSE_SETTING_TEXT, NULL, 0, 0, NULL,
+      "pattern of scopes, as in model.layers.3.* (* stands for any text)", NULL },
+    { "level", CSE_SETTING_INTEGER, "null", 0, 2, NULL,
+      "level of the forward pass, and of the backward pass unless bwd_level is given", NULL },
+    { "bwd_level", CSE_SETTING_INTEGER, "null", 0, 2, NULL, "level of the backward pass", NULL },
+    { "enable_fwd", CSE_SETTING_BOOL, "true", 0, 0, NULL, "false: not for the forward pass", NULL },
+    { "enable_bwd", CSE_SETTING_BOOL, "true", 0, 0, NULL, "false: not for the backward pass",
+      NULL },
+    { 0 },
+};
+
+const cse_setting cse_precision_setting_table[] = {
+    CSE_PRECISION_SETTINGS,
+    { 0 },
+};

@@ -1,0 +1,105 @@
+/* POL: how the long sums inside ops are carried.
+ *
+ * Level 0 adds in float32 throughout. Level 1 adds matrix products in float32 within tiles and
+ * rounds to the 16-bit format from tile to tile, but not the products of attention. Level 2 does so
+ * for attention, softmax, norms and sums too. A level is a permission about numbers that are in 16
+ * bits already: an op that reads and stores float32 is left alone. */
+#include <string.h>
+
+#include "engine/precision/graphamp.h"
+#include "engine/trace/windows.h"
+
+static bool is_low(cse_dtype dtype)
+{
+    return cse_dtype_is_float(dtype) && dtype != CSE_FLOAT32;
+}
+
+/* The 16-bit format that the op reads or stores; float32 when it does neither. */
+static cse_dtype low_type_of(const cse_node *node)
+{
+    cse_dtype low = is_low(node->dtype) ? node->dtype : CSE_FLOAT32;
+    for (int i = node->input_count - 1; i >= 0; i--)
+        if (is_low(node->inputs[i]->dtype))
+            low = node->inputs[i]->dtype;
+    return low;
+}
+
+/* A product of two values of the microbatch: scores or values of attention, not a layer's weights.
+ */
+static bool is_attention(const cse_node *node)
+{
+    const cse_node *forward = node->dual_of != NULL ? node->dual_of : node;
+    bool batch = forward->input_count >= 2;
+    for (int i = 0; i < forward->input_count; i++)
+        batch =
+            batch && (forward->inputs[i]->batch || !cse_dtype_is_float(forward->inputs[i]->dtype));
+    return batch;
+}
+
+/* Terms of one sum inside the op. */
+static int64_t terms_of(const cse_node *node)
+{
+    cse_shape a = node->inputs[0]->shape;
+    if (!cse_precision_is_product(node->op)) {
+        if (!cse_precision_is_reduction(node->op))
+            return a.rank > 0 ? a.dims[a.rank - 1] : 1;
+        int64_t made = cse_shape_elements(node->shape);
+        return made > 0 ? cse_shape_elements(a) / made : 1;
+    }
+    cse_shape b = node->inputs[1]->shape;
+    if (strcmp(node->op->name, "matmul") == 0)
+        return a.dims[a.rank - (node->attributes.integers[0] ? 2 : 1)];
+    if (strcmp(node->op->name, "conv2d") == 0)
+        return b.dims[1] * b.dims[2] * b.dims[3];
+    if (strcmp(node->op->name, "conv2d_gradient_input") == 0)
+        return a.dims[0] / node->attributes.integers[CSE_CONV_GROUPS] * a.dims[2] * a.dims[3];
+    if (strcmp(node->op->name, "conv2d_gradient_weight") == 0)
+        return b.dims[0] * b.dims[2] * b.dims[3];
+    return a.rank > 0 ? a.dims[a.rank - 1] : 1;
+}
+
+/* The last component of the scope: the layer that turns hidden values into scores of a vocabulary.
+ */
+static bool is_language_head(const cse_node *node)
+{
+    const char *dot = strrchr(node->scope, '.');
+    return strcmp(dot ? dot + 1 : node->scope, "lm_head") == 0;
+}
+
+/* The level in force: the code's or a pattern's, else the model's; except that a language model's
+ * head has a backward pass of level 0 in a model of level 1. */
+static int level_of(const cse_precision *precision, const cse_node *node)
+{
+    int asked = node->backward ? node->request.pol_backward : node->request.pol_forward;
+    if (asked > 0)
+        return asked - 1;
+    bool spared = node->backward && is_language_head(node) && precision->level < CSE_MAX_POL;
+    return spared ? 0 : precision->level;
+}
+
+static bool is_rounded(const cse_node *node, int level)
+{
+    if (cse_precision_is_product(node->op))
+        return level >= (is_attention(node) ? 2 : 1);
+    bool sums = cse_precision_is_softmax(node->op) || cse_precision_is_norm(node->op) ||
+                cse_precision_is_reduction(node->op);
+    return sums && level >= 2;
+}
+
+void cse_pol_run(const cse_precision *precision, cse_graph *graph)
+{
+    for (int n = 0; n < graph->node_count; n++) {
+        cse_node *node = graph->nodes[n];
+        cse_dtype low = low_type_of(node);
+        bool product = cse_precision_is_product(node->op);
+        node->accumulation = (cse_accumulation){ .across = CSE_FLOAT32 };
+        if (node->input_count == 0 || low == CSE_FLOAT32 ||
+            terms_of(node) <= precision->tile_length)
+            continue;
+        if (product && precision->tiling_given)
+            node->accumulation = precision->tiling;
+        else if (is_rounded(node, level_of(precision, node)))
+            node->accumulation =
+                (cse_accumulation){ .across = low, .tile_length = precision->tile_length };
+    }
+}

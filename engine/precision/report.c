@@ -1,0 +1,159 @@
+/* The paint report: the precision of every op, for people and for programs. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/precision/graphamp.h"
+
+typedef struct totals {
+    int ops, sets[3];
+    int casts_low, casts_wide, casts_weights;
+    int products, products_low;
+    int64_t bytes, bytes_float32; /* of all float values, as typed and as if they were float32 */
+} totals;
+
+static bool is_listed(const cse_node *node)
+{
+    return node->input_count > 0 && node->op->kind != CSE_OP_STRUCTURAL && !node->inserted_cast;
+}
+
+static int casts_of(const cse_node *node)
+{
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++)
+        count += node->inputs[i]->inserted_cast;
+    return count;
+}
+
+static const char *short_type(cse_dtype dtype)
+{
+    static const char *const names[CSE_DTYPE_COUNT] = { "fp32", "bf16",  "fp16",
+                                                        "cb16", "int32", "bool" };
+    return names[dtype];
+}
+
+/* "fp32", or "fp32 in 64, bf16 across". */
+static const char *accumulation_text(const cse_node *node, char *text, size_t size)
+{
+    const cse_accumulation *a = &node->accumulation;
+    bool sums = cse_precision_is_product(node->op) || cse_precision_is_reduction(node->op) ||
+                cse_precision_is_softmax(node->op) || cse_precision_is_norm(node->op);
+    if (!sums)
+        snprintf(text, size, "-");
+    else if (a->across == CSE_FLOAT32)
+        snprintf(text, size, "fp32");
+    else
+        snprintf(text, size, "fp32 in %d, %s%s across", (int)a->tile_length, short_type(a->across),
+                 a->stochastic ? " stochastic" : "");
+    return text;
+}
+
+static const char *reason_of(const cse_node *node)
+{
+    return node->precision_reason ? node->precision_reason : "precision is off";
+}
+
+static void count_node(totals *t, const cse_node *node)
+{
+    int64_t elements = cse_shape_elements(node->shape);
+    if (node->op == &cse_op_constant)
+        return;
+    if (cse_dtype_is_float(node->dtype)) {
+        t->bytes += elements * (int64_t)cse_dtype_size(node->dtype);
+        t->bytes_float32 += elements * (int64_t)cse_dtype_size(CSE_FLOAT32);
+    }
+    if (node->inserted_cast) {
+        t->casts_low += node->dtype != CSE_FLOAT32;
+        t->casts_wide += node->dtype == CSE_FLOAT32;
+        t->casts_weights += node->inputs[0]->op == &cse_op_state;
+    }
+    if (!is_listed(node))
+        return;
+    t->ops++;
+    t->sets[node->precision_class]++;
+    if (cse_precision_is_product(node->op)) {
+        cse_dtype type = node->inputs[0]->dtype;
+        t->products++;
+        t->products_low += cse_dtype_is_float(type) && type != CSE_FLOAT32;
+    }
+}
+
+static totals totals_of(const cse_graph *graph)
+{
+    totals t = { 0 };
+    for (int n = 0; n < graph->node_count; n++)
+        count_node(&t, graph->nodes[n]);
+    return t;
+}
+
+/* ---- text ---- */
+
+static void print_row(const cse_node *node, cse_text *out)
+{
+    char types[128] = "", accumulation[64];
+    for (int i = 0; i < node->input_count; i++) {
+        size_t used = strlen(types);
+        snprintf(types + used, sizeof types - used, "%s%s", i ? "," : "",
+                 short_type(node->inputs[i]->dtype));
+    }
+    cse_text_add(out, "%-24s %-5s  %-16s -> %-5s  %-24s %d  %s%s  # %s\n", node->op->name,
+                 cse_precision_class_name(node->precision_class), types, short_type(node->dtype),
+                 accumulation_text(node, accumulation, sizeof accumulation), casts_of(node),
+                 node->scope[0] ? node->scope : "-", node->backward ? " (backward)" : "",
+                 reason_of(node));
+}
+
+void cse_precision_report(const cse_graph *graph, const char *step, cse_text *out)
+{
+    const totals t = totals_of(graph);
+    cse_text_add(out, "# precision of the %s step\n", step);
+    cse_text_add(out, "%-24s %-5s  %-16s    %-5s  %-24s %s\n", "op", "set", "reads", "gives",
+                 "sums", "casts  scope  # why");
+    for (int n = 0; n < graph->node_count; n++)
+        if (is_listed(graph->nodes[n]))
+            print_row(graph->nodes[n], out);
+    cse_text_add(out,
+                 "ops: %d (allow %d, infer %d, deny %d); products: %d, %d of them in 16 bits\n"
+                 "casts added: %d to 16 bits (%d of weights), %d to float32\n"
+                 "float values: %lld bytes, %lld as float32\n",
+                 t.ops, t.sets[CSE_ALLOW], t.sets[CSE_INFER], t.sets[CSE_DENY], t.products,
+                 t.products_low, t.casts_low, t.casts_weights, t.casts_wide, (long long)t.bytes,
+                 (long long)t.bytes_float32);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_row(const cse_node *node)
+{
+    json_t *types = json_array();
+    for (int i = 0; i < node->input_count; i++)
+        json_array_append_new(types, json_string(cse_dtype_name(node->inputs[i]->dtype)));
+    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:o, s:s, s:{s:s, s:b, s:i}, s:i}", "op",
+                     node->op->name, "scope", node->scope, "backward", (int)node->backward, "set",
+                     cse_precision_class_name(node->precision_class), "why", reason_of(node), "in",
+                     types, "out", cse_dtype_name(node->dtype), "accumulation", "dtype",
+                     cse_dtype_name(node->accumulation.across), "stochastic",
+                     (int)node->accumulation.stochastic, "tile_length",
+                     (int)node->accumulation.tile_length, "casts", casts_of(node));
+}
+
+void cse_precision_report_json(const cse_graph *graph, const char *step, cse_text *out)
+{
+    const totals t = totals_of(graph);
+    json_t *rows = json_array();
+    for (int n = 0; n < graph->node_count; n++)
+        if (is_listed(graph->nodes[n]))
+            json_array_append_new(rows, json_row(graph->nodes[n]));
+    json_t *root = json_pack(
+        "{s:s, s:o, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}}", "step", step,
+        "ops", rows, "totals", "ops", t.ops, "allow", t.sets[CSE_ALLOW], "infer", t.sets[CSE_INFER],
+        "deny", t.sets[CSE_DENY], "products", t.products, "products_low", t.products_low,
+        "casts_low", t.casts_low, "casts_weights", t.casts_weights, "casts_float32", t.casts_wide,
+        "float_bytes", (json_int_t)t.bytes, "float_bytes_float32", (json_int_t)t.bytes_float32);
+    char *text = json_dumps(root, JSON_COMPACT);
+    cse_text_add_bytes(out, text, strlen(text));
+    cse_text_add_bytes(out, "\n", 1);
+    free(text);
+    json_decref(root);
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# `csengine compile --print_precision`: the paint report as text and JSON; precision that is off
+# leaves the compiled step as it was; a pattern that matches nothing is told with its place; and
+# mixed precision gives the same bits for any number of replicas.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+config=${top_srcdir:-.}/configs/synthetic.yaml
+own=$work/own.yaml
+
+fail() {
+    echo "FAIL: $1"
+    failed=1
+}
+
+compile() {
+    "$csengine" compile "$config" --model_dir "$work/model" "$@" 2>"$work/err"
+}
+
+report=$(compile --set precision.fp16_type=bfloat16 --print_precision) || fail "$(cat "$work/err")"
+for line in 'products: 5, 5 of them in 16 bits' \
+    'matmul  *allow  bf16,bf16  *-> fp32  .*model.last_layer  # preset' \
+    'cross_entropy  *deny  *fp32,int32' 'once a step: the update'; do
+    echo "$report" | grep -q "$line" || fail "the report lacks: $line"
+done
+
+# The lines of the report, one a step, are JSON with the same totals.
+compile --set precision.fp16_type=bfloat16 --print_precision --json >"$work/json"
+grep -q '"products":5,.*"products_low":5[,}]' "$work/json" ||
+    fail "JSON: $(cat "$work/json")"
+
+plain=$(compile --print_after=memory_plan)
+off=$(compile --print_after=memory_plan --set precision.fp16_type=float16 \
+    --set precision.graphamp.preset=mp0)
+[ "$plain" = "$off" ] || fail "mp0 changed the plan"
+
+section='precision: {fp16_type: bfloat16, disable_graphamp: [model.haed*]}'
+sed "s/^    loop:/    $section\n    loop:/" "$config" >"$own"
+line=$(grep -n 'model.haed' "$own" | cut -d : -f 1)
+column=$(grep 'model.haed' "$own" | sed 's/model.haed.*//' | tr -d '\n' | wc -c)
+"$csengine" compile "$own" --model_dir "$work/model" >/dev/null 2>"$work/err" &&
+    fail "a pattern that matches nothing is accepted"
+grep -q "own.yaml:$line:$((column + 1)): the pattern \"model.haed\*\" matches no scope" \
+    "$work/err" || fail "no place: $(cat "$work/err")"
+
+digests=''
+for replicas in 1 3; do
+    digest=$("$csengine" start "$config" --model_dir "$work/run$replicas" --num_csx "$replicas" \
+        --set precision.fp16_type=bfloat16 --num_steps 10 2>&1 | sed -n 's/^Weights digest: //p')
+    [ -n "$digest" ] || fail "no digest with $replicas replicas"
+    digests="$digests $digest"
+done
+[ "$(echo "$digests" | tr ' ' '\n' | sort -u | grep -c .)" -eq 1 ] || fail "digests:$digests"
+exit "$failed"

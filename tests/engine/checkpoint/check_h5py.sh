@@ -3,8 +3,15 @@
 # digests can be recomputed from what it shows. Skipped where h5py is not installed (PYTHON names
 # another interpreter).
 set -eu
-python=${PYTHON:-python3}
-"$python" -c 'import h5py, numpy' 2>/dev/null || { echo "h5py is not there: skipped"; exit 77; }
+# The first python3 in PATH may not be Debian's, which python3-h5py belongs to.
+python=
+for choice in ${PYTHON:-python3 /usr/bin/python3}; do
+    if "$choice" -c 'import h5py, numpy' 2>/dev/null; then
+        python=$choice
+        break
+    fi
+done
+[ -n "$python" ] || { echo "h5py is not there: skipped"; exit 77; }
 writer=$top_builddir/tests/engine/checkpoint/check_checkpoint_writer
 [ -x "$writer" ] || { echo "$writer is not built (Check is missing): skipped"; exit 77; }
 directory=$(mktemp -d)

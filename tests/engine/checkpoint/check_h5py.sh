@@ -5,7 +5,7 @@
 set -eu
 # The first python3 in PATH may not be Debian's, which python3-h5py belongs to.
 python=
-for choice in ${PYTHON:-python3 /usr/bin/python3}; do
+for choice in ${PYTHON:-} python3 /usr/bin/python3; do
     if "$choice" -c 'import h5py, numpy' 2>/dev/null; then
         python=$choice
         break

@@ -35,7 +35,7 @@ static cse_node *expand_in_float32(cse_node *node)
 static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *node)
 {
     for (int i = first; i < graph->node_count; i++)
-        if (graph->nodes[i]->op->kind == CSE_OP_REDUCE)
+        if (cse_precision_is_reduction(graph->nodes[i]->op))
             graph->nodes[i]->accumulation = node->accumulation;
 }
 

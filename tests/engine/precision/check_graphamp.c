@@ -439,6 +439,45 @@ START_TEST(compiled_code_agrees_with_the_interpreter)
 }
 END_TEST
 
+/* Attention and a norm, forward and backward: each product reads 16 bits, the softmax between them
+ * is float32 until mp3 stores it in 16 bits, and what the sets permit holds everywhere. */
+START_TEST(attention_is_products_around_a_softmax)
+{
+    char yaml[128];
+    start();
+    const cse_shape heads = cse_shape_of(4, 2, 8, 16);
+    cse_tensor *x = input("x", heads), *w = state("w", cse_shape_of(16, 16));
+    cse_tensor *norm = cse_layer_norm(x, NULL, NULL, 1e-5);
+    cse_tensor *q = cse_matmul(norm, w, false, true);
+    const cse_attention_options options = { .causal = true };
+    cse_tensor *y = cse_scaled_dot_product_attention(q, q, norm, &options);
+    cse_tensor *loss = cse_mean_all(cse_exp(y));
+    result(loss);
+    differentiate(loss, w);
+    snprintf(yaml, sizeof yaml, "{fp16_type: bfloat16, graphamp: {preset: %s}}", presets[_i]);
+    paint(yaml);
+    int products = 0;
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        ck_assert_str_ne(node->op->name, "scaled_dot_product_attention");
+        if (!node->inserted_cast)
+            check_types(node, CSE_BFLOAT16);
+        if (strcmp(node->op->name, "matmul") != 0)
+            continue;
+        products++;
+        ck_assert_int_eq(node->inputs[0]->dtype, CSE_BFLOAT16);
+        ck_assert_int_eq(node->inputs[1]->dtype, CSE_BFLOAT16);
+    }
+    ck_assert_int_ge(products, 7); /* three forward, four backward: dP, dQ, dK, dW */
+    if (_i < 3)
+        ck_assert_int_eq(only("softmax", false)->dtype, _i < 2 ? CSE_FLOAT32 : CSE_BFLOAT16);
+    check_casts();
+    run(cse_pass_expand);
+    run(cse_pass_simplify);
+    stop();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("graphamp");
@@ -459,6 +498,7 @@ int main(void)
     tcase_add_loop_test(any, mp0_and_disabled_change_nothing, 0, GRAPHS);
     tcase_add_loop_test(any, the_pass_is_deterministic_and_idempotent, 0, GRAPHS);
     tcase_add_loop_test(any, compiled_code_agrees_with_the_interpreter, 0, 4);
+    tcase_add_loop_test(any, attention_is_products_around_a_softmax, 0, 4);
     tcase_add_test(any, norms_store_low_where_the_preset_says);
     tcase_set_timeout(any, 60);
     suite_add_tcase(suite, cases);

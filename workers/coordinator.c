@@ -176,8 +176,8 @@ static void on_join(cse_coordinator *c, int slot)
     worker *w = &c->workers[slot];
     if (w->state != STARTED) {
         char name[NAME_BYTES];
-        cse_log(CSE_LOG_WARNING, "%s: joined twice; the second time is ignored",
-                name_of(c, slot, name));
+        cse_log_line(CSE_LOG_WARNING, "%s: joined twice; the second time is ignored",
+                     name_of(c, slot, name));
         return;
     }
     w->state = JOINED;
@@ -213,10 +213,10 @@ static void on_message(cse_coordinator *c, const cse_event *event)
         }
         break;
     case CSE_MESSAGE_LOG:
-        cse_log(m->log.level >= CSE_LOG_DEBUG && m->log.level <= CSE_LOG_ERROR
-                    ? (cse_log_level)m->log.level
-                    : CSE_LOG_INFO,
-                "%s: %s", name, m->log.line);
+        cse_log_line(m->log.level >= CSE_LOG_DEBUG && m->log.level <= CSE_LOG_ERROR
+                         ? (cse_log_level)m->log.level
+                         : CSE_LOG_INFO,
+                     "%s: %s", name, m->log.line);
         break;
     case CSE_MESSAGE_FAILURE:
         fail(c, cse_fail(accepted_status(m->failure.status), "%s: %s", name, m->failure.text));
@@ -298,8 +298,8 @@ static void on_gone_running(cse_coordinator *c, const cse_event *event)
     name_of(c, event->slot, name);
     cause_of(&w, event->how, cause);
     if (may_restart(c)) {
-        cse_log(CSE_LOG_WARNING, "%s %s in step %lld; a new process takes its place", name, cause,
-                (long long)done);
+        cse_log_line(CSE_LOG_WARNING, "%s %s in step %lld; a new process takes its place", name,
+                     cause, (long long)done);
         start_worker(c, event->slot);
         return;
     }

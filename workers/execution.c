@@ -234,7 +234,7 @@ static void take_message(run *r, const char *peer)
 {
     cse_message message;
     if (cse_message_decode(r->received.data, r->received.size, &message) != CSE_OK) {
-        cse_log(CSE_LOG_WARNING, "from %s: %s", peer, cse_error_message());
+        cse_log_line(CSE_LOG_WARNING, "from %s: %s", peer, cse_error_message());
         return;
     }
     cse_event event = { .kind = CSE_EVENT_OPERATOR, .message = &message };
@@ -300,8 +300,8 @@ static void note_progress(run *r)
     } else if (now - r->steps_seen_ns > STALL_NS && !r->stall_reported) {
         cse_text text = { 0 };
         cse_cluster_dump(r->cluster, &text);
-        cse_log(CSE_LOG_WARNING, "no step has ended for %lld s; what is unfinished: %s",
-                (long long)(STALL_NS / SECONDS), text.data != NULL ? text.data : "nothing");
+        cse_log_line(CSE_LOG_WARNING, "no step has ended for %lld s; what is unfinished: %s",
+                     (long long)(STALL_NS / SECONDS), text.data != NULL ? text.data : "nothing");
         cse_text_clear(&text);
         r->stall_reported = true;
     }
@@ -341,9 +341,10 @@ static cse_status open_cluster(run *r)
     int replicas = e->cluster.num_csx;
     if (replicas > e->graph->microbatch_count) {
         replicas = e->graph->microbatch_count;
-        cse_log(CSE_LOG_WARNING,
-                "num_csx %d: the global batch has %d microbatches, more replicas would have none",
-                e->cluster.num_csx, replicas);
+        cse_log_line(
+            CSE_LOG_WARNING,
+            "num_csx %d: the global batch has %d microbatches, more replicas would have none",
+            e->cluster.num_csx, replicas);
     }
     if (replicas < 1 || e->cluster.num_workers_per_csx < 1 || e->cluster.max_wgt_servers < 0 ||
         e->cluster.num_workers_per_csx > CSE_MAX_SLOTS)

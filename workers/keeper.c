@@ -96,7 +96,7 @@ int cse_keeper_run(int (*body)(void *self), void *self)
     pid_t keeper = getpid();
     pid_t child = fork();
     if (child < 0) {
-        cse_log(CSE_LOG_ERROR, "cannot start the coordinator: fork: %s", strerror(errno));
+        cse_log_line(CSE_LOG_ERROR, "cannot start the coordinator: fork: %s", strerror(errno));
         sigprocmask(SIG_SETMASK, &before, NULL);
         return cse_status_exit_code(CSE_TEMPORARY);
     }
@@ -110,10 +110,11 @@ int cse_keeper_run(int (*body)(void *self), void *self)
     }
     int number = WTERMSIG(status);
     tidy(child);
-    cse_log(CSE_LOG_ERROR,
-            "the coordinator was killed by signal %d (%s); its workers were ended and its files "
-            "removed; start again to go on from the last checkpoint",
-            number, strsignal(number));
+    cse_log_line(
+        CSE_LOG_ERROR,
+        "the coordinator was killed by signal %d (%s); its workers were ended and its files "
+        "removed; start again to go on from the last checkpoint",
+        number, strsignal(number));
     sigprocmask(SIG_SETMASK, &before, NULL);
     return 128 + number;
 }

@@ -25,7 +25,7 @@ const char *cse_log_level_name(cse_log_level level)
     return (unsigned)level < 4 ? names[level] : "unknown";
 }
 
-void cse_log(cse_log_level level, const char *format, ...)
+void cse_log_line(cse_log_level level, const char *format, ...)
 {
     if (level < log_level)
         return;

@@ -14,7 +14,7 @@ typedef enum cse_log_level {
 
 typedef void cse_log_sink(void *self, cse_log_level level, const char *line);
 
-void cse_log(cse_log_level level, const char *format, ...) CSE_PRINTF(2, 3);
+void cse_log_line(cse_log_level level, const char *format, ...) CSE_PRINTF(2, 3);
 
 /* `sink` NULL restores stderr. The sink is called with no lock held, from the logging thread. */
 void cse_log_set_sink(cse_log_sink *sink, void *self);

@@ -155,7 +155,7 @@ cse_status cse_checkpoint_latest(const char *directory, char *path, size_t size)
         cse_checkpoint_path(directory, steps[i], path, size);
         status = cse_checkpoint_verify(path);
         if (status != CSE_OK)
-            cse_log(CSE_LOG_WARNING, "checkpoint skipped: %s", cse_error_message());
+            cse_log_line(CSE_LOG_WARNING, "checkpoint skipped: %s", cse_error_message());
     }
     free(steps);
     if (status != CSE_OK)

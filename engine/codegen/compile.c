@@ -201,8 +201,9 @@ cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
         result->cached = is_whole(result->directory, e.compiler_present);
         result->compiler_present = e.compiler_present;
         if (!e.compiler_present)
-            cse_log(CSE_LOG_WARNING, "there is no C compiler (cc, gcc, clang): the step will run "
-                                     "interpreted, which is much slower");
+            cse_log_line(CSE_LOG_WARNING,
+                         "there is no C compiler (cc, gcc, clang): the step will run "
+                         "interpreted, which is much slower");
         if (!result->cached)
             status = make_entry(&e, compile_dir, result->directory);
     }

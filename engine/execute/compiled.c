@@ -178,8 +178,8 @@ static cse_status load_object(compiled *self, const char *path)
 
 static cse_status load_interpreter(compiled *self, const char *directory)
 {
-    cse_log(CSE_LOG_WARNING, "%s holds no compiled code (step.so): the step runs interpreted",
-            directory);
+    cse_log_line(CSE_LOG_WARNING, "%s holds no compiled code (step.so): the step runs interpreted",
+                 directory);
     self->base.kind = "interpreted";
     self->base.replica = interpret_replica;
     self->base.weights = interpret_weights;

@@ -119,8 +119,8 @@ static void execute(const dnnl_kernel *kernel, const_dnnl_primitive_t primitive,
 {
     dnnl_status_t status = dnnl_primitive_execute(primitive, the_stream, count, arguments);
     if (status != dnnl_success) {
-        cse_log(CSE_LOG_ERROR, "oneDNN failed to run %s: %s", kernel->name,
-                dnnl_status2str(status));
+        cse_log_line(CSE_LOG_ERROR, "oneDNN failed to run %s: %s", kernel->name,
+                     dnnl_status2str(status));
         abort();
     }
 }
@@ -265,8 +265,8 @@ cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **result)
         return cse_dnnl_check(call->plan, status);
     }
     if (strncmp(kernel->name, "ref", 3) == 0)
-        cse_log(CSE_LOG_WARNING, "%s: oneDNN runs its slow reference kernel (%s)",
-                cse_kernel_plan_text(call->plan, text, sizeof text), kernel->name);
+        cse_log_line(CSE_LOG_WARNING, "%s: oneDNN runs its slow reference kernel (%s)",
+                     cse_kernel_plan_text(call->plan, text, sizeof text), kernel->name);
     *result = &kernel->base;
     return CSE_OK;
 }

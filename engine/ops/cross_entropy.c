@@ -65,7 +65,7 @@ static cse_tensor *expand(cse_tensor *node)
     cse_tensor *places = cse_one_hot(node->inputs[1], cse_row_length(x->shape));
     cse_tensor *below = cse_sub(x, cse_row_max(x));
     cse_tensor *picked = cse_row_sum(cse_mul(below, cse_cast(places, x->dtype)));
-    cse_tensor *loss = cse_sub(cse_logarithm(cse_row_sum(cse_exp(below))), picked);
+    cse_tensor *loss = cse_sub(cse_log(cse_row_sum(cse_exp(below))), picked);
     return cse_reshape(cse_where(valid, loss, cse_constant_like(x, 0)), node->shape);
 }
 

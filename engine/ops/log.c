@@ -5,8 +5,8 @@
 
 extern const cse_op cse_op_log;
 
-/** The natural logarithm of x: -infinity at 0, NaN below. (cse_log is the engine's log line.) */
-CSE_API cse_tensor *cse_logarithm(cse_tensor *x)
+/** The natural logarithm of x: -infinity at 0, NaN below. */
+CSE_API cse_tensor *cse_log(cse_tensor *x)
 {
     return cse_trace_1(&cse_op_log, NULL, x);
 }

@@ -17,7 +17,7 @@ static cse_tensor *expand(cse_tensor *node)
 {
     cse_tensor *x = node->inputs[0];
     cse_tensor *below = cse_sub(x, cse_row_max(x));
-    return cse_sub(below, cse_logarithm(cse_row_sum(cse_exp(below))));
+    return cse_sub(below, cse_log(cse_row_sum(cse_exp(below))));
 }
 
 /* dy - softmax * sum(dy). */

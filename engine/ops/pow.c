@@ -16,7 +16,7 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
 {
     cse_tensor *a = node->inputs[0], *b = node->inputs[1], *zero = cse_constant_like(a, 0);
     cse_tensor *slope = cse_mul(b, cse_pow(a, cse_shift(b, -1)));
-    cse_tensor *growth = cse_mul(node, cse_logarithm(a));
+    cse_tensor *growth = cse_mul(node, cse_log(a));
     gradients[0] = cse_mul(output_gradient, cse_where(cse_equal(b, zero), zero, slope));
     gradients[1] = cse_mul(output_gradient, cse_where(cse_equal(a, zero), zero, growth));
 }

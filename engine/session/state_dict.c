@@ -122,7 +122,7 @@ cse_status cse_load(const char *path)
     if (status == CSE_OK) {
         take_all(session, checkpoint);
         if (checkpoint->seed != session->configuration.seed)
-            cse_log(
+            cse_log_line(
                 CSE_LOG_WARNING,
                 "checkpoint %s was made with seed %llu, this session has %llu: the order of the "
                 "data and all that is random go on as the latter says",

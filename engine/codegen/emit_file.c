@@ -8,12 +8,6 @@ static cse_status check_types(const cse_graph *graph)
 {
     for (int n = 0; n < graph->node_count; n++) {
         const cse_node *node = graph->nodes[n];
-        if (node->part != CSE_PART_NONE &&
-            (node->dtype == CSE_FLOAT16 || node->dtype == CSE_CBFLOAT16))
-            return cse_fail(CSE_SHAPE,
-                            "%s (scope '%s') is %s, which generated code does not hold; accepted: "
-                            "float32, bfloat16, int32, bool",
-                            node->op->name, node->scope, cse_dtype_name(node->dtype));
         if (node->group >= 0 && graph->groups[node->group].kind == CSE_GROUP_BLOCK &&
             graph->groups[node->group].nodes[0]->op->emit == NULL)
             return cse_fail(CSE_INTERNAL, "op %s writes no code and is in no fused loop",

@@ -87,17 +87,26 @@ bool cse_emit_inline(const cse_node *node, char name[CSE_NAME_BYTES])
     return true;
 }
 
+/* Stored in 16 bits, computed with in float: the prelude's functions are named by the type. */
+static bool is_narrow(cse_dtype dtype)
+{
+    return dtype == CSE_BFLOAT16 || dtype == CSE_FLOAT16 || dtype == CSE_CBFLOAT16;
+}
+
 void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char *index)
 {
-    bool converts = dtype == CSE_BFLOAT16;
-    cse_text_add(out, "%s%s[%s]%s", converts ? "cse_load_bfloat16(" : "", array, index,
-                 converts ? ")" : "");
+    if (is_narrow(dtype))
+        cse_text_add(out, "cse_load_%s(%s[%s])", cse_dtype_name(dtype), array, index);
+    else
+        cse_text_add(out, "%s[%s]", array, index);
 }
 
 void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value)
 {
-    bool converts = dtype == CSE_BFLOAT16;
-    cse_text_add(out, "%s%s%s", converts ? "cse_store_bfloat16(" : "", value, converts ? ")" : "");
+    if (is_narrow(dtype))
+        cse_text_add(out, "cse_store_%s(%s)", cse_dtype_name(dtype), value);
+    else
+        cse_text_add(out, "%s", value);
 }
 
 /* Replaces the name that begins after a '$'; returns what follows it. */
@@ -138,9 +147,9 @@ static const char *emit_name(cse_text *out, const char *at, const cse_node *node
 void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names)
 {
     const char *expression = node->op->expression;
-    bool rounds = node->dtype == CSE_BFLOAT16;
+    bool rounds = is_narrow(node->dtype);
     if (rounds)
-        cse_text_add(out, "cse_round_bfloat16(");
+        cse_text_add(out, "cse_round_%s(", cse_dtype_name(node->dtype));
     for (const char *at = expression; *at != '\0';) {
         const char *dollar = strchr(at, '$');
         size_t plain = dollar ? (size_t)(dollar - at) : strlen(at);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/codegen/prelude.h"
+#include "engine/types/dtype.h"
 
 extern const char cse_prelude_text[];
 
@@ -117,6 +118,40 @@ START_TEST(special_values_are_as_in_c)
 }
 END_TEST
 
+/* The 16-bit formats against the general routines, which are tested over all values: every stored
+ * value, and a million floats from everywhere and from around the values' middles. */
+START_TEST(narrow_formats_are_those_of_the_library)
+{
+    static const struct {
+        cse_dtype dtype;
+        float (*load)(uint16_t bits);
+        uint16_t (*store)(float x);
+    } formats[] = { { CSE_BFLOAT16, cse_load_bfloat16, cse_store_bfloat16 },
+                    { CSE_FLOAT16, cse_load_float16, cse_store_float16 },
+                    { CSE_CBFLOAT16, cse_load_cbfloat16, cse_store_cbfloat16 } };
+    const cse_dtype dtype = formats[_i].dtype;
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        float expected = cse_float_from_format(dtype, (uint16_t)bits);
+        float got = formats[_i].load((uint16_t)bits);
+        ck_assert_msg((isnan(expected) && isnan(got)) ||
+                          cse_float_bits(expected) == cse_float_bits(got),
+                      "load %04x: %a, should be %a", bits, (double)got, (double)expected);
+    }
+    uint32_t random = 1;
+    for (int i = 0; i < 1000000; i++) {
+        random = random * 1664525u + 1013904223u;
+        float x = cse_float_from_bits(random);
+        if (i & 1) /* near the middle between two stored values */
+            x = cse_float_from_bits(
+                cse_float_bits(cse_float_from_format(dtype, (uint16_t)(random >> 16))) +
+                (1u << 12) + (random >> 8 & 3) - 1);
+        uint16_t expected = cse_round_to_bits(dtype, x), got = formats[_i].store(x);
+        ck_assert_msg(expected == got || isnan(x), "store %a: %04x, should be %04x", (double)x, got,
+                      expected);
+    }
+}
+END_TEST
+
 START_TEST(normal_numbers_are_those_of_the_library)
 {
     for (uint32_t element = 0; element < 100000; element++) {
@@ -175,6 +210,7 @@ int main(void)
     tcase_add_test(cases, rsqrt_is_as_exact_as_it_says);
     tcase_add_test(cases, pow_is_as_exact_as_it_says);
     tcase_add_test(cases, special_values_are_as_in_c);
+    tcase_add_loop_test(cases, narrow_formats_are_those_of_the_library, 0, 3);
     tcase_add_test(cases, normal_numbers_are_those_of_the_library);
     tcase_add_test(cases, bfloat16_rounds_to_nearest_even);
     tcase_add_test(cases, the_embedded_text_is_the_file);

@@ -122,7 +122,7 @@ static inline float cse_load_narrow(uint16_t bits, int mantissa, int bias)
     const int32_t magnitude = bits & 0x7fff, shift = 23 - mantissa;
     const int32_t infinity = ((1 << (15 - mantissa)) - 1) << mantissa;
     const int32_t normal = (magnitude << shift) + ((127 - bias) << 23);
-    const int32_t special = 0x7f800000 | (magnitude - infinity) << shift;
+    const int32_t special = 0x7f800000 | (int32_t)((uint32_t)(magnitude - infinity) << shift);
     /* Subnormals are whole multiples of the smallest one. */
     const int32_t small = cse_bits((float)magnitude * cse_from_bits((128 - bias - mantissa) << 23));
     const int32_t finite = magnitude < 1 << mantissa ? small : normal;

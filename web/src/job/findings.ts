@@ -59,6 +59,15 @@ function numberFindings(numerics: Numerics | undefined): Finding[] {
   return found;
 }
 
+/* Either ids that the server no longer has, or counts of what the run dropped. */
+export function gapText(gap: GapEvent): string {
+  if (gap.reason) return gap.reason;
+  return Object.entries(gap)
+    .filter(([, count]) => typeof count === "number" && count > 0)
+    .map(([what, count]) => `${String(count)} ${what}`)
+    .join(", ") || "the run's queue was full";
+}
+
 export interface Known {
   job: Job;
   sample: TopologySample | undefined;
@@ -73,7 +82,7 @@ export function findingsOf({ job, sample, numerics, gaps }: Known): Finding[] {
       text: `failed (${job.reason ?? "unknown"}): ${job.message}` });
   const gap = gaps[gaps.length - 1];
   if (gap)
-    found.push({ weight: 70, tone: "warn", page: "logs", text: `some records are missing: ${gap.reason}` });
+    found.push({ weight: 70, tone: "warn", page: "logs", text: `some records are missing: ${gapText(gap)}` });
   if (job.restarts > 0)
     found.push({ weight: 20, tone: "info", page: "logs",
       text: `started again ${job.restarts} times after a failure` });

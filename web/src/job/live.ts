@@ -12,24 +12,27 @@ export interface LiveSeries {
   value: (number | null)[];
 }
 
+function push(live: LiveSeries, step: number, time_ms: number, value: number | null): void {
+  const last = live.step[live.step.length - 1];
+  if (last !== undefined && step <= last) return;
+  live.step.push(step);
+  live.time_ms.push(time_ms);
+  live.value.push(value);
+  if (live.step.length <= KEPT_POINTS * 2) return;
+  for (const column of [live.step, live.time_ms, live.value]) column.splice(0, KEPT_POINTS);
+}
+
 export class LivePoints {
   private readonly series = new Map<string, LiveSeries[]>();
   private readonly listeners = new Set<(names: Set<string>) => void>();
   private changed = new Set<string>();
   private frame = 0;
 
-  add(event: MetricEvent, time_ms: number): void {
-    for (const point of event.points) {
-      const live = this.of(point.series, event.attempt);
-      const last = live.step[live.step.length - 1];
-      if (last !== undefined && point.step <= last) continue;
-      live.step.push(point.step);
-      live.time_ms.push(point.time_ms ?? time_ms);
-      live.value.push(point.value);
-      if (live.step.length > KEPT_POINTS * 2)
-        for (const column of [live.step, live.time_ms, live.value])
-          column.splice(0, KEPT_POINTS);
-      this.changed.add(point.series);
+  add(event: MetricEvent): void {
+    for (const [name, points] of Object.entries(event.series)) {
+      const live = this.of(name, event.attempt ?? 1);
+      for (const [step, time_ms, value] of points) push(live, step ?? 0, time_ms ?? 0, value ?? null);
+      this.changed.add(name);
     }
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.tell());
   }

@@ -29,6 +29,12 @@ const REFRESH_MS = 2000;
 const FINAL = new Set<State>(["SUCCEEDED", "FAILED", "CANCELLED"]);
 export const isFinal = (state: State): boolean => FINAL.has(state);
 
+/* A row that was published before the database gave it its number goes after all that has one. */
+const NO_ID_YET = 1e12;
+const withId = (event: StreamEvent): object => ({
+  id: NO_ID_YET + event.id, ...(event.payload as object),
+});
+
 export class JobModel {
   readonly job = signal<Job | null>(null);
   readonly error = signal<ApiError | null>(null);
@@ -106,17 +112,17 @@ export class JobModel {
   private take(event: StreamEvent): void {
     switch (event.type) {
       case "metric":
-        this.takeMetrics(event.payload as MetricEvent, event.time_ms);
+        this.takeMetrics(event.payload as MetricEvent);
         break;
       case "state":
         this.takeState(event.payload as StateEvent);
         break;
       case "closure":
-        this.newClosures.push(event.payload as Closure);
+        this.newClosures.push(withId(event) as Closure);
         this.flushSoon();
         break;
       case "log":
-        this.newLogs.push(event.payload as LogLine);
+        this.newLogs.push(withId(event) as LogLine);
         this.flushSoon();
         break;
       case "topology":
@@ -140,17 +146,16 @@ export class JobModel {
     }
   }
 
-  private takeMetrics(event: MetricEvent, time_ms: number): void {
-    this.live.add(event, time_ms);
+  private takeMetrics(event: MetricEvent): void {
+    this.live.add(event);
     const known = new Set(this.names.peek());
-    const added = event.points.filter((point) => !known.has(point.series));
-    if (added.length > 0)
-      this.names.value = [...known, ...new Set(added.map((point) => point.series))];
+    const added = Object.keys(event.series).filter((name) => !known.has(name));
+    if (added.length > 0) this.names.value = [...known, ...added];
   }
 
   private takeState(event: StateEvent): void {
     const job = this.job.peek();
-    if (job) this.job.value = { ...job, state: event.state, attempt: event.attempt ?? job.attempt };
+    if (job) this.job.value = { ...job, state: event.to_state, attempt: event.attempt ?? job.attempt };
     void this.refresh();
   }
 

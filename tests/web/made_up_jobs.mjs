@@ -115,7 +115,7 @@ export class MadeUpJob {
       message: this.message, retryable: this.retryable, alive, waiting_for: this.waiting,
       priority: this.priority, labels: this.labels, attempt: this.attempts.length,
       restarts: this.restarts, max_num_restarts: 3, created_ms: this.created_ms, started_ms: started,
-      ended_ms: alive || this.state === "QUEUED" ? null : this.created_ms + 2.4 * HOUR,
+      ended_ms: alive || this.state === "QUEUED" ? null : started + 9.1e6,
       model: this.model, optimizer: this.optimizer, batch_size: this.batch, micro_batch_size: 3,
       num_csx: this.replicas, seed: this.seed, phase: alive ? "execute" : "none",
       progress: { step: this.step, last_step: this.total,

@@ -65,6 +65,7 @@ export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}
     const after = Number(request.headers["last-event-id"] ?? query.get("after") ?? 0);
     if (["SUCCEEDED", "FAILED", "CANCELLED"].includes(job.state)) return response.writeHead(204).end();
     response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    response.write("retry: 1000\n\n");
     const send = (event) => {
       response.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       if (event.type === "end") response.end();

@@ -25,11 +25,12 @@ export function compact(value: number | null | undefined): string {
   if (value === null || value === undefined) return NOTHING;
   const size = Math.abs(value);
   for (const [limit, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]] as const)
-    if (size >= limit) return `${trim(value / limit)}${unit}`;
+    if (size >= limit * 0.9995) return `${trim(value / limit)}${unit}`;
   return size >= 100 || Number.isInteger(value) ? String(Math.round(value)) : trim(value);
 }
 
-const trim = (value: number): string => value.toPrecision(3).replace(/\.?0+$/, "");
+/* Rounding may reach the next unit (999,999 is 1000 k): three digits are shown then, too. */
+const trim = (value: number): string => String(Number(value.toPrecision(3)));
 
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined) return NOTHING;

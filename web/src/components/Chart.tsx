@@ -45,6 +45,12 @@ function lastValue(curve: Curve): number | null {
   return null;
 }
 
+/* Branches and attempts of one run share its label. */
+function distinct(curves: Curve[]): Curve[] {
+  const seen = new Set<string>();
+  return curves.filter((c) => !c.dimmed && !seen.has(c.label) && seen.add(c.label));
+}
+
 function describe(title: string, curves: Curve[]): string {
   const parts = curves
     .filter((curve) => !curve.dimmed)
@@ -124,9 +130,9 @@ export function Chart(props: ChartProps) {
         )}
         {props.actions}
       </figcaption>
-      {props.legend !== false && props.curves.length > 1 && (
+      {props.legend !== false && distinct(props.curves).length > 1 && (
         <div class="legend">
-          {props.curves.filter((c) => !c.dimmed).map((c) => (
+          {distinct(props.curves).map((c) => (
             <span key={c.label}>{swatch(c)}{c.label}</span>
           ))}
         </div>

@@ -30,6 +30,7 @@ export interface MetricChartProps {
   bare?: boolean;
   unit?: string;
   fill?: boolean;
+  legend?: boolean;
 }
 
 const SERIES_COLOURS = 8;
@@ -104,7 +105,7 @@ export function MetricChart(props: MetricChartProps) {
   return (
     <Chart title={props.title} curves={curves} height={props.height} axis={props.axis}
       logarithmic={props.logarithmic ?? false} subscribe={subscribe} actions={props.actions}
-      bare={props.bare ?? false} unit={props.unit ?? ""} fill={props.fill ?? false}
+      bare={props.bare ?? false} legend={props.legend ?? true} unit={props.unit ?? ""} fill={props.fill ?? false}
       onRange={refineSoon} {...(props.sync ? { sync: props.sync } : {})} />
   );
 }

@@ -178,10 +178,10 @@ export class Plot {
       step: compact, samples: compact, elapsed: (v: number) => duration(v), time: (v: number) => time(v),
     };
     return [
-      { ...base, size: 26, gap: 4, space: compactAxes ? 70 : 90,
+      { ...base, size: 26, gap: 4, space: compactAxes ? 46 : 62,
         values: (_, values) => values.map((v) => (v == null ? "" : texts[axis](v))) },
       { ...base, size: 54, gap: 4, space: 28,
-        values: (_, values) => values.map((v) => (v == null ? "" : number(v, 3))) },
+        values: (_, values) => values.map((v) => (v == null ? "" : tickText(v))) },
     ];
   }
 
@@ -266,6 +266,12 @@ function nearest(column: Column | undefined, at: number): number | null {
   for (let i = at; column && i >= Math.max(0, at - 50); i--)
     if (column[i] != null) return column[i] as number;
   return null;
+}
+
+function tickText(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e6 || (size > 0 && size < 1e-3)) return value.toExponential(1).replace(".0e", "e");
+  return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 4 });
 }
 
 function padded(low: number | null, high: number | null): [number | null, number | null] {

@@ -4,9 +4,9 @@ import { dismiss, notes } from "@/job/actions";
 
 export function Notes() {
   return (
-    <div class="notes" role="status" aria-live="polite">
+    <div class="toasts" role="status" aria-live="polite">
       {notes.value.map((note) => (
-        <div key={note.id} class={`note ${note.kind}`}>
+        <div key={note.id} class={`toast ${note.kind}`}>
           <Icon name={note.kind === "bad" ? "warn" : "check"} />
           <span>{note.text}</span>
           <button class="plain icon" aria-label="Dismiss" onClick={() => dismiss(note.id)}>

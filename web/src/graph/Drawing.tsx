@@ -175,7 +175,8 @@ export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: Dr
 
 export const Tips = () => (
   <defs>
-    <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">
+    <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9"
+      markerUnits="userSpaceOnUse" orient="auto">
       <path d="M0 0 8 4 0 8z" fill="context-stroke" />
     </marker>
   </defs>

@@ -18,15 +18,19 @@ interface Placed {
   height: number;
 }
 
-function placeLane(lane: Lane, boxes: Box[], links: Link[]): Placed {
+/* Edges into and out of a frame are longer: its border and label need the room. */
+function placeLane(lane: Lane, boxes: Box[], links: Link[], frameOfBox: Map<string, string>): Placed {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({
-    rankdir: lane === "backward" ? "BT" : "TB", nodesep: 28, ranksep: 34, edgesep: 14,
+    rankdir: lane === "backward" ? "BT" : "TB", nodesep: 28, ranksep: 44, edgesep: 14,
     ranker: boxes.length > MANY_BOXES ? "longest-path" : "network-simplex",
   });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const box of boxes) graph.setNode(box.key, { width: box.width, height: box.height });
-  links.forEach((link, i) => graph.setEdge(link.from, link.to, {}, String(i)));
+  links.forEach((link, i) => {
+    const enters = frameOfBox.get(link.from) !== frameOfBox.get(link.to);
+    graph.setEdge(link.from, link.to, { minlen: enters ? 2 : 1 }, String(i));
+  });
   dagreLayout(graph);
   const nodes = new Map<string, PictureNode>();
   for (const box of boxes) {
@@ -109,8 +113,10 @@ export function arrange(folded: Folded): Picture {
   const of = (lane: Lane) => folded.boxes.filter((box) => box.lane === lane);
   const within = (lane: Lane) =>
     folded.links.filter((link) => !link.crosses && link.from.startsWith(`${lane}|`));
-  const forward = placeLane("forward", of("forward"), within("forward"));
-  const backward = placeLane("backward", of("backward"), within("backward"));
+  const framed = new Map(folded.frames.flatMap((frame) =>
+    frame.members.map((member): [string, string] => [member, frame.key])));
+  const forward = placeLane("forward", of("forward"), within("forward"), framed);
+  const backward = placeLane("backward", of("backward"), within("backward"), framed);
   const update = placeUpdates(of("update"), folded.links, backward);
   const placed = [forward, backward, update];
   const height = Math.max(forward.height, backward.height, update.height);

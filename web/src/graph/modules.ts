@@ -8,7 +8,7 @@ import { PART, type Lane, type RawGraph, type RawNode } from "@/graph/format";
 
 export interface Place {
   lane: Lane;
-  /** Scope of the module: "model.layers.3.attention"; "inputs", "step" and "optimizer" are ours. */
+  /** Scope of the module: "model.layers.3.attention"; "inputs", "results" and "optimizer" are ours. */
   module: string;
 }
 
@@ -45,7 +45,7 @@ function longestScope(name: string, scopes: Set<string>): string | null {
 function moduleOf(node: RawNode, lane: Lane, scopes: Set<string>, cache: Map<string, string>): string {
   if (node.op === "input") return "inputs";
   const scope = node.scope ?? "";
-  if (scope === "") return lane === "update" ? "step" : "step";
+  if (scope === "") return "results";
   const key = `${lane === "update" ? "u" : "m"}${scope}`;
   let found = cache.get(key);
   if (found === undefined) {

@@ -86,9 +86,12 @@ export function findingsOf({ job, sample, numerics, gaps }: Known): Finding[] {
   if (job.restarts > 0)
     found.push({ weight: 20, tone: "info", page: "logs",
       text: `started again ${job.restarts} times after a failure` });
+  /* One line for each thing: the newest of what is said of the same tensor or process. */
   const seen = new Set<string>();
+  const about = (one: Finding) => one.text.split(/[ :]/)[0] + one.page;
   return found
+    .reverse()
     .sort((a, b) => b.weight - a.weight)
-    .filter((one) => !seen.has(one.text) && seen.add(one.text))
+    .filter((one) => !seen.has(about(one)) && seen.add(about(one)))
     .slice(0, 3);
 }

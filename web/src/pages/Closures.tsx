@@ -8,6 +8,7 @@ import { Chart, type Curve } from "@/components/Chart";
 import { Empty, Failure, Loading, PageHeader, Tile } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
+import { payloadText } from "@/job/payload";
 
 const ROW = 30;
 const TAIL = 1000;
@@ -17,14 +18,6 @@ const lag = (one: Closure): number => one.delivered_ms - one.issued_ms;
 function quantile(sorted: number[], share: number): number | null {
   return sorted.length === 0 ? null
     : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number);
-}
-
-function payloadText(payload: unknown): string {
-  if (payload === null || typeof payload !== "object") return String(payload);
-  return Object.entries(payload)
-    .map(([key, value]) =>
-      `${key} ${typeof value === "number" ? Number(value.toPrecision(6)) : JSON.stringify(value)}`)
-    .join("   ");
 }
 
 function Row({ one }: { one: Closure }) {

@@ -192,7 +192,7 @@ export function Curves() {
       <div class="chart-grid">
         {shown.map((name) => (
           <MetricChart key={name} title={name} names={[name]} runs={runs} axis={axis}
-            smoothing={smoothing} logarithmic={logarithmic} height={190} sync="curves"
+            smoothing={smoothing} logarithmic={logarithmic} height={190} sync="curves" legend={false}
             actions={
               <button class="plain icon" aria-pressed={pins.includes(name)} onClick={() => pin(name)}
                 aria-label={`Pin ${name} to the top`} title="Pin to the top"><Icon name="pin" /></button>

@@ -49,6 +49,13 @@ function seconds(job: Job): number | null {
   return ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
 }
 
+function TimeCell({ job }: { job: Job }) {
+  if (job.alive && job.progress.eta_seconds !== null)
+    return <>{duration(job.progress.eta_seconds)}<span class="sub faint">left</span></>;
+  const ran = seconds(job);
+  return ran === null ? <>–</> : <>{duration(ran)}<span class="sub faint">ran</span></>;
+}
+
 function NameCell({ job }: { job: Job }) {
   const why = job.waiting_for ?? (job.state === "FAILED" ? job.message : null);
   return (
@@ -66,7 +73,7 @@ function Labels({ job }: { job: Job }) {
   return (
     <span class="labels">
       {Object.entries(job.labels).map(([key, value]) => (
-        <button key={key} class="label" title="Filter by this label"
+        <button key={key} class="label" title={`${key}=${value}: filter by it`}
           onClick={() => setQuery({ filter: `${key}=${value}` })}>{key}={value}</button>
       ))}
     </span>
@@ -91,8 +98,8 @@ const FIELDS: Field[] = [
     cell: (j) => <StateBadge state={j.state} reason={j.reason} /> },
   { name: "progress", title: "Progress", cell: (j) => <ProgressCell job={j} />,
     key: (j) => (j.progress.step ?? 0) / (j.progress.last_step || 1) },
-  { name: "eta", title: "Left", number: true, key: (j) => j.progress.eta_seconds,
-    cell: (j) => (j.alive ? duration(j.progress.eta_seconds) : "–") },
+  { name: "time", title: "Time", number: true, cell: (j) => <TimeCell job={j} />,
+    key: (j) => (j.alive ? j.progress.eta_seconds : seconds(j)) },
   { name: "rate", title: "Samples/s", number: true, key: (j) => j.progress.samples_per_second,
     cell: (j) => compact(j.progress.samples_per_second) },
   { name: "loss", title: "Loss", number: true, key: (j) => j.progress.loss,
@@ -105,8 +112,6 @@ const FIELDS: Field[] = [
     cell: (j) => <Labels job={j} /> },
   { name: "age", title: "Created", key: (j) => j.created_ms,
     cell: (j) => <span class="soft nowrap" title={date(j.created_ms)}>{ago(j.created_ms)}</span> },
-  { name: "duration", title: "Ran", number: true, key: seconds,
-    cell: (j) => <span class="nowrap">{duration(seconds(j))}</span> },
 ];
 
 function sorted(jobs: Job[], by: string, down: boolean): Job[] {

@@ -11,6 +11,7 @@ import { Icon } from "@/components/Icon";
 import { Chart, type Curve } from "@/components/Chart";
 import { MetricChart } from "@/components/MetricChart";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { styleOf } from "@/graph/Drawing";
 import { current, type JobModel } from "@/job/model";
 import { useRun } from "@/pages/Pulse";
 
@@ -82,6 +83,15 @@ function rowsOf(data: Answer): Row[] {
   }).sort((a, b) => b.trouble - a.trouble || a.tensor.name.localeCompare(b.tensor.name));
 }
 
+/* What all names begin with says nothing: it is left out of the table. */
+function commonScope(rows: Row[]): number {
+  const names = rows.map((row) => row.tensor.name);
+  const first = names[0] ?? "";
+  for (let end = first.lastIndexOf("."); end > 0; end = first.lastIndexOf(".", end - 1))
+    if (names.every((name) => name.startsWith(first.slice(0, end + 1)))) return end + 1;
+  return 0;
+}
+
 function FirstBad({ rows }: { rows: Row[] }) {
   const bad = rows
     .filter((row) => row.firstBad !== null)
@@ -115,6 +125,7 @@ function ShareCell({ part, record, tone }: { part: number; record: NumericsRecor
 function TensorTable({ rows, chosen, onChoose }: {
   rows: Row[]; chosen: number | null; onChoose: (id: number) => void;
 }) {
+  const common = commonScope(rows);
   return (
     <section class="panel scroll tensor-table" tabIndex={0} role="region" aria-label="Observed tensors">
       <table>
@@ -126,12 +137,13 @@ function TensorTable({ rows, chosen, onChoose }: {
           {rows.map(({ tensor, last, firstBad }) => (
             <tr key={tensor.id} class={tensor.id === chosen ? "selected" : ""}>
               <td><button class="link" aria-pressed={tensor.id === chosen}
-                onClick={() => onChoose(tensor.id)}>{tensor.name}</button>
+                title={tensor.name} onClick={() => onChoose(tensor.id)}>{tensor.name.slice(common)}</button>
                 <span class="sub faint">{tensor.kind} · {tensor.op}
                   {tensor.backward ? " · backward" : ""}
                   {firstBad && <span class="bad-text"> · bad at step {firstBad.step}</span>}</span></td>
               <td class="small nowrap">{tensor.source_dtype && tensor.source_dtype !== tensor.dtype
-                ? `${tensor.source_dtype} → ` : ""}{tensor.dtype}</td>
+                ? `${styleOf(tensor.source_dtype).short} → ` : ""}
+                {styleOf(tensor.dtype ?? "").short}</td>
               <td class={`number${last.nan + last.inf > 0 ? " bad-text" : ""}`}>
                 {integer(last.nan + last.inf)}</td>
               <ShareCell part={last.saturated} record={last} tone="bad" />

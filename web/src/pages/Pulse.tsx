@@ -10,6 +10,7 @@ import { Empty, Failure, Loading, StateBadge, Tile, stateIcon, stateTone } from 
 import { findingsOf } from "@/job/findings";
 import { lastOf } from "@/job/series";
 import { current, type JobModel } from "@/job/model";
+import { payloadText } from "@/job/payload";
 
 const RATE_NAMES = ["samples_per_second", "steps_per_second", "tokens_per_second"];
 const SIDE_NAMES = ["samples_per_second", "loss_scale", "gradient_norm", "grad_norm", "lr/0"];
@@ -73,7 +74,7 @@ function Tiles({ job, model, run }: { job: Job; model: JobModel; run: Run }) {
       <Tile label="Samples" value={compact(samples)} unit="/s"
         note={`batch ${integer(job.batch_size)}`} />
       {tokens !== null && <Tile label="Tokens" value={compact(tokens)} unit="/s" />}
-      <Tile label="Loss scale" value={scale === null ? "off" : compact(scale)}
+      <Tile label="Loss scale" value={scale === null ? "off" : integer(scale)}
         note={scale === null ? "no loss scaling" : `2^${Math.log2(scale).toFixed(0)}`} />
       <Tile label={job.alive ? "Left" : "Ran"}
         value={duration(job.alive ? job.progress.eta_seconds : ran(job))}
@@ -148,7 +149,7 @@ function LatestClosures({ model }: { model: JobModel }) {
           <li key={one.id}>
             <span class="number soft">{integer(one.step)}</span>
             <span>{one.name}</span>
-            <code class="ellipsis">{JSON.stringify(one.payload)}</code>
+            <code class="ellipsis">{payloadText(one.payload)}</code>
             <span class="faint number nowrap">{one.delivered_ms - one.issued_ms} ms later</span>
           </li>
         ))}
@@ -194,7 +195,7 @@ export function Pulse() {
             ? <section class="panel"><Empty title="No metrics yet" icon="curves">
                 They appear with the first step. <StateBadge state={job.state} /></Empty></section>
             : <MetricChart title={lossNames.length > 1 ? "Loss: training and validation" : "Loss"}
-                names={lossNames} runs={[run]} axis="step" smoothing={0} height={270} fill />}
+                names={lossNames} runs={[run]} axis="step" smoothing={0} height={270} />}
           <div class="columns halves">
             {side.map((name) => (
               <MetricChart key={name} title={name} names={[name]} runs={[run]} axis="step"

@@ -10,7 +10,7 @@ import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { Sparkline } from "@/components/Sparkline";
 import { current, type JobModel } from "@/job/model";
 
-const BOX = { width: 196, height: 74, across: 96, down: 20 };
+const BOX = { width: 216, height: 74, across: 110, down: 20 };
 
 /* Left to right as the data goes. */
 function column(role: string): number {
@@ -132,8 +132,9 @@ function StreamLine({ stream, boxes }: { stream: TopologyStream; boxes: Map<stri
   const forward = to.x >= from.x;
   const x1 = from.x + (forward ? BOX.width : 0);
   const x2 = to.x + (forward ? 0 : BOX.width);
-  const y1 = from.y + BOX.height / 2;
-  const y2 = to.y + BOX.height / 2;
+  const lane = forward ? 0.36 : 0.7;
+  const y1 = from.y + BOX.height * lane;
+  const y2 = to.y + BOX.height * lane;
   const bend = Math.max(28, Math.abs(x2 - x1) / 2) * (forward ? 1 : -1);
   const filled = (stream.depth ?? 0) / (stream.capacity || 1);
   const middle = { x: (x1 + x2) / 2, y: (y1 + y2) / 2 };
@@ -146,7 +147,8 @@ function StreamLine({ stream, boxes }: { stream: TopologyStream; boxes: Map<stri
       <path d={`M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`}
         marker-end="url(#arrow)" style={{ strokeWidth: `${1.2 + 3 * filled}px` }} />
       {(label || queue) && (
-        <text x={middle.x} y={middle.y - 6} text-anchor="middle">{queue || label}</text>
+        <text x={middle.x} y={middle.y + (forward ? -7 : 15)} text-anchor="middle">
+          {[queue, label].filter(Boolean).join(" · ")}</text>
       )}
     </g>
   );

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `csengine tune-precision` and `sweep-precision` at both ends of the tolerance: everything may go to
-# the lowest level, nothing may leave float32; what is written can be started and says what it found;
-# nothing is left behind, and nothing that was there is overwritten.
+# `csengine tune-precision` and `sweep-precision` at both ends of the tolerance: everything may go
+# to the lowest level, nothing may leave float32; what is written can be started and says what it
+# found; nothing is left behind, and nothing that was there is overwritten.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -23,8 +23,8 @@ layers=$("$csengine" compile "$config" --model_dir "$work/model" --print_precisi
 count=$(echo "$layers" | wc -l)
 [ "$count" -ge 2 ] || fail "the configuration has $count layers; two are needed here"
 
-# Half a step of the way apart is within ten times the loss; nothing is within nothing, since the
-# rounding of a product to 8 bits shows in the loss.
+# Any loss is within ten times the loss; none is within nothing, since the rounding of a product's
+# operands to 8 bits shows in it.
 "$csengine" tune-precision "$config" --tolerance 10 --steps 10 --output low.yaml 2>err ||
     fail "tolerance 10: $(cat err)"
 [ "$(grep -c '^# POL 2  model' low.yaml)" = "$count" ] || fail "not all at POL 2: $(cat low.yaml)"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "csengine/tensor.h"
+#include "engine/types/narrow.h"
 
 static inline uint32_t cse_float_bits(float value)
 {
@@ -39,6 +40,11 @@ static inline float cse_float_from_bfloat16(uint16_t bits)
 
 /* The nearest value of `dtype`, as its bits (16-bit formats only). */
 uint16_t cse_round_to_bits(cse_dtype dtype, float value);
+
+/* Stochastic rounding by 32 random bits, as engine/types/narrow.h defines it: as the format's bits
+ * (16-bit formats only), and as the value (a float32 stays what it is). */
+uint16_t cse_round_stochastic_to_bits(cse_dtype format, float value, uint32_t random_bits);
+float cse_round_stochastic(cse_dtype format, float value, uint32_t random_bits);
 
 /* The exact float32 value of 16-bit `bits` in `dtype`. */
 float cse_float_from_format(cse_dtype dtype, uint16_t bits);

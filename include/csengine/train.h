@@ -33,7 +33,8 @@ typedef struct cse_configuration {
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
     const char *weight_grad_reduce; /* payload of the gradient sum: "fp32" (default) or "bf16" */
     /* Mixed precision as YAML, with the names of the configuration's section `precision`:
-     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32. */
+     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
+     * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */
     const char *precision;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */

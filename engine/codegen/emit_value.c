@@ -144,12 +144,9 @@ static const char *emit_name(cse_text *out, const char *at, const cse_node *node
     return at + 1;
 }
 
-void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names)
+void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names)
 {
     const char *expression = node->op->expression;
-    bool rounds = is_narrow(node->dtype);
-    if (rounds)
-        cse_text_add(out, "cse_round_%s(", cse_dtype_name(node->dtype));
     for (const char *at = expression; *at != '\0';) {
         const char *dollar = strchr(at, '$');
         size_t plain = dollar ? (size_t)(dollar - at) : strlen(at);
@@ -158,6 +155,14 @@ void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_nam
         if (dollar != NULL)
             at = emit_name(out, dollar + 1, node, names);
     }
+}
+
+void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names)
+{
+    bool rounds = is_narrow(node->dtype);
+    if (rounds)
+        cse_text_add(out, "cse_round_%s(", cse_dtype_name(node->dtype));
+    cse_emit_unrounded(out, node, names);
     if (rounds)
         cse_text_add(out, ")");
 }

@@ -8,14 +8,15 @@
 #define CSE_WORKERS_EXECUTION_H
 
 #include "engine/graph/graph.h"
+#include "engine/types/rounding.h"
 
 typedef struct cse_cluster_options {
     int num_csx;             /* replicas; 1 or more, at most the number of microbatches counts */
     int num_workers_per_csx; /* input workers for each replica; 1 or more */
     int max_wgt_servers;     /* 0: the replicas reduce and update by themselves */
-    cse_dtype weight_grad_reduce;  /* payload of the tree: CSE_FLOAT32 or CSE_BFLOAT16 */
-    const char *worker_executable; /* NULL: found beside this process, or as installed */
-    const char *library;           /* shared object with the model's drop-ins, or NULL */
+    cse_rounding weight_grad_reduce; /* payload of the tree; see reduce.h */
+    const char *worker_executable;   /* NULL: found beside this process, or as installed */
+    const char *library;             /* shared object with the model's drop-ins, or NULL */
 } cse_cluster_options;
 
 /* What a step leaves for the coordinator. */
@@ -26,6 +27,16 @@ typedef struct cse_record {
 } cse_record;
 
 typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;
+
+/* What an execution is doing, for those who watch. */
+typedef enum cse_phase {
+    CSE_PHASE_STARTING, /* processes start and load */
+    CSE_PHASE_RUNNING,
+    CSE_PHASE_PAUSING, /* an operator asked for a pause: the step in flight is finished */
+    CSE_PHASE_PAUSED,
+    CSE_PHASE_RECOVERING, /* a process was lost, another takes its place */
+    CSE_PHASE_CANCELLING, /* ends on request */
+} cse_phase;
 
 typedef struct cse_execution_callbacks {
     void *self;
@@ -39,6 +50,13 @@ typedef struct cse_execution_callbacks {
     bool (*wants_snapshot)(void *self, int64_t steps_done);
     /* Polled between events: what a signal or a user asked for. May be NULL. */
     cse_stop_request (*stop_requested)(void *self);
+    /* The phase changed; `message` says why, "" where there is nothing to say. May be NULL. */
+    void (*on_phase)(void *self, cse_phase phase, const char *message);
+    /* An operator changed how many replicas share a step. May be NULL. */
+    void (*on_scale)(void *self, int num_csx);
+    /* Where operators can reach the coordinator from now on; NULL: nowhere any more. May be NULL.
+     */
+    void (*on_endpoint)(void *self, const char *endpoint);
 } cse_execution_callbacks;
 
 typedef struct cse_execution {
@@ -50,6 +68,8 @@ typedef struct cse_execution {
     int64_t num_steps;     /* steps to run now */
     unsigned char *states; /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
+    /* An existing directory for its sockets, of mode 0700 and short; NULL: one of its own. */
+    const char *run_directory;
     cse_execution_callbacks callbacks;
 } cse_execution;
 

@@ -172,6 +172,8 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
 /* Gives the closure that was asked for last a name (static text). */
 void cse_step_name_closure(cse_step *step, const char *name);
+/* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
+cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
 
 /* Traces `function` for microbatches of what `loader` delivers. The caller releases both. */
 struct cse_dataloader;

@@ -1,4 +1,4 @@
-/* From the first part of the path to the last. */
+/* One mkdir for each prefix of the path; what is there already is no failure. */
 #include "engine/base/directory.h"
 
 #include <errno.h>
@@ -7,9 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-cse_status cse_directory_make(const char *path, const char *what)
+cse_status cse_make_directories(const char *what, const char *path)
 {
     char partial[PATH_MAX];
+    if (*path == '\0' || strlen(path) >= sizeof partial)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: a path of 1 to %zu bytes is accepted, this has %zu",
+                        what, sizeof partial - 1, strlen(path));
     snprintf(partial, sizeof partial, "%s", path);
     for (char *c = partial + 1;; c++) {
         char kept = *c;

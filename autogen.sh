@@ -180,7 +180,8 @@ list() { # variable files...
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
     list tree_extra dashboard/openapi.json store/schema.sql \
         $(LC_ALL=C find configs docs scripts tests bench examples -type f \
-        ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
+        ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
+        2>/dev/null | LC_ALL=C sort)
 } | write_if_changed sources.am
 
 [ "${1:-}" = --lists-only ] || autoreconf --install --warnings=all

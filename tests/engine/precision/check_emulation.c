@@ -204,9 +204,15 @@ static const char *const parts[] = { "first", "second", "first gradient", "secon
 
 enum { PARTS = sizeof parts / sizeof *parts, WIDTH = 128 };
 
+typedef enum region {
+    NONE,
+    ONE_CALL, /* the second layer alone: level 0, backward 1 */
+    NESTED,   /* both in a region of level 1, the second in one of level 0 within */
+} region;
+
 typedef struct way {
     const char *settings;
-    bool region; /* second layer in a region of level 0, backward 1 */
+    region region;
     bool changes[PARTS];
 } way;
 
@@ -218,18 +224,33 @@ static cse_tensor *layer(cse_tensor *x, const char *scope)
     return y;
 }
 
-/* Two layers side by side on one input, each with a loss of its own. */
+/* Two layers side by side on one input, each with a loss of its own; the second one is a head. */
+static void trace_layers(const way *w, cse_tensor *layers[2])
+{
+    cse_tensor *x = input("x", cse_shape_of(WIDTH, WIDTH));
+    if (w->region == NESTED) {
+        CSE_POL(NULL, .level = 1)
+        {
+            layers[0] = layer(x, "first");
+            CSE_POL(NULL, .level = 0) layers[1] = layer(x, "lm_head");
+        }
+        return;
+    }
+    layers[0] = layer(x, "first");
+    if (w->region == ONE_CALL)
+        CSE_POL(NULL, .level = 0, .bwd_level = 1) layers[1] = layer(x, "lm_head");
+    else
+        layers[1] = layer(x, "lm_head");
+}
+
 static outcome run_way(const way *w)
 {
-    cse_tensor *x = input("x", cse_shape_of(WIDTH, WIDTH)), *first = layer(x, "first"), *second;
-    if (w->region)
-        CSE_POL(NULL, .level = 0, .bwd_level = 1) second = layer(x, "second");
-    else
-        second = layer(x, "second");
-    cse_tensor *const losses[] = { cse_mean_all(cse_square(first)),
-                                   cse_mean_all(cse_square(second)) };
-    fixture_fetch(graph, parts[0], first);
-    fixture_fetch(graph, parts[1], second);
+    cse_tensor *layers[2];
+    trace_layers(w, layers);
+    cse_tensor *const losses[] = { cse_mean_all(cse_square(layers[0])),
+                                   cse_mean_all(cse_square(layers[1])) };
+    fixture_fetch(graph, parts[0], layers[0]);
+    fixture_fetch(graph, parts[1], layers[1]);
     for (int i = 0; i < 2; i++)
         fixture_fetch(
             graph, parts[2 + i],
@@ -247,30 +268,31 @@ static outcome run_way(const way *w)
 
 #define BASE "{fp16_type: bfloat16, graphamp: {preset: mp1}, tile_length: 16, "
 
+#define LEVEL_0 BASE "precision_opt_level: 0, emulate_accumulation: true, pol: ["
+#define LEVEL_1 BASE "precision_opt_level: 1, emulate_accumulation: true, pol: ["
+
 START_TEST(a_level_changes_the_part_it_is_asked_for)
 {
     static const way ways[] = {
-        { BASE "precision_opt_level: 1, emulate_accumulation: true}", false, { 1, 1, 1, 1 } },
-        { BASE "precision_opt_level: 1, emulate_accumulation: false}", false, { 0, 0, 0, 0 } },
-        { BASE "precision_opt_level: 0, emulate_accumulation: true}", false, { 0, 0, 0, 0 } },
-        { BASE "precision_opt_level: 0, emulate_accumulation: true, tiling_accum: bf16sr}",
-          false,
+        { BASE "precision_opt_level: 1, emulate_accumulation: true}", NONE, { 1, 1, 1, 0 } },
+        { BASE "precision_opt_level: 1, emulate_accumulation: false}", NONE, { 0, 0, 0, 0 } },
+        { BASE "precision_opt_level: 0, emulate_accumulation: true}", NONE, { 0, 0, 0, 0 } },
+        { BASE "tiling_accum: bf16sr, precision_opt_level: 0, emulate_accumulation: true}",
+          NONE,
           { 1, 1, 1, 1 } },
-        { BASE "precision_opt_level: 0, emulate_accumulation: true,"
-               " pol: [{scope: second, level: 1}]}",
-          false,
-          { 0, 1, 0, 1 } },
-        { BASE "precision_opt_level: 0, emulate_accumulation: true,"
-               " pol: [{scope: second, level: 1, enable_fwd: false}]}",
-          false,
-          { 0, 0, 0, 1 } },
-        { BASE "precision_opt_level: 0, emulate_accumulation: true,"
-               " pol: [{scope: '*', level: 1, bwd_level: 0}, {scope: first, level: 0}]}",
-          false,
-          { 0, 1, 0, 0 } },
-        { BASE "precision_opt_level: 1, emulate_accumulation: true}", true, { 1, 0, 1, 1 } },
+        { LEVEL_0 "{scope: lm_head, level: 1}]}", NONE, { 0, 1, 0, 1 } },
+        { LEVEL_0 "{scope: lm_head, level: 1, enable_fwd: false}]}", NONE, { 0, 0, 0, 1 } },
+        { LEVEL_0 "{scope: lm_head, level: 1, bwd_level: 0}]}", NONE, { 0, 1, 0, 0 } },
+        { LEVEL_0 "{scope: '*', level: 1}, {scope: first, level: 0}]}", NONE, { 0, 1, 0, 1 } },
+        /* Of a model of level 1 a language model's head has a backward pass of level 0. */
+        { LEVEL_1 "{scope: '*', level: 0, enable_bwd: false}]}", NONE, { 0, 0, 1, 0 } },
+        { LEVEL_1 "{scope: '*', level: 0, bwd_level: 1}]}", NONE, { 0, 0, 1, 1 } },
+        { BASE "precision_opt_level: 0, emulate_accumulation: true}", ONE_CALL, { 0, 0, 0, 1 } },
+        { BASE "precision_opt_level: 1, emulate_accumulation: true}", ONE_CALL, { 1, 0, 1, 1 } },
+        { BASE "precision_opt_level: 0, emulate_accumulation: true}", NESTED, { 1, 0, 1, 0 } },
+        { LEVEL_0 "{scope: lm_head, level: 1}]}", NESTED, { 1, 1, 1, 1 } },
     };
-    const way plain = { BASE "precision_opt_level: 0}", false, { 0 } };
+    const way plain = { BASE "precision_opt_level: 0}", NONE, { 0 } };
     outcome base = run_way(&plain);
     int64_t counts[PARTS];
     float *kept[PARTS];
@@ -304,7 +326,7 @@ int main(void)
     tcase_add_loop_test(cases, sums_are_as_interpreted, 0, 16);
     tcase_add_loop_test(cases, a_sequential_sum_of_ones_stops, 0, 6);
     tcase_add_loop_test(cases, softmax_of_level_2_is_as_by_hand, 0, 6);
-    tcase_add_loop_test(cases, a_level_changes_the_part_it_is_asked_for, 0, 8);
+    tcase_add_loop_test(cases, a_level_changes_the_part_it_is_asked_for, 0, 14);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

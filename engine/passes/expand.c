@@ -71,6 +71,8 @@ cse_status cse_pass_expand(cse_graph *graph, bool enabled)
         int first = graph->node_count;
         cse_graph_replace(node, expand_in_arithmetic(node));
         pass_on_accumulation(graph, first, node);
+        for (int k = first; k < graph->node_count; k++)
+            graph->nodes[k]->part_of = node->part_of != NULL ? node->part_of : node->op;
     }
     cse_trace_begin(before);
     CSE_TRY(cse_trace_status(graph));

@@ -65,8 +65,10 @@ static inline float cse_load_narrow(uint16_t bits, int mantissa, int bias)
     const int32_t special = 0x7f800000 | (int32_t)((uint32_t)(magnitude - infinity) << shift);
     /* Subnormals are whole multiples of the smallest one. */
     const int32_t small = cse_bits((float)magnitude * cse_from_bits((128 - bias - mantissa) << 23));
-    const int32_t finite = magnitude < 1 << mantissa ? small : normal;
-    return cse_from_bits((magnitude < infinity ? finite : special) |
+    /* Masks, since a compiler that minds traps would branch around the product. */
+    const int32_t is_small = -(magnitude < 1 << mantissa), is_finite = -(magnitude < infinity);
+    const int32_t finite = (small & is_small) | (normal & ~is_small);
+    return cse_from_bits((finite & is_finite) | (special & ~is_finite) |
                          (int32_t)((uint32_t)(bits & 0x8000) << 16));
 }
 

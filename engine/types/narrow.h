@@ -18,16 +18,20 @@
 
 #include <stdint.h>
 
+/* In every loop that calls it: gcc leaves out what it finds too long, and the loop is then no
+ * vector loop. */
+#define CSE_INLINE static inline __attribute__((always_inline))
+
 /* ---- bits ---- */
 
-static inline int32_t cse_bits(float x)
+CSE_INLINE int32_t cse_bits(float x)
 {
     int32_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline float cse_from_bits(int32_t bits)
+CSE_INLINE float cse_from_bits(int32_t bits)
 {
     float x;
     __builtin_memcpy(&x, &bits, sizeof x);
@@ -36,13 +40,13 @@ static inline float cse_from_bits(int32_t bits)
 
 /* ---- bfloat16 as stored ---- */
 
-static inline float cse_load_bfloat16(uint16_t bits)
+CSE_INLINE float cse_load_bfloat16(uint16_t bits)
 {
     return cse_from_bits((int32_t)((uint32_t)bits << 16));
 }
 
 /* Nearest, ties to even; NaN stays NaN. */
-static inline uint16_t cse_store_bfloat16(float x)
+CSE_INLINE uint16_t cse_store_bfloat16(float x)
 {
     uint32_t bits = (uint32_t)cse_bits(x);
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
@@ -50,14 +54,14 @@ static inline uint16_t cse_store_bfloat16(float x)
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
-static inline float cse_round_bfloat16(float x)
+CSE_INLINE float cse_round_bfloat16(float x)
 {
     return cse_load_bfloat16(cse_store_bfloat16(x));
 }
 
 /* ---- float16 and cbfloat16 as stored: `mantissa` explicit bits, exponent bias `bias` ---- */
 
-static inline float cse_load_narrow(uint16_t bits, int mantissa, int bias)
+CSE_INLINE float cse_load_narrow(uint16_t bits, int mantissa, int bias)
 {
     const int32_t magnitude = bits & 0x7fff, shift = 23 - mantissa;
     const int32_t infinity = ((1 << (15 - mantissa)) - 1) << mantissa;
@@ -73,7 +77,7 @@ static inline float cse_load_narrow(uint16_t bits, int mantissa, int bias)
 }
 
 /* Nearest, ties to even; NaN stays NaN. */
-static inline uint16_t cse_store_narrow(float x, int mantissa, int bias)
+CSE_INLINE uint16_t cse_store_narrow(float x, int mantissa, int bias)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
     const uint32_t shift = 23 - (uint32_t)mantissa;
@@ -91,46 +95,46 @@ static inline uint16_t cse_store_narrow(float x, int mantissa, int bias)
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-static inline float cse_load_float16(uint16_t bits)
+CSE_INLINE float cse_load_float16(uint16_t bits)
 {
     return cse_load_narrow(bits, 10, 15);
 }
 
-static inline uint16_t cse_store_float16(float x)
+CSE_INLINE uint16_t cse_store_float16(float x)
 {
     return cse_store_narrow(x, 10, 15);
 }
 
-static inline float cse_round_float16(float x)
+CSE_INLINE float cse_round_float16(float x)
 {
     return cse_load_float16(cse_store_float16(x));
 }
 
-static inline float cse_load_cbfloat16(uint16_t bits)
+CSE_INLINE float cse_load_cbfloat16(uint16_t bits)
 {
     return cse_load_narrow(bits, 9, 31);
 }
 
-static inline uint16_t cse_store_cbfloat16(float x)
+CSE_INLINE uint16_t cse_store_cbfloat16(float x)
 {
     return cse_store_narrow(x, 9, 31);
 }
 
-static inline float cse_round_cbfloat16(float x)
+CSE_INLINE float cse_round_cbfloat16(float x)
 {
     return cse_load_cbfloat16(cse_store_cbfloat16(x));
 }
 
 /* ---- stochastic rounding ---- */
 
-static inline uint16_t cse_store_bfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE uint16_t cse_store_bfloat16_stochastic(float x, uint32_t random)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), cut = bits >> 16;
     const uint32_t up = bits << 16 > random ? 1 : 0;
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? cut | 0x40 : cut + up);
 }
 
-static inline uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int mantissa, int bias)
+CSE_INLINE uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int mantissa, int bias)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
     const uint32_t infinity = ((1u << (15 - mantissa)) - 1) << mantissa;
@@ -149,27 +153,27 @@ static inline uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-static inline uint16_t cse_store_float16_stochastic(float x, uint32_t random)
+CSE_INLINE uint16_t cse_store_float16_stochastic(float x, uint32_t random)
 {
     return cse_store_narrow_stochastic(x, random, 10, 15);
 }
 
-static inline uint16_t cse_store_cbfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE uint16_t cse_store_cbfloat16_stochastic(float x, uint32_t random)
 {
     return cse_store_narrow_stochastic(x, random, 9, 31);
 }
 
-static inline float cse_round_bfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE float cse_round_bfloat16_stochastic(float x, uint32_t random)
 {
     return cse_load_bfloat16(cse_store_bfloat16_stochastic(x, random));
 }
 
-static inline float cse_round_float16_stochastic(float x, uint32_t random)
+CSE_INLINE float cse_round_float16_stochastic(float x, uint32_t random)
 {
     return cse_load_float16(cse_store_float16_stochastic(x, random));
 }
 
-static inline float cse_round_cbfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE float cse_round_cbfloat16_stochastic(float x, uint32_t random)
 {
     return cse_load_cbfloat16(cse_store_cbfloat16_stochastic(x, random));
 }

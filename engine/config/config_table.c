@@ -44,6 +44,10 @@ static const cse_setting precision_table[] = {
     CSE_PRECISION_SETTINGS,
     { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16|bf16sr|fp16|cb16",
       "payload of the gradient reduction, rounded at every node of its tree", NULL },
+    { "weight_update", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16|bf16sr|bf16_kahan",
+      "how weights are kept between steps: rounded to nearest, stochastically, or to nearest with "
+      "what was cut off kept beside them",
+      NULL },
     { "loss_scaling_factor", CSE_SETTING_TEXT, "1.0", 0, 0, NULL, "a number, or dynamic", NULL },
     { "initial_loss_scale", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
       "first scale of dynamic loss scaling; null: 2^15", NULL },

@@ -44,6 +44,27 @@ static void declare_states(cse_session *session, cse_optimizer *optimizer)
     }
 }
 
+/* Weights of fewer bits, and with bf16_kahan what their rounding cut off. */
+static void declare_weights(cse_session *session, cse_optimizer *optimizer)
+{
+    int parameters = cse_parameter_tensors(optimizer->model);
+    if (session->weight_update == CSE_WEIGHT_FP32)
+        return;
+    if (session->weight_update == CSE_WEIGHT_BF16_KAHAN)
+        optimizer->compensations =
+            cse_arena_alloc(session->arena, (size_t)parameters * sizeof *optimizer->compensations);
+    for (int p = 0; p < parameters; p++) {
+        cse_state *parameter = cse_parameter_at(optimizer->model, p);
+        cse_state_hold_bfloat16(parameter);
+        if (optimizer->compensations != NULL)
+            optimizer->compensations[p] = cse_session_state(
+                &(cse_state_options){ .shape = parameter->shape,
+                                      .dtype = CSE_FLOAT32,
+                                      .initializer = { CSE_INIT_CONSTANT, 0, 0 } },
+                "optimizer.%s.compensation", short_name(parameter));
+    }
+}
+
 static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer, const char *name,
                                  const char *yaml)
 {
@@ -62,6 +83,7 @@ static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer,
     if (optimizer->descriptor->check != NULL)
         CSE_TRY(optimizer->descriptor->check(optimizer->settings));
     declare_states(session, optimizer);
+    declare_weights(session, optimizer);
     return session->error;
 }
 
@@ -116,6 +138,7 @@ typedef struct update {
     cse_optimizer *optimizer;
     cse_grad_scaler *scaler;
     cse_clip clip;
+    bool stochastic; /* rounding of weights */
     int count;
     cse_state **parameters;
     cse_tensor **gradients;
@@ -183,19 +206,46 @@ static void assign_if_finite(const update *u, cse_state *state, cse_tensor *next
     cse_assign(state, next);
 }
 
+static cse_tensor *in_bfloat16(cse_tensor *x)
+{
+    return cse_cast(cse_cast(x, CSE_BFLOAT16), CSE_FLOAT32);
+}
+
+/* The weight as it is kept. Kahan, "Pracniques: further remarks on reducing truncation errors",
+ * CACM 8 (1965): what rounding cut off is added before the next update. */
+static void assign_weight(const update *u, int index, cse_tensor *next)
+{
+    cse_state *parameter = u->parameters[index];
+    cse_tensor *kept = next;
+    char stream[600];
+    snprintf(stream, sizeof stream, "%s.rounding", parameter->name);
+    if (parameter->bfloat16)
+        kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
+    assign_if_finite(u, parameter, kept);
+    if (u->optimizer->compensations != NULL)
+        assign_if_finite(u, u->optimizer->compensations[index], in_bfloat16(cse_sub(next, kept)));
+}
+
+static cse_tensor *whole_weight(const update *u, int index)
+{
+    cse_tensor *weight = cse_read(u->parameters[index]);
+    return u->optimizer->compensations != NULL
+               ? cse_add(weight, cse_read(u->optimizer->compensations[index]))
+               : weight;
+}
+
 static void trace_parameter(const update *u, int index)
 {
     const cse_optimizer *optimizer = u->optimizer;
-    cse_state *parameter = u->parameters[index];
     cse_state **states = optimizer->states + index * optimizer->state_count;
     cse_optimizer_update one = { .settings = optimizer->settings,
-                                 .parameter = cse_read(parameter),
+                                 .parameter = whole_weight(u, index),
                                  .gradient = u->gradients[index],
                                  .learning_rate = u->learning_rate };
     for (int s = 0; s < optimizer->state_count; s++)
         one.states[s] = cse_read(states[s]);
     optimizer->descriptor->update(&one);
-    assign_if_finite(u, parameter, one.next_parameter);
+    assign_weight(u, index, one.next_parameter);
     for (int s = 0; s < optimizer->state_count; s++)
         if (one.next_states[s] != NULL)
             assign_if_finite(u, states[s], one.next_states[s]);
@@ -247,7 +297,9 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
                         cse_grad_scaler *scaler, const cse_clip *clip)
 {
     cse_session *session = step->session;
-    update u = { .optimizer = optimizer, .scaler = scaler };
+    update u = { .optimizer = optimizer,
+                 .scaler = scaler,
+                 .stochastic = session->weight_update == CSE_WEIGHT_BF16SR };
     if (clip != NULL)
         u.clip = *clip;
     if (cse_trace_is_poison(loss) || !may_step(step, loss, optimizer, &u.clip))

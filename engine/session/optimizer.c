@@ -120,7 +120,9 @@ cse_grad_scaler *cse_grad_scaler_new(const char *settings)
     cse_status status =
         cse_session_settings(cse_scaler_setting_table, "grad_scaler", settings, &checked);
     if (status == CSE_OK)
-        status = cse_scaler_settings_read(checked, &scaler->settings);
+        status = cse_scaler_settings_read(
+            checked, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
+            &scaler->settings);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
@@ -141,7 +143,7 @@ typedef struct update {
     bool stochastic; /* rounding of weights */
     int count;
     cse_state **parameters;
-    cse_tensor **gradients;
+    cse_tensor **gradients, **squares; /* of each parameter; squares: sums of them */
     cse_tensor *learning_rate;
     cse_tensor *finite; /* NULL without a scaler */
 } update;
@@ -170,7 +172,7 @@ static void trace_clipping(update *u)
 {
     cse_tensor *squares = NULL;
     if (u->scaler != NULL || u->clip.max_norm > 0)
-        squares = cse_sum_of_squares(u->gradients, u->count);
+        squares = cse_sum_of_squares(u->gradients, u->count, u->squares);
     if (u->scaler != NULL)
         u->finite = cse_is_finite(squares);
     cse_tensor *factor = u->clip.max_norm > 0 ? cse_clip_factor(squares, u->clip.max_norm) : NULL;
@@ -265,8 +267,19 @@ static void trace_scaler(cse_step *step, const update *u)
     cse_assign(scaler->steps_since_rescale, next.steps_since_rescale);
     cse_assign(scaler->overflows_since_rescale, next.overflows_since_rescale);
     cse_assign(scaler->num_skipped_steps, next.num_skipped_steps);
-    if (exhausted != NULL)
-        step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
+    if (exhausted == NULL)
+        return;
+    /* Fetched, so that the end of all scaling can say where it comes from. */
+    cse_arena *arena = step->graph->arena;
+    step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
+    step->least_loss_scale = scaler->settings.min_loss_scale;
+    step->gradient_fetches = cse_arena_alloc(arena, (size_t)u->count * sizeof(int));
+    step->gradient_names = cse_arena_alloc(arena, (size_t)u->count * sizeof(char *));
+    for (int i = 0; i < u->count; i++) {
+        step->gradient_fetches[i] = cse_step_fetch(step, u->parameters[i]->name, u->squares[i]);
+        step->gradient_names[i] = u->parameters[i]->name;
+    }
+    step->gradient_count = u->count;
 }
 
 static bool may_step(const cse_step *step, const cse_tensor *loss, const cse_optimizer *optimizer,
@@ -307,6 +320,7 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
     u.count = cse_parameter_tensors(optimizer->model);
     u.parameters = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.parameters);
     u.gradients = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.gradients);
+    u.squares = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.squares);
     for (int i = 0; i < u.count; i++)
         u.parameters[i] = cse_parameter_at(optimizer->model, i);
     cse_scope_enter(step, "optimizer");

@@ -174,8 +174,13 @@ struct cse_step {
     cse_step_closure_entry *closures;
     int closure_count, closure_capacity;
     int loss_fetch, exhausted_fetch; /* -1: none */
-    bool training;                   /* an optimizer step was traced */
-    cse_state **bound;               /* by index in graph->states */
+    /* With exhausted_fetch: each parameter's sum of squares of its gradient. */
+    int *gradient_fetches;
+    const char **gradient_names;
+    int gradient_count;
+    double least_loss_scale;
+    bool training;     /* an optimizer step was traced */
+    cse_state **bound; /* by index in graph->states */
 };
 
 /* Has `value` delivered after each step; returns its index in graph->fetches, or -1 after a failure

@@ -36,6 +36,15 @@ typedef struct cse_step_kernel {
     void (*run)(struct cse_step_kernel *self, const void *const inputs[], void *output);
 } cse_step_kernel;
 
+struct cse_step_frame;
+
+/* As cse_observer in engine/execute/observe.h. */
+typedef struct cse_step_observer {
+    void (*take)(struct cse_step_observer *self, const struct cse_step_frame *frame,
+                 int observation, const void *values);
+    unsigned char *scratch;
+} cse_step_observer;
+
 /* As cse_frame in engine/execute/execute.h. */
 typedef struct cse_step_frame {
     unsigned char *base[CSE_AT_COUNT];
@@ -43,6 +52,7 @@ typedef struct cse_step_frame {
     int64_t step;
     int64_t first_sample;
     cse_step_kernel *const *kernels;
+    cse_step_observer *observer;
 } cse_step_frame;
 
 /* As cse_line_undo in engine/execute/execute.h. */

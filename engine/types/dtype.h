@@ -46,6 +46,14 @@ uint16_t cse_round_to_bits(cse_dtype dtype, float value);
 uint16_t cse_round_stochastic_to_bits(cse_dtype format, float value, uint32_t random_bits);
 float cse_round_stochastic(cse_dtype format, float value, uint32_t random_bits);
 
+/* The same without branches on the value, for kernels; NaNs may differ in their payload. */
+static inline uint16_t cse_store_format(cse_dtype dtype, float value)
+{
+    return dtype == CSE_BFLOAT16  ? cse_store_bfloat16(value)
+           : dtype == CSE_FLOAT16 ? cse_store_float16(value)
+                                  : cse_store_cbfloat16(value);
+}
+
 /* The exact float32 value of 16-bit `bits` in `dtype`. */
 float cse_float_from_format(cse_dtype dtype, uint16_t bits);
 

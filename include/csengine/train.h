@@ -40,7 +40,8 @@ typedef struct cse_configuration {
      * word whatever it is rounded to; an optimizer's states stay float32. */
     const char *weight_update;
     /* Mixed precision as YAML, with the names of the configuration's section `precision`:
-     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32. */
+     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
+     * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */
     const char *precision;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */

@@ -28,10 +28,16 @@
             statement;                              \
     } while (0)
 
+/* Static, since the function that chooses a clone would leave the library with its name. */
 VECTOR_CLONES
-void cse_add_exact(float *restrict y, const float *restrict x, int64_t n)
+static void add_exact(float *restrict y, const float *restrict x, int64_t n)
 {
     FOR_EACH(i, n, y[i] += x[i]);
+}
+
+void cse_add_exact(float *restrict y, const float *restrict x, int64_t n)
+{
+    add_exact(y, x, n);
 }
 
 static inline uint32_t drawn(cse_draw draw, int64_t i)

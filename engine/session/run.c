@@ -96,15 +96,51 @@ static const void *fetched_value(const runner *r, const unsigned char *fetched, 
     return fetched + r->step->graph->fetches[fetch].offset_bytes;
 }
 
+/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
+ * total does, the one with the greatest. */
+static void name_overflows(const runner *r, const unsigned char *fetched, cse_text *text)
+{
+    enum { MOST_NAMES = 5 };
+    const cse_step *step = r->step;
+    int found = 0, greatest = 0;
+    float most = -1;
+    for (int i = 0; i < step->gradient_count; i++) {
+        float squares = *(const float *)fetched_value(r, fetched, step->gradient_fetches[i]);
+        if (squares > most) {
+            most = squares;
+            greatest = i;
+        }
+        if (isfinite(squares))
+            continue;
+        if (++found <= MOST_NAMES)
+            cse_text_add(text, "%s%s", found > 1 ? ", " : "", step->gradient_names[i]);
+    }
+    if (found > MOST_NAMES)
+        cse_text_add(text, " and %d more", found - MOST_NAMES);
+    if (found == 0)
+        cse_text_add(text, "all together, most of all %s", step->gradient_names[greatest]);
+    else
+        cse_text_add(text, " (%d of %d parameters)", found, step->gradient_count);
+}
+
+static cse_status scale_exhausted(const runner *r, const unsigned char *fetched, int64_t steps_done)
+{
+    cse_text names = { 0 };
+    name_overflows(r, fetched, &names);
+    cse_fail(CSE_FAILED,
+             "step %lld: gradients overflow at the least loss scale, %g: those of %s; the model or "
+             "the data give values that are not finite: lower the learning rate, clip gradients, "
+             "keep these layers in float32 (precision.disable_graphamp), or check the data",
+             (long long)steps_done, r->step->least_loss_scale, names.data);
+    cse_text_clear(&names);
+    return CSE_FAILED;
+}
+
 static cse_status check_record(const runner *r, const unsigned char *fetched, int64_t steps_done)
 {
     int loss_fetch = r->step->loss_fetch, exhausted_fetch = r->step->exhausted_fetch;
     if (exhausted_fetch >= 0 && *(const int32_t *)fetched_value(r, fetched, exhausted_fetch) != 0)
-        return cse_fail(CSE_FAILED,
-                        "step %lld: gradients overflow even at the least loss scale; the model or "
-                        "the data give values that are not finite: lower the learning rate, clip "
-                        "gradients, or check the data",
-                        (long long)steps_done);
+        return scale_exhausted(r, fetched, steps_done);
     if (loss_fetch < 0)
         return CSE_OK;
     float loss = *(const float *)fetched_value(r, fetched, loss_fetch);

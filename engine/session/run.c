@@ -12,6 +12,7 @@
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/session/session.h"
+#include "engine/session/watch.h"
 
 struct cse_values {
     const cse_graph *graph;
@@ -29,6 +30,7 @@ typedef struct runner {
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done with that record */
     int64_t checkpointed_step;
+    cse_watch *watch; /* NULL: nothing is observed */
 } runner;
 
 static volatile sig_atomic_t stop_asked;
@@ -103,16 +105,17 @@ static cse_status check_record(const runner *r, const unsigned char *fetched, in
         return cse_fail(CSE_FAILED,
                         "step %lld: gradients overflow even at the least loss scale; the model or "
                         "the data give values that are not finite: lower the learning rate, clip "
-                        "gradients, or check the data",
-                        (long long)steps_done);
+                        "gradients, or check the data%s",
+                        (long long)steps_done, cse_watch_overflows(r->watch));
     if (loss_fetch < 0)
         return CSE_OK;
     float loss = *(const float *)fetched_value(r, fetched, loss_fetch);
     if (!isfinite(loss))
         return cse_fail(CSE_FAILED,
                         "step %lld: the loss is %s: lower the learning rate, clip gradients, or "
-                        "check the data",
-                        (long long)steps_done, isnan(loss) ? "nan" : "infinite");
+                        "check the data%s",
+                        (long long)steps_done, isnan(loss) ? "nan" : "infinite",
+                        cse_watch_overflows(r->watch));
     return CSE_OK;
 }
 
@@ -155,6 +158,7 @@ static cse_status on_record(void *self, const cse_record *record)
         report->first_commit_ns = record->committed_ns;
     }
     report->commit_ns = record->committed_ns;
+    cse_watch_record(r->watch, record);
     CSE_TRY(check_record(r, record->fetched, steps_done));
     r->fetched_step = steps_done;
     if (r->options->checkpoint_steps > 0)
@@ -225,6 +229,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
+        .observe_every = r->watch != NULL ? session->numerics->request.every : 0,
         .states = new_states(session, r->step),
         .cluster = session->cluster,
         .callbacks = { .self = r,
@@ -314,7 +319,11 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
-    return execute(r, session->report.artefact_directory);
+    if (r->step->graph->observation_count > 0)
+        r->watch = cse_watch_new(session, r->step->graph);
+    cse_status status = execute(r, session->report.artefact_directory);
+    cse_watch_destroy(&r->watch);
+    return status;
 }
 
 cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self)

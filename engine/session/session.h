@@ -9,6 +9,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
+#include "engine/precision/numerics.h"
 #include "engine/session/members.h"
 #include "workers/execution.h"
 
@@ -90,6 +91,7 @@ typedef struct cse_session {
     cse_configuration configuration; /* texts in the arena, defaults filled in */
     cse_cluster_options cluster;
     cse_precision *precision; /* NULL: float32 throughout */
+    cse_numerics *numerics;   /* NULL: nothing is observed */
     cse_status error;
     char *error_message;
     cse_state **states;

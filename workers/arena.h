@@ -109,7 +109,7 @@ typedef struct cse_arena_head {
     int64_t update_lines, update_chunk_lines;
     int64_t partial_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes; /* used */
     int64_t partial_stride, input_stride, record_stride;                         /* aligned */
-    int64_t observe_every; /* 0: no step is observed */
+    int64_t observe_every;                   /* 0: no step is observed */
     int64_t observed_bytes, observed_stride; /* of a step */
     int64_t observed_count;                  /* observed steps that may be unrecorded */
     int64_t piece_observed;                  /* offset of a piece's counts in its slot */
@@ -173,9 +173,10 @@ static inline unsigned char *cse_arena_fetched(const cse_cluster *cluster, int64
     return (unsigned char *)cse_arena_record(cluster, step) + sizeof(cse_record_slot);
 }
 
+/* Steps are observed whose number, counted from 1, is a multiple. */
 static inline bool cse_arena_observes(const cse_cluster *cluster, int64_t step)
 {
-    return cluster->head->observe_every > 0 && step % cluster->head->observe_every == 0;
+    return cluster->head->observe_every > 0 && (step + 1) % cluster->head->observe_every == 0;
 }
 
 /* Counts of an observed step, one record for each observation of the graph. */
@@ -183,7 +184,7 @@ static inline struct cse_observed *cse_arena_observed(const cse_cluster *cluster
 {
     const cse_arena_head *head = cluster->head;
     return (struct cse_observed *)(void *)(cluster->base + head->at_observed +
-                                           step / head->observe_every % head->observed_count *
+                                           (step + 1) / head->observe_every % head->observed_count *
                                                head->observed_stride);
 }
 

@@ -50,7 +50,7 @@ typedef struct cse_execution {
     uint64_t seed;
     int64_t first_step;    /* steps already done: the position in the data, the schedule, the RNG */
     int64_t num_steps;     /* steps to run now */
-    int64_t observe_every; /* steps that are multiples of it are observed; 0: none */
+    int64_t observe_every; /* counted from 1, multiples of it are observed; 0: none */
     unsigned char *states; /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
     cse_execution_callbacks callbacks;

@@ -70,7 +70,8 @@ bool cse_work_words_complete(const cse_word *words, int count, cse_work_cursor *
 /* Claims a takeable one of words [0, count), or returns -1. */
 int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor);
 
-/* Observed steps, see work_observe.c. Allocates what they need; nothing when no step is observed. */
+/* Observed steps, see work_observe.c. Allocates what they need; nothing when no step is observed.
+ */
 cse_status cse_work_observe_prepare(cse_work *work);
 void cse_work_observe_release(cse_work *work);
 /* Around the computation of a piece: counts begin at zero; the frame of a leaf; what was counted

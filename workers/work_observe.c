@@ -4,9 +4,9 @@
  * in the arena once it is published, and are added up by the serial stage: integers, so that any
  * partition of the batch gives the same sums, and a piece that is computed again after a death
  * leaves the same counts at the same place. The serial stage itself counts what is there once a
- * step: it joins the pieces' gradients block by block, reads the states before their update and asks
- * the update program what it would make of them. It writes nothing but the step's own record, from
- * zero on, so that it may be repeated, and the update stage is as on every other step. */
+ * step: it joins the pieces' gradients block by block, reads the states before their update and
+ * asks the update program what it would make of them. It writes nothing but the step's own record,
+ * from zero on, so that it may be repeated, and the update stage is as on every other step. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -85,8 +85,7 @@ void cse_work_observe_open(cse_work *work, uint64_t step)
     cse_work_plan_join(work, number + 1);
     for (int i = 0; i < work->join.count; i++)
         if (work->join.steps[i].piece != NULL)
-            cse_observed_add(records,
-                             cse_arena_piece_observed(cluster, work->join.steps[i].piece),
+            cse_observed_add(records, cse_arena_piece_observed(cluster, work->join.steps[i].piece),
                              work->graph->observation_count);
     work->observer.records = records;
     work->frame.observer = &work->observer;
@@ -116,9 +115,9 @@ static void count_state(cse_work *work, const cse_observation *o, const float *c
 {
     const cse_state_entry *state = &work->graph->states[o->node->attributes.integers[0]];
     cse_observed *record = &work->observer.records[o - work->graph->observations];
-    const float *before = (const float *)(const void *)(work->frame.base[CSE_SPACE_STATE] +
-                                                        state->offset_bytes) +
-                          range[0];
+    const float *before =
+        (const float *)(const void *)(work->frame.base[CSE_SPACE_STATE] + state->offset_bytes) +
+        range[0];
     const int64_t count = range[1] - range[0];
     cse_observe(record, &(cse_observed_values){ .values = before,
                                                 .stored = CSE_FLOAT32,
@@ -164,15 +163,14 @@ void cse_work_observe_close(cse_work *work, uint64_t step)
         cse_node *proposed[CSE_MAX_PROPOSED];
         const int64_t elements = graph->groups[g].elements;
         const int64_t lines = (elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
-        if (graph->groups[g].part != CSE_PART_UPDATE ||
-            cse_group_proposed(graph, g, proposed) == 0)
+        if (graph->groups[g].part != CSE_PART_UPDATE || cse_group_proposed(graph, g, proposed) == 0)
             continue;
         for (int64_t first = 0; first < lines; first += PROPOSED_LINES)
             count_update(work, step,
-                         (cse_update_part){
-                             .group = g,
-                             .first = first,
-                             .end = first + PROPOSED_LINES < lines ? first + PROPOSED_LINES
-                                                                   : lines });
+                         (cse_update_part){ .group = g,
+                                            .first = first,
+                                            .end = first + PROPOSED_LINES < lines
+                                                       ? first + PROPOSED_LINES
+                                                       : lines });
     }
 }

@@ -138,8 +138,7 @@ static void survey_value(survey *s, const cse_group *group, int n)
         s->example = name;
     if (!asked && !rounds)
         return;
-    cse_observation *row =
-        add_row(s->graph, rounds ? CSE_OBSERVED_CAST : CSE_OBSERVED_VALUE, node);
+    cse_observation *row = add_row(s->graph, rounds ? CSE_OBSERVED_CAST : CSE_OBSERVED_VALUE, node);
     row->name = name;
     row->op = node->inserted_cast ? node->op->name : origin_of(node)->name;
     if (group->kind != CSE_GROUP_LOOP)
@@ -201,8 +200,7 @@ static void survey_states(survey *s)
     cse_graph *graph = s->graph;
     for (int i = 0; i < graph->state_count; i++) {
         const cse_state_entry *state = &graph->states[i];
-        if (state->next == NULL || state->next->op != &cse_op_assign ||
-            state->dtype != CSE_FLOAT32)
+        if (state->next == NULL || state->next->op != &cse_op_assign || state->dtype != CSE_FLOAT32)
             continue;
         cse_observation *row = add_row(graph, CSE_OBSERVED_STATE, state->next);
         row->name = state->name;

@@ -320,7 +320,7 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
     if (r->step->graph->observation_count > 0)
-        r->watch = cse_watch_new(session, r->step->graph);
+        r->watch = cse_watch_new(r->step->graph, session->hooks.store);
     cse_status status = execute(r, session->report.artefact_directory);
     cse_watch_destroy(&r->watch);
     return status;

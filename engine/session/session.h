@@ -71,6 +71,7 @@ typedef struct cse_session_hooks {
     /* Training is cut into executions that end at multiples of this many steps; below 1 a fraction
      * of the run; 0: not cut. */
     double segment;
+    struct cse_store *store; /* where observed numbers are kept; borrowed */
 } cse_session_hooks;
 
 /* What the last execution did, for a job's result. */

@@ -3,13 +3,17 @@
 #define CSE_SESSION_WATCH_H
 
 #include "engine/execute/observe.h"
-#include "engine/session/session.h"
+#include "store/store.h"
+#include "workers/execution.h"
 
 /* All accept NULL: nothing is observed. */
 typedef struct cse_watch cse_watch;
 
-/* Watches executions of `graph` (borrowed, with its observations). */
-cse_watch *cse_watch_new(cse_session *session, const cse_graph *graph);
+/* Watches an execution of `graph`, with its observations; writes to `store` unless that is NULL.
+ * Both are borrowed. Steps and microbatches in the store: steps count from 1, microbatches from 0,
+ * -1 is none; the exponent of a tensor of zeros is -127; an update's row has count, absorbed and
+ * digest. */
+cse_watch *cse_watch_new(const cse_graph *graph, struct cse_store *store);
 void cse_watch_destroy(cse_watch **watch);
 
 /* In the order of steps, each committed one. */

@@ -21,18 +21,19 @@ static uint32_t next_random(void)
 /* All bits, and often the edges: zeros, infinities, NaN, the largest and least of each format. */
 static float any_float(void)
 {
-    static const float edges[] = { 0.0f,     -0.0f,       INFINITY,     -INFINITY,  65504.0f,
-                                   65519.0f, 65520.0f,    -65520.0f,    0x1p-24f,   0x1p-25f,
-                                   0x1p-26f, 0x1.8p-25f,  0x1.fffp31f,  0x1p32f,    0x1p-39f,
-                                   0x1p-40f, 0x1.fep127f, 0x1.fffp127f, 0x1p-126f,  0x1p-133f,
+    static const float edges[] = { 0.0f,     -0.0f,       INFINITY,     -INFINITY, 65504.0f,
+                                   65519.0f, 65520.0f,    -65520.0f,    0x1p-24f,  0x1p-25f,
+                                   0x1p-26f, 0x1.8p-25f,  0x1.fffp31f,  0x1p32f,   0x1p-39f,
+                                   0x1p-40f, 0x1.fep127f, 0x1.fffp127f, 0x1p-126f, 0x1p-133f,
                                    1.0f,     -1.5f,       3e38f,        0x1p-149f };
     uint32_t r = next_random();
     if (r % 4 == 0)
         return edges[next_random() % (sizeof edges / sizeof edges[0])];
     if (r % 31 == 0)
         return nanf("");
-    return cse_float_from_bits(r % 3 == 0 ? next_random() : (next_random() & 0x87ffffffu) |
-                                                                (100 + next_random() % 50) << 23);
+    return cse_float_from_bits(r % 3 == 0 ? next_random()
+                                          : (next_random() & 0x87ffffffu) |
+                                                (100 + next_random() % 50) << 23);
 }
 
 static float rounded(cse_dtype dtype, float value)
@@ -75,10 +76,9 @@ START_TEST(counts_are_those_of_a_plain_count)
         for (int i = 0; i < n; i++)
             x[i] = any_float();
         count_plainly(x, n, dtype, &plain);
-        cse_observe(&record, &(cse_observed_values){ .values = x,
-                                                     .stored = CSE_FLOAT32,
-                                                     .rounded = dtype,
-                                                     .count = n });
+        cse_observe(&record,
+                    &(cse_observed_values){
+                        .values = x, .stored = CSE_FLOAT32, .rounded = dtype, .count = n });
         ck_assert_uint_eq(record.count, plain.count);
         ck_assert_uint_eq(record.nan, plain.nan);
         ck_assert_uint_eq(record.infinite, plain.infinite);
@@ -109,10 +109,9 @@ START_TEST(stored_16_bit_values_are_read_as_they_are)
     }
     cse_observe(&narrow, &(cse_observed_values){
                              .values = stored, .stored = dtype, .rounded = dtype, .count = MOST });
-    cse_observe(&plain, &(cse_observed_values){ .values = wide,
-                                                .stored = CSE_FLOAT32,
-                                                .rounded = CSE_FLOAT32,
-                                                .count = MOST });
+    cse_observe(&plain,
+                &(cse_observed_values){
+                    .values = wide, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
     ck_assert(memcmp(&narrow, &plain, sizeof plain) == 0);
     ck_assert_uint_eq(narrow.saturated, 0);
     ck_assert_uint_eq(narrow.flushed, 0);
@@ -154,10 +153,9 @@ START_TEST(digests_of_parts_add_up_and_nans_are_alike)
     for (int i = 0; i < MOST; i++)
         x[i] = any_float();
     cse_observed record = { .count = 0 };
-    cse_observe(&record, &(cse_observed_values){ .values = x,
-                                                 .stored = CSE_FLOAT32,
-                                                 .rounded = CSE_FLOAT32,
-                                                 .count = MOST });
+    cse_observe(&record,
+                &(cse_observed_values){
+                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
     for (int cut = 0; cut < MOST; cut += 113)
         ck_assert_uint_eq(cse_observe_digest(x, cut, 0) +
                               cse_observe_digest(x + cut, MOST - cut, cut),
@@ -218,14 +216,12 @@ START_TEST(the_largest_exponent_is_of_finite_values)
 {
     const float x[] = { 0, INFINITY, -48.0f, 0.25f, nanf("") }, zeros[] = { 0, -0.0f };
     cse_observed record = { .count = 0 }, none = { .count = 0 };
-    cse_observe(&record, &(cse_observed_values){ .values = x,
-                                                 .stored = CSE_FLOAT32,
-                                                 .rounded = CSE_FLOAT32,
-                                                 .count = 5 });
-    cse_observe(&none, &(cse_observed_values){ .values = zeros,
-                                               .stored = CSE_FLOAT32,
-                                               .rounded = CSE_FLOAT32,
-                                               .count = 2 });
+    cse_observe(&record,
+                &(cse_observed_values){
+                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 5 });
+    cse_observe(&none,
+                &(cse_observed_values){
+                    .values = zeros, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 2 });
     ck_assert_int_eq(cse_observed_max_exponent(&record), 5); /* 32 <= 48 < 64 */
     ck_assert_int_eq(cse_observed_max_exponent(&none), INT32_MIN);
 }

@@ -3,7 +3,7 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench checkpoint compile doctor eval list start --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench checkpoint compile doctor eval list start sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -33,6 +33,14 @@ _csengine()
             ;;
         start)
             options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --json --help"
+            words=""
+            ;;
+        sweep-precision)
+            options="--steps --set --json --help"
+            words=""
+            ;;
+        tune-precision)
+            options="--tolerance --steps --fp16_type --preset --output --set --help"
             words=""
             ;;
     esac

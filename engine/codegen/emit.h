@@ -37,9 +37,13 @@ typedef struct cse_emit_names {
     const char *last_index; /* index along the last axis */
 } cse_emit_names;
 
+/* The node's expression, rounded to its type; and as it is, in float, for what is rounded later. */
 void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names);
-/* The same without the rounding to the node's 16-bit type. */
 void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names);
+
+/* What stands around a float value that becomes a value of `dtype`. */
+void cse_emit_rounding_begin(cse_text *out, cse_dtype dtype);
+void cse_emit_rounding_end(cse_text *out, cse_dtype dtype);
 
 /* The functions of groups: "static void group_7(const cse_step_frame *frame)". */
 void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group);

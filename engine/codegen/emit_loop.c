@@ -382,11 +382,22 @@ static void emit_accumulation(emitter *e, int n)
         cse_text_add(e->out, "%s > a%u ? %s : a%u", names.inputs[1], node->id, names.inputs[1],
                      node->id);
     else
-        cse_emit_expression(e->out, node, &names);
+        cse_emit_unrounded(e->out, node, &names);
     cse_text_add(e->out, ";\n");
     if (is_max(node) && !sums_columns(e, n) && cse_dtype_is_float(node->dtype))
         cse_text_add(e->out, "%sn%u |= %s != %s;\n", e->margin, node->id, names.inputs[1],
                      names.inputs[1]);
+}
+
+/* "const float v12 = (float)t12;": what a reduction has gathered, rounded once to its type. */
+static void emit_total(emitter *e, const cse_node *node, const char *prefix, const char *index)
+{
+    const char *type = cse_emit_value_type(node->dtype);
+    cse_text_add(e->out, "%sconst %s v%u = ", e->margin, type, node->id);
+    cse_emit_rounding_begin(e->out, node->dtype);
+    cse_text_add(e->out, "(%s)%s%u%s", type, prefix, node->id, index);
+    cse_emit_rounding_end(e->out, node->dtype);
+    cse_text_add(e->out, ";\n");
 }
 
 /* Accumulators of one row, and the clauses that let the loop run in lanes. */
@@ -477,18 +488,17 @@ static void emit_row_values(emitter *e, int phase)
                 cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin,
                              node->id, node->id, node->id);
             cse_text_add(e->out, "%st%u = ", e->margin, node->id);
-            cse_emit_expression(e->out, node, &names);
+            cse_emit_unrounded(e->out, node, &names);
             cse_text_add(e->out, ";\n");
         }
         if (value->level != CSE_LEVEL_ROW || value->late || value->phase != phase)
             continue;
         if (is_reduction(node)) {
             bool flagged = is_max(node) && cse_dtype_is_float(node->dtype);
-            cse_text_add(e->out, "%sconst %s v%u = ", e->margin, cse_emit_value_type(node->dtype),
-                         node->id);
             if (flagged)
-                cse_text_add(e->out, "n%u ? __builtin_nanf(\"\") : ", node->id);
-            cse_text_add(e->out, "(%s)a%u;\n", cse_emit_value_type(node->dtype), node->id);
+                cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin,
+                             node->id, node->id, node->id);
+            emit_total(e, node, "a", "");
             emit_observed(e, n);
         } else {
             emit_value(e, n);
@@ -625,8 +635,7 @@ static void emit_late_scalars(emitter *e)
         if (value_at(e, n)->level != CSE_LEVEL_SCALAR || !value_at(e, n)->late)
             continue;
         if (is_reduction(node)) {
-            cse_text_add(e->out, "    const %s v%u = (%s)t%u;\n", cse_emit_value_type(node->dtype),
-                         node->id, cse_emit_value_type(node->dtype), node->id);
+            emit_total(e, node, "t", "");
             emit_observed(e, n);
         } else {
             emit_value(e, n);
@@ -665,9 +674,7 @@ static void emit_late_columns(emitter *e)
         if (value_at(e, n)->level != CSE_LEVEL_COLUMN)
             continue;
         if (is_reduction(node)) {
-            cse_text_add(e->out, "        const %s v%u = (%s)a%u[c];\n",
-                         cse_emit_value_type(node->dtype), node->id,
-                         cse_emit_value_type(node->dtype), node->id);
+            emit_total(e, node, "a", "[c]");
             emit_observed(e, n);
         } else {
             emit_value(e, n);

@@ -144,6 +144,25 @@ static const char *emit_name(cse_text *out, const char *at, const cse_node *node
     return at + 1;
 }
 
+void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names)
+{
+    cse_emit_rounding_begin(out, node->dtype);
+    cse_emit_unrounded(out, node, names);
+    cse_emit_rounding_end(out, node->dtype);
+}
+
+void cse_emit_rounding_begin(cse_text *out, cse_dtype dtype)
+{
+    if (is_narrow(dtype))
+        cse_text_add(out, "cse_round_%s(", cse_dtype_name(dtype));
+}
+
+void cse_emit_rounding_end(cse_text *out, cse_dtype dtype)
+{
+    if (is_narrow(dtype))
+        cse_text_add(out, ")");
+}
+
 void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names)
 {
     const char *expression = node->op->expression;
@@ -155,16 +174,6 @@ void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_name
         if (dollar != NULL)
             at = emit_name(out, dollar + 1, node, names);
     }
-}
-
-void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names)
-{
-    bool rounds = is_narrow(node->dtype);
-    if (rounds)
-        cse_text_add(out, "cse_round_%s(", cse_dtype_name(node->dtype));
-    cse_emit_unrounded(out, node, names);
-    if (rounds)
-        cse_text_add(out, ")");
 }
 
 void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_group *group)

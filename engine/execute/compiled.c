@@ -34,17 +34,28 @@ typedef struct compiled {
     cse_executable *interpreter; /* runs instead of the object when there is none */
 } compiled;
 
+/* What the code of a program finds beside its memory. */
+static void hand_over(const compiled *self, cse_frame *frame)
+{
+    frame->kernels = self->kernels;
+    for (int k = 0; k < self->kernel_count; k++) {
+        self->kernels[k]->seed = frame->seed;
+        self->kernels[k]->step = frame->step;
+        self->kernels[k]->first_sample = frame->first_sample;
+    }
+}
+
 static void run_replica(cse_executable *executable, cse_frame *frame)
 {
     compiled *self = (compiled *)executable;
-    frame->kernels = self->kernels;
+    hand_over(self, frame);
     self->replica(frame);
 }
 
 static void run_weights(cse_executable *executable, cse_frame *frame)
 {
     compiled *self = (compiled *)executable;
-    frame->kernels = self->kernels;
+    hand_over(self, frame);
     self->weights(frame);
 }
 

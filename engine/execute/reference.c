@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/execute/observe.h"
+#include "engine/trace/arguments.h"
 
 typedef struct interpreter {
     cse_executable base;
@@ -51,7 +52,8 @@ static void run_node(interpreter *self, const cse_frame *frame, cse_node *node)
                                  .inputs = inputs,
                                  .output = place_of(self, frame, node),
                                  .seed = frame->seed,
-                                 .step = frame->step };
+                                 .step = frame->step,
+                                 .first_sample = frame->first_sample };
     node->op->reference(&call);
 }
 
@@ -252,14 +254,8 @@ cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **exe
         if (node->space == CSE_SPACE_NONE && node->part != CSE_PART_UPDATE &&
             node->op->kind != CSE_OP_RESHAPE)
             self->buffers[n] = cse_aligned_calloc((size_t)bytes_of(node));
-        if (node->op == &cse_op_constant && node->shape.rank == 0 && self->buffers[n] != NULL) {
-            if (node->dtype == CSE_FLOAT32)
-                *(float *)self->buffers[n] = (float)node->attributes.numbers[0];
-            else if (node->dtype == CSE_INT32)
-                *(int32_t *)self->buffers[n] = (int32_t)node->attributes.numbers[0];
-            else
-                *(bool *)self->buffers[n] = node->attributes.numbers[0] != 0;
-        }
+        if (node->op == &cse_op_constant && node->shape.rank == 0 && self->buffers[n] != NULL)
+            cse_write_element(node->dtype, self->buffers[n], 0, node->attributes.numbers[0]);
     }
     *executable = &self->base;
     return CSE_OK;

@@ -52,11 +52,16 @@ typedef struct cse_precision_request {
 
 /* How the long sum inside a node (a product's, a norm's, a softmax's) is carried, set by the
  * precision pass: float32 all along, or float32 within tiles of `tile_length` terms and rounded to
- * `across` from tile to tile. */
+ * `across` from tile to tile. Unless it is emulated, that is a permission of which this machine
+ * makes no use: its sums are float32. engine/trace/accumulate.h says what is computed where it is
+ * emulated. */
 typedef struct cse_accumulation {
-    cse_dtype across;    /* float32: no rounding on the way */
-    bool stochastic;     /* `across` is rounded stochastically instead of to nearest even */
-    int32_t tile_length; /* 0 with float32 */
+    cse_dtype across;     /* float32: no rounding on the way */
+    bool stochastic;      /* `across` is rounded stochastically instead of to nearest even */
+    bool emulated;        /* the rounding takes place */
+    int32_t tile_length;  /* 0 with float32 */
+    uint32_t stream;      /* of the random numbers of stochastic rounding */
+    cse_dtype arithmetic; /* of a composite: what each result inside is rounded to, if emulated */
 } cse_accumulation;
 
 struct cse_node {
@@ -263,6 +268,12 @@ int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MA
 
 /* A value's storage: looks through reshapes to the node that owns the bytes. */
 cse_node *cse_node_storage(cse_node *node);
+
+/* Whether the node's sum is rounded between tiles, in the numbers and not by permission alone. */
+static inline bool cse_node_is_tiled(const cse_node *node)
+{
+    return node->accumulation.emulated && node->accumulation.across != CSE_FLOAT32;
+}
 
 /* Structural ops, placed by the tracing API and by passes:
  * input (integers[0]: entry of graph->inputs) · constant (numbers[0]; scalars only so far) · state

@@ -46,11 +46,12 @@ static void set_precision(json_t *object, const cse_node *node)
     if (node->inserted_cast)
         json_object_set_new(object, "inserted_cast", json_true());
     if (accumulation->across != CSE_FLOAT32)
-        json_object_set_new(object, "accumulation",
-                            json_pack("{s:s, s:b, s:i}", "dtype",
-                                      cse_dtype_name(accumulation->across), "stochastic",
-                                      (int)accumulation->stochastic, "tile_length",
-                                      (int)accumulation->tile_length));
+        json_object_set_new(
+            object, "accumulation",
+            json_pack("{s:s, s:b, s:b, s:i, s:I}", "dtype", cse_dtype_name(accumulation->across),
+                      "stochastic", (int)accumulation->stochastic, "emulated",
+                      (int)accumulation->emulated, "tile_length", (int)accumulation->tile_length,
+                      "stream", (json_int_t)accumulation->stream));
 }
 
 static json_t *json_node(const cse_node *node)

@@ -129,6 +129,8 @@ static void read_precision(reader *r, const json_t *object, cse_node *node)
         return;
     node->accumulation.across = dtype_of(r, accumulation);
     node->accumulation.stochastic = json_is_true(json_object_get(accumulation, "stochastic"));
+    node->accumulation.emulated = json_is_true(json_object_get(accumulation, "emulated"));
+    node->accumulation.stream = (uint32_t)integer_of(r, accumulation, "stream", 0, UINT32_MAX);
     node->accumulation.tile_length =
         (int32_t)integer_of(r, accumulation, "tile_length", 1, INT32_MAX);
     if (!cse_dtype_is_float(node->accumulation.across))

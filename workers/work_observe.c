@@ -92,15 +92,17 @@ void cse_work_observe_open(cse_work *work, uint64_t step)
 }
 
 /* The summed gradient, joined block by block whether or not REDUCE has joined it before. */
-static void count_gradient(cse_work *work, const cse_observation *o, cse_observed *record)
+static void count_gradient(cse_work *work, int64_t step, const cse_observation *o)
 {
+    cse_observed *record = &work->observer.records[o - work->graph->observations];
+    cse_segments segments = work->cluster->segments;
+    segments.step = step;
     const int64_t elements = cse_shape_elements(o->node->shape), offset = o->node->offset_bytes;
     const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS;
     for (int64_t first = 0; first < elements; first += block) {
         const int64_t count = elements - first < block ? elements - first : block;
         unsigned char *base = work->joined - (offset + first * 4);
-        cse_join_run(&work->join, work->cluster->segments, base, offset / 4 + first,
-                     offset / 4 + first + count);
+        cse_join_run(&work->join, &segments, base, offset / 4 + first, offset / 4 + first + count);
         cse_observe(record, &(cse_observed_values){ .values = work->joined,
                                                     .stored = CSE_FLOAT32,
                                                     .rounded = CSE_FLOAT32,
@@ -158,7 +160,7 @@ void cse_work_observe_close(cse_work *work, uint64_t step)
         return;
     for (int i = 0; i < graph->observation_count; i++)
         if (graph->observations[i].kind == CSE_OBSERVED_GRADIENT)
-            count_gradient(work, &graph->observations[i], &work->observer.records[i]);
+            count_gradient(work, cse_step_number(step), &graph->observations[i]);
     for (int g = 0; g < graph->group_count; g++) {
         cse_node *proposed[CSE_MAX_PROPOSED];
         const int64_t elements = graph->groups[g].elements;

@@ -1,6 +1,6 @@
 /* Settings of the formats that a step computes in, and of the counting of its numbers: rows that
- * stand both in CONFIG.yaml (sections `precision` and `numerics`) and in the tables that the C API's
- * texts are checked against. */
+ * stand both in CONFIG.yaml (sections `precision` and `numerics`) and in the tables that the C
+ * API's texts are checked against. */
 #ifndef CSE_CONFIG_PRECISION_SETTINGS_H
 #define CSE_CONFIG_PRECISION_SETTINGS_H
 

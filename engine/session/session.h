@@ -71,7 +71,6 @@ typedef struct cse_session_hooks {
     /* Training is cut into executions that end at multiples of this many steps; below 1 a fraction
      * of the run; 0: not cut. */
     double segment;
-    struct cse_store *store; /* where observed numbers are kept; borrowed */
 } cse_session_hooks;
 
 /* What the last execution did, for a job's result. */
@@ -111,6 +110,8 @@ typedef struct cse_session {
     bool executing, states_standing; /* between cse_run's start and end; inside a snapshot */
     cse_session_hooks hooks;
     cse_session_report report;
+    struct cse_recorder *recorder; /* of a job with a run store; NULL otherwise */
+    bool fetches_metrics; /* training steps deliver learning rate, loss scale, gradient norm */
 } cse_session;
 
 /* The open session, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
@@ -154,6 +155,7 @@ typedef struct cse_step_closure_entry {
     int *fetches; /* indices in graph->fetches */
     int count;
     bool on_checkpoint;
+    const char *name; /* for those who watch; NULL: by its number */
 } cse_step_closure_entry;
 
 struct cse_step {
@@ -170,6 +172,8 @@ struct cse_step {
  * that is kept in the graph. */
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
+/* Gives the closure that was asked for last a name (static text). */
+void cse_step_name_closure(cse_step *step, const char *name);
 /* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
 

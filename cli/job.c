@@ -41,6 +41,7 @@ static void fill_session(cse_prepared_job *job)
     session->weight_grad_reduce = cse_settings_text(precision, "weight_grad_reduce");
     session->weight_update = cse_settings_text(precision, "weight_update");
     session->precision = cse_config_precision_view(job->config);
+    session->numerics = cse_config_numerics_view(job->config);
     session->seed = (uint64_t)cse_settings_integer(init, "seed");
     int count = cse_settings_count(cluster, "job_labels");
     job->labels = cse_calloc((size_t)count + 1, sizeof *job->labels);
@@ -132,6 +133,9 @@ static void fill_members(cse_prepared_job *job)
     if (train != NULL)
         job->batch_size = read_batch_size(train->yaml);
     settings->canonical_configuration = cse_config_canonical(job->config);
+    cse_config_resolved(job->config, &job->resolved, &job->origins);
+    settings->resolved_configuration = job->resolved.data;
+    settings->configuration_origins = job->origins.data;
 }
 
 /* Each member's name against its drop-in folder, at its place in the file. */
@@ -226,6 +230,8 @@ void cse_job_clear(cse_prepared_job *job)
 {
     free(job->labels);
     free(job->grad_scaler);
+    cse_text_clear(&job->resolved);
+    cse_text_clear(&job->origins);
     cse_config_destroy(&job->config);
 }
 

@@ -3,7 +3,7 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench checkpoint compile doctor eval list start sweep-precision tune-precision --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench checkpoint compare compile doctor eval list numerics start sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -14,6 +14,10 @@ _csengine()
         checkpoint)
             options="--prefix --json --help"
             words="info verify digest"
+            ;;
+        compare)
+            options="--json --help"
+            words=""
             ;;
         compile)
             options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --validate_only --print_after --print_precision --json --print_c --help"
@@ -29,6 +33,10 @@ _csengine()
             ;;
         list)
             options="--json --help"
+            words=""
+            ;;
+        numerics)
+            options="--step --tensor --json --help"
             words=""
             ;;
         start)

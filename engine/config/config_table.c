@@ -111,6 +111,8 @@ static const cse_setting init_table[] = {
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL, "[{NAME: {its own settings}}]", NULL },
     { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "numbers of the step", precision_table },
+    { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
+      "counts of overflows, lost values and digests of tensors", cse_numerics_setting_table },
     { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },

@@ -240,8 +240,7 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
     const cse_observation *o = &self->graph->observations[observation];
     cse_observed *record = &self->records[observation];
     const bool in_batch = o->node->batch;
-    const int64_t microbatch =
-        in_batch ? frame->first_sample / self->graph->micro_batch_size : 0;
+    const int64_t microbatch = in_batch ? frame->first_sample / self->graph->micro_batch_size : 0;
     const int64_t count = cse_shape_elements(o->node->shape);
     if (!in_batch && o->node->part == CSE_PART_REPLICA && frame->first_sample != 0)
         return;
@@ -251,12 +250,12 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
         return;
     }
     const uint64_t bad = record->nan + record->infinite;
-    cse_observe(record, &(cse_observed_values){
-                            .values = values,
-                            .stored = o->scratch_offset >= 0 ? CSE_FLOAT32 : o->node->dtype,
-                            .rounded = o->node->dtype,
-                            .count = count,
-                            .first_index = microbatch * count });
+    cse_observe(record, &(cse_observed_values){ .values = values,
+                                                .stored = o->scratch_offset >= 0 ? CSE_FLOAT32
+                                                                                 : o->node->dtype,
+                                                .rounded = o->node->dtype,
+                                                .count = count,
+                                                .first_index = microbatch * count });
     if (in_batch && record->nan + record->infinite > bad)
         note_microbatch(record, microbatch);
 }
@@ -264,7 +263,6 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
 void cse_observer_init(cse_observer *observer, const cse_graph *graph, cse_observed *records,
                        unsigned char *scratch)
 {
-    *observer = (cse_observer){
-        .take = take, .scratch = scratch, .graph = graph, .records = records
-    };
+    *observer =
+        (cse_observer){ .take = take, .scratch = scratch, .graph = graph, .records = records };
 }

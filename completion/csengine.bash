@@ -40,7 +40,7 @@ _csengine()
             words=""
             ;;
         start)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --json --help"
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --detach --json --help"
             words=""
             ;;
         sweep-precision)

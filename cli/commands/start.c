@@ -1,15 +1,39 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
+#include "cli/detach.h"
 #include "cli/job.h"
 #include "cli/report.h"
+
+typedef struct started {
+    const cse_command_line *line;
+    cse_prepared_job *job;
+} started;
+
+static int run_job(void *self)
+{
+    const started *s = self;
+    return cse_job_run_kept(s->line, s->job);
+}
+
+static int run_started(const cse_command_line *line, cse_prepared_job *job)
+{
+    const cse_configuration *session = &job->settings.session;
+    started s = { .line = line, .job = job };
+    if (!cse_option_is_on(line, "detach") || session->compile_only || session->validate_only)
+        return run_job(&s);
+    return cse_detach(&(cse_detach_options){ .model_dir = session->model_dir,
+                                             .json = cse_option_is_on(line, "json"),
+                                             .body = run_job,
+                                             .self = &s });
+}
 
 static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
-    int exit_code = status == CSE_OK ? cse_job_run_kept(line, &job) : cse_report(status);
+    int exit_code = status == CSE_OK ? run_started(line, &job) : cse_report(status);
     cse_job_clear(&job);
     return exit_code;
 }
@@ -17,6 +41,7 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_LOOP_OPTIONS,
+    { "detach", NULL, NULL, "return once the run runs; it goes on in the background" },
     { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
     { 0 },
 };

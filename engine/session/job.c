@@ -2,14 +2,13 @@
 #include "engine/session/job.h"
 #include "csengine/generated/ops.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "engine/session/recorder.h"
 #include "engine/session/session.h"
@@ -230,25 +229,6 @@ static cse_status make_metrics(job *j)
     return cse_session_status();
 }
 
-static cse_status make_directory(const char *path)
-{
-    char partial[PATH_MAX];
-    snprintf(partial, sizeof partial, "%s", path);
-    for (char *c = partial + 1;; c++) {
-        char kept = *c;
-        if (kept != '/' && kept != '\0')
-            continue;
-        *c = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                            "model_dir %s: %s cannot be created: %s", path, partial,
-                            strerror(errno));
-        if (kept == '\0')
-            return CSE_OK;
-        *c = kept;
-    }
-}
-
 /* Loads the checkpoint that was named, or the newest one. */
 static cse_status load(job *j)
 {
@@ -399,7 +379,7 @@ static cse_status open_recorder(job *j)
 {
     if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
         return CSE_OK;
-    CSE_TRY(make_directory(j->session->configuration.model_dir));
+    CSE_TRY(cse_directory_make(j->session->configuration.model_dir, "model_dir"));
     return cse_recorder_open(j->session, j->settings, &j->session->recorder);
 }
 
@@ -420,7 +400,7 @@ static cse_status run_session(job *j)
     if (s->val_dataloader != NULL)
         CSE_TRY(make_metrics(j));
     if (executes) {
-        CSE_TRY(make_directory(j->session->configuration.model_dir));
+        CSE_TRY(cse_directory_make(j->session->configuration.model_dir, "model_dir"));
         CSE_TRY(load(j));
     }
     j->result->steps = cse_global_step();

@@ -1,0 +1,27 @@
+/* From the first part of the path to the last. */
+#include "engine/base/directory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+cse_status cse_directory_make(const char *path, const char *what)
+{
+    char partial[PATH_MAX];
+    snprintf(partial, sizeof partial, "%s", path);
+    for (char *c = partial + 1;; c++) {
+        char kept = *c;
+        if (kept != '/' && kept != '\0')
+            continue;
+        *c = '\0';
+        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
+            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
+                            "%s %s: %s cannot be created: %s", what, path, partial,
+                            strerror(errno));
+        if (kept == '\0')
+            return CSE_OK;
+        *c = kept;
+    }
+}

@@ -1,6 +1,7 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
+#include "cli/dashboard_child.h"
 #include "cli/detach.h"
 #include "cli/job.h"
 #include "cli/report.h"
@@ -10,9 +11,23 @@ typedef struct started {
     cse_prepared_job *job;
 } started;
 
+/* A run that takes steps can be watched. */
+static void start_dashboard(const cse_command_line *line, const cse_prepared_job *job)
+{
+    const cse_configuration *session = &job->settings.session;
+    if (session->compile_only || session->validate_only || cse_dashboard_is_off() ||
+        cse_option_is_on(line, "no_dashboard"))
+        return;
+    const cse_dashboard_child child = { .model_dir = session->model_dir,
+                                        .listen = cse_option_value(line, "listen"),
+                                        .json = cse_option_is_on(line, "json") };
+    cse_dashboard_child_start(&child);
+}
+
 static int run_job(void *self)
 {
     const started *s = self;
+    start_dashboard(s->line, s->job);
     return cse_job_run_kept(s->line, s->job);
 }
 
@@ -42,6 +57,8 @@ static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_LOOP_OPTIONS,
     { "detach", NULL, NULL, "return once the run runs; it goes on in the background" },
+    { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
+    { "no_dashboard", NULL, NULL, "starts no dashboard; the same as CSE_DASHBOARD=0" },
     { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
     { 0 },
 };

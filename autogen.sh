@@ -11,6 +11,7 @@ drop_ins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/session/members.h|cse_optimizers
 engine/schedules|schedule|cse_schedule_descriptor|engine/session/members.h|cse_schedules
+engine/loggers|logger|cse_logger_descriptor|engine/loggers/logger.h|cse_loggers
 engine/metrics|metric|cse_metric_descriptor|engine/session/members.h|cse_metrics
 engine/models|model|cse_model_descriptor|engine/session/members.h|cse_models
 engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats

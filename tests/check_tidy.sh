@@ -30,9 +30,10 @@ optimizers: $traced
 schedules: $traced
 metrics: $traced
 models: $traced
+loggers: base
 dataloader: base types config
 workers: base types graph trace passes execute checkpoint dataloader config
-session: $engine dataloader workers
+session: $engine loggers dataloader workers
 cli: $engine dataloader workers session
 "
 

@@ -21,8 +21,8 @@ typedef struct settings_descriptor {
     const cse_setting *settings;
 } settings_descriptor;
 
-static const char *const kinds_with_settings[] = { "inputs", "metrics", "models", "optimizers",
-                                                   "schedules" };
+static const char *const kinds_with_settings[] = { "inputs", "loggers",    "metrics",
+                                                   "models", "optimizers", "schedules" };
 
 /* One row that is shown; texts may be NULL. */
 typedef struct row {

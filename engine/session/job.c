@@ -2,14 +2,14 @@
 #include "engine/session/job.h"
 #include "csengine/generated/ops.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "engine/session/loggers.h"
 #include "engine/session/session.h"
 #include "engine/trace/trace.h"
 
@@ -23,6 +23,7 @@ typedef struct job {
     cse_optimizer *optimizer;
     cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
+    cse_logger_set *loggers;
     bool has_accuracy; /* the validation step had labels to compare with */
     bool evaluating;
     int64_t logged_step, logged_ns; /* of the last logged step */
@@ -48,6 +49,13 @@ static double rate(int64_t steps, int64_t batch_size, int64_t ns)
     return ns > 0 ? (double)steps * (double)batch_size * 1e9 / (double)ns : 0;
 }
 
+static void log_step(const job *j, const cse_job_event *event)
+{
+    cse_logger_set_scalar(j->loggers, "loss", event->step, (double)event->loss);
+    cse_logger_set_scalar(j->loggers, "samples_per_second", event->step, event->samples_per_second);
+    cse_logger_set_flush(j->loggers);
+}
+
 static cse_status show_step(void *self, const cse_values *values)
 {
     job *j = self;
@@ -68,6 +76,8 @@ static cse_status show_step(void *self, const cse_values *values)
     };
     event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
     emit(j, &event);
+    if (!j->evaluating)
+        log_step(j, &event);
     j->logged_step = step;
     j->logged_ns = report->commit_ns;
     return CSE_OK;
@@ -184,25 +194,6 @@ static cse_status make_metrics(job *j)
     return cse_session_status();
 }
 
-static cse_status make_directory(const char *path)
-{
-    char partial[PATH_MAX];
-    snprintf(partial, sizeof partial, "%s", path);
-    for (char *c = partial + 1;; c++) {
-        char kept = *c;
-        if (kept != '/' && kept != '\0')
-            continue;
-        *c = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                            "model_dir %s: %s cannot be created: %s", path, partial,
-                            strerror(errno));
-        if (kept == '\0')
-            return CSE_OK;
-        *c = kept;
-    }
-}
-
 /* Loads the checkpoint that was named, or the newest one. */
 static cse_status load(job *j)
 {
@@ -246,6 +237,17 @@ static cse_status run_loop(job *j, const cse_executor_options *options, cse_step
     return status;
 }
 
+/* Against the step of the training whose states were measured. */
+static void log_validation(const job *j)
+{
+    for (int i = 0; i < j->result->metric_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
+        cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
+    }
+    cse_logger_set_flush(j->loggers);
+}
+
 static cse_status evaluate(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -281,6 +283,7 @@ static cse_status evaluate(job *j)
         result->metrics[result->metric_count++].name = "accuracy";
         CSE_TRY(cse_metric_value(j->accuracy, &result->metrics[1].value));
     }
+    log_validation(j);
     return CSE_OK;
 }
 
@@ -353,7 +356,8 @@ static cse_status run_session(job *j)
     if (s->val_dataloader != NULL)
         CSE_TRY(make_metrics(j));
     if (executes) {
-        CSE_TRY(make_directory(j->session->configuration.model_dir));
+        CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+        CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
         CSE_TRY(load(j));
     }
     j->result->steps = cse_global_step();
@@ -386,7 +390,10 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run") };
-    cse_status status = run_session(&j);
+    cse_status status = cse_logger_set_new(settings->loggers, &j.loggers);
+    if (status == CSE_OK)
+        status = run_session(&j);
+    cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
         status = digest(&j);
     cse_finish();

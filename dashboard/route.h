@@ -28,6 +28,7 @@ typedef struct cse_request {
     const char *peer;      /* address of the caller */
     const char *accept;    /* "" when not given */
     const char *cookie;    /* of the session, or NULL */
+    bool takes_gzip;
     bool let_in;           /* the caller has shown a token, or none is wanted */
 } cse_request;
 

@@ -39,7 +39,7 @@ cli: $engine dataloader workers session dashboard store
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
-fixed_signatures=' driver_read driver_write '
+fixed_signatures=' driver_read driver_write take_call '
 
 folders=''
 for folder in engine dataloader workers cli include tests bench examples scripts dashboard; do

@@ -106,6 +106,17 @@ embedded_files='engine/base/random.h engine/codegen/prelude.h'
     echo "    ;"
 } | write_if_changed dashboard/openapi_text.c
 
+# The tables of the run store, as a string of the library.
+{
+    echo "/* Written by autogen.sh: the text of store/schema.sql. */"
+    echo '#include "store/database.h"'
+    echo
+    echo "const char cse_store_schema[] ="
+    sed -e '/^--/d' -e '/^$/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' \
+        store/schema.sql
+    echo "    ;"
+} | write_if_changed store/schema_text.c
+
 list() { # variable files...
     name=$1
     shift
@@ -116,9 +127,9 @@ list() { # variable files...
 
 {
     echo "# Written by autogen.sh from the files that are there."
-    list library_sources $(sources_of engine dataloader workers) \
-        $(LC_ALL=C find engine dataloader workers -name registry.c | LC_ALL=C sort)
-    list library_headers $(headers_of engine dataloader workers)
+    list library_sources $(sources_of engine dataloader store workers) \
+        $(LC_ALL=C find engine dataloader store workers -name registry.c | LC_ALL=C sort)
+    list library_headers $(headers_of engine dataloader store workers)
     list dashboard_sources $(sources_of dashboard) \
         $(LC_ALL=C find dashboard -name registry.c | LC_ALL=C sort)
     list dashboard_headers $(headers_of dashboard)
@@ -166,7 +177,7 @@ list() { # variable files...
     # Installed: configurations and examples to start from.
     list data_files $(LC_ALL=C find configs examples -type f \( -name '*.yaml' -o -name '*.c' \) \
         2>/dev/null | LC_ALL=C sort)
-    list tree_extra dashboard/openapi.json \
+    list tree_extra dashboard/openapi.json store/schema.sql \
         $(LC_ALL=C find configs docs scripts tests bench examples -type f \
         ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
 } | write_if_changed sources.am

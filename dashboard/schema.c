@@ -4,6 +4,7 @@
  * are POSIX extended regular expressions, which for the plain ones in use read the same. Depth is
  * bounded by the description: no schema of it refers to itself. */
 #include <regex.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

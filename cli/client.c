@@ -183,7 +183,8 @@ static size_t take_header(char *bytes, size_t one, size_t size, void *self)
     return size;
 }
 
-static CURLcode transfer(cse_client *api, const cse_client_request *request, cse_client_answer *answer)
+static CURLcode transfer(cse_client *api, const cse_client_request *request,
+                         cse_client_answer *answer)
 {
     const char *type = request->body_type != NULL ? request->body_type : "application/json";
     struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json, */*;q=0.5");
@@ -215,7 +216,8 @@ static CURLcode transfer(cse_client *api, const cse_client_request *request, cse
     return code;
 }
 
-cse_status cse_client_call(cse_client *api, const cse_client_request *request, cse_client_answer *answer)
+cse_status cse_client_call(cse_client *api, const cse_client_request *request,
+                           cse_client_answer *answer)
 {
     bool repeatable = request->method == NULL || strcmp(request->method, "GET") == 0 ||
                       strcmp(request->method, "PUT") == 0 || request->idempotency_key != NULL;

@@ -14,7 +14,7 @@
 #include "engine/base/text.h"
 
 /* First rows of the table of every command that calls the API. */
-#define CSE_CLIENT_OPTIONS                                                                      \
+#define CSE_CLIENT_OPTIONS                                                                   \
     { "server", "URL", NULL,                                                                 \
       "http://HOST:PORT or unix:PATH; else CSE_SERVER, else the local "                      \
       "server" },                                                                            \
@@ -52,7 +52,8 @@ typedef struct cse_client_answer {
  * configuration CSE_CONFIG, 400 CSE_USAGE, 401 and 403 CSE_PERMISSION, 404 CSE_NO_INPUT, 409
  * CSE_FAILED, 412, 429 and 503 CSE_TEMPORARY, no connection CSE_UNAVAILABLE. `answer` holds what
  * came in either case; release it with cse_client_answer_clear. */
-cse_status cse_client_call(cse_client *api, const cse_client_request *request, cse_client_answer *answer);
+cse_status cse_client_call(cse_client *api, const cse_client_request *request,
+                           cse_client_answer *answer);
 void cse_client_answer_clear(cse_client_answer *answer);
 
 /* What a fault of a configuration is called in messages: the file that was sent. */
@@ -75,8 +76,8 @@ typedef struct cse_client_stream {
 } cse_client_stream;
 
 /* Follows until the callbacks or the server (204) end it; comes back after a lost connection from
- * the last id on. Fails as cse_client_call does, and with CSE_UNAVAILABLE when the server stays away
- * for half a minute. */
+ * the last id on. Fails as cse_client_call does, and with CSE_UNAVAILABLE when the server stays
+ * away for half a minute. */
 cse_status cse_client_follow(cse_client *api, const cse_client_stream *stream);
 
 /* Adds `word` with what a URL may not hold written as %XX. */

@@ -30,8 +30,8 @@ static void show_body(const cse_client_answer *answer)
         putchar('\n');
 }
 
-cse_status cse_client_ask(cse_client *api, const cse_command_line *line, const cse_client_request *request,
-                       bool show, cse_client_answer *answer)
+cse_status cse_client_ask(cse_client *api, const cse_command_line *line,
+                          const cse_client_request *request, bool show, cse_client_answer *answer)
 {
     cse_status status = cse_client_call(api, request, answer);
     bool json = cse_option_is_on(line, "json");
@@ -67,7 +67,8 @@ void cse_new_idempotency_key(char key[CSE_IDEMPOTENCY_KEY_BYTES])
 
 /* ---- orders ---- */
 
-static cse_status send_order(cse_client *api, const cse_command_line *line, const cse_job_order *order)
+static cse_status send_order(cse_client *api, const cse_command_line *line,
+                             const cse_job_order *order)
 {
     cse_text path = { 0 };
     char key[CSE_IDEMPOTENCY_KEY_BYTES];

@@ -12,8 +12,8 @@ int cse_client_command(const cse_command_line *line, cse_client_body *body);
 
 /* As cse_client_call. With --json the answer's body goes to stdout when `show` or when it is a
  * problem. */
-cse_status cse_client_ask(cse_client *api, const cse_command_line *line, const cse_client_request *request,
-                       bool show, cse_client_answer *answer);
+cse_status cse_client_ask(cse_client *api, const cse_command_line *line,
+                          const cse_client_request *request, bool show, cse_client_answer *answer);
 
 /* Adds "/api/v1/jobs/ID" and `rest`. CSE_USAGE when `id` can be none. */
 cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest);

@@ -20,7 +20,8 @@ cse_status cse_client_find(char *url, size_t size);
 
 /* A connection that is ready for `path`, with the token and `headers` of the caller in front of it;
  * the list is the caller's to free after the transfer. */
-struct curl_slist *cse_client_prepare(cse_client *api, const char *path, struct curl_slist *headers);
+struct curl_slist *cse_client_prepare(cse_client *api, const char *path,
+                                      struct curl_slist *headers);
 
 /* The failure that an answer of another status than 2xx means. */
 cse_status cse_client_problem(const cse_client *api, const cse_client_answer *answer);

@@ -171,9 +171,9 @@ cse_status cse_follow_job(cse_client *api, const cse_follow_options *options)
     const char *stream_path = options->logs_path != NULL ? options->logs_path : path.data;
     sigaction(SIGINT, &action, &before);
     cse_status status = cse_client_follow(api, &(cse_client_stream){ .path = stream_path,
-                                                               .self = &f,
-                                                               .on_event = take_event,
-                                                               .is_over = is_interrupted });
+                                                                     .self = &f,
+                                                                     .on_event = take_event,
+                                                                     .is_over = is_interrupted });
     sigaction(SIGINT, &before, NULL);
     cse_text_clear(&path);
     CSE_TRY(status);

@@ -125,7 +125,8 @@ static cse_status read_jobs(cse_client *api, const cse_command_line *line, json_
         jobs_path(line, token, &path);
         free(token);
         token = NULL;
-        status = cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, false, &answer);
+        status =
+            cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, false, &answer);
         if (status == CSE_OK) {
             const char *next = cse_json_text(answer.json, "next_page_token", NULL);
             token = next != NULL ? strdup(next) : NULL;
@@ -240,7 +241,8 @@ static cse_status get_job(cse_client *api, const cse_command_line *line)
                                    "them");
     cse_status status = cse_client_job_path(&path, line->arguments[1], "");
     if (status == CSE_OK)
-        status = cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, true, &answer);
+        status =
+            cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, true, &answer);
     if (status == CSE_OK && !cse_option_is_on(line, "json"))
         show_job(answer.json);
     cse_client_answer_clear(&answer);

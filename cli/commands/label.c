@@ -52,15 +52,16 @@ static cse_status patch_once(cse_client *api, const cse_command_line *line, cons
                              const json_t *change, cse_client_answer *answer)
 {
     cse_client_answer job;
-    cse_status status = cse_client_ask(api, line, &(cse_client_request){ .path = path }, false, &job);
+    cse_status status =
+        cse_client_ask(api, line, &(cse_client_request){ .path = path }, false, &job);
     if (status == CSE_OK)
         status = cse_client_call(api,
-                              &(cse_client_request){ .method = "PATCH",
-                                                  .path = path,
-                                                  .body = change,
-                                                  .body_type = "application/merge-patch+json",
-                                                  .if_match = job.etag },
-                              answer);
+                                 &(cse_client_request){ .method = "PATCH",
+                                                        .path = path,
+                                                        .body = change,
+                                                        .body_type = "application/merge-patch+json",
+                                                        .if_match = job.etag },
+                                 answer);
     cse_client_answer_clear(&job);
     return status;
 }

@@ -63,8 +63,8 @@ static cse_status show_lines(cse_client *api, const cse_command_line *line, int6
         cse_client_answer answer = { 0 };
         status = lines_path(line, *last, tail, &path);
         if (status == CSE_OK)
-            status =
-                cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, false, &answer);
+            status = cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, false,
+                                    &answer);
         count = status == CSE_OK ? print_lines(&answer, cse_option_is_on(line, "json"), last) : 0;
         cse_client_answer_clear(&answer);
         cse_text_clear(&path);

@@ -143,9 +143,9 @@ static cse_status send(cse_client *api, const cse_command_line *line, const json
     if (id != NULL)
         status = cse_client_job_path(&path, id, "");
     cse_client_request request = { .method = id != NULL ? "PUT" : "POST",
-                                .path = id != NULL ? path.data : "/api/v1/jobs",
-                                .body = spec,
-                                .idempotency_key = id != NULL ? NULL : key };
+                                   .path = id != NULL ? path.data : "/api/v1/jobs",
+                                   .body = spec,
+                                   .idempotency_key = id != NULL ? NULL : key };
     if (status == CSE_OK)
         status = cse_client_ask(api, line, &request, true, &answer);
     if (status == CSE_OK && !cse_option_is_on(line, "json"))
@@ -164,7 +164,8 @@ static cse_status send(cse_client *api, const cse_command_line *line, const json
 static cse_status body(cse_client *api, const cse_command_line *line)
 {
     json_t *spec = json_object();
-    cse_client_name_source(api, strcmp(line->arguments[0], "-") == 0 ? "stdin" : line->arguments[0]);
+    cse_client_name_source(api,
+                           strcmp(line->arguments[0], "-") == 0 ? "stdin" : line->arguments[0]);
     cse_status status = fill_spec(line, spec);
     if (status == CSE_OK)
         status = send(api, line, spec);

@@ -85,7 +85,7 @@ LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
     write_if_changed include/csengine/generated/ops.h
 
 # What generated code begins with, as a string of the library.
-embedded_files='engine/base/random.h engine/codegen/prelude.h'
+embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelude.h'
 {
     echo "/* Written by autogen.sh: the text of $(echo $embedded_files | sed 's/ / and /'). */"
     echo "#include \"engine/codegen/codegen.h\""

@@ -10,7 +10,7 @@
 static const cse_command *find_command(const char *name)
 {
     for (const cse_command *const *c = cse_commands; *c != NULL; c++)
-        if (strcmp((*c)->name, name) == 0)
+        if (cse_option_name_equal((*c)->name, name))
             return *c;
     return NULL;
 }

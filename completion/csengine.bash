@@ -3,7 +3,7 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench cancel checkpoint compile doctor eval get kill label list logs open pause resume scale start submit --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench cancel checkpoint compile doctor eval get kill label list logs open pause resume scale start submit sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -73,6 +73,14 @@ _csengine()
             ;;
         submit)
             options="--server --token_file --json --id --name --label --priority --resume_from --cores --memory_bytes --max_num_restarts --num_csx --seed --max_steps --set --compile_only --validate_only --follow --help"
+            words=""
+            ;;
+        sweep-precision)
+            options="--steps --set --json --help"
+            words=""
+            ;;
+        tune-precision)
+            options="--tolerance --steps --fp16_type --preset --output --set --help"
             words=""
             ;;
     esac

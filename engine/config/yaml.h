@@ -68,6 +68,8 @@ const char *cse_yaml_place_text(cse_arena *arena, cse_yaml_place place);
 
 /* One line of flow YAML that parses to the same tree. */
 void cse_yaml_print(const cse_yaml_node *node, cse_text *text);
+/* Lines of block YAML that parse to the same tree. */
+void cse_yaml_print_block(const cse_yaml_node *node, cse_text *text);
 /* A scalar as it must be written to be read back as the same text. */
 void cse_yaml_print_text(const char *scalar, cse_text *text);
 /* The same line, then a comment with the place of every node in order. cse_yaml_parse reads that

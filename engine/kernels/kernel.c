@@ -8,23 +8,26 @@
 
 #include "engine/base/arena.h"
 #include "engine/kernels/plan.h"
+#include "engine/kernels/tiled.h"
 
 typedef struct family {
     const char *op;
-    cse_kernel_maker *maker;
+    cse_kernel_maker *maker, *tiled; /* of a node whose accumulation is emulated; NULL: none */
     int bias_axis; /* counted from the right: 1 is the last axis; 0: takes no epilogue */
-    bool narrow;   /* has kernels for bfloat16 */
+    enum { FLOAT32, OR_BFLOAT16, ANY_TYPES } types; /* that it has kernels for */
 } family;
 
 static const family families[] = {
-    { "matmul", cse_kernel_new_matmul, 1, true },
-    { "conv2d", cse_kernel_new_conv2d, 3, true },
-    { "conv2d_gradient_input", cse_kernel_new_conv2d_gradient_input, 0, true },
-    { "conv2d_gradient_weight", cse_kernel_new_conv2d_gradient_weight, 0, true },
-    { "max_pool2d", cse_kernel_new_max_pool2d, 0, false },
-    { "max_pool2d_gradient", cse_kernel_new_max_pool2d_gradient, 0, false },
-    { "avg_pool2d", cse_kernel_new_avg_pool2d, 0, false },
-    { "avg_pool2d_gradient", cse_kernel_new_avg_pool2d_gradient, 0, false },
+    { "matmul", cse_kernel_new_matmul, cse_kernel_new_tiled_matmul, 1, ANY_TYPES },
+    { "conv2d", cse_kernel_new_conv2d, cse_kernel_new_tiled_conv2d, 3, OR_BFLOAT16 },
+    { "conv2d_gradient_input", cse_kernel_new_conv2d_gradient_input, cse_kernel_new_tiled_conv2d, 0,
+      OR_BFLOAT16 },
+    { "conv2d_gradient_weight", cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_tiled_conv2d,
+      0, OR_BFLOAT16 },
+    { "max_pool2d", cse_kernel_new_max_pool2d, NULL, 0, FLOAT32 },
+    { "max_pool2d_gradient", cse_kernel_new_max_pool2d_gradient, NULL, 0, FLOAT32 },
+    { "avg_pool2d", cse_kernel_new_avg_pool2d, NULL, 0, FLOAT32 },
+    { "avg_pool2d_gradient", cse_kernel_new_avg_pool2d_gradient, NULL, 0, FLOAT32 },
 };
 
 static const family *family_of(const cse_node *product)
@@ -98,8 +101,8 @@ const char *cse_kernel_plan_text(const cse_kernel_plan *plan, char *text, size_t
 bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan)
 {
     bool one_type = true;
-    for (int i = 0; i < plan->product->input_count; i++)
-        one_type = one_type && plan->product->inputs[i]->dtype == plan->dtype;
+    for (int i = 0; i < plan->product->input_count && i < 2; i++)
+        one_type = one_type && plan->operand_dtypes[i] == plan->dtype;
     return one_type;
 }
 
@@ -145,9 +148,13 @@ static cse_status read_group(const cse_graph *graph, const cse_group *group, cse
     if (count > CSE_MAX_INPUTS)
         return cse_fail(CSE_INTERNAL, "%%%u (%s): a library group of %d inputs", product->id,
                         product->op->name, count);
-    *plan = (cse_kernel_plan){ .product = product, .dtype = product->dtype, .bias = -1 };
-    for (int i = 0; i < product->input_count && i < 2; i++)
+    *plan = (cse_kernel_plan){
+        .graph = graph, .product = product, .dtype = product->dtype, .bias = -1
+    };
+    for (int i = 0; i < product->input_count && i < 2; i++) {
+        plan->operand_dtypes[i] = product->inputs[i]->dtype;
         CSE_TRY(find_input(inputs, count, product->inputs[i], &plan->operands[i]));
+    }
     return read_epilogue(group, inputs, count, plan);
 }
 
@@ -160,9 +167,13 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
     if (kin == NULL)
         return cse_fail(CSE_UNAVAILABLE, "%%%u (%s): no library kernel computes this op",
                         plan.product->id, plan.product->op->name);
+    if (cse_node_is_tiled(plan.product) && kin->tiled != NULL)
+        return kin->tiled(&plan, kernel);
     bool one_type = cse_kernel_plan_has_one_type(&plan);
-    bool native = plan.dtype == CSE_FLOAT32 || (plan.dtype == CSE_BFLOAT16 && kin->narrow);
-    if (one_type && native && kin->maker(&plan, kernel) == CSE_OK)
+    bool native = kin->types == ANY_TYPES ||
+                  (one_type && (plan.dtype == CSE_FLOAT32 ||
+                                (plan.dtype == CSE_BFLOAT16 && kin->types == OR_BFLOAT16)));
+    if (native && kin->maker(&plan, kernel) == CSE_OK)
         return CSE_OK;
     if (one_type && plan.dtype == CSE_FLOAT32)
         return CSE_UNAVAILABLE;

@@ -1,14 +1,15 @@
 /* Matrix products.
  *
  * [..., m, k] x [..., k, n]: the leading axes are one batch axis, transposition is a matter of
- * strides. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512;
- * bfloat16, and float32 elsewhere, on oneDNN. */
+ * strides. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512,
+ * elsewhere on oneDNN; products with a 16-bit operand or result on kernels of ours
+ * (matmul_narrow.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/kernels/dnnl.h"
-#include "engine/kernels/matmul.h"
+#include "engine/kernels/matmul_narrow.h"
 
 cse_matmul_sizes cse_matmul_sizes_of(const cse_node *product)
 {
@@ -122,24 +123,25 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Our own kernel wherever it runs. CSE_MATMUL=onednn asks for the library, for comparisons: it
- * decides bits, so that all processes of a run must agree on it. */
-static bool prefers_packed(void)
-{
-    const char *wanted = getenv("CSE_MATMUL");
-    return cse_matmul_packed_runs_here() && (wanted == NULL || strcmp(wanted, "onednn") != 0);
-}
-
+/* Our own kernels wherever they run. For tests and comparisons CSE_MATMUL asks for the library
+ * ("onednn"), or for one of the ways of matmul_narrow.h. The library's bits are its own, so that
+ * all processes of a run must agree on it. */
 cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
 {
+    char text[256];
     cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
-    if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0) {
+    const char *wanted = getenv("CSE_MATMUL");
+    bool library = wanted != NULL && strcmp(wanted, "onednn") == 0;
+    bool one_type = cse_kernel_plan_has_one_type(plan);
+    if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0)
         *kernel = new_empty(plan, &sizes);
-        return CSE_OK;
-    }
-    if (plan->dtype == CSE_FLOAT32 && prefers_packed()) {
+    else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_matmul_packed_runs_here()))
+        return one_type ? new_dnnl(plan, &sizes, kernel)
+                        : cse_fail(CSE_UNAVAILABLE, "%s: oneDNN takes no mixed types here",
+                                   cse_kernel_plan_text(plan, text, sizeof text));
+    else if (one_type && plan->dtype == CSE_FLOAT32)
         *kernel = cse_matmul_packed_new(plan, &sizes);
-        return CSE_OK;
-    }
-    return new_dnnl(plan, &sizes, kernel);
+    else
+        *kernel = cse_matmul_narrow_new(plan, &sizes, wanted);
+    return CSE_OK;
 }

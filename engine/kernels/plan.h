@@ -7,10 +7,12 @@
 #include "engine/kernels/kernel.h"
 
 typedef struct cse_kernel_plan {
-    const cse_node *product; /* shapes and attributes; the first node of the group */
-    cse_dtype dtype;         /* of operands, bias and output as the kernel sees them */
-    int operands[2];         /* where the product's inputs stand among the group's inputs */
-    int bias;                /* where the bias stands; -1: none */
+    const cse_graph *graph;
+    const cse_node *product;     /* shapes and attributes; the first node of the group */
+    cse_dtype dtype;             /* of the output as the kernel sees it; a bias is float32 */
+    cse_dtype operand_dtypes[2]; /* likewise */
+    int operands[2];             /* where the product's inputs stand among the group's inputs */
+    int bias;                    /* where the bias stands; -1: none */
     bool relu;
 } cse_kernel_plan;
 
@@ -22,7 +24,7 @@ cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_co
     cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
     cse_kernel_new_avg_pool2d_gradient;
 
-/* Whether operands and result have the plan's type. */
+/* Whether operands and result are of one type. */
 bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan);
 
 /* The same plan for a kernel that computes in float32, for types it has no kernel for: 16-bit

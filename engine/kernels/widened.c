@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
+#include "engine/kernels/narrow.h"
 #include "engine/kernels/plan.h"
-#include "engine/types/dtype.h"
 
 typedef struct widened_kernel {
     cse_kernel base;
@@ -17,16 +17,6 @@ typedef struct widened_kernel {
     const void *inputs[CSE_MAX_INPUTS];
 } widened_kernel;
 
-static void widen(cse_dtype dtype, const uint16_t *bits, float *values, int64_t count)
-{
-    if (dtype == CSE_BFLOAT16)
-        for (int64_t i = 0; i < count; i++)
-            values[i] = cse_float_from_bfloat16(bits[i]);
-    else
-        for (int64_t i = 0; i < count; i++)
-            values[i] = cse_float_from_format(dtype, bits[i]);
-}
-
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     widened_kernel *kernel = (widened_kernel *)base;
@@ -36,7 +26,7 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
             kernel->inputs[kernel->operands[i]] = bits;
             continue;
         }
-        widen(kernel->operand_dtypes[i], bits, kernel->values[i], kernel->operand_elements[i]);
+        cse_widen(kernel->operand_dtypes[i], bits, kernel->values[i], kernel->operand_elements[i]);
         kernel->inputs[kernel->operands[i]] = kernel->values[i];
     }
     if (kernel->bias >= 0)
@@ -46,9 +36,7 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
         return;
     }
     kernel->inner->run(kernel->inner, kernel->inputs, kernel->result);
-    uint16_t *rounded = output;
-    for (int64_t e = 0; e < kernel->output_elements; e++)
-        rounded[e] = cse_round_to_bits(kernel->dtype, kernel->result[e]);
+    cse_narrow(kernel->dtype, kernel->result, output, kernel->output_elements);
 }
 
 static void destroy(cse_kernel *base)
@@ -66,7 +54,7 @@ cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker 
 {
     cse_kernel_plan wide = *plan;
     cse_kernel *inner;
-    wide.dtype = CSE_FLOAT32;
+    wide.dtype = wide.operand_dtypes[0] = wide.operand_dtypes[1] = CSE_FLOAT32;
     CSE_TRY(maker(&wide, &inner));
     widened_kernel *kernel = cse_calloc(1, sizeof *kernel);
     *kernel = (widened_kernel){

@@ -84,6 +84,33 @@ struct cse_schedule_part {
 /* The learning rate of any part at `t`. */
 cse_tensor *cse_schedule_part_rate(const cse_schedule_part *part, cse_tensor *t);
 
+/* What the schedules that go from one learning rate to another over T steps share: the rows of
+ * their tables, and how far they have come. */
+#define CSE_DECAY_SETTINGS                                                                   \
+    { .name = "initial_learning_rate",                                                       \
+      .type = CSE_SETTING_NUMBER,                                                            \
+      .default_value = NULL,                                                                 \
+      .min = 0,                                                                              \
+      .max = 1e6,                                                                            \
+      .doc = "learning rate of the first step" },                                            \
+        { .name = "end_learning_rate",                                                       \
+          .type = CSE_SETTING_NUMBER,                                                        \
+          .default_value = NULL,                                                             \
+          .min = 0,                                                                          \
+          .max = 1e6,                                                                        \
+          .doc = "learning rate from step total_iters on" },                                 \
+    {                                                                                        \
+        .name = "total_iters", .type = CSE_SETTING_INTEGER, .default_value = NULL, .min = 1, \
+        .max = 2147483647, .doc = "steps from the first to the second"                       \
+    }
+
+typedef struct cse_decay {
+    double first, last;   /* learning rates */
+    cse_tensor *fraction; /* min(t, T) / T, a float32 scalar */
+} cse_decay;
+
+cse_decay cse_schedule_decay(const cse_schedule_part *part, cse_tensor *t);
+
 extern const cse_schedule_descriptor *const cse_schedules[];
 
 /* ---- metrics ---- */

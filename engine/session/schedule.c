@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "csengine/generated/ops.h"
 #include "engine/base/registry.h"
 #include "engine/config/yaml.h"
 #include "engine/session/session.h"
@@ -178,6 +179,17 @@ cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *setti
     if (schedule->last_epoch == NULL)
         return NULL;
     return optimizer->schedule = schedule;
+}
+
+cse_decay cse_schedule_decay(const cse_schedule_part *part, cse_tensor *t)
+{
+    const int64_t steps = cse_settings_integer(part->settings, "total_iters");
+    cse_tensor *done = cse_minimum(t, cse_constant_int((int32_t)steps));
+    return (cse_decay){
+        .first = cse_settings_number(part->settings, "initial_learning_rate"),
+        .last = cse_settings_number(part->settings, "end_learning_rate"),
+        .fraction = cse_div(cse_cast(done, CSE_FLOAT32), cse_constant((double)steps)),
+    };
 }
 
 cse_tensor *cse_schedule_part_rate(const cse_schedule_part *part, cse_tensor *t)

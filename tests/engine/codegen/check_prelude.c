@@ -181,8 +181,9 @@ START_TEST(the_embedded_text_is_the_file)
 {
     char path[4096], line[512];
     const char *at = cse_prelude_text;
-    static const char *const files[] = { "engine/base/random.h", "engine/codegen/prelude.h" };
-    for (int f = 0; f < 2; f++) {
+    static const char *const files[] = { "engine/base/random.h", "engine/types/narrow.h",
+                                         "engine/codegen/prelude.h" };
+    for (int f = 0; f < 3; f++) {
         snprintf(path, sizeof path, "%s/%s", getenv("top_srcdir") ? getenv("top_srcdir") : "..",
                  files[f]);
         FILE *file = fopen(path, "r");

@@ -1,0 +1,286 @@
+/* Products of bfloat16 operands in the processor's matrix units (AMX).
+ *
+ * Both operands are packed into tiles of 1 KiB, in the order in which the units read them: 16 rows
+ * of 32 steps of the depth, and 16 pairs of steps of 16 columns. A block of 32 x 32 sums stays in
+ * four tile registers while the whole depth goes by, so that each loaded tile is used twice. What
+ * is packed at a time stays in the second cache.
+ *
+ * The units' arithmetic is fixed by Intel (Software Developer's Manual, TDPBF16PS): the order
+ * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the floating-
+ * point mode of the process. So the other ways can give the same bits, and this one is used
+ * wherever it exists. The kernel of the operating system lends the registers to a process on
+ * request, once. */
+#include "engine/kernels/matmul_narrow.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
+
+#include <cpuid.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/kernels/lanes.h"
+
+enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
+/* Of the packed rows and columns, together at home in a second cache of 2 MiB. */
+enum { ROWS_BYTES = 3 << 18, COLUMNS_BYTES = 3 << 18 };
+
+#define AMX __attribute__((target("amx-tile,amx-bf16"), noinline))
+
+/* ---- whether the units are there ---- */
+
+static bool granted;
+
+static void ask(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 };
+    unsigned a, b, c, d;
+    granted = cse_lanes_run_here() && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+              (d & AMX_BF16) != 0 && (d & AMX_TILE) != 0 &&
+              syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+static bool runs_here(void)
+{
+    static pthread_once_t asked = PTHREAD_ONCE_INIT;
+    pthread_once(&asked, ask);
+    return granted;
+}
+
+/* ---- packing ---- */
+
+/* How a product is cut: tiles along the depth, and rows and columns that are packed together. */
+typedef struct layout {
+    int64_t depth_tiles, rows, columns;
+    char *row, *column; /* [panel of 16][depth tile][TILE_BYTES] */
+    float *block;       /* [BLOCK][BLOCK] */
+} layout;
+
+/* As many of `size`, in near-equal chunks of whole blocks, as `bytes` hold. */
+static int64_t chunk_of(int64_t size, int64_t depth_tiles, int64_t bytes)
+{
+    int64_t blocks = (size + BLOCK - 1) / BLOCK;
+    int64_t fitting = bytes / (depth_tiles * 2 * TILE_BYTES);
+    fitting = fitting < 1 ? 1 : fitting;
+    int64_t chunks = (blocks + fitting - 1) / fitting;
+    return (blocks + chunks - 1) / chunks * BLOCK;
+}
+
+static layout layout_of(const cse_narrow_kernel *kernel, char *place)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    layout l = { .depth_tiles = (s->k + TILE_DEPTH - 1) / TILE_DEPTH };
+    l.rows = chunk_of(s->m, l.depth_tiles, ROWS_BYTES);
+    l.columns = chunk_of(s->n, l.depth_tiles, COLUMNS_BYTES);
+    l.row = place;
+    l.column = l.row + l.rows / TILE * l.depth_tiles * TILE_BYTES;
+    l.block = (float *)(void *)(l.column + l.columns / TILE * l.depth_tiles * TILE_BYTES);
+    return l;
+}
+
+static size_t scratch_bytes(const cse_narrow_kernel *kernel)
+{
+    const layout l = layout_of(kernel, NULL);
+    return (size_t)((l.rows + l.columns) / TILE * l.depth_tiles * TILE_BYTES) +
+           BLOCK * BLOCK * sizeof(float);
+}
+
+/* Some outer indices of a side, and where their tiles go. */
+typedef struct strip {
+    const cse_matmul_side *side;
+    int64_t k, first, count; /* count: a multiple of TILE; what lies beyond the side is 0 */
+    int64_t depth_tiles;
+    char *to;
+} strip;
+
+/* The tile at outer index `outer` (of the strip) and depth tile `at`, its neighbours along the
+ * depth side by side in memory: a vector for each outer index, of 16 pairs of steps. */
+CSE_LANES void load_kept(const strip *s, int64_t outer, int64_t at, __m512 x[TILE])
+{
+    int64_t p = at * TILE_DEPTH, left = s->k - p;
+    const __mmask32 lanes = left >= TILE_DEPTH ? 0xffffffffu : (1u << left) - 1u;
+    const uint16_t *from =
+        (const uint16_t *)s->side->values + (s->first + outer) * s->side->outer_stride + p;
+    CSE_UNROLL for (int i = 0; i < TILE; i++)
+    {
+        __mmask32 kept = s->first + outer + i < s->side->size ? lanes : 0;
+        x[i] =
+            _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(kept, from + i * s->side->outer_stride));
+    }
+}
+
+/* The same where neighbours along the outer index lie side by side: a vector for each pair of
+ * steps, of 16 outer indices. */
+CSE_LANES void load_paired(const strip *s, int64_t outer, int64_t at, __m512 x[TILE])
+{
+    int64_t p = at * TILE_DEPTH, left = s->side->size - s->first - outer;
+    const __mmask16 lanes = cse_lanes_of(left > 0 ? left : 0);
+    const uint16_t *from =
+        (const uint16_t *)s->side->values + p * s->side->depth_stride + s->first + outer;
+    CSE_UNROLL for (int i = 0; i < TILE; i++)
+    {
+        const uint16_t *even = from + 2 * i * s->side->depth_stride;
+        __m256i low = _mm256_maskz_loadu_epi16(p + 2 * i < s->k ? lanes : 0, even);
+        __m256i high = _mm256_maskz_loadu_epi16(p + 2 * i + 1 < s->k ? lanes : 0,
+                                                even + s->side->depth_stride);
+        x[i] = _mm512_castsi512_ps(_mm512_or_epi32(
+            _mm512_cvtepu16_epi32(low), _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
+    }
+}
+
+CSE_LANES void store_tile(const strip *s, int64_t outer, int64_t at, const __m512 x[TILE])
+{
+    char *to = s->to + (outer / TILE * s->depth_tiles + at) * TILE_BYTES;
+    CSE_UNROLL for (int i = 0; i < TILE; i++)
+        _mm512_store_ps((float *)(void *)(to + i * (TILE_BYTES / TILE)), x[i]);
+}
+
+/* Tiles of rows want a vector for each outer index, those of columns one for each pair. */
+CSE_AVX512 static void pack(const strip *s, bool columns)
+{
+    __m512 x[TILE];
+    if (s->side->depth_stride == 1) {
+        for (int64_t outer = 0; outer < s->count; outer += TILE)
+            for (int64_t at = 0; at < s->depth_tiles; at++) {
+                load_kept(s, outer, at, x);
+                if (columns)
+                    cse_lanes_turn(x);
+                store_tile(s, outer, at, x);
+            }
+        return;
+    }
+    for (int64_t at = 0; at < s->depth_tiles; at++)
+        for (int64_t outer = 0; outer < s->count; outer += TILE) {
+            load_paired(s, outer, at, x);
+            if (!columns)
+                cse_lanes_turn(x);
+            store_tile(s, outer, at, x);
+        }
+}
+
+/* ---- the product ---- */
+
+/* The operands of the instructions are names of registers; the compiler knows of their memory only
+ * by the barriers. */
+#define LOAD(register, from)                                                              \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #register ::"r"(from), "r"((int64_t)64) \
+                     : "memory")
+#define STORE(register, to, stride) \
+    __asm__ volatile("tilestored %%tmm" #register ", (%0,%1,1)" ::"r"(to), "r"(stride) : "memory")
+#define ZERO(register) __asm__ volatile("tilezero %%tmm" #register ::)
+#define MULTIPLY(sums, rows, columns) \
+    __asm__ volatile("tdpbf16ps %%tmm" #columns ", %%tmm" #rows ", %%tmm" #sums ::)
+
+/* All eight registers: 16 rows of 64 bytes. */
+AMX static void configure(void)
+{
+    struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } tiles __attribute__((aligned(64))) = { .palette = 1 };
+    for (int i = 0; i < 8; i++) {
+        tiles.row_bytes[i] = TILE_BYTES / TILE;
+        tiles.rows[i] = TILE;
+    }
+    __asm__ volatile("ldtilecfg %0" ::"m"(tiles));
+}
+
+AMX static void release(void)
+{
+    __asm__ volatile("tilerelease" ::);
+}
+
+/* 32 x 32 sums of the panels at `row` and `column` and those behind them. */
+AMX static void multiply_block(const layout *l, const char *row, const char *column, float *to,
+                               int64_t stride_bytes)
+{
+    const int64_t next = l->depth_tiles * TILE_BYTES;
+    ZERO(0);
+    ZERO(1);
+    ZERO(2);
+    ZERO(3);
+    for (const char *end = row + next; row < end; row += TILE_BYTES, column += TILE_BYTES) {
+        LOAD(4, row);
+        LOAD(6, column);
+        MULTIPLY(0, 4, 6);
+        LOAD(7, column + next);
+        MULTIPLY(1, 4, 7);
+        LOAD(5, row + next);
+        MULTIPLY(2, 5, 6);
+        MULTIPLY(3, 5, 7);
+    }
+    STORE(0, to, stride_bytes);
+    STORE(1, to + TILE, stride_bytes);
+    to = (float *)(void *)((char *)to + TILE * stride_bytes);
+    STORE(2, to, stride_bytes);
+    STORE(3, to + TILE, stride_bytes);
+}
+
+/* The packed rows from `row` on against the packed columns from `column` on. */
+static void multiply_packed(const cse_matmul_sizes *s, const layout *l, int64_t row, int64_t column,
+                            const cse_matmul_end *end)
+{
+    const int64_t panel_bytes = l->depth_tiles * TILE_BYTES;
+    const bool bare = end->dtype == CSE_FLOAT32 && end->bias == NULL && !end->relu;
+    for (int64_t i = 0; i < l->rows && row + i < s->m; i += BLOCK)
+        for (int64_t j = 0; j < l->columns && column + j < s->n; j += BLOCK) {
+            cse_matmul_block block = { l->block,       BLOCK,      row + i,
+                                       s->m - row - i, column + j, s->n - column - j };
+            const char *rows = l->row + i / TILE * panel_bytes;
+            const char *columns = l->column + j / TILE * panel_bytes;
+            if (bare && block.rows >= BLOCK && block.columns >= BLOCK) {
+                float *to = (float *)end->to + block.row * end->stride + block.column;
+                multiply_block(l, rows, columns, to, end->stride * (int64_t)sizeof *to);
+                continue;
+            }
+            block.rows = block.rows < BLOCK ? block.rows : BLOCK;
+            block.columns = block.columns < BLOCK ? block.columns : BLOCK;
+            multiply_block(l, rows, columns, l->block, BLOCK * sizeof(float));
+            cse_matmul_finish_avx512(end, &block);
+        }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    const layout l = layout_of(kernel, place);
+    strip rows = { &sides[0], s->k, 0, 0, l.depth_tiles, l.row };
+    strip columns = { &sides[1], s->k, 0, 0, l.depth_tiles, l.column };
+    configure();
+    for (rows.first = 0; rows.first < s->m; rows.first += l.rows) {
+        rows.count = least(l.rows, (s->m - rows.first + BLOCK - 1) / BLOCK * BLOCK);
+        pack(&rows, false);
+        for (columns.first = 0; columns.first < s->n; columns.first += l.columns) {
+            columns.count = least(l.columns, (s->n - columns.first + BLOCK - 1) / BLOCK * BLOCK);
+            if (rows.first == 0 || l.columns < s->n)
+                pack(&columns, true);
+            multiply_packed(s, &l, rows.first, columns.first, end);
+        }
+    }
+    release();
+}
+
+const cse_narrow_way cse_narrow_amx = {
+    .name = "amx",
+    .runs_here = runs_here,
+    .scratch_bytes = scratch_bytes,
+    .multiply = multiply,
+};
+
+#else
+
+static bool runs_here(void)
+{
+    return false;
+}
+
+const cse_narrow_way cse_narrow_amx = { .name = "amx", .runs_here = runs_here };
+
+#endif

@@ -1,0 +1,218 @@
+/* Products with 16-bit operands in AVX-512, widened on the way.
+ *
+ * Operands are widened while they are packed, so that no float32 copy of a whole one exists: panels
+ * of 64 columns over the whole depth, as many as stay in the second cache, and blocks of rows.
+ * Finished sums lie in a small block until bias, relu and the rounding have been seen to. The tiles
+ * are those of the float32 product. */
+#include "engine/kernels/matmul_narrow.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include "engine/kernels/matmul_tiles.h"
+
+enum { PANEL_COLUMNS = CSE_TILE_MOST_VECTORS * CSE_LANE_COUNT, MOST_BLOCK_ROWS = 96 };
+enum { PANELS_BYTES = 1 << 20, ROWS_BYTES = 1 << 18, FLUSH_BITS = 0x8040 };
+
+/* How a product is cut, and where its pieces lie in the scratch. */
+typedef struct layout {
+    int64_t depth;        /* of panels and rows: of pairs a multiple of 32 */
+    int64_t panels;       /* that are packed together */
+    int64_t rows;         /* of a block, a multiple of 16 */
+    int64_t row_elements; /* between rows that are packed row by row */
+    float *panel, *row, *block;
+} layout;
+
+static layout layout_of(const cse_narrow_kernel *kernel, float *place)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    const int64_t chunk = CSE_TILE_PAIRED_DEPTH;
+    layout l = { .depth = kernel->paired ? (s->k + chunk - 1) / chunk * chunk : s->k };
+    int64_t all = (s->n + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    l.panels = PANELS_BYTES / (l.depth * PANEL_COLUMNS * (int64_t)sizeof(float));
+    l.panels = l.panels < 1 ? 1 : l.panels < all ? l.panels : all;
+    l.rows = ROWS_BYTES / (l.depth * (int64_t)sizeof(float)) / CSE_LANE_COUNT * CSE_LANE_COUNT;
+    l.rows = l.rows < CSE_LANE_COUNT ? CSE_LANE_COUNT : l.rows;
+    l.rows = l.rows < MOST_BLOCK_ROWS ? l.rows : MOST_BLOCK_ROWS;
+    /* An odd number of cache lines: rows must not meet in the same sets. */
+    l.row_elements = ((l.depth + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT | 1) * CSE_LANE_COUNT;
+    l.panel = place;
+    l.row = l.panel + l.panels * l.depth * PANEL_COLUMNS;
+    l.block = l.row + l.rows * l.row_elements;
+    return l;
+}
+
+static size_t scratch_bytes(const cse_narrow_kernel *kernel)
+{
+    const layout l = layout_of(kernel, NULL);
+    return (size_t)(l.panels * l.depth * PANEL_COLUMNS + l.rows * l.row_elements +
+                    l.rows * PANEL_COLUMNS) *
+           sizeof(float);
+}
+
+/* Where one panel or block of rows is packed to. */
+typedef struct piece {
+    int64_t first, size; /* of the outer index */
+    int64_t depth;       /* at least that of the operand: the rest is 0 */
+    float *to;
+    int64_t stride; /* between steps of the depth, or between outer indices where kept */
+} piece;
+
+/* Neighbours along the outer index stay neighbours: [depth][stride]. */
+CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const piece *to)
+{
+    for (int64_t p = 0; p < to->depth; p++)
+        for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT) {
+            __mmask16 lanes = p < k ? cse_lanes_of(to->size - i) : 0;
+            int64_t at = p * side->depth_stride + to->first + i;
+            _mm512_store_ps(to->to + p * to->stride + i,
+                            cse_lanes_load(dtype, side->values, at, lanes));
+        }
+}
+
+/* Neighbours along the depth become neighbours along the outer index: [depth][stride]. */
+CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const piece *to)
+{
+    for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT)
+        for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
+            __m512 x[CSE_LANE_COUNT];
+            __mmask16 lanes = cse_lanes_of(p < k ? k - p : 0);
+            CSE_UNROLL for (int64_t j = 0; j < CSE_LANE_COUNT; j++)
+            {
+                int64_t at = (to->first + i + j) * side->outer_stride + p;
+                x[j] = i + j < to->size ? cse_lanes_load(dtype, side->values, at, lanes)
+                                        : _mm512_setzero_ps();
+            }
+            cse_lanes_turn(x);
+            for (int64_t j = 0; j < CSE_LANE_COUNT && p + j < to->depth; j++)
+                _mm512_store_ps(to->to + (p + j) * to->stride + i, x[j]);
+        }
+}
+
+/* Neighbours along the depth stay neighbours: [outer][stride]. */
+CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const piece *to)
+{
+    for (int64_t i = 0; i < to->size; i++)
+        for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
+            __mmask16 lanes = cse_lanes_of(p < k ? k - p : 0);
+            int64_t at = (to->first + i) * side->outer_stride + p;
+            _mm512_store_ps(to->to + i * to->stride + p,
+                            cse_lanes_load(dtype, side->values, at, lanes));
+        }
+}
+
+typedef enum packing { ALONG, TURNED, KEPT } packing;
+
+CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side, int64_t k,
+                       const piece *to)
+{
+    if (how == ALONG)
+        pack_along(dtype, side, k, to);
+    else if (how == TURNED)
+        pack_turned(dtype, side, k, to);
+    else
+        pack_kept(dtype, side, k, to);
+}
+
+CSE_AVX512 static void pack(packing how, const cse_matmul_side *side, int64_t k, const piece *to)
+{
+    switch (side->dtype) {
+    case CSE_BFLOAT16:
+        pack_as(CSE_BFLOAT16, how, side, k, to);
+        break;
+    case CSE_FLOAT16:
+        pack_as(CSE_FLOAT16, how, side, k, to);
+        break;
+    case CSE_CBFLOAT16:
+        pack_as(CSE_CBFLOAT16, how, side, k, to);
+        break;
+    default:
+        pack_as(CSE_FLOAT32, how, side, k, to);
+    }
+}
+
+/* The rows as a tile reads them: packed, or where they are. */
+static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
+                           const cse_matmul_side *side, int64_t first, int64_t size)
+{
+    cse_tile tile = { .depth = l->depth, .first = true, .to_stride = PANEL_COLUMNS };
+    if (side->dtype == CSE_FLOAT32) {
+        tile.from = (const float *)side->values + first * side->outer_stride;
+        tile.row_stride = side->outer_stride;
+        tile.depth_stride = side->depth_stride;
+        return tile;
+    }
+    bool along = side->outer_stride == 1 && side->depth_stride != 1;
+    const piece rows = { first, size, l->depth, l->row, along ? l->rows : l->row_elements };
+    pack(along ? ALONG : KEPT, side, kernel->sizes.k, &rows);
+    tile.from = l->row;
+    tile.row_stride = along ? 1 : l->row_elements;
+    tile.depth_stride = along ? l->rows : 1;
+    return tile;
+}
+
+/* Panels [first, end), packed already, against all rows. */
+static void multiply_panels(const cse_narrow_kernel *kernel, const layout *l,
+                            const cse_matmul_side *side, const int64_t panels[2],
+                            const cse_matmul_end *end)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    const unsigned mode = _mm_getcsr();
+    for (int64_t row = 0; row < s->m; row += l->rows) {
+        int64_t count = s->m - row < l->rows ? s->m - row : l->rows;
+        const cse_tile rows = begin_rows(kernel, l, side, row, count);
+        for (int64_t p = panels[0]; p < panels[1]; p++) {
+            int64_t column = p * PANEL_COLUMNS, left = s->n - column;
+            cse_tile tile = rows;
+            cse_matmul_block block = { l->block, PANEL_COLUMNS,
+                                       row,      count,
+                                       column,   left < PANEL_COLUMNS ? left : PANEL_COLUMNS };
+            tile.panel = l->panel + (p - panels[0]) * l->depth * PANEL_COLUMNS;
+            tile.to = l->block;
+            if (kernel->paired)
+                _mm_setcsr(mode | FLUSH_BITS);
+            cse_tiles_run(kernel->paired ? &cse_tiles_pairs : &cse_tiles_chain, &tile, count,
+                          block.columns);
+            _mm_setcsr(mode);
+            cse_matmul_finish_avx512(end, &block);
+        }
+    }
+}
+
+static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place)
+{
+    const layout l = layout_of(kernel, place);
+    const cse_matmul_side *columns = &sides[1];
+    int64_t n = kernel->sizes.n, all = (n + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    for (int64_t first = 0; first < all; first += l.panels) {
+        const int64_t panels[2] = { first, first + l.panels < all ? first + l.panels : all };
+        for (int64_t p = panels[0]; p < panels[1]; p++) {
+            int64_t left = n - p * PANEL_COLUMNS,
+                    width = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
+            const piece panel = { p * PANEL_COLUMNS, width, l.depth,
+                                  l.panel + (p - first) * l.depth * PANEL_COLUMNS,
+                                  (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT };
+            pack(columns->outer_stride == 1 ? ALONG : TURNED, columns, kernel->sizes.k, &panel);
+        }
+        multiply_panels(kernel, &l, &sides[0], panels, end);
+    }
+}
+
+const cse_narrow_way cse_narrow_avx512 = {
+    .name = "avx512",
+    .runs_here = cse_lanes_run_here,
+    .chains = true,
+    .scratch_bytes = scratch_bytes,
+    .multiply = multiply,
+};
+
+#else
+
+static bool runs_here(void)
+{
+    return false;
+}
+
+const cse_narrow_way cse_narrow_avx512 = { .name = "avx512", .runs_here = runs_here };
+
+#endif

@@ -1,0 +1,134 @@
+/* The frame of products with 16-bit operands: choosing a way, walking the batches, and the end of
+ * each block of sums. See matmul_narrow.h. */
+#include "engine/kernels/matmul_narrow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/kernels/lanes.h"
+
+/* ---- the end of a block ---- */
+
+void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block)
+{
+    for (int64_t r = 0; r < block->rows; r++)
+        for (int64_t c = 0; c < block->columns; c++) {
+            float sum = block->values[r * block->stride + c];
+            int64_t at = (block->row + r) * end->stride + block->column + c;
+            if (end->bias != NULL)
+                sum += end->bias[block->column + c];
+            if (end->relu)
+                sum = sum < 0 ? 0 : sum;
+            if (end->dtype == CSE_FLOAT32)
+                ((float *)end->to)[at] = sum;
+            else
+                ((uint16_t *)end->to)[at] = cse_round_to_bits(end->dtype, sum);
+        }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+/* (max returns its second operand where either is NaN.) */
+CSE_LANES void finish_as(cse_dtype dtype, const cse_matmul_end *end, const cse_matmul_block *block)
+{
+    const __m512 zero = _mm512_setzero_ps();
+    for (int64_t c = 0; c < block->columns; c += CSE_LANE_COUNT) {
+        const __mmask16 lanes = cse_lanes_of(block->columns - c);
+        const float *from = block->values + c;
+        int64_t at = block->row * end->stride + block->column + c;
+        __m512 bias = zero;
+        if (end->bias != NULL)
+            bias = _mm512_maskz_loadu_ps(lanes, end->bias + block->column + c);
+        for (int64_t r = 0; r < block->rows; r++) {
+            __m512 sum = _mm512_loadu_ps(from + r * block->stride);
+            sum = end->bias != NULL ? _mm512_add_ps(sum, bias) : sum;
+            sum = end->relu ? _mm512_max_ps(zero, sum) : sum;
+            cse_lanes_store(dtype, end->to, at + r * end->stride, lanes, sum);
+        }
+    }
+}
+
+CSE_AVX512 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block)
+{
+    if (end->dtype == CSE_FLOAT32)
+        finish_as(CSE_FLOAT32, end, block);
+    else if (end->dtype == CSE_BFLOAT16)
+        finish_as(CSE_BFLOAT16, end, block);
+    else if (end->dtype == CSE_FLOAT16)
+        finish_as(CSE_FLOAT16, end, block);
+    else
+        finish_as(CSE_CBFLOAT16, end, block);
+}
+
+#endif
+
+/* ---- the kernel ---- */
+
+static void run(cse_kernel *base, const void *const inputs[], void *output)
+{
+    const cse_narrow_kernel *kernel = (const cse_narrow_kernel *)base;
+    const cse_matmul_sizes *s = &kernel->sizes;
+    cse_matmul_side sides[2] = {
+        { kernel->dtypes[0], inputs[kernel->operands[0]], s->transpose_a ? 1 : s->k,
+          s->transpose_a ? s->m : 1, s->m },
+        { kernel->dtypes[1], inputs[kernel->operands[1]], s->transpose_b ? s->k : 1,
+          s->transpose_b ? 1 : s->n, s->n },
+    };
+    cse_matmul_end end = { kernel->result, output, s->n,
+                           kernel->bias >= 0 ? inputs[kernel->bias] : NULL, kernel->relu };
+    void *place = cse_scratch_view(kernel->scratch);
+    for (int64_t batch = 0; batch < s->batches; batch++) {
+        kernel->way->multiply(kernel, sides, &end, place);
+        for (int i = 0; i < 2; i++)
+            sides[i].values = (const char *)sides[i].values +
+                              (size_t)(sides[i].size * s->k) * cse_dtype_size(sides[i].dtype);
+        end.to = (char *)end.to + (size_t)(s->m * s->n) * cse_dtype_size(end.dtype);
+    }
+}
+
+static void destroy(cse_kernel *base)
+{
+    cse_scratch_release(&((cse_narrow_kernel *)base)->scratch);
+    free(base);
+}
+
+/* The fastest way that runs here, from the one on that is asked for. */
+static const cse_narrow_way *choose(const char *wanted, bool paired)
+{
+    static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_avx512,
+                                                  &cse_narrow_plain };
+    enum { WAYS = sizeof ways / sizeof *ways };
+    int first = 0;
+    for (int i = 0; wanted != NULL && i < WAYS; i++)
+        if (strcmp(wanted, ways[i]->name) == 0)
+            first = i;
+    while (first < WAYS - 1 && (!ways[first]->runs_here() || !(paired || ways[first]->chains)))
+        first++;
+    return ways[first];
+}
+
+cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                                  const char *wanted)
+{
+    cse_narrow_kernel *kernel = cse_calloc(1, sizeof *kernel);
+    const cse_dtype *dtypes = plan->operand_dtypes;
+    bool paired = dtypes[0] == CSE_BFLOAT16 && dtypes[1] == CSE_BFLOAT16;
+    const cse_narrow_way *way = choose(wanted, paired);
+    *kernel = (cse_narrow_kernel){
+        .base = { .run = run,
+                  .destroy = destroy,
+                  .implementation = way->name,
+                  .flops = cse_matmul_flops(sizes) },
+        .way = way,
+        .sizes = *sizes,
+        .dtypes = { dtypes[0], dtypes[1] },
+        .result = plan->dtype,
+        .operands = { plan->operands[0], plan->operands[1] },
+        .bias = plan->bias,
+        .relu = plan->relu,
+        .paired = paired,
+    };
+    kernel->scratch = cse_scratch_share(plan->graph, way->scratch_bytes(kernel));
+    return &kernel->base;
+}

@@ -1,0 +1,76 @@
+/* Products with 16-bit operands, and the ways to compute them.
+ *
+ * The result is a function of the operands' values and of the sizes alone, and the same bits come
+ * from each way:
+ *
+ *   bfloat16 x bfloat16   in the order `pairs` of matmul_tiles.h, which is that of the matrix units
+ *                         (AMX): the depth is cut into 32 steps, of which the even and the odd ones
+ *                         are summed apart; subnormal numbers are 0
+ *   all others            one chain of fused multiply-adds over k: a product of two 16-bit values
+ * is exact in float32, so that nothing is lost by widening them
+ *
+ * Then bias, then relu, then one rounding to the result's type. */
+#ifndef CSE_KERNELS_MATMUL_NARROW_H
+#define CSE_KERNELS_MATMUL_NARROW_H
+
+#include "engine/kernels/matmul.h"
+#include "engine/kernels/scratch.h"
+
+/* An operand: element (i, p) of the outer index and of k. One of the strides is 1. */
+typedef struct cse_matmul_side {
+    cse_dtype dtype;
+    const void *values;
+    int64_t outer_stride, depth_stride;
+    int64_t size; /* of the outer index */
+} cse_matmul_side;
+
+/* What becomes of finished sums. */
+typedef struct cse_matmul_end {
+    cse_dtype dtype; /* of the result [m, n] */
+    void *to;
+    int64_t stride;
+    const float *bias; /* by column, or NULL */
+    bool relu;
+} cse_matmul_end;
+
+/* Finished sums: rows and columns of the result, row after row `stride` elements apart. */
+typedef struct cse_matmul_block {
+    const float *values;
+    int64_t stride, row, rows, column, columns;
+} cse_matmul_block;
+
+typedef struct cse_narrow_way cse_narrow_way;
+
+typedef struct cse_narrow_kernel {
+    cse_kernel base;
+    const cse_narrow_way *way;
+    cse_matmul_sizes sizes;
+    cse_dtype dtypes[2], result;
+    int operands[2], bias;
+    bool relu;
+    bool paired; /* the order of summation is `pairs` */
+    cse_scratch *scratch;
+} cse_narrow_kernel;
+
+struct cse_narrow_way {
+    const char *name; /* for reports, and what CSE_MATMUL asks for */
+    bool (*runs_here)(void);
+    bool chains; /* has the order `chain` too */
+    size_t (*scratch_bytes)(const cse_narrow_kernel *kernel);
+    /* One product; `place` is the scratch. */
+    void (*multiply)(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place);
+};
+
+extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_plain;
+
+/* The kernel of a product with a 16-bit operand or result; sizes must not be 0. `wanted`: the name
+ * of a way, or NULL for the fastest one. */
+cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                                  const char *wanted);
+
+/* Bias, relu, rounding and storing, with AVX-512 or without: the same bits. */
+void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block);
+void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block);
+
+#endif

@@ -1,0 +1,120 @@
+/* Products with 16-bit operands in plain C, for every machine: slow, and with the bits of the
+ * others.
+ *
+ * A fused multiply-add is computed in double: the product is exact there, and the sum is rounded to
+ * odd, so that the rounding to float32 behind it sees whether anything was left (Boldo and
+ * Melquiond, "Emulation of FMA and correctly rounded sums", 2008). In the order `pairs` subnormal
+ * numbers count as 0 on both sides of every operation; what would only round to the least normal
+ * number counts as subnormal when its 24-bit rounding is, as the processors have it. */
+#include <math.h>
+
+#include "engine/kernels/matmul_narrow.h"
+#include "engine/types/dtype.h"
+
+enum { WIDTH = 64 };
+
+static bool runs_here(void)
+{
+    return true;
+}
+
+/* Columns [k][WIDTH] and one row, widened. */
+static size_t scratch_bytes(const cse_narrow_kernel *kernel)
+{
+    return (size_t)kernel->sizes.k * (WIDTH + 1) * sizeof(float);
+}
+
+static float element(const cse_matmul_side *side, int64_t i, int64_t p)
+{
+    int64_t at = i * side->outer_stride + p * side->depth_stride;
+    if (side->dtype == CSE_FLOAT32)
+        return ((const float *)side->values)[at];
+    uint16_t bits = ((const uint16_t *)side->values)[at];
+    return side->dtype == CSE_BFLOAT16 ? cse_float_from_bfloat16(bits)
+                                       : cse_float_from_format(side->dtype, bits);
+}
+
+/* a + b rounded to odd: its last bit is set where bits were lost. */
+static double add_to_odd(double a, double b)
+{
+    double sum = a + b, rest = sum - a, lost = (a - (sum - rest)) + (b - rest);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if ((lost < 0 || lost > 0) && (bits & 1) == 0)
+        bits += (lost > 0) == (sum > 0) ? 1 : (uint64_t)-1;
+    memcpy(&sum, &bits, sizeof sum);
+    return sum;
+}
+
+/* Subnormal float32 numbers are 0. */
+static float flush(float x)
+{
+    uint32_t bits = cse_float_bits(x);
+    return (bits & 0x7f800000) == 0 ? cse_float_from_bits(bits & 0x80000000) : x;
+}
+
+static float flush_sum(double sum)
+{
+    if (fabs(sum) >= 0x1p-125 || isnan(sum))
+        return (float)sum;
+    float scaled = (float)(sum * 0x1p64);
+    return fabsf(scaled) < 0x1p-62f ? copysignf(0, scaled) : scaled * 0x1p-64f;
+}
+
+static float add_flushed(float a, float b)
+{
+    return flush_sum(add_to_odd((double)flush(a), (double)flush(b)));
+}
+
+static void add_chain(const float *row, const float *columns, int64_t k, float sums[WIDTH])
+{
+    for (int64_t p = 0; p < k; p++)
+        for (int c = 0; c < WIDTH; c++)
+            sums[c] =
+                (float)add_to_odd((double)row[p] * (double)columns[p * WIDTH + c], (double)sums[c]);
+}
+
+static void add_pairs(const float *row, const float *columns, int64_t k, float sums[WIDTH])
+{
+    for (int64_t first = 0; first < k; first += 32) {
+        float chains[2][WIDTH] = { { 0 } };
+        for (int64_t p = first; p < first + 32; p++)
+            for (int c = 0; c < WIDTH; c++) {
+                /* Beyond the depth stand zeros: they turn a sum of -0 into 0. */
+                double product =
+                    p < k ? (double)flush(row[p]) * (double)flush(columns[p * WIDTH + c]) : 0;
+                chains[p & 1][c] = flush_sum(add_to_odd(product, (double)chains[p & 1][c]));
+            }
+        for (int c = 0; c < WIDTH; c++)
+            sums[c] = add_flushed(sums[c], add_flushed(chains[0][c], chains[1][c]));
+    }
+}
+
+static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    float *columns = place, *row = columns + s->k * WIDTH;
+    for (int64_t column = 0; column < s->n; column += WIDTH) {
+        int64_t width = s->n - column < WIDTH ? s->n - column : WIDTH;
+        for (int64_t p = 0; p < s->k; p++)
+            for (int64_t c = 0; c < WIDTH; c++)
+                columns[p * WIDTH + c] = c < width ? element(&sides[1], column + c, p) : 0;
+        for (int64_t i = 0; i < s->m; i++) {
+            float sums[WIDTH] = { 0 };
+            const cse_matmul_block block = { sums, WIDTH, i, 1, column, width };
+            for (int64_t p = 0; p < s->k; p++)
+                row[p] = element(&sides[0], i, p);
+            (kernel->paired ? add_pairs : add_chain)(row, columns, s->k, sums);
+            cse_matmul_finish_plain(end, &block);
+        }
+    }
+}
+
+const cse_narrow_way cse_narrow_plain = {
+    .name = "plain",
+    .runs_here = runs_here,
+    .chains = true,
+    .scratch_bytes = scratch_bytes,
+    .multiply = multiply,
+};

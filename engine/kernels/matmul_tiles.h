@@ -1,0 +1,55 @@
+/* The inner loops of our matrix products for AVX-512: tiles of the result that stay in registers
+ * while the depth (k) goes by, in the two orders of summation there are.
+ *
+ * One operand gives rows: its elements are broadcast, read where they are, whatever their strides.
+ * The other gives columns: panels of up to 64 of them, packed so that the loop reads them in order.
+ *
+ *   chain   each element is one chain of fused multiply-adds over k in its order
+ *   pairs   the order of the matrix units' bfloat16 product (TDPBF16PS): of each 32 steps of k the
+ *           even ones are one chain from 0 and the odd ones another; their sum is added to the
+ *           element. Subnormal numbers are 0 there: so the caller sets the processor (FTZ, DAZ). */
+#ifndef CSE_KERNELS_MATMUL_TILES_H
+#define CSE_KERNELS_MATMUL_TILES_H
+
+#include "engine/kernels/lanes.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+enum { CSE_TILE_MOST_VECTORS = 4, CSE_TILE_MOST_ROWS = 14, CSE_TILE_PAIRED_DEPTH = 32 };
+
+/* One tile: `rows` broadcast from `from`, columns from the panel, stored at `to`. */
+typedef struct cse_tile {
+    const float *from;
+    int64_t row_stride, depth_stride;
+    const float *panel;
+    int64_t depth; /* pairs: a multiple of 32, filled up with zeros */
+    float *to;
+    int64_t to_stride;
+    __mmask16 last_lanes; /* of the last vector */
+    bool first;           /* of the pieces of the depth: the sums start from 0 */
+    bool relu;            /* with bias: behind the last piece only; chain alone */
+    const float *bias;    /* by column, or NULL; chain alone */
+} cse_tile;
+
+typedef void cse_tile_function(const cse_tile *tile);
+
+/* Tiles by vectors and rows; NULL where the sums would not fit the registers. */
+typedef struct cse_tiles {
+    cse_tile_function *run[CSE_TILE_MOST_VECTORS + 1][CSE_TILE_MOST_ROWS + 1];
+    int most_rows[CSE_TILE_MOST_VECTORS + 1]; /* by vectors */
+} cse_tiles;
+
+extern const cse_tiles cse_tiles_chain, cse_tiles_pairs;
+
+/* The border before piece `index` of `pieces` near-equal pieces of `size`. */
+static inline int64_t cse_border(int64_t size, int64_t pieces, int64_t index)
+{
+    return size / pieces * index + (size % pieces < index ? size % pieces : index);
+}
+
+/* All `rows` against the panel of `width` columns; `tile` says where the first tile reads and
+ * stores, and is left behind the last one. */
+void cse_tiles_run(const cse_tiles *tiles, cse_tile *tile, int64_t rows, int64_t width);
+
+#endif
+#endif

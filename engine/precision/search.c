@@ -1,0 +1,58 @@
+/* The search: lower a set, halve it where it does not do. */
+#include "engine/precision/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+
+typedef struct search_state {
+    const cse_precision_search *search;
+    int *levels, *trial;
+    int *candidates; /* layers that are still at level 0 */
+    int level;
+} search_state;
+
+/* Tries candidates [first, end) at the level at hand. */
+static cse_status lower(search_state *state, int first, int end)
+{
+    const cse_precision_search *search = state->search;
+    const size_t bytes = (size_t)search->layer_count * sizeof *state->levels;
+    bool within = false;
+    if (first == end)
+        return CSE_OK;
+    memcpy(state->trial, state->levels, bytes);
+    for (int i = first; i < end; i++)
+        state->trial[state->candidates[i]] = state->level;
+    CSE_TRY(search->judge(search->self, state->trial, &within));
+    if (within) {
+        memcpy(state->levels, state->trial, bytes);
+        return CSE_OK;
+    }
+    if (end - first == 1)
+        return CSE_OK;
+    const int middle = first + (end - first) / 2;
+    CSE_TRY(lower(state, first, middle));
+    return lower(state, middle, end);
+}
+
+cse_status cse_precision_search_run(const cse_precision_search *search, int *levels)
+{
+    const size_t count = (size_t)search->layer_count + 1;
+    search_state state = { .search = search, .levels = levels };
+    cse_status status = CSE_OK;
+    state.trial = cse_calloc(count, sizeof *state.trial);
+    state.candidates = cse_calloc(count, sizeof *state.candidates);
+    memset(levels, 0, (count - 1) * sizeof *levels);
+    for (state.level = search->level_count - 1; state.level > 0 && status == CSE_OK;
+         state.level--) {
+        int candidates = 0;
+        for (int layer = 0; layer < search->layer_count; layer++)
+            if (levels[layer] == 0)
+                state.candidates[candidates++] = layer;
+        status = lower(&state, 0, candidates);
+    }
+    free(state.trial);
+    free(state.candidates);
+    return status;
+}

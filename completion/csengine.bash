@@ -44,7 +44,7 @@ _csengine()
             words=""
             ;;
         list)
-            options="--json --help"
+            options="--json --markdown --help"
             words=""
             ;;
         logs)

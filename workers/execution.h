@@ -28,6 +28,16 @@ typedef struct cse_record {
 
 typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;
 
+/* What an execution is doing, for those who watch. */
+typedef enum cse_phase {
+    CSE_PHASE_STARTING, /* processes start and load */
+    CSE_PHASE_RUNNING,
+    CSE_PHASE_PAUSING, /* an operator asked for a pause: the step in flight is finished */
+    CSE_PHASE_PAUSED,
+    CSE_PHASE_RECOVERING, /* a process was lost, another takes its place */
+    CSE_PHASE_CANCELLING, /* ends on request */
+} cse_phase;
+
 typedef struct cse_execution_callbacks {
     void *self;
     /* In step order, in the coordinator's thread, while training goes on. A failure ends the run
@@ -40,6 +50,13 @@ typedef struct cse_execution_callbacks {
     bool (*wants_snapshot)(void *self, int64_t steps_done);
     /* Polled between events: what a signal or a user asked for. May be NULL. */
     cse_stop_request (*stop_requested)(void *self);
+    /* The phase changed; `message` says why, "" where there is nothing to say. May be NULL. */
+    void (*on_phase)(void *self, cse_phase phase, const char *message);
+    /* An operator changed how many replicas share a step. May be NULL. */
+    void (*on_scale)(void *self, int num_csx);
+    /* Where operators can reach the coordinator from now on; NULL: nowhere any more. May be NULL.
+     */
+    void (*on_endpoint)(void *self, const char *endpoint);
 } cse_execution_callbacks;
 
 typedef struct cse_execution {
@@ -51,6 +68,8 @@ typedef struct cse_execution {
     int64_t num_steps;     /* steps to run now */
     unsigned char *states; /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
+    /* An existing directory for its sockets, of mode 0700 and short; NULL: one of its own. */
+    const char *run_directory;
     cse_execution_callbacks callbacks;
 } cse_execution;
 

@@ -49,8 +49,15 @@ static cse_status read_token(const char *path, char **token)
     return CSE_OK;
 }
 
+/* `server`: an address, or the directory of a server. */
 static cse_status set_server(cse_client *api, const char *server, const char *origin)
 {
+    char url[1024];
+    struct stat info;
+    if (stat(server, &info) == 0 && S_ISDIR(info.st_mode)) {
+        CSE_TRY(cse_client_find(server, url, sizeof url));
+        server = url;
+    }
     api->server = cse_strdup(server);
     if (strncmp(server, "unix:", 5) == 0 && server[5] == '/') {
         api->socket = cse_strdup(server + 5);
@@ -60,7 +67,7 @@ static cse_status set_server(cse_client *api, const char *server, const char *or
     if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0)
         return cse_fail(CSE_USAGE,
                         "%s: \"%s\" is no address of a server; accepted: http://HOST:PORT, "
-                        "https://HOST:PORT, unix:/PATH",
+                        "https://HOST:PORT, unix:/PATH, or the directory of a server",
                         origin, server);
     api->base = cse_strdup(server);
     size_t length = strlen(api->base);
@@ -77,7 +84,7 @@ static cse_status find_server(const cse_command_line *line, cse_client *api)
     if (environment != NULL && *environment != '\0')
         return set_server(api, environment, "CSE_SERVER");
     char url[1024];
-    CSE_TRY(cse_client_find(url, sizeof url));
+    CSE_TRY(cse_client_find(NULL, url, sizeof url));
     return set_server(api, url, "the local server's file");
 }
 

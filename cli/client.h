@@ -14,13 +14,13 @@
 #include "engine/base/text.h"
 
 /* First rows of the table of every command that calls the API. */
-#define CSE_CLIENT_OPTIONS                                                                   \
-    { "server", "URL", NULL,                                                                 \
-      "http://HOST:PORT or unix:PATH; else CSE_SERVER, else the local "                      \
-      "server" },                                                                            \
-        { "token_file", "FILE", NULL, "file with the server's token; else CSE_TOKEN_FILE" }, \
-    {                                                                                        \
-        "json", NULL, NULL, "the API's answer on stdout, as it is"                           \
+#define CSE_CLIENT_OPTIONS                                                                    \
+    { "server", "URL", NULL,                                                                  \
+      "http://HOST:PORT, unix:PATH or the ROOT of one here; else CSE_SERVER, else the local " \
+      "server" },                                                                             \
+        { "token_file", "FILE", NULL, "file with the server's token; else CSE_TOKEN_FILE" },  \
+    {                                                                                         \
+        "json", NULL, NULL, "the API's answer on stdout, as it is"                            \
     }
 
 typedef struct cse_client cse_client;

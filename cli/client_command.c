@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/report.h"
+#include "cli/run_order.h"
 
 int cse_client_command(const cse_command_line *line, cse_client_body *body)
 {
@@ -67,14 +68,21 @@ void cse_new_idempotency_key(char key[CSE_IDEMPOTENCY_KEY_BYTES])
 
 /* ---- orders ---- */
 
-static cse_status send_order(cse_client *api, const cse_command_line *line,
-                             const cse_job_order *order)
+static void show_action(const json_t *action, const cse_job_order *order, const char *job)
+{
+    printf("%s %s: %s\n", cse_json_text(action, "id", job), cse_json_text(action, "state", "?"),
+           cse_json_text(action, "detail", order->verb));
+}
+
+static cse_status order_over_api(cse_client *api, const cse_command_line *line,
+                                 const cse_job_order *order)
 {
     cse_text path = { 0 };
     char key[CSE_IDEMPOTENCY_KEY_BYTES];
-    cse_client_answer answer;
+    cse_client_answer answer = { 0 };
+    const char *job = line->arguments[order->index];
     cse_new_idempotency_key(key);
-    cse_status status = cse_client_job_path(&path, line->arguments[order->index], "/");
+    cse_status status = cse_client_job_path(&path, job, "/");
     if (status == CSE_OK) {
         cse_text_add(&path, "%s", order->verb);
         const cse_client_request request = {
@@ -82,24 +90,42 @@ static cse_status send_order(cse_client *api, const cse_command_line *line,
         };
         status = cse_client_ask(api, line, &request, true, &answer);
         if (status == CSE_OK && !cse_option_is_on(line, "json"))
-            printf("%s %s: %s\n", cse_json_text(answer.json, "id", line->arguments[order->index]),
-                   cse_json_text(answer.json, "state", "?"),
-                   cse_json_text(answer.json, "detail", order->verb));
+            show_action(answer.json, order, job);
         cse_client_answer_clear(&answer);
     }
     cse_text_clear(&path);
     return status;
 }
 
+static cse_status order_to_run(const cse_command_line *line, const cse_job_order *order)
+{
+    json_t *action = NULL;
+    const char *job = line->arguments[order->index];
+    CSE_TRY(cse_run_order(job, order->verb, order->body, &action));
+    if (cse_option_is_on(line, "json")) {
+        json_dumpf(action, stdout, JSON_COMPACT);
+        putchar('\n');
+    } else {
+        show_action(action, order, job);
+    }
+    json_decref(action);
+    return CSE_OK;
+}
+
 int cse_client_order(const cse_command_line *line, const cse_job_order *order)
 {
-    cse_client *api = NULL;
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    cse_status status = cse_client_open(line, &api);
-    if (status == CSE_OK)
-        status = send_order(api, line, order);
-    cse_client_close(&api);
-    curl_global_cleanup();
+    cse_status status;
+    if (cse_names_run(line->arguments[order->index])) {
+        status = order_to_run(line, order);
+    } else {
+        cse_client *api = NULL;
+        curl_global_init(CURL_GLOBAL_DEFAULT);
+        status = cse_client_open(line, &api);
+        if (status == CSE_OK)
+            status = order_over_api(api, line, order);
+        cse_client_close(&api);
+        curl_global_cleanup();
+    }
     json_decref(order->body);
     return cse_report(status);
 }

@@ -1,4 +1,5 @@
-/* The server of this machine, by the file it leaves: $XDG_RUNTIME_DIR/csengine/server.json, or
+/* The server of this machine, by the file it leaves: ROOT/server.json, and for the one that was
+ * started last $XDG_RUNTIME_DIR/csengine/server.json, or
  * /tmp/csengine-UID/server.json where there is no such directory. It is trusted only when this user
  * owns it: whoever else could write it would be given the token. */
 #include <stdio.h>
@@ -17,11 +18,14 @@ static void file_path(char *path, size_t size)
         snprintf(path, size, "/tmp/csengine-%ld/server.json", (long)getuid());
 }
 
-cse_status cse_client_find(char *url, size_t size)
+cse_status cse_client_find(const char *root, char *url, size_t size)
 {
     char path[4096];
     struct stat info;
-    file_path(path, sizeof path);
+    if (root != NULL)
+        snprintf(path, sizeof path, "%s/server.json", root);
+    else
+        file_path(path, sizeof path);
     FILE *file = fopen(path, "re");
     bool ours = file != NULL && fstat(fileno(file), &info) == 0 && info.st_uid == geteuid();
     json_t *json = ours ? json_loadf(file, 0, NULL) : NULL;

@@ -15,8 +15,9 @@ struct cse_client {
     CURL *curl;
 };
 
-/* The address that a server of this user left; CSE_UNAVAILABLE when there is none. */
-cse_status cse_client_find(char *url, size_t size);
+/* The address that the server of `root` left, or with NULL that of this user; CSE_UNAVAILABLE when
+ * there is none. */
+cse_status cse_client_find(const char *root, char *url, size_t size);
 
 /* A connection that is ready for `path`, with the token and `headers` of the caller in front of it;
  * the list is the caller's to free after the transfer. */

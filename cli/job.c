@@ -132,6 +132,9 @@ static void fill_members(cse_prepared_job *job)
     if (train != NULL)
         job->batch_size = read_batch_size(train->yaml);
     settings->canonical_configuration = cse_config_canonical(job->config);
+    cse_config_resolved(job->config, &job->resolved, &job->origins);
+    settings->resolved_configuration = job->resolved.data;
+    settings->configuration_origins = job->origins.data;
 }
 
 /* Each member's name against its drop-in folder, at its place in the file. */
@@ -227,6 +230,8 @@ void cse_job_clear(cse_prepared_job *job)
 {
     free(job->labels);
     free(job->grad_scaler);
+    cse_text_clear(&job->resolved);
+    cse_text_clear(&job->origins);
     cse_config_destroy(&job->config);
 }
 

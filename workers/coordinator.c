@@ -406,6 +406,7 @@ static void drain_records(cse_coordinator *c)
     cse_record record;
     while (c->state == CSE_COORDINATOR_RUNNING && c->io->next_record(c->io->self, &record)) {
         c->last_commit_ns = record.committed_ns;
+        record.steps_done = c->io->steps_done(c->io->self);
         cse_status status = k->on_record != NULL ? k->on_record(k->self, &record) : CSE_OK;
         c->io->close_record(c->io->self);
         c->closed = record.step + 1;

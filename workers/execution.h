@@ -24,6 +24,7 @@ typedef struct cse_record {
     int64_t step;                 /* 0-based number of the step that was committed */
     const unsigned char *fetched; /* CSE_SPACE_FETCH of that step; valid during the call */
     int64_t committed_ns;         /* clock when the step was committed */
+    int64_t steps_done;           /* committed when the record is handed out */
 } cse_record;
 
 typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;

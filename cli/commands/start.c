@@ -8,6 +8,7 @@ static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
+    job.settings.run_store = true;
     int exit_code = status == CSE_OK ? cse_job_run_kept(line, &job) : cse_report(status);
     cse_job_clear(&job);
     return exit_code;

@@ -501,6 +501,17 @@ const char *cse_config_canonical(const cse_config *config)
     return cse_settings_canonical(config->settings);
 }
 
+void cse_config_resolved(const cse_config *config, cse_text *yaml, cse_text *origins)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *root = NULL;
+    const char *canonical = cse_config_canonical(config);
+    if (cse_yaml_parse(arena, "", canonical, strlen(canonical), &root) == CSE_OK)
+        cse_yaml_print_block(root, yaml);
+    cse_settings_origins(config->settings, origins);
+    cse_arena_destroy(&arena);
+}
+
 const char *cse_config_source(const cse_config *config)
 {
     return config->source;

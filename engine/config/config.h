@@ -72,6 +72,10 @@ cse_config_start cse_config_start_from(const cse_config *config, const char **pa
 /* One line of YAML with every setting, defaults included: what a run's checkpoints record. Members
  * stand as they were written. Borrowed. */
 const char *cse_config_canonical(const cse_config *config);
+/* The same as lines for people, appended to `yaml`; and where each value came from, as the JSON
+ * object {"trainer.init.seed": "file:line:column", ...}, appended to `origins`. */
+struct cse_text;
+void cse_config_resolved(const cse_config *config, struct cse_text *yaml, struct cse_text *origins);
 /* The file's path as given, or the source. Borrowed. */
 const char *cse_config_source(const cse_config *config);
 

@@ -147,6 +147,12 @@ void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *sel
     va_end(tensors);
 }
 
+void cse_step_name_closure(cse_step *step, const char *name)
+{
+    if (step->closure_count > 0)
+        step->closures[step->closure_count - 1].name = name;
+}
+
 /* ---- scopes ---- */
 
 void cse_scope_enter(cse_step *step, const char *name)

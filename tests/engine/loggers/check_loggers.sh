@@ -46,6 +46,7 @@ awk '$2 == "loss" { print $1, $3 }' "$work/events" | cmp -s - "$work/losses" ||
 grep -q '^30 val_loss ' "$work/events" && grep -q '^30 val_accuracy ' "$work/events" ||
     fail "no validation at step 30: $(cat "$work/events")"
 grep -q '^10 samples_per_second ' "$work/events" || fail "no rate: $(cat "$work/events")"
+grep -q '^10 lr/0 3dcccccd ' "$work/events" || fail "the learning rate is not 0.1"
 awk -v from="$before" -v to="$(($(date +%s) + 1))" \
     '$4 < from || $4 > to { bad = 1 } END { exit bad }' "$work/events" ||
     fail "wall times: $(cat "$work/events")"

@@ -49,15 +49,8 @@ static cse_status read_token(const char *path, char **token)
     return CSE_OK;
 }
 
-/* `server`: an address, or the directory of a server. */
-static cse_status set_server(cse_client *api, const char *server, const char *origin)
+static cse_status set_address(cse_client *api, const char *server, const char *origin)
 {
-    char url[1024];
-    struct stat info;
-    if (stat(server, &info) == 0 && S_ISDIR(info.st_mode)) {
-        CSE_TRY(cse_client_find(server, url, sizeof url));
-        server = url;
-    }
     api->server = cse_strdup(server);
     if (strncmp(server, "unix:", 5) == 0 && server[5] == '/') {
         api->socket = cse_strdup(server + 5);
@@ -76,26 +69,35 @@ static cse_status set_server(cse_client *api, const char *server, const char *or
     return CSE_OK;
 }
 
-static cse_status find_server(const cse_command_line *line, cse_client *api)
+/* An address that somebody gave, else the note of a server; `token_file` then also from there. */
+static cse_status find_server(const cse_command_line *line, cse_client *api, char *token_file,
+                              size_t size)
 {
-    const char *given = cse_option_value(line, "server"), *environment = getenv("CSE_SERVER");
-    if (given != NULL)
-        return set_server(api, given, "--server");
-    if (environment != NULL && *environment != '\0')
-        return set_server(api, environment, "CSE_SERVER");
-    char url[1024];
-    CSE_TRY(cse_client_find(NULL, url, sizeof url));
-    return set_server(api, url, "the local server's file");
+    const char *environment = getenv("CSE_SERVER"), *given = cse_option_value(line, "server");
+    const char *origin = given != NULL ? "--server" : "CSE_SERVER";
+    cse_client_note note;
+    struct stat info;
+    if (given == NULL && environment != NULL && *environment != '\0')
+        given = environment;
+    bool is_root = given != NULL && stat(given, &info) == 0 && S_ISDIR(info.st_mode);
+    if (given != NULL && !is_root)
+        return set_address(api, given, origin);
+    CSE_TRY(cse_client_find(given, &note));
+    snprintf(token_file, size, "%s", note.token_file);
+    return set_address(api, note.url, is_root ? origin : "the local server's note");
 }
 
 cse_status cse_client_open(const cse_command_line *line, cse_client **api)
 {
+    char noted[4096] = "";
     *api = cse_calloc(1, sizeof **api);
-    cse_status status = find_server(line, *api);
+    cse_status status = find_server(line, *api, noted, sizeof noted);
     const char *token_file = cse_option_value(line, "token_file");
     if (token_file == NULL)
         token_file = getenv("CSE_TOKEN_FILE");
-    if (status == CSE_OK && token_file != NULL && *token_file != '\0')
+    if (token_file == NULL || *token_file == '\0')
+        token_file = noted;
+    if (status == CSE_OK && *token_file != '\0')
         status = read_token(token_file, &(*api)->token);
     if (status == CSE_OK && ((*api)->curl = curl_easy_init()) == NULL)
         status = cse_fail(CSE_INTERNAL, "libcurl cannot be set up");

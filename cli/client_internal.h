@@ -15,9 +15,15 @@ struct cse_client {
     CURL *curl;
 };
 
-/* The address that the server of `root` left, or with NULL that of this user; CSE_UNAVAILABLE when
- * there is none. */
-cse_status cse_client_find(const char *root, char *url, size_t size);
+/* What a server leaves for its clients. */
+typedef struct cse_client_note {
+    char url[1024];
+    char token_file[4096]; /* "" when it wants none */
+} cse_client_note;
+
+/* The note of the server of `root`, or with NULL of this user's; CSE_UNAVAILABLE when there is
+ * none. */
+cse_status cse_client_find(const char *root, cse_client_note *note);
 
 /* A connection that is ready for `path`, with the token and `headers` of the caller in front of it;
  * the list is the caller's to free after the transfer. */

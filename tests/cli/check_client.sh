@@ -154,4 +154,9 @@ unset CSE_SERVER
 mkdir -p "$work/runtime/csengine"
 printf '{"url": "unix:%s"}\n' "$work/socket" >"$work/runtime/csengine/server.json"
 CSE_TOKEN_FILE=$work/token expect 0 'WAITING FOR' get jobs
+expect 77 'give its token' get jobs
+mkdir "$work/root"
+printf '{"url": "unix:%s", "token_file": "%s"}\n' "$work/socket" "$work/token" \
+    >"$work/root/server.json"
+expect 0 'WAITING FOR' get jobs --server "$work/root"
 [ "$failures" = 0 ]

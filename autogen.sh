@@ -178,7 +178,7 @@ list() { # variable files...
     list data_files $(LC_ALL=C find configs examples -type f \( -name '*.yaml' -o -name '*.c' \) \
         2>/dev/null | LC_ALL=C sort)
     list tree_extra dashboard/openapi.json store/schema.sql \
-        $(LC_ALL=C find configs docs scripts tests bench examples -type f \
+        $(LC_ALL=C find configs deploy docs scripts tests bench examples -type f \
         ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
 } | write_if_changed sources.am
 

@@ -251,6 +251,8 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const c
         .path = exchange->path,
         .body_type = exchange->body_type,
         .peer = exchange->peer,
+        .header = cse_exchange_header,
+        .header_self = exchange,
         .accept = accept != NULL ? accept : "",
         .takes_gzip = encoding != NULL && strstr(encoding, "gzip") != NULL &&
                       strstr(encoding, "gzip;q=0") == NULL,

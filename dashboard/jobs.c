@@ -120,7 +120,7 @@ static void copy_job(const cse_job_entry *entry, cse_job *job)
     snprintf(job->waiting_for, sizeof job->waiting_for, "%s", entry->waiting_for);
 }
 
-void cse_job_clear(cse_job *job)
+void cse_job_release(cse_job *job)
 {
     cse_job_record_clear(&job->record);
 }
@@ -149,7 +149,7 @@ void cse_jobs_each(cse_jobs *jobs, bool (*take)(void *self, const cse_job *job),
         copy_job(jobs->entries[i], job);
         pthread_mutex_unlock(&jobs->lock);
         more = take(self, job);
-        cse_job_clear(job);
+        cse_job_release(job);
         free(job);
         pthread_mutex_lock(&jobs->lock);
         if (i > jobs->entry_count)

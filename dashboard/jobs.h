@@ -44,7 +44,7 @@ typedef struct cse_job {
     char waiting_for[512];
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
-void cse_job_clear(cse_job *job);
+void cse_job_release(cse_job *job);
 
 /* Calls `take` with each job, newest first, until it returns false. */
 void cse_jobs_each(cse_jobs *jobs, bool (*take)(void *self, const cse_job *job), void *self);

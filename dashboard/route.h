@@ -27,6 +27,8 @@ typedef struct cse_request {
     const char *body_type; /* media type without parameters, "" */
     const char *peer;      /* address of the caller */
     const char *accept;    /* "" when not given */
+    const char *(*header)(void *self, const char *name);
+    void *header_self;
     const char *cookie;    /* of the session, or NULL */
     bool takes_gzip;
     bool let_in;           /* the caller has shown a token, or none is wanted */
@@ -37,6 +39,8 @@ const char *cse_request_text(const cse_request *request, const char *name, const
 int64_t cse_request_integer(const cse_request *request, const char *name, int64_t fallback);
 bool cse_request_bool(const cse_request *request, const char *name);
 bool cse_request_has(const cse_request *request, const char *name);
+/* A header as it was sent, or NULL. */
+const char *cse_request_header(const cse_request *request, const char *name);
 /* Whether Accept names this media type. */
 bool cse_request_accepts(const cse_request *request, const char *media_type);
 

@@ -106,7 +106,7 @@ static bool look_for_feed(void *self, const char *id, cse_feed_job *about)
         about->state = job->record.state;
         snprintf(about->reason, sizeof about->reason, "%s", job->record.reason);
         snprintf(about->message, sizeof about->message, "%s", job->record.message);
-        cse_job_clear(job);
+        cse_job_release(job);
     }
     free(job);
     return found;
@@ -274,14 +274,14 @@ bool cse_server_open_run(const cse_request *request, cse_answer *answer, cse_ser
                            "job \"%s\" has not run yet: it has no run store", run->job.record.id);
     else
         cse_answer_failure(answer, status);
-    cse_job_clear(&run->job);
+    cse_job_release(&run->job);
     return false;
 }
 
 void cse_server_close_run(const cse_request *request, cse_server_run *run)
 {
     cse_readers_give_back(request->server->readers, run->job.record.model_dir, &run->reader);
-    cse_job_clear(&run->job);
+    cse_job_release(&run->job);
 }
 
 json_t *cse_page_token_new(int64_t number)
@@ -363,7 +363,7 @@ void cse_server_do_verb(const cse_request *request, cse_answer *answer, const cs
         cse_answer_json(answer, 202,
                         json_pack("{s:s, s:s, s:s, s:s}", "id", id, "verb", verb->verb, "state",
                                   cse_run_state_name(job->record.state), "detail", detail));
-        cse_job_clear(job);
+        cse_job_release(job);
     }
     free(job);
 }

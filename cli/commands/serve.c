@@ -1,0 +1,121 @@
+/* `csengine serve`: the dashboard and the REST API, of one run or of a queue of jobs. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cli/command_line.h"
+#include "cli/report.h"
+#include "dashboard/server.h"
+#include "engine/base/log.h"
+
+enum { MOST_NAMES = 16 };
+
+/* Until somebody asks it to end. */
+static void wait_for_end(const sigset_t *ending)
+{
+    int number = 0;
+    while (sigwait(ending, &number) != 0)
+        ;
+}
+
+static cse_status read_number(const cse_command_line *line, const char *name, double most,
+                              double *number)
+{
+    const char *text = cse_option_value(line, name);
+    char *end = NULL;
+    *number = 0;
+    if (text == NULL)
+        return CSE_OK;
+    *number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*number >= 1) || *number > most)
+        return cse_fail(CSE_USAGE, "serve: --%s %s: accepted is a number from 1 to %.0f", name,
+                        text, most);
+    return CSE_OK;
+}
+
+static cse_status read_options(const cse_command_line *line, cse_server_options *o,
+                               const char *names[MOST_NAMES])
+{
+    double cores, memory_mib, connections, rate;
+    int count = 0;
+    for (int i = 0; i < line->option_count; i++)
+        if (strcmp(line->options[i].option->name, "host_name") == 0 && count + 1 < MOST_NAMES)
+            names[count++] = line->options[i].value;
+    CSE_TRY(read_number(line, "cores", 4096, &cores));
+    CSE_TRY(read_number(line, "memory_mib", 1e9, &memory_mib));
+    CSE_TRY(read_number(line, "connections", 60000, &connections));
+    CSE_TRY(read_number(line, "requests_per_second", 1e6, &rate));
+    *o = (cse_server_options){ .root = cse_option_value(line, "root"),
+                               .run_dir = cse_option_value(line, "run"),
+                               .listen = cse_option_value(line, "listen"),
+                               .token_file = cse_option_value(line, "token_file"),
+                               .web_dir = cse_option_value(line, "web_dir"),
+                               .host_names = names,
+                               .cores = (int64_t)cores,
+                               .memory_bytes = (int64_t)memory_mib << 20,
+                               .connection_limit = (int)connections,
+                               .requests_per_second = rate };
+    if ((o->root == NULL) == (o->run_dir == NULL))
+        return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
+                                   "MODEL_DIR for one run");
+    return CSE_OK;
+}
+
+static int run(const cse_command_line *line)
+{
+    cse_server_options options;
+    const char *names[MOST_NAMES] = { NULL };
+    cse_server *server = NULL;
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ending, NULL); /* before there are threads, which inherit it */
+    cse_status status = read_options(line, &options, names);
+    if (status == CSE_OK)
+        status = cse_server_start(&options, &server);
+    if (status != CSE_OK)
+        return cse_report(status);
+    if (cse_option_is_on(line, "json"))
+        printf("{\"event\":\"listening\",\"url\":\"%s\",\"pid\":%ld}\n",
+               cse_server_url_view(server), (long)getpid());
+    else
+        printf("Dashboard: %s\n", cse_server_url_view(server));
+    fflush(stdout);
+    wait_for_end(&ending);
+    cse_server_stop(&server);
+    return 0;
+}
+
+static const cse_option options[] = {
+    { "root", "DIR", NULL, "owns a queue of jobs, kept in DIR; one server a DIR" },
+    { "run", "MODEL_DIR", NULL, "shows this one run, living or ended" },
+    { "listen", "ADDRESS", NULL,
+      "127.0.0.1:PORT (the default, any free port), [::1]:PORT, unix:PATH; others need a token" },
+    { "token_file", "FILE", NULL, "file of mode 0600 with the token that callers must show" },
+    { "host_name", "NAME", NULL, "a further name that clients know the server by; may be repeated" },
+    { "cores", "N", NULL, "cores that all jobs together may use; those of the machine" },
+    { "memory_mib", "N", NULL, "memory that all jobs together may use; that of the machine" },
+    { "connections", "N", NULL, "connections at once; 4096" },
+    { "requests_per_second", "N", NULL, "requests of one address; 2000" },
+    { "web_dir", "DIR", NULL, "pages from DIR instead of those of the build" },
+    { "json", NULL, NULL, "the address as one line of JSON" },
+    { 0 },
+};
+
+const cse_command cse_command_serve = {
+    .name = "serve",
+    .summary = "serves the dashboard and the REST API",
+    .arguments = "",
+    .doc = "Where it listens stands in server.json of DIR or MODEL_DIR (and of\n"
+           "$XDG_RUNTIME_DIR/csengine for a queue). Jobs of a queue are processes of their own:\n"
+           "they go on when the server ends or is killed, and the next server finds them.",
+    .options = options,
+    .min_arguments = 0,
+    .max_arguments = 0,
+    .run = run,
+};

@@ -42,9 +42,14 @@ static bool makes_sense(const char *verb, cse_run_state state)
 
 bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *verb)
 {
+    cse_run_state state = job->record.state;
     if (strcmp(verb, "resume") == 0 && job->settled)
         return jobs->root != NULL;
-    if (cse_run_state_is_terminal(job->record.state))
+    /* What has its effect already is no offer, though it would be accepted. */
+    bool stands = state == CSE_RUN_PAUSING || state == CSE_RUN_PAUSED;
+    if (cse_run_state_is_terminal(state) || (strcmp(verb, "resume") == 0 && !stands) ||
+        (strcmp(verb, "pause") == 0 && stands) ||
+        (strcmp(verb, "cancel") == 0 && state == CSE_RUN_CANCELLING))
         return false;
     return makes_sense(verb, job->record.state) && (job->alive || strcmp(verb, "cancel") == 0 ||
                                                     strcmp(verb, "kill") == 0);

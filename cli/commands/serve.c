@@ -1,24 +1,47 @@
 /* `csengine serve`: the dashboard and the REST API, of one run or of a queue of jobs. */
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/command_line.h"
 #include "cli/report.h"
 #include "dashboard/server.h"
-#include "engine/base/log.h"
+#include "engine/base/clock.h"
 
-enum { MOST_NAMES = 16 };
+enum { MOST_NAMES = 16, LOOK_MS = 50, FAREWELL_MS = 800 };
 
-/* Until somebody asks it to end. */
-static void wait_for_end(const sigset_t *ending)
+/* Until somebody asks it to end, or the process that it follows (-1: none) has ended; those who
+ * watch are then told of the end first. */
+static void wait_for_end(const sigset_t *ending, int followed, const cse_server *server)
 {
-    int number = 0;
-    while (sigwait(ending, &number) != 0)
+    int signals = signalfd(-1, ending, SFD_CLOEXEC);
+    struct pollfd awaited[] = { { .fd = signals, .events = POLLIN },
+                                { .fd = followed, .events = POLLIN } };
+    while (poll(awaited, 2, -1) < 0 && errno == EINTR)
         ;
+    close(signals);
+    if (awaited[1].revents != 0 && cse_feed_figures_now(server->feed).streams > 0)
+        cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
+}
+
+/* The run that is followed makes its store a moment after its start. */
+static cse_status start_server(const cse_server_options *options, int followed,
+                               cse_server **server)
+{
+    cse_status status = cse_server_start(options, server);
+    while (status == CSE_NO_INPUT && followed >= 0) {
+        struct pollfd ended = { .fd = followed, .events = POLLIN };
+        if (poll(&ended, 1, LOOK_MS) > 0)
+            return status;
+        status = cse_server_start(options, server);
+    }
+    return status;
 }
 
 static cse_status read_number(const cse_command_line *line, const char *name, double most,
@@ -64,6 +87,12 @@ static cse_status read_options(const cse_command_line *line, cse_server_options 
     return CSE_OK;
 }
 
+static int open_followed(const cse_command_line *line)
+{
+    const char *pid = cse_option_value(line, "follow");
+    return pid != NULL ? (int)syscall(SYS_pidfd_open, (pid_t)strtol(pid, NULL, 10), 0) : -1;
+}
+
 static int run(const cse_command_line *line)
 {
     cse_server_options options;
@@ -75,18 +104,19 @@ static int run(const cse_command_line *line)
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &ending, NULL); /* before there are threads, which inherit it */
+    int followed = open_followed(line);
     cse_status status = read_options(line, &options, names);
     if (status == CSE_OK)
-        status = cse_server_start(&options, &server);
+        status = start_server(&options, followed, &server);
     if (status != CSE_OK)
-        return cse_report(status);
+        return followed >= 0 && status == CSE_NO_INPUT ? 0 : cse_report(status);
     if (cse_option_is_on(line, "json"))
         printf("{\"event\":\"listening\",\"url\":\"%s\",\"pid\":%ld}\n",
                cse_server_url_view(server), (long)getpid());
     else
         printf("Dashboard: %s\n", cse_server_url_view(server));
     fflush(stdout);
-    wait_for_end(&ending);
+    wait_for_end(&ending, followed, server);
     cse_server_stop(&server);
     return 0;
 }
@@ -103,6 +133,7 @@ static const cse_option options[] = {
     { "connections", "N", NULL, "connections at once; 4096" },
     { "requests_per_second", "N", NULL, "requests of one address; 2000" },
     { "web_dir", "DIR", NULL, "pages from DIR instead of those of the build" },
+    { "follow", "PID", NULL, "ends when this process has ended" },
     { "json", NULL, NULL, "the address as one line of JSON" },
     { 0 },
 };

@@ -1,14 +1,30 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
+#include "cli/dashboard_child.h"
 #include "cli/job.h"
 #include "cli/report.h"
+
+/* A run that takes steps can be watched. */
+static void start_dashboard(const cse_command_line *line, const cse_prepared_job *job)
+{
+    const cse_configuration *session = &job->settings.session;
+    if (session->compile_only || session->validate_only || cse_dashboard_is_off() ||
+        cse_option_is_on(line, "no_dashboard"))
+        return;
+    const cse_dashboard_child child = { .model_dir = session->model_dir,
+                                        .listen = cse_option_value(line, "listen"),
+                                        .json = cse_option_is_on(line, "json") };
+    cse_dashboard_child_start(&child);
+}
 
 static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
+    if (status == CSE_OK)
+        start_dashboard(line, &job);
     int exit_code = status == CSE_OK ? cse_job_run_kept(line, &job) : cse_report(status);
     cse_job_clear(&job);
     return exit_code;
@@ -17,6 +33,8 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_LOOP_OPTIONS,
+    { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
+    { "no_dashboard", NULL, NULL, "starts no dashboard; the same as CSE_DASHBOARD=0" },
     { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
     { 0 },
 };
@@ -26,7 +44,8 @@ const cse_command cse_command_start = {
     .summary = "trains the model of a configuration",
     .arguments = "CONFIG.yaml",
     .doc = "Goes on from the newest checkpoint of model_dir. Ctrl-C once stops with a checkpoint,\n"
-           "twice stops at once. Options win over --set, which wins over the file.",
+           "twice stops at once. Options win over --set, which wins over the file. The dashboard's\n"
+           "address is shown; it ends with the run, `csengine serve --run MODEL_DIR` shows it again.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

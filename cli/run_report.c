@@ -236,9 +236,8 @@ cse_status cse_report_read_run(const char *model_dir, cse_text *data)
 
 /* ---- the page ---- */
 
-static const cse_web_file *find_template(void)
+static const cse_web_file *find_template(const cse_web_file *files)
 {
-    const cse_web_file *files = cse_web_files;
     for (const cse_web_file *file = files; file != NULL && file->path != NULL; file++)
         if (strcmp(file->path, "/report.html") == 0)
             return file;
@@ -277,10 +276,10 @@ static void add_escaped(cse_text *page, const cse_text *data)
     }
 }
 
-cse_status cse_report_fill(const cse_text *data, cse_text *page)
+static cse_status fill(const cse_web_file *files, const cse_text *data, cse_text *page)
 {
     static const char place[] = "@CSENGINE_REPORT_DATA@";
-    const cse_web_file *file = find_template();
+    const cse_web_file *file = find_template(files);
     cse_text template = { 0 };
     if (file == NULL)
         return cse_fail(CSE_UNAVAILABLE,
@@ -296,4 +295,9 @@ cse_status cse_report_fill(const cse_text *data, cse_text *page)
     }
     cse_text_clear(&template);
     return at != NULL ? CSE_OK : cse_fail(CSE_INTERNAL, "the report's page has no place for data");
+}
+
+cse_status cse_report_fill(const cse_text *data, cse_text *page)
+{
+    return fill(cse_web_files, data, page);
 }

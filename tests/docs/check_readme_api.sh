@@ -17,20 +17,13 @@ finish() {
     rm -rf "$work"
 }
 trap finish EXIT
-failures=0
-ran=0
-
-fail() {
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
-
-# The commands of the marked block, each on one line.
+# The commands of the marked block; one that goes on in the next line is joined with it.
 awk '
 /^<!-- run by tests\/docs\/check_readme_api.sh -->$/ { marked = 1; next }
 marked && /^```sh$/ { inside = 1; next }
 inside && /^```$/ { exit }
-inside && /[^ ]/ { print }
+inside && /[\\|]$/ { sub(/\\$/, ""); joined = joined $0; next }
+inside && /[^ ]/ { print joined $0; joined = "" }
 ' "$source/README.md" >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 20 ] || { echo "FAIL: the README has no examples"; exit 1; }
 
@@ -38,6 +31,7 @@ mkdir "$work/here"
 cp -r "$source/configs" "$work/here/configs"
 cd "$work/here" || exit 1
 case $csengine in /*) ;; *) csengine=$OLDPWD/$csengine ;; esac
+export CSENGINE_EXECUTABLE="$csengine"
 "$csengine" serve --root "$work/runs" --listen 127.0.0.1:0 >"$work/served" 2>&1 &
 server=$!
 for i in $(seq 100); do
@@ -47,9 +41,14 @@ done
 url=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' "$work/runs/server.json")
 [ -n "$url" ] || { echo "FAIL: no server: $(cat "$work/served")"; exit 1; }
 
-# No example may wait for ever.
-curl() { timeout 60 curl "$@"; }
-
+# No example may wait for ever: all of them have two minutes.
+cat >"$work/run.sh" <<'SCRIPT'
+failures=0
+ran=0
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
 while IFS= read -r line; do
     case $line in '#'*) continue ;; esac
     expected=
@@ -62,3 +61,6 @@ while IFS= read -r line; do
 done <"$work/commands"
 echo "$ran examples, $failures failures"
 [ "$failures" = 0 ]
+SCRIPT
+export url work
+timeout 120 sh -u "$work/run.sh"

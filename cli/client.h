@@ -56,6 +56,11 @@ cse_status cse_client_call(cse_client *api, const cse_client_request *request,
                            cse_client_answer *answer);
 void cse_client_answer_clear(cse_client_answer *answer);
 
+/* The failure that an array of Diagnostic means, with `said` before it; CSE_CONFIG where the
+ * configuration that was sent is at fault. */
+cse_status cse_client_faults(const cse_client *api, int status, const char *said,
+                             const json_t *faults);
+
 /* What a fault of a configuration is called in messages: the file that was sent. */
 void cse_client_name_source(cse_client *api, const char *source);
 

@@ -51,11 +51,11 @@ static void add_fault(cse_text *text, const cse_client *api, json_t *fault)
     else if (pointer != NULL && *pointer != '\0')
         cse_text_add(text, "%s: ", pointer);
     cse_text_add(text, "%s", message != NULL ? message : "(no message)");
-    if (hint != NULL && *hint != '\0')
+    if (hint != NULL && *hint != '\0' && (message == NULL || strstr(message, hint) == NULL))
         cse_text_add(text, "; %s", hint);
 }
 
-static bool has_line(json_t *faults)
+static bool has_line(const json_t *faults)
 {
     size_t i;
     json_t *fault;
@@ -64,26 +64,37 @@ static bool has_line(json_t *faults)
     return false;
 }
 
-cse_status cse_client_problem(const cse_client *api, const cse_client_answer *answer)
+cse_status cse_client_faults(const cse_client *api, int http, const char *said,
+                             const json_t *faults)
 {
     cse_text text = { 0 };
-    json_t *faults = json_object_get(answer->json, "errors");
-    const char *title = json_string_value(json_object_get(answer->json, "title"));
-    const char *detail = json_string_value(json_object_get(answer->json, "detail"));
-    const char *said = detail != NULL && *detail != '\0' ? detail : title;
-    if (said != NULL)
-        cse_text_add(&text, "%s", said);
-    else
-        cse_text_add(&text, "%s answered with the status %d and no reason", api->server,
-                     answer->status);
     size_t i;
     json_t *fault;
+    cse_text_add(&text, "%s", said);
     json_array_foreach(faults, i, fault) add_fault(&text, api, fault);
-    if (answer->status == 401)
+    if (http == 401)
         cse_text_add(&text, "\n  give its token by --token_file or CSE_TOKEN_FILE");
-    cse_status status = cse_fail(status_of(answer->status, api->source != NULL && has_line(faults)),
-                                 "%s", text.data);
+    cse_status status =
+        cse_fail(status_of(http, api->source != NULL && has_line(faults)), "%s", text.data);
     cse_text_clear(&text);
+    return status;
+}
+
+cse_status cse_client_problem(const cse_client *api, const cse_client_answer *answer)
+{
+    cse_text said = { 0 };
+    const char *title = json_string_value(json_object_get(answer->json, "title"));
+    const char *detail = json_string_value(json_object_get(answer->json, "detail"));
+    if (detail == NULL || *detail == '\0')
+        detail = title;
+    if (detail != NULL)
+        cse_text_add(&said, "%s", detail);
+    else
+        cse_text_add(&said, "%s answered with the status %d and no reason", api->server,
+                     answer->status);
+    cse_status status =
+        cse_client_faults(api, answer->status, said.data, json_object_get(answer->json, "errors"));
+    cse_text_clear(&said);
     return status;
 }
 

@@ -2,7 +2,8 @@
  *
  * The configuration's text is sent, not its path: the server may be another machine, and the file
  * may change while the job waits. Each submission has a key of its own, so that it can be sent
- * again after a lost connection without becoming two jobs. */
+ * again after a lost connection without becoming two jobs. Before that it is checked as deeply as
+ * can be without running it, so that a fault is told here and not by a job that waited. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,28 @@ static cse_status fill_spec(const cse_command_line *line, json_t *spec)
     return add_count(line, "max_num_restarts", policy, "max_num_restarts");
 }
 
+static cse_status check(cse_client *api, const cse_command_line *line, const json_t *spec)
+{
+    cse_client_answer answer = { 0 };
+    if (cse_option_is_on(line, "no_check"))
+        return CSE_OK;
+    json_t *body = json_pack("{s:O, s:O, s:s}", "config", json_object_get(spec, "config"),
+                             "overrides", json_object_get(spec, "overrides"), "depth", "step");
+    const cse_client_request request = { .method = "POST",
+                                         .path = "/api/v1/config:validate",
+                                         .body = body };
+    cse_status status = cse_client_ask(api, line, &request, false, &answer);
+    if (status == CSE_OK && json_is_false(json_object_get(answer.json, "valid"))) {
+        if (cse_option_is_on(line, "json"))
+            printf("%s\n", answer.body.data);
+        status = cse_client_faults(api, 422, "the configuration is wrong",
+                                   json_object_get(answer.json, "diagnostics"));
+    }
+    cse_client_answer_clear(&answer);
+    json_decref(body);
+    return status;
+}
+
 static cse_status send(cse_client *api, const cse_command_line *line, const json_t *spec)
 {
     const char *id = cse_option_value(line, "id");
@@ -168,6 +191,8 @@ static cse_status body(cse_client *api, const cse_command_line *line)
                            strcmp(line->arguments[0], "-") == 0 ? "stdin" : line->arguments[0]);
     cse_status status = fill_spec(line, spec);
     if (status == CSE_OK)
+        status = check(api, line, spec);
+    if (status == CSE_OK)
         status = send(api, line, spec);
     json_decref(spec);
     return status;
@@ -192,6 +217,7 @@ static const cse_option options[] = {
     { "seed", "N", "seed", "seed of everything that is random" },
     { "max_steps", "N", "loop.max_steps", "step at which training ends" },
     { "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" },
+    { "no_check", NULL, NULL, "submits without tracing the model first" },
     { "compile_only", NULL, NULL, "compile and cache, run nothing" },
     { "validate_only", NULL, NULL, "check the step, compile nothing" },
     { "follow", NULL, NULL, "shows the job until its end; exit code 1 when it fails" },

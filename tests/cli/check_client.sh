@@ -89,6 +89,12 @@ sent 'r[-1]["body"] == {"config": "trainer: {}\n", "name": "n", "labels": {"k": 
     "restart_policy": {"max_num_restarts": 2}, "resources": {"cores": 1},
     "resume_from": {"job": "old", "step": 7}} and r[-1]["headers"]["content-type"] == \
     "application/json"'
+printf 'untraceable\n' >"$work/deep.yaml"
+expect 78 'deep.yaml:7:3: the shapes do not fit' submit "$work/deep.yaml"
+grep -q 'fit; do not' "$work/output" && fail "a hint that says it again: $(cat "$work/output")"
+expect 78 '"valid": false' submit "$work/deep.yaml" --json
+sent 'r[-1]["path"] == "/api/v1/config:validate" and r[-1]["body"]["depth"] == "step"'
+expect 0 'new-1 QUEUED' submit "$work/deep.yaml" --no_check
 printf 'wrong\n' >"$work/wrong.yaml"
 expect 78 "wrong.yaml:4:13: unknown setting \"x\"; remove it" submit "$work/wrong.yaml"
 grep -q '/labels: too many' "$work/output" || fail "second fault: $(cat "$work/output")"
@@ -96,7 +102,8 @@ expect 78 '"errors": [{"line": 4' submit "$work/wrong.yaml" --json
 printf 'lose\n' >"$work/lose.yaml"
 expect 0 'new-1 QUEUED' submit "$work/lose.yaml"
 sent 'len(set(q["headers"]["idempotency-key"] for q in r[-3:])) == 1'
-sent 'len(set(q["headers"].get("idempotency-key") for q in r if q["method"] == "POST")) == 4'
+sent 'len(set(q["headers"].get("idempotency-key") for q in r
+    if q["method"] == "POST" and q["path"] == "/api/v1/jobs")) == 5'
 "$csengine" submit - --id mine <"$work/good.yaml" >"$work/output" 2>&1 || fail "submit from stdin"
 grep -q 'mine QUEUED' "$work/output" || fail "submit from stdin: $(cat "$work/output")"
 sent 'r[-1]["method"] == "PUT" and r[-1]["path"] == "/api/v1/jobs/mine"'

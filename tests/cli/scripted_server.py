@@ -61,6 +61,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         parts = path.split("/")[3:]
         if path == "/healthz":
             return self.answer(200, {"status": "ok"})
+        if parts == ["config:validate"]:
+            return self.validate(json.loads(body)["config"])
         if parts == ["jobs"]:
             return self.jobs(query, body)
         identity, verb = parts[1], parts[2] if len(parts) > 2 else None
@@ -73,6 +75,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.one(identity, headers, body)
 
     do_GET = do_POST = do_PUT = do_PATCH = handle_request
+
+    def validate(self, config):
+        if "untraceable" not in config:
+            return self.answer(200, {"valid": True, "diagnostics": [], "milliseconds": 1})
+        return self.answer(200, {"valid": False, "milliseconds": 1, "diagnostics": [
+            {"line": 7, "column": 3, "message": "the shapes do not fit", "hint": "do not fit"}]})
 
     def jobs(self, query, body):
         if self.command == "GET":

@@ -21,12 +21,12 @@ fail() {
 }
 
 for steps in 30 60; do
-    timeout 100 "$csengine" start "$source/configs/synthetic.yaml" --json --log_steps 1 \
+    timeout 100 "$csengine" start "$source/configs/synthetic.yaml" --json --no_dashboard --log_steps 1 \
         --model_dir "$work/a <run>" --compile_dir "$work/compiled" --set loop.num_steps=null \
         --max_steps $steps >>"$work/out" 2>"$work/errors" || fail "start: $(cat "$work/errors")"
 done
 find "$work/a <run>" ! -name '*-shm' ! -name '*-wal' | sort >"$work/before"
-"$csengine" report "$work/a <run>/" --json >"$work/data.json" || fail "report --json"
+"$csengine" report "$work/a <run>" --json >"$work/data.json" || fail "report --json"
 find "$work/a <run>" ! -name '*-shm' ! -name '*-wal' | sort | cmp - "$work/before" ||
     fail "the report left files in the run"
 "$python" - "$work/out" "$work/data.json" <<'PYTHON' || fail "the data"
@@ -93,7 +93,8 @@ class Page(html.parser.HTMLParser):
 
 page = Page()
 page.feed(open(sys.argv[1], encoding="utf-8").read())
-assert json.loads(page.text) == json.load(open(sys.argv[2])), "not the same data"
+shown, data = json.loads(page.text), json.load(open(sys.argv[2]))
+assert shown == data, {k: (shown.get(k), v) for k, v in data.items() if shown.get(k) != v}
 assert all(link.startswith("data:") for link in page.links), page.links
 PYTHON
 else

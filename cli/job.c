@@ -126,6 +126,7 @@ static void fill_members(cse_prepared_job *job)
     const cse_settings *init = cse_config_section_view(job->config, "init");
     if (cse_config_member_count(job->config, "schedulers") > 0)
         settings->schedulers = cse_settings_text(init, "schedulers");
+    settings->loggers = cse_settings_text(init, "loggers");
     const cse_config_member *train = cse_config_member_view(job->config, "train_dataloader", 0);
     const cse_config_member *val = cse_config_member_view(job->config, "val_dataloader", 0);
     settings->train_dataloader = train != NULL ? train->yaml : NULL;
@@ -146,6 +147,7 @@ static cse_status check_members(const cse_config *config)
     } rows[] = { { "model", "models", "model" },
                  { "optimizer", "optimizers", "optimizer" },
                  { "schedulers", "schedules", "schedule" },
+                 { "loggers", "loggers", "logger" },
                  { "train_dataloader", "inputs", "input function" },
                  { "val_dataloader", "inputs", "input function" } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -31,8 +31,7 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
 }
 
 /* The run that is followed makes its store a moment after its start. */
-static cse_status start_server(const cse_server_options *options, int followed,
-                               cse_server **server)
+static cse_status start_server(const cse_server_options *options, int followed, cse_server **server)
 {
     cse_status status = cse_server_start(options, server);
     while (status == CSE_NO_INPUT && followed >= 0) {
@@ -127,7 +126,8 @@ static const cse_option options[] = {
     { "listen", "ADDRESS", NULL,
       "127.0.0.1:PORT (the default, any free port), [::1]:PORT, unix:PATH; others need a token" },
     { "token_file", "FILE", NULL, "file of mode 0600 with the token that callers must show" },
-    { "host_name", "NAME", NULL, "a further name that clients know the server by; may be repeated" },
+    { "host_name", "NAME", NULL,
+      "a further name that clients know the server by; may be repeated" },
     { "cores", "N", NULL, "cores that all jobs together may use; those of the machine" },
     { "memory_mib", "N", NULL, "memory that all jobs together may use; that of the machine" },
     { "connections", "N", NULL, "connections at once; 4096" },

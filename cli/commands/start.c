@@ -67,8 +67,10 @@ const cse_command cse_command_start = {
     .name = "start",
     .summary = "trains the model of a configuration",
     .arguments = "CONFIG.yaml",
-    .doc = "Goes on from the newest checkpoint of model_dir. Ctrl-C once stops with a checkpoint,\n"
-           "twice stops at once. Options win over --set, which wins over the file.",
+    .doc =
+        "Goes on from the newest checkpoint of model_dir. Ctrl-C once stops with a checkpoint,\n"
+        "twice stops at once. Options win over --set, which wins over the file. The dashboard's\n"
+        "address is shown; it ends with the run, `csengine serve --run MODEL_DIR` shows it again.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -10,6 +10,9 @@
 cse_status cse_directory_make(const char *path, const char *what)
 {
     char partial[PATH_MAX];
+    if (*path == '\0' || strlen(path) >= sizeof partial)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: a path of 1 to %zu bytes is accepted, this has %zu",
+                        what, sizeof partial - 1, strlen(path));
     snprintf(partial, sizeof partial, "%s", path);
     for (char *c = partial + 1;; c++) {
         char kept = *c;

@@ -117,6 +117,8 @@ static const cse_setting init_table[] = {
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },
     { "logging", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is printed", logging_table },
+    { "loggers", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "[{NAME: {its own settings}}]: where scalars go besides the run's own store", NULL },
     { "seed", CSE_SETTING_INTEGER, "1", 0, MAX_SEED, NULL,
       "seed of initial weights, dropout and, where it has none of its own, shuffling", NULL },
     { 0 },

@@ -93,6 +93,21 @@ double cse_value(const cse_values *values, int index)
     return dtype == CSE_INT32 ? (double)*(const int32_t *)data : (double)*(const float *)data;
 }
 
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value)
+{
+    for (; *index < values->graph->fetch_count; (*index)++) {
+        const cse_fetch_entry *fetch = &values->graph->fetches[*index];
+        if (strcmp(fetch->name, "closure") == 0 || fetch->value->dtype != CSE_FLOAT32 ||
+            cse_shape_elements(fetch->value->shape) != 1)
+            continue;
+        *name = fetch->name;
+        *value = (double)*(const float *)(const void *)(values->fetched + fetch->offset_bytes);
+        (*index)++;
+        return true;
+    }
+    return false;
+}
+
 /* ---- callbacks of the cluster ---- */
 
 static const void *fetched_value(const runner *r, const unsigned char *fetched, int fetch)

@@ -192,10 +192,15 @@ struct cse_step {
  * that is kept in the graph. */
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
-/* Gives the closure that was asked for last a name (static text). */
-void cse_step_name_closure(cse_step *step, const char *name);
 /* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
+
+/* The next scalar of a committed step that has a name of its own ("loss", "lr/0", "grad_norm"),
+ * from *index on, which is moved behind it; false at the end. Names live as long as the step. */
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
+
+/* Gives the closure that was asked for last a name (static text). */
+void cse_step_name_closure(cse_step *step, const char *name);
 
 /* Traces `function` for microbatches of what `loader` delivers. The caller releases both. */
 struct cse_dataloader;

@@ -91,23 +91,6 @@ static inline uint16_t cse_store_narrow(float x, int mantissa, int bias)
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-/* Stored and loaded again, without the detour through the format's bits. */
-static inline float cse_round_narrow(float x, int mantissa, int bias)
-{
-    const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
-    const uint32_t shift = 23 - (uint32_t)mantissa;
-    const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
-    const uint32_t beyond = (uint32_t)(126 + (1 << (15 - mantissa)) - bias) << 23;
-    const uint32_t half = (1u << (shift - 1)) - 1 + (magnitude >> shift & 1);
-    const uint32_t normal = (magnitude + half) & ~((1u << shift) - 1);
-    const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
-    const uint32_t small = (uint32_t)cse_bits((cse_from_bits((int32_t)magnitude) + ruler) - ruler);
-    const uint32_t rounded = magnitude < least_normal ? small : normal;
-    const uint32_t finite = rounded < beyond ? rounded : 0x7f800000u;
-    return cse_from_bits(
-        (int32_t)((magnitude > 0x7f800000u ? 0x7fc00000u : finite) | (bits & 0x80000000u)));
-}
-
 static inline float cse_load_float16(uint16_t bits)
 {
     return cse_load_narrow(bits, 10, 15);
@@ -120,7 +103,7 @@ static inline uint16_t cse_store_float16(float x)
 
 static inline float cse_round_float16(float x)
 {
-    return cse_round_narrow(x, 10, 15);
+    return cse_load_float16(cse_store_float16(x));
 }
 
 static inline float cse_load_cbfloat16(uint16_t bits)
@@ -135,7 +118,7 @@ static inline uint16_t cse_store_cbfloat16(float x)
 
 static inline float cse_round_cbfloat16(float x)
 {
-    return cse_round_narrow(x, 9, 31);
+    return cse_load_cbfloat16(cse_store_cbfloat16(x));
 }
 
 /* ---- stochastic rounding ---- */

@@ -18,6 +18,7 @@ dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
 workers/launchers|launcher|cse_launcher|workers/launcher.h|cse_launchers
 workers/transports|transport|cse_transport|workers/transport.h|cse_transports
 cli/commands|command|cse_command|cli/command.h|cse_commands
+dashboard/routes|route|cse_route|dashboard/route.h|cse_routes
 '
 
 # Replaces a file only when its content changed, so that nothing is rebuilt without need.
@@ -65,7 +66,7 @@ EOF
     [ -f "$header" ] || continue
     [ -d "$folder" ] || mkdir -p "$folder"
     write_registry "$folder" "$singular" "$type" "$header" "$array"
-    case $folder in cli/*) continue ;; esac
+    case $folder in cli/* | dashboard/*) continue ;; esac
     echo "extern const void *const $array[];" >>kinds.tmp
     echo "    { \"$(basename "$folder")\", $array }," >>kinds_rows.tmp
 done
@@ -83,7 +84,7 @@ LC_ALL=C awk -f scripts/generate_ops_header.awk $(sources_of engine/ops) |
     write_if_changed include/csengine/generated/ops.h
 
 # What generated code begins with, as a string of the library.
-embedded_files='engine/base/random.h engine/codegen/prelude.h'
+embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelude.h'
 {
     echo "/* Written by autogen.sh: the text of $(echo $embedded_files | sed 's/ / and /'). */"
     echo "#include \"engine/codegen/codegen.h\""
@@ -93,6 +94,27 @@ embedded_files='engine/base/random.h engine/codegen/prelude.h'
         sed -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
     echo "    ;"
 } | write_if_changed engine/codegen/prelude_text.c
+
+# The description of the REST API, which the server checks its requests by.
+{
+    echo "/* Written by autogen.sh: the text of dashboard/openapi.json. */"
+    echo "#include \"dashboard/api.h\""
+    echo
+    echo "const char cse_openapi_text[] ="
+    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^ */    "/' -e 's/$/\\n"/' dashboard/openapi.json
+    echo "    ;"
+} | write_if_changed dashboard/openapi_text.c
+
+# The tables of the run store, as a string of the library.
+{
+    echo "/* Written by autogen.sh: the text of store/schema.sql. */"
+    echo '#include "store/database.h"'
+    echo
+    echo "const char cse_store_schema[] ="
+    sed -e '/^--/d' -e '/^$/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' \
+        store/schema.sql
+    echo "    ;"
+} | write_if_changed store/schema_text.c
 
 list() { # variable files...
     name=$1
@@ -104,9 +126,12 @@ list() { # variable files...
 
 {
     echo "# Written by autogen.sh from the files that are there."
-    list library_sources $(sources_of engine dataloader workers) \
-        $(LC_ALL=C find engine dataloader workers -name registry.c | LC_ALL=C sort)
-    list library_headers $(headers_of engine dataloader workers)
+    list library_sources $(sources_of engine dataloader store workers) \
+        $(LC_ALL=C find engine dataloader store workers -name registry.c | LC_ALL=C sort)
+    list library_headers $(headers_of engine dataloader store workers)
+    list dashboard_sources $(sources_of dashboard) \
+        $(LC_ALL=C find dashboard -name registry.c | LC_ALL=C sort)
+    list dashboard_headers $(headers_of dashboard)
     list program_sources $(sources_of cli) $(LC_ALL=C find cli -name registry.c)
     list program_headers $(headers_of cli)
     list public_headers $(LC_ALL=C find include/csengine -maxdepth 1 -name '*.h' | LC_ALL=C sort)
@@ -125,7 +150,11 @@ list() { # variable files...
     for f in $tests; do
         v=$(echo "${f%.c}" | tr '/.-' '___')
         printf '%s_SOURCES = %s $(test_support)\n' "$v" "$f"
-        printf '%s_LDADD = libcsengine_internal.la $(CHECK_LIBS)\n' "$v"
+        case $f in
+        tests/dashboard/* | tests/cli/*) more='libcsengine_dashboard.la ' ;;
+        *) more= ;;
+        esac
+        printf '%s_LDADD = %slibcsengine_internal.la $(CHECK_LIBS)\n' "$v" "$more"
     done
     for f in $examples; do
         v=$(echo "${f%.c}" | tr '/.-' '___')
@@ -147,7 +176,8 @@ list() { # variable files...
     # Installed: configurations and examples to start from.
     list data_files $(LC_ALL=C find configs examples -type f \( -name '*.yaml' -o -name '*.c' \) \
         2>/dev/null | LC_ALL=C sort)
-    list tree_extra $(LC_ALL=C find configs docs scripts tests bench examples -type f \
+    list tree_extra dashboard/openapi.json store/schema.sql \
+        $(LC_ALL=C find configs docs scripts tests bench examples -type f \
         ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
 } | write_if_changed sources.am
 

@@ -20,7 +20,7 @@
         { "checkpoint_path", "FILE", "fit.ckpt_path", "checkpoint to start from; null: none" }, \
         { "seed", "N", "seed", "seed of everything that is random" },                           \
         { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce",                         \
-          "payload of the gradient reduction: fp32 or bf16" },                                  \
+          "payload of the gradient reduction: fp32, bf16, bf16sr, fp16 or cb16" },              \
     {                                                                                           \
         "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"        \
     }

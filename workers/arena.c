@@ -70,11 +70,12 @@ static cse_status check_counts(const cse_cluster_layout *layout)
             "at least one replica and at most %d processes in all",
             layout->replica_count, layout->weight_server_count, layout->input_worker_count,
             CSE_MAX_SLOTS);
-    if (layout->weight_grad_reduce != CSE_FLOAT32 && layout->weight_grad_reduce != CSE_BFLOAT16)
+    if (!cse_payload_possible(layout->weight_grad_reduce))
         return cse_fail(CSE_CONFIG,
-                        "weight_grad_reduce: %s is not supported here; accepted are float32 and "
-                        "bfloat16",
-                        cse_dtype_name(layout->weight_grad_reduce));
+                        "weight_grad_reduce: sums are not kept in %s%s; accepted: fp32, bf16, "
+                        "bf16sr, fp16, cb16",
+                        cse_dtype_name(layout->weight_grad_reduce.format),
+                        layout->weight_grad_reduce.stochastic ? ", stochastically rounded" : "");
     if (graph->microbatch_count < 1 || graph->microbatch_count > 1 << 20)
         return cse_fail(CSE_CONFIG,
                         "cluster: a step of %d microbatches; accepted are 1 to %d: choose a larger "
@@ -128,7 +129,8 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->ring_count = layout->ring_microbatches > 0
                            ? layout->ring_microbatches
                            : prefetched_steps(graph) * graph->microbatch_count;
-    head->payload = (int32_t)layout->weight_grad_reduce;
+    head->payload = (int32_t)layout->weight_grad_reduce.format;
+    head->payload_stochastic = layout->weight_grad_reduce.stochastic;
     head->micro_batch_size = graph->micro_batch_size;
     head->partial_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
     head->state_bytes = graph->space_bytes[CSE_SPACE_STATE];
@@ -204,7 +206,9 @@ static void bind(cse_cluster *cluster)
     cluster->ring = (cse_word *)(void *)(base + head->at_ring);
     cluster->segments =
         (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->at_segments),
-                        .count = head->segment_count };
+                        .count = head->segment_count,
+                        .payload = { (cse_dtype)head->payload, head->payload_stochastic != 0 },
+                        .seed = head->seed };
 }
 
 static cse_status reserve(int descriptor, int64_t from, int64_t bytes)
@@ -326,7 +330,8 @@ cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **re
     cluster->descriptor = -1;
     cluster->graph = layout->graph;
     if (status == CSE_OK) {
-        head.exact = cse_segments_exact((cse_segments){ segments, head.segment_count });
+        head.exact =
+            cse_segments_exact((cse_segments){ .items = segments, .count = head.segment_count });
         status = create(layout, &head, segments, cluster);
     }
     free(segments);

@@ -40,7 +40,7 @@
 #include "workers/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 1,
+    CSE_ARENA_VERSION = 2,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* least; larger when there would be too many chunks */
     CSE_UPDATE_CHUNK_LINES = 512,
     CSE_MOST_CHUNKS = 1024,
@@ -97,8 +97,8 @@ typedef struct cse_arena_head {
     int64_t first_step;
     int32_t replicas, weight_servers, input_workers;
     int32_t microbatches, tree_places, record_count, ring_count;
-    int32_t payload; /* cse_dtype */
-    int32_t exact;   /* boolean: no segment is rounded */
+    int32_t payload, payload_stochastic; /* a cse_rounding */
+    int32_t exact;                       /* boolean: no segment is rounded */
     int32_t segment_count;
     int32_t reduce_chunks, update_chunks;
     int64_t micro_batch_size;

@@ -58,12 +58,12 @@ enum { CSE_MAX_SLOTS = 250, CSE_FAILURE_TEXT_BYTES = 1024 };
  * */
 
 typedef struct cse_cluster_layout {
-    const cse_graph *graph;       /* after the last pass */
-    const unsigned char *states;  /* initial CSE_SPACE_STATE; copied */
-    int replica_count;            /* num_csx, 1 or more */
-    int weight_server_count;      /* 0: the replicas have that role as well */
-    int input_worker_count;       /* of the whole cluster: num_csx * num_workers_per_csx */
-    cse_dtype weight_grad_reduce; /* CSE_FLOAT32 or CSE_BFLOAT16 */
+    const cse_graph *graph;          /* after the last pass */
+    const unsigned char *states;     /* initial CSE_SPACE_STATE; copied */
+    int replica_count;               /* num_csx, 1 or more */
+    int weight_server_count;         /* 0: the replicas have that role as well */
+    int input_worker_count;          /* of the whole cluster: num_csx * num_workers_per_csx */
+    cse_rounding weight_grad_reduce; /* payload of the tree; see reduce.h */
     uint64_t seed;
     int64_t first_step, num_steps;
     int record_count;      /* K: steps that may be unrecorded; 0: 16 */

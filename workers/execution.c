@@ -409,7 +409,7 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
                  "{num_csx: %d, num_workers_per_csx: %d, max_wgt_servers: %d, "
                  "weight_grad_reduce: %s}",
                  e->cluster.num_csx, e->cluster.num_workers_per_csx, e->cluster.max_wgt_servers,
-                 cse_dtype_name(e->cluster.weight_grad_reduce));
+                 cse_rounding_name(e->cluster.weight_grad_reduce));
     cse_coordinator_options options = {
         .io = io,
         .callbacks = &e->callbacks,

@@ -8,14 +8,15 @@
 #define CSE_WORKERS_EXECUTION_H
 
 #include "engine/graph/graph.h"
+#include "engine/types/rounding.h"
 
 typedef struct cse_cluster_options {
     int num_csx;             /* replicas; 1 or more, at most the number of microbatches counts */
     int num_workers_per_csx; /* input workers for each replica; 1 or more */
     int max_wgt_servers;     /* 0: the replicas reduce and update by themselves */
-    cse_dtype weight_grad_reduce;  /* payload of the tree: CSE_FLOAT32 or CSE_BFLOAT16 */
-    const char *worker_executable; /* NULL: found beside this process, or as installed */
-    const char *library;           /* shared object with the model's drop-ins, or NULL */
+    cse_rounding weight_grad_reduce; /* payload of the tree; see reduce.h */
+    const char *worker_executable;   /* NULL: found beside this process, or as installed */
+    const char *library;             /* shared object with the model's drop-ins, or NULL */
 } cse_cluster_options;
 
 /* What a step leaves for the coordinator. */

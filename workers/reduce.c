@@ -1,80 +1,16 @@
-/* Each loop is written in fixed runs of 16 elements, which the compiler turns into vector code at
- * any level of optimisation that vectorises, and is compiled for three instruction sets; the one
- * the machine has is chosen when the program is loaded. */
+/* A table of segments, walked for each operation; the loops are in reduce_loops. */
 #include "workers/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/types/dtype.h"
+#include "engine/base/random.h"
+#include "workers/reduce_loops.h"
 
-/* Sanitizers instrument the choice, which runs before they are set up. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTOR_CLONES
-#endif
-
-#define FOR_EACH(i, n, statement)                   \
-    do {                                            \
-        int64_t block = 0;                          \
-        for (; block + 16 <= (n); block += 16)      \
-            for (int lane = 0; lane < 16; lane++) { \
-                const int64_t i = block + lane;     \
-                statement;                          \
-            }                                       \
-        for (int64_t i = block; i < (n); i++)       \
-            statement;                              \
-    } while (0)
-
-static inline float rounded(float value)
+bool cse_payload_possible(cse_rounding payload)
 {
-    return cse_float_from_bfloat16(cse_bfloat16_from_float(value));
-}
-
-VECTOR_CLONES
-static void add_exact(float *restrict y, const float *restrict x, int64_t n)
-{
-    FOR_EACH(i, n, y[i] += x[i]);
-}
-
-VECTOR_CLONES
-static void add_rounded(float *restrict y, const float *restrict x, int64_t n)
-{
-    FOR_EACH(i, n, y[i] = rounded(y[i] + x[i]));
-}
-
-VECTOR_CLONES
-static void pack(uint16_t *restrict y, const float *restrict x, int64_t n)
-{
-    FOR_EACH(i, n, y[i] = cse_bfloat16_from_float(x[i]));
-}
-
-VECTOR_CLONES
-static void unpack(float *restrict y, const uint16_t *restrict x, int64_t n)
-{
-    FOR_EACH(i, n, y[i] = cse_float_from_bfloat16(x[i]));
-}
-
-VECTOR_CLONES
-static void add_packed(uint16_t *restrict y, const uint16_t *restrict x, int64_t n)
-{
-    FOR_EACH(i, n,
-             y[i] = cse_bfloat16_from_float(cse_float_from_bfloat16(y[i]) +
-                                            cse_float_from_bfloat16(x[i])));
-}
-
-VECTOR_CLONES
-static void add_leaf_packed(uint16_t *restrict y, const float *restrict x, int64_t n)
-{
-    FOR_EACH(i, n, y[i] = cse_bfloat16_from_float(cse_float_from_bfloat16(y[i]) + rounded(x[i])));
-}
-
-VECTOR_CLONES
-static void add_unpacked(float *restrict y, const uint16_t *restrict x, int64_t n)
-{
-    FOR_EACH(i, n, y[i] = rounded(y[i] + cse_float_from_bfloat16(x[i])));
+    return (payload.format == CSE_FLOAT32 && !payload.stochastic) ||
+           cse_reduce_loops_for(payload) != NULL;
 }
 
 static int compare_segments(const void *a, const void *b)
@@ -93,7 +29,20 @@ static bool of_backward(const cse_node *node)
            node->inputs[0]->backward;
 }
 
-cse_status cse_segments_find(const cse_graph *graph, cse_dtype payload, cse_segment *items,
+/* Random numbers go by the name a sum was given, or by its number. */
+static uint32_t stream_of(const cse_graph *graph, const cse_node *node)
+{
+    for (int r = 0; r < graph->reduction_count; r++) {
+        const cse_node *sum = graph->reductions[r].sum;
+        if (graph->reductions[r].offset_bytes != node->offset_bytes)
+            continue;
+        return sum->attributes.text != NULL ? (uint32_t)cse_hash_string(sum->attributes.text)
+                                            : (uint32_t)r;
+    }
+    return 0;
+}
+
+cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_segment *items,
                              int *count)
 {
     const int64_t elements = graph->space_bytes[CSE_SPACE_PARTIAL] / 4;
@@ -104,7 +53,9 @@ cse_status cse_segments_find(const cse_graph *graph, cse_dtype payload, cse_segm
             continue;
         cse_segment segment = { .first = node->offset_bytes / 4,
                                 .count = cse_shape_elements(node->shape),
-                                .rounded = payload == CSE_BFLOAT16 && of_backward(node) };
+                                .rounded = payload.format != CSE_FLOAT32 && of_backward(node) };
+        if (segment.rounded && payload.stochastic)
+            segment.stream = stream_of(graph, node);
         if (node->dtype != CSE_FLOAT32 || node->offset_bytes % 64 || segment.first < 0 ||
             segment.count < 0 || segment.count > elements - segment.first)
             return cse_fail(CSE_INTERNAL,
@@ -120,6 +71,7 @@ cse_status cse_segments_find(const cse_graph *graph, cse_dtype payload, cse_segm
         cse_segment *tail = last >= 0 ? &items[last] : NULL;
         if (tail && next.first == tail->first && next.count == tail->count) {
             tail->rounded |= next.rounded; /* one place under two nodes: an elided identity */
+            tail->stream |= next.stream;   /* that of the place, for whichever is rounded */
             continue;
         }
         if (tail && next.first < tail->first + tail->count)
@@ -132,7 +84,7 @@ cse_status cse_segments_find(const cse_graph *graph, cse_dtype payload, cse_segm
     last = -1;
     for (int i = 0; i < found; i++) {
         cse_segment *tail = last >= 0 ? &items[last] : NULL;
-        if (tail && tail->rounded == items[i].rounded &&
+        if (tail && tail->rounded == items[i].rounded && !(tail->rounded && payload.stochastic) &&
             items[i].first - (tail->first + tail->count) < 16)
             tail->count = items[i].first + items[i].count - tail->first;
         else
@@ -171,36 +123,55 @@ static const uint16_t *const_packed(const unsigned char *bytes, int64_t first, i
     return (const uint16_t *)(const void *)(bytes + 4 * first) + skip;
 }
 
-void cse_piece_set(cse_segments segments, unsigned char *piece, const unsigned char *leaf)
+static cse_draw draw_of(const cse_segments *segments, cse_segment s, cse_leaves sum)
 {
-    for (int i = 0; i < segments.count; i++) {
-        cse_segment s = segments.items[i];
+    if (!segments->payload.stochastic)
+        return (cse_draw){ 0, 0 };
+    return (cse_draw){ cse_hash_key(segments->seed, segments->step, s.stream, (uint32_t)sum.first,
+                                    (uint32_t)sum.size),
+                       0 };
+}
+
+void cse_piece_set(const cse_segments *segments, unsigned char *piece, const unsigned char *leaf,
+                   int number)
+{
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
         if (s.rounded)
-            pack(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count);
+            loops->pack(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count,
+                        draw_of(segments, s, (cse_leaves){ number, 1 }));
         else
             memcpy(floats(piece, s.first), const_floats(leaf, s.first), (size_t)s.count * 4);
     }
 }
 
-void cse_piece_add_leaf(cse_segments segments, unsigned char *piece, const unsigned char *leaf)
+void cse_piece_add_leaf(const cse_segments *segments, unsigned char *piece,
+                        const unsigned char *leaf, cse_leaves sum)
 {
-    for (int i = 0; i < segments.count; i++) {
-        cse_segment s = segments.items[i];
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    const cse_leaves last = { sum.first + sum.size - 1, 1 };
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
         if (s.rounded)
-            add_leaf_packed(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count);
+            loops->add_leaf(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count,
+                            draw_of(segments, s, sum), draw_of(segments, s, last));
         else
-            add_exact(floats(piece, s.first), const_floats(leaf, s.first), s.count);
+            cse_add_exact(floats(piece, s.first), const_floats(leaf, s.first), s.count);
     }
 }
 
-void cse_piece_add(cse_segments segments, unsigned char *left, const unsigned char *right)
+void cse_piece_add(const cse_segments *segments, unsigned char *left, const unsigned char *right,
+                   cse_leaves sum)
 {
-    for (int i = 0; i < segments.count; i++) {
-        cse_segment s = segments.items[i];
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
         if (s.rounded)
-            add_packed(packed(left, s.first, 0), const_packed(right, s.first, 0), s.count);
+            loops->add_packed(packed(left, s.first, 0), const_packed(right, s.first, 0), s.count,
+                              draw_of(segments, s, sum));
         else
-            add_exact(floats(left, s.first), const_floats(right, s.first), s.count);
+            cse_add_exact(floats(left, s.first), const_floats(right, s.first), s.count);
     }
 }
 
@@ -210,60 +181,83 @@ typedef struct join_planner {
     void *self;
 } join_planner;
 
-static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_join_kind kind)
+/* What is added on the way is the right child of a node over `sum`. */
+static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_join_kind kind,
+                      cse_leaves sum)
 {
     cse_join *join = planner->join;
     const unsigned char *piece = planner->lookup(planner->self, node);
     if (piece) {
-        join->steps[join->count++] = (cse_join_step){ kind, depth, piece };
+        join->steps[join->count++] = (cse_join_step){ kind, depth, piece, sum };
         return;
     }
     int own = kind == CSE_JOIN_ADD ? depth + 1 : depth;
-    plan_node(planner, cse_tree_left(node), own, CSE_JOIN_LOAD);
-    plan_node(planner, cse_tree_right(node), own, CSE_JOIN_ADD);
+    const cse_leaves all = { node.first, node.size };
+    plan_node(planner, cse_tree_left(node), own, CSE_JOIN_LOAD, all);
+    plan_node(planner, cse_tree_right(node), own, CSE_JOIN_ADD, all);
     if (kind == CSE_JOIN_ADD)
-        join->steps[join->count++] = (cse_join_step){ CSE_JOIN_SUM, depth, NULL };
+        join->steps[join->count++] = (cse_join_step){ CSE_JOIN_SUM, depth, NULL, sum };
 }
 
 void cse_join_plan(cse_join *join, int leaves, cse_piece_lookup *lookup, void *self)
 {
     join_planner planner = { join, lookup, self };
     join->count = 0;
-    plan_node(&planner, cse_tree_root(leaves), 0, CSE_JOIN_LOAD);
+    plan_node(&planner, cse_tree_root(leaves), 0, CSE_JOIN_LOAD, (cse_leaves){ 0, leaves });
 }
 
-/* n elements of segment s from its element `skip` on; block 0 is the output itself. */
-static void join_block(const cse_join *join, cse_segment s, int64_t skip, int64_t n, float *output)
+/* Elements [skip, skip + n) of a segment. */
+typedef struct block {
+    const cse_segments *segments;
+    cse_segment segment;
+    int64_t skip, n;
+} block;
+
+static void rounded_step(const cse_join_step *step, const block *b, float *y, const float *next)
+{
+    const cse_reduce_loops *loops = cse_reduce_loops_for(b->segments->payload);
+    cse_draw draw = draw_of(b->segments, b->segment, step->sum);
+    draw.first = (uint32_t)b->skip;
+    if (step->kind == CSE_JOIN_SUM)
+        loops->add_rounded(y, next, b->n, draw);
+    else if (step->kind == CSE_JOIN_LOAD)
+        loops->unpack(y, const_packed(step->piece, b->segment.first, b->skip), b->n);
+    else
+        loops->add_unpacked(y, const_packed(step->piece, b->segment.first, b->skip), b->n, draw);
+}
+
+static void exact_step(const cse_join_step *step, const block *b, float *y, const float *next)
+{
+    if (step->kind == CSE_JOIN_SUM)
+        cse_add_exact(y, next, b->n);
+    else if (step->kind == CSE_JOIN_LOAD)
+        memcpy(y, const_floats(step->piece, b->segment.first + b->skip), (size_t)b->n * sizeof *y);
+    else
+        cse_add_exact(y, const_floats(step->piece, b->segment.first + b->skip), b->n);
+}
+
+/* The lowest block of the stack is the output itself. */
+static void join_block(const cse_join *join, const block *b, float *output)
 {
     for (int i = 0; i < join->count; i++) {
-        cse_join_step step = join->steps[i];
-        float *y = step.depth == 0 ? output : join->blocks + (int64_t)step.depth * CSE_JOIN_BLOCK;
-        if (step.kind == CSE_JOIN_SUM) {
-            const float *x = join->blocks + (int64_t)(step.depth + 1) * CSE_JOIN_BLOCK;
-            (s.rounded ? add_rounded : add_exact)(y, x, n);
-        } else if (s.rounded) {
-            const uint16_t *x = const_packed(step.piece, s.first, skip);
-            (step.kind == CSE_JOIN_LOAD ? unpack : add_unpacked)(y, x, n);
-        } else {
-            const float *x = const_floats(step.piece, s.first + skip);
-            if (step.kind == CSE_JOIN_LOAD)
-                memcpy(y, x, (size_t)n * sizeof *y);
-            else
-                add_exact(y, x, n);
-        }
+        const cse_join_step *step = &join->steps[i];
+        float *y = step->depth == 0 ? output : join->blocks + (int64_t)step->depth * CSE_JOIN_BLOCK;
+        const float *next = join->blocks + (int64_t)(step->depth + 1) * CSE_JOIN_BLOCK;
+        (b->segment.rounded ? rounded_step : exact_step)(step, b, y, next);
     }
 }
 
-void cse_join_run(const cse_join *join, cse_segments segments, unsigned char *reduced,
+void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
                   int64_t first, int64_t end)
 {
-    for (int i = 0; i < segments.count; i++) {
-        cse_segment s = segments.items[i];
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
         int64_t from = s.first > first ? s.first : first;
         int64_t to = s.first + s.count < end ? s.first + s.count : end;
         for (int64_t at = from; at < to; at += CSE_JOIN_BLOCK) {
-            int64_t n = to - at < CSE_JOIN_BLOCK ? to - at : CSE_JOIN_BLOCK;
-            join_block(join, s, at - s.first, n, floats(reduced, at));
+            block b = { segments, s, at - s.first,
+                        to - at < CSE_JOIN_BLOCK ? to - at : CSE_JOIN_BLOCK };
+            join_block(join, &b, floats(reduced, at));
         }
     }
 }

@@ -34,6 +34,7 @@ struct cse_work {
     bool holding;
     cse_tree_node piece;
     int folded, held;                       /* leaves so far; partial sums they are in */
+    cse_leaves held_leaves[32];             /* of each partial sum */
     int64_t wait_since_ns;                  /* 0: not waiting for input */
     unsigned char *workspace, *sums, *leaf; /* private memory */
     size_t workspace_bytes, sums_bytes;

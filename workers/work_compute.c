@@ -82,32 +82,36 @@ static unsigned char *sum_at(const cse_work *work, int level)
     return work->sums + (level - 1) * work->cluster->head->partial_stride;
 }
 
-static void join_top(cse_work *work)
+static void join_top(cse_work *work, const cse_segments *segments)
 {
-    cse_piece_add(work->cluster->segments, sum_at(work, work->held - 2),
-                  sum_at(work, work->held - 1));
+    cse_leaves *sum = &work->held_leaves[work->held - 2];
+    sum->size += work->held_leaves[work->held - 1].size;
+    cse_piece_add(segments, sum_at(work, work->held - 2), sum_at(work, work->held - 1), *sum);
     work->held--;
 }
 
 /* Adds the leaf that was just computed. */
-static void fold(cse_work *work)
+static void fold(cse_work *work, int64_t step)
 {
-    const cse_segments segments = work->cluster->segments;
+    cse_segments segments = work->cluster->segments;
+    segments.step = step;
+    const int leaf = work->piece.first + work->folded;
     int carries = cse_tree_carries(++work->folded);
-    if (work->cluster->head->exact) {
-        work->held++; /* it lies there already */
-    } else if (carries > 0) {
-        cse_piece_add_leaf(segments, sum_at(work, work->held - 1), work->leaf);
+    if (carries > 0 && !work->cluster->head->exact) {
+        cse_leaves *sum = &work->held_leaves[work->held - 1];
+        sum->size++;
+        cse_piece_add_leaf(&segments, sum_at(work, work->held - 1), work->leaf, *sum);
         carries--;
     } else {
-        cse_piece_set(segments, sum_at(work, work->held), work->leaf);
-        work->held++;
+        if (!work->cluster->head->exact) /* else it lies there already */
+            cse_piece_set(&segments, sum_at(work, work->held), work->leaf, leaf);
+        work->held_leaves[work->held++] = (cse_leaves){ leaf, 1 };
     }
     for (; carries > 0; carries--)
-        join_top(work);
+        join_top(work, &segments);
     if (work->folded == work->piece.size)
         while (work->held > 1)
-            join_top(work);
+            join_top(work, &segments);
 }
 
 static bool input_ready(cse_work *work, int64_t q)
@@ -144,7 +148,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     frame->base[CSE_SPACE_INPUT] = cse_arena_input(cluster, q);
     frame->base[CSE_SPACE_PARTIAL] = head->exact ? sum_at(work, work->held) : work->leaf;
     work->executable->replica(work->executable, frame);
-    fold(work);
+    fold(work, frame->step);
     CSE_KILLPOINT(CSE_KILL_LEAF_DONE);
     if (work->folded < work->piece.size)
         return true;

@@ -45,7 +45,9 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
     plan_join(work, number);
     int64_t first = chunk * head->reduce_chunk_elements;
     int64_t end = first + head->reduce_chunk_elements;
-    cse_join_run(&work->join, cluster->segments, cluster->base + head->at_reduced, first, end);
+    cse_segments segments = cluster->segments;
+    segments.step = cse_step_number(step);
+    cse_join_run(&work->join, &segments, cluster->base + head->at_reduced, first, end);
     CSE_KILLPOINT(CSE_KILL_REDUCE_UNPUBLISHED);
     cse_word_publish(&cluster->reduce[chunk], number, CSE_WORD_DONE);
     cse_work_advance(work, step);
@@ -107,7 +109,9 @@ static unsigned char *sums_of(cse_work *work, uint64_t step, cse_update_part par
     const int64_t first = part.first * CSE_LINE_ELEMENTS, end = part.end * CSE_LINE_ELEMENTS;
     plan_join(work, cse_step_number(step) + 1);
     unsigned char *base = work->joined - (offset + first * 4);
-    cse_join_run(&work->join, cluster->segments, base, offset / 4 + first,
+    cse_segments segments = cluster->segments;
+    segments.step = cse_step_number(step);
+    cse_join_run(&work->join, &segments, base, offset / 4 + first,
                  offset / 4 + (end < elements ? end : elements));
     return base;
 }

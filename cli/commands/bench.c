@@ -267,7 +267,7 @@ static const cse_option options[] = {
     { "model_dir", "DIR", "model_dir", "where the run keeps its files" },
     { "compile_dir", "DIR", "backend.compile_dir", "where compiled steps are kept" },
     { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce",
-      "payload of the gradient reduction: fp32 or bf16" },
+      "payload of the gradient reduction: fp32, bf16, bf16sr, fp16 or cb16" },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
     { "steps", "N", NULL, "steps to measure of each; the default is 50" },
     { "json", NULL, NULL, "one JSON object on stdout" },

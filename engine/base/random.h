@@ -53,6 +53,29 @@ static inline float cse_draw_uniform(uint64_t seed, int64_t step, uint32_t strea
     return cse_uniform_from_bits(words[0]);
 }
 
+/* Where one word an element is enough and Philox for each too slow (rounding whole tensors): a key
+ * of two words for a purpose (stream), a step and a range, and from it a word for each element. The
+ * mixing is that of a multiplicative hash with both halves of the key between its rounds; a
+ * compiler vectorises it. */
+static inline uint64_t cse_hash_key(uint64_t seed, int64_t step, uint32_t stream, uint32_t first,
+                                    uint32_t size)
+{
+    uint32_t words[4];
+    const uint32_t counter[4] = { first, size, (uint32_t)step, stream };
+    cse_philox(seed, counter, words);
+    return (uint64_t)words[1] << 32 | words[0];
+}
+
+static inline uint32_t cse_hash_bits(uint64_t key, uint32_t element)
+{
+    uint32_t x = element + (uint32_t)key;
+    x = (x ^ x >> 17) * 0xed5ad4bbu;
+    x = (x ^ x >> 11) + (uint32_t)(key >> 32);
+    x = (x ^ x >> 16) * 0xac4c1b51u;
+    x = (x ^ x >> 15) * 0x31848babu;
+    return x ^ x >> 14;
+}
+
 /* Standard normal from two words (Box and Muller 1958), computed in double. */
 double cse_normal_from_bits(uint32_t first, uint32_t second);
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/arena.h"
 
-static void reserve(cse_text *text, size_t more)
+void cse_text_reserve(cse_text *text, size_t more)
 {
     if (text->size + more + 1 <= text->capacity)
         return;
@@ -23,7 +23,7 @@ void cse_text_add(cse_text *text, const char *format, ...)
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    reserve(text, (size_t)length);
+    cse_text_reserve(text, (size_t)length);
     vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
     va_end(again);
     text->size += (size_t)length;
@@ -31,7 +31,7 @@ void cse_text_add(cse_text *text, const char *format, ...)
 
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size)
 {
-    reserve(text, size);
+    cse_text_reserve(text, size);
     memcpy(text->data + text->size, bytes, size);
     text->size += size;
     text->data[text->size] = '\0';

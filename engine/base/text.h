@@ -15,6 +15,8 @@ typedef struct cse_text {
 
 void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
+/* Makes room for `more` bytes behind the present end. */
+void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);
 
 #endif

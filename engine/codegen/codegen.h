@@ -10,7 +10,7 @@
 #include "engine/graph/graph.h"
 
 /* Raised when the frame, the undo record, the kernels or the entries change. */
-enum { CSE_STEP_ABI = 1 };
+enum { CSE_STEP_ABI = 2 };
 
 typedef struct cse_compile_result {
     char directory[4096]; /* holds graph.json, plan.txt, step.c and, with a compiler, step.so */

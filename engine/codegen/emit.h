@@ -26,7 +26,8 @@ void cse_emit_number(double value, cse_dtype dtype, char name[CSE_NAME_BYTES]);
 /* Whether a value is written where it is used: a scalar constant or the step number; its C then. */
 bool cse_emit_inline(const cse_node *node, char name[CSE_NAME_BYTES]);
 
-/* The load of element `index` of array `array`, and what is stored for `value`. */
+/* The load of element `index` of array `array`, and what is stored for `value`, which is a value of
+ * the type already. */
 void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char *index);
 void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value);
 
@@ -37,7 +38,13 @@ typedef struct cse_emit_names {
     const char *last_index; /* index along the last axis */
 } cse_emit_names;
 
+/* The node's expression, rounded to its type; and as it is, in float, for what is rounded later. */
 void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names);
+void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names);
+
+/* What stands around a float value that becomes a value of `dtype`. */
+void cse_emit_rounding_begin(cse_text *out, cse_dtype dtype);
+void cse_emit_rounding_end(cse_text *out, cse_dtype dtype);
 
 /* The functions of groups: "static void group_7(const cse_step_frame *frame)". */
 void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group);
@@ -45,6 +52,22 @@ void cse_emit_block_group(cse_text *out, const cse_graph *graph, const cse_group
 void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group);
 /* "static void update_7(frame, lines, undo)". */
 void cse_emit_update_group(cse_text *out, const cse_graph *graph, const cse_group *group);
+
+/* Whether a loop has an observed twin, "group_7_observed": it computes values that are observed
+ * before they are rounded. */
+bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group);
+/* "static void observed_<name>": a part with all its observations. */
+void cse_emit_observed_part(cse_text *out, const cse_graph *graph, cse_part part,
+                            const char *name);
+/* "cse_step_propose": the values of UPDATE groups that observations need, and nothing changed. */
+void cse_emit_propose_entry(cse_text *out, const cse_graph *graph);
+/* Values of UPDATE element i: outside values as x12, each node as v12. */
+void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],
+                             int count);
+/* Bases and scalars of outside values. */
+void cse_emit_update_outside(cse_text *out, cse_node *const outside[], int count);
+/* The C name of a value in an UPDATE element. */
+void cse_emit_update_name(const cse_group *group, cse_node *input, char name[CSE_NAME_BYTES]);
 
 /* The comment before a group: its number, program and nodes with shapes and scopes. */
 void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_group *group);

@@ -35,8 +35,16 @@ static void emit_heading(const cse_graph *graph, cse_text *out)
 
 static void emit_entry(const cse_graph *graph, cse_part part, const char *name, cse_text *out)
 {
-    cse_text_add(out, "CSE_ENTRY void %s(const cse_step_frame *frame)\n{\n    (void)frame;\n",
+    if (graph->observation_count > 0)
+        cse_emit_observed_part(out, graph, part, name);
+    cse_text_add(out, "CSE_ENTRY void cse_step_%s(const cse_step_frame *frame)\n{\n"
+                      "    (void)frame;\n",
                  name);
+    if (graph->observation_count > 0)
+        cse_text_add(out,
+                     "    if (frame->observer != 0) {\n        observed_%s(frame);\n"
+                     "        return;\n    }\n",
+                     name);
     for (int g = 0; g < graph->group_count; g++)
         if (graph->groups[g].part == part)
             cse_text_add(out, "    group_%d(frame);\n", g);
@@ -78,9 +86,11 @@ cse_status cse_codegen_print(const cse_graph *graph, cse_text *out)
         else
             cse_emit_block_group(out, graph, group);
     }
-    emit_entry(graph, CSE_PART_REPLICA, "cse_step_replica", out);
-    emit_entry(graph, CSE_PART_WEIGHTS, "cse_step_weights", out);
+    emit_entry(graph, CSE_PART_REPLICA, "replica", out);
+    emit_entry(graph, CSE_PART_WEIGHTS, "weights", out);
     emit_update_entry(graph, out);
+    if (graph->observation_count > 0)
+        cse_emit_propose_entry(out, graph);
     cse_graph_fingerprint(graph, fingerprint);
     cse_text_add(out,
                  "CSE_ENTRY const int cse_step_abi = %d;\n"

@@ -38,7 +38,7 @@ static int tail_axis(const cse_node *node, bool reduced[CSE_MAX_RANK])
     for (int i = 0; i < shape.rank; i++)
         reduced[i] = false;
     if (node->op->kind != CSE_OP_REDUCE || strcmp(node->op->name, "sum") != 0 ||
-        node->dtype != CSE_FLOAT32)
+        node->dtype != CSE_FLOAT32 || cse_node_is_tiled(node))
         return shape.rank;
     for (int i = 1; i < node->attributes.integer_count; i++)
         reduced[node->attributes.integers[i]] = true;
@@ -135,7 +135,7 @@ static bool is_inside(const cse_group *group, const cse_node *node)
     return found;
 }
 
-static void update_name(const cse_group *group, cse_node *input, char name[CSE_NAME_BYTES])
+void cse_emit_update_name(const cse_group *group, cse_node *input, char name[CSE_NAME_BYTES])
 {
     input = cse_node_storage(input);
     if (cse_emit_inline(input, name))
@@ -145,8 +145,7 @@ static void update_name(const cse_group *group, cse_node *input, char name[CSE_N
     snprintf(name, CSE_NAME_BYTES, "%c%u", inside ? 'v' : single ? 's' : 'x', input->id);
 }
 
-static void emit_update_bases(cse_text *out, const cse_group *group, cse_node *const outside[],
-                              int count)
+void cse_emit_update_outside(cse_text *out, cse_node *const outside[], int count)
 {
     for (int o = 0; o < count; o++) {
         char array[CSE_NAME_BYTES];
@@ -157,15 +156,18 @@ static void emit_update_bases(cse_text *out, const cse_group *group, cse_node *c
         cse_text_add(out, "    const %s s%u = ", cse_emit_value_type(outside[o]->dtype),
                      outside[o]->id);
         cse_emit_load(out, outside[o]->dtype, array, "0");
-        cse_text_add(out, ";\n    (void)s%u;\n", outside[o]->id);
+        cse_text_add(out, ";\n");
     }
+}
+
+static void emit_assigned_bases(cse_text *out, const cse_group *group)
+{
     for (int n = 0; n < group->node_count; n++)
         if (group->nodes[n]->op == &cse_op_assign)
             cse_emit_base(out, group->nodes[n], true);
 }
 
-/* Element i of each assigned value: new values into `target` (a pointer for each assign). */
-static void emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],
+void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],
                                 int count)
 {
     for (int o = 0; o < count; o++) {
@@ -184,7 +186,7 @@ static void emit_update_element(cse_text *out, const cse_group *group, cse_node 
         if (node->op->kind == CSE_OP_RESHAPE)
             continue;
         for (int i = 0; i < node->input_count; i++)
-            update_name(group, node->inputs[i], names.inputs[i]);
+            cse_emit_update_name(group, node->inputs[i], names.inputs[i]);
         cse_text_add(out, "        const %s v%u = ", cse_emit_value_type(node->dtype), node->id);
         if (node->op->kind == CSE_OP_BROADCAST)
             cse_text_add(out, "%s", names.inputs[0]);
@@ -192,10 +194,6 @@ static void emit_update_element(cse_text *out, const cse_group *group, cse_node 
             cse_emit_expression(out, node, &names);
         cse_text_add(out, ";\n");
     }
-    for (int n = 0; n < group->node_count; n++)
-        if (group->nodes[n]->op == &cse_op_assign)
-            cse_text_add(out, "        n%u[i - first] = v%u;\n", group->nodes[n]->id,
-                         group->nodes[n]->id);
 }
 
 static void emit_update_values(cse_text *out, const cse_graph *graph, const cse_group *group,
@@ -211,19 +209,13 @@ static void emit_update_values(cse_text *out, const cse_graph *graph, const cse_
             cse_text_add(out, ",\n    %s *n%u", cse_emit_stored_type(group->nodes[n]->dtype),
                          group->nodes[n]->id);
     cse_text_add(out, ")\n{\n");
-    for (int o = 0; o < count; o++) {
-        char array[CSE_NAME_BYTES];
-        snprintf(array, sizeof array, "b%u", outside[o]->id);
-        cse_emit_base(out, outside[o], false);
-        if (cse_shape_elements(outside[o]->shape) != 1)
-            continue;
-        cse_text_add(out, "    const %s s%u = ", cse_emit_value_type(outside[o]->dtype),
-                     outside[o]->id);
-        cse_emit_load(out, outside[o]->dtype, array, "0");
-        cse_text_add(out, ";\n");
-    }
+    cse_emit_update_outside(out, outside, count);
     cse_text_add(out, "#pragma omp simd\n    for (int64_t i = first; i < end; i++) {\n");
-    emit_update_element(out, group, outside, count);
+    cse_emit_update_element(out, group, outside, count);
+    for (int n = 0; n < group->node_count; n++)
+        if (group->nodes[n]->op == &cse_op_assign)
+            cse_text_add(out, "        n%u[i - first] = v%u;\n", group->nodes[n]->id,
+                         group->nodes[n]->id);
     cse_text_add(out, "    }\n}\n\n");
 }
 
@@ -257,7 +249,7 @@ static void emit_update_function(cse_text *out, const cse_graph *graph, const cs
                  "static void update_%d(const cse_step_frame *frame, const int64_t lines[2],\n"
                  "    const cse_step_undo *undo)\n{\n",
                  number);
-    emit_update_bases(out, group, NULL, 0);
+    emit_assigned_bases(out, group);
     cse_text_add(out,
                  "    int64_t last = lines[1] * %d < %lldll ? lines[1] * %d : %lldll;\n"
                  "    if (undo == 0) {\n        values_%d(frame, lines[0] * %d, last",

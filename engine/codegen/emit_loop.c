@@ -3,7 +3,8 @@
  *
  * Everything that a visit reads is loaded before anything is written, since a result may lie where
  * a dying input lay. Sums run in float over lanes and rows' sums in double; long rows and many rows
- * are summed in double throughout. The maximum keeps NaN through a flag, because lanes are joined
+ * are summed in double throughout. The observed twin of a loop does the same arithmetic and also
+ * leaves, in the observer's memory, what each observed value was before it was rounded. The maximum keeps NaN through a flag, because lanes are joined
  * by a comparison that would lose it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct emitter {
     int outside_count;
     bool declared[CSE_LOOP_MOST_NODES]; /* values that the visit at hand has already */
     const char *margin;
+    bool observing; /* the observed twin */
 } emitter;
 
 /* ---- questions about nodes of the group ---- */
@@ -143,6 +145,52 @@ static void input_name(const emitter *e, const cse_node *node, int i, cse_loop_l
     snprintf(name, CSE_NAME_BYTES, "%c%u", prefixes[single ? CSE_LEVEL_SCALAR : level], input->id);
 }
 
+/* ---- observed values ---- */
+
+static bool is_observed(const emitter *e, const cse_node *node)
+{
+    return e->observing && node->observation > 0;
+}
+
+/* Rounded to 16 bits where it is computed; u12 is the value before that. */
+static bool rounds_here(const cse_node *node)
+{
+    return node->op->kind == CSE_OP_ELEMENTWISE && cse_dtype_is_float(node->dtype) &&
+           node->dtype != CSE_FLOAT32;
+}
+
+static void emit_observed(emitter *e, int n)
+{
+    const cse_node *node = e->group->nodes[n];
+    char flat[CSE_NAME_BYTES];
+    flat_text(e, value_at(e, n), flat);
+    if (is_observed(e, node))
+        cse_text_add(e->out, "%so%u[%s] = %c%u;\n", e->margin, node->id, flat,
+                     rounds_here(node) ? 'u' : 'v', node->id);
+}
+
+static void emit_observed_bases(emitter *e)
+{
+    for (int n = 0; n < e->group->node_count; n++) {
+        const cse_node *node = e->group->nodes[n];
+        if (is_observed(e, node))
+            cse_text_add(
+                e->out, "    float *const o%u = (float *)(frame->observer->scratch + %lld);\n",
+                node->id, (long long)e->graph->observations[node->observation - 1].scratch_offset);
+    }
+}
+
+static void emit_observed_handing(emitter *e)
+{
+    for (int n = 0; n < e->group->node_count; n++) {
+        const cse_node *node = e->group->nodes[n];
+        if (is_observed(e, node))
+            cse_text_add(e->out,
+                         "    frame->observer->take(frame->observer, frame, %d, o%u);\n",
+                         node->observation - 1, node->id);
+    }
+}
+
 /* "const float v12 = <expression>;" for an elementwise node or a degenerate reduction. */
 static void emit_computation(emitter *e, int n)
 {
@@ -157,6 +205,13 @@ static void emit_computation(emitter *e, int n)
         initial_text(node, names.inputs[0]);
     for (int i = 0; i < node->input_count; i++)
         input_name(e, node, i, value->level, names.inputs[i + shift]);
+    if (is_observed(e, node) && rounds_here(node)) {
+        cse_text_add(e->out, "%sconst float u%u = ", e->margin, node->id);
+        cse_emit_unrounded(e->out, node, &names);
+        cse_text_add(e->out, ";\n%sconst float v%u = cse_round_%s(u%u);\n", e->margin, node->id,
+                     cse_dtype_name(node->dtype), node->id);
+        return;
+    }
     cse_text_add(e->out, "%sconst %s v%u = ", e->margin, cse_emit_value_type(node->dtype),
                  node->id);
     if (node->op->kind == CSE_OP_BROADCAST)
@@ -217,6 +272,7 @@ static void emit_value(emitter *e, int n)
     cse_node *node = e->group->nodes[n];
     if (!is_stretch(node)) {
         emit_computation(e, n);
+        emit_observed(e, n);
         return;
     }
     cse_node *input = cse_node_storage(node->inputs[0]);
@@ -327,11 +383,22 @@ static void emit_accumulation(emitter *e, int n)
         cse_text_add(e->out, "%s > a%u ? %s : a%u", names.inputs[1], node->id, names.inputs[1],
                      node->id);
     else
-        cse_emit_expression(e->out, node, &names);
+        cse_emit_unrounded(e->out, node, &names);
     cse_text_add(e->out, ";\n");
     if (is_max(node) && !sums_columns(e, n) && cse_dtype_is_float(node->dtype))
         cse_text_add(e->out, "%sn%u |= %s != %s;\n", e->margin, node->id, names.inputs[1],
                      names.inputs[1]);
+}
+
+/* "const float v12 = (float)t12;": what a reduction has gathered, rounded once to its type. */
+static void emit_total(emitter *e, const cse_node *node, const char *prefix, const char *index)
+{
+    const char *type = cse_emit_value_type(node->dtype);
+    cse_text_add(e->out, "%sconst %s v%u = ", e->margin, type, node->id);
+    cse_emit_rounding_begin(e->out, node->dtype);
+    cse_text_add(e->out, "(%s)%s%u%s", type, prefix, node->id, index);
+    cse_emit_rounding_end(e->out, node->dtype);
+    cse_text_add(e->out, ";\n");
 }
 
 /* Accumulators of one row, and the clauses that let the loop run in lanes. */
@@ -422,18 +489,18 @@ static void emit_row_values(emitter *e, int phase)
                 cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin,
                              node->id, node->id, node->id);
             cse_text_add(e->out, "%st%u = ", e->margin, node->id);
-            cse_emit_expression(e->out, node, &names);
+            cse_emit_unrounded(e->out, node, &names);
             cse_text_add(e->out, ";\n");
         }
         if (value->level != CSE_LEVEL_ROW || value->late || value->phase != phase)
             continue;
         if (is_reduction(node)) {
             bool flagged = is_max(node) && cse_dtype_is_float(node->dtype);
-            cse_text_add(e->out, "%sconst %s v%u = ", e->margin, cse_emit_value_type(node->dtype),
-                         node->id);
             if (flagged)
-                cse_text_add(e->out, "n%u ? __builtin_nanf(\"\") : ", node->id);
-            cse_text_add(e->out, "(%s)a%u;\n", cse_emit_value_type(node->dtype), node->id);
+                cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin,
+                             node->id, node->id, node->id);
+            emit_total(e, node, "a", "");
+            emit_observed(e, n);
         } else {
             emit_value(e, n);
         }
@@ -568,11 +635,12 @@ static void emit_late_scalars(emitter *e)
         const cse_node *node = e->group->nodes[n];
         if (value_at(e, n)->level != CSE_LEVEL_SCALAR || !value_at(e, n)->late)
             continue;
-        if (is_reduction(node))
-            cse_text_add(e->out, "    const %s v%u = (%s)t%u;\n", cse_emit_value_type(node->dtype),
-                         node->id, cse_emit_value_type(node->dtype), node->id);
-        else
+        if (is_reduction(node)) {
+            emit_total(e, node, "t", "");
+            emit_observed(e, n);
+        } else {
             emit_value(e, n);
+        }
         if (is_stored(node))
             emit_store(e, node, "b", "0");
     }
@@ -606,12 +674,12 @@ static void emit_late_columns(emitter *e)
         const cse_node *node = e->group->nodes[n];
         if (value_at(e, n)->level != CSE_LEVEL_COLUMN)
             continue;
-        if (is_reduction(node))
-            cse_text_add(e->out, "        const %s v%u = (%s)a%u[c];\n",
-                         cse_emit_value_type(node->dtype), node->id,
-                         cse_emit_value_type(node->dtype), node->id);
-        else
+        if (is_reduction(node)) {
+            emit_total(e, node, "a", "[c]");
+            emit_observed(e, n);
+        } else {
             emit_value(e, n);
+        }
         if (is_stored(node))
             emit_store(e, node, "b", "c");
     }
@@ -619,22 +687,34 @@ static void emit_late_columns(emitter *e)
     e->margin = "    ";
 }
 
-void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group)
+static void emit_function(cse_text *out, const cse_graph *graph, const cse_group *group,
+                          bool observing)
 {
     emitter *e = cse_calloc(1, sizeof *e);
-    *e = (emitter){ .out = out, .graph = graph, .group = group, .margin = "    " };
+    *e = (emitter){
+        .out = out, .graph = graph, .group = group, .margin = "    ", .observing = observing
+    };
     e->outside_count = cse_group_inputs(graph, group, NULL, 0);
     e->outside = cse_calloc((size_t)e->outside_count + 1, sizeof *e->outside);
     e->outside_count = cse_group_inputs(graph, group, e->outside, e->outside_count);
     cse_loop_find(group->nodes, group->node_count, &e->loop);
-    cse_text_add(out, "static void group_%d(const cse_step_frame *frame)\n{\n",
-                 (int)(group - graph->groups));
+    cse_text_add(out, "static void group_%d%s(const cse_step_frame *frame)\n{\n",
+                 (int)(group - graph->groups), observing ? "_observed" : "");
     emit_bases(e);
+    emit_observed_bases(e);
     emit_prologue(e);
     emit_rows(e);
     emit_late_scalars(e);
     emit_late_columns(e);
+    emit_observed_handing(e);
     cse_text_add(out, "}\n\n");
     free(e->outside);
     free(e);
+}
+
+void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group)
+{
+    emit_function(out, graph, group, false);
+    if (cse_emit_has_twin(graph, group))
+        emit_function(out, graph, group, true);
 }

@@ -104,7 +104,7 @@ void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char
 void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value)
 {
     if (is_narrow(dtype))
-        cse_text_add(out, "cse_store_%s(%s)", cse_dtype_name(dtype), value);
+        cse_text_add(out, "cse_store_rounded_%s(%s)", cse_dtype_name(dtype), value);
     else
         cse_text_add(out, "%s", value);
 }
@@ -146,10 +146,26 @@ static const char *emit_name(cse_text *out, const char *at, const cse_node *node
 
 void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names)
 {
+    cse_emit_rounding_begin(out, node->dtype);
+    cse_emit_unrounded(out, node, names);
+    cse_emit_rounding_end(out, node->dtype);
+}
+
+void cse_emit_rounding_begin(cse_text *out, cse_dtype dtype)
+{
+    if (is_narrow(dtype))
+        cse_text_add(out, "cse_round_%s(", cse_dtype_name(dtype));
+}
+
+void cse_emit_rounding_end(cse_text *out, cse_dtype dtype)
+{
+    if (is_narrow(dtype))
+        cse_text_add(out, ")");
+}
+
+void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names)
+{
     const char *expression = node->op->expression;
-    bool rounds = is_narrow(node->dtype);
-    if (rounds)
-        cse_text_add(out, "cse_round_%s(", cse_dtype_name(node->dtype));
     for (const char *at = expression; *at != '\0';) {
         const char *dollar = strchr(at, '$');
         size_t plain = dollar ? (size_t)(dollar - at) : strlen(at);
@@ -158,8 +174,6 @@ void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_nam
         if (dollar != NULL)
             at = emit_name(out, dollar + 1, node, names);
     }
-    if (rounds)
-        cse_text_add(out, ")");
 }
 
 void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_group *group)

@@ -1,10 +1,10 @@
 /* What every generated step begins with: the frame, access to the plan's memory, barriers, and
  * float functions without branches, which a compiler vectorises where it stands.
  *
- * The text of this file (after that of engine/base/random.h) is embedded in the library and put
- * before the generated code; ops' expressions and blocks may call whatever is declared here. Why
- * own functions: gcc vectorises expf, tanhf and erff only under -ffast-math, which changes the
- * arithmetic of the whole process.
+ * The text of this file (after those of engine/base/random.h and engine/types/narrow.h) is embedded
+ * in the library and put before the generated code; ops' expressions and blocks may call whatever
+ * is declared here. Why own functions: gcc vectorises expf, tanhf and erff only under -ffast-math,
+ * which changes the arithmetic of the whole process.
  *
  * Bounds of error are in units of the last place of the exact result (ulp), for normal results, and
  * are held by tests against double precision. Subnormal results may be flushed to zero. */
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "engine/base/random.h"
+#include "engine/types/narrow.h"
 
 /* ---- memory of the plan ---- */
 
@@ -35,6 +36,15 @@ typedef struct cse_step_kernel {
     void (*run)(struct cse_step_kernel *self, const void *const inputs[], void *output);
 } cse_step_kernel;
 
+struct cse_step_frame;
+
+/* As cse_observer in engine/execute/observe.h. */
+typedef struct cse_step_observer {
+    void (*take)(struct cse_step_observer *self, const struct cse_step_frame *frame,
+                 int observation, const void *values);
+    unsigned char *scratch;
+} cse_step_observer;
+
 /* As cse_frame in engine/execute/execute.h. */
 typedef struct cse_step_frame {
     unsigned char *base[CSE_AT_COUNT];
@@ -42,6 +52,7 @@ typedef struct cse_step_frame {
     int64_t step;
     int64_t first_sample;
     cse_step_kernel *const *kernels;
+    cse_step_observer *observer;
 } cse_step_frame;
 
 /* As cse_line_undo in engine/execute/execute.h. */
@@ -58,25 +69,7 @@ typedef struct cse_step_undo {
 /* Nothing is moved across it by the compiler; the processor keeps the order of stores itself. */
 #define CSE_BARRIER() __asm__ volatile("" ::: "memory")
 
-/* In every loop that calls it: gcc leaves out what it finds too long, and the loop is then no
- * vector loop. */
-#define CSE_INLINE static inline __attribute__((always_inline))
-
 /* ---- bits ---- */
-
-CSE_INLINE int32_t cse_bits(float x)
-{
-    int32_t bits;
-    __builtin_memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-CSE_INLINE float cse_from_bits(int32_t bits)
-{
-    float x;
-    __builtin_memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 CSE_INLINE double cse_double_from_bits(int64_t bits)
 {
@@ -96,91 +89,6 @@ CSE_INLINE int64_t cse_double_bits(double x)
 CSE_INLINE float cse_with_sign(float x, float sign)
 {
     return cse_from_bits((cse_bits(x) & 0x7fffffff) | (cse_bits(sign) & (int32_t)0x80000000));
-}
-
-/* ---- bfloat16 as stored ---- */
-
-CSE_INLINE float cse_load_bfloat16(uint16_t bits)
-{
-    return cse_from_bits((int32_t)((uint32_t)bits << 16));
-}
-
-/* Nearest, ties to even; NaN stays NaN. */
-CSE_INLINE uint16_t cse_store_bfloat16(float x)
-{
-    uint32_t bits = (uint32_t)cse_bits(x);
-    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = bits >> 16 | 0x40;
-    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
-}
-
-CSE_INLINE float cse_round_bfloat16(float x)
-{
-    return cse_load_bfloat16(cse_store_bfloat16(x));
-}
-
-/* ---- float16 and cbfloat16 as stored: `mantissa` explicit bits, exponent bias `bias` ---- */
-
-CSE_INLINE float cse_load_narrow(uint16_t bits, int mantissa, int bias)
-{
-    const int32_t magnitude = bits & 0x7fff, shift = 23 - mantissa;
-    const int32_t infinity = ((1 << (15 - mantissa)) - 1) << mantissa;
-    const int32_t normal = (magnitude << shift) + ((127 - bias) << 23);
-    const int32_t special = 0x7f800000 | (int32_t)((uint32_t)(magnitude - infinity) << shift);
-    /* Subnormals are whole multiples of the smallest one. */
-    const int32_t small = cse_bits((float)magnitude * cse_from_bits((128 - bias - mantissa) << 23));
-    const int32_t finite = magnitude < 1 << mantissa ? small : normal;
-    return cse_from_bits((magnitude < infinity ? finite : special) |
-                         (int32_t)((uint32_t)(bits & 0x8000) << 16));
-}
-
-/* Nearest, ties to even; NaN stays NaN. */
-CSE_INLINE uint16_t cse_store_narrow(float x, int mantissa, int bias)
-{
-    const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
-    const uint32_t shift = 23 - (uint32_t)mantissa;
-    const uint32_t infinity = ((1u << (15 - mantissa)) - 1) << mantissa;
-    const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
-    const uint32_t moved = magnitude - ((uint32_t)(127 - bias) << 23);
-    const uint32_t normal = (moved + (1u << (shift - 1)) - 1 + (moved >> shift & 1)) >> shift;
-    /* The sum's last place is the smallest subnormal: the addition itself rounds. */
-    const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
-    const uint32_t small =
-        (uint32_t)(cse_bits(cse_from_bits((int32_t)magnitude) + ruler) - cse_bits(ruler));
-    const uint32_t rounded = magnitude < least_normal ? small : normal;
-    const uint32_t finite = rounded < infinity && magnitude < 0x7f800000u ? rounded : infinity;
-    const uint32_t nan = infinity | 1u << (mantissa - 1);
-    return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
-}
-
-CSE_INLINE float cse_load_float16(uint16_t bits)
-{
-    return cse_load_narrow(bits, 10, 15);
-}
-
-CSE_INLINE uint16_t cse_store_float16(float x)
-{
-    return cse_store_narrow(x, 10, 15);
-}
-
-CSE_INLINE float cse_round_float16(float x)
-{
-    return cse_load_float16(cse_store_float16(x));
-}
-
-CSE_INLINE float cse_load_cbfloat16(uint16_t bits)
-{
-    return cse_load_narrow(bits, 9, 31);
-}
-
-CSE_INLINE uint16_t cse_store_cbfloat16(float x)
-{
-    return cse_store_narrow(x, 9, 31);
-}
-
-CSE_INLINE float cse_round_cbfloat16(float x)
-{
-    return cse_load_cbfloat16(cse_store_cbfloat16(x));
 }
 
 /* ---- functions ---- */

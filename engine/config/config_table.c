@@ -42,7 +42,7 @@ static const cse_setting backend_table[] = {
 
 static const cse_setting precision_table[] = {
     CSE_PRECISION_SETTINGS,
-    { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16",
+    { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16|bf16sr|fp16|cb16",
       "payload of the gradient reduction, rounded at every node of its tree", NULL },
     { "loss_scaling_factor", CSE_SETTING_TEXT, "1.0", 0, 0, NULL, "a number, or dynamic", NULL },
     { "initial_loss_scale", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,

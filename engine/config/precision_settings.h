@@ -53,6 +53,15 @@ extern const cse_setting cse_precision_setting_table[];
           NULL,                                                                                    \
           "terms of a long sum that are added in float32 before it is rounded",                    \
           NULL },                                                                                  \
+        { "emulate_accumulation",                                                                  \
+          CSE_SETTING_BOOL,                                                                        \
+          "false",                                                                                 \
+          0,                                                                                       \
+          0,                                                                                       \
+          NULL,                                                                                    \
+          "true: sums are rounded between tiles as POL and tiling_accum say, bit for bit; false: " \
+          "that is a permission, and sums are float32",                                            \
+          NULL },                                                                                  \
         { "graphamp",                                                                              \
           CSE_SETTING_SETTINGS,                                                                    \
           "{}",                                                                                    \

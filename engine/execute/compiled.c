@@ -19,28 +19,43 @@ typedef void part_function(const cse_frame *frame);
 typedef void update_function(const cse_frame *frame, int group, const int64_t lines[2],
                              const cse_line_undo *undo);
 
+typedef void propose_function(const cse_frame *frame, int group, const int64_t lines[2],
+                              float *const values[]);
+
 typedef struct compiled {
     cse_executable base;
     cse_graph *graph;
     void *object;
     part_function *replica, *weights;
     update_function *update;
+    propose_function *propose; /* of observed graphs */
     cse_kernel **kernels;
     int kernel_count;
     cse_executable *interpreter; /* runs instead of the object when there is none */
 } compiled;
 
+/* What the code of a program finds beside its memory. */
+static void hand_over(const compiled *self, cse_frame *frame)
+{
+    frame->kernels = self->kernels;
+    for (int k = 0; k < self->kernel_count; k++) {
+        self->kernels[k]->seed = frame->seed;
+        self->kernels[k]->step = frame->step;
+        self->kernels[k]->first_sample = frame->first_sample;
+    }
+}
+
 static void run_replica(cse_executable *executable, cse_frame *frame)
 {
     compiled *self = (compiled *)executable;
-    frame->kernels = self->kernels;
+    hand_over(self, frame);
     self->replica(frame);
 }
 
 static void run_weights(cse_executable *executable, cse_frame *frame)
 {
     compiled *self = (compiled *)executable;
-    frame->kernels = self->kernels;
+    hand_over(self, frame);
     self->weights(frame);
 }
 
@@ -48,6 +63,12 @@ static void run_update(cse_executable *executable, cse_frame *frame, int group,
                        const int64_t lines[2], const cse_line_undo *undo)
 {
     ((compiled *)executable)->update(frame, group, lines, undo);
+}
+
+static void run_propose(cse_executable *executable, const cse_frame *frame, int group,
+                        const int64_t lines[2], float *const values[])
+{
+    ((compiled *)executable)->propose(frame, group, lines, values);
 }
 
 static void interpret_replica(cse_executable *executable, cse_frame *frame)
@@ -67,6 +88,13 @@ static void interpret_update(cse_executable *executable, cse_frame *frame, int g
 {
     cse_executable *interpreter = ((compiled *)executable)->interpreter;
     interpreter->update(interpreter, frame, group, lines, undo);
+}
+
+static void interpret_propose(cse_executable *executable, const cse_frame *frame, int group,
+                              const int64_t lines[2], float *const values[])
+{
+    cse_executable *interpreter = ((compiled *)executable)->interpreter;
+    interpreter->propose(interpreter, frame, group, lines, values);
 }
 
 static void destroy(cse_executable *executable)
@@ -126,7 +154,7 @@ static cse_status check_object(const compiled *self, const char *path)
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
-        !self->update)
+        !self->update || (self->graph->observation_count > 0 && !self->propose))
         return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
     if (*abi != CSE_STEP_ABI)
         return cse_fail(CSE_DATA,
@@ -168,11 +196,13 @@ static cse_status load_object(compiled *self, const char *path)
     find_function(self->object, "cse_step_replica", &self->replica);
     find_function(self->object, "cse_step_weights", &self->weights);
     find_function(self->object, "cse_step_update", &self->update);
+    find_function(self->object, "cse_step_propose", &self->propose);
     CSE_TRY(check_object(self, path));
     self->base.kind = "compiled";
     self->base.replica = run_replica;
     self->base.weights = run_weights;
     self->base.update = run_update;
+    self->base.propose = run_propose;
     return make_kernels(self);
 }
 
@@ -184,6 +214,7 @@ static cse_status load_interpreter(compiled *self, const char *directory)
     self->base.replica = interpret_replica;
     self->base.weights = interpret_weights;
     self->base.update = interpret_update;
+    self->base.propose = interpret_propose;
     return cse_executable_interpret(self->graph, &self->interpreter);
 }
 

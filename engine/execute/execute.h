@@ -10,6 +10,8 @@
 
 #include "engine/graph/graph.h"
 
+typedef struct cse_observer cse_observer;
+
 /* Everything a program reads besides its code. Generated code declares the same struct, so the
  * order of the members is part of its ABI (CSE_STEP_ABI). */
 typedef struct cse_frame {
@@ -19,6 +21,9 @@ typedef struct cse_frame {
     int64_t
         first_sample; /* REPLICA: position of the microbatch's first sample in the global batch */
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
+    /* REPLICA, WEIGHTS: counts the numbers of the graph's observations, see observe.h; NULL: this
+     * step is not observed. */
+    cse_observer *observer;
 } cse_frame;
 
 /* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is
@@ -45,6 +50,10 @@ struct cse_executable {
      * the group's own first line. `undo` NULL: no old values are kept. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_line_undo *undo);
+    /* What UPDATE would make of these lines, without changing anything: elements of each node that
+     * cse_group_proposed names, 4 bytes each, from values[i] on. For observed graphs. */
+    void (*propose)(cse_executable *self, const cse_frame *frame, int group, const int64_t lines[2],
+                    float *const values[]);
     void (*destroy)(cse_executable *self);
 };
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/execute/execute.h"
+#include "engine/execute/observe.h"
+#include "engine/trace/arguments.h"
 
 typedef struct interpreter {
     cse_executable base;
@@ -51,8 +52,37 @@ static void run_node(interpreter *self, const cse_frame *frame, cse_node *node)
                                  .inputs = inputs,
                                  .output = place_of(self, frame, node),
                                  .seed = frame->seed,
-                                 .step = frame->step };
+                                 .step = frame->step,
+                                 .first_sample = frame->first_sample };
     node->op->reference(&call);
+}
+
+/* Before the node runs, which may take over the place of what it reads: the value that it will
+ * round, as float32. */
+static void observe_unrounded(interpreter *self, const cse_frame *frame, const cse_node *node)
+{
+    const void *inputs[CSE_MAX_INPUTS];
+    cse_node wide = *node;
+    wide.dtype = CSE_FLOAT32;
+    for (int i = 0; i < node->input_count; i++)
+        inputs[i] = place_of(self, frame, node->inputs[i]);
+    node->op->reference(&(cse_reference){ .node = &wide,
+                                          .inputs = inputs,
+                                          .output = frame->observer->scratch,
+                                          .seed = frame->seed,
+                                          .step = frame->step });
+    frame->observer->take(frame->observer, frame, node->observation - 1, frame->observer->scratch);
+}
+
+static void run_observed(interpreter *self, const cse_frame *frame, cse_node *node)
+{
+    const int observation = node->observation - 1;
+    const bool unrounded = self->base.graph->observations[observation].scratch_offset >= 0;
+    if (unrounded)
+        observe_unrounded(self, frame, node);
+    run_node(self, frame, node);
+    if (!unrounded)
+        frame->observer->take(frame->observer, frame, observation, place_of(self, frame, node));
 }
 
 static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
@@ -61,8 +91,13 @@ static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
     for (int n = 0; n < graph->node_count; n++)
         fill_leaf(self, frame, graph->nodes[n]);
     for (int g = 0; g < graph->group_count; g++)
-        for (int n = 0; graph->groups[g].part == part && n < graph->groups[g].node_count; n++)
-            run_node(self, frame, graph->groups[g].nodes[n]);
+        for (int n = 0; graph->groups[g].part == part && n < graph->groups[g].node_count; n++) {
+            cse_node *node = graph->groups[g].nodes[n];
+            if (frame->observer != NULL && node->observation > 0)
+                run_observed(self, frame, node);
+            else
+                run_node(self, frame, node);
+        }
 }
 
 static void run_replica(cse_executable *executable, cse_frame *frame)
@@ -162,6 +197,26 @@ static void run_update(cse_executable *executable, cse_frame *frame, int number,
     }
 }
 
+static void run_propose(cse_executable *executable, const cse_frame *frame, int number,
+                        const int64_t lines[2], float *const values[])
+{
+    interpreter *self = (interpreter *)executable;
+    const cse_group *group = &self->base.graph->groups[number];
+    cse_node *proposed[CSE_MAX_PROPOSED];
+    const int count = cse_group_proposed(self->base.graph, number, proposed);
+    for (int64_t line = lines[0]; line < lines[1]; line++) {
+        int64_t end = (line + 1) * CSE_LINE_ELEMENTS;
+        const int64_t range[2] = { line * CSE_LINE_ELEMENTS,
+                                   end < group->elements ? end : group->elements };
+        for (int n = 0; n < group->node_count; n++)
+            compute_line_node(self, frame, group, n, range);
+        for (int i = 0; i < count; i++)
+            memcpy(values[i] + (line - lines[0]) * CSE_LINE_ELEMENTS,
+                   line_input(self, frame, group, proposed[i], range[0]),
+                   (size_t)(range[1] - range[0]) * 4);
+    }
+}
+
 static void destroy(cse_executable *executable)
 {
     interpreter *self = (interpreter *)executable;
@@ -190,6 +245,7 @@ cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **exe
                                    .replica = run_replica,
                                    .weights = run_weights,
                                    .update = run_update,
+                                   .propose = run_propose,
                                    .destroy = destroy };
     self->buffers = cse_calloc((size_t)graph->node_count + 1, sizeof *self->buffers);
     for (int n = 0; n < graph->node_count; n++) {
@@ -198,14 +254,8 @@ cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **exe
         if (node->space == CSE_SPACE_NONE && node->part != CSE_PART_UPDATE &&
             node->op->kind != CSE_OP_RESHAPE)
             self->buffers[n] = cse_aligned_calloc((size_t)bytes_of(node));
-        if (node->op == &cse_op_constant && node->shape.rank == 0 && self->buffers[n] != NULL) {
-            if (node->dtype == CSE_FLOAT32)
-                *(float *)self->buffers[n] = (float)node->attributes.numbers[0];
-            else if (node->dtype == CSE_INT32)
-                *(int32_t *)self->buffers[n] = (int32_t)node->attributes.numbers[0];
-            else
-                *(bool *)self->buffers[n] = node->attributes.numbers[0] != 0;
-        }
+        if (node->op == &cse_op_constant && node->shape.rank == 0 && self->buffers[n] != NULL)
+            cse_write_element(node->dtype, self->buffers[n], 0, node->attributes.numbers[0]);
     }
     *executable = &self->base;
     return CSE_OK;

@@ -17,9 +17,10 @@ static void add_node(const cse_node *node, cse_text *text)
         cse_text_add(text, "f%a", node->attributes.numbers[i]);
     cse_text_add(text, "t%s|%d|%d|%d|%lld\n", node->attributes.text ? node->attributes.text : "",
                  (int)node->part, node->group, (int)node->space, (long long)node->offset_bytes);
-    if (node->accumulation.across != CSE_FLOAT32)
-        cse_text_add(text, "a%d|%d|%d\n", (int)node->accumulation.across,
-                     (int)node->accumulation.stochastic, (int)node->accumulation.tile_length);
+    const cse_accumulation *a = &node->accumulation;
+    if (a->across != CSE_FLOAT32)
+        cse_text_add(text, "a%d|%d|%d|%d|%u\n", (int)a->across, (int)a->stochastic,
+                     (int)a->tile_length, (int)a->emulated, (unsigned)a->stream);
 }
 
 void cse_graph_fingerprint(const cse_graph *graph, char digits[33])

@@ -33,6 +33,7 @@ void cse_graph_destroy(cse_graph **graph)
     free(g->fetches);
     free(g->reductions);
     free(g->groups);
+    free(g->observations);
     cse_arena_destroy(&g->arena);
     free(g);
     *graph = NULL;
@@ -267,5 +268,21 @@ int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *i
                 inputs[count] = input;
             count++;
         }
+    return count;
+}
+
+int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED])
+{
+    int count = 0;
+    for (int i = 0; i < graph->observation_count; i++) {
+        const cse_observation *row = &graph->observations[i];
+        if (row->kind != CSE_OBSERVED_STATE || row->node->group != group)
+            continue;
+        nodes[count++] = row->node;
+        if (row->kept != NULL) {
+            nodes[count++] = row->kept;
+            nodes[count++] = row->delta;
+        }
+    }
     return count;
 }

@@ -52,11 +52,16 @@ typedef struct cse_precision_request {
 
 /* How the long sum inside a node (a product's, a norm's, a softmax's) is carried, set by the
  * precision pass: float32 all along, or float32 within tiles of `tile_length` terms and rounded to
- * `across` from tile to tile. */
+ * `across` from tile to tile. Unless it is emulated, that is a permission of which this machine
+ * makes no use: its sums are float32. engine/trace/accumulate.h says what is computed where it is
+ * emulated. */
 typedef struct cse_accumulation {
-    cse_dtype across;    /* float32: no rounding on the way */
-    bool stochastic;     /* `across` is rounded stochastically instead of to nearest even */
-    int32_t tile_length; /* 0 with float32 */
+    cse_dtype across;     /* float32: no rounding on the way */
+    bool stochastic;      /* `across` is rounded stochastically instead of to nearest even */
+    bool emulated;        /* the rounding takes place */
+    int32_t tile_length;  /* 0 with float32 */
+    uint32_t stream;      /* of the random numbers of stochastic rounding */
+    cse_dtype arithmetic; /* of a composite: what each result inside is rounded to, if emulated */
 } cse_accumulation;
 
 struct cse_node {
@@ -74,6 +79,7 @@ struct cse_node {
     int line;
     cse_precision_request request;
     const cse_node *dual_of; /* the forward node that autodiff made it for; NULL: none */
+    const cse_op *part_of;   /* the composite op it was expanded from; NULL: none */
 
     /* Annotations of passes. */
     cse_accumulation accumulation;
@@ -84,6 +90,7 @@ struct cse_node {
     int group; /* index in graph->groups, -1 before fusion and for nodes without code */
     cse_space space;
     int64_t offset_bytes;
+    int observation;      /* 1 + its place in graph->observations; 0: not observed */
     int64_t scratch;      /* free for the use of one pass at a time */
     cse_node *forward_to; /* set by cse_graph_replace; resolved by cse_graph_compact */
 };
@@ -123,6 +130,36 @@ typedef struct cse_reduction_entry {
     int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
 } cse_reduction_entry;
 
+/* A tensor whose numbers are counted on observed steps (engine/execute/observe.h), set up by the
+ * numerics pass. */
+typedef enum cse_observation_kind {
+    CSE_OBSERVED_VALUE,    /* asked for by name */
+    CSE_OBSERVED_CAST,     /* rounded to 16 bits: a cast, or an op that stores its result so */
+    CSE_OBSERVED_GRADIENT, /* of a parameter: each microbatch's, and their sum */
+    CSE_OBSERVED_STATE,    /* before the step; and what the update makes of it */
+    CSE_OBSERVED_COUNT
+} cse_observation_kind;
+
+typedef struct cse_observation {
+    cse_observation_kind kind;
+    const char *name;  /* unique: "model.fc_layers.0.matmul", a state's name */
+    const char *op;    /* the op that the model's code called */
+    cse_dtype source;  /* what was rounded to the node's type; that type where nothing was */
+    cse_node *node;    /* GRADIENT: the partial; STATE: the assign; else where it is computed */
+    /* STATE, where the update is `kept` = state - `delta`: a weight that stays although its delta
+     * is not zero was not changed because of rounding. NULL otherwise. */
+    cse_node *kept, *delta;
+    /* The values before rounding are left there on observed steps; -1: the stored ones are read. */
+    int64_t scratch_offset;
+} cse_observation;
+
+/* What the numerics pass is asked for. */
+typedef struct cse_numerics_request {
+    int64_t every; /* steps from one observed step to the next */
+    const char *const *patterns, *const *origins; /* of names or scopes; "file:line:column" */
+    int pattern_count;
+} cse_numerics_request;
+
 /* What runs as one piece of code: a fused loop, a block, or a library call with its epilogue. */
 typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY } cse_group_kind;
 
@@ -152,6 +189,10 @@ struct cse_graph {
     int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
+    cse_observation *observations; /* in the order of execution: states, values, gradients */
+    int observation_count, observation_capacity;
+    int64_t observe_scratch_bytes; /* memory that an observed program needs besides */
+    const cse_numerics_request *numerics; /* NULL: nothing is observed. Borrowed */
     int64_t micro_batch_size;
     const struct cse_precision
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
@@ -220,8 +261,19 @@ void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
  * Reshapes are looked through: what is returned is stored somewhere. Returns the count. */
 int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most);
 
+/* The UPDATE group's nodes whose values its observations need, at most three for each of the states
+ * it assigns; returns the count. */
+enum { CSE_MAX_PROPOSED = 3 * CSE_MAX_ASSIGNS };
+int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED]);
+
 /* A value's storage: looks through reshapes to the node that owns the bytes. */
 cse_node *cse_node_storage(cse_node *node);
+
+/* Whether the node's sum is rounded between tiles, in the numbers and not by permission alone. */
+static inline bool cse_node_is_tiled(const cse_node *node)
+{
+    return node->accumulation.emulated && node->accumulation.across != CSE_FLOAT32;
+}
 
 /* Structural ops, placed by the tracing API and by passes:
  * input (integers[0]: entry of graph->inputs) · constant (numbers[0]; scalars only so far) · state

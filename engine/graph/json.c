@@ -46,11 +46,12 @@ static void set_precision(json_t *object, const cse_node *node)
     if (node->inserted_cast)
         json_object_set_new(object, "inserted_cast", json_true());
     if (accumulation->across != CSE_FLOAT32)
-        json_object_set_new(object, "accumulation",
-                            json_pack("{s:s, s:b, s:i}", "dtype",
-                                      cse_dtype_name(accumulation->across), "stochastic",
-                                      (int)accumulation->stochastic, "tile_length",
-                                      (int)accumulation->tile_length));
+        json_object_set_new(
+            object, "accumulation",
+            json_pack("{s:s, s:b, s:b, s:i, s:I}", "dtype", cse_dtype_name(accumulation->across),
+                      "stochastic", (int)accumulation->stochastic, "emulated",
+                      (int)accumulation->emulated, "tile_length", (int)accumulation->tile_length,
+                      "stream", (json_int_t)accumulation->stream));
 }
 
 static json_t *json_node(const cse_node *node)
@@ -119,6 +120,21 @@ static json_t *json_tables(const cse_graph *graph, const char *kind)
     return rows;
 }
 
+/* What the processes that run the step must know of it; names stay with the coordinator. */
+static json_t *json_observations(const cse_graph *graph)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < graph->observation_count; i++) {
+        const cse_observation *o = &graph->observations[i];
+        json_array_append_new(
+            rows, json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "kind", (int)o->kind, "name",
+                            o->name, "source", cse_dtype_name(o->source), "node", index_of(o->node),
+                            "kept", index_of(o->kept), "delta", index_of(o->delta), "scratch",
+                            (json_int_t)o->scratch_offset));
+    }
+    return rows;
+}
+
 static json_t *json_groups(const cse_graph *graph)
 {
     json_t *groups = json_array();
@@ -150,6 +166,11 @@ void cse_graph_to_json(const cse_graph *graph, cse_text *out)
         (json_int_t)graph->micro_batch_size, "nodes", nodes, "states", json_states(graph), "inputs",
         json_tables(graph, "inputs"), "fetches", json_tables(graph, "fetches"), "reductions",
         json_tables(graph, "reductions"), "groups", json_groups(graph), "space_bytes", spaces);
+    if (graph->observation_count > 0) {
+        json_object_set_new(root, "observations", json_observations(graph));
+        json_object_set_new(root, "observe_scratch_bytes",
+                            json_integer(graph->observe_scratch_bytes));
+    }
     char *text = json_dumps(root, JSON_COMPACT);
     cse_text_add_bytes(out, text, strlen(text));
     free(text);

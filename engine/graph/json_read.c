@@ -129,6 +129,8 @@ static void read_precision(reader *r, const json_t *object, cse_node *node)
         return;
     node->accumulation.across = dtype_of(r, accumulation);
     node->accumulation.stochastic = json_is_true(json_object_get(accumulation, "stochastic"));
+    node->accumulation.emulated = json_is_true(json_object_get(accumulation, "emulated"));
+    node->accumulation.stream = (uint32_t)integer_of(r, accumulation, "stream", 0, UINT32_MAX);
     node->accumulation.tile_length =
         (int32_t)integer_of(r, accumulation, "tile_length", 1, INT32_MAX);
     if (!cse_dtype_is_float(node->accumulation.across))
@@ -246,6 +248,42 @@ static void read_group(reader *r, const json_t *object)
     graph->groups[graph->group_count++] = group;
 }
 
+/* An UPDATE node that the state's observation reads; NULL when there is none. */
+static cse_node *read_proposed(reader *r, const json_t *object, const char *key,
+                               const cse_node *assign)
+{
+    cse_node *node = node_at(r, integer_of(r, object, key, -1, INT32_MAX), true);
+    if (node != NULL && assign != NULL && node->group != assign->group)
+        fault(r, key);
+    return node;
+}
+
+static void read_observation(reader *r, const json_t *object)
+{
+    cse_graph *graph = r->graph;
+    cse_observation o = {
+        .kind = (cse_observation_kind)integer_of(r, object, "kind", 0, CSE_OBSERVED_COUNT - 1),
+        .name = text_of(r, object, "name", true),
+        .op = "",
+        .source = cse_dtype_from_name(text_of(r, object, "source", true)),
+        .node = node_at(r, integer_of(r, object, "node", 0, INT32_MAX), false),
+        .scratch_offset = integer_of(r, object, "scratch", -1, INT64_MAX / 2),
+    };
+    o.kept = read_proposed(r, object, "kept", o.node);
+    o.delta = read_proposed(r, object, "delta", o.node);
+    bool fits = r->status == CSE_OK && o.source != CSE_DTYPE_COUNT && o.node->group >= 0 &&
+                (o.kind != CSE_OBSERVED_STATE || o.node->op == &cse_op_assign) &&
+                (o.kind != CSE_OBSERVED_GRADIENT || o.node->op == &cse_op_partial) &&
+                (o.kept == NULL) == (o.delta == NULL);
+    if (!fits) {
+        fault(r, "observation");
+        return;
+    }
+    CSE_GROW(graph->observations, graph->observation_count, graph->observation_capacity);
+    graph->observations[graph->observation_count++] = o;
+    o.node->observation = graph->observation_count;
+}
+
 static void read_all(reader *r, const json_t *root, const char *key,
                      void (*read)(reader *, const json_t *))
 {
@@ -274,6 +312,11 @@ cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph)
     read_all(&r, root, "fetches", read_fetch);
     read_all(&r, root, "reductions", read_reduction);
     read_all(&r, root, "groups", read_group);
+    if (json_object_get(root, "observations") != NULL) {
+        read_all(&r, root, "observations", read_observation);
+        r.graph->observe_scratch_bytes =
+            integer_of(&r, root, "observe_scratch_bytes", 0, INT64_MAX / 2);
+    }
     const json_t *spaces = json_object_get(root, "space_bytes");
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         r.graph->space_bytes[s] = json_integer_value(json_array_get(spaces, (size_t)s));

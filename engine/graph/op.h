@@ -62,6 +62,7 @@ typedef struct cse_reference {
     void *output;
     uint64_t seed; /* of the run; for random ops */
     int64_t step;
+    int64_t first_sample; /* position of the microbatch's first sample in the global batch */
 } cse_reference;
 
 /* A case that an op is tested and timed with. Inputs are drawn uniformly from [low, high]; integers

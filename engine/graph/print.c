@@ -42,8 +42,9 @@ static void print_precision(const cse_node *node, cse_text *out)
     if (request->pol_backward > 0)
         cse_text_add(out, " backward-pol %d", request->pol_backward - 1);
     if (accumulation->across != CSE_FLOAT32)
-        cse_text_add(out, " accumulates %s%s across %d", cse_dtype_name(accumulation->across),
-                     accumulation->stochastic ? " stochastic" : "", (int)accumulation->tile_length);
+        cse_text_add(out, " accumulates %s%s across %d%s", cse_dtype_name(accumulation->across),
+                     accumulation->stochastic ? " stochastic" : "", (int)accumulation->tile_length,
+                     accumulation->emulated ? "" : " permitted");
 }
 
 static void print_node(const cse_node *node, cse_text *out)

@@ -8,23 +8,26 @@
 
 #include "engine/base/arena.h"
 #include "engine/kernels/plan.h"
+#include "engine/kernels/tiled.h"
 
 typedef struct family {
     const char *op;
-    cse_kernel_maker *maker;
+    cse_kernel_maker *maker, *tiled; /* of a node whose accumulation is emulated; NULL: none */
     int bias_axis; /* counted from the right: 1 is the last axis; 0: takes no epilogue */
     enum { FLOAT32, OR_BFLOAT16, ANY_TYPES } types; /* that it has kernels for */
 } family;
 
 static const family families[] = {
-    { "matmul", cse_kernel_new_matmul, 1, ANY_TYPES },
-    { "conv2d", cse_kernel_new_conv2d, 3, OR_BFLOAT16 },
-    { "conv2d_gradient_input", cse_kernel_new_conv2d_gradient_input, 0, OR_BFLOAT16 },
-    { "conv2d_gradient_weight", cse_kernel_new_conv2d_gradient_weight, 0, OR_BFLOAT16 },
-    { "max_pool2d", cse_kernel_new_max_pool2d, 0, FLOAT32 },
-    { "max_pool2d_gradient", cse_kernel_new_max_pool2d_gradient, 0, FLOAT32 },
-    { "avg_pool2d", cse_kernel_new_avg_pool2d, 0, FLOAT32 },
-    { "avg_pool2d_gradient", cse_kernel_new_avg_pool2d_gradient, 0, FLOAT32 },
+    { "matmul", cse_kernel_new_matmul, cse_kernel_new_tiled_matmul, 1, ANY_TYPES },
+    { "conv2d", cse_kernel_new_conv2d, cse_kernel_new_tiled_conv2d, 3, OR_BFLOAT16 },
+    { "conv2d_gradient_input", cse_kernel_new_conv2d_gradient_input, cse_kernel_new_tiled_conv2d, 0,
+      OR_BFLOAT16 },
+    { "conv2d_gradient_weight", cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_tiled_conv2d,
+      0, OR_BFLOAT16 },
+    { "max_pool2d", cse_kernel_new_max_pool2d, NULL, 0, FLOAT32 },
+    { "max_pool2d_gradient", cse_kernel_new_max_pool2d_gradient, NULL, 0, FLOAT32 },
+    { "avg_pool2d", cse_kernel_new_avg_pool2d, NULL, 0, FLOAT32 },
+    { "avg_pool2d_gradient", cse_kernel_new_avg_pool2d_gradient, NULL, 0, FLOAT32 },
 };
 
 static const family *family_of(const cse_node *product)
@@ -164,6 +167,8 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
     if (kin == NULL)
         return cse_fail(CSE_UNAVAILABLE, "%%%u (%s): no library kernel computes this op",
                         plan.product->id, plan.product->op->name);
+    if (cse_node_is_tiled(plan.product) && kin->tiled != NULL)
+        return kin->tiled(&plan, kernel);
     bool one_type = cse_kernel_plan_has_one_type(&plan);
     bool native = kin->types == ANY_TYPES ||
                   (one_type && (plan.dtype == CSE_FLOAT32 ||

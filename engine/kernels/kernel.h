@@ -17,6 +17,10 @@ struct cse_kernel {
     void (*destroy)(cse_kernel *self);
     const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
     double flops;               /* of one run; 0 when it is no product */
+    /* The frame's, set by who runs the program before it: kernels that round stochastically draw
+     * their numbers for them. */
+    uint64_t seed;
+    int64_t step, first_sample;
 };
 
 /* Whether `node`, whose producer is the last node of the LIBRARY group `nodes` (in order, the

@@ -3,7 +3,7 @@
  * Attributes: integers[0] and integers[1] say whether a and b are read transposed (last two axes).
  * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
  * brings them there. */
-#include "engine/trace/arguments.h"
+#include "engine/trace/accumulate.h"
 
 extern const cse_op cse_op_matmul;
 
@@ -107,17 +107,26 @@ static void reference(const cse_reference *call)
     int64_t k = a->shape.dims[rank - (transpose_a ? 2 : 1)], batches = 1;
     int64_t row_a = transpose_a ? 1 : k, step_a = transpose_a ? m : 1;
     int64_t column_b = transpose_b ? k : 1, step_b = transpose_b ? 1 : n;
+    const bool is_tiled = cse_node_is_tiled(node);
     for (int i = 0; i < rank - 2; i++)
         batches *= node->shape.dims[i];
     for (int64_t batch = 0; batch < batches; batch++)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
-                double sum = 0;
                 int64_t at_a = batch * m * k + i * row_a, at_b = batch * k * n + j * column_b;
-                for (int64_t p = 0; p < k; p++)
-                    sum += cse_read_element(a->dtype, call->inputs[0], at_a + p * step_a) *
-                           cse_read_element(b->dtype, call->inputs[1], at_b + p * step_b);
-                cse_write_element(node->dtype, call->output, (batch * m + i) * n + j, sum);
+                int64_t element = (batch * m + i) * n + j;
+                cse_accumulator tiled = cse_accumulator_start(call, element);
+                double sum = 0;
+                for (int64_t p = 0; p < k; p++) {
+                    double left = cse_read_element(a->dtype, call->inputs[0], at_a + p * step_a);
+                    double right = cse_read_element(b->dtype, call->inputs[1], at_b + p * step_b);
+                    if (is_tiled)
+                        cse_accumulator_add(&tiled, left, right);
+                    else
+                        sum += left * right;
+                }
+                sum = is_tiled ? (double)cse_accumulator_end(&tiled) : sum;
+                cse_write_element(node->dtype, call->output, element, sum);
             }
 }
 

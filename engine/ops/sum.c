@@ -1,7 +1,7 @@
 /* sum: over some axes or all; and the mean, which is a sum and a factor.
  *
  * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
-#include "engine/trace/arguments.h"
+#include "engine/trace/accumulate.h"
 
 extern const cse_op cse_op_sum;
 
@@ -47,12 +47,18 @@ static double combine(double accumulator, double value)
 
 static void reference(const cse_reference *call)
 {
-    cse_reference_reduce(call, 0, combine);
+    if (cse_node_is_tiled(call->node))
+        cse_reference_tiled_sum(call);
+    else
+        cse_reference_reduce(call, 0, combine);
 }
 
 static void emit(cse_text *out, const cse_tensor *node)
 {
-    cse_emit_reduce(out, node, "0", "accumulator += value;");
+    if (cse_node_is_tiled(node))
+        cse_emit_tiled_sum(out, node);
+    else
+        cse_emit_reduce(out, node, "0", "accumulator += value;");
 }
 
 /* n terms below 2 added in float32 in any order err by at most n * 2^-24 * sum|x| <= n^2 * 2^-23;

@@ -10,33 +10,52 @@ static bool is_low(const cse_node *node)
     return cse_dtype_is_float(node->dtype) && node->dtype != CSE_FLOAT32;
 }
 
+static cse_dtype arithmetic_of(const cse_node *node)
+{
+    return node->accumulation.emulated ? node->accumulation.arithmetic : CSE_FLOAT32;
+}
+
+static cse_node *as_type(cse_node *node, cse_dtype dtype)
+{
+    return cse_dtype_is_float(node->dtype) ? cse_cast(node, dtype) : node;
+}
+
 /* What is inside a composite is computed in float32, whatever it reads and stores: 16-bit inputs
- * are widened, which is exact, and the result is rounded once. Attention, whose products are there
- * for the 16 bits, and look-ups say by themselves what is wide in them. */
-static cse_node *expand_in_float32(cse_node *node)
+ * are widened, which is exact, and the result is rounded once. Where 16-bit arithmetic is emulated
+ * everything inside has that type, so that each result is rounded. Attention, whose products are
+ * there for the 16 bits, and look-ups say by themselves what is wide in them. */
+static cse_node *expand_in_arithmetic(cse_node *node)
 {
     cse_node *inputs[CSE_MAX_INPUTS], wide = *node;
+    cse_dtype arithmetic = arithmetic_of(node);
     bool low = is_low(node);
     for (int i = 0; i < node->input_count; i++)
         low = low || is_low(node->inputs[i]);
     if (!low || cse_precision_is_product(node->op) || cse_precision_is_movement(node->op))
         return node->op->expand(node);
     for (int i = 0; i < node->input_count; i++)
-        inputs[i] =
-            is_low(node->inputs[i]) ? cse_cast(node->inputs[i], CSE_FLOAT32) : node->inputs[i];
+        inputs[i] = as_type(node->inputs[i], arithmetic);
     wide.inputs = inputs;
-    if (is_low(node))
-        wide.dtype = CSE_FLOAT32;
-    cse_node *result = node->op->expand(&wide);
-    return is_low(node) ? cse_cast(result, node->dtype) : result;
+    if (cse_dtype_is_float(node->dtype))
+        wide.dtype = arithmetic;
+    return as_type(node->op->expand(&wide), node->dtype);
 }
 
-/* The sums inside are carried as the composite asks. */
+/* The sums inside are carried as the composite asks: those of its products if it is attention, else
+ * its reductions. Each draws random numbers of its own. */
 static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *node)
 {
-    for (int i = first; i < graph->node_count; i++)
-        if (cse_precision_is_reduction(graph->nodes[i]->op))
-            graph->nodes[i]->accumulation = node->accumulation;
+    bool product = cse_precision_is_product(node->op);
+    for (int i = first; i < graph->node_count; i++) {
+        cse_node *made = graph->nodes[i];
+        bool sums =
+            product ? cse_precision_is_product(made->op) : cse_precision_is_reduction(made->op);
+        if (!sums || node->accumulation.across == CSE_FLOAT32 ||
+            cse_pol_terms(made) <= node->accumulation.tile_length)
+            continue;
+        made->accumulation = node->accumulation;
+        made->accumulation.stream += (uint32_t)(i - first) * 0x9E3779B9u;
+    }
 }
 
 cse_status cse_pass_expand(cse_graph *graph, bool enabled)
@@ -50,8 +69,10 @@ cse_status cse_pass_expand(cse_graph *graph, bool enabled)
             continue;
         cse_trace_on_behalf(node, node->backward);
         int first = graph->node_count;
-        cse_graph_replace(node, expand_in_float32(node));
+        cse_graph_replace(node, expand_in_arithmetic(node));
         pass_on_accumulation(graph, first, node);
+        for (int k = first; k < graph->node_count; k++)
+            graph->nodes[k]->part_of = node->part_of != NULL ? node->part_of : node->op;
     }
     cse_trace_begin(before);
     CSE_TRY(cse_trace_status(graph));

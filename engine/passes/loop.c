@@ -61,7 +61,8 @@ static reduction_form form_of(const cse_node *node)
 
 bool cse_loop_takes(const cse_node *node)
 {
-    if (cse_shape_elements(node->shape) == 0)
+    /* A sum that is rounded between tiles is a block of its own. */
+    if (cse_shape_elements(node->shape) == 0 || cse_node_is_tiled(node))
         return false;
     switch (node->op->kind) {
     case CSE_OP_ELEMENTWISE:

@@ -39,5 +39,6 @@ cse_status cse_pass_partition(cse_graph *graph, bool enabled);
 cse_status cse_pass_fusion(cse_graph *graph, bool enabled);
 cse_status cse_pass_order(cse_graph *graph, bool enabled);
 cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled);
+cse_status cse_pass_numerics(cse_graph *graph, bool enabled);
 
 #endif

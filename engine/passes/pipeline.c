@@ -17,6 +17,7 @@ const cse_pass cse_passes[] = {
     { "fusion", "nodes that run as one loop or one library call", cse_pass_fusion, false },
     { "order", "the order of the groups in each program", cse_pass_order, false },
     { "memory_plan", "a place for each stored value", cse_pass_memory_plan, false },
+    { "numerics", "tensors whose numbers are counted on observed steps", cse_pass_numerics, false },
     { NULL, NULL, NULL, false },
 };
 

@@ -179,6 +179,8 @@ bool cse_nodes_equal(const cse_node *a, const cse_node *b)
         (p->text != NULL && strcmp(p->text, q->text) != 0) || a->part != b->part ||
         a->accumulation.across != b->accumulation.across ||
         a->accumulation.stochastic != b->accumulation.stochastic ||
+        a->accumulation.emulated != b->accumulation.emulated ||
+        a->accumulation.arithmetic != b->accumulation.arithmetic ||
         a->accumulation.tile_length != b->accumulation.tile_length)
         return false;
     bool equal = memcmp(p->numbers, q->numbers, sizeof(double) * (size_t)p->number_count) == 0 &&

@@ -39,6 +39,7 @@ typedef struct cse_precision {
     bool tiling_given;
     cse_accumulation tiling; /* where tiling_given: of every product, whatever its level */
     int32_t tile_length;
+    bool emulated; /* sums are rounded as annotated; else the annotation is a permission */
     cse_scope_pattern *patterns; /* a later match wins over an earlier one and over the code's */
     int pattern_count;
 } cse_precision;
@@ -87,6 +88,9 @@ cse_status cse_graphamp_run(const cse_precision *precision, cse_graph *graph);
 
 /* Sets the accumulation of every node that sums; see pol.c. */
 void cse_pol_run(const cse_precision *precision, cse_graph *graph);
+
+/* Terms of one sum inside a node with inputs. */
+int64_t cse_pol_terms(const cse_node *node);
 
 /* ---- the paint report ---- */
 

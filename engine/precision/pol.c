@@ -2,9 +2,13 @@
  *
  * Level 0 adds in float32 throughout. Level 1 adds matrix products in float32 within tiles and
  * rounds to the 16-bit format from tile to tile, but not the products of attention. Level 2 does so
- * for attention, softmax, norms and sums too. A level is a permission about numbers that are in 16
- * bits already: an op that reads and stores float32 is left alone. */
+ * for attention, softmax, norms and sums too, and computes softmax itself in 16 bits. A level is a
+ * permission about numbers that are in 16 bits already: an op that reads and stores float32 is left
+ * alone. What is permitted takes place where the configuration asks for emulate_accumulation. */
+#include <stdio.h>
 #include <string.h>
+
+#include "engine/base/random.h"
 
 #include "engine/precision/graphamp.h"
 #include "engine/trace/windows.h"
@@ -36,12 +40,17 @@ static bool is_attention(const cse_node *node)
     return batch;
 }
 
-/* Terms of one sum inside the op. */
-static int64_t terms_of(const cse_node *node)
+/* A sum as such. (scatter_add is a reduction too, but adds where indices meet.) */
+static bool is_sum(const cse_op *op)
+{
+    return strcmp(op->name, "sum") == 0;
+}
+
+int64_t cse_pol_terms(const cse_node *node)
 {
     cse_shape a = node->inputs[0]->shape;
     if (!cse_precision_is_product(node->op)) {
-        if (!cse_precision_is_reduction(node->op))
+        if (!is_sum(node->op))
             return a.rank > 0 ? a.dims[a.rank - 1] : 1;
         int64_t made = cse_shape_elements(node->shape);
         return made > 0 ? cse_shape_elements(a) / made : 1;
@@ -55,7 +64,8 @@ static int64_t terms_of(const cse_node *node)
         return a.dims[0] / node->attributes.integers[CSE_CONV_GROUPS] * a.dims[2] * a.dims[3];
     if (strcmp(node->op->name, "conv2d_gradient_weight") == 0)
         return b.dims[0] * b.dims[2] * b.dims[3];
-    return a.rank > 0 ? a.dims[a.rank - 1] : 1;
+    int64_t head = a.rank > 0 ? a.dims[a.rank - 1] : 1, keys = b.rank > 1 ? b.dims[b.rank - 2] : 1;
+    return head > keys ? head : keys; /* attention: the longer of its two kinds of products */
 }
 
 /* The last component of the scope: the layer that turns hidden values into scores of a vocabulary.
@@ -81,25 +91,56 @@ static bool is_rounded(const cse_node *node, int level)
 {
     if (cse_precision_is_product(node->op))
         return level >= (is_attention(node) ? 2 : 1);
-    bool sums = cse_precision_is_softmax(node->op) || cse_precision_is_norm(node->op) ||
-                cse_precision_is_reduction(node->op);
+    bool sums =
+        cse_precision_is_softmax(node->op) || cse_precision_is_norm(node->op) || is_sum(node->op);
     return sums && level >= 2;
+}
+
+static bool is_annotated(const cse_accumulation *accumulation)
+{
+    return accumulation->across != CSE_FLOAT32 || accumulation->arithmetic != CSE_FLOAT32;
+}
+
+/* The stream of random numbers of the node that is number `position` in its graph: by what the node
+ * is, and among those of one kind in one scope by their order. */
+static uint32_t stream_of(const cse_graph *graph, int position)
+{
+    const cse_node *node = graph->nodes[position];
+    uint32_t before = 0;
+    char name[1024];
+    for (int n = 0; n < position; n++) {
+        const cse_node *other = graph->nodes[n];
+        before += other->op == node->op && other->backward == node->backward &&
+                  other->accumulation.stochastic && strcmp(other->scope, node->scope) == 0;
+    }
+    snprintf(name, sizeof name, "accumulation %s %s%s %u", node->scope, node->op->name,
+             node->backward ? " backward" : "", (unsigned)before);
+    return (uint32_t)cse_hash_string(name);
+}
+
+static cse_accumulation accumulation_of(const cse_precision *precision, const cse_node *node)
+{
+    cse_accumulation made = { .across = CSE_FLOAT32, .arithmetic = CSE_FLOAT32 };
+    cse_dtype low = node->input_count > 0 ? low_type_of(node) : CSE_FLOAT32;
+    if (low == CSE_FLOAT32)
+        return made;
+    bool rounded = is_rounded(node, level_of(precision, node));
+    bool tiled = cse_pol_terms(node) > precision->tile_length;
+    if (cse_precision_is_product(node->op) && precision->tiling_given)
+        made = tiled ? precision->tiling : made;
+    else if (rounded && tiled)
+        made = (cse_accumulation){ .across = low, .tile_length = precision->tile_length };
+    if (rounded && cse_precision_is_softmax(node->op))
+        made.arithmetic = low;
+    made.emulated = precision->emulated && is_annotated(&made);
+    return made;
 }
 
 void cse_pol_run(const cse_precision *precision, cse_graph *graph)
 {
     for (int n = 0; n < graph->node_count; n++) {
-        cse_node *node = graph->nodes[n];
-        cse_dtype low = low_type_of(node);
-        bool product = cse_precision_is_product(node->op);
-        node->accumulation = (cse_accumulation){ .across = CSE_FLOAT32 };
-        if (node->input_count == 0 || low == CSE_FLOAT32 ||
-            terms_of(node) <= precision->tile_length)
-            continue;
-        if (product && precision->tiling_given)
-            node->accumulation = precision->tiling;
-        else if (is_rounded(node, level_of(precision, node)))
-            node->accumulation =
-                (cse_accumulation){ .across = low, .tile_length = precision->tile_length };
+        graph->nodes[n]->accumulation = accumulation_of(precision, graph->nodes[n]);
+        if (graph->nodes[n]->accumulation.stochastic)
+            graph->nodes[n]->accumulation.stream = stream_of(graph, n);
     }
 }

@@ -25,9 +25,10 @@ static bool is_given(const cse_settings *settings, const char *name)
 /* Whether the settings ask for mixed precision at all. */
 static cse_status read_enabled(const cse_settings *settings, bool *enabled)
 {
-    static const char *const dependent[] = { "precision_opt_level", "tiling_accum",
-                                             "tile_length",         "graphamp",
-                                             "disable_graphamp",    "pol" };
+    static const char *const dependent[] = {
+        "precision_opt_level", "tiling_accum", "tile_length", "emulate_accumulation", "graphamp",
+        "disable_graphamp",    "pol"
+    };
     bool has_type = cse_settings_has(settings, "fp16_type");
     *enabled = has_type;
     if (cse_settings_has(settings, "enabled")) {
@@ -67,6 +68,7 @@ static void read_tiling(const cse_settings *settings, cse_precision *precision)
 {
     const char *given = cse_settings_text(settings, "tiling_accum");
     precision->tile_length = (int32_t)cse_settings_integer(settings, "tile_length");
+    precision->emulated = cse_settings_bool(settings, "emulate_accumulation");
     if (given == NULL)
         return;
     precision->tiling_given = true;

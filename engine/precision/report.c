@@ -33,7 +33,7 @@ static const char *short_type(cse_dtype dtype)
     return names[dtype];
 }
 
-/* "fp32", or "fp32 in 64, bf16 across". */
+/* "fp32", or "fp32 in 64, bf16 across (permitted)". */
 static const char *accumulation_text(const cse_node *node, char *text, size_t size)
 {
     const cse_accumulation *a = &node->accumulation;
@@ -46,6 +46,11 @@ static const char *accumulation_text(const cse_node *node, char *text, size_t si
     else
         snprintf(text, size, "fp32 in %d, %s%s across", (int)a->tile_length, short_type(a->across),
                  a->stochastic ? " stochastic" : "");
+    size_t used = strlen(text);
+    if (a->arithmetic != CSE_FLOAT32)
+        used += (size_t)snprintf(text + used, size - used, ", in %s", short_type(a->arithmetic));
+    if (a->across != CSE_FLOAT32 || a->arithmetic != CSE_FLOAT32)
+        snprintf(text + used, size - used, " (%s)", a->emulated ? "emulated" : "permitted");
     return text;
 }
 
@@ -129,12 +134,14 @@ static json_t *json_row(const cse_node *node)
     json_t *types = json_array();
     for (int i = 0; i < node->input_count; i++)
         json_array_append_new(types, json_string(cse_dtype_name(node->inputs[i]->dtype)));
-    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:o, s:s, s:{s:s, s:b, s:i}, s:i}", "op",
+    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:o, s:s, s:{s:s, s:b, s:b, s:s, s:i}, s:i}", "op",
                      node->op->name, "scope", node->scope, "backward", (int)node->backward, "set",
                      cse_precision_class_name(node->precision_class), "why", reason_of(node), "in",
                      types, "out", cse_dtype_name(node->dtype), "accumulation", "dtype",
                      cse_dtype_name(node->accumulation.across), "stochastic",
-                     (int)node->accumulation.stochastic, "tile_length",
+                     (int)node->accumulation.stochastic, "emulated",
+                     (int)node->accumulation.emulated, "arithmetic",
+                     cse_dtype_name(node->accumulation.arithmetic), "tile_length",
                      (int)node->accumulation.tile_length, "casts", casts_of(node));
 }
 

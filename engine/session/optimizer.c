@@ -138,7 +138,7 @@ static void trace_gradients(update *u, cse_tensor *loss)
     for (int i = 0; i < u->count; i++) {
         cse_tensor *state = cse_graph_state_node(graph, cse_state_bind(graph, u->parameters[i]));
         cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, scaled, state);
-        gradient = cse_batch_mean(gradient);
+        gradient = cse_batch_mean_named(gradient, u->parameters[i]->name);
         u->gradients[i] = unscale ? cse_mul(gradient, unscale) : gradient;
     }
 }

@@ -82,15 +82,16 @@ static cse_status set_cluster(cse_session *session)
     CSE_TRY(check_count("max_wgt_servers", &c->max_wgt_servers, 0, 0));
     CSE_TRY(check_labels(c->job_labels));
     const char *payload = c->weight_grad_reduce ? c->weight_grad_reduce : "fp32";
-    bool is_fp32 = strcmp(payload, "fp32") == 0;
-    if (!is_fp32 && strcmp(payload, "bf16") != 0)
-        return cse_fail(CSE_CONFIG, "weight_grad_reduce is '%s'; accepted: fp32, bf16", payload);
-    session->cluster =
-        (cse_cluster_options){ .num_csx = c->num_csx,
-                               .num_workers_per_csx = c->num_workers_per_csx,
-                               .max_wgt_servers = c->max_wgt_servers,
-                               .weight_grad_reduce = is_fp32 ? CSE_FLOAT32 : CSE_BFLOAT16,
-                               .worker_executable = c->worker_executable };
+    cse_rounding reduced = { 0 };
+    if (!cse_rounding_from_name(payload, &reduced))
+        return cse_fail(CSE_CONFIG,
+                        "weight_grad_reduce is '%s'; accepted: fp32, bf16, bf16sr, fp16, cb16",
+                        payload);
+    session->cluster = (cse_cluster_options){ .num_csx = c->num_csx,
+                                              .num_workers_per_csx = c->num_workers_per_csx,
+                                              .max_wgt_servers = c->max_wgt_servers,
+                                              .weight_grad_reduce = reduced,
+                                              .worker_executable = c->worker_executable };
     return CSE_OK;
 }
 

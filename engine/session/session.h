@@ -167,6 +167,9 @@ struct cse_step {
  * that is kept in the graph. */
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
+/* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
+cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
+
 /* Traces `function` for microbatches of what `loader` delivers. The caller releases both. */
 struct cse_dataloader;
 cse_status cse_step_trace(cse_session *session, const struct cse_dataloader *loader,

@@ -46,20 +46,34 @@ cse_tensor *cse_step_input(cse_step *step, const char *name)
 
 /* ---- sums over the batch ---- */
 
-cse_tensor *cse_batch_sum(cse_tensor *x)
+static cse_tensor *batch_sum(cse_tensor *x, const cse_attributes *attributes)
 {
     if (!cse_trace_is_poison(x) && !x->batch)
         return cse_trace_fail(CSE_SHAPE, "batch_sum: the value does not depend on the batch (it is "
                                          "the same for each microbatch)");
-    return cse_trace_1(&cse_op_batch_sum, NULL, x);
+    return cse_trace_1(&cse_op_batch_sum, attributes, x);
+}
+
+static cse_tensor *mean_of_sum(cse_tensor *sum)
+{
+    if (cse_trace_is_poison(sum) || cse_trace_graph()->microbatch_count == 1)
+        return sum;
+    return cse_scale(sum, 1.0 / cse_trace_graph()->microbatch_count);
+}
+
+cse_tensor *cse_batch_sum(cse_tensor *x)
+{
+    return batch_sum(x, NULL);
 }
 
 cse_tensor *cse_batch_mean(cse_tensor *x)
 {
-    cse_tensor *sum = cse_batch_sum(x);
-    if (cse_trace_is_poison(sum) || cse_trace_graph()->microbatch_count == 1)
-        return sum;
-    return cse_scale(sum, 1.0 / cse_trace_graph()->microbatch_count);
+    return mean_of_sum(batch_sum(x, NULL));
+}
+
+cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name)
+{
+    return mean_of_sum(batch_sum(x, &(cse_attributes){ .text = name }));
 }
 
 /* ---- what closures see ---- */

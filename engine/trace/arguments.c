@@ -117,9 +117,7 @@ cse_shape cse_reduce_kept_shape(const cse_tensor *node)
     return shape;
 }
 
-/* Splits the input's axes into those that stay (`outer`) and those that are reduced (`inner`): the
- * outer walk goes from the first input element of a sum to its output element. */
-static void reduce_walks(const cse_tensor *node, cse_walk *outer, cse_walk *inner)
+void cse_reduce_walks(const cse_tensor *node, cse_walk *outer, cse_walk *inner)
 {
     cse_shape shape = node->inputs[0]->shape;
     int64_t strides[CSE_MAX_RANK], made = 1;
@@ -136,9 +134,7 @@ static void reduce_walks(const cse_tensor *node, cse_walk *outer, cse_walk *inne
     }
 }
 
-/* Goes to the next index in row-major order and moves both positions along; false after the last.
- */
-static bool advance(const cse_walk *walk, int64_t index[], int64_t *source, int64_t *target)
+bool cse_walk_advance(const cse_walk *walk, int64_t index[], int64_t *source, int64_t *target)
 {
     for (int i = walk->shape.rank - 1; i >= 0; i--) {
         *source += walk->source_strides[i];
@@ -156,7 +152,7 @@ void cse_reference_reduce(const cse_reference *call, double initial,
                           double (*function)(double, double))
 {
     cse_walk outer, inner;
-    reduce_walks(call->node, &outer, &inner);
+    cse_reduce_walks(call->node, &outer, &inner);
     int64_t at[CSE_MAX_RANK] = { 0 }, first = 0, out = 0, ignored = 0;
     cse_dtype from = call->node->inputs[0]->dtype;
     bool empty = cse_shape_elements(inner.shape) == 0;
@@ -169,9 +165,9 @@ void cse_reference_reduce(const cse_reference *call, double initial,
             do
                 accumulator =
                     function(accumulator, cse_read_element(from, call->inputs[0], source));
-            while (advance(&inner, within, &source, &ignored));
+            while (cse_walk_advance(&inner, within, &source, &ignored));
         cse_write_element(call->node->dtype, call->output, out, accumulator);
-    } while (advance(&outer, at, &first, &out));
+    } while (cse_walk_advance(&outer, at, &first, &out));
 }
 
 int cse_axis(int axis, int rank)
@@ -241,7 +237,7 @@ void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
                      const char *combine)
 {
     cse_walk outer, inner;
-    reduce_walks(node, &outer, &inner);
+    cse_reduce_walks(node, &outer, &inner);
     const char *type = node->dtype == CSE_INT32 ? "int32_t" : "float";
     emit_loops(out, outer.shape, 'i');
     cse_text_add(out, "{\n%s accumulator = %s;\n", type, initial);
@@ -293,7 +289,7 @@ void cse_walk_copy(const cse_walk *walk, const void *source, void *target, size_
     do
         memcpy((char *)target + (size_t)to * element_bytes,
                (const char *)source + (size_t)from * element_bytes, element_bytes);
-    while (advance(walk, index, &from, &to));
+    while (cse_walk_advance(walk, index, &from, &to));
 }
 
 void cse_walk_emit(cse_text *out, const cse_walk *walk, const char *source)

@@ -78,6 +78,14 @@ typedef struct cse_walk {
     int64_t target_offset, target_strides[CSE_MAX_RANK];
 } cse_walk;
 
+/* Goes to the next index in row-major order and moves both positions along; false after the last.
+ */
+bool cse_walk_advance(const cse_walk *walk, int64_t index[], int64_t *source, int64_t *target);
+
+/* Splits the axes of a REDUCE op's input into those that stay (`outer`) and those that are reduced
+ * (`inner`): the outer walk goes from the first input element of a sum to its output element. */
+void cse_reduce_walks(const cse_tensor *node, cse_walk *outer, cse_walk *inner);
+
 /* Copies elements of `element_bytes` along a walk. */
 void cse_walk_copy(const cse_walk *walk, const void *source, void *target, size_t element_bytes);
 /* The same as loops of C: `y[...] = <source>[...];`. */

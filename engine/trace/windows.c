@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "engine/trace/accumulate.h"
+
 /* Positions of a window of `kernel` taps in `size` elements; 0 when it does not fit. */
 static int64_t positions(int64_t size, int64_t kernel, const int64_t *window)
 {
@@ -68,6 +70,28 @@ cse_status cse_conv2d_sizes_of(const cse_attributes *attributes, cse_shape input
     return CSE_OK;
 }
 
+int64_t cse_conv2d_input_index(const cse_conv2d_sizes *s, int64_t plane, const int64_t at[2],
+                               const int64_t tap[2])
+{
+    int64_t row = at[0] * s->stride[0] - s->padding[0] + tap[0] * s->dilation[0];
+    int64_t column = at[1] * s->stride[1] - s->padding[1] + tap[1] * s->dilation[1];
+    bool inside = row >= 0 && row < s->height[0] && column >= 0 && column < s->height[1];
+    return inside ? (plane * s->height[0] + row) * s->height[1] + column : -1;
+}
+
+int64_t cse_conv2d_output_index(const cse_conv2d_sizes *s, int64_t plane, const int64_t at[2],
+                                const int64_t tap[2])
+{
+    int64_t position[2];
+    for (int i = 0; i < 2; i++) {
+        int64_t start = at[i] + s->padding[i] - tap[i] * s->dilation[i];
+        position[i] = start / s->stride[i];
+        if (start < 0 || start % s->stride[i] != 0 || position[i] >= s->made[i])
+            return -1;
+    }
+    return (plane * s->made[0] + position[0]) * s->made[1] + position[1];
+}
+
 /* The products of one output element (of image n, output channel o, position y, x). */
 static void walk_element(const cse_conv2d_sizes *s, const int64_t at[4], cse_conv2d_visit *visit,
                          void *self)
@@ -77,12 +101,12 @@ static void walk_element(const cse_conv2d_sizes *s, const int64_t at[4], cse_con
     for (int64_t c = 0; c < per_group; c++)
         for (int64_t i = 0; i < s->kernel[0]; i++)
             for (int64_t j = 0; j < s->kernel[1]; j++) {
-                int64_t row = at[2] * s->stride[0] - s->padding[0] + i * s->dilation[0];
-                int64_t column = at[3] * s->stride[1] - s->padding[1] + j * s->dilation[1];
-                if (row < 0 || row >= s->height[0] || column < 0 || column >= s->height[1])
-                    continue;
+                const int64_t tap[2] = { i, j };
                 int64_t plane = at[0] * s->in + group * per_group + c;
-                visit(self, output, (plane * s->height[0] + row) * s->height[1] + column,
+                int64_t input = cse_conv2d_input_index(s, plane, at + 2, tap);
+                if (input < 0)
+                    continue;
+                visit(self, output, input,
                       ((at[1] * per_group + c) * s->kernel[0] + i) * s->kernel[1] + j);
             }
 }
@@ -113,9 +137,79 @@ static void accumulate(void *self, int64_t output, int64_t input, int64_t weight
         cse_read_element(node->inputs[1]->dtype, to->call->inputs[1], index[to->roles.b]);
 }
 
+/* ---- with the accumulation emulated: every term in its place, zeros in the padding ---- */
+
+/* The factors of a term by role; one that lies in the padding is 0. */
+static void add_term(cse_accumulator *sum, cse_conv2d_roles roles, const int64_t index[3])
+{
+    const cse_reference *call = sum->call;
+    cse_dtype dtype = call->node->inputs[0]->dtype;
+    int64_t a = index[roles.a], b = index[roles.b];
+    cse_accumulator_add(sum, a < 0 ? 0 : cse_read_element(dtype, call->inputs[0], a),
+                        b < 0 ? 0 : cse_read_element(dtype, call->inputs[1], b));
+}
+
+/* Element (image, channel, row, column) of the output or, for `made` 1, of the input. */
+static void accumulate_value(cse_accumulator *sum, const cse_conv2d_sizes *s,
+                             cse_conv2d_roles roles, const int64_t at[4])
+{
+    bool input = roles.made == 1;
+    int64_t ins = s->in / s->groups, outs = s->out / s->groups;
+    int64_t group = at[1] / (input ? ins : outs);
+    for (int64_t other = 0; other < (input ? outs : ins); other++)
+        for (int64_t i = 0; i < s->kernel[0]; i++)
+            for (int64_t j = 0; j < s->kernel[1]; j++) {
+                const int64_t tap[2] = { i, j };
+                int64_t out = input ? group * outs + other : at[1];
+                int64_t in = input ? at[1] : group * ins + other;
+                int64_t weight = ((out * ins + in - group * ins) * s->kernel[0] + i) * s->kernel[1];
+                const int64_t index[3] = {
+                    input ? cse_conv2d_output_index(s, at[0] * s->out + out, at + 2, tap) : -1,
+                    input ? -1 : cse_conv2d_input_index(s, at[0] * s->in + in, at + 2, tap),
+                    weight + j
+                };
+                add_term(sum, roles, index);
+            }
+}
+
+/* Element (output channel, channel in its group, kernel row, kernel column) of the weight. */
+static void accumulate_weight(cse_accumulator *sum, const cse_conv2d_sizes *s,
+                              cse_conv2d_roles roles, const int64_t at[4])
+{
+    int64_t ins = s->in / s->groups, group = at[0] / (s->out / s->groups);
+    for (int64_t image = 0; image < s->batch; image++)
+        for (int64_t y = 0; y < s->made[0]; y++)
+            for (int64_t x = 0; x < s->made[1]; x++) {
+                const int64_t position[2] = { y, x };
+                int64_t out = ((image * s->out + at[0]) * s->made[0] + y) * s->made[1] + x;
+                int64_t plane = image * s->in + group * ins + at[1];
+                const int64_t index[3] = { out, cse_conv2d_input_index(s, plane, position, at + 2),
+                                           -1 };
+                add_term(sum, roles, index);
+            }
+}
+
+static void reference_tiled_conv2d(const cse_reference *call, const cse_conv2d_sizes *sizes,
+                                   cse_conv2d_roles roles)
+{
+    cse_shape shape = call->node->shape;
+    for (int64_t e = 0; e < cse_shape_elements(shape); e++) {
+        int64_t at[4], rest = e;
+        for (int i = 3; i >= 0; i--, rest /= shape.dims[i + 1])
+            at[i] = rest % shape.dims[i];
+        cse_accumulator sum = cse_accumulator_start(call, e);
+        (roles.made == 2 ? accumulate_weight : accumulate_value)(&sum, sizes, roles, at);
+        cse_write_element(call->node->dtype, call->output, e, (double)cse_accumulator_end(&sum));
+    }
+}
+
 void cse_reference_conv2d(const cse_reference *call, const cse_conv2d_sizes *sizes,
                           cse_conv2d_roles roles)
 {
+    if (cse_node_is_tiled(call->node)) {
+        reference_tiled_conv2d(call, sizes, roles);
+        return;
+    }
     int64_t count = cse_shape_elements(call->node->shape);
     accumulation to = { call, roles, cse_calloc((size_t)count + 1, sizeof(double)) };
     cse_conv2d_walk(sizes, accumulate, &to);

@@ -37,13 +37,22 @@ cse_conv2d_options cse_conv2d_options_of(const cse_attributes *attributes);
 cse_status cse_conv2d_sizes_of(const cse_attributes *attributes, cse_shape input, cse_shape weight,
                                cse_conv2d_sizes *sizes);
 
+/* The element of the input that tap `tap` of the kernel reads for output position `at` (both row,
+ * column); `plane` counts the input's channels over all images. -1: it lies in the padding. And the
+ * element of the output whose window reads input position `at` with that tap; -1: there is none. */
+int64_t cse_conv2d_input_index(const cse_conv2d_sizes *sizes, int64_t plane, const int64_t at[2],
+                               const int64_t tap[2]);
+int64_t cse_conv2d_output_index(const cse_conv2d_sizes *sizes, int64_t plane, const int64_t at[2],
+                                const int64_t tap[2]);
+
 /* Calls `visit` for each product of a convolution: output element, input element, weight element
  * (flat indices), in that nested order. */
 typedef void cse_conv2d_visit(void *self, int64_t output, int64_t input, int64_t weight);
 void cse_conv2d_walk(const cse_conv2d_sizes *sizes, cse_conv2d_visit *visit, void *self);
 
 /* Reference kernel of the three convolution ops: accumulates a * b into `made` for each product,
- * where `made`, a and b are numbered 0 output, 1 input, 2 weight. In double. */
+ * where `made`, a and b are numbered 0 output, 1 input, 2 weight. In double, or as
+ * engine/trace/accumulate.h says. */
 typedef struct cse_conv2d_roles {
     int made, a, b;
 } cse_conv2d_roles;

@@ -79,3 +79,19 @@ float cse_float_from_format(cse_dtype dtype, uint16_t bits)
         return sign * ldexpf((float)mantissa, 1 - bias - mantissa_bits);
     return sign * ldexpf((float)(mantissa + (1 << mantissa_bits)), field - bias - mantissa_bits);
 }
+
+uint16_t cse_round_stochastic_to_bits(cse_dtype format, float value, uint32_t random_bits)
+{
+    if (format == CSE_BFLOAT16)
+        return cse_store_bfloat16_stochastic(value, random_bits);
+    int mantissa_bits, bias;
+    format_of(format, &mantissa_bits, &bias);
+    return cse_store_narrow_stochastic(value, random_bits, mantissa_bits, bias);
+}
+
+float cse_round_stochastic(cse_dtype format, float value, uint32_t random_bits)
+{
+    if (format == CSE_FLOAT32)
+        return value;
+    return cse_float_from_format(format, cse_round_stochastic_to_bits(format, value, random_bits));
+}

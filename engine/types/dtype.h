@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "csengine/tensor.h"
+#include "engine/types/narrow.h"
 
 static inline uint32_t cse_float_bits(float value)
 {
@@ -39,6 +40,19 @@ static inline float cse_float_from_bfloat16(uint16_t bits)
 
 /* The nearest value of `dtype`, as its bits (16-bit formats only). */
 uint16_t cse_round_to_bits(cse_dtype dtype, float value);
+
+/* Stochastic rounding by 32 random bits, as engine/types/narrow.h defines it: as the format's bits
+ * (16-bit formats only), and as the value (a float32 stays what it is). */
+uint16_t cse_round_stochastic_to_bits(cse_dtype format, float value, uint32_t random_bits);
+float cse_round_stochastic(cse_dtype format, float value, uint32_t random_bits);
+
+/* The same without branches on the value, for kernels; NaNs may differ in their payload. */
+static inline uint16_t cse_store_format(cse_dtype dtype, float value)
+{
+    return dtype == CSE_BFLOAT16  ? cse_store_bfloat16(value)
+           : dtype == CSE_FLOAT16 ? cse_store_float16(value)
+                                  : cse_store_cbfloat16(value);
+}
 
 /* The exact float32 value of 16-bit `bits` in `dtype`. */
 float cse_float_from_format(cse_dtype dtype, uint16_t bits);

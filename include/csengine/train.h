@@ -31,9 +31,12 @@ typedef struct cse_configuration {
     int num_csx;             /* replicas that share the global batch; 1 */
     int num_workers_per_csx; /* input workers for each replica; 1 */
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
-    const char *weight_grad_reduce; /* payload of the gradient sum: "fp32" (default) or "bf16" */
+    /* What partial sums of gradients are rounded to at every node of their tree: "fp32" (default),
+     * "bf16", "bf16sr" (stochastically rounded), "fp16", "cb16". */
+    const char *weight_grad_reduce;
     /* Mixed precision as YAML, with the names of the configuration's section `precision`:
-     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32. */
+     * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
+     * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */
     const char *precision;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */

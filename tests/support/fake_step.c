@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/random.h"
 #include "engine/types/dtype.h"
 
 enum { BATCH = 48, SEED = 77 };
@@ -254,19 +255,39 @@ unsigned char *fake_step_states(const fake_step *step)
 /* ---- The straight line ------------------------------------------------------------------------
  * */
 
-static void round_gradients(const fake_step *step, float *leaf)
+const cse_rounding fake_payloads[FAKE_PAYLOADS] = { { CSE_FLOAT32, false },
+                                                    { CSE_BFLOAT16, false },
+                                                    { CSE_BFLOAT16, true },
+                                                    { CSE_FLOAT16, false },
+                                                    { CSE_CBFLOAT16, false } };
+
+typedef struct reference_sum {
+    cse_rounding payload;
+    cse_frame *frame;
+} reference_sum;
+
+/* The tensors' sums have no names: both draw from stream 0. */
+static void round_gradients(const fake_step *step, const reference_sum *of, int lo, int n,
+                            float *leaf)
 {
-    for (int i = 0; i < step->large; i++)
-        leaf[step->at_large / 4 + i] = cse_float_from_format(
-            CSE_BFLOAT16, cse_round_to_bits(CSE_BFLOAT16, leaf[step->at_large / 4 + i]));
-    for (int i = 0; i < step->small; i++)
-        leaf[step->at_small / 4 + i] = cse_float_from_format(
-            CSE_BFLOAT16, cse_round_to_bits(CSE_BFLOAT16, leaf[step->at_small / 4 + i]));
+    const uint64_t key = cse_hash_key(SEED, of->frame->step, 0, (uint32_t)lo, (uint32_t)n);
+    const int counts[] = { step->large, step->small };
+    float *const tensors[] = { leaf + step->at_large / 4, leaf + step->at_small / 4 };
+    for (int t = 0; t < 2; t++)
+        for (int i = 0; i < counts[t]; i++) {
+            float *x = &tensors[t][i];
+            uint16_t bits = of->payload.stochastic
+                                ? cse_round_stochastic_to_bits(of->payload.format, *x,
+                                                               cse_hash_bits(key, (uint32_t)i))
+                                : cse_round_to_bits(of->payload.format, *x);
+            *x = cse_float_from_format(of->payload.format, bits);
+        }
 }
 
 /* Sum of leaves [lo, lo + n): the definition of the canonical tree, in the plainest way. */
-static float *tree_sum(fake_step *step, cse_dtype payload, cse_frame *frame, int lo, int n)
+static float *tree_sum(fake_step *step, const reference_sum *of, int lo, int n)
 {
+    cse_frame *frame = of->frame;
     const size_t bytes = (size_t)step->graph.space_bytes[CSE_SPACE_PARTIAL];
     float *sum;
     if (n == 1) {
@@ -281,18 +302,18 @@ static float *tree_sum(fake_step *step, cse_dtype payload, cse_frame *frame, int
         int left = 1;
         while (left * 2 < n)
             left *= 2;
-        sum = tree_sum(step, payload, frame, lo, left);
-        float *right = tree_sum(step, payload, frame, lo + left, n - left);
+        sum = tree_sum(step, of, lo, left);
+        float *right = tree_sum(step, of, lo + left, n - left);
         for (size_t i = 0; i < bytes / 4; i++)
             sum[i] = sum[i] + right[i];
         free(right);
     }
-    if (payload == CSE_BFLOAT16)
-        round_gradients(step, sum);
+    if (of->payload.format != CSE_FLOAT32)
+        round_gradients(step, of, lo, n, sum);
     return sum;
 }
 
-void fake_step_reference(fake_step *step, cse_dtype payload, const int64_t steps[2],
+void fake_step_reference(fake_step *step, cse_rounding payload, const int64_t steps[2],
                          unsigned char *states, float (*fetched)[FAKE_FETCHES])
 {
     _Alignas(64) unsigned char factor[64], fetch[64];
@@ -302,7 +323,8 @@ void fake_step_reference(fake_step *step, cse_dtype payload, const int64_t steps
         frame.base[CSE_SPACE_STATE] = states;
         frame.base[CSE_SPACE_WEIGHTS] = factor;
         frame.base[CSE_SPACE_FETCH] = fetch;
-        float *sum = tree_sum(step, payload, &frame, 0, step->graph.microbatch_count);
+        float *sum =
+            tree_sum(step, &(reference_sum){ payload, &frame }, 0, step->graph.microbatch_count);
         frame.base[CSE_SPACE_REDUCED] = (unsigned char *)sum;
         weights(&step->executable, &frame);
         for (int g = 0; g < 2; g++) {

@@ -11,6 +11,10 @@
 
 typedef struct fake_step fake_step;
 
+/* Every way in which sums may be kept. */
+enum { FAKE_PAYLOADS = 5 };
+extern const cse_rounding fake_payloads[FAKE_PAYLOADS];
+
 /* `large` and `small`: elements of the two tensors; a step has `microbatches` of them. */
 fake_step *fake_step_new(int microbatches, int large, int small);
 void fake_step_destroy(fake_step **step);
@@ -24,7 +28,7 @@ unsigned char *fake_step_states(const fake_step *step);
 enum { FAKE_FETCHES = 2 };
 
 /* Runs steps [steps[0], steps[1]) on `states`; fetched[i] are the values of the i-th. */
-void fake_step_reference(fake_step *step, cse_dtype payload, const int64_t steps[2],
+void fake_step_reference(fake_step *step, cse_rounding payload, const int64_t steps[2],
                          unsigned char *states, float (*fetched)[FAKE_FETCHES]);
 
 /* Points inside the update of a line, in the order they are passed. */

@@ -24,7 +24,7 @@ static void setup(void)
                                    .replica_count = 2,
                                    .weight_server_count = 1,
                                    .input_worker_count = 3,
-                                   .weight_grad_reduce = CSE_FLOAT32,
+                                   .weight_grad_reduce = { CSE_FLOAT32, false },
                                    .num_steps = 10 };
 }
 
@@ -115,10 +115,12 @@ START_TEST(test_counts_out_of_range)
     layout.ring_microbatches = 3;
     ck_assert_int_eq(cse_cluster_create(&layout, &cluster), CSE_CONFIG);
     layout.ring_microbatches = 0;
-    layout.weight_grad_reduce = CSE_INT32;
+    layout.weight_grad_reduce.format = CSE_INT32;
     ck_assert_int_eq(cse_cluster_create(&layout, &cluster), CSE_CONFIG);
     ck_assert_ptr_null(cluster);
-    layout.weight_grad_reduce = CSE_FLOAT32;
+    layout.weight_grad_reduce = (cse_rounding){ CSE_FLOAT16, true };
+    ck_assert_int_eq(cse_cluster_create(&layout, &cluster), CSE_CONFIG);
+    layout.weight_grad_reduce = (cse_rounding){ CSE_FLOAT32, false };
     layout.first_step = INT64_MAX - 5;
     ck_assert_int_eq(cse_cluster_create(&layout, &cluster), CSE_CONFIG);
 }

@@ -1,4 +1,4 @@
-/* Sums over segments: pieces and joins against the plainest loops, for both payloads, lengths that
+/* Sums over segments: pieces and joins against the plainest loops, for all payloads, lengths that
  * are no multiples of a vector, and values at the edges of rounding. */
 #include <check.h>
 #include <math.h>
@@ -6,13 +6,18 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/random.h"
 #include "engine/types/dtype.h"
 #include "tests/support/fake_step.h"
 #include "workers/reduce.h"
 
 enum { ELEMENTS = 5000, LEAVES = 7 };
 
-static const cse_segment mixed[] = { { 0, 2050, 1 }, { 2064, 1, 0 }, { 2080, 2900, 1 } };
+enum { SEED = 12345, STEP = 678 };
+
+static const cse_segment mixed[] = { { 0, 2050, 1, 91 },
+                                     { 2064, 1, 0, 92 },
+                                     { 2080, 2900, 1, 93 } };
 
 static float value_of(int leaf, int i)
 {
@@ -24,14 +29,17 @@ static float value_of(int leaf, int i)
     return ((float)(hash >> 8) * 0x1p-24f - 0.5f) * ldexpf(1, (int)(hash % 20) - 10);
 }
 
-static float round_bfloat16(float value)
+static float rounded(int payload, cse_tree_node node, int i, float value)
 {
-    return cse_float_from_format(CSE_BFLOAT16, cse_round_to_bits(CSE_BFLOAT16, value));
-}
-
-static bool is_rounded(int payload, int i)
-{
-    return payload && ((i < 2050) || (i >= 2080 && i < 4980));
+    cse_dtype format = fake_payloads[payload].format;
+    if (payload == 0 || (i >= 2050 && i < 2080) || i >= 4980)
+        return value;
+    if (!fake_payloads[payload].stochastic)
+        return cse_float_from_format(format, cse_round_to_bits(format, value));
+    uint64_t key =
+        cse_hash_key(SEED, STEP, i < 2050 ? 91 : 93, (uint32_t)node.first, (uint32_t)node.size);
+    uint32_t random = cse_hash_bits(key, (uint32_t)(i < 2050 ? i : i - 2080));
+    return cse_round_stochastic(format, value, random);
 }
 
 /* The sum over a node by definition. */
@@ -40,7 +48,7 @@ static float expected(int payload, cse_tree_node node, int i)
     float sum = node.size == 1 ? value_of(node.first, i)
                                : expected(payload, cse_tree_left(node), i) +
                                      expected(payload, cse_tree_right(node), i);
-    return is_rounded(payload, i) ? round_bfloat16(sum) : sum;
+    return rounded(payload, node, i, sum);
 }
 
 typedef struct pieces {
@@ -56,8 +64,22 @@ static const unsigned char *lookup(void *self, cse_tree_node node)
 
 static cse_segments segments_for(int payload)
 {
-    static const cse_segment exact[] = { { 0, 2050, 0 }, { 2064, 1, 0 }, { 2080, 2900, 0 } };
-    return (cse_segments){ payload ? mixed : exact, 3 };
+    static const cse_segment exact[] = { { 0, 2050, 0, 0 },
+                                         { 2064, 1, 0, 0 },
+                                         { 2080, 2900, 0, 0 } };
+    return (cse_segments){ .items = payload ? mixed : exact,
+                           .count = 3,
+                           .payload = fake_payloads[payload],
+                           .seed = SEED,
+                           .step = STEP };
+}
+
+static void join_top(const cse_segments *segments, pieces *all, cse_leaves *held, int *count)
+{
+    cse_leaves *left = &held[*count - 2], *right = &held[*count - 1];
+    left->size += right->size;
+    cse_piece_add(segments, all->bytes[left->first], all->bytes[right->first], *left);
+    --*count;
 }
 
 static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned char *leaf)
@@ -66,25 +88,27 @@ static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned ch
     for (int m = node.first; m < node.first + node.size; m++) {
         for (int i = 0; i < ELEMENTS; i++)
             ((float *)(void *)leaf)[i] = value_of(m, i);
-        cse_piece_set(segments, all->bytes[m], leaf);
+        cse_piece_set(&segments, all->bytes[m], leaf, m);
         all->sizes[m] = 1;
     }
     /* Folded as a binary counter, with the leaf added directly where it can be. */
-    int held[8], count = 0;
+    cse_leaves held[8];
+    int count = 0;
     for (int m = node.first; m < node.first + node.size; m++) {
         int carries = cse_tree_carries(m - node.first + 1);
         if (carries > 0) {
             for (int i = 0; i < ELEMENTS; i++)
                 ((float *)(void *)leaf)[i] = value_of(m, i);
-            cse_piece_add_leaf(segments, all->bytes[held[count - 1]], leaf);
+            held[count - 1].size++;
+            cse_piece_add_leaf(&segments, all->bytes[held[count - 1].first], leaf, held[count - 1]);
         } else {
-            held[count++] = m;
+            held[count++] = (cse_leaves){ m, 1 };
         }
-        for (int carry = 1; carry < carries; carry++, count--)
-            cse_piece_add(segments, all->bytes[held[count - 2]], all->bytes[held[count - 1]]);
+        for (int carry = 1; carry < carries; carry++)
+            join_top(&segments, all, held, &count);
     }
-    for (; count > 1; count--)
-        cse_piece_add(segments, all->bytes[held[count - 2]], all->bytes[held[count - 1]]);
+    while (count > 1)
+        join_top(&segments, all, held, &count);
     for (int m = node.first; m < node.first + node.size; m++)
         all->sizes[m] = m == node.first ? node.size : 0;
 }
@@ -109,8 +133,9 @@ static void check_partition(int payload, int replicas)
             make_piece(&all, payload, found[i], leaf);
     }
     cse_join_plan(&join, LEAVES, lookup, &all);
+    const cse_segments segments = segments_for(payload);
     for (int64_t chunk = 0; chunk < ELEMENTS; chunk += 1536)
-        cse_join_run(&join, segments_for(payload), reduced, chunk, chunk + 1536);
+        cse_join_run(&join, &segments, reduced, chunk, chunk + 1536);
     for (int i = 0; i < 4980; i++) {
         if ((i >= 2050 && i < 2064) || (i > 2064 && i < 2080))
             continue; /* padding */
@@ -129,7 +154,7 @@ static void check_partition(int payload, int replicas)
 
 START_TEST(test_any_partition_gives_the_same_bits)
 {
-    for (int payload = 0; payload < 2; payload++)
+    for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
         for (int replicas = 1; replicas <= LEAVES; replicas++)
             check_partition(payload, replicas);
 }
@@ -141,21 +166,21 @@ START_TEST(test_segments_of_a_graph)
     cse_graph *graph = fake_step_graph(step);
     cse_segment *items = cse_calloc((size_t)graph->node_count, sizeof *items);
     int count;
-    ck_assert_int_eq(cse_segments_find(graph, CSE_FLOAT32, items, &count), CSE_OK);
+    ck_assert_int_eq(cse_segments_find(graph, fake_payloads[0], items, &count), CSE_OK);
     /* 1000 values, one at 1008, 100 at 1024: all float32, with padding only between them. */
     ck_assert_int_eq(count, 1);
     ck_assert_int_eq(items[0].first, 0);
     ck_assert_int_eq(items[0].count, 1124);
-    ck_assert(cse_segments_exact((cse_segments){ items, count }));
-    ck_assert_int_eq(cse_segments_find(graph, CSE_BFLOAT16, items, &count), CSE_OK);
+    ck_assert(cse_segments_exact((cse_segments){ .items = items, .count = count }));
+    ck_assert_int_eq(cse_segments_find(graph, fake_payloads[1], items, &count), CSE_OK);
     ck_assert_int_eq(count, 3);
     ck_assert(items[0].rounded && items[0].count == 1000);
     ck_assert(!items[1].rounded && items[1].first == 1008 && items[1].count == 1);
     ck_assert(items[2].rounded && items[2].first == 1024 && items[2].count == 100);
     graph->nodes[0]->offset_bytes = 64; /* over the large tensor */
-    ck_assert_int_eq(cse_segments_find(graph, CSE_FLOAT32, items, &count), CSE_INTERNAL);
+    ck_assert_int_eq(cse_segments_find(graph, fake_payloads[0], items, &count), CSE_INTERNAL);
     graph->nodes[0]->offset_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
-    ck_assert_int_eq(cse_segments_find(graph, CSE_FLOAT32, items, &count), CSE_INTERNAL);
+    ck_assert_int_eq(cse_segments_find(graph, fake_payloads[0], items, &count), CSE_INTERNAL);
     free(items);
     fake_step_destroy(&step);
 }

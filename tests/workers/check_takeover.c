@@ -29,7 +29,7 @@ typedef struct play {
 
 typedef struct play_case {
     int microbatches, replicas, servers, inputs;
-    cse_dtype payload;
+    cse_rounding payload;
     int64_t steps;
     int large; /* elements of the larger tensor; 0: enough for two chunks */
 } play_case;
@@ -200,7 +200,7 @@ START_TEST(test_deaths_anywhere)
                            .replicas = 1 + (int)(seed % 4),
                            .servers = (int)(seed / 4 % 3),
                            .inputs = 1 + (int)(seed / 2 % 3),
-                           .payload = seed % 3 == 0 ? CSE_BFLOAT16 : CSE_FLOAT32,
+                           .payload = fake_payloads[seed % 2 * (1 + seed / 2 % 4)],
                            .steps = 12 };
         deaths += play_run(&test, seed, 50, -1);
     }
@@ -211,11 +211,11 @@ END_TEST
 START_TEST(test_deaths_at_each_point)
 {
     play_case test = {
-        .microbatches = 7, .replicas = 3, .inputs = 2, .payload = CSE_FLOAT32, .steps = 10
+        .microbatches = 7, .replicas = 3, .inputs = 2, .payload = fake_payloads[0], .steps = 10
     };
     play_case served = test;
     served.servers = 2;
-    served.payload = CSE_BFLOAT16;
+    served.payload = fake_payloads[2];
     for (int point = 0; point < CSE_KILL_TAKEOVER_RESTORED; point++) {
         deaths_at[point] = 0;
         play_run(&test, 1000 + (uint64_t)point, 200, point);
@@ -282,7 +282,7 @@ START_TEST(test_two_deaths_on_one_chunk)
     play_case test = { .microbatches = 2,
                        .replicas = 2,
                        .inputs = 1,
-                       .payload = CSE_FLOAT32,
+                       .payload = fake_payloads[0],
                        .steps = 1,
                        .large = 600 };
     for (int pair = 0; pair < 9; pair++) {
@@ -302,7 +302,7 @@ START_TEST(test_death_between_two_groups)
     play_case test = { .microbatches = 2,
                        .replicas = 2,
                        .inputs = 1,
-                       .payload = CSE_FLOAT32,
+                       .payload = fake_payloads[0],
                        .steps = 1,
                        .large = 4 * CSE_LINE_ELEMENTS + 5 };
     script[0] = FAKE_HALF_UNDO;
@@ -317,7 +317,7 @@ END_TEST
 START_TEST(test_split_node_is_taken_again)
 {
     play_case test = {
-        .microbatches = 8, .replicas = 3, .inputs = 1, .payload = CSE_FLOAT32, .steps = 4
+        .microbatches = 8, .replicas = 3, .inputs = 1, .payload = fake_payloads[0], .steps = 4
     };
     float want[4][FAKE_FETCHES], got[4][FAKE_FETCHES];
     play self = play_new(&test);
@@ -351,7 +351,7 @@ END_TEST
 START_TEST(test_death_on_the_first_lap)
 {
     play_case test = {
-        .microbatches = 3, .replicas = 1, .inputs = 2, .payload = CSE_FLOAT32, .steps = 3
+        .microbatches = 3, .replicas = 1, .inputs = 2, .payload = fake_payloads[0], .steps = 3
     };
     for (int point = CSE_KILL_FILL_CLAIMED; point <= CSE_KILL_FILL_UNPUBLISHED; point++)
         ck_assert_int_gt(play_run(&test, 9 + (uint64_t)point, 500, point), 3);
@@ -361,7 +361,7 @@ END_TEST
 START_TEST(test_hold_stops_changes_and_survives_a_coordinator)
 {
     play_case test = {
-        .microbatches = 2, .replicas = 1, .inputs = 1, .payload = CSE_FLOAT32, .steps = 9
+        .microbatches = 2, .replicas = 1, .inputs = 1, .payload = fake_payloads[0], .steps = 9
     };
     play self = play_new(&test);
     for (int i = 0; i < self.count; i++)
@@ -427,7 +427,7 @@ START_TEST(test_killed_processes)
                        .replicas = 3,
                        .servers = _i,
                        .inputs = 2,
-                       .payload = _i ? CSE_BFLOAT16 : CSE_FLOAT32,
+                       .payload = fake_payloads[_i],
                        .steps = MOST_STEPS };
     play self = play_new(&test);
     unsigned char *expected = fake_step_states(self.step);

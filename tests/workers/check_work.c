@@ -14,7 +14,7 @@ enum { MOST_STEPS = 40, MOST_WORKERS = 24 };
 
 typedef struct run_case {
     int microbatches, replicas, servers, inputs, records, ring;
-    cse_dtype payload;
+    cse_rounding payload;
     int64_t first_step, steps;
     int64_t pause_at; /* hold there and check that the states stand still; -1: never */
 } run_case;
@@ -119,7 +119,7 @@ static void run_and_compare(const run_case *run)
                       memcmp(expected, cse_cluster_states_view(cluster), bytes) == 0,
                   "M %d, R %d, S %d, W %d, payload %s: other bits than the straight line",
                   run->microbatches, run->replicas, run->servers, run->inputs,
-                  cse_dtype_name(run->payload));
+                  cse_rounding_name(run->payload));
     cse_cluster_destroy(&cluster);
     free(expected);
     free(initial);
@@ -131,13 +131,13 @@ START_TEST(test_any_number_of_replicas)
     static const int microbatches[] = { 1, 3, 4, 5, 6, 7, 8 };
     for (unsigned i = 0; i < sizeof microbatches / sizeof *microbatches; i++)
         for (int replicas = 1; replicas <= microbatches[i]; replicas++)
-            for (int payload = 0; payload < 2; payload++)
+            for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
                 run_and_compare(&(run_case){ .microbatches = microbatches[i],
                                              .replicas = replicas,
                                              .inputs = 1,
                                              .steps = 4,
                                              .pause_at = -1,
-                                             .payload = payload ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                             .payload = fake_payloads[payload] });
 }
 END_TEST
 
@@ -145,14 +145,14 @@ START_TEST(test_any_number_of_servers_and_input_workers)
 {
     for (int servers = 0; servers <= 3; servers++)
         for (int inputs = 1; inputs <= 3; inputs++)
-            for (int payload = 0; payload < 2; payload++)
+            for (int payload = 0; payload < FAKE_PAYLOADS; payload++)
                 run_and_compare(&(run_case){ .microbatches = 6,
                                              .replicas = 2,
                                              .servers = servers,
                                              .inputs = inputs,
                                              .steps = 5,
                                              .pause_at = -1,
-                                             .payload = payload ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                             .payload = fake_payloads[payload] });
 }
 END_TEST
 
@@ -165,7 +165,7 @@ START_TEST(test_many_microbatches)
                                      .inputs = 2,
                                      .steps = 3,
                                      .pause_at = -1,
-                                     .payload = i == 1 ? CSE_BFLOAT16 : CSE_FLOAT32 });
+                                     .payload = fake_payloads[i] });
 }
 END_TEST
 
@@ -176,7 +176,7 @@ START_TEST(test_more_replicas_than_microbatches)
                                  .inputs = 1,
                                  .steps = 5,
                                  .pause_at = -1,
-                                 .payload = CSE_FLOAT32 });
+                                 .payload = fake_payloads[0] });
 }
 END_TEST
 
@@ -190,7 +190,7 @@ START_TEST(test_tight_rings)
                                  .records = 1,
                                  .ring = 4,
                                  .pause_at = -1,
-                                 .payload = CSE_FLOAT32 });
+                                 .payload = fake_payloads[0] });
     run_and_compare(&(run_case){ .microbatches = 4,
                                  .replicas = 3,
                                  .servers = 1,
@@ -199,7 +199,7 @@ START_TEST(test_tight_rings)
                                  .records = 2,
                                  .ring = 5,
                                  .pause_at = -1,
-                                 .payload = CSE_FLOAT32 });
+                                 .payload = fake_payloads[0] });
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(test_continued_run)
                                  .first_step = 1000001,
                                  .steps = 6,
                                  .pause_at = -1,
-                                 .payload = CSE_FLOAT32 });
+                                 .payload = fake_payloads[0] });
 }
 END_TEST
 
@@ -222,7 +222,7 @@ START_TEST(test_release_holds_the_states)
                                  .inputs = 2,
                                  .steps = 10,
                                  .pause_at = 5,
-                                 .payload = CSE_FLOAT32 });
+                                 .payload = fake_payloads[0] });
 }
 END_TEST
 
@@ -241,7 +241,7 @@ START_TEST(test_failure_of_input_is_reported)
                                   .states = states,
                                   .replica_count = 1,
                                   .input_worker_count = 1,
-                                  .weight_grad_reduce = CSE_FLOAT32,
+                                  .weight_grad_reduce = fake_payloads[0],
                                   .num_steps = 10,
                                   .ring_microbatches = 16 };
     cse_cluster *cluster;

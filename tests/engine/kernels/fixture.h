@@ -22,6 +22,8 @@ typedef struct kernel_case {
     void *values[CASE_MOST_NODES]; /* of leaves */
     int node_count;
     cse_group group;
+    uint64_t seed; /* what random numbers are drawn for */
+    int64_t step, first_sample;
 } kernel_case;
 
 static inline void kernel_case_begin(kernel_case *one)
@@ -115,8 +117,12 @@ static inline void *kernel_case_reference(const kernel_case *one, bool magnitude
         if (node->op->kind == CSE_OP_RESHAPE)
             memcpy(results[n], inputs[0], (size_t)count * cse_dtype_size(node->dtype));
         else
-            node->op->reference(
-                &(cse_reference){ .node = node, .inputs = inputs, .output = results[n] });
+            node->op->reference(&(cse_reference){ .node = node,
+                                                  .inputs = inputs,
+                                                  .output = results[n],
+                                                  .seed = one->seed,
+                                                  .step = one->step,
+                                                  .first_sample = one->first_sample });
     }
     for (int n = 0; n < one->node_count - 1; n++)
         free(results[n]);
@@ -158,6 +164,9 @@ static inline void kernel_case_run(const kernel_case *one, cse_kernel *kernel, i
     }
     size_t size = kernel_case_output_bytes(one);
     unsigned char *result = kernel_case_shifted(NULL, size, shift, &result_block);
+    kernel->seed = one->seed;
+    kernel->step = one->step;
+    kernel->first_sample = one->first_sample;
     kernel->run(kernel, inputs, result);
     for (size_t i = 0; i < CASE_BORDER_BYTES; i++)
         ck_assert_msg(result[size + i] == 0xff, "byte %zu behind the result was written", i);

@@ -205,7 +205,7 @@ static const struct {
     { { .num_csx = -1 }, "num_csx is -1" },
     { { .num_workers_per_csx = -2 }, "num_workers_per_csx" },
     { { .max_wgt_servers = -1 }, "max_wgt_servers" },
-    { { .weight_grad_reduce = "fp64" }, "accepted: fp32, bf16" },
+    { { .weight_grad_reduce = "fp64" }, "accepted: fp32, bf16, bf16sr, fp16, cb16" },
     { { .job_labels = (const char *const[]){ "team=a", "no label", NULL } }, "'no label'" },
 };
 

@@ -1,0 +1,46 @@
+/* Who may come in: a token for programs, a cookie made from it for browsers, and the check that a
+ * request was meant for this server.
+ *
+ * A server that only this machine can reach needs no token, but it needs the Host and Origin
+ * checks: a page of another site, opened in a browser on this machine, can send requests here, and
+ * a name it controls can be made to point here. A cookie is a proof of the token and a time, so
+ * that nothing has to be kept, and it holds when the server starts anew. */
+#ifndef CSE_DASHBOARD_ACCESS_H
+#define CSE_DASHBOARD_ACCESS_H
+
+#include "engine/base/text.h"
+
+typedef struct cse_access cse_access;
+
+typedef struct cse_access_options {
+    const char *token_file;  /* NULL: everybody who reaches the server is let in */
+    const char *host;        /* as listened on: "127.0.0.1"; NULL for a unix socket */
+    const char *const *host_names; /* further names under which clients know it, ended by NULL */
+} cse_access_options;
+
+enum { CSE_COOKIE_BYTES = 160, CSE_SESSION_SECONDS = 7 * 24 * 3600 };
+
+/* The token file: one line of 16 to 4096 printable characters, readable by its owner alone.
+ * CSE_PERMISSION when others may read it, CSE_NO_INPUT, CSE_DATA. */
+cse_status cse_access_new(const cse_access_options *options, cse_access **access);
+void cse_access_destroy(cse_access **access);
+
+bool cse_access_wants_token(const cse_access *access);
+bool cse_access_token_is_right(const cse_access *access, const char *token);
+/* "Bearer TOKEN" of Authorization, the value of the cookie, or both NULL. */
+bool cse_access_lets_in(cse_access *access, const char *authorization, const char *cookie);
+
+/* The value of a new cookie. */
+void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTES]);
+/* From now on this cookie is worth nothing. */
+void cse_access_forget_cookie(cse_access *access, const char *cookie);
+
+/* Whether "name:port" is one of this server's names. NULL: none was sent. */
+bool cse_access_host_is_ours(const cse_access *access, const char *host);
+/* Whether a page of `origin` may send requests to `host`: the same place, or none was sent. */
+bool cse_access_origin_is_ours(const char *origin, const char *host);
+
+/* Whether an address is reached from this machine alone. */
+bool cse_address_is_loopback(const char *host);
+
+#endif

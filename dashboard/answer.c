@@ -1,0 +1,255 @@
+/* Answers and parameters: small helpers that every route uses. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "dashboard/route.h"
+#include "engine/base/arena.h"
+
+/* ---- requests ---- */
+
+const char *cse_request_text(const cse_request *request, const char *name, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(request->values, name));
+    return text != NULL ? text : fallback;
+}
+
+int64_t cse_request_integer(const cse_request *request, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(request->values, name);
+    return value != NULL ? json_integer_value(value) : fallback;
+}
+
+bool cse_request_bool(const cse_request *request, const char *name)
+{
+    return json_is_true(json_object_get(request->values, name));
+}
+
+bool cse_request_has(const cse_request *request, const char *name)
+{
+    return json_object_get(request->values, name) != NULL;
+}
+
+bool cse_request_accepts(const cse_request *request, const char *media_type)
+{
+    return strcasestr(request->accept, media_type) != NULL;
+}
+
+/* ---- answers ---- */
+
+static const struct {
+    int status;
+    const char *word, *title;
+} problems[] = {
+#define CSE_PROBLEM_ROW(name, status, word, title) { status, word, title },
+    CSE_PROBLEM_TABLE(CSE_PROBLEM_ROW)
+#undef CSE_PROBLEM_ROW
+};
+
+static void begin(cse_answer *answer, int status)
+{
+    cse_answer_clear(answer);
+    answer->status = status;
+}
+
+static void set_problem(cse_answer *answer, cse_problem problem, json_t *detail, json_t *errors)
+{
+    begin(answer, problems[problem].status);
+    json_t *object = json_object();
+    json_object_set_new(object, "type",
+                        json_sprintf("urn:csengine:problem:%s", problems[problem].word));
+    json_object_set_new(object, "title", json_string(problems[problem].title));
+    json_object_set_new(object, "status", json_integer(problems[problem].status));
+    json_object_set_new(object, "detail",
+                        detail != NULL ? detail : json_string(problems[problem].title));
+    if (errors != NULL)
+        json_object_set_new(object, "errors", errors);
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    if (text != NULL)
+        cse_text_add_bytes(&answer->body, text, strlen(text));
+    free(text);
+    answer->content_type = "application/problem+json";
+}
+
+void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *detail = json_vsprintf(format, arguments);
+    va_end(arguments);
+    set_problem(answer, problem, detail, NULL);
+}
+
+void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors, const char *format,
+                       ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *detail = json_vsprintf(format, arguments);
+    va_end(arguments);
+    set_problem(answer, problem, detail, errors);
+}
+
+void cse_answer_failure(cse_answer *answer, cse_status status)
+{
+    cse_problem problem = CSE_PROBLEM_INTERNAL;
+    switch (status) {
+    case CSE_CONFIG:
+    case CSE_DATA:
+    case CSE_SHAPE:
+        problem = CSE_PROBLEM_UNPROCESSABLE;
+        break;
+    case CSE_NO_INPUT:
+        problem = CSE_PROBLEM_NOT_FOUND;
+        break;
+    case CSE_USAGE:
+        problem = CSE_PROBLEM_CONFLICT;
+        break;
+    case CSE_PERMISSION:
+        problem = CSE_PROBLEM_FORBIDDEN;
+        break;
+    case CSE_UNAVAILABLE:
+    case CSE_TEMPORARY:
+    case CSE_IO:
+    case CSE_CANNOT_CREATE:
+        problem = CSE_PROBLEM_UNAVAILABLE;
+        break;
+    default:
+        break;
+    }
+    cse_answer_problem(answer, problem, "%s", cse_error_message());
+}
+
+void cse_answer_json(cse_answer *answer, int status, json_t *value)
+{
+    begin(answer, status);
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(value);
+    if (text == NULL) {
+        cse_answer_problem(answer, CSE_PROBLEM_INTERNAL, "the answer is no JSON");
+        return;
+    }
+    cse_text_add_bytes(&answer->body, text, strlen(text));
+    free(text);
+    answer->content_type = "application/json";
+}
+
+void cse_answer_text(cse_answer *answer, int status, const char *content_type, cse_text *text)
+{
+    begin(answer, status);
+    answer->body = *text;
+    *text = (cse_text){ 0 };
+    answer->content_type = content_type;
+}
+
+void cse_answer_empty(cse_answer *answer, int status)
+{
+    begin(answer, status);
+}
+
+void cse_answer_header(cse_answer *answer, const char *name, const char *format, ...)
+{
+    if (answer->header_count == CSE_ANSWER_HEADERS)
+        return;
+    cse_text text = { 0 };
+    va_list arguments;
+    va_start(arguments, format);
+    char *value = NULL;
+    int length = vasprintf(&value, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return;
+    cse_text_clear(&text);
+    if (strcmp(name, "ETag") == 0)
+        answer->has_etag = true;
+    answer->headers[answer->header_count].name = name;
+    answer->headers[answer->header_count++].value = value;
+}
+
+const char *cse_answer_header_view(const cse_answer *answer, const char *name)
+{
+    for (int i = 0; i < answer->header_count; i++)
+        if (strcasecmp(answer->headers[i].name, name) == 0)
+            return answer->headers[i].value;
+    return NULL;
+}
+
+void cse_answer_clear(cse_answer *answer)
+{
+    cse_text_clear(&answer->body);
+    for (int i = 0; i < answer->header_count; i++)
+        free(answer->headers[i].value);
+    if (answer->file > 0)
+        close(answer->file);
+    if (answer->stream != NULL)
+        answer->stream->close(answer->stream_self);
+    *answer = (cse_answer){ .file = -1 };
+}
+
+/* ---- JSON by hand ---- */
+
+void cse_json_number(cse_text *text, double number)
+{
+    static const int digits[] = { 6, 9, 15, 16, 17 };
+    if (!isfinite(number)) {
+        cse_text_add_bytes(text, "null", 4);
+        return;
+    }
+    char buffer[32];
+    for (size_t i = 0; i < sizeof digits / sizeof digits[0]; i++) {
+        snprintf(buffer, sizeof buffer, "%.*g", digits[i], number);
+        if (strtod(buffer, NULL) == number)
+            break;
+    }
+    cse_text_add_bytes(text, buffer, strlen(buffer));
+}
+
+/* Length of the UTF-8 character at `text`, 0 when it is none. */
+static int utf8_length(const unsigned char *text)
+{
+    static const struct {
+        unsigned char mask, bits;
+        int length;
+        unsigned least;
+    } rows[] = { { 0x80, 0x00, 1, 0 },
+                 { 0xE0, 0xC0, 2, 0x80 },
+                 { 0xF0, 0xE0, 3, 0x800 },
+                 { 0xF8, 0xF0, 4, 0x10000 } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if ((text[0] & rows[i].mask) != rows[i].bits)
+            continue;
+        unsigned value = text[0] & (unsigned char)~rows[i].mask;
+        for (int k = 1; k < rows[i].length; k++) {
+            if ((text[k] & 0xC0) != 0x80)
+                return 0;
+            value = value << 6 | (text[k] & 0x3F);
+        }
+        bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+        return value < rows[i].least || value > 0x10FFFF || surrogate ? 0 : rows[i].length;
+    }
+    return 0;
+}
+
+void cse_json_string(cse_text *text, const char *string)
+{
+    cse_text_add_bytes(text, "\"", 1);
+    for (const unsigned char *c = (const unsigned char *)string; *c != '\0';) {
+        int length = utf8_length(c);
+        if (length == 0) {
+            cse_text_add_bytes(text, "\xEF\xBF\xBD", 3);
+            c++;
+            continue;
+        }
+        if (*c == '"' || *c == '\\')
+            cse_text_add(text, "\\%c", *c);
+        else if (*c < 0x20)
+            cse_text_add(text, "\\u%04x", *c);
+        else
+            cse_text_add_bytes(text, (const char *)c, (size_t)length);
+        c += length;
+    }
+    cse_text_add_bytes(text, "\"", 1);
+}

@@ -1,0 +1,356 @@
+/* One request, checked step by step; the order stands in http.h. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "dashboard/http_internal.h"
+#include "engine/base/arena.h"
+
+enum { MAX_HEADERS = 64 };
+
+const char *cse_exchange_header(void *self, const char *name)
+{
+    const cse_exchange *exchange = self;
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+static const char *header(const cse_exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+/* ---- well-formed ---- */
+
+typedef struct header_names {
+    const char *names[MAX_HEADERS];
+    int count;
+    const char *twice;
+    bool too_many;
+} header_names;
+
+static enum MHD_Result note_header(void *self, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    header_names *seen = self;
+    (void)kind;
+    (void)value;
+    for (int i = 0; i < seen->count; i++)
+        if (strcasecmp(seen->names[i], name) == 0)
+            seen->twice = name;
+    if (seen->count == MAX_HEADERS)
+        seen->too_many = true;
+    else
+        seen->names[seen->count++] = name;
+    return MHD_YES;
+}
+
+static bool check_form(cse_exchange *exchange)
+{
+    header_names seen = { .count = 0 };
+    if (!cse_exchange_split_target(exchange)) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
+                           "the request's target is not well-formed: accepted is a path of at most "
+                           "%d bytes without empty, . or .. segments, and a query of at most %d "
+                           "parameters, percent-encoded",
+                           CSE_HTTP_PATH_BYTES - 1, CSE_HTTP_MAX_QUERY);
+        return false;
+    }
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, note_header, &seen);
+    if (seen.twice != NULL) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
+                           "a header stands more than once; each may stand once");
+        return false;
+    }
+    if (seen.too_many) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
+                           "there are more than %d headers", MAX_HEADERS);
+        return false;
+    }
+    const char *length = header(exchange, "Content-Length");
+    if (length != NULL && (header(exchange, "Transfer-Encoding") != NULL || *length == '\0' ||
+                           strspn(length, "0123456789") != strlen(length))) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
+                           "Content-Length must be a number and stand without Transfer-Encoding");
+        return false;
+    }
+    return true;
+}
+
+/* ---- meant for us ---- */
+
+static bool check_place(cse_exchange *exchange)
+{
+    const cse_access *access = exchange->http->access;
+    const char *host = header(exchange, "Host");
+    const char *site = header(exchange, "Sec-Fetch-Site");
+    if (!cse_access_host_is_ours(access, host)) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_FORBIDDEN,
+                           "Host is not a name of this server; accepted is the address it listens "
+                           "on, and what --host_name adds");
+        return false;
+    }
+    bool foreign = site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+    bool reads = strcmp(exchange->request.method, "GET") == 0;
+    const char *mode = header(exchange, "Sec-Fetch-Mode");
+    /* A link from elsewhere may open a page. */
+    if (foreign && reads && mode != NULL && strcmp(mode, "navigate") == 0)
+        foreign = false;
+    if (foreign || !cse_access_origin_is_ours(header(exchange, "Origin"), host)) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_FORBIDDEN,
+                           "the request comes from a page of another site");
+        return false;
+    }
+    return true;
+}
+
+/* ---- let in ---- */
+
+/* The session's cookie, in the exchange's memory, or NULL. */
+static const char *session_cookie(const cse_exchange *exchange)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND, "csengine_session");
+}
+
+static bool is_open_to_all(const cse_exchange *exchange)
+{
+    const json_t *security = json_object_get(exchange->match.operation, "security");
+    return json_is_array(security) && json_array_size(security) == 0;
+}
+
+static bool check_access(cse_exchange *exchange)
+{
+    exchange->request.cookie = session_cookie(exchange);
+    exchange->request.let_in =
+        cse_access_lets_in(exchange->http->access, header(exchange, "Authorization"),
+                           exchange->request.cookie);
+    if (exchange->request.let_in || is_open_to_all(exchange))
+        return true;
+    cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
+                       "send Authorization: Bearer TOKEN with the token of the server's token "
+                       "file, or swap it for a cookie with POST /session");
+    cse_answer_header(&exchange->answer, "WWW-Authenticate", "Bearer realm=\"csengine\"");
+    return false;
+}
+
+/* ---- what is asked ---- */
+
+static bool check_route(cse_exchange *exchange)
+{
+    cse_answer *answer = &exchange->answer;
+    const char *method = exchange->request.method;
+    if (!cse_api_find(exchange->http->api, method, exchange->path, &exchange->match)) {
+        cse_pages_answer(exchange->http, &exchange->request, answer);
+        return false;
+    }
+    if (exchange->match.operation == NULL) {
+        cse_text methods = { 0 };
+        cse_api_methods(exchange->match.path_item, &methods);
+        cse_answer_problem(answer, CSE_PROBLEM_METHOD_NOT_ALLOWED, "%s has no %s; accepted: %s",
+                           exchange->match.path, method, methods.data);
+        cse_answer_header(answer, "Allow", "%s", methods.data);
+        cse_text_clear(&methods);
+        return false;
+    }
+    exchange->request.operation_id = exchange->match.operation_id;
+    exchange->operation = cse_route_operation(exchange->match.operation_id);
+    return true;
+}
+
+static bool check_parameters(cse_exchange *exchange)
+{
+    const cse_api_given given = { .query = exchange->query,
+                                  .query_count = exchange->query_count,
+                                  .header = cse_exchange_header,
+                                  .self = exchange };
+    json_t *errors = json_array();
+    exchange->values = json_object();
+    exchange->request.values = exchange->values;
+    if (cse_api_check_parameters(exchange->http->api, &exchange->match, &given, exchange->values,
+                                 errors)) {
+        json_decref(errors);
+        return true;
+    }
+    const json_t *first = json_array_get(errors, 0);
+    cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors, "%s: %s",
+                      json_string_value(json_object_get(first, "pointer")),
+                      json_string_value(json_object_get(first, "message")));
+    return false;
+}
+
+static void note_body_type(cse_exchange *exchange)
+{
+    const char *type = header(exchange, "Content-Type");
+    if (type == NULL)
+        return;
+    size_t length = strcspn(type, "; \t");
+    if (length >= sizeof exchange->body_type)
+        return;
+    for (size_t i = 0; i < length; i++)
+        exchange->body_type[i] = (char)tolower((unsigned char)type[i]);
+    exchange->body_type[length] = '\0';
+}
+
+/* What can be said of a body before it comes. */
+static bool check_body_head(cse_exchange *exchange)
+{
+    const char *length = header(exchange, "Content-Length");
+    bool comes = (length != NULL && strspn(length, "0") != strlen(length)) ||
+                 header(exchange, "Transfer-Encoding") != NULL;
+    note_body_type(exchange);
+    if (comes && length != NULL &&
+        (strlen(length) > 9 || atol(length) > (long)CSE_HTTP_MAX_BODY_BYTES)) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_LARGE,
+                           "the body has %.20s bytes; at most %d are accepted", length,
+                           CSE_HTTP_MAX_BODY_BYTES);
+        return false;
+    }
+    if (comes && !cse_api_has_body(&exchange->match)) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s takes no body",
+                           exchange->match.operation_id);
+        return false;
+    }
+    if (comes && cse_api_body_schema(&exchange->match, exchange->body_type) == NULL) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                           "%s does not take this Content-Type; /openapi.json lists those it takes",
+                           exchange->match.operation_id);
+        return false;
+    }
+    return true;
+}
+
+static void note_peer(cse_exchange *exchange)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *address = info != NULL ? info->client_addr : NULL;
+    snprintf(exchange->peer, sizeof exchange->peer, "unix");
+    if (address != NULL && address->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr,
+                  exchange->peer, sizeof exchange->peer);
+    else if (address != NULL && address->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+                  exchange->peer, sizeof exchange->peer);
+}
+
+bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const char *version)
+{
+    double wait_seconds = 0;
+    const char *accept = header(exchange, "Accept");
+    const char *encoding = header(exchange, "Accept-Encoding");
+    (void)version;
+    note_peer(exchange);
+    exchange->head = strcmp(method, "HEAD") == 0;
+    exchange->request = (cse_request){
+        .server = exchange->http->options.hooks != NULL ? exchange->http->options.hooks->server
+                                                        : NULL,
+        .method = exchange->head ? "GET" : method,
+        .path = exchange->path,
+        .body_type = exchange->body_type,
+        .peer = exchange->peer,
+        .accept = accept != NULL ? accept : "",
+        .takes_gzip = encoding != NULL && strstr(encoding, "gzip") != NULL &&
+                      strstr(encoding, "gzip;q=0") == NULL,
+    };
+    if (!cse_guard_admits(exchange->http->guard, exchange->peer, &wait_seconds)) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_MANY_REQUESTS,
+                           "more requests came from this address than are accepted in a second");
+        cse_answer_header(&exchange->answer, "Retry-After", "%d", (int)wait_seconds + 1);
+        return false;
+    }
+    return check_form(exchange) && check_place(exchange) && check_route(exchange) &&
+           check_access(exchange) && check_parameters(exchange) && check_body_head(exchange);
+}
+
+/* ---- the body ---- */
+
+static void answer_json_error(cse_exchange *exchange, const json_error_t *error)
+{
+    json_t *errors = json_array();
+    json_t *message = json_sprintf("%s", error->text);
+    json_array_append_new(errors, json_pack("{s:i, s:i, s:o}", "line",
+                                            error->line > 0 ? error->line : 1, "column",
+                                            error->column > 0 ? error->column : 1, "message",
+                                            message != NULL ? message : json_string("no JSON")));
+    cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
+                      "the body is no JSON: line %d, column %d", error->line, error->column);
+}
+
+static bool check_json_body(cse_exchange *exchange, const json_t *schema)
+{
+    json_error_t error;
+    exchange->body_json = json_loadb(exchange->body.data, exchange->body.size,
+                                     JSON_REJECT_DUPLICATES, &error);
+    if (exchange->body_json == NULL) {
+        answer_json_error(exchange, &error);
+        return false;
+    }
+    json_t *errors = json_array();
+    if (!cse_api_check(exchange->http->api, schema, exchange->body_json, "", errors)) {
+        const json_t *first = json_array_get(errors, 0);
+        const char *pointer = json_string_value(json_object_get(first, "pointer"));
+        const char *message = json_string_value(json_object_get(first, "message"));
+        cse_answer_faults(&exchange->answer, CSE_PROBLEM_UNPROCESSABLE, errors, "the body%s%s: %s",
+                          *pointer != '\0' ? " at " : "", pointer, message);
+        return false;
+    }
+    json_decref(errors);
+    exchange->request.body = exchange->body_json;
+    return true;
+}
+
+static bool check_text_body(cse_exchange *exchange)
+{
+    json_t *text = json_stringn(exchange->body.data, exchange->body.size);
+    bool is_text = text != NULL && memchr(exchange->body.data, '\0', exchange->body.size) == NULL;
+    json_decref(text);
+    if (!is_text)
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "the body is no UTF-8 text");
+    return is_text;
+}
+
+bool cse_exchange_check_body(cse_exchange *exchange)
+{
+    if (exchange->body_too_large) {
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_LARGE,
+                           "the body has more than %d bytes", CSE_HTTP_MAX_BODY_BYTES);
+        return false;
+    }
+    if (exchange->body.size == 0) {
+        if (!cse_api_body_required(&exchange->match))
+            return true;
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s needs a body",
+                           exchange->match.operation_id);
+        return false;
+    }
+    exchange->request.body_text = exchange->body.data;
+    exchange->request.body_size = exchange->body.size;
+    const json_t *schema = cse_api_body_schema(&exchange->match, exchange->body_type);
+    if (strstr(exchange->body_type, "json") != NULL)
+        return check_json_body(exchange, schema);
+    return check_text_body(exchange);
+}
+
+void cse_exchange_handle(cse_exchange *exchange)
+{
+    const cse_http_hooks *hooks = exchange->http->options.hooks;
+    const cse_request *request = &exchange->request;
+    bool changes = strcmp(request->method, "GET") != 0;
+    bool keyed = changes && cse_request_has(request, "Idempotency-Key");
+    if (keyed)
+        pthread_mutex_lock(&exchange->http->mutation);
+    bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
+                    hooks->replay(request->server, request, &exchange->answer);
+    if (!replayed)
+        exchange->operation->handle(request, &exchange->answer);
+    if (exchange->answer.status == 0)
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_INTERNAL, "%s gave no answer",
+                           exchange->match.operation_id);
+    if (!replayed && changes && hooks != NULL && hooks->done != NULL)
+        hooks->done(request->server, request, &exchange->answer);
+    if (keyed)
+        pthread_mutex_unlock(&exchange->http->mutation);
+}

@@ -1,0 +1,352 @@
+/* The library's callbacks, and the threads of routes that may wait. */
+#include "dashboard/http.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "dashboard/http_internal.h"
+#include "engine/base/arena.h"
+#include "engine/base/log.h"
+
+#define SECONDS INT64_C(1000000000)
+
+enum {
+    POOL_THREADS = 2,
+    CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
+    CONNECTION_LIMIT = 4096,
+    IDLE_SECONDS = 30, /* also: how long a client may leave what is sent to it unread */
+    HEADER_SECONDS = 15,
+    BODY_SECONDS = 30,
+    MAX_DRAINED = 4, /* times the body's limit that are read before the connection is cut */
+};
+
+static cse_guarded *guarded_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+static void note_connection(void *self, struct MHD_Connection *connection, void **context,
+                            enum MHD_ConnectionNotificationCode code)
+{
+    cse_http *http = self;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        cse_guarded *guarded = *context;
+        *context = NULL;
+        cse_guard_remove(http->guard, &guarded);
+        return;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    cse_guarded *guarded = cse_guard_add(http->guard, info != NULL ? info->connect_fd : -1);
+    cse_guard_expect(http->guard, guarded, (IDLE_SECONDS + HEADER_SECONDS) * SECONDS);
+    *context = guarded;
+}
+
+/* The request line is there: what it returns is the request's context from now on. */
+static void *begin_exchange(void *self, const char *target, struct MHD_Connection *connection)
+{
+    cse_http *http = self;
+    cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
+    exchange->http = http;
+    exchange->connection = connection;
+    exchange->target = cse_strdup(target);
+    exchange->answer.file = -1;
+    cse_guard_expect(http->guard, guarded_of(connection), HEADER_SECONDS * SECONDS);
+    return exchange;
+}
+
+static void end_exchange(void *self, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    cse_http *http = self;
+    cse_exchange *exchange = *context;
+    (void)code;
+    cse_guard_expect(http->guard, guarded_of(connection), (IDLE_SECONDS + HEADER_SECONDS) * SECONDS);
+    if (exchange == NULL)
+        return;
+    *context = NULL;
+    cse_answer_clear(&exchange->answer);
+    cse_api_match_clear(&exchange->match);
+    json_decref(exchange->values);
+    json_decref(exchange->body_json);
+    cse_text_clear(&exchange->body);
+    free(exchange->query_text);
+    free(exchange->target);
+    free(exchange);
+}
+
+/* ---- routes that may wait ---- */
+
+static void give_to_worker(cse_exchange *exchange)
+{
+    cse_http *http = exchange->http;
+    exchange->state = CSE_EXCHANGE_WAITS;
+    MHD_suspend_connection(exchange->connection);
+    pthread_mutex_lock(&http->lock);
+    if (http->last != NULL)
+        http->last->next = exchange;
+    else
+        http->first = exchange;
+    http->last = exchange;
+    pthread_cond_signal(&http->work);
+    pthread_mutex_unlock(&http->lock);
+}
+
+static void *work(void *self)
+{
+    cse_http *http = self;
+    for (;;) {
+        pthread_mutex_lock(&http->lock);
+        while (http->first == NULL && !http->ending)
+            pthread_cond_wait(&http->work, &http->lock);
+        cse_exchange *exchange = http->first;
+        if (exchange != NULL) {
+            http->first = exchange->next;
+            if (http->first == NULL)
+                http->last = NULL;
+        }
+        pthread_mutex_unlock(&http->lock);
+        if (exchange == NULL)
+            return NULL;
+        cse_exchange_handle(exchange);
+        exchange->state = CSE_EXCHANGE_READY;
+        MHD_resume_connection(exchange->connection);
+    }
+}
+
+/* ---- the library's calls ---- */
+
+static void take_body(cse_exchange *exchange, const char *data, size_t *size)
+{
+    if (exchange->body.size + *size > CSE_HTTP_MAX_BODY_BYTES)
+        exchange->body_too_large = true;
+    if (!exchange->body_too_large)
+        cse_text_add_bytes(&exchange->body, data, *size);
+    else
+        exchange->body.size += *size;
+    *size = 0;
+}
+
+static enum MHD_Result finish(cse_exchange *exchange)
+{
+    cse_guard_expect(exchange->http->guard, guarded_of(exchange->connection), 0);
+    if (!cse_exchange_check_body(exchange))
+        return cse_exchange_send(exchange);
+    if (exchange->operation->quick) {
+        cse_exchange_handle(exchange);
+        return cse_exchange_send(exchange);
+    }
+    give_to_worker(exchange);
+    return MHD_YES;
+}
+
+static enum MHD_Result take_call(void *self, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *data,
+                                 size_t *size, void **context)
+{
+    cse_exchange *exchange = *context;
+    (void)self;
+    (void)url;
+    if (exchange == NULL)
+        return MHD_NO;
+    switch (exchange->state) {
+    case CSE_EXCHANGE_NEW:
+        if (!cse_exchange_check_head(exchange, method, version)) {
+            cse_guard_expect(exchange->http->guard, guarded_of(connection), 0);
+            return cse_exchange_send(exchange);
+        }
+        exchange->state = CSE_EXCHANGE_BODY;
+        cse_guard_expect(exchange->http->guard, guarded_of(connection), BODY_SECONDS * SECONDS);
+        return MHD_YES;
+    case CSE_EXCHANGE_BODY:
+        if (*size == 0)
+            return finish(exchange);
+        take_body(exchange, data, size);
+        return exchange->body.size > (size_t)MAX_DRAINED * CSE_HTTP_MAX_BODY_BYTES ? MHD_NO
+                                                                                   : MHD_YES;
+    case CSE_EXCHANGE_READY:
+        return cse_exchange_send(exchange);
+    default:
+        return MHD_YES;
+    }
+}
+
+static void log_library(void *self, const char *format, va_list arguments)
+{
+    char line[256];
+    (void)self;
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    if (length > 0 && line[strlen(line) - 1] == '\n')
+        line[strlen(line) - 1] = '\0';
+    cse_log_line(CSE_LOG_DEBUG, "http: %s", line);
+}
+
+/* ---- beginning and end ---- */
+
+const cse_operation *cse_route_operation(const char *id)
+{
+    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
+        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++)
+            if (strcmp(o->id, id) == 0)
+                return o;
+    return NULL;
+}
+
+/* Every operation has a route, and every route an operation at its path. */
+static cse_status check_routes(const cse_api *api)
+{
+    int described = 0, routed = 0;
+    json_t *paths = json_object_get(cse_api_document_view(api), "paths");
+    for (void *at = json_object_iter(paths); at != NULL; at = json_object_iter_next(paths, at)) {
+        json_t *item = json_object_iter_value(at);
+        for (void *m = json_object_iter(item); m != NULL; m = json_object_iter_next(item, m)) {
+            const char *id = json_string_value(
+                json_object_get(json_object_iter_value(m), "operationId"));
+            described++;
+            if (id == NULL || cse_route_operation(id) == NULL)
+                return cse_fail(CSE_INTERNAL, "openapi: %s %s has no route",
+                                json_object_iter_key(m), json_object_iter_key(at));
+        }
+    }
+    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
+        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++) {
+            bool found = false;
+            const json_t *item = json_object_get(paths, (*route)->path), *one;
+            const char *method;
+            json_object_foreach((json_t *)(uintptr_t)item, method, one)
+            {
+                const char *id = json_string_value(json_object_get(one, "operationId"));
+                found = found || (id != NULL && strcmp(id, o->id) == 0);
+            }
+            if (!found)
+                return cse_fail(CSE_INTERNAL, "openapi: %s has no operation %s", (*route)->path,
+                                o->id);
+            routed++;
+        }
+    return described == routed ? CSE_OK
+                               : cse_fail(CSE_INTERNAL, "openapi: an operation has two routes");
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static cse_status start_daemon(cse_http *http)
+{
+    int limit = http->options.connection_limit > 0 ? http->options.connection_limit
+                                                   : CONNECTION_LIMIT;
+    /* A thread of the pool takes its part of the limit, and connections do not spread evenly. */
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        take_call, http, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET,
+        http->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)limit, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http, MHD_OPTION_NOTIFY_CONNECTION,
+        note_connection, http, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, http, MHD_OPTION_END);
+    return http->daemon != NULL ? CSE_OK
+                                : cse_fail(CSE_UNAVAILABLE, "the HTTP library cannot start");
+}
+
+static cse_status start(cse_http *http)
+{
+    const cse_http_options *o = &http->options;
+    CSE_TRY(cse_api_load(cse_openapi_text, &http->api));
+    CSE_TRY(check_routes(http->api));
+    CSE_TRY(cse_http_listen(http, o->listen, o->token_file != NULL));
+    const cse_access_options access = { .token_file = o->token_file,
+                                        .host = http->host,
+                                        .host_names = o->host_names };
+    CSE_TRY(cse_access_new(&access, &http->access));
+    return start_daemon(http);
+}
+
+cse_status cse_http_start(const cse_http_options *options, cse_http **http)
+{
+    cse_http *h = cse_calloc(1, sizeof *h);
+    double rate = options->requests_per_second > 0 ? options->requests_per_second : 2000;
+    h->options = *options;
+    h->socket = -1;
+    signal(SIGPIPE, SIG_IGN);
+    json_object_seed(0); /* before there are threads */
+    raise_descriptor_limit();
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_mutex_init(&h->mutation, NULL);
+    pthread_cond_init(&h->work, NULL);
+    h->guard = cse_guard_new(
+        &(cse_guard_options){ .requests_per_second = rate, .burst = 2 * rate });
+    for (int i = 0; i < CSE_HTTP_WORKERS; i++)
+        pthread_create(&h->workers[i], NULL, work, h);
+    *http = h;
+    cse_status status = start(h);
+    if (status != CSE_OK)
+        cse_http_stop(http);
+    return status;
+}
+
+void cse_http_stop(cse_http **http)
+{
+    cse_http *h = *http;
+    if (h == NULL)
+        return;
+    *http = NULL;
+    /* No connection may sleep when the library ends: what waits is finished first. */
+    if (h->daemon != NULL) {
+        MHD_socket listening = MHD_quiesce_daemon(h->daemon);
+        if (listening != MHD_INVALID_SOCKET)
+            close(listening);
+    } else if (h->socket >= 0) {
+        close(h->socket);
+    }
+    pthread_mutex_lock(&h->lock);
+    h->ending = true;
+    pthread_cond_broadcast(&h->work);
+    pthread_mutex_unlock(&h->lock);
+    for (int i = 0; i < CSE_HTTP_WORKERS; i++)
+        pthread_join(h->workers[i], NULL);
+    if (h->daemon != NULL)
+        MHD_stop_daemon(h->daemon);
+    cse_guard_destroy(&h->guard);
+    cse_access_destroy(&h->access);
+    cse_api_destroy(&h->api);
+    if (h->unix_path != NULL)
+        unlink(h->unix_path);
+    pthread_mutex_destroy(&h->lock);
+    pthread_mutex_destroy(&h->mutation);
+    pthread_cond_destroy(&h->work);
+    free(h->unix_path);
+    free(h->url);
+    free(h->host);
+    free(h);
+}
+
+const char *cse_http_url_view(const cse_http *http)
+{
+    return http->url;
+}
+
+const cse_access *cse_http_access_view(const cse_http *http)
+{
+    return http->access;
+}
+
+cse_http_figures cse_http_figures_now(cse_http *http)
+{
+    return (cse_http_figures){ .connections = cse_guard_count(http->guard),
+                               .requests = atomic_load(&http->requests),
+                               .errors = atomic_load(&http->errors),
+                               .refused = atomic_load(&http->refused),
+                               .bytes_sent = atomic_load(&http->bytes_sent),
+                               .dropped = cse_guard_dropped(http->guard) };
+}

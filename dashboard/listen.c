@@ -1,0 +1,145 @@
+/* The socket that is listened on.
+ *
+ * It is made here so that the kernel can choose the port and the address is known before the first
+ * connection; and so that an address which other machines can reach is refused without a token. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "dashboard/http_internal.h"
+#include "engine/base/arena.h"
+
+enum { BACKLOG = 512 };
+
+static cse_status wrong(const char *listen)
+{
+    return cse_fail(CSE_USAGE,
+                    "listen %s: accepted: 127.0.0.1:PORT, [::1]:PORT, localhost:PORT, ADDRESS:PORT "
+                    "with a token file, unix:PATH; port 0 is any free one",
+                    listen);
+}
+
+/* Whether somebody answers there. */
+static bool is_served(const struct sockaddr_un *address)
+{
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool served = probe >= 0 &&
+                  connect(probe, (const struct sockaddr *)address, sizeof *address) == 0;
+    if (probe >= 0)
+        close(probe);
+    return served;
+}
+
+static cse_status listen_unix(cse_http *http, const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
+        return cse_fail(CSE_USAGE, "listen unix:%s: the path must have 1 to %zu characters", path,
+                        sizeof address.sun_path - 1);
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    struct stat about;
+    if (lstat(path, &about) == 0) {
+        if (!S_ISSOCK(about.st_mode))
+            return cse_fail(CSE_USAGE, "listen unix:%s: there is a file that is no socket", path);
+        if (is_served(&address))
+            return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: another server listens there", path);
+        unlink(path);
+    }
+    http->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    mode_t before = umask(0177);
+    int failed = http->socket < 0 ||
+                 bind(http->socket, (struct sockaddr *)&address, sizeof address) != 0 ||
+                 listen(http->socket, BACKLOG) != 0;
+    int code = errno;
+    umask(before);
+    if (failed)
+        return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: %s", path, strerror(code));
+    http->unix_path = cse_strdup(path);
+    cse_text url = { 0 };
+    cse_text_add(&url, "unix:%s", path);
+    http->url = url.data;
+    return CSE_OK;
+}
+
+/* "[::1]:80" -> "::1" and "80". */
+static bool split_address(const char *listen, char host[256], char port[8])
+{
+    const char *colon = strrchr(listen, ':');
+    if (colon == NULL || strlen(colon + 1) > 5 || colon[1] == '\0' ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1) || atoi(colon + 1) > 65535)
+        return false;
+    const char *begin = listen, *end = colon;
+    if (*begin == '[') {
+        if (end[-1] != ']')
+            return false;
+        begin++;
+        end--;
+    }
+    if (end <= begin || end - begin > 255)
+        return false;
+    memcpy(host, begin, (size_t)(end - begin));
+    host[end - begin] = '\0';
+    snprintf(port, 8, "%s", colon + 1);
+    return true;
+}
+
+static cse_status open_socket(cse_http *http, const struct addrinfo *found, const char *listen_text)
+{
+    int yes = 1;
+    http->socket = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (http->socket >= 0)
+        setsockopt(http->socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (http->socket < 0 || bind(http->socket, found->ai_addr, found->ai_addrlen) != 0 ||
+        listen(http->socket, BACKLOG) != 0)
+        return cse_fail(errno == EACCES ? CSE_PERMISSION : CSE_UNAVAILABLE, "listen %s: %s",
+                        listen_text, strerror(errno));
+    return CSE_OK;
+}
+
+static cse_status name_address(cse_http *http)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    char host[256], port[8];
+    if (getsockname(http->socket, (struct sockaddr *)&address, &size) != 0 ||
+        getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return cse_fail(CSE_INTERNAL, "listen: the socket has no address");
+    cse_text url = { 0 };
+    bool six = strchr(host, ':') != NULL;
+    cse_text_add(&url, "http://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
+    http->url = url.data;
+    return CSE_OK;
+}
+
+cse_status cse_http_listen(cse_http *http, const char *listen_text, bool has_token)
+{
+    char host[256], port[8];
+    if (strncmp(listen_text, "unix:", 5) == 0)
+        return listen_unix(http, listen_text + 5);
+    if (!split_address(listen_text, host, port))
+        return wrong(listen_text);
+    if (!cse_address_is_loopback(host) && !has_token)
+        return cse_fail(CSE_PERMISSION,
+                        "listen %s: other machines could reach this address, and nobody would be "
+                        "asked who they are; give --token_file FILE, or listen on 127.0.0.1",
+                        listen_text);
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+                                    .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo *found = NULL;
+    int code = getaddrinfo(host, port, &hints, &found);
+    if (code != 0)
+        return cse_fail(CSE_USAGE, "listen %s: %s", listen_text, gai_strerror(code));
+    http->host = cse_strdup(host);
+    cse_status status = open_socket(http, found, listen_text);
+    freeaddrinfo(found);
+    return status == CSE_OK ? name_address(http) : status;
+}

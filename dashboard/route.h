@@ -1,0 +1,146 @@
+/* The contract of a route: one path of the API, one file in dashboard/routes, which ends with the
+ * descriptor.
+ *
+ * The description (dashboard/openapi.json) says what the path takes; when a handler is called, the
+ * request was checked by it: parameters are there as typed values, a JSON body is as its schema
+ * says, the caller is let in. The handler fills the answer and nothing else. */
+#ifndef CSE_DASHBOARD_ROUTE_H
+#define CSE_DASHBOARD_ROUTE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "engine/base/text.h"
+
+struct cse_server;
+
+/* ---- what was asked ---- */
+
+typedef struct cse_request {
+    struct cse_server *server;
+    const char *method, *path; /* decoded, without the query */
+    const char *operation_id;
+    const json_t *values; /* parameters of path, query and header by name, typed */
+    const json_t *body;   /* NULL when there is none or it is no JSON */
+    const char *body_text; /* raw; zero-terminated; NULL when there is none */
+    size_t body_size;
+    const char *body_type; /* media type without parameters, "" */
+    const char *peer;      /* address of the caller */
+    const char *accept;    /* "" when not given */
+    const char *cookie;    /* of the session, or NULL */
+    bool takes_gzip;
+    bool let_in;           /* the caller has shown a token, or none is wanted */
+} cse_request;
+
+/* A parameter's value, or `fallback`. */
+const char *cse_request_text(const cse_request *request, const char *name, const char *fallback);
+int64_t cse_request_integer(const cse_request *request, const char *name, int64_t fallback);
+bool cse_request_bool(const cse_request *request, const char *name);
+bool cse_request_has(const cse_request *request, const char *name);
+/* Whether Accept names this media type. */
+bool cse_request_accepts(const cse_request *request, const char *media_type);
+
+/* ---- what is answered ---- */
+
+/* X(name, HTTP status, last word of the type's URN, title) */
+#define CSE_PROBLEM_TABLE(X)                                                              \
+    X(BAD_REQUEST, 400, "bad-request", "The request is malformed")                        \
+    X(UNAUTHORIZED, 401, "unauthorized", "A token is wanted")                             \
+    X(FORBIDDEN, 403, "forbidden", "Not allowed")                                         \
+    X(NOT_FOUND, 404, "not-found", "Not found")                                           \
+    X(METHOD_NOT_ALLOWED, 405, "method-not-allowed", "The path has no such method")       \
+    X(NOT_ACCEPTABLE, 406, "not-acceptable", "No such representation")                    \
+    X(CONFLICT, 409, "conflict", "Not possible in the present state")                     \
+    X(PRECONDITION_FAILED, 412, "precondition-failed", "It has changed meanwhile")        \
+    X(TOO_LARGE, 413, "too-large", "The body is too large")                               \
+    X(UNSUPPORTED_MEDIA_TYPE, 415, "unsupported-media-type", "Content-Type not accepted") \
+    X(RANGE, 416, "range-not-satisfiable", "The range lies outside")                      \
+    X(UNPROCESSABLE, 422, "unprocessable", "The content is wrong")                        \
+    X(PRECONDITION_REQUIRED, 428, "precondition-required", "If-Match is missing")         \
+    X(TOO_MANY_REQUESTS, 429, "too-many-requests", "Too many requests")                   \
+    X(INTERNAL, 500, "internal", "Internal error")                                        \
+    X(NOT_IMPLEMENTED, 501, "not-implemented", "This server cannot do that")              \
+    X(UNAVAILABLE, 503, "unavailable", "Not possible at the moment")
+
+typedef enum cse_problem {
+#define CSE_PROBLEM_ENUM(name, status, word, title) CSE_PROBLEM_##name,
+    CSE_PROBLEM_TABLE(CSE_PROBLEM_ENUM)
+#undef CSE_PROBLEM_ENUM
+} cse_problem;
+
+/* A body that is made while it is sent. */
+typedef struct cse_stream {
+    void *self;
+    /* Up to `room` bytes into `buffer`. 0: nothing now, `wake` will be called; -1: the end. */
+    int64_t (*read)(void *self, char *buffer, size_t room);
+    /* Called once, before the first read: `wake(waker)` may be called from any thread to have the
+     * stream read again. */
+    void (*attach)(void *self, void (*wake)(void *waker), void *waker);
+    /* The receiver is gone, or all is sent. */
+    void (*close)(void *self);
+} cse_stream;
+
+enum { CSE_ANSWER_HEADERS = 8 };
+
+typedef struct cse_answer {
+    int status; /* 0: not filled yet */
+    cse_text body;
+    const char *content_type;
+    struct {
+        const char *name; /* a literal */
+        char *value;
+    } headers[CSE_ANSWER_HEADERS];
+    int header_count;
+    bool has_etag, may_cache; /* the handler set its own ETag; the content never changes */
+    int file;                 /* descriptor of a file that is the body, or -1 */
+    int64_t file_offset, file_size;
+    const void *fixed_body; /* bytes that live as long as the program, instead of `body` */
+    size_t fixed_size;
+    const cse_stream *stream;
+    void *stream_self;
+} cse_answer;
+
+/* Each fills the answer anew. */
+void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *format, ...)
+    CSE_PRINTF(3, 4);
+/* `errors`: an array of Diagnostic, taken over. */
+void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors,
+                       const char *format, ...) CSE_PRINTF(4, 5);
+/* The problem that a failed call of the engine means, with its message. */
+void cse_answer_failure(cse_answer *answer, cse_status status);
+/* Takes `value` over. */
+void cse_answer_json(cse_answer *answer, int status, json_t *value);
+/* JSON that was written by hand; takes the text's bytes over. */
+void cse_answer_text(cse_answer *answer, int status, const char *content_type, cse_text *text);
+void cse_answer_empty(cse_answer *answer, int status);
+void cse_answer_header(cse_answer *answer, const char *name, const char *format, ...)
+    CSE_PRINTF(3, 4);
+/* The first value of a header of this name, or NULL. */
+const char *cse_answer_header_view(const cse_answer *answer, const char *name);
+void cse_answer_clear(cse_answer *answer);
+
+/* A number as JSON: the fewest digits that give the same bits; null when it is not finite. */
+void cse_json_number(cse_text *text, double number);
+/* A string as JSON, with its quotes; bytes that are no UTF-8 become U+FFFD. */
+void cse_json_string(cse_text *text, const char *string);
+
+/* ---- the descriptor ---- */
+
+typedef struct cse_operation {
+    const char *id; /* operationId of the description; NULL ends the list */
+    void (*handle)(const cse_request *request, cse_answer *answer);
+    /* Neither waits nor reads much: runs in the thread that serves the connection. */
+    bool quick;
+} cse_operation;
+
+enum { CSE_ROUTE_OPERATIONS = 5 };
+
+typedef struct cse_route {
+    const char *path; /* as in the description */
+    cse_operation operations[CSE_ROUTE_OPERATIONS];
+} cse_route;
+
+/* dashboard/routes, in name order, ended by NULL; written by autogen.sh. */
+extern const cse_route *const cse_routes[];
+
+#endif

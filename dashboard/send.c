@@ -1,0 +1,257 @@
+/* From an answer to the library's response: entity tags, ranges, the headers that every answer
+ * has, and streams.
+ *
+ * A stream that has nothing to send puts its connection to sleep inside the library's call for
+ * more; its producer wakes it. Both may happen at once: whoever comes second sees the other's mark
+ * under the lock. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dashboard/http_internal.h"
+#include "engine/base/arena.h"
+
+/* ---- streams ---- */
+
+typedef struct sleeper {
+    struct MHD_Connection *connection;
+    const cse_stream *stream;
+    void *self;
+    pthread_mutex_t lock;
+    bool asleep, pending;
+    cse_http *http;
+} sleeper;
+
+static void wake(void *waker)
+{
+    sleeper *s = waker;
+    pthread_mutex_lock(&s->lock);
+    s->pending = true;
+    if (s->asleep) {
+        s->asleep = false;
+        MHD_resume_connection(s->connection);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static ssize_t read_stream(void *self, uint64_t position, char *buffer, size_t room)
+{
+    sleeper *s = self;
+    (void)position;
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        s->pending = false;
+        pthread_mutex_unlock(&s->lock);
+        int64_t size = s->stream->read(s->self, buffer, room);
+        if (size < 0)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (size > 0) {
+            atomic_fetch_add(&s->http->bytes_sent, size);
+            return (ssize_t)size;
+        }
+        pthread_mutex_lock(&s->lock);
+        if (!s->pending) {
+            s->asleep = true;
+            MHD_suspend_connection(s->connection);
+            pthread_mutex_unlock(&s->lock);
+            return 0;
+        }
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+static void close_stream(void *self)
+{
+    sleeper *s = self;
+    s->stream->close(s->self);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+static struct MHD_Response *stream_response(cse_exchange *exchange)
+{
+    cse_answer *answer = &exchange->answer;
+    sleeper *s = cse_calloc(1, sizeof *s);
+    *s = (sleeper){ .connection = exchange->connection,
+                    .stream = answer->stream,
+                    .self = answer->stream_self,
+                    .http = exchange->http };
+    pthread_mutex_init(&s->lock, NULL);
+    answer->stream = NULL; /* it is the response's now */
+    s->stream->attach(s->self, wake, s);
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_stream, s, close_stream);
+}
+
+/* ---- entity tags ---- */
+
+/* Whether a list of tags names this one; weakness does not matter here. */
+static bool names_tag(const char *list, const char *tag)
+{
+    size_t length = strlen(tag);
+    if (strcmp(list, "*") == 0)
+        return true;
+    for (const char *at = strstr(list, tag); at != NULL; at = strstr(at + 1, tag))
+        if (at[length] == '\0' || at[length] == ',' || at[length] == ' ')
+            return true;
+    return false;
+}
+
+static void add_tag(cse_answer *answer)
+{
+    unsigned char digest[16];
+    char text[sodium_base64_ENCODED_LEN(sizeof digest, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)answer->body.data,
+                       answer->body.size, NULL, 0);
+    sodium_bin2base64(text, sizeof text, digest, sizeof digest,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    cse_answer_header(answer, "ETag", "\"%s\"", text);
+}
+
+static void apply_tag(cse_exchange *exchange)
+{
+    cse_answer *answer = &exchange->answer;
+    if (answer->status != 200 || strcmp(exchange->request.method, "GET") != 0 ||
+        answer->stream != NULL)
+        return;
+    if (!answer->has_etag && answer->file < 0 && answer->fixed_body == NULL &&
+        answer->body.data != NULL)
+        add_tag(answer);
+    const char *known = cse_exchange_header(exchange, "If-None-Match");
+    const char *tag = cse_answer_header_view(answer, "ETag");
+    if (known == NULL || tag == NULL || !names_tag(known, tag))
+        return;
+    answer->status = 304;
+    cse_text_clear(&answer->body);
+    answer->fixed_body = NULL;
+    if (answer->file >= 0)
+        close(answer->file);
+    answer->file = -1;
+}
+
+/* ---- ranges ---- */
+
+/* One range of a file; several, or what is no range of bytes, give the whole. */
+static void apply_range(cse_exchange *exchange)
+{
+    cse_answer *answer = &exchange->answer;
+    const char *range = cse_exchange_header(exchange, "Range");
+    const char *condition = cse_exchange_header(exchange, "If-Range");
+    const char *tag = cse_answer_header_view(answer, "ETag");
+    if (answer->file < 0 || answer->status != 200)
+        return;
+    cse_answer_header(answer, "Accept-Ranges", "bytes");
+    if (range == NULL || strncmp(range, "bytes=", 6) != 0 || strchr(range, ',') != NULL ||
+        (condition != NULL && (tag == NULL || strcmp(condition, tag) != 0)))
+        return;
+    const char *text = range + 6;
+    char *end = NULL;
+    int64_t size = answer->file_size, first = 0, last = size - 1;
+    if (strspn(text, "0123456789-") != strlen(text) || strchr(text, '-') == NULL)
+        return;
+    if (*text == '-') {
+        int64_t length = strtoll(text + 1, &end, 10);
+        first = length > size ? 0 : size - length;
+        last = length == 0 ? -1 : last;
+    } else {
+        first = strtoll(text, &end, 10);
+        if (*end == '-' && end[1] != '\0')
+            last = strtoll(end + 1, &end, 10);
+    }
+    last = last >= size ? size - 1 : last;
+    if (first > last) {
+        cse_answer_problem(answer, CSE_PROBLEM_RANGE, "the file has %lld bytes", (long long)size);
+        cse_answer_header(answer, "Content-Range", "bytes */%lld", (long long)size);
+        return;
+    }
+    answer->status = 206;
+    answer->file_offset = first;
+    answer->file_size = last - first + 1;
+    cse_answer_header(answer, "Content-Range", "bytes %lld-%lld/%lld", (long long)first,
+                      (long long)last, (long long)size);
+}
+
+/* ---- the response ---- */
+
+static struct MHD_Response *make_response(cse_exchange *exchange)
+{
+    cse_answer *answer = &exchange->answer;
+    if (answer->stream != NULL)
+        return stream_response(exchange);
+    if (answer->file >= 0) {
+        int file = answer->file;
+        answer->file = -1; /* the response closes it */
+        return MHD_create_response_from_fd_at_offset64((uint64_t)answer->file_size, file,
+                                                       (uint64_t)answer->file_offset);
+    }
+    if (answer->fixed_body != NULL)
+        return MHD_create_response_from_buffer(answer->fixed_size,
+                                               (void *)(uintptr_t)answer->fixed_body,
+                                               MHD_RESPMEM_PERSISTENT);
+    cse_text body = answer->body;
+    answer->body = (cse_text){ 0 };
+    if (body.data == NULL)
+        return MHD_create_response_from_buffer(0, (void *)(uintptr_t)"", MHD_RESPMEM_PERSISTENT);
+    return MHD_create_response_from_buffer(body.size, body.data, MHD_RESPMEM_MUST_FREE);
+}
+
+static void add_headers(const cse_answer *answer, struct MHD_Response *response)
+{
+    static const char *const always[][2] = {
+        { "Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; "
+                                     "frame-ancestors 'none'; object-src 'none'" },
+        { "X-Content-Type-Options", "nosniff" },
+        { "X-Frame-Options", "DENY" },
+        { "Referrer-Policy", "no-referrer" },
+        { "Cross-Origin-Opener-Policy", "same-origin" },
+        { "Cross-Origin-Resource-Policy", "same-origin" },
+    };
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        MHD_add_response_header(response, always[i][0], always[i][1]);
+    MHD_add_response_header(response, "Cache-Control",
+                            answer->may_cache ? "public, max-age=31536000, immutable"
+                                              : "private, no-cache");
+    MHD_add_response_header(response, "Vary", "Accept, Accept-Encoding, Authorization, Cookie");
+    if (answer->content_type != NULL)
+        MHD_add_response_header(response, "Content-Type", answer->content_type);
+    for (int i = 0; i < answer->header_count; i++)
+        MHD_add_response_header(response, answer->headers[i].name, answer->headers[i].value);
+}
+
+/* Problems say which path they are about. */
+static void add_instance(cse_exchange *exchange)
+{
+    cse_text *body = &exchange->answer.body;
+    if (exchange->answer.status < 400 || body->size < 2 || body->data[body->size - 1] != '}' ||
+        exchange->path[0] == '\0')
+        return;
+    body->size--;
+    cse_text_add(body, ",\"instance\":");
+    cse_json_string(body, exchange->path);
+    cse_text_add(body, "}");
+}
+
+enum MHD_Result cse_exchange_send(cse_exchange *exchange)
+{
+    cse_http *http = exchange->http;
+    cse_answer *answer = &exchange->answer;
+    apply_tag(exchange);
+    apply_range(exchange);
+    add_instance(exchange);
+    int status = answer->status;
+    atomic_fetch_add(&http->requests, 1);
+    if (status >= 500)
+        atomic_fetch_add(&http->errors, 1);
+    if (status == 401 || status == 403 || status == 429)
+        atomic_fetch_add(&http->refused, 1);
+    atomic_fetch_add(&http->bytes_sent, (long long)answer->body.size);
+    struct MHD_Response *response = make_response(exchange);
+    if (response == NULL)
+        return MHD_NO;
+    add_headers(answer, response);
+    exchange->state = CSE_EXCHANGE_QUEUED;
+    enum MHD_Result result =
+        MHD_queue_response(exchange->connection, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return result;
+}

@@ -1,0 +1,20 @@
+/* The pages of the dashboard as the program holds them: written by web/tools/build.mjs, or an empty
+ * table where no pages were built. */
+#ifndef CSE_DASHBOARD_WEB_FILES_H
+#define CSE_DASHBOARD_WEB_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cse_web_file {
+    const char *path;         /* "/index.html"; NULL ends the table */
+    const char *content_type; /* with its charset */
+    const char *etag;         /* with its quotes */
+    bool immutable;           /* the name holds the content's hash */
+    const char *gzip;
+    size_t gzip_bytes;
+} cse_web_file;
+
+extern const cse_web_file cse_web_files[] __attribute__((weak));
+
+#endif

@@ -1,0 +1,87 @@
+/* Escapes and numbers of JSON; see json.h. */
+#include "engine/base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of the UTF-8 sequence at `at`; 0 when there is none (RFC 3629, section 4). */
+static int sequence_bytes(const unsigned char *at)
+{
+    int length = at[0] < 0x80                    ? 1
+                 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+                 : (at[0] & 0xf0) == 0xe0        ? 3
+                 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                                 : 0;
+    for (int i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90))
+        return 0;
+    return length;
+}
+
+static void add_control(cse_text *out, unsigned char byte)
+{
+    static const char letters[] = "\b\f\n\r\t", names[] = "bfnrt";
+    const char *letter = byte != 0 ? strchr(letters, byte) : NULL;
+    if (letter != NULL)
+        cse_text_add(out, "\\%c", names[letter - letters]);
+    else
+        cse_text_add(out, "\\u%04x", byte);
+}
+
+void cse_json_add_string(cse_text *out, const char *text)
+{
+    if (text == NULL) {
+        cse_text_add_bytes(out, "null", 4);
+        return;
+    }
+    const unsigned char *at = (const unsigned char *)text, *plain = at;
+    cse_text_add_bytes(out, "\"", 1);
+    for (;;) {
+        int length = sequence_bytes(at);
+        if (*at != '\0' && length > 0 && *at >= 0x20 && *at != '"' && *at != '\\' && *at != 0x7f) {
+            at += length;
+            continue;
+        }
+        cse_text_add_bytes(out, (const char *)plain, (size_t)(at - plain));
+        if (*at == '\0')
+            break;
+        if (length == 0)
+            cse_text_add_bytes(out, "\\ufffd", 6);
+        else if (*at == '"' || *at == '\\')
+            cse_text_add(out, "\\%c", *at);
+        else
+            add_control(out, *at);
+        plain = ++at;
+    }
+    cse_text_add_bytes(out, "\"", 1);
+}
+
+void cse_json_add_number(cse_text *out, double number)
+{
+    char digits[32];
+    if (isnan(number)) {
+        cse_text_add_bytes(out, "\"NaN\"", 5);
+        return;
+    }
+    if (isinf(number)) {
+        cse_text_add(out, number > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+        return;
+    }
+    for (int precision = 9; precision <= 17; precision += 4) {
+        snprintf(digits, sizeof digits, "%.*g", precision, number);
+        if (strtod(digits, NULL) == number)
+            break;
+    }
+    cse_text_add_bytes(out, digits, strlen(digits));
+}
+
+void cse_json_add_integer(cse_text *out, int64_t number)
+{
+    cse_text_add(out, "%" PRId64, number);
+}

@@ -1,0 +1,17 @@
+/* JSON text, written piece by piece into a growing string: for what is written often. What is read
+ * goes through jansson. */
+#ifndef CSE_BASE_JSON_H
+#define CSE_BASE_JSON_H
+
+#include <stdint.h>
+
+#include "engine/base/text.h"
+
+/* A quoted string; null for NULL. Bytes that are no UTF-8 become U+FFFD. */
+void cse_json_add_string(cse_text *out, const char *text);
+/* The shortest decimal that reads back as the same number; "NaN", "Infinity", "-Infinity" as
+ * strings, since JSON has no such numbers. */
+void cse_json_add_number(cse_text *out, double number);
+void cse_json_add_integer(cse_text *out, int64_t number);
+
+#endif

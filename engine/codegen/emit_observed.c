@@ -1,0 +1,100 @@
+/* What an observed step runs besides or instead: twins of the loops that compute observed values,
+ * the handing over of values that are stored, and updates that are only proposed.
+ *
+ * The arithmetic is written by the same functions as that of every other step, so that observing
+ * changes no bit of a result. */
+#include <stdlib.h>
+
+#include "engine/codegen/emit.h"
+#include "engine/types/shape.h"
+
+bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group)
+{
+    for (int n = 0; n < group->node_count; n++) {
+        int observation = group->nodes[n]->observation - 1;
+        if (observation >= 0 && graph->observations[observation].scratch_offset >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Values that are read where they are stored: what products leave, and gradients. */
+static void emit_stored_observations(cse_text *out, const cse_graph *graph, const cse_group *group)
+{
+    for (int n = 0; n < group->node_count; n++) {
+        const cse_node *node = group->nodes[n];
+        int observation = node->observation - 1;
+        if (observation < 0 || graph->observations[observation].scratch_offset >= 0)
+            continue;
+        cse_text_add(out, "    frame->observer->take(frame->observer, frame, %d,\n        ",
+                     observation);
+        cse_emit_place(out, node);
+        cse_text_add(out, ");\n");
+    }
+}
+
+void cse_emit_observed_part(cse_text *out, const cse_graph *graph, cse_part part, const char *name)
+{
+    cse_text_add(out,
+                 "static __attribute__((noinline)) void observed_%s("
+                 "const cse_step_frame *frame)\n{\n    (void)frame;\n",
+                 name);
+    for (int g = 0; g < graph->group_count; g++) {
+        const cse_group *group = &graph->groups[g];
+        if (group->part != part)
+            continue;
+        cse_text_add(out, "    group_%d%s(frame);\n", g,
+                     cse_emit_has_twin(graph, group) ? "_observed" : "");
+        emit_stored_observations(out, graph, group);
+    }
+    cse_text_add(out, "}\n\n");
+}
+
+static void emit_proposal(cse_text *out, const cse_graph *graph, int g)
+{
+    const cse_group *group = &graph->groups[g];
+    cse_node *proposed[CSE_MAX_PROPOSED];
+    int proposed_count = cse_group_proposed(graph, g, proposed);
+    int count = cse_group_inputs(graph, group, NULL, 0);
+    cse_node **outside = cse_calloc((size_t)count + 1, sizeof *outside);
+    count = cse_group_inputs(graph, group, outside, count);
+    cse_text_add(out,
+                 "static void proposed_%d(const cse_step_frame *frame, int64_t first, int64_t end,"
+                 "\n    float *const values[])\n{\n    (void)frame;\n",
+                 g);
+    cse_emit_update_outside(out, outside, count);
+    for (int i = 0; i < proposed_count; i++)
+        cse_text_add(out, "    float *const n%d = values[%d];\n", i, i);
+    cse_text_add(out, "    for (int64_t i = first; i < end; i++) {\n");
+    cse_emit_update_element(out, group, outside, count);
+    for (int i = 0; i < proposed_count; i++) {
+        char name[CSE_NAME_BYTES];
+        cse_emit_update_name(group, proposed[i], name);
+        cse_text_add(out, "        n%d[i - first] = %s;\n", i, name);
+    }
+    cse_text_add(out, "    }\n}\n\n");
+    free(outside);
+}
+
+void cse_emit_propose_entry(cse_text *out, const cse_graph *graph)
+{
+    cse_node *proposed[CSE_MAX_PROPOSED];
+    for (int g = 0; g < graph->group_count; g++)
+        if (cse_group_proposed(graph, g, proposed) > 0)
+            emit_proposal(out, graph, g);
+    cse_text_add(out, "CSE_ENTRY void cse_step_propose(const cse_step_frame *frame, int group,\n"
+                      "    const int64_t lines[2], float *const values[])\n{\n"
+                      "    (void)frame;\n    (void)lines;\n    (void)values;\n"
+                      "    switch (group) {\n");
+    for (int g = 0; g < graph->group_count; g++) {
+        long long elements = (long long)graph->groups[g].elements;
+        if (cse_group_proposed(graph, g, proposed) > 0)
+            cse_text_add(out,
+                         "    case %d:\n        proposed_%d(frame, lines[0] * %d,\n"
+                         "            lines[1] * %d < %lldll ? lines[1] * %d : %lldll, values);\n"
+                         "        break;\n",
+                         g, g, CSE_LINE_ELEMENTS, CSE_LINE_ELEMENTS, elements, CSE_LINE_ELEMENTS,
+                         elements);
+    }
+    cse_text_add(out, "    default:\n        break;\n    }\n}\n\n");
+}

@@ -1,0 +1,273 @@
+/* Which tensors' numbers are counted on observed steps: a row of graph->observations for each.
+ *
+ * Every state, every place where a value is rounded to 16 bits, every gradient of a parameter, and
+ * what the request's patterns name. It is the last pass, over the finished plan, and changes
+ * nothing in it: an observed step computes the same values, and leaves those that are stored
+ * nowhere in memory of its own. A graph without a request stays as it is.
+ *
+ * The rows stand in the order of execution, so that the first row that shows something is where it
+ * began: states, values of REPLICA, gradients, values of WEIGHTS. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/passes/pass.h"
+#include "engine/precision/graphamp.h"
+
+enum { ALIGNMENT_BYTES = 64, SEARCH_DEPTH = 256 };
+
+typedef struct survey {
+    cse_graph *graph;
+    const cse_numerics_request *request;
+    bool *matched;       /* by pattern */
+    const char *example; /* a name that a pattern could have matched */
+    int64_t scratch;     /* bytes used by the group at hand */
+} survey;
+
+/* ---- names ---- */
+
+/* What the model's code called: the composite, the op that a gradient is of. */
+static const cse_op *origin_of(const cse_node *node)
+{
+    while (node->dual_of != NULL)
+        node = node->dual_of;
+    return node->part_of != NULL ? node->part_of : node->op;
+}
+
+static const char *joined(cse_arena *arena, const char *scope, const char *rest)
+{
+    return cse_arena_printf(arena, "%s%s%s", scope, scope[0] ? "." : "", rest);
+}
+
+static const char *name_of(const survey *s, const cse_node *node)
+{
+    cse_arena *arena = s->graph->arena;
+    const char *suffix = node->dual_of != NULL ? ".backward" : "";
+    if (node->inserted_cast && node->input_count == 1) {
+        cse_node *source = cse_node_storage(node->inputs[0]);
+        if (source->op == &cse_op_state)
+            return cse_arena_printf(arena, "%s.cast",
+                                    s->graph->states[source->attributes.integers[0]].name);
+        if (source->op != &cse_op_cast)
+            return cse_arena_printf(arena, "%s.cast", name_of(s, source));
+    }
+    return joined(arena, node->scope,
+                  cse_arena_printf(arena, "%s%s", origin_of(node)->name, suffix));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const cse_observation *p = *(cse_observation *const *)a, *q = *(cse_observation *const *)b;
+    int order = strcmp(p->name, q->name);
+    return order != 0 ? order : p < q ? -1 : p > q;
+}
+
+/* The second of a name becomes NAME#2, in the order of execution. */
+static void number_names(cse_graph *graph)
+{
+    int count = graph->observation_count, same = 1;
+    cse_observation **sorted = cse_calloc((size_t)count + 1, sizeof *sorted);
+    for (int i = 0; i < count; i++)
+        sorted[i] = &graph->observations[i];
+    qsort(sorted, (size_t)count, sizeof(cse_observation *), compare_names);
+    const char *last = "";
+    for (int i = 0; i < count; i++) {
+        same = strcmp(sorted[i]->name, last) == 0 ? same + 1 : 1;
+        last = sorted[i]->name;
+        if (same > 1)
+            sorted[i]->name = cse_arena_printf(graph->arena, "%s#%d", last, same);
+    }
+    free(sorted);
+}
+
+/* ---- rows ---- */
+
+static cse_observation *add_row(cse_graph *graph, cse_observation_kind kind, cse_node *node)
+{
+    CSE_GROW(graph->observations, graph->observation_count, graph->observation_capacity);
+    cse_observation *row = &graph->observations[graph->observation_count++];
+    *row = (cse_observation){
+        .kind = kind, .node = node, .source = node->dtype, .scratch_offset = -1
+    };
+    node->observation = graph->observation_count;
+    return row;
+}
+
+static bool is_narrow(const cse_node *node)
+{
+    return cse_dtype_is_float(node->dtype) && node->dtype != CSE_FLOAT32;
+}
+
+static bool is_identity(const cse_node *node)
+{
+    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
+           node->op == &cse_op_materialize || node->op == &cse_op_assign;
+}
+
+/* Whether a float value with code of its own can be seen: in a loop, or as a group's result. */
+static bool is_visible(const cse_group *group, int n)
+{
+    const cse_node *node = group->nodes[n];
+    bool computes = node->op->kind == CSE_OP_ELEMENTWISE || node->op->kind == CSE_OP_REDUCE ||
+                    node->op->kind == CSE_OP_BLOCK || node->op->kind == CSE_OP_LIBRARY;
+    return computes && !is_identity(node) && cse_dtype_is_float(node->dtype) &&
+           (group->kind == CSE_GROUP_LOOP || n == group->node_count - 1);
+}
+
+static bool is_asked_for(survey *s, const char *name, const cse_node *node)
+{
+    bool asked = false;
+    for (int p = 0; p < s->request->pattern_count; p++) {
+        const char *pattern = s->request->patterns[p];
+        if (fnmatch(pattern, name, 0) != 0 && fnmatch(pattern, node->scope, 0) != 0)
+            continue;
+        s->matched[p] = asked = true;
+    }
+    return asked;
+}
+
+static void survey_value(survey *s, const cse_group *group, int n)
+{
+    cse_node *node = group->nodes[n];
+    if (!is_visible(group, n))
+        return;
+    const char *name = name_of(s, node);
+    bool asked = is_asked_for(s, name, node);
+    bool rounds = is_narrow(node) && !cse_precision_is_movement(node->op);
+    if (s->example == NULL && node->scope[0] != '\0')
+        s->example = name;
+    if (!asked && !rounds)
+        return;
+    cse_observation *row = add_row(s->graph, rounds ? CSE_OBSERVED_CAST : CSE_OBSERVED_VALUE, node);
+    row->name = name;
+    row->op = node->inserted_cast ? node->op->name : origin_of(node)->name;
+    if (group->kind != CSE_GROUP_LOOP)
+        return;
+    row->scratch_offset = s->scratch;
+    s->scratch += (cse_shape_elements(node->shape) * 4 + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES *
+                  ALIGNMENT_BYTES;
+    if (is_narrow(node))
+        row->source = node->op == &cse_op_cast && cse_dtype_is_float(node->inputs[0]->dtype)
+                          ? node->inputs[0]->dtype
+                          : CSE_FLOAT32;
+}
+
+static void survey_part(survey *s, cse_part part)
+{
+    cse_graph *graph = s->graph;
+    for (int g = 0; g < graph->group_count; g++) {
+        if (graph->groups[g].part != part)
+            continue;
+        s->scratch = 0;
+        for (int n = 0; n < graph->groups[g].node_count; n++)
+            survey_value(s, &graph->groups[g], n);
+        if (s->scratch > graph->observe_scratch_bytes)
+            graph->observe_scratch_bytes = s->scratch;
+    }
+}
+
+/* ---- states and their updates ---- */
+
+static cse_node *unrounded(cse_node *node)
+{
+    while (node->op->kind == CSE_OP_RESHAPE ||
+           (node->op->kind == CSE_OP_ELEMENTWISE && node->input_count == 1 &&
+            (node->op == &cse_op_cast || strncmp(node->op->name, "round", 5) == 0)))
+        node = node->inputs[0];
+    return node;
+}
+
+/* next = where(finite, round(state - delta), state), and less of it. */
+static void find_update(const cse_graph *graph, cse_observation *row, int number)
+{
+    cse_node *kept = cse_node_storage(row->node->inputs[0]);
+    while (strcmp(kept->op->name, "where") == 0)
+        kept = cse_node_storage(kept->inputs[1]);
+    cse_node *sub = unrounded(kept);
+    if (strcmp(sub->op->name, "sub") != 0 ||
+        unrounded(sub->inputs[0]) != graph->states[number].read)
+        return;
+    cse_node *delta = cse_node_storage(sub->inputs[1]);
+    if (kept->group != row->node->group || delta->group != row->node->group ||
+        kept->dtype != CSE_FLOAT32 || delta->dtype != CSE_FLOAT32)
+        return;
+    row->kept = kept;
+    row->delta = delta;
+}
+
+static void survey_states(survey *s)
+{
+    cse_graph *graph = s->graph;
+    for (int i = 0; i < graph->state_count; i++) {
+        const cse_state_entry *state = &graph->states[i];
+        if (state->next == NULL || state->next->op != &cse_op_assign || state->dtype != CSE_FLOAT32)
+            continue;
+        cse_observation *row = add_row(graph, CSE_OBSERVED_STATE, state->next);
+        row->name = state->name;
+        row->op = "update";
+        find_update(graph, row, i);
+    }
+}
+
+/* ---- gradients ---- */
+
+static bool of_backward(const cse_node *partial)
+{
+    return partial->backward || partial->inputs[0]->backward;
+}
+
+/* The sum over the batch that an update reads element by element; values of other sizes (norms,
+ * factors) are not followed. */
+static const cse_node *find_sum(cse_node *node, int64_t elements, int depth)
+{
+    const cse_node *found = NULL;
+    if (cse_shape_elements(node->shape) != elements || depth > SEARCH_DEPTH)
+        return NULL;
+    if (node->op == &cse_op_batch_sum)
+        return node;
+    for (int i = 0; found == NULL && i < node->input_count; i++)
+        found = find_sum(node->inputs[i], elements, depth + 1);
+    return found;
+}
+
+static void survey_gradients(survey *s)
+{
+    cse_graph *graph = s->graph;
+    for (int i = 0; i < graph->state_count; i++) {
+        const cse_state_entry *state = &graph->states[i];
+        if (!state->trainable || state->next == NULL)
+            continue;
+        const cse_node *sum = find_sum(state->next, cse_shape_elements(state->shape), 0);
+        if (sum == NULL)
+            continue;
+        cse_node *partial = graph->reductions[sum->attributes.integers[0]].partial;
+        if (partial->observation != 0 || !of_backward(partial))
+            continue;
+        cse_observation *row = add_row(graph, CSE_OBSERVED_GRADIENT, partial);
+        row->name = cse_arena_printf(graph->arena, "%s.gradient", state->name);
+        row->op = origin_of(cse_node_storage(partial->inputs[0]))->name;
+    }
+}
+
+cse_status cse_pass_numerics(cse_graph *graph, bool enabled)
+{
+    survey s = { .graph = graph, .request = graph->numerics };
+    cse_status status = CSE_OK;
+    if (!enabled || s.request == NULL)
+        return CSE_OK;
+    s.matched = cse_calloc((size_t)s.request->pattern_count + 1, sizeof *s.matched);
+    survey_states(&s);
+    survey_part(&s, CSE_PART_REPLICA);
+    survey_gradients(&s);
+    survey_part(&s, CSE_PART_WEIGHTS);
+    for (int p = 0; status == CSE_OK && p < s.request->pattern_count; p++)
+        if (!s.matched[p])
+            status = cse_fail(CSE_CONFIG,
+                              "numerics: %s: the pattern \"%.120s\" matches no tensor of the step; "
+                              "accepted: patterns of scopes or names, as in %s",
+                              s.request->origins[p], s.request->patterns[p],
+                              s.example != NULL ? s.example : "model.*");
+    number_names(graph);
+    free(s.matched);
+    return status;
+}

@@ -1,0 +1,264 @@
+/* SQLite with a write-ahead log: readers never wait for the writer nor it for them, and what was
+ * committed when the process is killed is there. Only a lost power supply can take the last moments
+ * (synchronous=NORMAL): for those there are checkpoints. */
+#include "store/database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "store/store.h"
+
+struct cse_database {
+    sqlite3 *handle;
+    sqlite3_stmt *inserts[CSE_ROW_COUNT];
+};
+
+enum { BUSY_MS = 10000, STATEMENT_BYTES = 512 };
+
+/* What a person can do about SQLite's answer. */
+static cse_status status_of(int code, bool opening)
+{
+    switch (code & 0xff) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        return CSE_DATA;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+        return CSE_PERMISSION;
+    case SQLITE_CANTOPEN:
+        return opening ? CSE_CANNOT_CREATE : CSE_IO;
+    case SQLITE_NOMEM:
+        return CSE_TEMPORARY;
+    default:
+        return CSE_IO;
+    }
+}
+
+static cse_status run_sql(sqlite3 *handle, const char *path, const char *sql)
+{
+    int code = sqlite3_exec(handle, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK
+               ? CSE_OK
+               : cse_fail(status_of(code, true), "run store %s: %s", path, sqlite3_errmsg(handle));
+}
+
+static int64_t first_integer(sqlite3 *handle, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t value = 0;
+    if (sqlite3_prepare_v2(handle, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+cse_status cse_database_check(sqlite3 *handle, const char *path)
+{
+    /* The first look at the file: whether it is a database at all. */
+    CSE_TRY(run_sql(handle, path, "SELECT count(*) FROM sqlite_master"));
+    int64_t application = first_integer(handle, "PRAGMA application_id");
+    int64_t version = first_integer(handle, "PRAGMA user_version");
+    if (application != CSE_STORE_APPLICATION_ID)
+        return cse_fail(CSE_DATA,
+                        "%s is a database, but no run store of csengine: move it away, or choose "
+                        "another model_dir",
+                        path);
+    if (version != CSE_STORE_VERSION)
+        return cse_fail(CSE_DATA,
+                        "%s is a run store of version %lld; this csengine has version %d: use the "
+                        "csengine that wrote it, or choose another model_dir",
+                        path, (long long)version, CSE_STORE_VERSION);
+    return CSE_OK;
+}
+
+/* The tables, their mark and their version come in one transaction: there is no half schema. */
+static cse_status prepare_schema(sqlite3 *handle, const char *path)
+{
+    CSE_TRY(run_sql(handle, path,
+                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                    "PRAGMA journal_size_limit=16777216"));
+    CSE_TRY(run_sql(handle, path, "BEGIN IMMEDIATE"));
+    cse_status status = CSE_OK;
+    if (first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0) {
+        cse_text mark = { 0 };
+        cse_text_add(&mark, "PRAGMA application_id=%d; PRAGMA user_version=%d",
+                     CSE_STORE_APPLICATION_ID, CSE_STORE_VERSION);
+        status = run_sql(handle, path, cse_store_schema);
+        if (status == CSE_OK)
+            status = run_sql(handle, path, mark.data);
+        cse_text_clear(&mark);
+    }
+    if (status == CSE_OK)
+        status = cse_database_check(handle, path);
+    if (status == CSE_OK)
+        return run_sql(handle, path, "COMMIT");
+    sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+static cse_status prepare_insert(cse_database *database, cse_row_kind kind)
+{
+    char sql[STATEMENT_BYTES], name[32];
+    const cse_row_description *row = cse_row_describe(kind);
+    const char *columns = row->columns;
+    int length = snprintf(sql, sizeof sql, "INSERT OR REPLACE INTO %s(", row->table), count = 0;
+    while (cse_next_column(&columns, name, sizeof name))
+        length += snprintf(sql + length, sizeof sql - (size_t)length, "%s%s",
+                           count++ > 0 ? "," : "", name);
+    length += snprintf(sql + length, sizeof sql - (size_t)length, ") VALUES(?");
+    for (int i = 1; i < count; i++)
+        length += snprintf(sql + length, sizeof sql - (size_t)length, ",?");
+    snprintf(sql + length, sizeof sql - (size_t)length, ")");
+    int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                  &database->inserts[kind], NULL);
+    return code == SQLITE_OK ? CSE_OK
+                             : cse_fail(CSE_DATA, "run store: table %s is not as expected: %s",
+                                        row->table, sqlite3_errmsg(database->handle));
+}
+
+cse_status cse_database_open(const char *model_dir, cse_database **result)
+{
+    char path[PATH_MAX];
+    *result = NULL;
+    if ((size_t)snprintf(path, sizeof path, "%s/run.db", model_dir) >= sizeof path)
+        return cse_fail(CSE_CONFIG, "model_dir %s: the path is too long", model_dir);
+    cse_database *database = cse_calloc(1, sizeof *database);
+    int code =
+        sqlite3_open_v2(path, &database->handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    cse_status status = code == SQLITE_OK ? CSE_OK
+                                          : cse_fail(status_of(code, true), "run store %s: %s",
+                                                     path, sqlite3_errstr(code));
+    if (status == CSE_OK) {
+        sqlite3_busy_timeout(database->handle, BUSY_MS);
+        status = prepare_schema(database->handle, path);
+    }
+    for (int kind = 0; status == CSE_OK && kind < CSE_ROW_COUNT; kind++)
+        status = prepare_insert(database, (cse_row_kind)kind);
+    if (status != CSE_OK)
+        cse_database_close(&database);
+    *result = database;
+    return status;
+}
+
+void cse_database_close(cse_database **database)
+{
+    if (*database == NULL)
+        return;
+    for (int kind = 0; kind < CSE_ROW_COUNT; kind++)
+        sqlite3_finalize((*database)->inserts[kind]);
+    sqlite3_close((*database)->handle);
+    free(*database);
+    *database = NULL;
+}
+
+static void bind_field(sqlite3_stmt *statement, int place, char type, const cse_field *field)
+{
+    if (type == 'i')
+        sqlite3_bind_int64(statement, place, field->integer);
+    else if (type == 'd')
+        sqlite3_bind_double(statement, place, field->number);
+    else if (field->text == NULL)
+        sqlite3_bind_null(statement, place);
+    else if (type == 'b')
+        sqlite3_bind_blob64(statement, place, field->text, field->size, SQLITE_STATIC);
+    else
+        sqlite3_bind_text64(statement, place, field->text, field->size, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static int run_insert(sqlite3_stmt *statement)
+{
+    int code = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static int insert_points(cse_database *database, const cse_row *row, int64_t attempt)
+{
+    sqlite3_stmt *statement = database->inserts[CSE_ROW_POINT];
+    int code = SQLITE_OK;
+    for (int i = 0; code == SQLITE_OK && i < cse_row_point_count(row); i++) {
+        cse_point point = cse_row_point(row, i);
+        sqlite3_bind_int64(statement, 1, point.series);
+        sqlite3_bind_int64(statement, 2, attempt);
+        sqlite3_bind_int64(statement, 3, point.step);
+        sqlite3_bind_int64(statement, 4, point.time_ms);
+        sqlite3_bind_double(statement, 5, point.value);
+        code = run_insert(statement);
+    }
+    return code;
+}
+
+static int insert_row(cse_database *database, const cse_row *row, int64_t attempt)
+{
+    if (row->kind == CSE_ROW_POINTS)
+        return insert_points(database, row, attempt);
+    sqlite3_stmt *statement = database->inserts[row->kind];
+    const char *types = cse_row_describe(row->kind)->types;
+    for (int i = 0; i < row->count; i++)
+        bind_field(statement, i + 1, types[i], &row->fields[i]);
+    int code = run_insert(statement);
+    sqlite3_clear_bindings(statement);
+    return code;
+}
+
+cse_status cse_database_write(cse_database *database, const cse_text *rows, int64_t attempt)
+{
+    cse_row row;
+    size_t at = 0;
+    int code = sqlite3_exec(database->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    while (code == SQLITE_OK && cse_row_next(rows, &at, &row))
+        code = insert_row(database, &row, attempt);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(database->handle, "COMMIT", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        return CSE_OK;
+    cse_status status = cse_fail(CSE_IO, "%s", sqlite3_errmsg(database->handle));
+    if (!sqlite3_get_autocommit(database->handle))
+        sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+int64_t cse_database_integer(cse_database *database, const char *sql)
+{
+    return first_integer(database->handle, sql);
+}
+
+void cse_database_text(cse_database *database, const char *sql, char *text, size_t size)
+{
+    sqlite3_stmt *statement = NULL;
+    text[0] = '\0';
+    if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) != NULL)
+        snprintf(text, size, "%s", (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+}
+
+void cse_database_series(cse_database *database,
+                         void (*take)(void *self, int64_t id, const char *name), void *self)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(database->handle, "SELECT id, name FROM series ORDER BY id", -1,
+                           &statement, NULL) == SQLITE_OK)
+        while (sqlite3_step(statement) == SQLITE_ROW)
+            take(self, sqlite3_column_int64(statement, 0),
+                 (const char *)sqlite3_column_text(statement, 1));
+    sqlite3_finalize(statement);
+}
+
+void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms)
+{
+    char sql[STATEMENT_BYTES];
+    snprintf(sql, sizeof sql,
+             "DELETE FROM events WHERE id <= %lld AND type NOT IN "
+             "('state','checkpoint','gap'); DELETE FROM topology WHERE time_ms < %lld",
+             (long long)event, (long long)time_ms);
+    sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* The run store, read: of a run that lives, or of one that ended in any way. A reader never waits
+ * for the run nor the run for it, and changes nothing. A handle is used by one thread at a time. */
+#ifndef CSE_STORE_READER_H
+#define CSE_STORE_READER_H
+
+#include "store/rows.h"
+#include "store/states.h"
+#include "store/store.h"
+
+typedef struct cse_store_reader cse_store_reader;
+
+/* CSE_NO_INPUT when model_dir has no run store, CSE_DATA when what is there is none, CSE_TEMPORARY
+ * when it is just being made. */
+cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **reader);
+void cse_store_reader_close(cse_store_reader **reader);
+
+/* How the run is. */
+typedef struct cse_run_status {
+    cse_run_state state;
+    char reason[32]; /* of a FAILED one: a name of the table of states.h */
+    char message[1024];
+    int64_t since_ms, attempt, last_step; /* last_step -1: none */
+    bool alive;                           /* its process is there: holds run.lock */
+    /* The store holds another state, but the process is gone: FAILED, INTERRUPTED. */
+    bool derived;
+} cse_run_status;
+cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status);
+
+/* Appends the value of a key of table `run`; false when it is unknown. */
+bool cse_store_reader_key(cse_store_reader *reader, const char *key, cse_text *value);
+
+/* Which rows. */
+typedef struct cse_store_filter {
+    const char *column;
+    const char *const *values; /* one of these texts; ended by NULL */
+} cse_store_filter;
+
+typedef struct cse_store_query {
+    int64_t after;  /* rows whose number (first column) is larger; 0: all */
+    int64_t before; /* smaller; 0: all */
+    int64_t limit;  /* 0: 1000 */
+    bool newest_first;
+    int64_t attempt;               /* 0: all; of tables that have the column */
+    int64_t first_step, last_step; /* last_step 0: to the end; of tables that have the column */
+    cse_store_filter filters[4];   /* column NULL: none */
+} cse_store_query;
+
+/* Calls `take` with each row, columns in the order of store/rows.h; what it points to is valid
+ * during the call. Artefacts come without content. CSE_USAGE for a filter on a column that is not
+ * there. */
+cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
+                                 const cse_store_query *query,
+                                 void (*take)(void *self, const cse_row *row), void *self);
+/* The same as a JSON array of objects, appended to `out`. */
+cse_status cse_store_reader_json(cse_store_reader *reader, cse_row_kind kind,
+                                 const cse_store_query *query, cse_text *out);
+
+/* Table `run` as one JSON object of texts, with "status": state, reason, message, since_ms,
+ * attempt, last_step, alive, derived. */
+cse_status cse_store_reader_run_json(cse_store_reader *reader, cse_text *out);
+
+/* Appends an artefact's bytes; CSE_NO_INPUT when there is none of that name. */
+cse_status cse_store_reader_artefact(cse_store_reader *reader, const char *name, cse_text *content,
+                                     char *media_type, size_t size);
+
+/* The newest point of a series; false when there is none. */
+bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, cse_point *point);
+
+typedef struct cse_metrics_query {
+    const char *const *names;      /* ended by NULL; NULL: all */
+    int64_t attempt;               /* 0: all */
+    int64_t first_step, last_step; /* last_step 0: to the end */
+    int64_t max_points;            /* of each series and attempt; 0: 1000 */
+} cse_metrics_query;
+
+/* Series over a range of steps, none of more than max_points entries: the points themselves where
+ * they are few enough, else buckets of the finest level that fits. Appends
+ *     {"series":[{"name":"loss","attempt":1,"level":0,"points":[[step,time_ms,value],...]},
+ *                {"name":"loss","attempt":2,"level":3,
+ *                 "buckets":[[first_step,last_step,count,minimum,maximum,sum,last,time_ms],...]}]}
+ * A value that is not a number is null. */
+cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_query *query,
+                                    cse_text *out);
+
+/* For the files of store/ that read: the SQLite handle, and a failure with its message. */
+struct sqlite3 *cse_store_reader_handle(cse_store_reader *reader);
+cse_status cse_store_reader_fail(cse_store_reader *reader);
+
+#endif

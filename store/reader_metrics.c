@@ -1,0 +1,230 @@
+/* Curves out of the store, at the resolution that was asked for.
+ *
+ * The level is found from the top: a level has at most 8 times the buckets of the one above in the
+ * same range, and bucket b covers 8b to 8b + 7 of the level below, so each look reads a bounded
+ * number of rows, whatever the length of the run. */
+#include <sqlite3.h>
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "store/buckets.h"
+#include "store/reader.h"
+
+enum { DEFAULT_POINTS = 1000 };
+
+/* One series in one attempt, and where in it to look. */
+typedef struct curve {
+    cse_store_reader *reader;
+    int64_t series, attempt, first_step, last_step, max_points;
+    int64_t first_bucket, last_bucket; /* of `level` */
+    int level;
+} curve;
+
+static sqlite3_stmt *prepare(const curve *c, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(cse_store_reader_handle(c->reader), sql, -1, &statement, NULL) !=
+        SQLITE_OK)
+        return NULL;
+    sqlite3_bind_int64(statement, 1, c->series);
+    sqlite3_bind_int64(statement, 2, c->attempt);
+    sqlite3_bind_int64(statement, 3, c->first_step);
+    sqlite3_bind_int64(statement, 4, c->last_step);
+    return statement;
+}
+
+static sqlite3_stmt *prepare_level(const curve *c, const char *sql)
+{
+    sqlite3_stmt *statement = prepare(c, sql);
+    if (statement == NULL)
+        return NULL;
+    sqlite3_bind_int64(statement, 5, c->level);
+    sqlite3_bind_int64(statement, 6, c->first_bucket);
+    sqlite3_bind_int64(statement, 7, c->last_bucket);
+    return statement;
+}
+
+#define IN_LEVEL                                                                       \
+    "FROM buckets WHERE series = ?1 AND attempt = ?2 AND level = ?5 AND bucket >= ?6 " \
+    "AND bucket <= ?7 AND last_step >= ?3 AND first_step <= ?4"
+
+/* Narrows first_bucket and last_bucket to those of the level that touch the range; their number. */
+static int64_t narrow(curve *c)
+{
+    int64_t count = 0;
+    sqlite3_stmt *statement =
+        prepare_level(c, "SELECT count(*), min(bucket), max(bucket) " IN_LEVEL);
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW) {
+        count = sqlite3_column_int64(statement, 0);
+        c->first_bucket = sqlite3_column_int64(statement, 1);
+        c->last_bucket = sqlite3_column_int64(statement, 2);
+    }
+    sqlite3_finalize(statement);
+    return count;
+}
+
+static int64_t count_points(const curve *c)
+{
+    sqlite3_stmt *statement =
+        prepare(c, "SELECT count(*) FROM (SELECT 1 FROM points WHERE series = ?1 AND attempt = ?2 "
+                   "AND step >= ?3 AND step <= ?4 LIMIT ?5)");
+    int64_t count = 0;
+    if (statement != NULL) {
+        sqlite3_bind_int64(statement, 5, c->max_points + 1);
+        if (sqlite3_step(statement) == SQLITE_ROW)
+            count = sqlite3_column_int64(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    return count;
+}
+
+/* The finest level of at most max_points entries in the range; 0: the points themselves. */
+static void choose_level(curve *c)
+{
+    int64_t found_first = 0, found_last = INT64_MAX;
+    int found = 0;
+    if (count_points(c) <= c->max_points) {
+        c->level = 0;
+        return;
+    }
+    c->first_bucket = 0;
+    c->last_bucket = INT64_MAX;
+    for (c->level = CSE_BUCKET_LEVELS; c->level > 0; c->level--) {
+        int64_t count = narrow(c);
+        if (count > c->max_points)
+            break;
+        found = c->level;
+        found_first = count > 0 ? c->first_bucket : 0;
+        found_last = count > 0 ? c->last_bucket : INT64_MAX;
+        c->first_bucket = found_first * CSE_BUCKET_POINTS;
+        c->last_bucket =
+            count > 0 ? found_last * CSE_BUCKET_POINTS + CSE_BUCKET_POINTS - 1 : INT64_MAX;
+    }
+    c->level = found;
+    c->first_bucket = found_first;
+    c->last_bucket = found_last;
+}
+
+static void add_column(cse_text *out, sqlite3_stmt *statement, int column)
+{
+    if (column > 0)
+        cse_text_add_bytes(out, ",", 1);
+    if (sqlite3_column_type(statement, column) == SQLITE_NULL)
+        cse_text_add_bytes(out, "null", 4);
+    else if (sqlite3_column_type(statement, column) == SQLITE_INTEGER)
+        cse_json_add_integer(out, sqlite3_column_int64(statement, column));
+    else
+        cse_json_add_number(out, sqlite3_column_double(statement, column));
+}
+
+static cse_status add_curve(curve *c, const char *name, cse_text *out)
+{
+    choose_level(c);
+    sqlite3_stmt *statement =
+        c->level == 0
+            ? prepare(c, "SELECT step, time_ms, value FROM points WHERE series = ?1 AND "
+                         "attempt = ?2 AND step >= ?3 AND step <= ?4 ORDER BY step")
+            : prepare_level(c, "SELECT first_step, last_step, count, minimum, maximum, sum, last, "
+                               "time_ms " IN_LEVEL " ORDER BY bucket");
+    cse_text_add(out, "{\"name\":");
+    cse_json_add_string(out, name);
+    cse_text_add(out, ",\"attempt\":%lld,\"level\":%d,\"%s\":[", (long long)c->attempt, c->level,
+                 c->level == 0 ? "points" : "buckets");
+    int code = statement != NULL ? SQLITE_ROW : SQLITE_ERROR;
+    for (int rows = 0; code == SQLITE_ROW && (code = sqlite3_step(statement)) == SQLITE_ROW;
+         rows++) {
+        cse_text_add(out, rows > 0 ? ",[" : "[");
+        for (int i = 0; i < sqlite3_column_count(statement); i++)
+            add_column(out, statement, i);
+        cse_text_add(out, "]");
+    }
+    sqlite3_finalize(statement);
+    cse_text_add(out, "]}");
+    return code == SQLITE_DONE ? CSE_OK : cse_store_reader_fail(c->reader);
+}
+
+/* The attempts that have points of a series: a seek each, no scan. */
+static cse_status add_series(cse_store_reader *reader, const cse_metrics_query *query,
+                             int64_t series, const char *name, cse_text *out)
+{
+    int64_t attempt = 0;
+    for (;;) {
+        sqlite3_stmt *statement = NULL;
+        if (sqlite3_prepare_v2(cse_store_reader_handle(reader),
+                               "SELECT attempt FROM points WHERE series = ?1 AND attempt > ?2 "
+                               "ORDER BY attempt LIMIT 1",
+                               -1, &statement, NULL) != SQLITE_OK)
+            return cse_store_reader_fail(reader);
+        sqlite3_bind_int64(statement, 1, series);
+        sqlite3_bind_int64(statement, 2, attempt);
+        bool found = sqlite3_step(statement) == SQLITE_ROW;
+        attempt = found ? sqlite3_column_int64(statement, 0) : 0;
+        sqlite3_finalize(statement);
+        if (!found)
+            return CSE_OK;
+        if (query->attempt != 0 && query->attempt != attempt)
+            continue;
+        curve c = { .reader = reader,
+                    .series = series,
+                    .attempt = attempt,
+                    .first_step = query->first_step,
+                    .last_step = query->last_step > 0 ? query->last_step : INT64_MAX,
+                    .max_points = query->max_points > 0 ? query->max_points : DEFAULT_POINTS };
+        cse_text_add(out, out->data[out->size - 1] == '[' ? "" : ",");
+        CSE_TRY(add_curve(&c, name, out));
+    }
+}
+
+static bool is_wanted(const cse_metrics_query *query, const char *name)
+{
+    for (int i = 0; query->names != NULL && query->names[i] != NULL; i++)
+        if (strcmp(query->names[i], name) == 0)
+            return true;
+    return query->names == NULL;
+}
+
+cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_query *query,
+                                    cse_text *out)
+{
+    sqlite3 *handle = cse_store_reader_handle(reader);
+    sqlite3_stmt *statement = NULL;
+    cse_status status = CSE_OK;
+    /* One look at the database: what is written meanwhile comes whole in the next. */
+    sqlite3_exec(handle, "BEGIN", NULL, NULL, NULL);
+    if (sqlite3_prepare_v2(handle, "SELECT id, name FROM series ORDER BY id", -1, &statement,
+                           NULL) != SQLITE_OK)
+        status = cse_store_reader_fail(reader);
+    cse_text_add(out, "{\"series\":[");
+    while (status == CSE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 1);
+        if (name != NULL && is_wanted(query, name))
+            status = add_series(reader, query, sqlite3_column_int64(statement, 0), name, out);
+    }
+    cse_text_add(out, "]}");
+    sqlite3_finalize(statement);
+    sqlite3_exec(handle, "COMMIT", NULL, NULL, NULL);
+    return status;
+}
+
+bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, cse_point *point)
+{
+    sqlite3_stmt *statement = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(cse_store_reader_handle(reader),
+                           "SELECT series, step, time_ms, value FROM points WHERE series = "
+                           "(SELECT id FROM series WHERE name = ?) ORDER BY attempt DESC, "
+                           "step DESC LIMIT 1",
+                           -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, series, -1, SQLITE_STATIC);
+        found = sqlite3_step(statement) == SQLITE_ROW;
+    }
+    if (found)
+        *point = (cse_point){ .series = sqlite3_column_int(statement, 0),
+                              .step = sqlite3_column_int64(statement, 1),
+                              .time_ms = sqlite3_column_int64(statement, 2),
+                              .value = sqlite3_column_type(statement, 3) == SQLITE_NULL
+                                           ? (double)__builtin_nan("")
+                                           : sqlite3_column_double(statement, 3) };
+    sqlite3_finalize(statement);
+    return found;
+}

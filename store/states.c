@@ -1,0 +1,126 @@
+/* Lookups in the two tables of states.h; followers are kept as words, so that the table reads as
+ * the documentation does. */
+#include "store/states.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *followers, *doc;
+    bool terminal, first;
+} states[] = {
+#define STATE_ROW(name_, terminal_, first_, followers_, doc_) \
+    { #name_, followers_, doc_, terminal_, first_ },
+    CSE_RUN_STATE_TABLE(STATE_ROW)
+};
+
+static const struct {
+    const char *name, *doc;
+    bool retryable;
+    int exit_code;
+} reasons[] = {
+#define REASON_ROW(name_, retryable_, exit_code_, doc_) { #name_, doc_, retryable_, exit_code_ },
+    CSE_RUN_REASON_TABLE(REASON_ROW)
+};
+
+static bool is_state(cse_run_state state)
+{
+    return (int)state >= 0 && state < CSE_RUN_STATE_COUNT;
+}
+
+const char *cse_run_state_name(cse_run_state state)
+{
+    return is_state(state) ? states[state].name : "";
+}
+
+const char *cse_run_state_doc(cse_run_state state)
+{
+    return is_state(state) ? states[state].doc : "";
+}
+
+cse_run_state cse_run_state_of(const char *name)
+{
+    for (int s = 0; name != NULL && s < CSE_RUN_STATE_COUNT; s++)
+        if (strcmp(states[s].name, name) == 0)
+            return (cse_run_state)s;
+    return CSE_RUN_NONE;
+}
+
+bool cse_run_state_is_terminal(cse_run_state state)
+{
+    return is_state(state) && states[state].terminal;
+}
+
+/* Whether `word` is one of the words of `list`, which single blanks separate. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+bool cse_run_state_may_follow(cse_run_state from, cse_run_state to)
+{
+    if (!is_state(to))
+        return false;
+    return is_state(from) ? has_word(states[from].followers, states[to].name) : states[to].first;
+}
+
+const char *cse_run_reason_name(cse_run_reason reason)
+{
+    return (unsigned)reason < CSE_RUN_REASON_COUNT ? reasons[reason].name : "";
+}
+
+const char *cse_run_reason_doc(cse_run_reason reason)
+{
+    return (unsigned)reason < CSE_RUN_REASON_COUNT ? reasons[reason].doc : "";
+}
+
+cse_run_reason cse_run_reason_of(const char *name)
+{
+    for (int r = 0; name != NULL && r < CSE_RUN_REASON_COUNT; r++)
+        if (strcmp(reasons[r].name, name) == 0)
+            return (cse_run_reason)r;
+    return CSE_REASON_INTERNAL;
+}
+
+bool cse_run_reason_retryable(cse_run_reason reason)
+{
+    return (unsigned)reason < CSE_RUN_REASON_COUNT && reasons[reason].retryable;
+}
+
+int cse_run_reason_exit_code(cse_run_reason reason)
+{
+    return (unsigned)reason < CSE_RUN_REASON_COUNT ? reasons[reason].exit_code : 70;
+}
+
+cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling)
+{
+    switch (status) {
+    case CSE_USAGE:
+    case CSE_CONFIG:
+    case CSE_SHAPE:
+        return CSE_REASON_CONFIG;
+    case CSE_DATA:
+    case CSE_NO_INPUT:
+        return CSE_REASON_DATA;
+    case CSE_FAILED:
+        return compiling ? CSE_REASON_COMPILE : CSE_REASON_NUMERICS;
+    case CSE_UNAVAILABLE:
+        return CSE_REASON_PEER_LOST;
+    case CSE_TEMPORARY:
+        return CSE_REASON_NO_RESOURCES;
+    case CSE_IO:
+    case CSE_CANNOT_CREATE:
+    case CSE_PERMISSION:
+        return CSE_REASON_STORAGE;
+    case CSE_INTERRUPTED:
+        return CSE_REASON_INTERRUPTED;
+    case CSE_OK:
+    case CSE_INTERNAL:
+        break;
+    }
+    return compiling ? CSE_REASON_COMPILE : CSE_REASON_INTERNAL;
+}

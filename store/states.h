@@ -1,0 +1,84 @@
+/* The states of a run and how one may follow another: one table for the run store, the server's
+ * job control, the command line and the documentation.
+ *
+ * An attempt is one start of a run. A terminal state never changes within an attempt; the next
+ * attempt begins with one of the states that may stand first. */
+#ifndef CSE_STORE_STATES_H
+#define CSE_STORE_STATES_H
+
+#include <stdbool.h>
+
+#include "csengine/status.h"
+
+/* X(name, terminal, may stand first, the states that may follow, what it means) */
+#define CSE_RUN_STATE_TABLE(X)                                                              \
+    X(QUEUED, 0, 1, "COMPILING STARTING CANCELLING CANCELLED FAILED", "waits for its turn") \
+    X(COMPILING, 0, 1, "STARTING CANCELLING SUCCEEDED FAILED CANCELLED",                    \
+      "the step is traced and compiled")                                                    \
+    X(STARTING, 0, 1, "COMPILING RUNNING RECOVERING CANCELLING SUCCEEDED FAILED CANCELLED", \
+      "its processes start and load")                                                       \
+    X(RUNNING, 0, 0,                                                                        \
+      "COMPILING STARTING PAUSING RECOVERING CANCELLING SUCCEEDED FAILED "                  \
+      "CANCELLED",                                                                          \
+      "steps are taken")                                                                    \
+    X(PAUSING, 0, 0, "PAUSED RUNNING RECOVERING CANCELLING SUCCEEDED FAILED CANCELLED",     \
+      "the step in flight is finished")                                                     \
+    X(PAUSED, 0, 0, "RUNNING RECOVERING CANCELLING FAILED CANCELLED",                       \
+      "stands still, its processes are there")                                              \
+    X(RECOVERING, 0, 0,                                                                     \
+      "RUNNING STARTING PAUSING PAUSED CANCELLING SUCCEEDED FAILED "                        \
+      "CANCELLED",                                                                          \
+      "a process was lost and is replaced")                                                 \
+    X(CANCELLING, 0, 0, "SUCCEEDED FAILED CANCELLED", "ends on request")                    \
+    X(SUCCEEDED, 1, 0, "", "all steps are done")                                            \
+    X(FAILED, 1, 0, "", "ended by a failure; the reason says which")                        \
+    X(CANCELLED, 1, 0, "", "ended on request")
+
+typedef enum cse_run_state {
+#define CSE_RUN_STATE_ENUM(name, terminal, first, followers, doc) CSE_RUN_##name,
+    CSE_RUN_STATE_TABLE(CSE_RUN_STATE_ENUM)
+#undef CSE_RUN_STATE_ENUM
+        CSE_RUN_STATE_COUNT,
+    CSE_RUN_NONE = -1 /* before the first */
+} cse_run_state;
+
+/* X(name, retryable, exit code of the process, what it means): why a run is FAILED */
+#define CSE_RUN_REASON_TABLE(X)                                                              \
+    X(CONFIG, 0, 78, "the configuration is wrong")                                           \
+    X(COMPILE, 0, 70, "the step cannot be compiled")                                         \
+    X(NO_RESOURCES, 1, 75, "memory, processes or cores are short")                           \
+    X(PEER_LOST, 1, 69, "a process or host of the run was lost")                             \
+    X(DATA, 0, 65, "input data are missing or wrong")                                        \
+    X(NUMERICS, 0, 1, "loss or gradients are not finite, or the loss scale is at its floor") \
+    X(STORAGE, 1, 74, "files cannot be written or read")                                     \
+    X(TIMEOUT, 1, 75, "something took longer than it may")                                   \
+    X(INTERNAL, 0, 70, "a fault of the program")                                             \
+    X(INTERRUPTED, 1, 130, "the run's process is gone without a word")
+
+typedef enum cse_run_reason {
+#define CSE_RUN_REASON_ENUM(name, retryable, exit_code, doc) CSE_REASON_##name,
+    CSE_RUN_REASON_TABLE(CSE_RUN_REASON_ENUM)
+#undef CSE_RUN_REASON_ENUM
+        CSE_RUN_REASON_COUNT
+} cse_run_reason;
+
+/* "RUNNING"; "" for CSE_RUN_NONE. */
+const char *cse_run_state_name(cse_run_state state);
+const char *cse_run_state_doc(cse_run_state state);
+/* CSE_RUN_NONE for a word that is no state, and for NULL. */
+cse_run_state cse_run_state_of(const char *name);
+bool cse_run_state_is_terminal(cse_run_state state);
+/* Whether `to` may follow `from` within an attempt; from CSE_RUN_NONE: whether it may stand
+ * first. */
+bool cse_run_state_may_follow(cse_run_state from, cse_run_state to);
+
+const char *cse_run_reason_name(cse_run_reason reason);
+const char *cse_run_reason_doc(cse_run_reason reason);
+/* CSE_REASON_INTERNAL for a word that is none. */
+cse_run_reason cse_run_reason_of(const char *name);
+bool cse_run_reason_retryable(cse_run_reason reason);
+int cse_run_reason_exit_code(cse_run_reason reason);
+/* The reason that a failure with this status has; `compiling`: before the run's processes. */
+cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling);
+
+#endif

@@ -1,0 +1,457 @@
+/* The callers' side of the run store: everything is copied into the queue under a lock that is held
+ * for the copy alone, and numbers (ids, the state, the series) are given here, so that they are
+ * final before anything is written.
+ *
+ * Points do not wake the writer: it looks at the queue every few milliseconds anyway, and a wake-up
+ * would cost the training thread a system call. */
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+#include "engine/base/json.h"
+#include "store/run_lock.h"
+#include "store/writer.h"
+
+enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20 };
+
+int64_t cse_store_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t cse_store_attempt(const cse_store *store)
+{
+    return store != NULL ? store->attempt : 0;
+}
+
+/* ---- the queue ---- */
+
+static bool has_room(const cse_store *store, cse_row_worth worth)
+{
+    size_t most = store->options.queue_bytes;
+    return worth == CSE_WORTH_KEPT ||
+           store->queue.size < (worth == CSE_WORTH_SAMPLE ? most / 2 : most);
+}
+
+/* Appends a row, or counts it as dropped. The lock is held. */
+static void enqueue_locked(cse_store *store, cse_row_kind kind, ...)
+{
+    va_list arguments;
+    if (!has_room(store, cse_row_describe(kind)->worth)) {
+        cse_dropped_count(&store->dropped, &(cse_row){ .kind = kind });
+        return;
+    }
+    va_start(arguments, kind);
+    cse_row_add_list(&store->queue, kind, arguments);
+    va_end(arguments);
+}
+
+static void wake_locked(cse_store *store)
+{
+    store->urgent = true;
+    pthread_cond_signal(&store->wake);
+}
+
+#define ENQUEUE(store, ...)                    \
+    do {                                       \
+        pthread_mutex_lock(&(store)->mutex);   \
+        enqueue_locked((store), __VA_ARGS__);  \
+        pthread_mutex_unlock(&(store)->mutex); \
+    } while (0)
+
+/* ---- opening ---- */
+
+static void take_series(void *self, int64_t id, const char *name)
+{
+    cse_store *store = self;
+    if (id < 0 || id > 1000000 || name == NULL)
+        return;
+    while (store->series_count <= id) {
+        CSE_GROW(store->series, store->series_count, store->series_capacity);
+        store->series[store->series_count++] = NULL;
+    }
+    free(store->series[id]);
+    store->series[id] = cse_strdup(name);
+}
+
+/* Numbers go on where the attempts before ended. */
+static void read_numbers(cse_store *store)
+{
+    static const struct {
+        cse_row_kind kind;
+        const char *sql;
+    } rows[] = {
+        { CSE_ROW_TRANSITION, "SELECT max(seq) FROM transitions" },
+        { CSE_ROW_CLOSURE, "SELECT max(id) FROM closures" },
+        { CSE_ROW_CHECKPOINT, "SELECT max(id) FROM checkpoints" },
+        { CSE_ROW_LOG, "SELECT max(id) FROM logs" },
+        { CSE_ROW_TENSOR, "SELECT max(id) FROM tensors" },
+        { CSE_ROW_EVENT, "SELECT seq FROM sqlite_sequence WHERE name = 'events'" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        store->next_id[rows[i].kind] = cse_database_integer(store->database, rows[i].sql) + 1;
+    take_series(store, 0, ""); /* numbers begin at 1, so that 0 is none */
+    cse_database_series(store->database, take_series, store);
+    store->attempt =
+        cse_database_integer(store->database,
+                             "SELECT CAST(value AS INTEGER) FROM run WHERE key = 'attempt'") +
+        1;
+}
+
+/* The end that the attempt before could not report itself. */
+static void close_attempt_before(cse_store *store)
+{
+    char last[32];
+    cse_database_text(store->database, "SELECT to_state FROM transitions ORDER BY seq DESC LIMIT 1",
+                      last, sizeof last);
+    cse_run_state state = cse_run_state_of(last);
+    if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state))
+        return;
+    ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_store_now_ms(),
+            cse_run_state_name(state), cse_run_state_name(CSE_RUN_FAILED),
+            cse_run_reason_name(CSE_REASON_INTERRUPTED),
+            "the process of this attempt ended without a word (killed, or the host went down)",
+            store->attempt - 1);
+}
+
+static void set_identity(cse_store *store)
+{
+    char text[72];
+    uint64_t number = 0;
+    if (cse_database_integer(store->database, "SELECT count(*) FROM run WHERE key = 'id'") == 0) {
+        if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+            number = (uint64_t)cse_clock_ns();
+        snprintf(text, sizeof text, "%016" PRIx64, number);
+        cse_store_set(store, "id", text);
+        cse_store_set_integer(store, "created_ms", cse_store_now_ms());
+    }
+    if (gethostname(text, sizeof text) != 0)
+        text[0] = '\0';
+    text[sizeof text - 1] = '\0';
+    cse_store_set(store, "host", text);
+    cse_store_set_integer(store, "pid", getpid());
+    cse_store_set_integer(store, "attempt", store->attempt);
+    cse_store_set(store, "csengine_version", PACKAGE_VERSION);
+    cse_store_set(store, "events_endpoint", store->options.events_endpoint);
+    cse_store_set(store, "control_endpoint", NULL);
+}
+
+static void make_locks(cse_store *store)
+{
+    pthread_condattr_t monotonic;
+    pthread_mutex_init(&store->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&store->wake, &monotonic);
+    pthread_cond_init(&store->answered_now, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* The thread takes no signal: those are the main loop's, and a write beyond a file size limit shall
+ * fail, not kill. */
+static cse_status start_thread(cse_store *store)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&store->thread, NULL, cse_writer_main, store);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? CSE_OK
+                      : cse_fail(CSE_TEMPORARY, "run store: no thread: %s", strerror(error));
+}
+
+static void release(cse_store **store)
+{
+    cse_store *s = *store;
+    cse_publisher_close(&s->publisher);
+    cse_database_close(&s->database);
+    cse_buckets_destroy(&s->buckets);
+    if (s->lock >= 0)
+        close(s->lock);
+    for (int i = 0; i < s->series_count; i++)
+        free(s->series[i]);
+    free(s->series);
+    free(s->points);
+    cse_text_clear(&s->queue);
+    cse_text_clear(&s->taken);
+    cse_text_clear(&s->pending);
+    cse_text_clear(&s->json);
+    cse_text_clear(&s->payload);
+    pthread_mutex_destroy(&s->mutex);
+    pthread_cond_destroy(&s->wake);
+    pthread_cond_destroy(&s->answered_now);
+    free(s);
+    *store = NULL;
+}
+
+static void fill_options(cse_store *store, const cse_store_options *options)
+{
+    cse_store_options *o = &store->options;
+    if (options != NULL)
+        *o = *options;
+    o->publish_interval_ms = o->publish_interval_ms > 0 ? o->publish_interval_ms : PUBLISH_MS;
+    o->commit_interval_ms = o->commit_interval_ms > 0 ? o->commit_interval_ms : COMMIT_MS;
+    o->queue_bytes = o->queue_bytes > 0 ? o->queue_bytes : QUEUE_BYTES;
+    /* So that no caller waits for memory to move. */
+    cse_text_reserve(&store->queue, o->queue_bytes);
+    cse_text_reserve(&store->taken, o->queue_bytes);
+}
+
+cse_status cse_store_open(const char *model_dir, const cse_store_options *options,
+                          cse_store **result)
+{
+    cse_store *store = cse_calloc(1, sizeof *store);
+    *result = NULL;
+    store->state = CSE_RUN_NONE;
+    store->last_step = store->written_step = -1;
+    fill_options(store, options);
+    make_locks(store);
+    cse_status status = cse_run_lock_take(model_dir, &store->lock);
+    if (status == CSE_OK)
+        status = cse_database_open(model_dir, &store->database);
+    if (status == CSE_OK && store->options.events_endpoint != NULL)
+        status = cse_publisher_open(store->options.events_endpoint, &store->publisher);
+    if (status == CSE_OK) {
+        read_numbers(store);
+        store->buckets = cse_buckets_new(store->attempt);
+        close_attempt_before(store);
+        set_identity(store);
+        status = start_thread(store);
+    }
+    if (status != CSE_OK) {
+        release(&store);
+        return status;
+    }
+    *result = store;
+    return CSE_OK;
+}
+
+void cse_store_close(cse_store **store)
+{
+    if (*store == NULL)
+        return;
+    pthread_mutex_lock(&(*store)->mutex);
+    (*store)->closing = true;
+    wake_locked(*store);
+    pthread_mutex_unlock(&(*store)->mutex);
+    pthread_join((*store)->thread, NULL);
+    release(store);
+}
+
+cse_status cse_store_flush(cse_store *store)
+{
+    if (store == NULL)
+        return CSE_OK;
+    pthread_mutex_lock(&store->mutex);
+    uint64_t mine = ++store->asked;
+    wake_locked(store);
+    while (store->answered < mine)
+        pthread_cond_wait(&store->answered_now, &store->mutex);
+    cse_status status = store->answer;
+    if (status != CSE_OK)
+        cse_fail(status, "run store: %s", store->answer_text);
+    pthread_mutex_unlock(&store->mutex);
+    return status;
+}
+
+/* ---- facts and states ---- */
+
+void cse_store_set(cse_store *store, const char *key, const char *value)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_RUN, key, value);
+}
+
+void cse_store_set_integer(cse_store *store, const char *key, int64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRId64, value);
+    cse_store_set(store, key, digits);
+}
+
+cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *reason,
+                                const char *message)
+{
+    if (store == NULL)
+        return CSE_OK;
+    pthread_mutex_lock(&store->mutex);
+    cse_run_state from = store->state;
+    bool allowed = cse_run_state_may_follow(from, to);
+    if (allowed) {
+        store->state = to;
+        enqueue_locked(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++,
+                       cse_store_now_ms(), from == CSE_RUN_NONE ? NULL : cse_run_state_name(from),
+                       cse_run_state_name(to), reason != NULL ? reason : "",
+                       message != NULL ? message : "", store->attempt);
+        enqueue_locked(store, CSE_ROW_RUN, "state", cse_run_state_name(to));
+        wake_locked(store);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (allowed || from == to)
+        return CSE_OK;
+    return cse_fail(CSE_INTERNAL, "run store: %s may not follow %s", cse_run_state_name(to),
+                    from == CSE_RUN_NONE ? "the beginning" : cse_run_state_name(from));
+}
+
+cse_run_state cse_store_state(cse_store *store)
+{
+    if (store == NULL)
+        return CSE_RUN_NONE;
+    pthread_mutex_lock(&store->mutex);
+    cse_run_state state = store->state;
+    pthread_mutex_unlock(&store->mutex);
+    return state;
+}
+
+/* ---- points ---- */
+
+int cse_store_series(cse_store *store, const char *name)
+{
+    if (store == NULL)
+        return 0;
+    pthread_mutex_lock(&store->mutex);
+    int series = 1;
+    while (series < store->series_count &&
+           (store->series[series] == NULL || strcmp(store->series[series], name) != 0))
+        series++;
+    if (series == store->series_count) {
+        CSE_GROW(store->series, store->series_count, store->series_capacity);
+        store->series[store->series_count++] = cse_strdup(name);
+        enqueue_locked(store, CSE_ROW_SERIES, (int64_t)series, name);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return series;
+}
+
+void cse_store_points(cse_store *store, const cse_step_points *points)
+{
+    if (store == NULL || points->count <= 0)
+        return;
+    const cse_row_points row = { .step = points->step,
+                                 .time_ms =
+                                     points->time_ms != 0 ? points->time_ms : cse_store_now_ms(),
+                                 .count = points->count,
+                                 .series = points->series,
+                                 .values = points->values };
+    size_t bytes = cse_row_points_bytes(points->count);
+    pthread_mutex_lock(&store->mutex);
+    if (has_room(store, CSE_WORTH_METRIC)) {
+        cse_text *queue = &store->queue;
+        cse_text_reserve(queue, bytes);
+        cse_row_put_points((unsigned char *)queue->data + queue->size, &row);
+        queue->size += bytes;
+        if (queue->size - bytes < store->options.queue_bytes / 4 &&
+            queue->size >= store->options.queue_bytes / 4)
+            wake_locked(store);
+    } else {
+        store->dropped.points += points->count;
+    }
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void cse_store_point(cse_store *store, int series, int64_t step, double value)
+{
+    cse_store_points(
+        store, &(cse_step_points){ .step = step, .count = 1, .series = &series, .values = &value });
+}
+
+/* ---- everything else ---- */
+
+void cse_store_closure(cse_store *store, const cse_closure_row *row)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    enqueue_locked(store, CSE_ROW_CLOSURE, store->next_id[CSE_ROW_CLOSURE]++, store->attempt,
+                   row->step, row->issued_ms, row->delivered_ms, row->name, row->payload);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    enqueue_locked(store, CSE_ROW_CHECKPOINT, store->next_id[CSE_ROW_CHECKPOINT]++, store->attempt,
+                   row->step, cse_store_now_ms(), row->path, row->bytes, row->digest, row->write_ms,
+                   (int64_t)row->verified, INT64_C(0));
+    wake_locked(store);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void cse_store_log(cse_store *store, cse_log_level level, const char *role, int rank,
+                   const char *message)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    enqueue_locked(store, CSE_ROW_LOG, store->next_id[CSE_ROW_LOG]++, cse_store_now_ms(), role,
+                   (int64_t)rank, cse_log_level_name(level), message);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void cse_store_event(cse_store *store, const char *type, const char *payload)
+{
+    /* The writer gives the id. */
+    if (store != NULL && payload != NULL)
+        ENQUEUE(store, CSE_ROW_EVENT, INT64_C(0), cse_store_now_ms(), type, payload);
+}
+
+int64_t cse_store_tensor(cse_store *store, const cse_tensor_row *row)
+{
+    if (store == NULL)
+        return 0;
+    pthread_mutex_lock(&store->mutex);
+    int64_t id = store->next_id[CSE_ROW_TENSOR]++;
+    enqueue_locked(store, CSE_ROW_TENSOR, id, store->attempt, row->name, row->scope, row->op,
+                   row->kind, row->source_dtype, row->dtype, (int64_t)row->backward, row->file,
+                   (int64_t)row->line);
+    pthread_mutex_unlock(&store->mutex);
+    return id;
+}
+
+void cse_store_numerics(cse_store *store, const cse_numerics_row *row)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_NUMERICS, row->tensor, store->attempt, row->step, row->count,
+                row->nan, row->inf, row->saturated, row->flushed, row->zeros, row->absorbed,
+                row->max_exponent, row->first_microbatch, row->digest, (size_t)8, row->histogram,
+                row->histogram_bytes);
+}
+
+void cse_store_timeline(cse_store *store, const cse_span *spans, int count)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    for (int i = 0; i < count; i++)
+        enqueue_locked(store, CSE_ROW_SPAN, store->attempt, spans[i].step, spans[i].process,
+                       spans[i].kind, spans[i].start_ns, spans[i].end_ns);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void cse_store_topology(cse_store *store, const char *payload)
+{
+    if (store != NULL && payload != NULL)
+        ENQUEUE(store, CSE_ROW_TOPOLOGY, cse_store_now_ms(), payload);
+}
+
+void cse_store_artefact(cse_store *store, const char *name, const char *media_type,
+                        const void *content, size_t size)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_ARTEFACT, name, cse_store_now_ms(), media_type, content, size);
+}

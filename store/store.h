@@ -1,0 +1,150 @@
+/* The run store, written: model_dir/run.db (SQLite, see store/schema.sql) holds the truth about a
+ * run, and every change is published as it happens.
+ *
+ * One process writes: the run's coordinator, which holds model_dir/run.lock for as long as it
+ * lives. What it reports is copied into a bounded queue and written by a thread of the store's own,
+ * a few times a second; no call waits for a disk, and a step's values cost well under a
+ * microsecond. When the queue is full, samples (timeline, topology, numerics) are dropped first,
+ * then points, closures and log lines, each counted and noted in a `gap` event; transitions,
+ * checkpoints, artefacts and facts about the run never are. When the disk is full or broken,
+ * training goes on: what must not be lost waits in memory, one line says so, and it is written when
+ * there is room again.
+ *
+ * Keys of the table `run` that csengine sets: id, name, created_ms, model, optimizer,
+ * config_digest, csengine_version, host, pid, control_endpoint, events_endpoint, attempt, state,
+ * last_step, run_last_step, batch_size, micro_batch_size, num_csx, seed, labels (JSON), compiled
+ * (JSON), waiting_for.
+ *
+ * Events go to the table `events` and, with the same ids, over a ZeroMQ PUB socket as two frames:
+ * the type and {"id":..,"time_ms":..,"type":..,"payload":..}. Payloads:
+ *     state, closure, checkpoint, log   the row of that table, column names as keys
+ *     topology                          what cse_store_topology was given
+ *     metric    {"attempt":1,"series":{"loss":[[step,time_ms,value],...],...}}: all points since
+ *               the last one
+ *     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
+ *     gap       {"points":..,"logs":..,"closures":..,"samples":..}: so many were dropped
+ *
+ * Every function but open accepts a store that is NULL, and then does nothing. All may be called
+ * from any thread. */
+#ifndef CSE_STORE_STORE_H
+#define CSE_STORE_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/log.h"
+#include "store/states.h"
+
+typedef struct cse_store cse_store;
+
+enum {
+    CSE_STORE_VERSION = 1,                 /* PRAGMA user_version */
+    CSE_STORE_APPLICATION_ID = 0x43534531, /* PRAGMA application_id, "CSE1" */
+    CSE_STORE_KEPT_EVENTS = 4000, /* newest ones; states, checkpoints and gaps are all kept */
+    CSE_STORE_KEPT_TOPOLOGY_MS = 3600000,
+};
+
+typedef struct cse_store_options {
+    const char *events_endpoint; /* where events are published; NULL: nowhere */
+    int64_t publish_interval_ms; /* 0: 25 */
+    int64_t commit_interval_ms;  /* 0: 250 */
+    size_t queue_bytes;          /* 0: 8 MiB */
+} cse_store_options;
+
+/* Takes the lock, makes or opens run.db, counts the attempt up. `model_dir` must exist. The state
+ * in which an attempt before was left by a process that is gone becomes FAILED, INTERRUPTED.
+ * CSE_TEMPORARY when a run of this model_dir is under way, CSE_DATA when run.db is something else
+ * or of a newer version, CSE_IO, CSE_CANNOT_CREATE or CSE_PERMISSION when it cannot be written. */
+cse_status cse_store_open(const char *model_dir, const cse_store_options *options,
+                          cse_store **store);
+/* Writes what waits, as far as it can be written, and lets go of the lock. */
+void cse_store_close(cse_store **store);
+
+/* Returns when everything reported before is written. CSE_IO when it could not be. */
+cse_status cse_store_flush(cse_store *store);
+
+/* Starts of this run, this one included. */
+int64_t cse_store_attempt(const cse_store *store);
+/* Unix time. */
+int64_t cse_store_now_ms(void);
+
+/* Sets a fact about the run; `value` NULL: unknown. */
+void cse_store_set(cse_store *store, const char *key, const char *value);
+void cse_store_set_integer(cse_store *store, const char *key, int64_t value);
+
+/* The one place where the state changes. A terminal state is not followed by another in the same
+ * attempt: CSE_INTERNAL then, and for every pair that store/states.h does not have. The state it
+ * has already is no change. `reason`: of the table, "" otherwise; `message` for people. */
+cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *reason,
+                                const char *message);
+cse_run_state cse_store_state(cse_store *store);
+
+/* The number of a series of points, made at its first use. */
+int cse_store_series(cse_store *store, const char *name);
+typedef struct cse_step_points {
+    int64_t step;
+    int64_t time_ms; /* 0: now */
+    int count;
+    const int *series;
+    const double *values;
+} cse_step_points;
+void cse_store_point(cse_store *store, int series, int64_t step, double value);
+void cse_store_points(cse_store *store, const cse_step_points *points);
+
+typedef struct cse_closure_row {
+    int64_t step, issued_ms, delivered_ms;
+    const char *name;
+    const char *payload; /* JSON */
+} cse_closure_row;
+void cse_store_closure(cse_store *store, const cse_closure_row *row);
+
+typedef struct cse_checkpoint_row {
+    int64_t step, bytes, write_ms;
+    const char *path, *digest;
+    bool verified;
+} cse_checkpoint_row;
+void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row);
+
+/* `role`: "coordinator", "replica", "weight_server", "input_worker"; `rank` among its role. */
+void cse_store_log(cse_store *store, cse_log_level level, const char *role, int rank,
+                   const char *message);
+
+/* An event of a type of its own; `payload` is JSON. */
+void cse_store_event(cse_store *store, const char *type, const char *payload);
+
+typedef struct cse_tensor_row {
+    const char *name, *scope, *op;
+    const char *kind; /* "cast", "gradient", "weight", "state", "observed" */
+    const char *source_dtype, *dtype;
+    bool backward;
+    const char *file;
+    int line;
+} cse_tensor_row;
+/* The tensor's number, for its numerics. */
+int64_t cse_store_tensor(cse_store *store, const cse_tensor_row *row);
+
+typedef struct cse_numerics_row {
+    int64_t tensor, step;
+    int64_t count, nan, inf, saturated, flushed, zeros, absorbed;
+    int64_t max_exponent, first_microbatch;
+    const void *digest; /* 8 bytes, or NULL */
+    const void *histogram;
+    size_t histogram_bytes;
+} cse_numerics_row;
+void cse_store_numerics(cse_store *store, const cse_numerics_row *row);
+
+typedef struct cse_span {
+    int64_t step;
+    const char *process; /* "replica 0" */
+    const char *kind;    /* "wait", "compute", "reduce", "weights", "update", "fill", "save" */
+    int64_t start_ns, end_ns;
+} cse_span;
+void cse_store_timeline(cse_store *store, const cse_span *spans, int count);
+
+/* `payload` is JSON. */
+void cse_store_topology(cse_store *store, const char *payload);
+
+void cse_store_artefact(cse_store *store, const char *name, const char *media_type,
+                        const void *content, size_t size);
+
+#endif

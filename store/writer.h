@@ -1,0 +1,59 @@
+/* Inside of a store that is written: what the callers and the writer's thread share, and what is
+ * the thread's own. */
+#ifndef CSE_STORE_WRITER_H
+#define CSE_STORE_WRITER_H
+
+#include <pthread.h>
+
+#include "store/buckets.h"
+#include "store/database.h"
+#include "store/publisher.h"
+#include "store/store.h"
+
+/* What had no room. */
+typedef struct cse_dropped {
+    int64_t points, logs, closures, samples, events;
+} cse_dropped;
+
+struct cse_store {
+    cse_store_options options; /* defaults filled in */
+    int lock;                  /* descriptor of run.lock */
+    int64_t attempt;
+    pthread_t thread;
+
+    pthread_mutex_t mutex; /* over all down to the blank line */
+    pthread_cond_t wake, answered_now;
+    cse_text queue;
+    cse_run_state state;
+    int64_t next_id[CSE_ROW_COUNT]; /* of kinds with an id of their own */
+    char **series;                  /* names by number */
+    int series_count, series_capacity;
+    cse_dropped dropped;
+    bool urgent, closing;
+    uint64_t asked, answered; /* flushes */
+    cse_status answer;
+    char answer_text[256];
+
+    /* The thread's own. */
+    cse_database *database;
+    cse_publisher *publisher;
+    cse_buckets *buckets;
+    cse_text taken, pending; /* rows from the queue; rows to be written */
+    cse_text json, payload;
+    cse_point *points; /* of the metric event in the making */
+    int point_count, point_capacity;
+    int64_t last_step, written_step;
+    int64_t pruned_event;
+    int64_t commit_ns, retry_ns; /* when to write next */
+    bool failing;
+    int64_t warned_ns; /* 0: never */
+    cse_dropped lost;  /* not yet noted in a gap event */
+};
+
+/* The body of the thread; `self` is the store. */
+void *cse_writer_main(void *self);
+
+/* Counts a row that is dropped. */
+void cse_dropped_count(cse_dropped *dropped, const cse_row *row);
+
+#endif

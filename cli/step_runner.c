@@ -31,6 +31,8 @@ static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings
 {
     const cse_graph *graph = runner->executable->graph;
     const char *reduce = settings->session.weight_grad_reduce;
+    cse_rounding payload = { 0 };
+    cse_rounding_from_name(reduce != NULL ? reduce : "fp32", &payload); /* compiling checked it */
     unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
     cse_states_initialize(graph, settings->session.seed, states);
     const cse_cluster_layout layout = {
@@ -38,8 +40,7 @@ static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings
         .states = states,
         .replica_count = 1,
         .input_worker_count = 1,
-        .weight_grad_reduce =
-            reduce != NULL && strcmp(reduce, "bf16") == 0 ? CSE_BFLOAT16 : CSE_FLOAT32,
+        .weight_grad_reduce = payload,
         .seed = settings->session.seed,
         .num_steps = most_steps,
     };

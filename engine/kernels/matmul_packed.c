@@ -11,9 +11,9 @@
  * bits depend on the operands alone: not on sizes around them, on tiles, on alignment or on which
  * operand gives the rows.
  *
- * Exchanged: when the second operand is stored transposed and the first has fewer rows, the product
- * is computed as its transpose: it is cheaper to pack, and the result is turned while its bias is
- * added. */
+ * Exchanged: when the second operand is stored transposed and the first has fewer rows, or the
+ * first alone is and has many more, the product is computed as its transpose: it is cheaper to pack
+ * or to read, and the result is turned while its bias is added. */
 #include "engine/kernels/matmul.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -223,7 +223,8 @@ cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
         .relu = plan->relu,
-        .exchanged = sizes->transpose_b && sizes->m < sizes->n,
+        .exchanged = sizes->transpose_b ? sizes->m < sizes->n
+                                        : sizes->transpose_a && sizes->m > 2 * sizes->n,
     };
     int64_t rows = kernel->exchanged ? sizes->n : sizes->m;
     int64_t columns = kernel->exchanged ? sizes->m : sizes->n;

@@ -30,9 +30,9 @@ static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings
                                  int64_t most_steps)
 {
     const cse_graph *graph = runner->executable->graph;
-    const char *wanted = settings->session.weight_grad_reduce;
-    cse_rounding reduce = { 0 };
-    cse_rounding_from_name(wanted != NULL ? wanted : "fp32", &reduce);
+    const char *reduce = settings->session.weight_grad_reduce;
+    cse_rounding payload = { 0 };
+    cse_rounding_from_name(reduce != NULL ? reduce : "fp32", &payload); /* compiling checked it */
     unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
     cse_states_initialize(graph, settings->session.seed, states);
     const cse_cluster_layout layout = {
@@ -40,7 +40,7 @@ static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings
         .states = states,
         .replica_count = 1,
         .input_worker_count = 1,
-        .weight_grad_reduce = reduce,
+        .weight_grad_reduce = payload,
         .seed = settings->session.seed,
         .num_steps = most_steps,
     };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
-#include "engine/kernels/narrow.h"
+#include "engine/kernels/convert.h"
 #include "engine/kernels/plan.h"
 
 typedef struct widened_kernel {

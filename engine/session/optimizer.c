@@ -279,7 +279,9 @@ static void trace_scaler(cse_step *step, const update *u)
     step->gradient_fetches = cse_arena_alloc(arena, (size_t)u->count * sizeof(int));
     step->gradient_names = cse_arena_alloc(arena, (size_t)u->count * sizeof(char *));
     for (int i = 0; i < u->count; i++) {
-        step->gradient_fetches[i] = cse_step_fetch(step, u->parameters[i]->name, u->squares[i]);
+        const char *name =
+            cse_arena_printf(arena, "gradient_squares.%s", short_name(u->parameters[i]));
+        step->gradient_fetches[i] = cse_step_fetch(step, name, u->squares[i]);
         step->gradient_names[i] = u->parameters[i]->name;
     }
     step->gradient_count = u->count;

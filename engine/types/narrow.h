@@ -2,8 +2,9 @@
  * (1-8-7), float16 (1-5-10), cbfloat16 (1-6-9, bias 31, IEEE-like specials).
  *
  * Each format has cse_load_*, cse_store_* (to nearest, ties to even), cse_round_* (stored and
- * loaded again), and the same with _stochastic. The text is embedded in generated code too, so that
- * a value is rounded by one definition wherever it is.
+ * loaded again), both with _stochastic too, and cse_store_rounded_* for a value of the format. The
+ * text is embedded in generated code too, so that a value is rounded by one definition wherever it
+ * is.
  *
  * Stochastic rounding of a finite x between neighbours low <= |x| < high of the format: let F be
  * (|x| - low) / (high - low) as a fraction of 32 bits, cut off behind them; the result is high if F
@@ -18,8 +19,8 @@
 
 #include <stdint.h>
 
-/* In every loop that calls it: gcc leaves out what it finds too long, and the loop is then no
- * vector loop. */
+/* In every loop that calls it: a compiler leaves out what it finds too long, and the loop is then
+ * no vector loop. */
 #define CSE_INLINE static inline __attribute__((always_inline))
 
 /* ---- bits ---- */
@@ -56,7 +57,16 @@ CSE_INLINE uint16_t cse_store_bfloat16(float x)
 
 CSE_INLINE float cse_round_bfloat16(float x)
 {
-    return cse_load_bfloat16(cse_store_bfloat16(x));
+    uint32_t bits = (uint32_t)cse_bits(x);
+    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1), nan = bits | 0x400000;
+    return cse_from_bits(
+        (int32_t)(((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded) & 0xffff0000u));
+}
+
+/* Of a value of the format. */
+CSE_INLINE uint16_t cse_store_rounded_bfloat16(float x)
+{
+    return (uint16_t)((uint32_t)cse_bits(x) >> 16);
 }
 
 /* ---- float16 and cbfloat16 as stored: `mantissa` explicit bits, exponent bias `bias` ---- */
@@ -95,6 +105,40 @@ CSE_INLINE uint16_t cse_store_narrow(float x, int mantissa, int bias)
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
+/* As cse_store_narrow and cse_load_narrow together, where the value stands. */
+CSE_INLINE float cse_round_narrow(float x, int mantissa, int bias)
+{
+    const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
+    const uint32_t shift = 23 - (uint32_t)mantissa, dropped = (1u << shift) - 1;
+    const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
+    const uint32_t beyond = (uint32_t)(126 - bias + (1 << (15 - mantissa))) << 23;
+    const uint32_t normal = (magnitude + (dropped >> 1) + (magnitude >> shift & 1)) & ~dropped;
+    const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
+    const uint32_t small = (uint32_t)cse_bits(cse_from_bits((int32_t)magnitude) + ruler - ruler);
+    const uint32_t is_small = -(uint32_t)(magnitude < least_normal);
+    const uint32_t rounded = (small & is_small) | (normal & ~is_small);
+    const uint32_t finite = rounded < beyond ? rounded : 0x7f800000u;
+    return cse_from_bits(
+        (int32_t)((magnitude > 0x7f800000u ? 0x7fc00000u : finite) | (bits & 0x80000000u)));
+}
+
+/* cse_store_narrow of a value of the format: nothing is left to round. */
+CSE_INLINE uint16_t cse_store_rounded_narrow(float x, int mantissa, int bias)
+{
+    const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
+    const uint32_t shift = 23 - (uint32_t)mantissa;
+    const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
+    const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
+    const uint32_t small =
+        (uint32_t)(cse_bits(cse_from_bits((int32_t)magnitude) + ruler) - cse_bits(ruler));
+    const uint32_t is_small = -(uint32_t)(magnitude < least_normal);
+    /* Infinity and NaN have the largest exponent in both formats. */
+    const uint32_t top = (uint32_t)((1 << (15 - mantissa)) - 1);
+    const uint32_t lower = magnitude < 0x7f800000u ? (uint32_t)(127 - bias) : 255 - top;
+    const uint32_t normal = (magnitude - (lower << 23)) >> shift;
+    return (uint16_t)((small & is_small) | (normal & ~is_small) | (bits >> 16 & 0x8000));
+}
+
 CSE_INLINE float cse_load_float16(uint16_t bits)
 {
     return cse_load_narrow(bits, 10, 15);
@@ -107,7 +151,12 @@ CSE_INLINE uint16_t cse_store_float16(float x)
 
 CSE_INLINE float cse_round_float16(float x)
 {
-    return cse_load_float16(cse_store_float16(x));
+    return cse_round_narrow(x, 10, 15);
+}
+
+CSE_INLINE uint16_t cse_store_rounded_float16(float x)
+{
+    return cse_store_rounded_narrow(x, 10, 15);
 }
 
 CSE_INLINE float cse_load_cbfloat16(uint16_t bits)
@@ -122,7 +171,12 @@ CSE_INLINE uint16_t cse_store_cbfloat16(float x)
 
 CSE_INLINE float cse_round_cbfloat16(float x)
 {
-    return cse_load_cbfloat16(cse_store_cbfloat16(x));
+    return cse_round_narrow(x, 9, 31);
+}
+
+CSE_INLINE uint16_t cse_store_rounded_cbfloat16(float x)
+{
+    return cse_store_rounded_narrow(x, 9, 31);
 }
 
 /* ---- stochastic rounding ---- */

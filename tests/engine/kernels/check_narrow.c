@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "engine/kernels/narrow.h"
+#include "engine/kernels/convert.h"
 #include "tests/engine/kernels/fixture.h"
 
 typedef struct product {

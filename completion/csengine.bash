@@ -36,7 +36,7 @@ _csengine()
             words=""
             ;;
         numerics)
-            options="--step --tensor --json --help"
+            options="--step --tensor --all --json --help"
             words=""
             ;;
         start)

@@ -56,7 +56,7 @@ _csengine()
             words=""
             ;;
         numerics)
-            options="--step --tensor --json --help"
+            options="--step --tensor --all --json --help"
             words=""
             ;;
         open)

@@ -13,25 +13,27 @@ struct cse_cursor {
     sqlite3_stmt *statement;
 };
 
-/* Steps from the first one of a later attempt on were done again. */
-#define OF_THE_LAST_ATTEMPT(table, condition)                                            \
-    "NOT EXISTS (SELECT 1 FROM (SELECT attempt AS later, min(step) AS first FROM " table \
-    " " condition "GROUP BY attempt) WHERE later > x.attempt AND first <= x.step)"
+/* Steps from the first one of a later attempt on were done again. A join, so that the attempts'
+ * first steps are found once and not for each row. */
+#define LATER_ATTEMPTS(table, condition)                                            \
+    " LEFT JOIN (SELECT attempt AS later, min(step) AS first FROM " table condition \
+    " GROUP BY attempt) AS again ON again.later > x.attempt AND again.first <= x.step "
+#define OF_THE_LAST_ATTEMPT "again.later IS NULL"
+#define OF_THE_SERIES " WHERE series = (SELECT id FROM series WHERE name = ?1)"
 
 static const char numbers_sql[] =
     "SELECT x.step, x.tensor, x.attempt, t.name, t.scope, t.op, t.kind, t.source_dtype, t.dtype, "
     "t.backward, t.file, t.line, x.count, x.nan, x.inf, x.saturated, x.flushed, x.zeros, "
     "x.absorbed, x.max_exponent, x.first_microbatch, x.digest, "
     "CASE WHEN ?4 THEN x.histogram ELSE NULL END "
-    "FROM numerics AS x JOIN tensors AS t ON t.id = x.tensor "
-    "WHERE x.step >= ?1 AND x.step <= ?2 "
-    "AND (NOT ?3 OR x.nan + x.inf > 0 OR x.first_microbatch >= 0) "
-    "AND " OF_THE_LAST_ATTEMPT("numerics", "") " ORDER BY x.step, x.tensor";
+    "FROM numerics AS x JOIN tensors AS t ON t.id = x.tensor" LATER_ATTEMPTS(
+        "numerics", "") "WHERE x.step >= ?1 AND x.step <= ?2 "
+                        "AND (NOT ?3 OR x.nan + x.inf > 0 OR x.first_microbatch >= 0) "
+                        "AND " OF_THE_LAST_ATTEMPT " ORDER BY x.step, x.tensor";
 
 static const char points_sql[] =
-    "SELECT x.step, x.time_ms, x.value FROM points AS x "
-    "WHERE x.series = (SELECT id FROM series WHERE name = ?1) AND " OF_THE_LAST_ATTEMPT(
-        "points", "WHERE series = (SELECT id FROM series WHERE name = ?1) ") " ORDER BY x.step";
+    "SELECT x.step, x.time_ms, x.value FROM points AS x" LATER_ATTEMPTS("points", OF_THE_SERIES)
+        OF_THE_SERIES " AND " OF_THE_LAST_ATTEMPT " ORDER BY x.step";
 
 static cse_status open_cursor(cse_store_reader *reader, const char *sql, cse_cursor **cursor)
 {

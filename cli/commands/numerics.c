@@ -15,7 +15,7 @@ typedef struct request {
     const char *run;
     const char *pattern; /* NULL: all */
     int64_t step;        /* 0: the last observed one */
-    bool json;
+    bool json, all;
 } request;
 
 /* ---- the first that is not finite ---- */
@@ -90,14 +90,14 @@ static const char *share(int64_t part, int64_t whole, char *text, size_t size)
     return text;
 }
 
-static void print_numbers(const cse_numbers *n)
+static void print_numbers(const cse_numbers *n, int width)
 {
     char flushed[32], absorbed[32], exponent[32] = "-";
     if (n->max_exponent > -127)
         snprintf(exponent, sizeof exponent, "%lld", (long long)n->max_exponent);
-    printf("%-46s %-8s %-8s %10lld %8lld %8lld %8lld %9s %9s %5s\n", n->name, n->kind, n->dtype,
-           (long long)n->count, (long long)n->nan, (long long)n->inf, (long long)n->saturated,
-           share(n->flushed, n->count, flushed, sizeof flushed),
+    printf("%-*s %-8s %-8s %10lld %8lld %8lld %9lld %9s %9s %6s\n", width, n->name, n->kind,
+           n->dtype, (long long)n->count, (long long)n->nan, (long long)n->inf,
+           (long long)n->saturated, share(n->flushed, n->count, flushed, sizeof flushed),
            share(n->absorbed, n->count, absorbed, sizeof absorbed), exponent);
 }
 
@@ -123,36 +123,78 @@ static cse_status last_step(const request *r, int64_t *step)
     return status;
 }
 
-static cse_status show_step(const request *r, json_t *tensors)
+typedef void visit_row(void *self, const cse_numbers *n);
+
+/* The step's rows that are to be shown; `others`: how many more there are. */
+static cse_status visit_step(const request *r, visit_row *visit, void *self, int64_t *others)
 {
     cse_cursor *cursor = NULL;
     cse_numbers row;
     bool more = true;
-    int64_t rows = 0;
     const cse_numbers_query query = { .first_step = r->step,
                                       .last_step = r->step,
                                       .histograms = r->json };
     cse_status status = cse_cursor_numbers(r->reader, &query, &cursor);
-    if (!r->json)
-        printf("step %lld\n%-46s %-8s %-8s %10s %8s %8s %8s %9s %9s %5s\n", (long long)r->step,
-               "tensor", "kind", "dtype", "count", "nan", "inf", "too large", "flushed", "absorbed",
-               "max 2^");
+    *others = 0;
     while (status == CSE_OK && more) {
         status = cse_cursor_next_numbers(cursor, &row, &more);
         if (status != CSE_OK || !more)
             break;
-        rows++;
-        if (r->pattern != NULL && fnmatch(r->pattern, row.name, 0) != 0)
-            continue;
-        if (r->json)
-            json_array_append_new(tensors, numbers_json(&row));
-        else
-            print_numbers(&row);
+        const bool noteworthy =
+            row.nan + row.inf + row.saturated + row.flushed + row.absorbed > 0 ||
+            row.first_microbatch >= 0;
+        const bool shown = r->pattern != NULL ? fnmatch(r->pattern, row.name, 0) == 0
+                                              : r->all || r->json || noteworthy;
+        if (shown)
+            visit(self, &row);
+        *others += !shown;
     }
     cse_cursor_close(&cursor);
-    if (status == CSE_OK && rows == 0)
-        return cse_fail(CSE_NO_INPUT, "%s: step %lld was not observed", r->run, (long long)r->step);
     return status;
+}
+
+typedef struct table {
+    int width; /* of the longest name */
+    int64_t rows;
+    json_t *tensors;
+} table;
+
+static void measure(void *self, const cse_numbers *n)
+{
+    table *t = self;
+    t->rows++;
+    if ((int)strlen(n->name) > t->width)
+        t->width = (int)strlen(n->name);
+}
+
+static void print_row(void *self, const cse_numbers *n)
+{
+    print_numbers(n, ((const table *)self)->width);
+}
+
+static void add_row(void *self, const cse_numbers *n)
+{
+    json_array_append_new(((const table *)self)->tensors, numbers_json(n));
+}
+
+static cse_status show_step(const request *r, json_t *tensors)
+{
+    table t = { .width = 6, .tensors = tensors };
+    int64_t others = 0;
+    CSE_TRY(visit_step(r, measure, &t, &others));
+    if (t.rows + others == 0)
+        return cse_fail(CSE_NO_INPUT, "%s: step %lld was not observed", r->run, (long long)r->step);
+    if (r->json)
+        return visit_step(r, add_row, &t, &others);
+    if (t.rows > 0)
+        printf("step %lld\n%-*s %-8s %-8s %10s %8s %8s %9s %9s %9s %6s\n", (long long)r->step,
+               t.width, "tensor", "kind", "dtype", "count", "nan", "inf", "too large", "flushed",
+               "absorbed", "max 2^");
+    CSE_TRY(visit_step(r, print_row, &t, &others));
+    if (r->pattern == NULL && others > 0)
+        printf("step %lld: %lld %stensors whose values all fit (--all shows them)\n",
+               (long long)r->step, (long long)others, t.rows > 0 ? "other " : "");
+    return CSE_OK;
 }
 
 /* ---- the loss scale ---- */
@@ -219,7 +261,8 @@ static int run(const cse_command_line *line)
 {
     request r = { .run = line->arguments[0],
                   .pattern = cse_option_value(line, "tensor"),
-                  .json = cse_option_is_on(line, "json") };
+                  .json = cse_option_is_on(line, "json"),
+                  .all = cse_option_is_on(line, "all") };
     const char *step = cse_option_value(line, "step");
     char *end = NULL;
     if (step != NULL)
@@ -236,6 +279,7 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     { "step", "N", NULL, "the observed step to show; the last one otherwise" },
     { "tensor", "GLOB", NULL, "only tensors whose names match, as in model.layers.3.*" },
+    { "all", NULL, NULL, "also tensors of which there is nothing to say" },
     { "json", NULL, NULL, "one JSON object on stdout, with the exponents' histograms" },
     { 0 },
 };

@@ -147,9 +147,11 @@ static void input_name(const emitter *e, const cse_node *node, int i, cse_loop_l
 
 /* ---- observed values ---- */
 
+/* Gradients are read where they are stored. */
 static bool is_observed(const emitter *e, const cse_node *node)
 {
-    return e->observing && node->observation > 0;
+    return e->observing && node->observation > 0 &&
+           e->graph->observations[node->observation - 1].scratch_offset >= 0;
 }
 
 /* Rounded to 16 bits where it is computed; u12 is the value before that. */

@@ -76,8 +76,8 @@ static void read_block(const cse_observed_values *v, int64_t at, int n, float x[
 
 /* ---- counting ---- */
 
-/* Each element's bits times an odd number that its index gives: a change of one element always
- * shows, an exchange of two nearly always. */
+/* Each element's bits, one to one spread over all places (0 stays 0), times an odd number that its
+ * index gives: a change of one element always shows, any other nearly always. */
 VECTOR_CLONES
 static uint64_t digest_block(const float *restrict y, uint64_t first_index)
 {
@@ -91,7 +91,8 @@ static uint64_t digest_block(const float *restrict y, uint64_t first_index)
         const uint32_t a = (h ^ (h >> 16)) | 1u, b = h * 0x165667b1u;
         const uint32_t bits = bits_of(y[i]);
         const uint32_t canonical = (bits & 0x7fffffffu) > INFINITE ? CANONICAL_NAN : bits;
-        sum += (uint64_t)canonical * a + ((uint64_t)(canonical * b) << 32);
+        const uint32_t spread = canonical * 0x9e3779b1u, value = spread ^ (spread >> 16);
+        sum += (uint64_t)value * a + ((uint64_t)(value * b) << 32);
     }
     return sum;
 }

@@ -32,7 +32,7 @@ static cse_status build(cse_model *model, const cse_settings *s)
 {
     planted *self = cse_model_self(model);
     (void)s;
-    self->first = cse_linear_parameters(model, "first", FEATURES, HIDDEN, false);
+    self->first = cse_linear_parameters(model, "first", FEATURES, HIDDEN, true);
     self->second = cse_linear_parameters(model, "second", HIDDEN, 1, false);
     return CSE_OK;
 }
@@ -128,6 +128,7 @@ static void observe_step(observed_run *r, bool compiled)
         traced_run_open(&r->traced, file.yaml, training, NULL);
     memcpy(traced_floats(&r->traced, "model.first.weight"), first_weight, sizeof first_weight);
     memcpy(traced_floats(&r->traced, "model.second.weight"), second_weight, sizeof second_weight);
+    memset(traced_floats(&r->traced, "model.first.bias"), 0, HIDDEN * sizeof(float));
     const cse_graph *graph = r->traced.step->graph;
     r->records = cse_calloc((size_t)graph->observation_count + 1, sizeof *r->records);
     unsigned char *scratch = cse_aligned_calloc((size_t)graph->observe_scratch_bytes + 64);

@@ -3,7 +3,7 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench checkpoint compile doctor eval list start sweep-precision tune-precision --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench checkpoint compile doctor eval list serve start sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -31,8 +31,12 @@ _csengine()
             options="--json --help"
             words=""
             ;;
+        serve)
+            options="--root --run --listen --token_file --host_name --cores --memory_mib --connections --requests_per_second --client_seconds --heartbeat_seconds --web_dir --follow --json --help"
+            words=""
+            ;;
         start)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --detach --json --help"
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --listen --no_dashboard --detach --json --help"
             words=""
             ;;
         sweep-precision)

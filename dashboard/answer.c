@@ -32,6 +32,11 @@ bool cse_request_has(const cse_request *request, const char *name)
     return json_object_get(request->values, name) != NULL;
 }
 
+const char *cse_request_header(const cse_request *request, const char *name)
+{
+    return request->header(request->header_self, name);
+}
+
 bool cse_request_accepts(const cse_request *request, const char *media_type)
 {
     return strcasestr(request->accept, media_type) != NULL;

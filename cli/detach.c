@@ -39,7 +39,7 @@ static cse_status open_output(const char *model_dir, int *output)
     char path[PATH_MAX];
     if ((size_t)snprintf(path, sizeof path, "%s/logs", model_dir) >= sizeof path - 16)
         return cse_fail(CSE_CONFIG, "model_dir %s: the path is too long", model_dir);
-    CSE_TRY(cse_directory_make(path, "model_dir"));
+    CSE_TRY(cse_make_directories("model_dir", path));
     strncat(path, "/output.log", sizeof path - strlen(path) - 1);
     *output = open(path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0666);
     return *output >= 0

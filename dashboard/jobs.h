@@ -81,8 +81,7 @@ typedef struct cse_job_verb {
 } cse_job_verb;
 /* CSE_NO_INPUT: no such job; CSE_USAGE: makes no sense in its state; else as the run answers.
  * `detail` says what happens. A verb whose effect is there already is no failure. */
-cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb,
-                       char detail[256]);
+cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb, char detail[256]);
 /* Whether the verb makes sense now. */
 bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *verb);
 extern const char *const cse_job_verbs[];

@@ -1,4 +1,4 @@
-/* From the first part of the path to the last. */
+/* One mkdir for each prefix of the path; what is there already is no failure. */
 #include "engine/base/directory.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-cse_status cse_directory_make(const char *path, const char *what)
+cse_status cse_make_directories(const char *what, const char *path)
 {
     char partial[PATH_MAX];
     if (*path == '\0' || strlen(path) >= sizeof partial)

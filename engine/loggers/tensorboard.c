@@ -177,7 +177,7 @@ static cse_status open_logger(const cse_settings *settings, const char *model_di
     const char *given = cse_settings_text(settings, "summary_dir");
     snprintf(directory, sizeof directory, "%s%s", given != NULL ? given : model_dir,
              given != NULL ? "" : "/events");
-    CSE_TRY(cse_directory_make(directory, "summary_dir"));
+    CSE_TRY(cse_make_directories("summary_dir", directory));
     tensorboard *t = cse_calloc(1, sizeof *t);
     cse_status status = open_file(t, directory);
     if (status == CSE_OK)

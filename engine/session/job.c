@@ -409,7 +409,7 @@ static cse_status open_recorder(job *j)
 {
     if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
         return CSE_OK;
-    CSE_TRY(cse_directory_make(j->session->configuration.model_dir, "model_dir"));
+    CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
     return cse_recorder_open(j->session, j->settings, &j->session->recorder);
 }
 
@@ -430,7 +430,7 @@ static cse_status run_session(job *j)
     if (s->val_dataloader != NULL)
         CSE_TRY(make_metrics(j));
     if (executes) {
-        CSE_TRY(cse_directory_make(j->session->configuration.model_dir, "model_dir"));
+        CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
         CSE_TRY(load(j));
     }

@@ -27,8 +27,9 @@ start() {
 
 start long --json --max_steps 2000000000 --set loop.num_steps=null --log_steps 1000 ||
     fail "exit code $?: $(cat "$work/long.errors")"
-grep -q '^{"event":"detached","id":"[0-9a-f]\{16\}","model_dir":"/.*/long.d","state":"RUNNING","pid":[0-9]*}$' \
-    "$work/long" || fail "what it says: $(cat "$work/long")"
+line='^{"event":"detached","id":"[0-9a-f]\{16\}","model_dir":"/.*/long.d",'
+line="$line"'"state":"RUNNING","pid":[0-9]*}$'
+grep -q "$line" "$work/long" || fail "what it says: $(cat "$work/long")"
 pid=$(sed -n 's/.*"pid":\([0-9]*\)}.*/\1/p' "$work/long")
 [ -n "$pid" ] && kill -0 "$pid" || fail "the run is gone: $(cat "$work/long.d/logs/output.log")"
 [ "$(ps -o sid= -p "$pid" | tr -d ' ')" = "$pid" ] || fail "the run has no session of its own"
@@ -50,7 +51,8 @@ grep -q '"state":"CANCELLED"' "$work/long.d/logs/output.log" ||
 
 # So short that it may be over before it is looked at.
 start short || fail "short: exit code $?: $(cat "$work/short.errors")"
-grep -q 'Run [0-9a-f]* is [A-Z]* in the background' "$work/short" || fail "short: $(cat "$work/short")"
+grep -q 'Run [0-9a-f]* is [A-Z]* in the background' "$work/short" ||
+    fail "short: $(cat "$work/short")"
 
 start wrong --num_csx 0
 code=$?

@@ -3,7 +3,7 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench cancel checkpoint compile doctor eval get kill label list logs open pause resume scale start submit sweep-precision tune-precision --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench cancel checkpoint compile doctor eval get kill label list logs open pause report resume scale serve start submit sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -59,6 +59,10 @@ _csengine()
             options="--server --token_file --json --message --help"
             words=""
             ;;
+        report)
+            options="--output --server --token_file --json --help"
+            words=""
+            ;;
         resume)
             options="--server --token_file --json --message --help"
             words=""
@@ -67,12 +71,16 @@ _csengine()
             options="--server --token_file --json --num_csx --help"
             words=""
             ;;
+        serve)
+            options="--root --run --listen --token_file --host_name --cores --memory_mib --connections --requests_per_second --web_dir --follow --json --help"
+            words=""
+            ;;
         start)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --json --help"
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --listen --no_dashboard --json --help"
             words=""
             ;;
         submit)
-            options="--server --token_file --json --id --name --label --priority --resume_from --cores --memory_bytes --max_num_restarts --num_csx --seed --max_steps --set --compile_only --validate_only --follow --help"
+            options="--server --token_file --json --id --name --label --priority --resume_from --cores --memory_bytes --max_num_restarts --num_csx --seed --max_steps --set --no_check --compile_only --validate_only --follow --help"
             words=""
             ;;
         sweep-precision)

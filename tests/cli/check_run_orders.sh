@@ -41,7 +41,7 @@ set -- "$work"/run/checkpoint_*.mdl
 [ -f "$1" ] || fail "checkpoint save wrote none: $(cat "$work/errors")"
 "$csengine" checkpoint verify "$1" >/dev/null || fail "the checkpoint is not whole"
 
-# until_state STATE VERB: repeats an order, which changes nothing more, until the run's state is this.
+# until_state STATE VERB: repeats an order, which changes nothing more, until the state is this.
 until_state() {
     for i in $(seq 100); do
         order '' "$2" "$work/run"

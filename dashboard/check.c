@@ -89,8 +89,7 @@ static cse_status check_members(const cse_config *config)
             const void *found = NULL;
             if (member->library != NULL)
                 continue;
-            cse_status status =
-                cse_registry_get(kind->table, rows[i].member, member->name, &found);
+            cse_status status = cse_registry_get(kind->table, rows[i].member, member->name, &found);
             if (status != CSE_OK)
                 return cse_fail_within(status, "%s: ", member->origin);
         }
@@ -178,9 +177,9 @@ static cse_status spawn(char **words, int output, pid_t *pid)
     int code = posix_spawn(pid, words[0], &actions, &attributes, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    return code == 0 ? CSE_OK
-                     : cse_fail(CSE_TEMPORARY, "%s cannot be started: %s", words[0],
-                                strerror(code));
+    return code == 0
+               ? CSE_OK
+               : cse_fail(CSE_TEMPORARY, "%s cannot be started: %s", words[0], strerror(code));
 }
 
 /* What it writes until it ends, or its time is over. */
@@ -205,8 +204,8 @@ static void take_result(const cse_text *output, int how, bool in_time, json_t *f
 {
     static const char mark[] = "csengine: error: ";
     const char *at = output->data != NULL ? strstr(output->data, mark) : NULL;
-    char *line = at != NULL ? strndup(at + sizeof mark - 1, strcspn(at, "\n") - sizeof mark + 1)
-                            : NULL;
+    char *line =
+        at != NULL ? strndup(at + sizeof mark - 1, strcspn(at, "\n") - sizeof mark + 1) : NULL;
     if (!in_time)
         cse_add_diagnostic(faults, "the check took too long: the step may be too large to be "
                                    "traced here");

@@ -64,8 +64,7 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
     json_t *spec = spec_of(request), *faults = json_array();
     const cse_job_request wanted = { .id = id, .spec = spec };
     cse_jobs *jobs = request->server->jobs;
-    switch (cse_jobs_is_root(jobs) ? cse_jobs_create(jobs, &wanted, &job, faults)
-                                   : CSE_JOB_ERROR) {
+    switch (cse_jobs_is_root(jobs) ? cse_jobs_create(jobs, &wanted, &job, faults) : CSE_JOB_ERROR) {
     case CSE_JOB_CREATED:
         cse_server_answer_job(request, &job, 201, answer);
         break;

@@ -56,8 +56,7 @@ static void add_end(cse_event_client *client)
     const cse_feed_job *about = &client->channel->about;
     int64_t id = client->last_id > 0 ? client->last_id : 0;
     cse_text json = { 0 };
-    cse_text_add(&json,
-                 "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"end\",\"payload\":{\"state\":",
+    cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"end\",\"payload\":{\"state\":",
                  (long long)id, (long long)cse_store_now_ms());
     cse_json_add_string(&json, cse_run_state_name(about->state));
     cse_text_add(&json, ",\"reason\":");
@@ -74,7 +73,7 @@ static void add_end(cse_event_client *client)
 
 static int level_number(const char *level)
 {
-    static const char *const names[] = { "DEBUG", "INFO", "WARNING", "ERROR" };
+    static const char *const names[] = { "debug", "info", "warning", "error" };
     for (int i = 0; level != NULL && i < 4; i++)
         if (strcasecmp(names[i], level) == 0)
             return i;
@@ -114,8 +113,8 @@ static void fill_from_ring(cse_event_client *client)
         client->position = channel->ring_first;
     while (client->position < channel->ring_end && client->out.size < READY_BYTES) {
         const cse_live_event *event = &channel->ring[client->position % CSE_RING_EVENTS];
-        bool news = event->id > client->last_id ||
-                    (event->id == 0 && client->position >= client->born);
+        bool news =
+            event->id > client->last_id || (event->id == 0 && client->position >= client->born);
         if (event->id > client->last_id)
             client->last_id = event->id;
         if (news && wants(client, event->type, event->json))
@@ -192,10 +191,8 @@ static void fill(cse_event_client *client)
     }
     if (!channel->store_read || channel->closing)
         return;
-    if (client->from_now || client->last_id > channel->last_id) {
-        client->from_now = false;
-        client->last_id = channel->last_id;
-    }
+    if (client->last_id > channel->last_id)
+        client->last_id = channel->last_id; /* of another life of the run */
     if (client->last_id < channel->complete_from)
         fill_from_store(client);
     else
@@ -301,15 +298,22 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
                            "the server is ending, or too many runs are watched at once");
         return;
     }
+    int64_t after = request->after;
+    if (after == CSE_FEED_NEW) {
+        after = newest_event(feed, about);
+        pthread_mutex_lock(&channel->lock);
+        if (channel->store_read && channel->last_id > after)
+            after = channel->last_id;
+        pthread_mutex_unlock(&channel->lock);
+    }
     cse_event_client *client = cse_calloc(1, sizeof *client);
-    *client = (cse_event_client){ .channel = channel,
-                                  .types = request->types | CSE_FEED_GAP,
-                                  .last_id = request->after,
-                                  .from_now = request->after == CSE_FEED_NEW,
-                                  .role = request->role != NULL ? cse_strdup(request->role) : NULL,
-                                  .level =
-                                      request->level != NULL ? cse_strdup(request->level) : NULL,
-                                  .rank = request->rank };
+    *client =
+        (cse_event_client){ .channel = channel,
+                            .types = request->types | CSE_FEED_GAP,
+                            .last_id = after,
+                            .role = request->role != NULL ? cse_strdup(request->role) : NULL,
+                            .level = request->level != NULL ? cse_strdup(request->level) : NULL,
+                            .rank = request->rank };
     cse_answer_empty(answer, 200);
     answer->content_type = "text/event-stream; charset=utf-8";
     cse_answer_header(answer, "X-Accel-Buffering", "no");

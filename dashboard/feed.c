@@ -3,8 +3,8 @@
  * It sleeps in one poll over the sockets of all watched runs. An event whose number follows the
  * last one goes into the ring at once. One that comes too early waits while the store, which is
  * written up to a quarter of a second later, is asked for those before it. Twice a second each
- * channel looks at its job and its store anyway: so a run without a publisher, or one whose messages
- * were lost, is followed as well, only later. */
+ * channel looks at its job and its store anyway: so a run without a publisher, or one whose
+ * messages were lost, is followed as well, only later. */
 #include "dashboard/feed.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* Live events: from the processes of runs to any number of event streams.
  *
  * A run publishes each event as it happens and writes it to its store a moment later, with the same
- * number. A channel, one for each run that somebody watches, keeps the newest events in a ring: from
- * the publisher when they come in order, from the store where some are missing. A stream has a
+ * number. A channel, one for each run that somebody watches, keeps the newest events in a ring:
+ * from the publisher when they come in order, from the store where some are missing. A stream has a
  * number up to which it has seen all; what it wants next is in the ring or, when it is behind, in
  * the store. So nothing is kept for a slow stream but that number, and who falls too far behind is
  * told of a gap.
@@ -40,8 +40,9 @@ void cse_feed_stop(cse_feed *feed);
 void cse_feed_destroy(cse_feed **feed);
 
 /* X(bit, type): what can be asked for */
-#define CSE_FEED_TYPES(X)                                                                     \
-    X(0, "state") X(1, "metric") X(2, "closure") X(3, "checkpoint") X(4, "log") X(5, "topology") \
+#define CSE_FEED_TYPES(X)                                                          \
+    X(0, "state")                                                                  \
+    X(1, "metric") X(2, "closure") X(3, "checkpoint") X(4, "log") X(5, "topology") \
         X(6, "numerics") X(7, "gap")
 
 enum { CSE_FEED_ALL = 0xff, CSE_FEED_LOG = 1 << 4, CSE_FEED_GAP = 1 << 7, CSE_FEED_NEW = -1 };

@@ -56,9 +56,8 @@ struct cse_event_client {
     void (*wake)(void *waker);
     void *waker;
     unsigned types;
-    int64_t last_id;  /* all up to this was sent or is not wanted */
+    int64_t last_id;        /* all up to this was sent or is not wanted */
     int64_t position, born; /* in the ring: of the next event; its end when the stream began */
-    bool from_now;
     bool heartbeat_due, end_sent, greeted;
     char *role, *level;
     int64_t rank;

@@ -89,9 +89,8 @@ static json_t *progress_json(cse_store_reader *reader, bool alive)
     json_object_set_new(progress, "steps_per_second", number_or_null(steps_rate));
     json_object_set_new(progress, "loss",
                         number_or_null(reader != NULL ? last_value(reader, "loss") : (double)NAN));
-    json_object_set_new(
-        progress, "minimum_loss",
-        number_or_null(reader != NULL ? least_value(reader, "loss") : (double)NAN));
+    json_object_set_new(progress, "minimum_loss",
+                        number_or_null(reader != NULL ? least_value(reader, "loss") : (double)NAN));
     json_object_set_new(progress, "eta_seconds",
                         number_or_null(known && steps_rate > 0 ? rest / steps_rate : (double)NAN));
     json_decref(batch);
@@ -129,9 +128,9 @@ static const char *phase_of(const cse_job *job)
 
 static json_t *links_json(const char *id)
 {
-    static const char *const names[] = { "events", "transitions", "logs",     "metrics",
-                                         "closures", "graph",     "precision", "topology",
-                                         "numerics", "trace",     "config",   "checkpoints" };
+    static const char *const names[] = { "events",   "transitions", "logs",      "metrics",
+                                         "closures", "graph",       "precision", "topology",
+                                         "numerics", "trace",       "config",    "checkpoints" };
     json_t *links = json_object();
     json_object_set_new(links, "self", json_sprintf("/api/v1/jobs/%s", id));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -388,8 +388,8 @@ static cse_status write_config(const cse_job_record *record, const char *config)
     snprintf(path, sizeof path, "%.4000s/submitted.yaml", record->model_dir);
     snprintf(part, sizeof part, "%.4000s/submitted.yaml.part", record->model_dir);
     FILE *file = fopen(part, "we");
-    bool written = file != NULL && fputs(config, file) >= 0 && fflush(file) == 0 &&
-                   fsync(fileno(file)) == 0;
+    bool written =
+        file != NULL && fputs(config, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
     int code = errno;
     if (file != NULL && fclose(file) != 0)
         written = false;
@@ -400,8 +400,8 @@ static cse_status write_config(const cse_job_record *record, const char *config)
     return cse_fail(CSE_IO, "%s: %s", path, strerror(code));
 }
 
-static cse_job_outcome known_job(cse_jobs *jobs, const cse_job_request *request,
-                                 const char *digest, cse_job *job)
+static cse_job_outcome known_job(cse_jobs *jobs, const cse_job_request *request, const char *digest,
+                                 cse_job *job)
 {
     cse_job_entry *entry = cse_job_entry_find(jobs, request->id);
     if (entry == NULL)
@@ -468,9 +468,8 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
 void cse_jobs_nudge(cse_jobs *jobs)
 {
     const uint64_t one = 1;
-    ssize_t written = jobs->wake_descriptor >= 0
-                          ? write(jobs->wake_descriptor, &one, sizeof one)
-                          : 0;
+    ssize_t written =
+        jobs->wake_descriptor >= 0 ? write(jobs->wake_descriptor, &one, sizeof one) : 0;
     (void)written;
 }
 

@@ -16,10 +16,10 @@
 typedef struct cse_jobs cse_jobs;
 
 typedef struct cse_jobs_options {
-    const char *root;       /* owns a queue there, or */
-    const char *run_dir;    /* shows this one run */
-    bool read_only;         /* of a run: nothing is written, calls are not recorded */
-    const char *executable; /* csengine, for jobs and checks */
+    const char *root;            /* owns a queue there, or */
+    const char *run_dir;         /* shows this one run */
+    bool read_only;              /* of a run: nothing is written, calls are not recorded */
+    const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */
     cse_readers *readers;        /* borrowed */
     /* Tells the change of a job's state that the server made; `payload` is JSON. May be NULL. */
@@ -81,8 +81,7 @@ typedef struct cse_job_verb {
 } cse_job_verb;
 /* CSE_NO_INPUT: no such job; CSE_USAGE: makes no sense in its state; else as the run answers.
  * `detail` says what happens. A verb whose effect is there already is no failure. */
-cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb,
-                       char detail[256]);
+cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb, char detail[256]);
 /* Whether the verb makes sense now. */
 bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *verb);
 extern const char *const cse_job_verbs[];

@@ -10,7 +10,7 @@
 typedef struct cse_job_entry {
     cse_job_record record;
     bool alive, settled;
-    bool child;    /* of this process: its exit status can be had */
+    bool child;     /* of this process: its exit status can be had */
     int descriptor; /* pidfd of its process, -1 */
     char waiting_for[512];
 } cse_job_entry;

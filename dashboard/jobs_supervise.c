@@ -73,8 +73,7 @@ static void judge(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
     else
         snprintf(message, sizeof message, "its process ended with exit code %lld%s%s",
                  (long long)record->exit_code, error[0] != '\0' ? ": " : "", error);
-    bool again = record->restarts < record->max_num_restarts &&
-                 cse_run_reason_retryable(reason) &&
+    bool again = record->restarts < record->max_num_restarts && cse_run_reason_retryable(reason) &&
                  cse_run_state_may_follow(record->state, CSE_RUN_RECOVERING);
     cse_job_entry_change(jobs, entry, again ? CSE_RUN_RECOVERING : CSE_RUN_FAILED,
                          cse_run_reason_name(reason), message);
@@ -257,8 +256,8 @@ static void serve_queue(cse_jobs *jobs)
     for (;;) {
         int64_t now_ms = cse_store_now_ms();
         cse_job_entry *first = (cse_job_entry *)(uintptr_t)first_waiting(jobs, now_ms);
-        bool starts = first != NULL &&
-                      fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
+        bool starts =
+            first != NULL && fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
         if (!starts) {
             say_what_is_awaited(jobs, first, now_ms);
             return;

@@ -15,8 +15,8 @@
 #include "engine/base/arena.h"
 #include "workers/control_client.h"
 
-const char *const cse_job_verbs[] = { "pause",  "resume", "checkpoint", "cancel",
-                                      "kill",   "scale",  NULL };
+const char *const cse_job_verbs[] = { "pause", "resume", "checkpoint", "cancel",
+                                      "kill",  "scale",  NULL };
 
 /* The states in which a verb makes sense. */
 static const struct {
@@ -25,8 +25,10 @@ static const struct {
     { "pause", " RUNNING PAUSING PAUSED RECOVERING " },
     { "resume", " PAUSING PAUSED RUNNING " },
     { "checkpoint", " RUNNING PAUSING PAUSED " },
-    { "cancel", " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
-    { "kill", " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
+    { "cancel",
+      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
+    { "kill",
+      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
     { "scale", " RUNNING PAUSED " },
 };
 
@@ -51,8 +53,8 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *verb)
         (strcmp(verb, "pause") == 0 && stands) ||
         (strcmp(verb, "cancel") == 0 && state == CSE_RUN_CANCELLING))
         return false;
-    return makes_sense(verb, job->record.state) && (job->alive || strcmp(verb, "cancel") == 0 ||
-                                                    strcmp(verb, "kill") == 0);
+    return makes_sense(verb, job->record.state) &&
+           (job->alive || strcmp(verb, "cancel") == 0 || strcmp(verb, "kill") == 0);
 }
 
 /* ---- the run's process ---- */
@@ -150,8 +152,7 @@ static void note_end(cse_jobs *jobs, const char *id, const cse_job_verb *verb)
     if (entry != NULL) {
         entry->record.cancelled = kills ? 2 : 1;
         if (!kills && verb->grace_s >= 0)
-            entry->record.kill_at_ms =
-                cse_store_now_ms() + (int64_t)(verb->grace_s * 1000) + 5000;
+            entry->record.kill_at_ms = cse_store_now_ms() + (int64_t)(verb->grace_s * 1000) + 5000;
         cse_job_entry_save(jobs, entry);
     }
     pthread_mutex_unlock(&jobs->lock);

@@ -97,8 +97,9 @@ json_t *cse_saved_find(const cse_server_run *run, int64_t step, cse_answer *answ
     if (status != CSE_OK)
         cse_answer_failure(answer, status);
     else if (found == NULL)
-        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "job \"%s\" has no checkpoint of step "
-                                                          "%lld",
+        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND,
+                           "job \"%s\" has no checkpoint of step "
+                           "%lld",
                            run->job.record.id, (long long)step);
     return found;
 }

@@ -200,6 +200,7 @@ static cse_status start(cse_server *server)
                                     .web_dir = o->web_dir,
                                     .connection_limit = o->connection_limit,
                                     .requests_per_second = o->requests_per_second,
+                                    .client_seconds = o->client_seconds,
                                     .hooks = &server->hooks };
     CSE_TRY(cse_http_start(&http, &server->http));
     leave_notes(server);
@@ -265,8 +266,8 @@ bool cse_server_open_run(const cse_request *request, cse_answer *answer, cse_ser
     run->reader = NULL;
     if (!cse_server_find_job(request, answer, &run->job))
         return false;
-    cse_status status = cse_readers_borrow(request->server->readers, run->job.record.model_dir,
-                                           &run->reader);
+    cse_status status =
+        cse_readers_borrow(request->server->readers, run->job.record.model_dir, &run->reader);
     if (status == CSE_OK)
         return true;
     if (status == CSE_NO_INPUT)
@@ -301,10 +302,10 @@ bool cse_page_token_read(const cse_request *request, cse_answer *answer, int64_t
     *number = 0;
     if (*token == '\0')
         return true;
-    bool decoded = strlen(token) < sizeof plain &&
-                   sodium_base642bin((unsigned char *)plain, sizeof plain - 1, token, strlen(token),
-                                     NULL, &size, NULL,
-                                     sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0;
+    bool decoded =
+        strlen(token) < sizeof plain &&
+        sodium_base642bin((unsigned char *)plain, sizeof plain - 1, token, strlen(token), NULL,
+                          &size, NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0;
     plain[decoded ? size : 0] = '\0';
     if (decoded && strncmp(plain, "p1:", 3) == 0)
         *number = strtoll(plain + 3, &end, 10);
@@ -372,8 +373,8 @@ void cse_server_do_verb(const cse_request *request, cse_answer *answer, const cs
 
 static bool add_check(json_t *checks, const char *name, bool ok, const char *detail)
 {
-    json_array_append_new(checks, json_pack("{s:s, s:b, s:s}", "name", name, "ok", (int)ok,
-                                            "detail", detail));
+    json_array_append_new(
+        checks, json_pack("{s:s, s:b, s:s}", "name", name, "ok", (int)ok, "detail", detail));
     return ok;
 }
 
@@ -385,8 +386,8 @@ bool cse_server_is_ready(cse_server *server, json_t *checks)
     const char *directory = cse_jobs_directory_view(server->jobs);
     cse_jobs_db *db = cse_jobs_db_view(server->jobs);
     bool writable = db != NULL && cse_jobs_db_check(db) == CSE_OK;
-    bool ready = add_check(checks, "database", writable,
-                           writable ? "can be written" : "cannot be written");
+    bool ready =
+        add_check(checks, "database", writable, writable ? "can be written" : "cannot be written");
     bool known = statvfs(directory, &disk) == 0;
     long long free_mib = known ? (long long)(disk.f_bavail * disk.f_frsize >> 20) : 0;
     snprintf(detail, sizeof detail, "%lld MiB are free", free_mib);

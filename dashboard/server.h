@@ -22,7 +22,7 @@ typedef struct cse_server_options {
     const char *executable; /* NULL: this program */
     int64_t cores, memory_bytes;
     int connection_limit;
-    double requests_per_second;
+    double requests_per_second, client_seconds;
     int64_t heartbeat_ms;
 } cse_server_options;
 

@@ -14,7 +14,7 @@
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 
-enum { MOST_NAMES = 16, LOOK_MS = 50, FAREWELL_MS = 800 };
+enum { MOST_NAMES = 16, LOOK_MS = 50, FAREWELL_MS = 800, PATIENCE_SECONDS = 5 };
 
 /* Until somebody asks it to end, or the process that it follows (-1: none) has ended; those who
  * watch are then told of the end first. */
@@ -30,17 +30,20 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
         cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
 }
 
-/* The run that is followed makes its store a moment after its start. */
+/* The run that is followed makes its store a moment after its start; while it is being made, what
+ * is there may look like anything. */
 static cse_status start_server(const cse_server_options *options, int followed, cse_server **server)
 {
-    cse_status status = cse_server_start(options, server);
-    while (status == CSE_NO_INPUT && followed >= 0) {
+    int64_t patience_ns = cse_clock_ns() + PATIENCE_SECONDS * INT64_C(1000000000);
+    for (;;) {
         struct pollfd ended = { .fd = followed, .events = POLLIN };
-        if (poll(&ended, 1, LOOK_MS) > 0)
+        cse_status status = cse_server_start(options, server);
+        bool missing = status == CSE_NO_INPUT;
+        bool unfinished = (status == CSE_DATA || status == CSE_TEMPORARY || status == CSE_IO) &&
+                          cse_clock_ns() < patience_ns;
+        if (followed < 0 || !(missing || unfinished) || poll(&ended, 1, LOOK_MS) > 0)
             return status;
-        status = cse_server_start(options, server);
     }
-    return status;
 }
 
 static cse_status read_number(const cse_command_line *line, const char *name, double most,
@@ -61,7 +64,7 @@ static cse_status read_number(const cse_command_line *line, const char *name, do
 static cse_status read_options(const cse_command_line *line, cse_server_options *o,
                                const char *names[MOST_NAMES])
 {
-    double cores, memory_mib, connections, rate;
+    double cores, memory_mib, connections, rate, seconds, heartbeat;
     int count = 0;
     for (int i = 0; i < line->option_count; i++)
         if (strcmp(line->options[i].option->name, "host_name") == 0 && count + 1 < MOST_NAMES)
@@ -70,6 +73,8 @@ static cse_status read_options(const cse_command_line *line, cse_server_options 
     CSE_TRY(read_number(line, "memory_mib", 1e9, &memory_mib));
     CSE_TRY(read_number(line, "connections", 60000, &connections));
     CSE_TRY(read_number(line, "requests_per_second", 1e6, &rate));
+    CSE_TRY(read_number(line, "client_seconds", 3600, &seconds));
+    CSE_TRY(read_number(line, "heartbeat_seconds", 3600, &heartbeat));
     *o = (cse_server_options){ .root = cse_option_value(line, "root"),
                                .run_dir = cse_option_value(line, "run"),
                                .listen = cse_option_value(line, "listen"),
@@ -79,7 +84,9 @@ static cse_status read_options(const cse_command_line *line, cse_server_options 
                                .cores = (int64_t)cores,
                                .memory_bytes = (int64_t)memory_mib << 20,
                                .connection_limit = (int)connections,
-                               .requests_per_second = rate };
+                               .requests_per_second = rate,
+                               .client_seconds = seconds,
+                               .heartbeat_ms = (int64_t)(heartbeat * 1000) };
     if ((o->root == NULL) == (o->run_dir == NULL))
         return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
                                    "MODEL_DIR for one run");
@@ -132,6 +139,8 @@ static const cse_option options[] = {
     { "memory_mib", "N", NULL, "memory that all jobs together may use; that of the machine" },
     { "connections", "N", NULL, "connections at once; 4096" },
     { "requests_per_second", "N", NULL, "requests of one address; 2000" },
+    { "client_seconds", "N", NULL, "for a request's headers, twice that for its body; 15" },
+    { "heartbeat_seconds", "N", NULL, "between signs of life on event streams; 15" },
     { "web_dir", "DIR", NULL, "pages from DIR instead of those of the build" },
     { "follow", "PID", NULL, "ends when this process has ended" },
     { "json", NULL, NULL, "the address as one line of JSON" },

@@ -12,11 +12,10 @@ static void take_entry(void *self, const cse_audit_entry *e)
     json_t *path = json_string(e->path);
     list->last = e->seq;
     json_array_append_new(
-        list->entries,
-        json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:s?}", "seq", (json_int_t)e->seq, "time_ms",
-                  (json_int_t)e->time_ms, "peer", e->peer, "method", e->method, "path",
-                  path != NULL ? path : json_string(""), "status", (json_int_t)e->status, "job",
-                  e->job));
+        list->entries, json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:s?}", "seq", (json_int_t)e->seq,
+                                 "time_ms", (json_int_t)e->time_ms, "peer", e->peer, "method",
+                                 e->method, "path", path != NULL ? path : json_string(""), "status",
+                                 (json_int_t)e->status, "job", e->job));
 }
 
 static void list_audit(const cse_request *request, cse_answer *answer)
@@ -25,8 +24,8 @@ static void list_audit(const cse_request *request, cse_answer *answer)
     listing list = { .entries = json_array() };
     cse_jobs_db *db = cse_jobs_db_view(request->server->jobs);
     if (cse_page_token_read(request, answer, &before)) {
-        cse_status status = db == NULL ? CSE_OK
-                                       : cse_jobs_db_audits(db, before, limit, take_entry, &list);
+        cse_status status =
+            db == NULL ? CSE_OK : cse_jobs_db_audits(db, before, limit, take_entry, &list);
         bool more = (int64_t)json_array_size(list.entries) == limit && list.last > 1;
         if (status == CSE_OK)
             cse_answer_json(answer, 200,

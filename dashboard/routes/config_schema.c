@@ -1,8 +1,8 @@
 /* JSON Schema of CONFIG.yaml, made from the table that checks it. */
 #include <string.h>
 
-#include "engine/config/config.h"
 #include "dashboard/server.h"
+#include "engine/config/config.h"
 
 static json_t *schema_of(const cse_setting *table);
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "dashboard/check.h"
-#include "engine/base/clock.h"
 #include "dashboard/server.h"
+#include "engine/base/clock.h"
 
 static void validate(const cse_request *request, cse_answer *answer)
 {

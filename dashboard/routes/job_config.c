@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/base/arena.h"
 #include "dashboard/server.h"
+#include "engine/base/arena.h"
 
 enum { MOST_BYTES = 1 << 20 };
 

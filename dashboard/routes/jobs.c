@@ -17,9 +17,9 @@ static bool has_state(const listing *list, const cse_job *job)
 {
     size_t i;
     json_t *one;
-    json_array_foreach(list->states, i, one) if (strcmp(json_string_value(one),
-                                                        cse_run_state_name(job->record.state)) ==
-                                                 0) return true;
+    json_array_foreach(list->states, i,
+                       one) if (strcmp(json_string_value(one),
+                                       cse_run_state_name(job->record.state)) == 0) return true;
     return list->states == NULL;
 }
 

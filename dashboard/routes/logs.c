@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/arena.h"
 #include "dashboard/server.h"
+#include "engine/base/arena.h"
 
-static const char *const levels[] = { "DEBUG", "INFO", "WARNING", "ERROR", NULL };
+static const char *const levels[] = { "debug", "info", "warning", "error", NULL };
 
 /* The level asked for and those above it. */
 static const char *const *levels_from(const char *level)
@@ -70,9 +70,8 @@ static void list_logs(const cse_request *request, cse_answer *answer)
     if (cse_request_has(request, "rank"))
         query.filters[filters++] = (cse_store_filter){ "rank", ranks };
     if (cse_request_has(request, "level"))
-        query.filters[filters++] = (cse_store_filter){
-            "level", levels_from(cse_request_text(request, "level", NULL))
-        };
+        query.filters[filters++] =
+            (cse_store_filter){ "level", levels_from(cse_request_text(request, "level", NULL)) };
     cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_LOG, &query, take_line, &all);
     cse_server_close_run(request, &run);
     for (int i = 0; i < all.count; i++) {

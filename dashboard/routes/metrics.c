@@ -1,7 +1,7 @@
 /* Series of a run at the resolution that was asked for. */
 #include "dashboard/curves.h"
-#include "engine/base/json.h"
 #include "dashboard/server.h"
+#include "engine/base/json.h"
 
 enum { MOST_NAMES = 101 };
 
@@ -49,9 +49,8 @@ static void get_metrics(const cse_request *request, cse_answer *answer)
     if (!cse_server_open_run(request, answer, &run))
         return;
     cse_text_add(&names, "[");
-    cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_SERIES,
-                                              &(cse_store_query){ .limit = 10000 }, take_name,
-                                              &names);
+    cse_status status = cse_store_reader_rows(
+        run.reader, CSE_ROW_SERIES, &(cse_store_query){ .limit = 10000 }, take_name, &names);
     cse_text_add(&names, "]");
     head.names = names.data;
     if (status == CSE_OK)

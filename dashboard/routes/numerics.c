@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/arena.h"
 #include "dashboard/server.h"
+#include "engine/base/arena.h"
 
 enum { MOST_TENSORS = 4096 };
 
@@ -69,10 +69,9 @@ static json_t *base64(const cse_field *field)
 
 static void take_record(void *self, const cse_row *row)
 {
-    static const char *const names[] = { "tensor", "attempt",   "step",    "count",
-                                         "nan",    "inf",       "saturated", "flushed",
-                                         "zeros",  "absorbed",  "max_exponent",
-                                         "first_microbatch" };
+    static const char *const names[] = { "tensor", "attempt",  "step",         "count",
+                                         "nan",    "inf",      "saturated",    "flushed",
+                                         "zeros",  "absorbed", "max_exponent", "first_microbatch" };
     json_t *record = json_object();
     for (int i = 0; i < 12; i++)
         json_object_set_new(record, names[i], json_integer(row->fields[i].integer));
@@ -135,8 +134,7 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
     json_t *records = json_array();
     const cse_store_query query = { .limit = MOST_TENSORS,
                                     .attempt = cse_request_integer(request, "attempt", 0) };
-    cse_status status =
-        cse_store_reader_rows(run.reader, CSE_ROW_TENSOR, &query, take_tensor, &c);
+    cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_TENSOR, &query, take_tensor, &c);
     if (status == CSE_OK)
         status = read_records(request, run.reader, c.tensors, first, records);
     cse_server_close_run(request, &run);

@@ -8,8 +8,8 @@ typedef struct figure {
 
 static void add_figure(cse_text *text, const figure *f)
 {
-    cse_text_add(text, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", f->name, f->help, f->name,
-                 f->type, f->name, f->value);
+    cse_text_add(text, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", f->name, f->help, f->name, f->type,
+                 f->name, f->value);
 }
 
 static void add_label(cse_text *text, const char *value)

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/arena.h"
 #include "dashboard/server.h"
+#include "engine/base/arena.h"
 
 enum { MOST_SPANS = 20000, MOST_PROCESSES = 512 };
 
@@ -23,9 +23,9 @@ static int lane_of(tracing *t, const char *process)
     if (t->process_count == MOST_PROCESSES)
         return MOST_PROCESSES;
     t->processes[t->process_count++] = cse_strdup(process);
-    json_array_append_new(
-        t->events, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name", "thread_name", "ph", "M",
-                             "pid", 1, "tid", t->process_count, "args", "name", process));
+    json_array_append_new(t->events, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "name",
+                                               "thread_name", "ph", "M", "pid", 1, "tid",
+                                               t->process_count, "args", "name", process));
     return t->process_count;
 }
 

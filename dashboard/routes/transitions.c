@@ -6,9 +6,9 @@ static void list_transitions(const cse_request *request, cse_answer *answer)
     cse_job job;
     if (!cse_server_find_job(request, answer, &job))
         return;
-    cse_answer_json(answer, 200,
-                    json_pack("{s:o}", "transitions",
-                              cse_job_transitions_json(request->server->jobs, &job)));
+    cse_answer_json(
+        answer, 200,
+        json_pack("{s:o}", "transitions", cse_job_transitions_json(request->server->jobs, &job)));
     cse_job_release(&job);
 }
 

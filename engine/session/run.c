@@ -237,6 +237,16 @@ static void on_endpoint(void *self, const char *endpoint)
     cse_recorder_endpoint(((runner *)self)->session->recorder, endpoint);
 }
 
+static void on_topology(void *self, const char *json)
+{
+    cse_recorder_topology(((runner *)self)->session->recorder, json);
+}
+
+static void on_spans(void *self, const cse_process_span *spans, int count)
+{
+    cse_recorder_spans(((runner *)self)->session->recorder, spans, count);
+}
+
 static void on_scale(void *self, int num_csx)
 {
     cse_recorder_scale(((runner *)self)->session->recorder, num_csx);
@@ -275,7 +285,9 @@ static cse_status execute(runner *r, const char *artefact_directory)
                        .stop_requested = stop_requested,
                        .on_phase = on_phase,
                        .on_scale = on_scale,
-                       .on_endpoint = on_endpoint },
+                       .on_endpoint = on_endpoint,
+                       .on_topology = session->recorder != NULL ? on_topology : NULL,
+                       .on_spans = session->recorder != NULL ? on_spans : NULL },
     };
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     cse_recorder_begin(session->recorder, r->step);

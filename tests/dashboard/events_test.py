@@ -41,7 +41,7 @@ def a_stream_that_breaks_loses_nothing():
         server.wait_for("a", "RUNNING")
         stream = Stream(server, f"{API}/jobs/a/events?types=metric&after=0")
         events = take(stream, 20)
-        for round in range(8):
+        for round in range(5):
             stream.close()
             stream = Stream(server, f"{API}/jobs/a/events?types=metric", last_id=events[-1][0])
             events += take(stream, 3 + 5 * round)

@@ -175,7 +175,8 @@ list() { # variable files...
     list man_pages $(LC_ALL=C find man -name '*.[1-8]' 2>/dev/null | LC_ALL=C sort)
     list completion_files $(LC_ALL=C find completion -name '*.bash' 2>/dev/null | LC_ALL=C sort)
     # Installed: configurations and examples to start from.
-    list data_files $(LC_ALL=C find configs examples -type f \( -name '*.yaml' -o -name '*.c' \) \
+    list data_files $(LC_ALL=C find configs deploy examples -type f \
+        \( -name '*.yaml' -o -name '*.c' -o -path 'deploy/*' \) \
         2>/dev/null | LC_ALL=C sort)
     list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)

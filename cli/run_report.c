@@ -1,15 +1,14 @@
 /* The same answers whether they come from a server or from the run store: without a server, the
- * routes' own functions are called in this process. */
+ * routes' own functions are called in this process (local_run.h). */
 #include "cli/run_report.h"
 
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "cli/client_command.h"
-#include "dashboard/server.h"
+#include "cli/local_run.h"
 #include "dashboard/web_files.h"
-#include "engine/base/arena.h"
 
 enum { MOST_PAGES = 50 };
 
@@ -37,68 +36,9 @@ enum { PARTS = sizeof parts / sizeof parts[0] };
 /* Where answers come from. */
 typedef struct source {
     cse_client *client; /* or */
-    cse_server *server;
+    cse_local_run *run;
     const char *id;
 } source;
-
-/* ---- answers of this process ---- */
-
-static const cse_operation *find_operation(const char *id)
-{
-    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
-        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++)
-            if (strcmp(o->id, id) == 0)
-                return o;
-    return NULL;
-}
-
-/* "limit=1000&tail=5" as values; all that the parts ask with are numbers but page tokens. */
-static json_t *query_values(const char *id, const char *query)
-{
-    json_t *values = json_pack("{s:s}", "id", id);
-    char *copy = cse_strdup(query), *rest = copy;
-    while (rest != NULL && *rest != '\0') {
-        char *value = strsep(&rest, "&"), *name = strsep(&value, "=");
-        if (value != NULL)
-            json_object_set_new(values, name,
-                                strcmp(name, "page_token") == 0
-                                    ? json_string(value)
-                                    : json_integer(strtoll(value, NULL, 10)));
-    }
-    free(copy);
-    return values;
-}
-
-/* Appends the body; false when there is none of that kind. */
-static bool ask_routes(const source *from, const char *operation_id, const char *query,
-                       cse_text *body)
-{
-    const cse_operation *operation = find_operation(operation_id);
-    cse_answer answer = { .file = -1 };
-    if (operation == NULL)
-        return false;
-    json_t *values = query_values(from->id, query);
-    const cse_request request = { .server = from->server,
-                                  .method = "GET",
-                                  .path = "",
-                                  .operation_id = operation_id,
-                                  .values = values,
-                                  .body_type = "",
-                                  .peer = "",
-                                  .accept = "application/json",
-                                  .let_in = true };
-    operation->handle(&request, &answer);
-    bool good = answer.status == 200 && answer.stream == NULL && answer.file < 0;
-    if (good && answer.fixed_body != NULL)
-        cse_text_add_bytes(body, answer.fixed_body, answer.fixed_size);
-    else if (good && answer.body.size > 0)
-        cse_text_add_bytes(body, answer.body.data, answer.body.size);
-    cse_answer_clear(&answer);
-    json_decref(values);
-    return good;
-}
-
-/* ---- answers of a server ---- */
 
 static cse_status ask_server(const source *from, const char *rest, const char *query,
                              cse_text *body)
@@ -121,8 +61,8 @@ static cse_status ask_server(const source *from, const char *rest, const char *q
 
 static bool ask(const source *from, int part, const char *query, cse_text *body)
 {
-    if (from->server != NULL)
-        return ask_routes(from, parts[part].operation, query, body);
+    if (from->run != NULL)
+        return cse_local_run_ask(from->run, parts[part].operation, query, body) == CSE_OK;
     return ask_server(from, parts[part].rest, query, body) == CSE_OK;
 }
 
@@ -211,26 +151,12 @@ cse_status cse_report_read_job(cse_client *client, const char *id, cse_text *dat
     return status == CSE_OK ? read_all(&from, data) : status;
 }
 
-static bool take_id(void *self, const cse_job *job)
-{
-    snprintf(self, sizeof job->record.id, "%s", job->record.id);
-    return false;
-}
-
 cse_status cse_report_read_run(const char *model_dir, cse_text *data)
 {
-    cse_server server = { .readers = cse_readers_new() };
-    const cse_jobs_options options = { .run_dir = model_dir,
-                                       .readers = server.readers,
-                                       .read_only = true };
-    char id[sizeof((cse_job *)NULL)->record.id] = "";
-    cse_status status = cse_jobs_open(&options, &server.jobs);
-    if (status == CSE_OK) {
-        cse_jobs_each(server.jobs, take_id, id);
-        status = read_all(&(source){ .server = &server, .id = id }, data);
-    }
-    cse_jobs_close(&server.jobs);
-    cse_readers_destroy(&server.readers);
+    cse_local_run *run = NULL;
+    CSE_TRY(cse_local_run_open(model_dir, &run));
+    cse_status status = read_all(&(source){ .run = run, .id = cse_local_run_id_view(run) }, data);
+    cse_local_run_close(&run);
     return status;
 }
 

@@ -40,7 +40,7 @@ static const cse_option options[] = {
 const cse_command cse_command_cancel = {
     .name = "cancel",
     .summary = "ends a job after the step in flight, with a checkpoint",
-    .arguments = "JOB",
+    .arguments = "JOB|MODEL_DIR",
     .doc = "--save=false ends it without a checkpoint. kill ends it at once.",
     .options = options,
     .min_arguments = 1,

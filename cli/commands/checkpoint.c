@@ -95,7 +95,7 @@ static const cse_option options[] = {
 const cse_command cse_command_checkpoint = {
     .name = "checkpoint",
     .summary = "shows, verifies or digests a checkpoint; has a job write one",
-    .arguments = "info|verify|digest FILE, or save JOB",
+    .arguments = "info|verify|digest FILE, or save JOB|MODEL_DIR",
     .doc =
         "info: what is in it. verify: whether it is whole. digest: BLAKE2b-256 over names,\n"
         "shapes and raw bits in name order; equal digests mean equal weights. save: the running\n"

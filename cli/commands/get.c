@@ -8,6 +8,9 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
+#include "cli/local_run.h"
+#include "cli/report.h"
+#include "cli/run_order.h"
 #include "cli/table.h"
 
 enum { PAGE = 200 };
@@ -165,7 +168,7 @@ static cse_status get_jobs(cse_client *api, const cse_command_line *line)
 static void show_text(const char *name, const char *text)
 {
     if (text != NULL && *text != '\0')
-        printf("%-14s %s\n", name, text);
+        printf("%-17s %s\n", name, text);
 }
 
 static void show_time(const char *name, const json_t *job, const char *member)
@@ -192,7 +195,7 @@ static void show_progress(const json_t *job)
     cse_text_clear(&text);
     for (int i = 0; i < 4; i++)
         if (json_is_number(json_object_get(progress, members[i])))
-            printf("%-14s %.6g\n",
+            printf("%-17s %.6g\n",
                    i < 2    ? members[i]
                    : i == 2 ? "samples/s"
                             : "steps/s",
@@ -224,7 +227,7 @@ static void show_job(const json_t *job)
     cse_text_clear(&labels);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (json_is_integer(json_object_get(job, counts[i])))
-            printf("%-14s %lld\n", counts[i], (long long)cse_json_whole(job, counts[i], 0));
+            printf("%-17s %lld\n", counts[i], (long long)cse_json_whole(job, counts[i], 0));
     show_time("created", job, "created_ms");
     show_time("started", job, "started_ms");
     show_time("ended", job, "ended_ms");
@@ -250,6 +253,24 @@ static cse_status get_job(cse_client *api, const cse_command_line *line)
     return status;
 }
 
+/* A run without a server. */
+static cse_status get_run(const cse_command_line *line)
+{
+    cse_local_run *run = NULL;
+    cse_text body = { 0 };
+    CSE_TRY(cse_local_run_open(line->arguments[1], &run));
+    cse_status status = cse_local_run_ask(run, "getJob", "", &body);
+    json_t *job = status == CSE_OK ? json_loads(body.data, 0, NULL) : NULL;
+    if (status == CSE_OK && cse_option_is_on(line, "json"))
+        printf("%s\n", body.data);
+    else if (status == CSE_OK)
+        show_job(job);
+    json_decref(job);
+    cse_text_clear(&body);
+    cse_local_run_close(&run);
+    return status;
+}
+
 static cse_status body(cse_client *api, const cse_command_line *line)
 {
     if (strcmp(line->arguments[0], "job") == 0)
@@ -264,6 +285,9 @@ static cse_status body(cse_client *api, const cse_command_line *line)
 
 static int run(const cse_command_line *line)
 {
+    if (line->argument_count == 2 && strcmp(line->arguments[0], "job") == 0 &&
+        cse_names_run(line->arguments[1]))
+        return cse_report(get_run(line));
     return cse_client_command(line, body);
 }
 
@@ -278,7 +302,7 @@ static const cse_option options[] = {
 const cse_command cse_command_get = {
     .name = "get",
     .summary = "shows the jobs of a server, or one of them",
-    .arguments = "jobs|job [JOB]",
+    .arguments = "jobs|job [JOB|MODEL_DIR]",
     .doc = "Newest first.",
     .options = options,
     .letters = "l=label",

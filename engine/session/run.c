@@ -243,6 +243,13 @@ static cse_status on_snapshot(void *self, int64_t steps_done, const unsigned cha
     runner *r = self;
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
+    if (steps_done == r->first_step) {
+        /* Stopped before any step: the states are those it began with, and closures have no values
+         * to be called with. */
+        keep_states(r, states, steps_done);
+        r->checkpointed_step = steps_done;
+        return CSE_OK;
+    }
     if (r->fetched_step != steps_done)
         return cse_fail(CSE_INTERNAL, "step %lld: states arrived before the step's values",
                         (long long)steps_done);

@@ -74,7 +74,7 @@ grep -Eq '^a +näme +RUNNING +p2 +[0-9]+d[0-9]+h +1h2m +250/1000 25% +team=visio
     "$work/output" || fail "row of a job: $(cat "$work/output")"
 grep -q '^b .*FAILED:NUMERICS' "$work/output" || fail "second page: $(cat "$work/output")"
 expect 0 '"next_page_token":null,"total":2' get jobs --json
-expect 0 'samples/s      10' get job a
+expect 0 'samples/s         10' get job a
 expect 0 '"minimum_loss": null' get job a --json
 expect 66 'there is no job "missing"' get job missing
 expect 66 '"type": "urn:x"' get job missing --json
@@ -132,7 +132,7 @@ expect 64 '"=x" is no label' label a =x
 expect 64 'nothing to change' label a
 
 # Logs and following: a line once, a broken stream goes on, the exit code is the job's.
-expect 0 'INFO    coordinator: line 1' logs a --level INFO --role x
+expect 0 'INFO    coordinator: line 1' logs a --level info --role x
 sent 'r[-1]["path"] == "/api/v1/jobs/a/logs?after=0&limit=1000&role=x&level=INFO"'
 expect 0 'line 3' logs streamed -f
 [ "$(grep -c 'line 2' "$work/output")" = 1 ] || fail "a line twice: $(cat "$work/output")"

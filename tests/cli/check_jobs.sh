@@ -11,7 +11,7 @@ server=
 finish() {
     [ -z "$server" ] || kill "$server" 2>/dev/null
     [ -z "$server" ] || wait "$server" 2>/dev/null
-    for lock in "$work"/root/*/run.lock; do
+    for lock in "$work"/queue/*/run.lock; do
         [ -f "$lock" ] && "$csengine" kill "${lock%/run.lock}" >/dev/null 2>&1
     done
     rm -rf "$work"
@@ -19,7 +19,7 @@ finish() {
 trap finish EXIT
 failures=0
 unset CSE_TOKEN_FILE
-export CSE_SERVER="$work/root" XDG_RUNTIME_DIR="$work/runtime"
+export CSE_SERVER="$work/queue" XDG_RUNTIME_DIR="$work/runtime"
 config=$source/configs/synthetic.yaml
 
 fail() {
@@ -40,11 +40,11 @@ expect() {
 }
 
 serve() {
-    rm -f "$work/root/server.json"
-    "$csengine" serve --root "$work/root" --cores 2 >"$work/served" 2>&1 &
+    rm -f "$work/queue/server.json"
+    "$csengine" serve --root "$work/queue" --cores 2 >"$work/served" 2>&1 &
     server=$!
     for i in $(seq 100); do
-        [ -f "$work/root/server.json" ] && return
+        [ -f "$work/queue/server.json" ] && return
         sleep 0.1
     done
     fail "no server: $(cat "$work/served")"
@@ -87,13 +87,13 @@ expect 0 'goes on' resume long
 until_job long '"state":"RUNNING"'
 expect 0 'a checkpoint follows' checkpoint save long
 for i in $(seq 100); do
-    ls "$work"/root/long/checkpoint_*.mdl >/dev/null 2>&1 && break
+    ls "$work"/queue/long/checkpoint_*.mdl >/dev/null 2>&1 && break
     sleep 0.1
 done
-ls "$work"/root/long/checkpoint_*.mdl >/dev/null 2>&1 || fail "checkpoint save wrote none"
+ls "$work"/queue/long/checkpoint_*.mdl >/dev/null 2>&1 || fail "checkpoint save wrote none"
 
 # Every figure that the Grafana dashboard asks for is served, with the labels it goes by.
-url=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' "$work/root/server.json")
+url=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' "$work/queue/server.json")
 curl -s "$url/metrics" >"$work/metrics"
 for name in $(grep -o 'csengine_[a-z_]*' "$source/deploy/grafana.json" | sort -u); do
     grep -q "^$name[ {]" "$work/metrics" || fail "no figure $name: $(cat "$work/metrics")"

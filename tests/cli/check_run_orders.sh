@@ -41,7 +41,11 @@ set -- "$work"/run/checkpoint_*.mdl
 [ -f "$1" ] || fail "checkpoint save wrote none: $(cat "$work/errors")"
 "$csengine" checkpoint verify "$1" >/dev/null || fail "the checkpoint is not whole"
 
-# until_state STATE VERB: repeats an order, which changes nothing more, until the run's state is this.
+timeout 60 "$csengine" get job "$work/run" | grep -q 'RUNNING' || fail "get job of a directory"
+timeout 60 "$csengine" logs "$work/run" --follow >"$work/followed" 2>&1 &
+follower=$!
+
+# until_state STATE VERB: repeats an order, which changes nothing more, until the state is this.
 until_state() {
     for i in $(seq 100); do
         order '' "$2" "$work/run"
@@ -67,4 +71,7 @@ set -- "$work"/run/checkpoint_*.mdl
 timeout 60 "$csengine" pause "$work/run" >"$work/output" 2>&1
 [ $? = 69 ] && grep -q 'has ended: CANCELLED' "$work/output" ||
     fail "pause of a run that ended: $(cat "$work/output")"
+wait $follower
+[ $? = 1 ] && grep -q 'saved checkpoint' "$work/followed" &&
+    tail -n 2 "$work/followed" | grep -q 'CANCELLED' || fail "followed: $(cat "$work/followed")"
 [ "$failures" = 0 ]

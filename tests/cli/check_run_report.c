@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-/* What run_report.c calls of the command line's client; no server is asked here. */
+/* What run_report.c calls of the rest of the command line; nobody is asked here. */
 cse_status cse_client_call(cse_client *client, const cse_client_request *request,
                            cse_client_answer *answer)
 {
@@ -28,6 +28,30 @@ const char *cse_json_text(const json_t *object, const char *name, const char *fa
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text != NULL ? text : fallback;
+}
+
+cse_status cse_local_run_open(const char *model_dir, cse_local_run **run)
+{
+    (void)run;
+    return cse_fail(CSE_NO_INPUT, "%s", model_dir);
+}
+
+void cse_local_run_close(cse_local_run **run)
+{
+    *run = NULL;
+}
+
+const char *cse_local_run_id_view(const cse_local_run *run)
+{
+    (void)run;
+    return "";
+}
+
+cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const char *query,
+                             cse_text *body)
+{
+    (void)run, (void)query, (void)body;
+    return cse_fail(CSE_NO_INPUT, "%s", operation_id);
 }
 
 /* Packed by zlib itself before each test. */
@@ -80,24 +104,12 @@ START_TEST(a_page_without_a_place_and_no_page_are_told)
 }
 END_TEST
 
-START_TEST(a_query_becomes_values)
-{
-    json_t *values = query_values("job-1", "limit=1000&page_token=cDE6NQ&tail=5");
-    ck_assert_int_eq(json_integer_value(json_object_get(values, "limit")), 1000);
-    ck_assert_int_eq(json_integer_value(json_object_get(values, "tail")), 5);
-    ck_assert_str_eq(cse_json_text(values, "page_token", ""), "cDE6NQ");
-    ck_assert_str_eq(cse_json_text(values, "id", ""), "job-1");
-    json_decref(values);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("report");
     TCase *test = tcase_create("page");
     tcase_add_test(test, data_cannot_leave_their_script);
     tcase_add_test(test, a_page_without_a_place_and_no_page_are_told);
-    tcase_add_test(test, a_query_becomes_values);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

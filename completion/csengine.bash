@@ -80,19 +80,11 @@ _csengine()
             words=""
             ;;
         serve)
-            options="--root --run --listen --token_file --host_name --cores --memory_mib --connections --requests_per_second --web_dir --follow --json --help"
-            words=""
-            ;;
-        serve)
-            options="--root --run --listen --token_file --host_name --cores --memory_mib --connections --requests_per_second --client_seconds --heartbeat_seconds --web_dir --follow --json --help"
-            words=""
-            ;;
-        serve)
             options="--root --run --listen --token_file --host_name --cores --memory_mib --connections --requests_per_second --client_seconds --heartbeat_seconds --web_dir --follow --json --help"
             words=""
             ;;
         start)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --detach --listen --no_dashboard --json --help"
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --listen --no_dashboard --detach --json --help"
             words=""
             ;;
         submit)

@@ -41,6 +41,7 @@ typedef struct cse_job {
     bool alive;   /* its process is there */
     bool settled; /* ended, and nothing more will be done about it by itself */
     char waiting_for[512];
+    char *facts; /* of jobs.c */
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
 void cse_job_release(cse_job *job);

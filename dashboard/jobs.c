@@ -442,31 +442,30 @@ static cse_job_outcome known_job(cse_jobs *jobs, const cse_job_request *request,
     return CSE_JOB_KNOWN;
 }
 
-static cse_job_outcome insert_job(cse_jobs *jobs, const cse_job_request *request,
-                                  cse_job_record *record, cse_job *job)
+static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse_job_record *record,
+                             cse_job *job)
 {
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    if (write_config(record, config) != CSE_OK)
-        return CSE_JOB_ERROR;
-    if (cse_jobs_db_insert(jobs->db, record) != CSE_OK)
-        return CSE_JOB_ERROR;
+    CSE_TRY(write_config(record, config));
+    CSE_TRY(cse_jobs_db_insert(jobs->db, record));
     add_entry(jobs, record);
     cse_job_entry *entry = jobs->entries[jobs->entry_count - 1];
     cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", "created");
     cse_job_entry_save(jobs, entry);
     snprintf(entry->waiting_for, sizeof entry->waiting_for, "the queue to be looked at");
     copy_job(entry, job);
-    return CSE_JOB_CREATED;
+    return CSE_OK;
 }
 
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                json_t *faults)
+                                json_t *faults, cse_status *error)
 {
     char digest[65];
     int64_t num_csx = 1;
     if (jobs->root == NULL) {
-        cse_fail(CSE_UNAVAILABLE, "this server shows one run and has no queue; start one with "
-                                  "csengine serve --root DIR");
+        *error =
+            cse_fail(CSE_UNAVAILABLE, "this server shows one run and has no queue; start one with "
+                                      "csengine serve --root DIR");
         return CSE_JOB_ERROR;
     }
     digest_of(request->spec, digest);
@@ -484,7 +483,8 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome == CSE_JOB_CREATED) {
         fill_record(jobs, request, num_csx, record);
         memcpy(record->digest, digest, sizeof record->digest);
-        outcome = insert_job(jobs, request, record, job);
+        *error = insert_job(jobs, request, record, job);
+        outcome = *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
     }
     pthread_mutex_unlock(&jobs->lock);
     cse_job_record_clear(record);

@@ -30,10 +30,11 @@ optimizers: $traced
 schedules: $traced
 metrics: $traced
 models: $traced
+loggers: base
 dataloader: base types config
 workers: base types graph trace passes execute checkpoint dataloader config
 store: base types
-session: $engine dataloader store workers
+session: $engine loggers dataloader store workers
 dashboard: base types config store workers
 cli: $engine dataloader store workers session dashboard
 "

@@ -11,19 +11,24 @@ typedef struct started {
     cse_prepared_job *job;
 } started;
 
+static bool takes_steps(const cse_prepared_job *job)
+{
+    const cse_configuration *session = &job->settings.session;
+    return !session->compile_only && !session->validate_only;
+}
+
 /* A run that takes steps can be watched. */
 static void start_dashboard(const cse_command_line *line, const cse_prepared_job *job)
 {
-    const cse_configuration *session = &job->settings.session;
-    if (session->compile_only || session->validate_only || cse_dashboard_is_off() ||
-        cse_option_is_on(line, "no_dashboard"))
+    if (!takes_steps(job) || cse_dashboard_is_off() || cse_option_is_on(line, "no_dashboard"))
         return;
-    const cse_dashboard_child child = { .model_dir = session->model_dir,
+    const cse_dashboard_child child = { .model_dir = job->settings.session.model_dir,
                                         .listen = cse_option_value(line, "listen"),
                                         .json = cse_option_is_on(line, "json") };
     cse_dashboard_child_start(&child);
 }
 
+/* In the process that stays: the dashboard ends with it. */
 static int run_job(void *self)
 {
     const started *s = self;
@@ -33,11 +38,10 @@ static int run_job(void *self)
 
 static int run_started(const cse_command_line *line, cse_prepared_job *job)
 {
-    const cse_configuration *session = &job->settings.session;
     started s = { .line = line, .job = job };
-    if (!cse_option_is_on(line, "detach") || session->compile_only || session->validate_only)
+    if (!cse_option_is_on(line, "detach") || !takes_steps(job))
         return run_job(&s);
-    return cse_detach(&(cse_detach_options){ .model_dir = session->model_dir,
+    return cse_detach(&(cse_detach_options){ .model_dir = job->settings.session.model_dir,
                                              .json = cse_option_is_on(line, "json"),
                                              .body = run_job,
                                              .self = &s });

@@ -228,6 +228,9 @@ static void find_values(cse_recorder *recorder, const cse_step *step)
         recorder->values[i].written_step = -1;
     for (int i = 0; step->training && i < graph->fetch_count; i++) {
         const cse_fetch_entry *fetch = &graph->fetches[i];
+        /* Kept for the message of a loss scale at its floor, one for each parameter: no curves. */
+        if (strncmp(fetch->name, "gradient_squares.", strlen("gradient_squares.")) == 0)
+            continue;
         if (i == step->exhausted_fetch || strcmp(fetch->name, "closure") == 0 ||
             cse_shape_elements(fetch->value->shape) != 1 || recorder->count == MOST_SERIES)
             continue;

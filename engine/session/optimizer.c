@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "csengine/generated/ops.h"
 #include "engine/base/registry.h"
 #include "engine/precision/precision.h"
 #include "engine/session/session.h"
@@ -145,7 +146,8 @@ typedef struct update {
     cse_state **parameters;
     cse_tensor **gradients, **squares; /* of each parameter; squares: sums of them */
     cse_tensor *learning_rate;
-    cse_tensor *finite; /* NULL without a scaler */
+    cse_tensor *finite;  /* NULL without a scaler */
+    cse_tensor *all_squares; /* of all gradients, unscaled; NULL where nothing needs it */
 } update;
 
 /* A static scale is a number, whatever scale a loaded checkpoint was trained with. */
@@ -175,6 +177,7 @@ static void trace_clipping(update *u)
         squares = cse_sum_of_squares(u->gradients, u->count, u->squares);
     if (u->scaler != NULL)
         u->finite = cse_is_finite(squares);
+    u->all_squares = squares;
     cse_tensor *factor = u->clip.max_norm > 0 ? cse_clip_factor(squares, u->clip.max_norm) : NULL;
     for (int i = 0; i < u->count; i++) {
         if (factor != NULL)
@@ -284,6 +287,17 @@ static void trace_scaler(cse_step *step, const update *u)
     step->gradient_count = u->count;
 }
 
+/* What a person watches beside the loss: values that the step has anyway. */
+static void fetch_metrics(cse_step *step, const update *u)
+{
+    if (u->optimizer->schedule != NULL)
+        cse_step_fetch(step, "lr/0", u->learning_rate);
+    if (u->scaler != NULL && u->scaler->settings.dynamic)
+        cse_step_fetch(step, "loss_scale", scale_of(u->scaler));
+    if (u->all_squares != NULL)
+        cse_step_fetch(step, "grad_norm", cse_sqrt(u->all_squares));
+}
+
 static bool may_step(const cse_step *step, const cse_tensor *loss, const cse_optimizer *optimizer,
                      const cse_clip *clip)
 {
@@ -338,6 +352,8 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
         cse_state *clock = optimizer->schedule->last_epoch;
         assign_if_finite(&u, clock, cse_add(cse_read(clock), cse_constant_int(1)));
     }
+    if (session->fetches_metrics)
+        fetch_metrics(step, &u);
     if (scaler != NULL)
         trace_scaler(step, &u);
     cse_scope_leave(step, "optimizer");

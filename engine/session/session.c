@@ -142,6 +142,8 @@ cse_status cse_configure(const cse_configuration *configuration)
         status = set_weight_update(session);
     if (status == CSE_OK && c->precision != NULL)
         status = cse_precision_parse(c->precision, &session->precision);
+    if (status == CSE_OK && c->numerics != NULL)
+        status = cse_numerics_parse(c->numerics, &session->numerics);
     if (status != CSE_OK)
         cse_finish();
     return status;
@@ -162,6 +164,7 @@ void cse_finish(void)
     for (int i = 0; i < session->library_count; i++)
         dlclose(session->libraries[i]);
     cse_precision_destroy(&session->precision);
+    cse_numerics_destroy(&session->numerics);
     free(session->states);
     free(session->models);
     free(session->settings);

@@ -9,6 +9,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
+#include "engine/precision/numerics.h"
 #include "engine/session/members.h"
 #include "workers/execution.h"
 
@@ -101,6 +102,7 @@ typedef struct cse_session {
     cse_cluster_options cluster;
     cse_precision *precision; /* NULL: float32 throughout */
     cse_weight_update weight_update;
+    cse_numerics *numerics;   /* NULL: nothing is observed */
     cse_status error;
     char *error_message;
     cse_state **states;
@@ -119,6 +121,8 @@ typedef struct cse_session {
     bool executing, states_standing; /* between cse_run's start and end; inside a snapshot */
     cse_session_hooks hooks;
     cse_session_report report;
+    struct cse_recorder *recorder; /* of a job with a run store; NULL otherwise */
+    bool fetches_metrics; /* training steps deliver learning rate, loss scale, gradient norm */
 } cse_session;
 
 /* The open session, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
@@ -166,6 +170,7 @@ typedef struct cse_step_closure_entry {
     int *fetches; /* indices in graph->fetches */
     int count;
     bool on_checkpoint;
+    const char *name; /* for those who watch; NULL: by its number */
 } cse_step_closure_entry;
 
 struct cse_step {
@@ -189,6 +194,13 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
 /* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
+
+/* The next scalar of a committed step that has a name of its own ("loss", "lr/0", "grad_norm"),
+ * from *index on, which is moved behind it; false at the end. Names live as long as the step. */
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
+
+/* Gives the closure that was asked for last a name (static text). */
+void cse_step_name_closure(cse_step *step, const char *name);
 
 /* Traces `function` for microbatches of what `loader` delivers. The caller releases both. */
 struct cse_dataloader;

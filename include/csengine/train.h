@@ -43,6 +43,9 @@ typedef struct cse_configuration {
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
      * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */
     const char *precision;
+    /* Counting of the step's numbers as YAML, with the names of the configuration's section
+     * `numerics`: "{every: 100, tensors: [model.head.*]}"; NULL: nothing is counted. */
+    const char *numerics;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */

@@ -97,12 +97,12 @@ static void prepare(kernel_case *one, uint64_t seed)
     one->first_sample = (int64_t)seed * 8;
 }
 
-/* Sizes below, at and above what the kernel takes at once: 4 rows, 32 columns, 1024 terms. */
+/* Sizes below, at and above what the kernel takes at once: 8 rows, 32 columns, 1024 terms. */
 START_TEST(products_are_as_the_reference)
 {
     uint64_t seed = (uint64_t)_i;
     const carried c = random_carried(seed);
-    int64_t m = 1 + draw(seed, 10, 9), n = 1 + draw(seed, 11, 80), k = 1 + draw(seed, 12, 300);
+    int64_t m = 1 + draw(seed, 10, 19), n = 1 + draw(seed, 11, 80), k = 1 + draw(seed, 12, 300);
     int64_t batches = 1 + draw(seed, 13, 3);
     bool transpose_a = draw(seed, 14, 2), transpose_b = draw(seed, 15, 2);
     k = seed % 8 == 7 ? k + 1000 : k;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
@@ -96,10 +97,17 @@ void cse_step_runner_destroy(cse_step_runner **runner)
     free(old);
 }
 
-cse_status cse_step_runner_run(cse_step_runner *runner, int64_t *taken_ns)
+static int64_t processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken)
 {
     cse_record record;
-    int64_t start_ns = cse_clock_ns();
+    int64_t start_ns = cse_clock_ns(), processor_start_ns = processor_ns();
     cse_cluster_release(runner->cluster, ++runner->steps);
     while (!cse_cluster_next_record(runner->cluster, &record))
         switch (cse_work_once(runner->work)) {
@@ -115,7 +123,8 @@ cse_status cse_step_runner_run(cse_step_runner *runner, int64_t *taken_ns)
                             (long long)runner->steps);
         }
     cse_cluster_close_record(runner->cluster);
-    *taken_ns = cse_clock_ns() - start_ns;
+    taken->clock_ns = cse_clock_ns() - start_ns;
+    taken->processor_ns = processor_ns() - processor_start_ns;
     return CSE_OK;
 }
 

@@ -14,8 +14,13 @@ cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_st
                                cse_step_runner **runner);
 void cse_step_runner_destroy(cse_step_runner **runner);
 
-/* One whole step; `taken_ns` is how long it took. */
-cse_status cse_step_runner_run(cse_step_runner *runner, int64_t *taken_ns);
+/* How long a step took: by the clock, and of the processor; they part where others use it too. */
+typedef struct cse_step_time {
+    int64_t clock_ns, processor_ns;
+} cse_step_time;
+
+/* One whole step. */
+cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken);
 
 /* Samples of a step. */
 int64_t cse_step_runner_batch_size(const cse_step_runner *runner);

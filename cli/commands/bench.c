@@ -28,9 +28,9 @@ typedef struct variant {
     int override_count;
     cse_prepared_job job;
     cse_step_runner *runner;
-    double *taken_ms;
+    double *clock_ms, *processor_ms;
     int64_t count;
-    double median_ms, least_ms;
+    double median_ms, least_ms, median_processor_ms;
 } variant;
 
 /* ---- variants ---- */
@@ -124,7 +124,8 @@ static cse_status open_variant(const cse_command_line *line, int64_t steps, vari
     settings->no_checkpoints = true;
     settings->autoload_last_checkpoint = false;
     settings->checkpoint_path = NULL;
-    v->taken_ms = cse_calloc((size_t)steps, sizeof *v->taken_ms);
+    v->clock_ms = cse_calloc((size_t)steps, sizeof *v->clock_ms);
+    v->processor_ms = cse_calloc((size_t)steps, sizeof *v->processor_ms);
     return cse_step_runner_new(settings, most, &v->runner);
 }
 
@@ -132,7 +133,8 @@ static void close_variant(variant *v)
 {
     cse_step_runner_destroy(&v->runner);
     cse_job_clear(&v->job);
-    free(v->taken_ms);
+    free(v->clock_ms);
+    free(v->processor_ms);
 }
 
 /* ---- measuring ---- */
@@ -157,12 +159,13 @@ static cse_status stay_on_one_core(void)
 /* A turn of one variant: its steps, of which the first one does not count where there are more. */
 static cse_status take_turn(variant *v, int64_t steps, int64_t wanted)
 {
-    int64_t taken_ns;
+    cse_step_time taken;
     if (steps > 1)
-        CSE_TRY(cse_step_runner_run(v->runner, &taken_ns));
+        CSE_TRY(cse_step_runner_run(v->runner, &taken));
     for (int64_t i = steps > 1 ? 1 : 0; i < steps && v->count < wanted; i++) {
-        CSE_TRY(cse_step_runner_run(v->runner, &taken_ns));
-        v->taken_ms[v->count++] = (double)taken_ns * 1e-6;
+        CSE_TRY(cse_step_runner_run(v->runner, &taken));
+        v->clock_ms[v->count] = (double)taken.clock_ns * 1e-6;
+        v->processor_ms[v->count++] = (double)taken.processor_ns * 1e-6;
     }
     return CSE_OK;
 }
@@ -173,15 +176,22 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Sorts them. */
+static double median_of(double *values, int64_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 static cse_status measure(variant *variants, int count, int64_t wanted)
 {
     int64_t slowest_ns = 1;
     for (int i = 0; i < count; i++)
         for (int step = 0; step < WARM_UP_STEPS; step++) {
-            int64_t taken_ns;
-            CSE_TRY(cse_step_runner_run(variants[i].runner, &taken_ns));
-            if (step > 0 && taken_ns > slowest_ns)
-                slowest_ns = taken_ns;
+            cse_step_time taken;
+            CSE_TRY(cse_step_runner_run(variants[i].runner, &taken));
+            if (step > 0 && taken.processor_ns > slowest_ns)
+                slowest_ns = taken.processor_ns;
         }
     int64_t turn = turn_ns / slowest_ns;
     turn = turn < 2 ? 1 : turn;
@@ -190,9 +200,9 @@ static cse_status measure(variant *variants, int count, int64_t wanted)
             CSE_TRY(take_turn(&variants[i], turn, wanted));
     for (int i = 0; i < count; i++) {
         variant *v = &variants[i];
-        qsort(v->taken_ms, (size_t)wanted, sizeof *v->taken_ms, by_size);
-        v->median_ms = (v->taken_ms[(wanted - 1) / 2] + v->taken_ms[wanted / 2]) / 2;
-        v->least_ms = v->taken_ms[0];
+        v->median_ms = median_of(v->clock_ms, wanted);
+        v->least_ms = v->clock_ms[0];
+        v->median_processor_ms = median_of(v->processor_ms, wanted);
     }
     return CSE_OK;
 }
@@ -205,12 +215,12 @@ static void print_json(const variant *variants, int count, int64_t steps)
     for (int i = 0; i < count; i++) {
         const variant *v = &variants[i];
         double samples = (double)cse_step_runner_batch_size(v->runner);
-        json_array_append_new(list,
-                              json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "precision", v->name,
-                                        "median_ms", v->median_ms, "least_ms", v->least_ms, "ratio",
-                                        variants[0].median_ms / v->median_ms, "steps_per_second",
-                                        1e3 / v->median_ms, "samples_per_second",
-                                        1e3 * samples / v->median_ms));
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "precision",
+                                              v->name, "median_ms", v->median_ms, "least_ms",
+                                              v->least_ms, "processor_ms", v->median_processor_ms,
+                                              "ratio", variants[0].median_ms / v->median_ms,
+                                              "steps_per_second", 1e3 / v->median_ms,
+                                              "samples_per_second", 1e3 * samples / v->median_ms));
     }
     json_t *object = json_pack("{s:I, s:o}", "steps", (json_int_t)steps, "variants", list);
     json_dumpf(object, stdout, JSON_COMPACT);
@@ -222,14 +232,14 @@ static void print_table(const variant *variants, int count, int64_t steps)
 {
     printf("%lld steps on one core%s\n", (long long)steps,
            count > 1 ? " of each, in turns; speed is the ratio of medians to the first" : "");
-    printf("%-16s %12s %12s %12s %14s %8s\n", "precision", "median ms", "least ms", "steps/s",
-           "samples/s", "speed");
+    printf("%-16s %12s %12s %12s %10s %12s %8s\n", "precision", "median ms", "least ms",
+           "processor ms", "steps/s", "samples/s", "speed");
     for (int i = 0; i < count; i++) {
         const variant *v = &variants[i];
         double samples = (double)cse_step_runner_batch_size(v->runner);
-        printf("%-16s %12.3f %12.3f %12.1f %14.1f %8.3f\n", v->name, v->median_ms, v->least_ms,
-               1e3 / v->median_ms, 1e3 * samples / v->median_ms,
-               variants[0].median_ms / v->median_ms);
+        printf("%-16s %12.3f %12.3f %12.3f %10.1f %12.1f %8.3f\n", v->name, v->median_ms,
+               v->least_ms, v->median_processor_ms, 1e3 / v->median_ms,
+               1e3 * samples / v->median_ms, variants[0].median_ms / v->median_ms);
     }
 }
 

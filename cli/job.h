@@ -4,6 +4,7 @@
 #define CSE_CLI_JOB_H
 
 #include "cli/command_line.h"
+#include "engine/base/text.h"
 #include "engine/session/job.h"
 
 /* Settings that people touch daily, as flags in the references' spelling. */
@@ -42,7 +43,8 @@ typedef struct cse_prepared_job {
     const char **labels;
     char *grad_scaler;
     char *schedulers;
-    int64_t batch_size; /* of train_dataloader, 0 where it is not plain to see */
+    cse_text resolved, origins; /* of the configuration, for the run store */
+    int64_t batch_size;         /* of train_dataloader, 0 where it is not plain to see */
 } cse_prepared_job;
 
 /* Loads the configuration that the command line names, with its overrides. Release with

@@ -8,11 +8,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -149,6 +151,18 @@ static void set_identity(cse_store *store)
     cse_store_set(store, "control_endpoint", NULL);
 }
 
+/* Log lines are in the store as well: a file that cannot be made is no failure. */
+static void open_log(cse_store *store, const char *model_dir)
+{
+    char path[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof path, "%s/logs", model_dir) >= sizeof path)
+        return;
+    mkdir(path, 0777);
+    if ((size_t)snprintf(path, sizeof path, "%s/logs/attempt_%lld.log", model_dir,
+                         (long long)store->attempt) < sizeof path)
+        store->log = fopen(path, "ae");
+}
+
 static void make_locks(cse_store *store)
 {
     pthread_condattr_t monotonic;
@@ -178,6 +192,8 @@ static void release(cse_store **store)
     cse_store *s = *store;
     cse_publisher_close(&s->publisher);
     cse_database_close(&s->database);
+    if (s->log != NULL)
+        fclose(s->log);
     cse_buckets_destroy(&s->buckets);
     if (s->lock >= 0)
         close(s->lock);
@@ -229,6 +245,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         store->buckets = cse_buckets_new(store->attempt);
         close_attempt_before(store);
         set_identity(store);
+        open_log(store, model_dir);
         status = start_thread(store);
     }
     if (status != CSE_OK) {
@@ -395,7 +412,7 @@ void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row)
 void cse_store_log(cse_store *store, cse_log_level level, const char *role, int rank,
                    const char *message)
 {
-    if (store == NULL)
+    if (store == NULL || role == NULL || message == NULL)
         return;
     pthread_mutex_lock(&store->mutex);
     enqueue_locked(store, CSE_ROW_LOG, store->next_id[CSE_ROW_LOG]++, cse_store_now_ms(), role,

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -192,6 +193,20 @@ static void emit_row(cse_store *store, const cse_row *row)
     emit(store, type, store->payload.data);
 }
 
+/* The same line as text, for people without a reader of the store. */
+static void write_log_line(cse_store *store, const cse_row *row)
+{
+    struct tm parts;
+    char when[32];
+    time_t seconds = (time_t)(row->fields[1].integer / 1000);
+    if (store->log == NULL)
+        return;
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &parts));
+    fprintf(store->log, "%s.%03dZ %s %s %lld: %s\n", when, (int)(row->fields[1].integer % 1000),
+            row->fields[4].text, row->fields[2].text, (long long)row->fields[3].integer,
+            row->fields[5].text);
+}
+
 static void emit_numerics(cse_store *store, int64_t step, int64_t tensors)
 {
     char payload[128];
@@ -222,6 +237,8 @@ static void prepare(cse_store *store)
             numerics = row.fields[2].integer != numerics_step ? 1 : numerics + 1;
             numerics_step = row.fields[2].integer;
         } else {
+            if (row.kind == CSE_ROW_LOG)
+                write_log_line(store, &row);
             emit_row(store, &row);
         }
     }
@@ -302,6 +319,8 @@ static cse_status write_pending(cse_store *store)
     }
     if (store->pending.size == 0)
         return CSE_OK;
+    if (store->log != NULL)
+        fflush(store->log);
     cse_status status = cse_database_write(store->database, &store->pending, store->attempt);
     int64_t now_ns = cse_clock_ns();
     store->commit_ns = now_ns + store->options.commit_interval_ms * MILLISECONDS;

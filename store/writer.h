@@ -4,6 +4,7 @@
 #define CSE_STORE_WRITER_H
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "store/buckets.h"
 #include "store/database.h"
@@ -37,6 +38,7 @@ struct cse_store {
     /* The thread's own. */
     cse_database *database;
     cse_publisher *publisher;
+    FILE *log; /* model_dir/logs/attempt_N.log; NULL when it cannot be written */
     cse_buckets *buckets;
     cse_text taken, pending; /* rows from the queue; rows to be written */
     cse_text json, payload;

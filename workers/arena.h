@@ -20,11 +20,13 @@
  *     ring          words of prefetched microbatches                      claimer
  *     segments      which values of a leaf are rounded (constant)         creator
  *     records       K records: fetched values of step s at s mod K        claimer of norm
+ *     observed      counts of observed steps (every n-th)                 claimer of norm
  *     weights       results of the WEIGHTS program                        claimer of norm
  *     reduced       reduced values                                        claimers of reduce chunks
  *     states        weights, optimizer state, ...                         claimers of update chunks
  *     input         D microbatches                                        claimer of the ring word
- *     partials      M slots; a piece lies in that of its first leaf       claimer of the node
+ *     partials      M slots; a piece lies in that of its first leaf,      claimer of the node
+ *                   behind it, on observed steps, the counts of its microbatches
  *
  * Stages of step s: COMPUTE needs every node of the partition of [0, M) by R, R from the step word;
  * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the
@@ -40,7 +42,7 @@
 #include "workers/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 2,
+    CSE_ARENA_VERSION = 3,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* least; larger when there would be too many chunks */
     CSE_UPDATE_CHUNK_LINES = 512,
     CSE_MOST_CHUNKS = 1024,
@@ -60,14 +62,29 @@ typedef enum cse_event {
     CSE_EVENT_FREED = 64, /* a good part of the input ring was freed */
 } cse_event;
 
+/* A stretch of one process's time in a sampled step. */
+typedef struct cse_work_span {
+    int64_t start_ns, end_ns;
+    int32_t kind; /* cse_span_kind */
+    int32_t spare;
+} cse_work_span;
+
+enum { CSE_MOST_SPANS = 256 };
+
 typedef struct cse_slot {
     _Alignas(64) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
     _Atomic int32_t roles;
     _Alignas(64) _Atomic uint32_t answered;
     _Atomic uint32_t sleeping; /* mask of cse_event, 0: awake */
     _Atomic int64_t input_wait_ns;
+    /* Time without work: what it needs is not there, or nobody takes what it makes. */
+    _Atomic int64_t idle_ns, blocked_ns;
     _Alignas(64) _Atomic int32_t failed; /* cse_status; set after the text */
     char failure[CSE_FAILURE_TEXT_BYTES];
+    /* What its process did in the sampled step: for people, nothing depends on it. */
+    _Alignas(64) _Atomic int64_t span_number; /* step + 1 that the spans are of */
+    _Atomic int32_t span_count;
+    cse_work_span spans[CSE_MOST_SPANS];
 } cse_slot;
 
 typedef struct cse_control {
@@ -75,6 +92,7 @@ typedef struct cse_control {
     _Atomic uint32_t survey;
     _Atomic uint32_t epoch; /* coordinators so far */
     _Atomic int32_t stopping;
+    _Atomic int64_t sampled;                /* step + 1 whose spans are kept; 0: none */
     _Atomic int64_t closed;                 /* steps whose closures have run */
     _Atomic int64_t released;               /* steps that may change states */
     _Atomic int64_t end;                    /* steps to run */
@@ -107,10 +125,14 @@ typedef struct cse_arena_head {
     int64_t update_lines, update_chunk_lines;
     int64_t partial_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes; /* used */
     int64_t partial_stride, input_stride, record_stride;                         /* aligned */
+    int64_t observe_every;                   /* 0: no step is observed */
+    int64_t observed_bytes, observed_stride; /* of a step */
+    int64_t observed_count;                  /* observed steps that may be unrecorded */
+    int64_t piece_observed;                  /* offset of a piece's counts in its slot */
     int64_t spin_ns;
     int64_t at_step, at_bell, at_control, at_norm, at_slots, at_nodes, at_reduce, at_update,
         at_progress, at_undo, at_ring, at_segments, at_records, at_weights, at_reduced, at_states,
-        at_input, at_partials;
+        at_observed, at_input, at_partials;
 } cse_arena_head;
 
 /* A process's view of an arena. */
@@ -165,6 +187,29 @@ static inline cse_record_slot *cse_arena_record(const cse_cluster *cluster, int6
 static inline unsigned char *cse_arena_fetched(const cse_cluster *cluster, int64_t step)
 {
     return (unsigned char *)cse_arena_record(cluster, step) + sizeof(cse_record_slot);
+}
+
+/* Steps are observed whose number, counted from 1, is a multiple. */
+static inline bool cse_arena_observes(const cse_cluster *cluster, int64_t step)
+{
+    return cluster->head->observe_every > 0 && (step + 1) % cluster->head->observe_every == 0;
+}
+
+/* Counts of an observed step, one record for each observation of the graph. */
+static inline struct cse_observed *cse_arena_observed(const cse_cluster *cluster, int64_t step)
+{
+    const cse_arena_head *head = cluster->head;
+    return (struct cse_observed *)(void *)(cluster->base + head->at_observed +
+                                           (step + 1) / head->observe_every % head->observed_count *
+                                               head->observed_stride);
+}
+
+/* The same of the microbatches of a piece. */
+static inline struct cse_observed *cse_arena_piece_observed(const cse_cluster *cluster,
+                                                            const unsigned char *piece)
+{
+    size_t offset = (size_t)(piece - cluster->base) + (size_t)cluster->head->piece_observed;
+    return (struct cse_observed *)(void *)(cluster->base + offset);
 }
 
 /* Increments the bell and wakes those who sleep for one of `events`. A full fence lies between the

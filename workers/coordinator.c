@@ -27,7 +27,13 @@ typedef struct worker {
     bool late;   /* killed for not being ready in time */
 } worker;
 
-enum { NAME_BYTES = 64, CAUSE_BYTES = 128, FAILURE_BYTES = 2048, MOST_RESTARTS = 64 };
+enum {
+    NAME_BYTES = 64,
+    CAUSE_BYTES = 128,
+    FAILURE_BYTES = 2048,
+    REPLY_BYTES = 256,
+    MOST_RESTARTS = 64
+};
 
 struct cse_coordinator {
     cse_coordinator_options options;
@@ -40,7 +46,10 @@ struct cse_coordinator {
     int64_t held_at;     /* where a hold will make them stand still, or -1 */
     int64_t snapshot_at; /* steps of the last snapshot, or -1 */
     bool paused, checkpoint_wanted, stop_wanted;
-    bool stopped; /* ended by a request before the last step */
+    int64_t cancel_ns; /* when a cancelled run ends without a checkpoint; 0: not set */
+    cse_phase phase;
+    bool phase_told; /* one was */
+    bool stopped;    /* ended by a request before the last step */
     int64_t running_ns, last_commit_ns;
     int64_t stopping_ns;
     int escalation; /* 0: asked to leave, SIGTERM and SIGKILL follow */
@@ -82,6 +91,40 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
     free((*coordinator)->message);
     free(*coordinator);
     *coordinator = NULL;
+}
+
+/* ---- What those who watch are told ---- */
+
+static void set_phase(cse_coordinator *c, cse_phase phase, const char *message)
+{
+    const cse_execution_callbacks *k = c->options.callbacks;
+    if (c->phase_told && c->phase == phase)
+        return;
+    c->phase = phase;
+    c->phase_told = true;
+    if (k->on_phase != NULL)
+        k->on_phase(k->self, phase, message != NULL ? message : "");
+}
+
+static bool all_ready(const cse_coordinator *c)
+{
+    for (int s = 0; s < c->options.slot_count; s++)
+        if (c->workers[s].state != READY)
+            return false;
+    return true;
+}
+
+/* The phase that the facts of a run in RUNNING amount to. */
+static void settle_phase(cse_coordinator *c, const char *message)
+{
+    if (c->state != CSE_COORDINATOR_RUNNING || c->stop_wanted)
+        return;
+    int64_t done = c->io->steps_done(c->io->self);
+    if (c->paused)
+        set_phase(c, done == c->closed && done == c->held_at ? CSE_PHASE_PAUSED : CSE_PHASE_PAUSING,
+                  message);
+    else
+        set_phase(c, all_ready(c) ? CSE_PHASE_RUNNING : CSE_PHASE_RECOVERING, message);
 }
 
 /* ---- Leaving ---- */
@@ -155,6 +198,7 @@ static void start_worker(cse_coordinator *c, int slot)
 static void on_begin(cse_coordinator *c, const cse_event *event)
 {
     (void)event;
+    set_phase(c, CSE_PHASE_STARTING, NULL);
     for (int s = 0; s < c->options.slot_count && c->state == CSE_COORDINATOR_STARTING; s++)
         start_worker(c, s);
 }
@@ -163,11 +207,11 @@ static void advance_release(cse_coordinator *c);
 
 static void begin_running_when_all_ready(cse_coordinator *c)
 {
-    for (int s = 0; s < c->options.slot_count; s++)
-        if (c->workers[s].state != READY)
-            return;
+    if (!all_ready(c))
+        return;
     c->state = CSE_COORDINATOR_RUNNING;
     c->running_ns = c->last_commit_ns = now_ns(c);
+    settle_phase(c, NULL);
     advance_release(c);
 }
 
@@ -210,6 +254,8 @@ static void on_message(cse_coordinator *c, const cse_event *event)
             w->state = READY;
             if (c->state == CSE_COORDINATOR_STARTING)
                 begin_running_when_all_ready(c);
+            else if (c->phase == CSE_PHASE_RECOVERING)
+                settle_phase(c, "the new process is ready");
         }
         break;
     case CSE_MESSAGE_LOG:
@@ -298,9 +344,13 @@ static void on_gone_running(cse_coordinator *c, const cse_event *event)
     name_of(c, event->slot, name);
     cause_of(&w, event->how, cause);
     if (may_restart(c)) {
-        cse_log_line(CSE_LOG_WARNING, "%s %s in step %lld; a new process takes its place", name,
-                     cause, (long long)done);
+        char line[NAME_BYTES + CAUSE_BYTES + 64];
+        snprintf(line, sizeof line, "%s %s in step %lld; a new process takes its place", name,
+                 cause, (long long)done);
+        cse_log_line(CSE_LOG_WARNING, "%s", line);
         start_worker(c, event->slot);
+        if (c->state == CSE_COORDINATOR_RUNNING && !c->paused && !c->stop_wanted)
+            set_phase(c, CSE_PHASE_RECOVERING, line);
         return;
     }
     fail(c,
@@ -356,6 +406,7 @@ static void drain_records(cse_coordinator *c)
     cse_record record;
     while (c->state == CSE_COORDINATOR_RUNNING && c->io->next_record(c->io->self, &record)) {
         c->last_commit_ns = record.committed_ns;
+        record.steps_done = c->io->steps_done(c->io->self);
         cse_status status = k->on_record != NULL ? k->on_record(k->self, &record) : CSE_OK;
         c->io->close_record(c->io->self);
         c->closed = record.step + 1;
@@ -369,6 +420,8 @@ static void look_for_stop(cse_coordinator *c)
     const cse_execution_callbacks *k = c->options.callbacks;
     cse_stop_request request =
         k->stop_requested != NULL ? k->stop_requested(k->self) : CSE_STOP_NONE;
+    if (request != CSE_STOP_NONE)
+        set_phase(c, CSE_PHASE_CANCELLING, "a stop was asked for");
     if (request == CSE_STOP_NOW) {
         c->stopped = true;
         fail(c, cse_fail(CSE_INTERRUPTED,
@@ -379,9 +432,16 @@ static void look_for_stop(cse_coordinator *c)
     }
 }
 
+/* An operator's checkpoint waits for the first step: what the run began with is saved already, or
+ * can be had again from the seed. */
+static bool wants_checkpoint(const cse_coordinator *c)
+{
+    return c->checkpoint_wanted && c->closed > c->options.first_step;
+}
+
 static void update_hold(cse_coordinator *c)
 {
-    bool wanted = c->paused || c->checkpoint_wanted || c->stop_wanted;
+    bool wanted = c->paused || wants_checkpoint(c) || c->stop_wanted;
     if (wanted && c->held_at < 0)
         c->held_at = c->io->hold(c->io->self);
     if (!wanted && c->held_at >= 0) {
@@ -396,7 +456,8 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
     const cse_execution_callbacks *k = c->options.callbacks;
     c->io->copy_states(c->io->self);
     c->snapshot_at = steps;
-    c->checkpoint_wanted = false;
+    if (steps > c->options.first_step)
+        c->checkpoint_wanted = false;
     if (c->barrier == steps && steps < c->end_step)
         c->barrier = -1;
     if (!c->stop_wanted) {
@@ -413,9 +474,10 @@ static void when_standing_still(cse_coordinator *c, int64_t steps)
 {
     bool is_end = steps >= c->end_step;
     bool leaves = is_end || c->stop_wanted;
-    if ((c->barrier == steps || c->checkpoint_wanted || leaves) && c->snapshot_at != steps)
+    if ((c->barrier == steps || wants_checkpoint(c) || leaves) && c->snapshot_at != steps)
         take_snapshot(c, steps);
-    c->checkpoint_wanted = false;
+    if (steps > c->options.first_step)
+        c->checkpoint_wanted = false;
     if (!leaves || c->state != CSE_COORDINATOR_RUNNING)
         return;
     c->stopped = !is_end;
@@ -434,6 +496,20 @@ static void pump(cse_coordinator *c)
     int64_t done = c->io->steps_done(c->io->self);
     if (done == c->closed && (done == c->barrier || done == c->held_at))
         when_standing_still(c, done);
+    if (c->paused && c->phase == CSE_PHASE_PAUSING)
+        settle_phase(c, NULL);
+}
+
+/* The checkpoint of a cancelled run took longer than it may. */
+static void watch_cancel(cse_coordinator *c)
+{
+    if (c->cancel_ns == 0 || c->state >= CSE_COORDINATOR_STOPPING || now_ns(c) < c->cancel_ns)
+        return;
+    c->stopped = true;
+    fail(c, cse_fail(CSE_INTERRUPTED,
+                     "cancelled in step %lld, without a checkpoint of it: none was there within "
+                     "the time given",
+                     (long long)c->io->steps_done(c->io->self)));
 }
 
 static void kill_late_workers(cse_coordinator *c)
@@ -454,6 +530,7 @@ static void on_tick_starting(cse_coordinator *c, const cse_event *event)
     (void)event;
     kill_late_workers(c);
     look_for_stop(c);
+    watch_cancel(c);
     if (c->state == CSE_COORDINATOR_STARTING && c->stop_wanted) {
         c->stopped = true; /* nothing was changed: nothing to save */
         enter_stopping(c);
@@ -465,6 +542,7 @@ static void on_tick_running(cse_coordinator *c, const cse_event *event)
     (void)event;
     kill_late_workers(c);
     pump(c);
+    watch_cancel(c);
 }
 
 static void on_tick_stopping(cse_coordinator *c, const cse_event *event)
@@ -480,24 +558,145 @@ static void on_tick_stopping(cse_coordinator *c, const cse_event *event)
     escalate(c);
 }
 
+/* ---- Operators ---- */
+
+static cse_status on_pause(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+{
+    c->paused = true;
+    settle_phase(c, message->pause.reason);
+    snprintf(text, REPLY_BYTES, "pauses after the step in flight");
+    return CSE_OK;
+}
+
+static cse_status on_resume(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+{
+    c->paused = false;
+    settle_phase(c, message->resume.reason);
+    snprintf(text, REPLY_BYTES, "goes on");
+    return CSE_OK;
+}
+
+static cse_status on_checkpoint(cse_coordinator *c, char text[REPLY_BYTES])
+{
+    c->checkpoint_wanted = true;
+    snprintf(text, REPLY_BYTES, "a checkpoint follows the step in flight");
+    return CSE_OK;
+}
+
+/* Ends without a checkpoint. */
+static cse_status end_now(cse_coordinator *c, const char *what, char text[REPLY_BYTES])
+{
+    c->stopped = true;
+    fail(c, cse_fail(CSE_INTERRUPTED, "%s in step %lld, without a checkpoint of it", what,
+                     (long long)c->io->steps_done(c->io->self)));
+    snprintf(text, REPLY_BYTES, "ends at once");
+    return CSE_OK;
+}
+
+static cse_status on_cancel(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+{
+    int64_t grace_ms = message->cancel.grace_ms;
+    set_phase(c, CSE_PHASE_CANCELLING, message->cancel.reason);
+    if (!message->cancel.save)
+        return end_now(c, "cancelled", text);
+    c->stop_wanted = true;
+    if (grace_ms > 0 && grace_ms < INT64_C(1000000000000))
+        c->cancel_ns = now_ns(c) + grace_ms * 1000000;
+    snprintf(text, REPLY_BYTES, "ends with a checkpoint after the step in flight");
+    return CSE_OK;
+}
+
+static cse_status on_kill(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+{
+    set_phase(c, CSE_PHASE_CANCELLING, message->kill.reason);
+    end_now(c, "killed on request", text);
+    c->stopping_ns = now_ns(c) - 2 * c->options.leave_timeout_ns;
+    escalate(c);
+    return CSE_OK;
+}
+
+static cse_status on_scale(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+{
+    int most = 0;
+    int64_t wanted = message->scale.num_csx;
+    const cse_execution_callbacks *k = c->options.callbacks;
+    if (c->io->plan == NULL || wanted < 1 || wanted > INT32_MAX) {
+        snprintf(text, REPLY_BYTES, "unsupported: num_csx cannot become %lld", (long long)wanted);
+        return CSE_UNAVAILABLE;
+    }
+    cse_status status = c->io->plan(c->io->self, (int)wanted, &most);
+    if (status != CSE_OK) {
+        snprintf(text, REPLY_BYTES, "unsupported: num_csx %lld: %s", (long long)wanted,
+                 wanted > most ? "the run was started with fewer; start it again with more, "
+                                 "it goes on from its last checkpoint with the same bits"
+                               : cse_error_message());
+        return status;
+    }
+    if (k->on_scale != NULL)
+        k->on_scale(k->self, (int)wanted);
+    snprintf(text, REPLY_BYTES, "%lld replicas share each step from the next one on",
+             (long long)wanted);
+    return CSE_OK;
+}
+
+static cse_status obey(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+{
+    static const char *const phases[] = { "starting", "running",    "pausing",
+                                          "paused",   "recovering", "cancelling" };
+    switch (message->kind) {
+    case CSE_MESSAGE_PAUSE:
+        return on_pause(c, message, text);
+    case CSE_MESSAGE_RESUME:
+        return on_resume(c, message, text);
+    case CSE_MESSAGE_CHECKPOINT:
+        return on_checkpoint(c, text);
+    case CSE_MESSAGE_STOP:
+        return on_cancel(c,
+                         &(cse_message){ .kind = CSE_MESSAGE_CANCEL,
+                                         .cancel = { .save = 1, .reason = message->stop.reason } },
+                         text);
+    case CSE_MESSAGE_CANCEL:
+        return on_cancel(c, message, text);
+    case CSE_MESSAGE_KILL:
+        return on_kill(c, message, text);
+    case CSE_MESSAGE_SCALE:
+        return on_scale(c, message, text);
+    case CSE_MESSAGE_STATUS:
+        snprintf(text, REPLY_BYTES, "%s", phases[c->phase]);
+        return CSE_OK;
+    default:
+        snprintf(text, REPLY_BYTES, "%s is not for an operator to say",
+                 cse_message_kind_name(message->kind));
+        return CSE_USAGE;
+    }
+}
+
 static void on_operator(cse_coordinator *c, const cse_event *event)
 {
-    switch (event->message->kind) {
-    case CSE_MESSAGE_PAUSE:
-        c->paused = true;
-        break;
-    case CSE_MESSAGE_RESUME:
-        c->paused = false;
-        break;
-    case CSE_MESSAGE_CHECKPOINT:
-        c->checkpoint_wanted = true;
-        break;
-    case CSE_MESSAGE_STOP:
-        c->stop_wanted = true;
-        break;
-    default: /* not for an operator to say */
-        break;
+    char text[REPLY_BYTES] = "";
+    cse_status status = obey(c, event->message, text);
+    if (event->reply == NULL)
+        return;
+    *event->reply =
+        (cse_operator_reply){ .status = status, .step = c->io->steps_done(c->io->self) };
+    snprintf(event->reply->text, sizeof event->reply->text, "%s", text);
+}
+
+/* An ending run can only be ended sooner. */
+static void on_operator_stopping(cse_coordinator *c, const cse_event *event)
+{
+    bool kills = event->message->kind == CSE_MESSAGE_KILL;
+    bool accepted = kills || event->message->kind == CSE_MESSAGE_CANCEL ||
+                    event->message->kind == CSE_MESSAGE_STATUS;
+    if (kills) {
+        c->stopping_ns = now_ns(c) - 2 * c->options.leave_timeout_ns;
+        escalate(c);
     }
+    if (event->reply == NULL)
+        return;
+    *event->reply = (cse_operator_reply){ .status = accepted ? CSE_OK : CSE_UNAVAILABLE,
+                                          .step = c->io->steps_done(c->io->self) };
+    snprintf(event->reply->text, sizeof event->reply->text, "the run is ending");
 }
 
 /* ---- The machine ---- */
@@ -518,6 +717,7 @@ static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
                                   [CSE_EVENT_FROZEN] = on_frozen,
                                   [CSE_EVENT_TICK] = on_tick_running },
     [CSE_COORDINATOR_STOPPING] = { [CSE_EVENT_MESSAGE] = on_late_message,
+                                   [CSE_EVENT_OPERATOR] = on_operator_stopping,
                                    [CSE_EVENT_GONE] = on_gone_stopping,
                                    [CSE_EVENT_FROZEN] = on_frozen,
                                    [CSE_EVENT_TICK] = on_tick_stopping },

@@ -44,6 +44,8 @@ typedef struct cse_coordinator_io {
     /* Copies the states to where `states` of the options points. */
     void (*copy_states)(void *self);
     cse_status (*failure)(void *self, int slot, char *text, size_t size);
+    /* As cse_cluster_plan; the most it accepts is *most. NULL: cannot be changed. */
+    cse_status (*plan)(void *self, int replica_count, int *most);
 } cse_coordinator_io;
 
 typedef struct cse_coordinator_options {
@@ -60,20 +62,29 @@ typedef struct cse_coordinator_options {
 } cse_coordinator_options;
 
 typedef enum cse_event_kind {
-    CSE_EVENT_BEGIN,    /* start the workers */
-    CSE_EVENT_MESSAGE,  /* from the worker in `slot` of `incarnation` */
-    CSE_EVENT_OPERATOR, /* a message from the outside: PAUSE, RESUME, CHECKPOINT, STOP */
-    CSE_EVENT_GONE,     /* the process in `slot` has ended, `how` */
-    CSE_EVENT_FROZEN,   /* the process in `slot` has not answered for too long */
-    CSE_EVENT_TICK,     /* time went by, or something in the arena changed */
+    CSE_EVENT_BEGIN,   /* start the workers */
+    CSE_EVENT_MESSAGE, /* from the worker in `slot` of `incarnation` */
+    /* A message from the outside: PAUSE, RESUME, CHECKPOINT, STOP, CANCEL, KILL, SCALE, STATUS */
+    CSE_EVENT_OPERATOR,
+    CSE_EVENT_GONE,   /* the process in `slot` has ended, `how` */
+    CSE_EVENT_FROZEN, /* the process in `slot` has not answered for too long */
+    CSE_EVENT_TICK,   /* time went by, or something in the arena changed */
     CSE_EVENT_COUNT
 } cse_event_kind;
+
+/* What an operator is told: what will be done, or why it will not. */
+typedef struct cse_operator_reply {
+    cse_status status;
+    int64_t step; /* steps done */
+    char text[256];
+} cse_operator_reply;
 
 typedef struct cse_event {
     cse_event_kind kind;
     int slot, incarnation;
     const cse_message *message;
     cse_exit how;
+    cse_operator_reply *reply; /* to an operator; may be NULL */
 } cse_event;
 
 typedef enum cse_coordinator_state {

@@ -20,6 +20,7 @@
 #include "workers/coordinator.h"
 #include "workers/launcher.h"
 #include "workers/liveness.h"
+#include "workers/observer.h"
 #include "workers/process.h"
 #include "workers/run_directory.h"
 #include "workers/transport.h"
@@ -55,7 +56,8 @@ typedef struct run {
     cse_socket *socket;
     cse_liveness *liveness;
     cse_coordinator *coordinator;
-    int slot_count;
+    cse_observer *observer;
+    int slot_count, replica_count;
     seat *seats;
     struct pollfd *polls; /* one for each slot, then the control socket */
     cse_text received, sent, settings;
@@ -194,6 +196,15 @@ static void io_copy_states(void *self)
            (size_t)r->execution->graph->space_bytes[CSE_SPACE_STATE]);
 }
 
+static cse_status io_plan(void *self, int replica_count, int *most)
+{
+    run *r = self;
+    *most = r->replica_count;
+    if (replica_count > r->replica_count)
+        return cse_fail(CSE_UNAVAILABLE, "the cluster was made for %d", r->replica_count);
+    return cse_cluster_plan(r->cluster, replica_count);
+}
+
 static cse_status io_failure(void *self, int slot, char *text, size_t size)
 {
     run *r = self;
@@ -219,6 +230,7 @@ static const cse_coordinator_io io_functions = {
     .stop = io_stop,
     .copy_states = io_copy_states,
     .failure = io_failure,
+    .plan = io_plan,
 };
 
 /* ---- Events ---- */
@@ -226,6 +238,19 @@ static const cse_coordinator_io io_functions = {
 static void handle(run *r, cse_event event)
 {
     cse_coordinator_handle(r->coordinator, &event);
+}
+
+/* Who does not wait for it any more gets none. */
+static void answer_operator(run *r, const char *peer, const cse_operator_reply *reply)
+{
+    cse_message message = { .kind = CSE_MESSAGE_REPLY };
+    message.reply.status = reply->status;
+    message.reply.step = reply->step;
+    message.reply.text = reply->text;
+    r->sent.size = 0;
+    if (cse_message_encode(&message, &r->sent) == CSE_OK)
+        r->transport->send(r->socket, peer, r->sent.data, r->sent.size,
+                           cse_clock_ns() + 100 * MILLISECONDS);
 }
 
 /* Who sent it is known by the name the peer connected with; a message cannot claim another's
@@ -237,14 +262,17 @@ static void take_message(run *r, const char *peer)
         cse_log_line(CSE_LOG_WARNING, "from %s: %s", peer, cse_error_message());
         return;
     }
-    cse_event event = { .kind = CSE_EVENT_OPERATOR, .message = &message };
+    cse_operator_reply reply = { .status = CSE_OK };
+    cse_event event = { .kind = CSE_EVENT_OPERATOR, .message = &message, .reply = &reply };
     if (sscanf(peer, "worker.%d.%d", &event.slot, &event.incarnation) == 2)
         event.kind = CSE_EVENT_MESSAGE;
-    else if (strcmp(peer, "operator") != 0)
+    else if (strncmp(peer, "operator", strlen("operator")) != 0)
         return;
     if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_READY)
         cse_liveness_expect(r->liveness, event.slot, event.incarnation);
     handle(r, event);
+    if (event.kind == CSE_EVENT_OPERATOR)
+        answer_operator(r, peer, &reply);
 }
 
 static void take_messages(run *r, int64_t deadline_ns)
@@ -330,6 +358,7 @@ static void serve(run *r)
             wait_running(r);
         else
             look_at_sockets_and_processes(r, LOOK_INTERVAL_NS);
+        cse_observer_look(r->observer, cse_clock_ns());
     }
 }
 
@@ -363,9 +392,11 @@ static cse_status open_cluster(run *r)
                                .seed = e->seed,
                                .first_step = e->first_step,
                                .num_steps = e->num_steps,
-                               .record_count = RECORD_COUNT },
+                               .record_count = RECORD_COUNT,
+                               .observe_every = e->observe_every },
         &r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
+    r->replica_count = replicas;
     r->seats = cse_calloc((size_t)r->slot_count, sizeof *r->seats);
     r->polls = cse_calloc((size_t)r->slot_count + 1, sizeof *r->polls);
     int cores[CSE_MAX_SLOTS];
@@ -387,11 +418,14 @@ static int64_t liveness_interval_ns(void)
 
 static cse_status open_endpoints(run *r)
 {
-    cse_run_directory_sweep();
-    CSE_TRY(cse_run_directory_make(&r->directory));
-    snprintf(r->control, sizeof r->control, "ipc://%s/control", r->directory.path);
-    snprintf(r->liveness_endpoint, sizeof r->liveness_endpoint, "ipc://%s/liveness",
-             r->directory.path);
+    const char *path = r->execution->run_directory;
+    if (path == NULL) {
+        cse_run_directory_sweep();
+        CSE_TRY(cse_run_directory_make(&r->directory));
+        path = r->directory.path;
+    }
+    snprintf(r->control, sizeof r->control, "ipc://%s/control", path);
+    snprintf(r->liveness_endpoint, sizeof r->liveness_endpoint, "ipc://%s/liveness", path);
     CSE_TRY(r->transport->bind(r->control, &r->socket));
     return cse_liveness_open(&(cse_liveness_options){ .endpoint = r->liveness_endpoint,
                                                       .slot_count = r->slot_count,
@@ -432,11 +466,19 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     r->coordinator = cse_coordinator_new(&options);
 }
 
+static void tell_endpoint(const run *r, const char *endpoint)
+{
+    const cse_execution_callbacks *k = &r->execution->callbacks;
+    if (k->on_endpoint != NULL)
+        k->on_endpoint(k->self, endpoint);
+}
+
 static void close_run(run *r)
 {
     for (int s = 0; s < r->slot_count; s++)
         r->launcher->destroy(&r->seats[s].process);
     cse_coordinator_destroy(&r->coordinator);
+    cse_observer_destroy(&r->observer);
     cse_liveness_close(&r->liveness);
     r->transport->close(&r->socket);
     cse_run_directory_remove(&r->directory);
@@ -468,7 +510,10 @@ cse_status cse_execution_run(const cse_execution *execution, cse_execution_resul
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
+        r.observer = cse_observer_new(r.cluster, &execution->callbacks);
+        tell_endpoint(&r, r.control);
         serve(&r);
+        tell_endpoint(&r, NULL);
         status = cse_coordinator_result(r.coordinator, result);
         result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
     }

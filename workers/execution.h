@@ -24,9 +24,40 @@ typedef struct cse_record {
     int64_t step;                 /* 0-based number of the step that was committed */
     const unsigned char *fetched; /* CSE_SPACE_FETCH of that step; valid during the call */
     int64_t committed_ns;         /* clock when the step was committed */
+    /* One for each of graph->observations, when the step was observed; else NULL. */
+    const struct cse_observed *observed;
+    int64_t steps_done;           /* committed when the record is handed out */
 } cse_record;
 
 typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;
+
+/* What an execution is doing, for those who watch. */
+typedef enum cse_phase {
+    CSE_PHASE_STARTING, /* processes start and load */
+    CSE_PHASE_RUNNING,
+    CSE_PHASE_PAUSING, /* an operator asked for a pause: the step in flight is finished */
+    CSE_PHASE_PAUSED,
+    CSE_PHASE_RECOVERING, /* a process was lost, another takes its place */
+    CSE_PHASE_CANCELLING, /* ends on request */
+} cse_phase;
+
+/* What a process did, in sampled steps. */
+typedef enum cse_span_kind {
+    CSE_SPAN_WAIT,
+    CSE_SPAN_COMPUTE,
+    CSE_SPAN_REDUCE,
+    CSE_SPAN_WEIGHTS,
+    CSE_SPAN_UPDATE,
+    CSE_SPAN_FILL,
+    CSE_SPAN_KIND_COUNT
+} cse_span_kind;
+
+typedef struct cse_process_span {
+    int64_t step;     /* steps done when it is over */
+    char process[32]; /* "replica 0" */
+    cse_span_kind kind;
+    int64_t start_ns, end_ns;
+} cse_process_span;
 
 typedef struct cse_execution_callbacks {
     void *self;
@@ -40,6 +71,22 @@ typedef struct cse_execution_callbacks {
     bool (*wants_snapshot)(void *self, int64_t steps_done);
     /* Polled between events: what a signal or a user asked for. May be NULL. */
     cse_stop_request (*stop_requested)(void *self);
+    /* The phase changed; `message` says why, "" where there is nothing to say. May be NULL. */
+    void (*on_phase)(void *self, cse_phase phase, const char *message);
+    /* An operator changed how many replicas share a step. May be NULL. */
+    void (*on_scale)(void *self, int num_csx);
+    /* Where operators can reach the coordinator from now on; NULL: nowhere any more. May be NULL.
+     */
+    void (*on_endpoint)(void *self, const char *endpoint);
+    /* How busy processes and streams were since the last call, about twice a second, as JSON:
+     *     {"step":..,"steps_per_second":..,
+     *      "processes":[{"name","role","rank","pid","incarnation","busy","idle","back_pressured",
+     *                    "input_wait"}, ...],
+     *      "streams":[{"name","from","to","depth","capacity","credits","mb_per_second"}, ...]}
+     * May be NULL. */
+    void (*on_topology)(void *self, const char *json);
+    /* The spans of a sampled step: of every 100th, at most one a second. May be NULL. */
+    void (*on_spans)(void *self, const cse_process_span *spans, int count);
 } cse_execution_callbacks;
 
 typedef struct cse_execution {
@@ -49,8 +96,11 @@ typedef struct cse_execution {
     uint64_t seed;
     int64_t first_step;    /* steps already done: the position in the data, the schedule, the RNG */
     int64_t num_steps;     /* steps to run now */
+    int64_t observe_every; /* counted from 1, multiples of it are observed; 0: none */
     unsigned char *states; /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
+    /* An existing directory for its sockets, of mode 0700 and short; NULL: one of its own. */
+    const char *run_directory;
     cse_execution_callbacks callbacks;
 } cse_execution;
 

@@ -25,6 +25,11 @@ const char *cse_log_level_name(cse_log_level level)
     return (unsigned)level < 4 ? names[level] : "unknown";
 }
 
+void cse_log_print(cse_log_level level, const char *line)
+{
+    fprintf(stderr, "csengine: %s: %s\n", cse_log_level_name(level), line);
+}
+
 void cse_log_line(cse_log_level level, const char *format, ...)
 {
     if (level < log_level)
@@ -37,5 +42,5 @@ void cse_log_line(cse_log_level level, const char *format, ...)
     if (log_sink != NULL)
         log_sink(log_self, level, line);
     else
-        fprintf(stderr, "csengine: %s: %s\n", cse_log_level_name(level), line);
+        cse_log_print(level, line);
 }

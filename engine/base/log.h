@@ -19,6 +19,9 @@ void cse_log_line(cse_log_level level, const char *format, ...) CSE_PRINTF(2, 3)
 /* `sink` NULL restores stderr. The sink is called with no lock held, from the logging thread. */
 void cse_log_set_sink(cse_log_sink *sink, void *self);
 
+/* What happens to a line without a sink: for sinks that add to it. */
+void cse_log_print(cse_log_level level, const char *line);
+
 /* Lines below `level` are dropped; the start value is CSE_LOG_INFO (CSE_DEBUG lowers it). */
 void cse_log_set_level(cse_log_level level);
 

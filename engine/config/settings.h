@@ -44,4 +44,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text);
 /* Canonical line of checked values. */
 void cse_settings_print(const cse_settings *settings, cse_text *text);
 
+/* Appends {"path": "place", ...} for every value, those of members' sections included. */
+void cse_settings_origins(const cse_settings *settings, cse_text *out);
+
 #endif

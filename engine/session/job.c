@@ -2,18 +2,21 @@
 #include "engine/session/job.h"
 #include "csengine/generated/ops.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "engine/session/loggers.h"
+#include "engine/session/recorder.h"
 #include "engine/session/session.h"
 #include "engine/trace/trace.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
+#define LINE_INTERVAL_NS INT64_C(1000000000)
 
 typedef struct job {
     const cse_job_settings *settings;
@@ -23,9 +26,13 @@ typedef struct job {
     cse_optimizer *optimizer;
     cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
+    cse_logger_set *loggers;
     bool has_accuracy; /* the validation step had labels to compare with */
     bool evaluating;
     int64_t logged_step, logged_ns; /* of the last logged step */
+    int64_t line_ns;                /* when a line about a step was last recorded */
+    double rate;                    /* learning rate that no schedule changes */
+    bool has_rate;
 } job;
 
 static void emit(const job *j, const cse_job_event *event)
@@ -39,6 +46,10 @@ static void emit_text(const job *j, int kind, int64_t step, const char *text)
     cse_job_event event = { .step = step, .text = text };
     event.kind = kind == CSE_JOB_CHECKPOINT ? CSE_JOB_CHECKPOINT : CSE_JOB_LOG;
     emit(j, &event);
+    char line[PATH_MAX + 64];
+    snprintf(line, sizeof line, "%s%s", kind == CSE_JOB_CHECKPOINT ? "saved checkpoint " : "",
+             text);
+    cse_recorder_line(j->session->recorder, line);
 }
 
 /* ---- closures ---- */
@@ -46,6 +57,36 @@ static void emit_text(const job *j, int kind, int64_t step, const char *text)
 static double rate(int64_t steps, int64_t batch_size, int64_t ns)
 {
     return ns > 0 ? (double)steps * (double)batch_size * 1e9 / (double)ns : 0;
+}
+
+/* Of a logged step: every scalar with a name that the step delivers, and the rate. */
+static void log_step(const job *j, const cse_values *values, const cse_job_event *event)
+{
+    const char *name;
+    double value;
+    if (j->loggers == NULL)
+        return;
+    for (int i = 0; cse_values_named(values, &i, &name, &value);)
+        cse_logger_set_scalar(j->loggers, name, event->step, value);
+    if (j->has_rate)
+        cse_logger_set_scalar(j->loggers, "lr/0", event->step, j->rate);
+    cse_logger_set_scalar(j->loggers, "samples_per_second", event->step, event->samples_per_second);
+    cse_logger_set_flush(j->loggers);
+}
+
+/* Not each: the values of every step are in the store anyway. */
+static void record_line(job *j, const cse_job_event *event)
+{
+    char line[160];
+    int64_t now_ns = cse_clock_ns();
+    bool is_last = event->step >= event->last_step;
+    if (j->session->recorder == NULL || (now_ns - j->line_ns < LINE_INTERVAL_NS && !is_last))
+        return;
+    j->line_ns = now_ns;
+    snprintf(line, sizeof line, "%s %lld of %lld, loss %.5f, %.1f samples/s",
+             j->evaluating ? "evaluation batch" : "step", (long long)event->step,
+             (long long)event->last_step, (double)event->loss, event->global_samples_per_second);
+    cse_recorder_line(j->session->recorder, line);
 }
 
 static cse_status show_step(void *self, const cse_values *values)
@@ -68,6 +109,9 @@ static cse_status show_step(void *self, const cse_values *values)
     };
     event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
     emit(j, &event);
+    record_line(j, &event);
+    if (!j->evaluating)
+        log_step(j, values, &event);
     j->logged_step = step;
     j->logged_ns = report->commit_ns;
     return CSE_OK;
@@ -77,7 +121,9 @@ static cse_status save(job *j, int64_t step)
 {
     char path[PATH_MAX];
     cse_checkpoint_path(j->session->configuration.model_dir, step, path, sizeof path);
+    int64_t began_ns = cse_clock_ns();
     CSE_TRY(cse_save(path));
+    cse_recorder_checkpoint(j->session->recorder, step, path, cse_clock_ns() - began_ns);
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     emit_text(j, CSE_JOB_CHECKPOINT, step, path);
     return CSE_OK;
@@ -98,7 +144,9 @@ static cse_tensor *training_step(cse_step *step, void *self)
     cse_tensor *loss = cse_model_loss(j->model, step, NULL);
     cse_optimizer_step(step, loss, j->optimizer, j->scaler, &clip);
     cse_step_closure(step, show_step, self, loss);
+    cse_step_name_closure(step, "progress");
     cse_checkpoint_closure(step, save_step, self);
+    cse_step_name_closure(step, "checkpoint");
     return loss;
 }
 
@@ -125,6 +173,7 @@ static cse_tensor *evaluation_step(cse_step *step, void *self)
     if (labels != NULL)
         cse_metric_update(j->accuracy, labels, cse_argmax(predictions, -1));
     cse_step_closure(step, show_step, self, loss);
+    cse_step_name_closure(step, "evaluation");
     return loss;
 }
 
@@ -139,8 +188,10 @@ static int stop_requested(void *self)
 static void show_graph(void *self, const cse_graph *graph)
 {
     const job *j = self;
+    const char *name = j->evaluating ? "evaluation" : "training";
+    cse_recorder_graph(j->session->recorder, name, graph);
     if (j->settings->on_graph != NULL)
-        j->settings->on_graph(j->settings->self, j->evaluating ? "evaluation" : "training", graph);
+        j->settings->on_graph(j->settings->self, name, graph);
 }
 
 /* ---- the job's objects ---- */
@@ -167,6 +218,20 @@ static void make_scaler(job *j)
     j->scaler = cse_grad_scaler_new(yaml);
 }
 
+/* Without a schedule the learning rate is a setting. */
+static void record_rate(job *j)
+{
+    static const char *const names[] = { "lr", "learning_rate" };
+    const cse_settings *settings = j->optimizer->settings;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (cse_settings_has(settings, names[i])) {
+            j->has_rate = true;
+            j->rate = cse_settings_number(settings, names[i]);
+            cse_recorder_constant(j->session->recorder, "lr/0", j->rate);
+            return;
+        }
+}
+
 static cse_status make_training(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -174,6 +239,8 @@ static cse_status make_training(job *j)
     if (s->schedulers != NULL)
         cse_configure_schedule(j->optimizer, s->schedulers);
     make_scaler(j);
+    if (j->optimizer != NULL && j->optimizer->schedule == NULL)
+        record_rate(j);
     return cse_session_status();
 }
 
@@ -182,25 +249,6 @@ static cse_status make_metrics(job *j)
     j->loss = cse_metric_new("mean", "loss");
     j->accuracy = cse_metric_new("accuracy", "accuracy");
     return cse_session_status();
-}
-
-static cse_status make_directory(const char *path)
-{
-    char partial[PATH_MAX];
-    snprintf(partial, sizeof partial, "%s", path);
-    for (char *c = partial + 1;; c++) {
-        char kept = *c;
-        if (kept != '/' && kept != '\0')
-            continue;
-        *c = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                            "model_dir %s: %s cannot be created: %s", path, partial,
-                            strerror(errno));
-        if (kept == '\0')
-            return CSE_OK;
-        *c = kept;
-    }
 }
 
 /* Loads the checkpoint that was named, or the newest one. */
@@ -246,6 +294,19 @@ static cse_status run_loop(job *j, const cse_executor_options *options, cse_step
     return status;
 }
 
+/* Against the step of the training whose states were measured. */
+static void log_validation(const job *j)
+{
+    for (int i = 0; i < j->result->metric_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
+        cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
+        cse_recorder_metric(j->session->recorder, name, cse_global_step(),
+                            j->result->metrics[i].value);
+    }
+    cse_logger_set_flush(j->loggers);
+}
+
 static cse_status evaluate(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -281,6 +342,7 @@ static cse_status evaluate(job *j)
         result->metrics[result->metric_count++].name = "accuracy";
         CSE_TRY(cse_metric_value(j->accuracy, &result->metrics[1].value));
     }
+    log_validation(j);
     return CSE_OK;
 }
 
@@ -337,12 +399,27 @@ static cse_status train(job *j)
     return CSE_OK;
 }
 
+static bool job_executes(const job *j)
+{
+    const cse_job_settings *s = j->settings;
+    return s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
+}
+
+static cse_status open_recorder(job *j)
+{
+    if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
+        return CSE_OK;
+    CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+    return cse_recorder_open(j->session, j->settings, &j->session->recorder);
+}
+
 static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
     bool trains = s->mode != CSE_JOB_EVALUATE;
-    bool executes =
-        s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
+    bool executes = job_executes(j);
+    j->session->fetches_metrics = true;
+    CSE_TRY(open_recorder(j));
     j->session->canonical_configuration = s->canonical_configuration;
     j->session->hooks = (cse_session_hooks){
         .self = j, .stop_requested = stop_requested, .on_graph = show_graph, .passes = s->passes
@@ -353,7 +430,8 @@ static cse_status run_session(job *j)
     if (s->val_dataloader != NULL)
         CSE_TRY(make_metrics(j));
     if (executes) {
-        CSE_TRY(make_directory(j->session->configuration.model_dir));
+        CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+        CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
         CSE_TRY(load(j));
     }
     j->result->steps = cse_global_step();
@@ -386,9 +464,13 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run") };
-    cse_status status = run_session(&j);
+    cse_status status = cse_logger_set_new(settings->loggers, &j.loggers);
+    if (status == CSE_OK)
+        status = run_session(&j);
+    cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
         status = digest(&j);
+    cse_recorder_close(&j.session->recorder, status, result);
     cse_finish();
     return status;
 }

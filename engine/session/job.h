@@ -43,6 +43,7 @@ typedef struct cse_job_settings {
     const char *optimizer_name;
     const char *optimizer;  /* YAML */
     const char *schedulers; /* YAML as cse_configure_schedule takes it; NULL: the optimizer's lr */
+    const char *loggers;    /* YAML as cse_logger_set_new takes it; NULL: none */
 
     const char *loss_scaling_factor; /* "dynamic" or a number; NULL or "1.0": no scaler */
     const char *grad_scaler;         /* further settings of the scaler as YAML; may be NULL */
@@ -64,6 +65,9 @@ typedef struct cse_job_settings {
     int64_t log_steps;                             /* 0: every 50 */
     const char *train_dataloader, *val_dataloader; /* YAML; val may be NULL when training */
     const char *canonical_configuration;           /* kept in checkpoints; may be NULL */
+    bool run_store; /* training that runs keeps a run store in model_dir */
+    /* For the run store: the configuration as lines of YAML, and {"path": "place"}; may be NULL. */
+    const char *resolved_configuration, *configuration_origins;
 
     /* All may be NULL. */
     void (*on_event)(void *self, const cse_job_event *event);

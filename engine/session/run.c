@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "dataloader/input.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
+#include "engine/session/recorder.h"
 #include "engine/session/session.h"
+#include "engine/session/watch.h"
 
 struct cse_values {
     const cse_graph *graph;
@@ -29,6 +32,7 @@ typedef struct runner {
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done with that record */
     int64_t checkpointed_step;
+    cse_watch *watch; /* NULL: nothing is observed */
 } runner;
 
 static volatile sig_atomic_t stop_asked;
@@ -89,6 +93,21 @@ double cse_value(const cse_values *values, int index)
     return dtype == CSE_INT32 ? (double)*(const int32_t *)data : (double)*(const float *)data;
 }
 
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value)
+{
+    for (; *index < values->graph->fetch_count; (*index)++) {
+        const cse_fetch_entry *fetch = &values->graph->fetches[*index];
+        if (strcmp(fetch->name, "closure") == 0 || fetch->value->dtype != CSE_FLOAT32 ||
+            cse_shape_elements(fetch->value->shape) != 1)
+            continue;
+        *name = fetch->name;
+        *value = (double)*(const float *)(const void *)(values->fetched + fetch->offset_bytes);
+        (*index)++;
+        return true;
+    }
+    return false;
+}
+
 /* ---- callbacks of the cluster ---- */
 
 static const void *fetched_value(const runner *r, const unsigned char *fetched, int fetch)
@@ -96,23 +115,61 @@ static const void *fetched_value(const runner *r, const unsigned char *fetched, 
     return fetched + r->step->graph->fetches[fetch].offset_bytes;
 }
 
+/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
+ * total does, the one with the greatest. */
+static void name_overflows(const runner *r, const unsigned char *fetched, cse_text *text)
+{
+    enum { MOST_NAMES = 5 };
+    const cse_step *step = r->step;
+    int found = 0, greatest = 0;
+    float most = -1;
+    for (int i = 0; i < step->gradient_count; i++) {
+        float squares = *(const float *)fetched_value(r, fetched, step->gradient_fetches[i]);
+        if (squares > most) {
+            most = squares;
+            greatest = i;
+        }
+        if (isfinite(squares))
+            continue;
+        if (++found <= MOST_NAMES)
+            cse_text_add(text, "%s%s", found > 1 ? ", " : "", step->gradient_names[i]);
+    }
+    if (found > MOST_NAMES)
+        cse_text_add(text, " and %d more", found - MOST_NAMES);
+    if (found == 0)
+        cse_text_add(text, "all together, most of all %s", step->gradient_names[greatest]);
+    else
+        cse_text_add(text, " (%d of %d parameters)", found, step->gradient_count);
+}
+
+static cse_status scale_exhausted(const runner *r, const unsigned char *fetched, int64_t steps_done)
+{
+    cse_text names = { 0 };
+    name_overflows(r, fetched, &names);
+    cse_fail(CSE_FAILED,
+             "step %lld: gradients overflow at the least loss scale, %g: those of %s; the model or "
+             "the data give values that are not finite: lower the learning rate, clip gradients, "
+             "keep these layers in float32 (precision.disable_graphamp), or check the data%s",
+             (long long)steps_done, r->step->least_loss_scale, names.data,
+             cse_watch_overflows(r->watch));
+    cse_text_clear(&names);
+    return CSE_FAILED;
+}
+
 static cse_status check_record(const runner *r, const unsigned char *fetched, int64_t steps_done)
 {
     int loss_fetch = r->step->loss_fetch, exhausted_fetch = r->step->exhausted_fetch;
     if (exhausted_fetch >= 0 && *(const int32_t *)fetched_value(r, fetched, exhausted_fetch) != 0)
-        return cse_fail(CSE_FAILED,
-                        "step %lld: gradients overflow even at the least loss scale; the model or "
-                        "the data give values that are not finite: lower the learning rate, clip "
-                        "gradients, or check the data",
-                        (long long)steps_done);
+        return scale_exhausted(r, fetched, steps_done);
     if (loss_fetch < 0)
         return CSE_OK;
     float loss = *(const float *)fetched_value(r, fetched, loss_fetch);
     if (!isfinite(loss))
         return cse_fail(CSE_FAILED,
                         "step %lld: the loss is %s: lower the learning rate, clip gradients, or "
-                        "check the data",
-                        (long long)steps_done, isnan(loss) ? "nan" : "infinite");
+                        "check the data%s",
+                        (long long)steps_done, isnan(loss) ? "nan" : "infinite",
+                        cse_watch_overflows(r->watch));
     return CSE_OK;
 }
 
@@ -122,18 +179,21 @@ static bool is_due(const runner *r, int64_t every, int64_t steps_done)
     return steps_done % every == 0 || steps_done == r->last_step;
 }
 
-static cse_status call_closures(runner *r, bool on_checkpoint, const unsigned char *fetched,
-                                int64_t steps_done)
+static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record *record)
 {
+    cse_recorder *recorder = r->session->recorder;
     for (int i = 0; i < r->step->closure_count; i++) {
         const cse_step_closure_entry *entry = &r->step->closures[i];
         const cse_values values = { .graph = r->step->graph,
-                                    .fetched = fetched,
+                                    .fetched = record->fetched,
                                     .fetches = entry->fetches,
                                     .count = entry->count,
-                                    .step = steps_done };
-        if (entry->on_checkpoint == on_checkpoint)
-            CSE_TRY(entry->closure(entry->self, &values));
+                                    .step = record->step + 1 };
+        if (entry->on_checkpoint != on_checkpoint)
+            continue;
+        int64_t called_ns = recorder != NULL ? cse_clock_ns() : 0;
+        CSE_TRY(entry->closure(entry->self, &values));
+        cse_recorder_closure(recorder, entry, record, called_ns);
     }
     return CSE_OK;
 }
@@ -155,13 +215,15 @@ static cse_status on_record(void *self, const cse_record *record)
         report->first_commit_ns = record->committed_ns;
     }
     report->commit_ns = record->committed_ns;
+    cse_watch_record(r->watch, record);
     CSE_TRY(check_record(r, record->fetched, steps_done));
+    cse_recorder_step(r->session->recorder, record);
     r->fetched_step = steps_done;
     if (r->options->checkpoint_steps > 0)
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
     if (!is_due(r, every > 0 ? every : 1, steps_done))
         return CSE_OK;
-    return call_closures(r, false, record->fetched, steps_done);
+    return call_closures(r, false, record);
 }
 
 static void keep_states(runner *r, const unsigned char *states, int64_t steps_done)
@@ -181,13 +243,24 @@ static cse_status on_snapshot(void *self, int64_t steps_done, const unsigned cha
     runner *r = self;
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
+    if (steps_done == r->first_step) {
+        /* Stopped before any step: the states are those it began with, and closures have no values
+         * to be called with. */
+        keep_states(r, states, steps_done);
+        r->checkpointed_step = steps_done;
+        return CSE_OK;
+    }
     if (r->fetched_step != steps_done)
         return cse_fail(CSE_INTERNAL, "step %lld: states arrived before the step's values",
                         (long long)steps_done);
     keep_states(r, states, steps_done);
     r->checkpointed_step = steps_done;
     r->session->states_standing = true;
-    cse_status status = call_closures(r, true, r->fetched, steps_done);
+    const cse_record record = { .step = steps_done - 1,
+                                .fetched = r->fetched,
+                                .committed_ns = r->session->report.commit_ns,
+                                .steps_done = steps_done };
+    cse_status status = call_closures(r, true, &record);
     r->session->states_standing = false;
     return status;
 }
@@ -200,6 +273,31 @@ static cse_stop_request stop_requested(void *self)
     if (asked >= 2)
         return CSE_STOP_NOW;
     return asked == 1 || stop_asked ? CSE_STOP_CHECKPOINT : CSE_STOP_NONE;
+}
+
+static void on_phase(void *self, cse_phase phase, const char *message)
+{
+    cse_recorder_phase(((runner *)self)->session->recorder, phase, message);
+}
+
+static void on_endpoint(void *self, const char *endpoint)
+{
+    cse_recorder_endpoint(((runner *)self)->session->recorder, endpoint);
+}
+
+static void on_topology(void *self, const char *json)
+{
+    cse_recorder_topology(((runner *)self)->session->recorder, json);
+}
+
+static void on_spans(void *self, const cse_process_span *spans, int count)
+{
+    cse_recorder_spans(((runner *)self)->session->recorder, spans, count);
+}
+
+static void on_scale(void *self, int num_csx)
+{
+    cse_recorder_scale(((runner *)self)->session->recorder, num_csx);
 }
 
 /* ---- one execution ---- */
@@ -225,15 +323,23 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
+        .observe_every = r->watch != NULL ? session->numerics->request.every : 0,
         .states = new_states(session, r->step),
         .cluster = session->cluster,
+        .run_directory = cse_recorder_directory(session->recorder),
         .callbacks = { .self = r,
                        .on_record = on_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
-                       .stop_requested = stop_requested },
+                       .stop_requested = stop_requested,
+                       .on_phase = on_phase,
+                       .on_scale = on_scale,
+                       .on_endpoint = on_endpoint,
+                       .on_topology = session->recorder != NULL ? on_topology : NULL,
+                       .on_spans = session->recorder != NULL ? on_spans : NULL },
     };
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
+    cse_recorder_begin(session->recorder, r->step);
     session->executing = true;
     session->locked = true;
     cse_status status = cse_execution_run(&execution, result);
@@ -258,6 +364,7 @@ static cse_status compile(cse_session *session, const cse_graph *graph)
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
+    cse_recorder_compiled(session->recorder);
     return CSE_OK;
 }
 
@@ -314,7 +421,11 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
-    return execute(r, session->report.artefact_directory);
+    if (r->step->graph->observation_count > 0)
+        r->watch = cse_watch_new(r->step->graph, cse_recorder_store(session->recorder));
+    cse_status status = execute(r, session->report.artefact_directory);
+    cse_watch_destroy(&r->watch);
+    return status;
 }
 
 cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self)

@@ -147,6 +147,12 @@ void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *sel
     va_end(tensors);
 }
 
+void cse_step_name_closure(cse_step *step, const char *name)
+{
+    if (step->closure_count > 0)
+        step->closures[step->closure_count - 1].name = name;
+}
+
 /* ---- scopes ---- */
 
 void cse_scope_enter(cse_step *step, const char *name)
@@ -211,6 +217,8 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
     CSE_TRY(cse_trace_status(step->graph));
     CSE_TRY(cse_session_status());
     step->graph->precision = session->precision;
+    if (session->numerics != NULL && step->training)
+        step->graph->numerics = &session->numerics->request;
     if (session->precision == NULL)
         return CSE_OK;
     /* A step of evaluation lacks the scopes of training. */

@@ -232,4 +232,12 @@ CSE_INLINE float cse_round_cbfloat16_stochastic(float x, uint32_t random)
     return cse_load_cbfloat16(cse_store_cbfloat16_stochastic(x, random));
 }
 
+/* The format of `mantissa` explicit bits: 7, 9 or 10. */
+static inline float cse_round_format_stochastic(float x, uint32_t random, int mantissa, int bias)
+{
+    if (mantissa == 7)
+        return cse_round_bfloat16_stochastic(x, random);
+    return cse_load_narrow(cse_store_narrow_stochastic(x, random, mantissa, bias), mantissa, bias);
+}
+
 #endif

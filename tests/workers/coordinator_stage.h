@@ -1,0 +1,368 @@
+/* A cluster in memory for the coordinator to act on: steps, deaths and the clock are moved by the
+ * test's hand. */
+#ifndef CSE_TESTS_WORKERS_COORDINATOR_STAGE_H
+#define CSE_TESTS_WORKERS_COORDINATOR_STAGE_H
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/log.h"
+#include "workers/coordinator.h"
+
+enum { SLOTS = 3, MOST_SNAPSHOTS = 32, RECORDS = 4 };
+#define SECOND INT64_C(1000000000)
+
+/* What the coordinator did and what the pretended cluster is like. */
+typedef struct stage {
+    int64_t now_ns;
+    int starts[SLOTS], burials[SLOTS], stops_sent[SLOTS], welcomes[SLOTS], last_signal[SLOTS];
+    bool alive[SLOTS];
+    cse_status start_status;
+    cse_status failure[SLOTS];
+    int64_t released, done, recorded, hold_result;
+    bool held, stopped;
+
+    int64_t copied;
+    int64_t seen_records;
+    int64_t snapshots[MOST_SNAPSHOTS];
+    int64_t snapshot_states[MOST_SNAPSHOTS];
+    int snapshot_count;
+    int64_t snapshot_every;
+    cse_stop_request request;
+    int64_t failing_record; /* on_record fails at this step */
+    int64_t most_asked;     /* wants_snapshot is asked in order, once for each */
+    char phases[32];        /* a letter for each change: Starting, Running, pauSing, ... */
+    int planned, scaled;
+} stage;
+
+static stage s;
+static cse_coordinator *coordinator;
+
+static inline int64_t io_now_ns(void *self)
+{
+    (void)self;
+    return s.now_ns;
+}
+
+static inline cse_status io_start(void *self, int slot, int incarnation)
+{
+    (void)self;
+    ck_assert_int_eq(incarnation, s.starts[slot]);
+    if (s.start_status != CSE_OK)
+        return cse_fail(s.start_status, "no such program");
+    s.starts[slot]++;
+    s.alive[slot] = true;
+    return CSE_OK;
+}
+
+static inline void io_signal(void *self, int slot, int number)
+{
+    (void)self;
+    ck_assert(s.alive[slot]);
+    s.last_signal[slot] = number;
+}
+
+static inline void io_bury(void *self, int slot)
+{
+    (void)self;
+    ck_assert(!s.alive[slot]); /* nothing is taken over from the living */
+    s.burials[slot]++;
+}
+
+static inline cse_status io_send(void *self, int slot, const cse_message *message)
+{
+    (void)self;
+    if (message->kind == CSE_MESSAGE_WELCOME) {
+        ck_assert_str_eq(message->welcome.artefact_directory, "/step");
+        s.welcomes[slot]++;
+    }
+    if (message->kind == CSE_MESSAGE_STOP)
+        s.stops_sent[slot]++;
+    return CSE_OK;
+}
+
+static inline const char *io_name(void *self, int slot, char *text, size_t size)
+{
+    (void)self;
+    snprintf(text, size, "replica %d", slot);
+    return text;
+}
+
+static inline void io_release(void *self, int64_t steps)
+{
+    (void)self;
+    ck_assert_int_gt(steps, s.released);
+    s.released = steps;
+}
+
+static inline int64_t io_hold(void *self)
+{
+    (void)self;
+    if (s.hold_result >= 0)
+        s.held = true;
+    return s.hold_result;
+}
+
+static inline void io_unhold(void *self)
+{
+    (void)self;
+    s.held = false;
+}
+
+static inline int64_t io_steps_done(void *self)
+{
+    (void)self;
+    return s.done;
+}
+
+static inline bool io_next_record(void *self, cse_record *record)
+{
+    (void)self;
+    if (s.recorded >= s.done)
+        return false;
+    *record = (cse_record){ .step = s.recorded, .committed_ns = s.now_ns };
+    return true;
+}
+
+static inline void io_close_record(void *self)
+{
+    (void)self;
+    s.recorded++;
+}
+
+static inline void io_stop(void *self)
+{
+    (void)self;
+    s.stopped = true;
+}
+
+static inline void io_copy_states(void *self)
+{
+    (void)self;
+    /* Whoever copies must have made sure that nothing changes: no step may be under way. */
+    ck_assert(s.released == s.done || s.held);
+    s.copied = s.done;
+}
+
+static inline cse_status io_failure(void *self, int slot, char *text, size_t size)
+{
+    (void)self;
+    snprintf(text, size, "%s", "file is truncated");
+    return s.failure[slot];
+}
+
+static inline cse_status io_plan(void *self, int replica_count, int *most)
+{
+    (void)self;
+    *most = 2;
+    if (replica_count > 2)
+        return cse_fail(CSE_UNAVAILABLE, "two at most");
+    s.planned = replica_count;
+    return CSE_OK;
+}
+
+static inline void on_phase(void *self, cse_phase phase, const char *message)
+{
+    (void)self;
+    ck_assert_ptr_nonnull(message);
+    s.phases[strlen(s.phases)] = "SRspVC"[phase];
+}
+
+static inline void on_scale(void *self, int num_csx)
+{
+    (void)self;
+    s.scaled = num_csx;
+}
+
+static inline cse_status on_record(void *self, const cse_record *record)
+{
+    (void)self;
+    ck_assert_int_eq(record->step, s.seen_records);
+    s.seen_records++;
+    return record->step == s.failing_record ? cse_fail(CSE_FAILED, "loss is not a number") : CSE_OK;
+}
+
+static inline cse_status on_snapshot(void *self, int64_t steps, const unsigned char *states)
+{
+    (void)self;
+    (void)states;
+    ck_assert_int_lt(s.snapshot_count, MOST_SNAPSHOTS);
+    s.snapshots[s.snapshot_count] = steps;
+    s.snapshot_states[s.snapshot_count++] = s.copied;
+    return CSE_OK;
+}
+
+static inline bool wants_snapshot(void *self, int64_t steps)
+{
+    (void)self;
+    ck_assert_int_eq(steps, s.most_asked + 1);
+    s.most_asked = steps;
+    return s.snapshot_every > 0 && steps % s.snapshot_every == 0;
+}
+
+static inline cse_stop_request stop_requested(void *self)
+{
+    (void)self;
+    return s.request;
+}
+
+static const cse_coordinator_io io = {
+    .now_ns = io_now_ns,
+    .start = io_start,
+    .signal = io_signal,
+    .bury = io_bury,
+    .send = io_send,
+    .name = io_name,
+    .release = io_release,
+    .hold = io_hold,
+    .unhold = io_unhold,
+    .steps_done = io_steps_done,
+    .next_record = io_next_record,
+    .close_record = io_close_record,
+    .stop = io_stop,
+    .copy_states = io_copy_states,
+    .failure = io_failure,
+    .plan = io_plan,
+};
+
+static const cse_execution_callbacks callbacks = {
+    .on_record = on_record,
+    .on_snapshot = on_snapshot,
+    .wants_snapshot = wants_snapshot,
+    .stop_requested = stop_requested,
+    .on_phase = on_phase,
+    .on_scale = on_scale,
+};
+
+static inline void drop_line(void *self, cse_log_level level, const char *line)
+{
+    (void)self;
+    (void)level;
+    (void)line;
+}
+
+static inline void set_up_with(int64_t num_steps, int restarts)
+{
+    cse_coordinator_destroy(&coordinator);
+    memset(&s, 0, sizeof s);
+    s.now_ns = 1000 * SECOND;
+    s.failing_record = -1;
+    s.hold_result = -1;
+    cse_log_set_sink(drop_line, NULL);
+    cse_coordinator_options options = {
+        .io = &io,
+        .callbacks = &callbacks,
+        .welcome = { .kind = CSE_MESSAGE_WELCOME },
+        .slot_count = SLOTS,
+        .num_steps = num_steps,
+        .record_count = RECORDS,
+        .restarts_per_minute = restarts,
+        .start_timeout_ns = 60 * SECOND,
+        .leave_timeout_ns = 2 * SECOND,
+    };
+    options.welcome.welcome.artefact_directory = "/step";
+    coordinator = cse_coordinator_new(&options);
+}
+
+static inline void set_up(void)
+{
+    set_up_with(10, 2);
+}
+
+static inline void tear_down(void)
+{
+    cse_coordinator_destroy(&coordinator);
+}
+
+static inline void tick(void)
+{
+    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_TICK });
+}
+
+static inline void begin(void)
+{
+    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_BEGIN });
+}
+
+static inline void say_as(int slot, int incarnation, cse_message message)
+{
+    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_MESSAGE,
+                                                      .slot = slot,
+                                                      .incarnation = incarnation,
+                                                      .message = &message });
+}
+
+static inline void say(int slot, cse_message_kind kind)
+{
+    say_as(slot, s.starts[slot] - 1, (cse_message){ .kind = kind });
+}
+
+static inline void operator_says(cse_message_kind kind)
+{
+    cse_message message = { .kind = kind };
+    cse_coordinator_handle(coordinator,
+                           &(cse_event){ .kind = CSE_EVENT_OPERATOR, .message = &message });
+}
+
+static inline void die(int slot, int code, int signal)
+{
+    s.alive[slot] = false;
+    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_GONE,
+                                                      .slot = slot,
+                                                      .how = { .code = code, .signal = signal } });
+}
+
+static inline void get_ready(int slot)
+{
+    say(slot, CSE_MESSAGE_JOIN);
+    say(slot, CSE_MESSAGE_READY);
+}
+
+static inline void start_all(void)
+{
+    begin();
+    for (int slot = 0; slot < SLOTS; slot++)
+        get_ready(slot);
+    ck_assert_int_eq(cse_coordinator_state_now(coordinator), CSE_COORDINATOR_RUNNING);
+}
+
+/* The cluster commits one more step, if it may. */
+static inline bool commit(void)
+{
+    if (s.done >= s.released || s.done >= s.recorded + RECORDS ||
+        (s.held && s.done >= s.hold_result))
+        return false;
+    s.done++;
+    s.now_ns += SECOND / 1000;
+    return true;
+}
+
+static inline void expect_state(cse_coordinator_state state)
+{
+    ck_assert_int_eq(cse_coordinator_state_now(coordinator), state);
+}
+
+static inline void all_leave(void)
+{
+    for (int slot = 0; slot < SLOTS; slot++)
+        if (s.alive[slot])
+            die(slot, 0, 0);
+    expect_state(CSE_COORDINATOR_ENDED);
+    for (int slot = 0; slot < SLOTS; slot++)
+        ck_assert_int_eq(s.burials[slot], s.starts[slot]);
+    ck_assert(s.stopped);
+}
+
+static inline void expect_result(cse_status status, const char *part, int64_t steps, bool stopped)
+{
+    cse_execution_result result = { 0 };
+    ck_assert_int_eq(cse_coordinator_result(coordinator, &result), status);
+    if (part != NULL)
+        ck_assert_msg(strstr(cse_error_message(), part) != NULL, "%s", cse_error_message());
+    ck_assert_int_eq(result.steps_done, steps);
+    ck_assert_int_eq(result.stopped, stopped);
+}
+
+#endif

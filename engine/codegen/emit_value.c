@@ -21,7 +21,7 @@ const char *cse_emit_stored_type(cse_dtype dtype)
     case CSE_INT32:
         return "int32_t";
     case CSE_BOOL:
-        return "uint8_t"; /* 0 or 1: gcc vectorises no loop that reads or writes an array of _Bool */
+        return "uint8_t"; /* 0 or 1: gcc vectorises no loop over an array of _Bool */
     default:
         return "uint16_t";
     }

@@ -251,6 +251,8 @@ static cse_status open_run(cse_jobs *jobs)
     cse_readers_give_back(jobs->options.readers, jobs->run_dir, &reader);
     add_entry(jobs, &record);
     cse_text_clear(&labels);
+    if (jobs->options.read_only)
+        return CSE_OK;
     snprintf(path, sizeof path, "%s/dashboard.db", jobs->run_dir);
     if (cse_jobs_db_open(path, &jobs->db) != CSE_OK) {
         cse_log_line(CSE_LOG_WARNING, "calls are not recorded: %s", cse_error_message());

@@ -18,6 +18,7 @@ typedef struct cse_jobs cse_jobs;
 typedef struct cse_jobs_options {
     const char *root;            /* owns a queue there, or */
     const char *run_dir;         /* shows this one run */
+    bool read_only;              /* of a run: nothing is written, calls are not recorded */
     const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */
     cse_readers *readers;        /* borrowed */

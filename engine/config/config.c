@@ -13,9 +13,10 @@
 
 static const char subject[] = "configuration";
 
-enum { SECTION_COUNT = 5 };
-static const char *const section_names[SECTION_COUNT] = { "model", "optimizer", "schedulers",
-                                                          "train_dataloader", "val_dataloader" };
+enum { SECTION_COUNT = 6 };
+static const char *const section_names[SECTION_COUNT] = {
+    "model", "optimizer", "schedulers", "loggers", "train_dataloader", "val_dataloader"
+};
 
 typedef struct member_list {
     cse_config_member *members;
@@ -28,7 +29,7 @@ struct cse_config {
     cse_yaml_node *root;
     cse_settings *settings;
     member_list sections[SECTION_COUNT];
-    const char *precision;
+    const char *precision, *numerics;
 };
 
 static cse_status fail_at(const cse_config *config, cse_yaml_place place, const char *what)
@@ -214,13 +215,14 @@ static cse_status read_keyed(cse_config *config, const char *section_name,
         return CSE_OK;
     }
     if (section->kind != CSE_YAML_MAPPING || section->count != 1)
-        return fail_at(
-            config, section->place,
-            cse_arena_printf(config->arena,
-                             "%s: one {NAME: {settings}} belongs here; names: "
-                             "`csengine list %s`",
-                             section_name,
-                             strcmp(section_name, "optimizer") == 0 ? "optimizers" : "schedules"));
+        return fail_at(config, section->place,
+                       cse_arena_printf(config->arena,
+                                        "%s: one {NAME: {settings}} belongs here; names: "
+                                        "`csengine list %s`",
+                                        section_name,
+                                        strcmp(section_name, "optimizer") == 0    ? "optimizers"
+                                        : strcmp(section_name, "schedulers") == 0 ? "schedules"
+                                                                                  : section_name));
     member->name = section->keys[0].text;
     set_member(config, member, section->keys[0].place, section->children[0]);
     return CSE_OK;
@@ -229,7 +231,8 @@ static cse_status read_keyed(cse_config *config, const char *section_name,
 static cse_status read_section(cse_config *config, const char *name, const cse_yaml_node *section,
                                member_list *list)
 {
-    bool is_list = strcmp(name, "schedulers") == 0 && section->kind == CSE_YAML_SEQUENCE;
+    bool may_be_list = strcmp(name, "schedulers") == 0 || strcmp(name, "loggers") == 0;
+    bool is_list = may_be_list && section->kind == CSE_YAML_SEQUENCE;
     int count = is_list ? section->count : 1;
     list->members = cse_arena_alloc(config->arena, ((size_t)count + 1) * sizeof *list->members);
     for (int i = 0; i < count; i++) {
@@ -271,6 +274,14 @@ static void read_precision(cse_config *config)
             cse_yaml_put(config->arena, own, section->keys[i], section->children[i]);
     if (own->count > 0)
         config->precision = printed(config->arena, own, true);
+}
+
+static void read_numerics(cse_config *config)
+{
+    const cse_yaml_node *init = cse_yaml_find(cse_yaml_find(config->root, "trainer"), "init");
+    const cse_yaml_node *section = cse_yaml_find(init, "numerics");
+    if (section != NULL && section->kind == CSE_YAML_MAPPING && section->count > 0)
+        config->numerics = printed(config->arena, section, true);
 }
 
 /* --- Checks that concern several settings --- */
@@ -388,6 +399,7 @@ static cse_status finish(cse_config *config, const cse_config_override *override
     CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
     read_precision(config);
+    read_numerics(config);
     return read_sections(config);
 }
 
@@ -479,6 +491,11 @@ const cse_config_member *cse_config_member_view(const cse_config *config, const 
 const char *cse_config_precision_view(const cse_config *config)
 {
     return config->precision;
+}
+
+const char *cse_config_numerics_view(const cse_config *config)
+{
+    return config->numerics;
 }
 
 cse_config_start cse_config_start_from(const cse_config *config, const char **path)

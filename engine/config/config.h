@@ -49,8 +49,9 @@ typedef struct cse_config_member {
     const char *origin;    /* "file:line:column" of the name */
 } cse_config_member;
 
-/* Sections: "model", "optimizer", "schedulers", "train_dataloader", "val_dataloader". The number
- * is 0 for a section that is not given, at most 1 for all but "schedulers". Borrowed. */
+/* Sections: "model", "optimizer", "schedulers", "loggers", "train_dataloader", "val_dataloader".
+ * The number is 0 for a section that is not given, at most 1 for all but "schedulers" and
+ * "loggers". Borrowed. */
 int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);
@@ -58,6 +59,9 @@ const cse_config_member *cse_config_member_view(const cse_config *config, const 
 /* What stands in the section `precision` about formats (see precision_settings.h), as YAML with its
  * places for cse_configuration.precision; NULL where nothing does. Borrowed. */
 const char *cse_config_precision_view(const cse_config *config);
+
+/* The section `numerics` likewise; NULL where it is not given. Borrowed. */
+const char *cse_config_numerics_view(const cse_config *config);
 
 /* fit.ckpt_path: absent means that the newest checkpoint of model_dir is loaded (when
  * checkpoint.autoload_last_checkpoint), null that none is, a path that this one is. */

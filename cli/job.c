@@ -39,7 +39,9 @@ static void fill_session(cse_prepared_job *job)
     session->num_workers_per_csx = (int)cse_settings_integer(cluster, "num_workers_per_csx");
     session->max_wgt_servers = (int)cse_settings_integer(cluster, "max_wgt_servers");
     session->weight_grad_reduce = cse_settings_text(precision, "weight_grad_reduce");
+    session->weight_update = cse_settings_text(precision, "weight_update");
     session->precision = cse_config_precision_view(job->config);
+    session->numerics = cse_config_numerics_view(job->config);
     session->seed = (uint64_t)cse_settings_integer(init, "seed");
     int count = cse_settings_count(cluster, "job_labels");
     job->labels = cse_calloc((size_t)count + 1, sizeof *job->labels);

@@ -3,12 +3,12 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench cancel checkpoint compile doctor eval get kill label list logs open pause report resume scale serve start submit sweep-precision tune-precision --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench cancel checkpoint compare compile doctor eval get kill label list logs numerics open pause report resume scale serve start submit sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
         bench)
-            options="--model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
+            options="--precision --model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
             words="step"
             ;;
         cancel)
@@ -18,6 +18,10 @@ _csengine()
         checkpoint)
             options="--prefix --server --token_file --json --help"
             words="info verify digest save"
+            ;;
+        compare)
+            options="--json --help"
+            words=""
             ;;
         compile)
             options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --validate_only --print_after --print_precision --json --print_c --help"
@@ -49,6 +53,10 @@ _csengine()
             ;;
         logs)
             options="--server --token_file --json --follow --tail --role --rank --level --help"
+            words=""
+            ;;
+        numerics)
+            options="--step --tensor --all --json --help"
             words=""
             ;;
         open)

@@ -40,10 +40,15 @@ void cse_feed_stop(cse_feed *feed);
 void cse_feed_destroy(cse_feed **feed);
 
 /* X(bit, type): what can be asked for */
-#define CSE_FEED_TYPES(X)                                                          \
-    X(0, "state")                                                                  \
-    X(1, "metric") X(2, "closure") X(3, "checkpoint") X(4, "log") X(5, "topology") \
-        X(6, "numerics") X(7, "gap")
+#define CSE_FEED_TYPES(X) \
+    X(0, "state")         \
+    X(1, "metric")        \
+    X(2, "closure")       \
+    X(3, "checkpoint")    \
+    X(4, "log")           \
+    X(5, "topology")      \
+    X(6, "numerics")      \
+    X(7, "gap")
 
 enum { CSE_FEED_ALL = 0xff, CSE_FEED_LOG = 1 << 4, CSE_FEED_GAP = 1 << 7, CSE_FEED_NEW = -1 };
 

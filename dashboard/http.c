@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "dashboard/http_internal.h"
@@ -18,7 +19,8 @@ enum {
     POOL_THREADS = 2,
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
-    IDLE_SECONDS = 30, /* also: how long a client may leave what is sent to it unread */
+    IDLE_TIMES = 2, /* a client may leave what is sent to it unread for so many times its seconds */
+    SEND_BYTES = 128 << 10, /* what the kernel keeps for a client that does not read */
     HEADER_SECONDS = 15,
     BODY_TIMES = 2,  /* as long for a body */
     MAX_DRAINED = 4, /* times the body's limit that are read before the connection is cut */
@@ -41,7 +43,7 @@ static int64_t header_ns(const cse_http *http)
 /* How long a connection may be between requests. */
 static int64_t idle_ns(const cse_http *http)
 {
-    return IDLE_SECONDS * SECONDS + header_ns(http);
+    return (IDLE_TIMES + 1) * header_ns(http);
 }
 
 static void note_connection(void *self, struct MHD_Connection *connection, void **context,
@@ -56,7 +58,9 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
     }
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    cse_guarded *guarded = cse_guard_add(http->guard, info != NULL ? info->connect_fd : -1);
+    int socket = info != NULL ? info->connect_fd : -1, room = SEND_BYTES;
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    cse_guarded *guarded = cse_guard_add(http->guard, socket);
     cse_guard_expect(http->guard, guarded, idle_ns(http));
     *context = guarded;
 }
@@ -266,9 +270,10 @@ static cse_status start_daemon(cse_http *http)
         take_call, http, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET,
         http->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)limit, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http, MHD_OPTION_NOTIFY_CONNECTION,
-        note_connection, http, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, http, MHD_OPTION_END);
+        (unsigned)(IDLE_TIMES * header_ns(http) / SECONDS), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http,
+        MHD_OPTION_NOTIFY_CONNECTION, note_connection, http, MHD_OPTION_URI_LOG_CALLBACK,
+        begin_exchange, http, MHD_OPTION_END);
     return http->daemon != NULL ? CSE_OK
                                 : cse_fail(CSE_UNAVAILABLE, "the HTTP library cannot start");
 }

@@ -119,8 +119,25 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     return status;
 }
 
+/* This process's environment and the job's name; one allocation. */
+static char **environment_of(const char *name_word)
+{
+    size_t count = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **words = cse_calloc(count + 2, sizeof *words);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "CSENGINE_RUN_NAME=", 18) != 0)
+            words[n++] = environ[i];
+    words[n] = (char *)(uintptr_t)name_word;
+    return words;
+}
+
 static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
 {
+    char name[CSE_JOB_NAME_BYTES + 32];
+    snprintf(name, sizeof name, "CSENGINE_RUN_NAME=%s", entry->record.name);
     char log[CSE_JOB_PATH_BYTES + 16];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -140,7 +157,9 @@ static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int code = posix_spawn(pid, c->words[0], &actions, &attributes, c->words, environ);
+    char **environment = environment_of(name);
+    int code = posix_spawn(pid, c->words[0], &actions, &attributes, c->words, environment);
+    free(environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (code != 0)

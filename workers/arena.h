@@ -20,11 +20,13 @@
  *     ring          words of prefetched microbatches                      claimer
  *     segments      which values of a leaf are rounded (constant)         creator
  *     records       K records: fetched values of step s at s mod K        claimer of norm
+ *     observed      counts of observed steps (every n-th)                 claimer of norm
  *     weights       results of the WEIGHTS program                        claimer of norm
  *     reduced       reduced values                                        claimers of reduce chunks
  *     states        weights, optimizer state, ...                         claimers of update chunks
  *     input         D microbatches                                        claimer of the ring word
- *     partials      M slots; a piece lies in that of its first leaf       claimer of the node
+ *     partials      M slots; a piece lies in that of its first leaf,      claimer of the node
+ *                   behind it, on observed steps, the counts of its microbatches
  *
  * Stages of step s: COMPUTE needs every node of the partition of [0, M) by R, R from the step word;
  * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the
@@ -123,10 +125,14 @@ typedef struct cse_arena_head {
     int64_t update_lines, update_chunk_lines;
     int64_t partial_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes; /* used */
     int64_t partial_stride, input_stride, record_stride;                         /* aligned */
+    int64_t observe_every;                   /* 0: no step is observed */
+    int64_t observed_bytes, observed_stride; /* of a step */
+    int64_t observed_count;                  /* observed steps that may be unrecorded */
+    int64_t piece_observed;                  /* offset of a piece's counts in its slot */
     int64_t spin_ns;
     int64_t at_step, at_bell, at_control, at_norm, at_slots, at_nodes, at_reduce, at_update,
         at_progress, at_undo, at_ring, at_segments, at_records, at_weights, at_reduced, at_states,
-        at_input, at_partials;
+        at_observed, at_input, at_partials;
 } cse_arena_head;
 
 /* A process's view of an arena. */
@@ -181,6 +187,29 @@ static inline cse_record_slot *cse_arena_record(const cse_cluster *cluster, int6
 static inline unsigned char *cse_arena_fetched(const cse_cluster *cluster, int64_t step)
 {
     return (unsigned char *)cse_arena_record(cluster, step) + sizeof(cse_record_slot);
+}
+
+/* Steps are observed whose number, counted from 1, is a multiple. */
+static inline bool cse_arena_observes(const cse_cluster *cluster, int64_t step)
+{
+    return cluster->head->observe_every > 0 && (step + 1) % cluster->head->observe_every == 0;
+}
+
+/* Counts of an observed step, one record for each observation of the graph. */
+static inline struct cse_observed *cse_arena_observed(const cse_cluster *cluster, int64_t step)
+{
+    const cse_arena_head *head = cluster->head;
+    return (struct cse_observed *)(void *)(cluster->base + head->at_observed +
+                                           (step + 1) / head->observe_every % head->observed_count *
+                                               head->observed_stride);
+}
+
+/* The same of the microbatches of a piece. */
+static inline struct cse_observed *cse_arena_piece_observed(const cse_cluster *cluster,
+                                                            const unsigned char *piece)
+{
+    size_t offset = (size_t)(piece - cluster->base) + (size_t)cluster->head->piece_observed;
+    return (struct cse_observed *)(void *)(cluster->base + offset);
 }
 
 /* Increments the bell and wakes those who sleep for one of `events`. A full fence lies between the

@@ -134,7 +134,10 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
         committed_ns = cse_clock_ns();
     *record = (cse_record){ .step = step,
                             .fetched = cse_arena_fetched(cluster, step),
-                            .committed_ns = committed_ns };
+                            .committed_ns = committed_ns,
+                            .observed = cse_arena_observes(cluster, step)
+                                            ? cse_arena_observed(cluster, step)
+                                            : NULL };
     return true;
 }
 

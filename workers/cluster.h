@@ -67,6 +67,7 @@ typedef struct cse_cluster_layout {
     uint64_t seed;
     int64_t first_step, num_steps;
     int record_count;      /* K: steps that may be unrecorded; 0: 16 */
+    int64_t observe_every; /* counted from 1, steps that are multiples are observed; 0: none */
     int ring_microbatches; /* D: microbatches prefetched; 0: of 2 to 8 steps; at least M */
 } cse_cluster_layout;
 

@@ -392,7 +392,8 @@ static cse_status open_cluster(run *r)
                                .seed = e->seed,
                                .first_step = e->first_step,
                                .num_steps = e->num_steps,
-                               .record_count = RECORD_COUNT },
+                               .record_count = RECORD_COUNT,
+                               .observe_every = e->observe_every },
         &r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
     r->replica_count = replicas;

@@ -96,6 +96,7 @@ static cse_status prepare_compute(cse_work *work)
         cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
     for (int g = 0; g < work->graph->group_count; g++)
         work->direct_offsets[g] = cse_sums_direct_offset(work->graph, g, head->joined_bytes);
+    CSE_TRY(cse_work_observe_prepare(work));
     work->frame.seed = head->seed;
     work->frame.base[CSE_SPACE_STATE] = cse_arena_states(work->cluster);
     work->frame.base[CSE_SPACE_REPLICA] = work->workspace;
@@ -136,6 +137,7 @@ void cse_work_destroy(cse_work **work)
     free((*work)->join.blocks);
     free((*work)->joined);
     free((*work)->direct_offsets);
+    cse_work_observe_release(*work);
     free(*work);
     *work = NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef CSE_WORKERS_WORK_H
 #define CSE_WORKERS_WORK_H
 
+#include "engine/execute/observe.h"
 #include "workers/arena.h"
 #include "workers/killpoint.h"
 #include "workers/ring.h"
@@ -47,6 +48,13 @@ struct cse_work {
     unsigned char *joined;   /* sums of one update chunk's lines */
     int64_t *direct_offsets; /* by group; see sums.h */
 
+    /* Observed steps; NULL when there are none. */
+    cse_observed *observed; /* of the piece at hand */
+    unsigned char *observe_memory;
+    size_t observe_memory_bytes;
+    cse_observer observer;
+    float *proposed; /* values of one update part's nodes */
+
     cse_ring_view ring;
 };
 
@@ -69,6 +77,27 @@ bool cse_work_pieces_complete(cse_work *work, uint64_t step);
 bool cse_work_words_complete(const cse_word *words, int count, cse_work_cursor *cursor);
 /* Claims a takeable one of words [0, count), or returns -1. */
 int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor);
+
+/* Observed steps, see work_observe.c. Allocates what they need; nothing when no step is observed.
+ */
+cse_status cse_work_observe_prepare(cse_work *work);
+void cse_work_observe_release(cse_work *work);
+/* Around the computation of a piece: counts begin at zero; the frame of a leaf; what was counted
+ * goes behind the piece in the arena, before it is published. Do nothing on other steps. */
+void cse_work_observe_begin(cse_work *work, int64_t step);
+void cse_work_observe_publish(cse_work *work, int64_t step);
+/* Around the serial program, which may be repeated: the step's counts begin as those of its pieces,
+ * and its own values are added; then those of summed gradients, of states and their updates. */
+void cse_work_observe_open(cse_work *work, uint64_t step);
+void cse_work_observe_close(cse_work *work, uint64_t step);
+
+/* Joins this step's pieces for lines of an UPDATE group and returns the base at which the group
+ * finds them. */
+unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part part);
+/* Makes the plan of this step's joins, once. */
+void cse_work_plan_join(cse_work *work, int64_t number);
+/* The frame of WEIGHTS and UPDATE at a step. */
+cse_frame *cse_work_frame_for(cse_work *work, uint64_t step);
 
 /* Moves the step word on when its stage is complete. False: it is not. */
 bool cse_work_advance(cse_work *work, uint64_t step);

@@ -23,7 +23,7 @@ static const unsigned char *piece_of(void *self, cse_tree_node node)
                : NULL;
 }
 
-static void plan_join(cse_work *work, int64_t number)
+void cse_work_plan_join(cse_work *work, int64_t number)
 {
     const cse_cluster *cluster = work->cluster;
     if (work->join_number == number)
@@ -42,7 +42,7 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
         return false;
     CSE_KILLPOINT(CSE_KILL_REDUCE_CLAIMED);
     const int64_t number = cse_step_number(step) + 1;
-    plan_join(work, number);
+    cse_work_plan_join(work, number);
     int64_t first = chunk * head->reduce_chunk_elements;
     int64_t end = first + head->reduce_chunk_elements;
     cse_segments segments = cluster->segments;
@@ -54,7 +54,7 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
     return true;
 }
 
-static cse_frame *frame_for(cse_work *work, uint64_t step)
+cse_frame *cse_work_frame_for(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
     cse_frame *frame = &work->frame;
@@ -88,7 +88,10 @@ bool cse_work_norm(cse_work *work, uint64_t step)
         !cse_word_claim(cluster->norm, number, work->slot, work->incarnation))
         return false;
     CSE_KILLPOINT(CSE_KILL_NORM_CLAIMED);
-    work->executable->weights(work->executable, frame_for(work, step));
+    cse_frame *frame = cse_work_frame_for(work, step);
+    cse_work_observe_open(work, step);
+    work->executable->weights(work->executable, frame);
+    cse_work_observe_close(work, step);
     cse_record_slot *record = cse_arena_record(cluster, cse_step_number(step));
     atomic_store(&record->normed_ns, cse_clock_ns());
     atomic_store(&record->number, number);
@@ -100,15 +103,15 @@ bool cse_work_norm(cse_work *work, uint64_t step)
 
 /* Where the update program finds the sums of one part: joined before, or joined here and now for
  * just these lines. The base is moved so that the sum's own offset leads to them. */
-static unsigned char *sums_of(cse_work *work, uint64_t step, cse_update_part part)
+unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part part)
 {
     const cse_cluster *cluster = work->cluster;
     const int64_t offset = work->direct_offsets[part.group];
     if (offset < 0 || cse_step_flags(step) & CSE_STEP_IN_PIECE)
-        return frame_for(work, step)->base[CSE_SPACE_REDUCED];
+        return cse_work_frame_for(work, step)->base[CSE_SPACE_REDUCED];
     const int64_t elements = work->graph->groups[part.group].elements;
     const int64_t first = part.first * CSE_LINE_ELEMENTS, end = part.end * CSE_LINE_ELEMENTS;
-    plan_join(work, cse_step_number(step) + 1);
+    cse_work_plan_join(work, cse_step_number(step) + 1);
     unsigned char *base = work->joined - (offset + first * 4);
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
@@ -150,12 +153,12 @@ bool cse_work_update(cse_work *work, uint64_t step)
     const int64_t number = cse_step_number(step) + 1;
     uint64_t progress = cse_word_load(&cluster->progress[chunk]);
     int64_t line = cse_word_number(progress) == number ? cse_progress_line(progress) : 0;
-    frame_for(work, step);
+    cse_work_frame_for(work, step);
     for (;;) {
         cse_update_part part = cse_arena_update_part(cluster, work->graph, chunk, line);
         if (part.group < 0)
             break;
-        work->frame.base[CSE_SPACE_REDUCED] = sums_of(work, step, part);
+        work->frame.base[CSE_SPACE_REDUCED] = cse_work_sums_of(work, step, part);
         update_part(work, chunk, number, part);
         line += part.end - part.first;
     }

@@ -37,8 +37,9 @@ static void emit_entry(const cse_graph *graph, cse_part part, const char *name, 
 {
     if (graph->observation_count > 0)
         cse_emit_observed_part(out, graph, part, name);
-    cse_text_add(out, "CSE_ENTRY void cse_step_%s(const cse_step_frame *frame)\n{\n"
-                      "    (void)frame;\n",
+    cse_text_add(out,
+                 "CSE_ENTRY void cse_step_%s(const cse_step_frame *frame)\n{\n"
+                 "    (void)frame;\n",
                  name);
     if (graph->observation_count > 0)
         cse_text_add(out,

@@ -168,7 +168,7 @@ static void emit_assigned_bases(cse_text *out, const cse_group *group)
 }
 
 void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],
-                                int count)
+                             int count)
 {
     for (int o = 0; o < count; o++) {
         char array[CSE_NAME_BYTES];

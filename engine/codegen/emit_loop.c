@@ -4,8 +4,8 @@
  * Everything that a visit reads is loaded before anything is written, since a result may lie where
  * a dying input lay. Sums run in float over lanes and rows' sums in double; long rows and many rows
  * are summed in double throughout. The observed twin of a loop does the same arithmetic and also
- * leaves, in the observer's memory, what each observed value was before it was rounded. The maximum keeps NaN through a flag, because lanes are joined
- * by a comparison that would lose it. */
+ * leaves, in the observer's memory, what each observed value was before it was rounded. The maximum
+ * keeps NaN through a flag, because lanes are joined by a comparison that would lose it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +147,11 @@ static void input_name(const emitter *e, const cse_node *node, int i, cse_loop_l
 
 /* ---- observed values ---- */
 
+/* Gradients are read where they are stored. */
 static bool is_observed(const emitter *e, const cse_node *node)
 {
-    return e->observing && node->observation > 0;
+    return e->observing && node->observation > 0 &&
+           e->graph->observations[node->observation - 1].scratch_offset >= 0;
 }
 
 /* Rounded to 16 bits where it is computed; u12 is the value before that. */
@@ -185,8 +187,7 @@ static void emit_observed_handing(emitter *e)
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         if (is_observed(e, node))
-            cse_text_add(e->out,
-                         "    frame->observer->take(frame->observer, frame, %d, o%u);\n",
+            cse_text_add(e->out, "    frame->observer->take(frame->observer, frame, %d, o%u);\n",
                          node->observation - 1, node->id);
     }
 }

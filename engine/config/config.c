@@ -29,7 +29,7 @@ struct cse_config {
     cse_yaml_node *root;
     cse_settings *settings;
     member_list sections[SECTION_COUNT];
-    const char *precision;
+    const char *precision, *numerics;
 };
 
 static cse_status fail_at(const cse_config *config, cse_yaml_place place, const char *what)
@@ -276,6 +276,14 @@ static void read_precision(cse_config *config)
         config->precision = printed(config->arena, own, true);
 }
 
+static void read_numerics(cse_config *config)
+{
+    const cse_yaml_node *init = cse_yaml_find(cse_yaml_find(config->root, "trainer"), "init");
+    const cse_yaml_node *section = cse_yaml_find(init, "numerics");
+    if (section != NULL && section->kind == CSE_YAML_MAPPING && section->count > 0)
+        config->numerics = printed(config->arena, section, true);
+}
+
 /* --- Checks that concern several settings --- */
 
 static cse_status reject_pair(const cse_settings *settings, const char *section, const char *a,
@@ -391,6 +399,7 @@ static cse_status finish(cse_config *config, const cse_config_override *override
     CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
     read_precision(config);
+    read_numerics(config);
     return read_sections(config);
 }
 
@@ -482,6 +491,11 @@ const cse_config_member *cse_config_member_view(const cse_config *config, const 
 const char *cse_config_precision_view(const cse_config *config)
 {
     return config->precision;
+}
+
+const char *cse_config_numerics_view(const cse_config *config)
+{
+    return config->numerics;
 }
 
 cse_config_start cse_config_start_from(const cse_config *config, const char **path)

@@ -60,6 +60,9 @@ const cse_config_member *cse_config_member_view(const cse_config *config, const 
  * places for cse_configuration.precision; NULL where nothing does. Borrowed. */
 const char *cse_config_precision_view(const cse_config *config);
 
+/* The section `numerics` likewise; NULL where it is not given. Borrowed. */
+const char *cse_config_numerics_view(const cse_config *config);
+
 /* fit.ckpt_path: absent means that the newest checkpoint of model_dir is loaded (when
  * checkpoint.autoload_last_checkpoint), null that none is, a path that this one is. */
 typedef enum cse_config_start {

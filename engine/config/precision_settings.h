@@ -1,5 +1,6 @@
-/* Settings of the formats that a step computes in: rows that stand both in CONFIG.yaml's section
- * `precision` and in the table that the C API's text is checked against. */
+/* Settings of the formats that a step computes in, and of the counting of its numbers: rows that
+ * stand both in CONFIG.yaml (sections `precision` and `numerics`) and in the tables that the C
+ * API's texts are checked against. */
 #ifndef CSE_CONFIG_PRECISION_SETTINGS_H
 #define CSE_CONFIG_PRECISION_SETTINGS_H
 
@@ -9,6 +10,8 @@
 extern const cse_setting cse_graphamp_setting_table[];
 /* One entry of the list `pol`. */
 extern const cse_setting cse_pol_setting_table[];
+/* The section `numerics`: every, tensors. */
+extern const cse_setting cse_numerics_setting_table[];
 /* The rows below by themselves. */
 extern const cse_setting cse_precision_setting_table[];
 

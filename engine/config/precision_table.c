@@ -29,6 +29,17 @@ const cse_setting cse_pol_setting_table[] = {
     { 0 },
 };
 
+const cse_setting cse_numerics_setting_table[] = {
+    { "every", CSE_SETTING_INTEGER, "null", 0, 2147483647.0, NULL,
+      "steps from one observed step to the next; null or 0: none is observed", NULL },
+    { "tensors", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "patterns of scopes or names of tensors that are observed besides 16-bit roundings, "
+      "gradients "
+      "and states, as in model.layers.3.*",
+      NULL },
+    { 0 },
+};
+
 const cse_setting cse_precision_setting_table[] = {
     CSE_PRECISION_SETTINGS,
     { 0 },

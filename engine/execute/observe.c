@@ -76,8 +76,8 @@ static void read_block(const cse_observed_values *v, int64_t at, int n, float x[
 
 /* ---- counting ---- */
 
-/* Each element's bits times an odd number that its index gives: a change of one element always
- * shows, an exchange of two nearly always. */
+/* Each element's bits, one to one spread over all places (0 stays 0), times an odd number that its
+ * index gives: a change of one element always shows, any other nearly always. */
 VECTOR_CLONES
 static uint64_t digest_block(const float *restrict y, uint64_t first_index)
 {
@@ -91,7 +91,8 @@ static uint64_t digest_block(const float *restrict y, uint64_t first_index)
         const uint32_t a = (h ^ (h >> 16)) | 1u, b = h * 0x165667b1u;
         const uint32_t bits = bits_of(y[i]);
         const uint32_t canonical = (bits & 0x7fffffffu) > INFINITE ? CANONICAL_NAN : bits;
-        sum += (uint64_t)canonical * a + ((uint64_t)(canonical * b) << 32);
+        const uint32_t spread = canonical * 0x9e3779b1u, value = spread ^ (spread >> 16);
+        sum += (uint64_t)value * a + ((uint64_t)(value * b) << 32);
     }
     return sum;
 }
@@ -240,8 +241,7 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
     const cse_observation *o = &self->graph->observations[observation];
     cse_observed *record = &self->records[observation];
     const bool in_batch = o->node->batch;
-    const int64_t microbatch =
-        in_batch ? frame->first_sample / self->graph->micro_batch_size : 0;
+    const int64_t microbatch = in_batch ? frame->first_sample / self->graph->micro_batch_size : 0;
     const int64_t count = cse_shape_elements(o->node->shape);
     if (!in_batch && o->node->part == CSE_PART_REPLICA && frame->first_sample != 0)
         return;
@@ -251,12 +251,12 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
         return;
     }
     const uint64_t bad = record->nan + record->infinite;
-    cse_observe(record, &(cse_observed_values){
-                            .values = values,
-                            .stored = o->scratch_offset >= 0 ? CSE_FLOAT32 : o->node->dtype,
-                            .rounded = o->node->dtype,
-                            .count = count,
-                            .first_index = microbatch * count });
+    cse_observe(record, &(cse_observed_values){ .values = values,
+                                                .stored = o->scratch_offset >= 0 ? CSE_FLOAT32
+                                                                                 : o->node->dtype,
+                                                .rounded = o->node->dtype,
+                                                .count = count,
+                                                .first_index = microbatch * count });
     if (in_batch && record->nan + record->infinite > bad)
         note_microbatch(record, microbatch);
 }
@@ -264,7 +264,6 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
 void cse_observer_init(cse_observer *observer, const cse_graph *graph, cse_observed *records,
                        unsigned char *scratch)
 {
-    *observer = (cse_observer){
-        .take = take, .scratch = scratch, .graph = graph, .records = records
-    };
+    *observer =
+        (cse_observer){ .take = take, .scratch = scratch, .graph = graph, .records = records };
 }

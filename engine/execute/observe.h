@@ -23,7 +23,7 @@ typedef struct cse_observed {
     /* Sum over the elements of a hash of index and bits; of the rounded values, of a state before
      * its update. NaNs are all alike. */
     uint64_t digest;
-    uint64_t digest_after;   /* of a state after its update */
+    uint64_t digest_after;    /* of a state after its update */
     int64_t first_microbatch; /* 1 + the first one with a NaN or an infinity; 0: none */
     /* Values before rounding by their biased exponent: bin 0 zero, bin 255 infinite and NaN. */
     uint64_t exponents[CSE_EXPONENT_BINS];

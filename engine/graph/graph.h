@@ -142,10 +142,10 @@ typedef enum cse_observation_kind {
 
 typedef struct cse_observation {
     cse_observation_kind kind;
-    const char *name;  /* unique: "model.fc_layers.0.matmul", a state's name */
-    const char *op;    /* the op that the model's code called */
-    cse_dtype source;  /* what was rounded to the node's type; that type where nothing was */
-    cse_node *node;    /* GRADIENT: the partial; STATE: the assign; else where it is computed */
+    const char *name; /* unique: "model.fc_layers.0.matmul", a state's name */
+    const char *op;   /* the op that the model's code called */
+    cse_dtype source; /* what was rounded to the node's type; that type where nothing was */
+    cse_node *node;   /* GRADIENT: the partial; STATE: the assign; else where it is computed */
     /* STATE, where the update is `kept` = state - `delta`: a weight that stays although its delta
      * is not zero was not changed because of rounding. NULL otherwise. */
     cse_node *kept, *delta;
@@ -155,7 +155,7 @@ typedef struct cse_observation {
 
 /* What the numerics pass is asked for. */
 typedef struct cse_numerics_request {
-    int64_t every; /* steps from one observed step to the next */
+    int64_t every;                                /* steps from one observed step to the next */
     const char *const *patterns, *const *origins; /* of names or scopes; "file:line:column" */
     int pattern_count;
 } cse_numerics_request;
@@ -191,7 +191,7 @@ struct cse_graph {
     int group_count, group_capacity;
     cse_observation *observations; /* in the order of execution: states, values, gradients */
     int observation_count, observation_capacity;
-    int64_t observe_scratch_bytes; /* memory that an observed program needs besides */
+    int64_t observe_scratch_bytes;        /* memory that an observed program needs besides */
     const cse_numerics_request *numerics; /* NULL: nothing is observed. Borrowed */
     int64_t micro_batch_size;
     const struct cse_precision

@@ -48,6 +48,9 @@ static const char *name_of(const survey *s, const cse_node *node)
         if (source->op == &cse_op_state)
             return cse_arena_printf(arena, "%s.cast",
                                     s->graph->states[source->attributes.integers[0]].name);
+        if (source->op == &cse_op_input)
+            return cse_arena_printf(arena, "%s.cast",
+                                    s->graph->inputs[source->attributes.integers[0]].name);
         if (source->op != &cse_op_cast)
             return cse_arena_printf(arena, "%s.cast", name_of(s, source));
     }

@@ -127,7 +127,9 @@ static void set_facts(cse_recorder *recorder, const cse_job_settings *settings)
 
 static void release(cse_recorder **recorder)
 {
+    /* The store's thread may log until it has ended. */
     cse_store_close(&(*recorder)->store);
+    cse_log_set_sink(NULL, NULL);
     cse_run_directory_remove(&(*recorder)->directory);
     free(*recorder);
     *recorder = NULL;
@@ -180,7 +182,6 @@ void cse_recorder_close(cse_recorder **recorder, cse_status status, const cse_jo
     cse_store *store = (*recorder)->store;
     char message[1024];
     snprintf(message, sizeof message, "%s", status != CSE_OK ? cse_error_message() : "");
-    cse_log_set_sink(NULL, NULL);
     if (result->weights_digest[0] != '\0')
         cse_store_set(store, "weights_digest", result->weights_digest);
     cse_store_set(store, "control_endpoint", NULL);

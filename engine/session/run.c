@@ -14,6 +14,7 @@
 #include "engine/codegen/codegen.h"
 #include "engine/session/recorder.h"
 #include "engine/session/session.h"
+#include "engine/session/watch.h"
 
 struct cse_values {
     const cse_graph *graph;
@@ -31,6 +32,7 @@ typedef struct runner {
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done with that record */
     int64_t checkpointed_step;
+    cse_watch *watch; /* NULL: nothing is observed */
 } runner;
 
 static volatile sig_atomic_t stop_asked;
@@ -113,23 +115,61 @@ static const void *fetched_value(const runner *r, const unsigned char *fetched, 
     return fetched + r->step->graph->fetches[fetch].offset_bytes;
 }
 
+/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
+ * total does, the one with the greatest. */
+static void name_overflows(const runner *r, const unsigned char *fetched, cse_text *text)
+{
+    enum { MOST_NAMES = 5 };
+    const cse_step *step = r->step;
+    int found = 0, greatest = 0;
+    float most = -1;
+    for (int i = 0; i < step->gradient_count; i++) {
+        float squares = *(const float *)fetched_value(r, fetched, step->gradient_fetches[i]);
+        if (squares > most) {
+            most = squares;
+            greatest = i;
+        }
+        if (isfinite(squares))
+            continue;
+        if (++found <= MOST_NAMES)
+            cse_text_add(text, "%s%s", found > 1 ? ", " : "", step->gradient_names[i]);
+    }
+    if (found > MOST_NAMES)
+        cse_text_add(text, " and %d more", found - MOST_NAMES);
+    if (found == 0)
+        cse_text_add(text, "all together, most of all %s", step->gradient_names[greatest]);
+    else
+        cse_text_add(text, " (%d of %d parameters)", found, step->gradient_count);
+}
+
+static cse_status scale_exhausted(const runner *r, const unsigned char *fetched, int64_t steps_done)
+{
+    cse_text names = { 0 };
+    name_overflows(r, fetched, &names);
+    cse_fail(CSE_FAILED,
+             "step %lld: gradients overflow at the least loss scale, %g: those of %s; the model or "
+             "the data give values that are not finite: lower the learning rate, clip gradients, "
+             "keep these layers in float32 (precision.disable_graphamp), or check the data%s",
+             (long long)steps_done, r->step->least_loss_scale, names.data,
+             cse_watch_overflows(r->watch));
+    cse_text_clear(&names);
+    return CSE_FAILED;
+}
+
 static cse_status check_record(const runner *r, const unsigned char *fetched, int64_t steps_done)
 {
     int loss_fetch = r->step->loss_fetch, exhausted_fetch = r->step->exhausted_fetch;
     if (exhausted_fetch >= 0 && *(const int32_t *)fetched_value(r, fetched, exhausted_fetch) != 0)
-        return cse_fail(CSE_FAILED,
-                        "step %lld: gradients overflow even at the least loss scale; the model or "
-                        "the data give values that are not finite: lower the learning rate, clip "
-                        "gradients, or check the data",
-                        (long long)steps_done);
+        return scale_exhausted(r, fetched, steps_done);
     if (loss_fetch < 0)
         return CSE_OK;
     float loss = *(const float *)fetched_value(r, fetched, loss_fetch);
     if (!isfinite(loss))
         return cse_fail(CSE_FAILED,
                         "step %lld: the loss is %s: lower the learning rate, clip gradients, or "
-                        "check the data",
-                        (long long)steps_done, isnan(loss) ? "nan" : "infinite");
+                        "check the data%s",
+                        (long long)steps_done, isnan(loss) ? "nan" : "infinite",
+                        cse_watch_overflows(r->watch));
     return CSE_OK;
 }
 
@@ -175,6 +215,7 @@ static cse_status on_record(void *self, const cse_record *record)
         report->first_commit_ns = record->committed_ns;
     }
     report->commit_ns = record->committed_ns;
+    cse_watch_record(r->watch, record);
     CSE_TRY(check_record(r, record->fetched, steps_done));
     cse_recorder_step(r->session->recorder, record);
     r->fetched_step = steps_done;
@@ -282,6 +323,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
+        .observe_every = r->watch != NULL ? session->numerics->request.every : 0,
         .states = new_states(session, r->step),
         .cluster = session->cluster,
         .run_directory = cse_recorder_directory(session->recorder),
@@ -379,7 +421,11 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
-    return execute(r, session->report.artefact_directory);
+    if (r->step->graph->observation_count > 0)
+        r->watch = cse_watch_new(r->step->graph, cse_recorder_store(session->recorder));
+    cse_status status = execute(r, session->report.artefact_directory);
+    cse_watch_destroy(&r->watch);
+    return status;
 }
 
 cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self)

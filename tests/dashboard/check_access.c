@@ -80,9 +80,15 @@ START_TEST(hosts_are_ours_by_name)
     ck_assert(cse_access_host_is_ours(local, "Train.Example"));
     ck_assert(cse_access_host_is_ours(open, "10.1.2.3:8080"));
     ck_assert(!cse_access_host_is_ours(open, "127.0.0.1:8080"));
-    static const char *const foreign[] = { "evil.example", "127.0.0.1.evil.example",
-                                           "localhost:80:80", "localhost:x", "[::1", "[::1]x",
-                                           "", ":80", "[]" };
+    static const char *const foreign[] = { "evil.example",
+                                           "127.0.0.1.evil.example",
+                                           "localhost:80:80",
+                                           "localhost:x",
+                                           "[::1",
+                                           "[::1]x",
+                                           "",
+                                           ":80",
+                                           "[]" };
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         ck_assert_msg(!cse_access_host_is_ours(local, foreign[i]), "%s", foreign[i]);
     ck_assert(!cse_access_host_is_ours(local, NULL));
@@ -102,8 +108,7 @@ START_TEST(a_bucket_of_tokens_bounds_the_rate)
 {
     double wait = 0;
     int admitted = 0;
-    cse_guard *guard = cse_guard_new(
-        &(cse_guard_options){ .requests_per_second = 10, .burst = 5 });
+    cse_guard *guard = cse_guard_new(&(cse_guard_options){ .requests_per_second = 10, .burst = 5 });
     int64_t begin_ns = cse_clock_ns();
     for (int i = 0; i < 100; i++)
         admitted += cse_guard_admits(guard, "1.2.3.4", &wait);

@@ -120,9 +120,8 @@ START_TEST(faults_say_where)
     json_t *errors = json_array();
     ck_assert(!cse_api_check(api, schema, value, "", errors));
     ck_assert_uint_eq(json_array_size(errors), 2);
-    ck_assert_str_eq(
-        json_string_value(json_object_get(json_array_get(errors, 0), "pointer")),
-        "/resources/cores");
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(errors, 0), "pointer")),
+                     "/resources/cores");
     ck_assert_str_eq(json_string_value(json_object_get(json_array_get(errors, 1), "pointer")),
                      "/x");
     json_decref(schema);
@@ -133,8 +132,8 @@ END_TEST
 
 START_TEST(examples_fit_their_own_schemas)
 {
-    json_t *schemas = json_object_get(
-        json_object_get(cse_api_document_view(api), "components"), "schemas");
+    json_t *schemas =
+        json_object_get(json_object_get(cse_api_document_view(api), "components"), "schemas");
     const char *name;
     json_t *schema, *example, *errors = json_array();
     size_t i, count = 0;
@@ -182,9 +181,16 @@ START_TEST(parameters_are_converted)
     ck_assert_uint_eq(check_query(NULL, 0, values), 0);
     ck_assert_int_eq(json_integer_value(json_object_get(values, "limit")), 100); /* its default */
     static const cse_api_pair wrong[] = {
-        { "limit", "0" },   { "limit", "1001" },  { "limit", "7x" },  { "limit", "" },
-        { "limit", " 7" },  { "limit", "1e2" },   { "state", "run" }, { "label", "=x" },
-        { "limitt", "7" },  { "page_token", "*" },
+        { "limit", "0" },
+        { "limit", "1001" },
+        { "limit", "7x" },
+        { "limit", "" },
+        { "limit", " 7" },
+        { "limit", "1e2" },
+        { "state", "run" },
+        { "label", "=x" },
+        { "limitt", "7" },
+        { "page_token", "*" },
         { "limit", "99999999999999999999" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -219,9 +225,9 @@ START_TEST(a_description_with_an_unknown_word_is_refused)
     ck_assert_int_eq(cse_api_load("{\"components\":{\"schemas\":{\"A\":{\"oneOf\":[]}}}}", &other),
                      CSE_INTERNAL);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "oneOf"));
-    ck_assert_int_eq(cse_api_load("{\"components\":{\"schemas\":{\"A\":{\"$ref\":\"#/x\"}}}}",
-                                  &other),
-                     CSE_INTERNAL);
+    ck_assert_int_eq(
+        cse_api_load("{\"components\":{\"schemas\":{\"A\":{\"$ref\":\"#/x\"}}}}", &other),
+        CSE_INTERNAL);
     ck_assert_int_eq(cse_api_load("{", &other), CSE_INTERNAL);
     ck_assert_ptr_null(other);
 }

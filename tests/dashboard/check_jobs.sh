@@ -3,4 +3,6 @@
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
 exec "$python" "$top_srcdir/tests/dashboard/jobs_test.py"

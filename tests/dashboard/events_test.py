@@ -178,6 +178,34 @@ def slow_readers_cost_a_bounded_amount():
         server.stop()
 
 
+def readers_that_stand_still_are_dropped():
+    """What is sent to them stays unread for longer than a client may take."""
+    server = root_server("--client_seconds", "1")
+    try:
+        put(server, "a")
+        server.wait_for("a", "RUNNING")
+        still = []
+        for _ in range(5):
+            s = socket.socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.connect((server.host, server.port))
+            # Pages of logs and curves, asked for but not read, fill what lies between.
+            s.sendall(f"GET {API}/jobs/a/events?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            still.append(s)
+        until = time.monotonic() + 60 * support.SLOW
+        while time.monotonic() < until:
+            figures = server.get("/metrics").body.decode()
+            if "csengine_event_streams 0\n" in figures:
+                break
+            time.sleep(0.5)
+        check("csengine_event_streams 0\n" in figures, "streams that nobody reads stay")
+        for s in still:
+            s.close()
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 def lines_of_the_log_come_as_they_are_written():
     server = root_server()
     try:
@@ -203,5 +231,6 @@ if __name__ == "__main__":
     support.main([
         a_stream_that_breaks_loses_nothing, the_end_is_told_once, a_job_in_the_queue_is_watched,
         what_is_not_kept_is_told_as_a_gap, signs_of_life_come_and_vanished_readers_go,
-        slow_readers_cost_a_bounded_amount, lines_of_the_log_come_as_they_are_written,
+        slow_readers_cost_a_bounded_amount,
+        readers_that_stand_still_are_dropped, lines_of_the_log_come_as_they_are_written,
     ])

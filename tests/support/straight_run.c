@@ -41,11 +41,12 @@ static void fold(straight_run *run, int low, int high)
         a[i] += b[i];
 }
 
-static cse_frame frame_of(const straight_run *run)
+cse_frame straight_run_frame(const straight_run *run)
 {
-    cse_frame frame = { .seed = run->seed, .step = run->step };
+    cse_frame frame = { .seed = run->seed, .step = run->step, .observer = run->observer };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         frame.base[s] = run->spaces[s];
+    frame.base[CSE_SPACE_REDUCED] = run->leaves[0];
     return frame;
 }
 
@@ -53,7 +54,7 @@ void straight_run_step(straight_run *run, unsigned char *const inputs[])
 {
     cse_executable *executable = run->executable;
     const cse_graph *graph = executable->graph;
-    cse_frame frame = frame_of(run);
+    cse_frame frame = straight_run_frame(run);
     for (int m = 0; m < graph->microbatch_count; m++) {
         frame.first_sample = m * graph->micro_batch_size;
         frame.base[CSE_SPACE_INPUT] = inputs[m];
@@ -61,8 +62,7 @@ void straight_run_step(straight_run *run, unsigned char *const inputs[])
         executable->replica(executable, &frame);
     }
     fold(run, 0, graph->microbatch_count);
-    frame = frame_of(run);
-    frame.base[CSE_SPACE_REDUCED] = run->leaves[0];
+    frame = straight_run_frame(run);
     executable->weights(executable, &frame);
     for (int g = 0; g < graph->group_count; g++) {
         int64_t elements = graph->groups[g].elements;

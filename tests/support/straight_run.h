@@ -10,12 +10,16 @@ typedef struct straight_run {
     unsigned char *spaces[CSE_SPACE_COUNT];
     unsigned char **leaves; /* one for each microbatch */
     uint64_t seed;
-    int64_t step; /* steps done */
+    int64_t step;           /* steps done */
+    cse_observer *observer; /* borrowed; NULL: steps are not observed */
 } straight_run;
 
 /* States start at their initial values for `seed`. */
 void straight_run_init(straight_run *run, cse_executable *executable, uint64_t seed);
 void straight_run_clear(straight_run *run);
+
+/* The frame of the serial and the update program; the sums are those of the last step. */
+cse_frame straight_run_frame(const straight_run *run);
 
 /* One step; `inputs[m]` holds microbatch m in the layout of CSE_SPACE_INPUT. */
 void straight_run_step(straight_run *run, unsigned char *const inputs[]);

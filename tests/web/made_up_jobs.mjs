@@ -10,7 +10,7 @@ const digest = (n) => (BigInt(n) * 0x9e3779b97f4a7c15n & 0xffffffffffffffffn).to
 
 function seriesOf({ names, attempts, seed, rate }) {
   return attempts.flatMap((attempt, i) =>
-    names.map((name) => new MadeUpSeries({ name, attempt: i + 1, seed, rate,
+    names.map((name) => new MadeUpSeries({ name, attempt: i + 1, seed: seed + 4 * i, rate,
       stride: name === "val_loss" ? 100 : 1, ...attempt })));
 }
 
@@ -46,7 +46,7 @@ trainer:
     seed: 1
 `;
 
-function origins() {
+export function origins() {
   const at = (line, column) => `gpt2_tiny.yaml:${line}:${column}`;
   return {
     "trainer.init.backend.backend_type": at(5, 21), "trainer.init.backend.cluster_config.num_csx":

@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MadeUpJob, graphText, madeUpJobs, precisionOf } from "./made_up_jobs.mjs";
+import { MadeUpJob, graphText, madeUpJobs, origins, precisionOf } from "./made_up_jobs.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -39,6 +39,8 @@ function faultsOf(config) {
 export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}) {
   const jobs = madeUpJobs();
   const timers = new Set();
+  const streams = new Set();
+  const asked = [];
   const find = (id) => {
     const job = jobs.get(id);
     if (!job) throw new Refusal(404, `there is no job "${id}"`);
@@ -63,6 +65,7 @@ export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}
 
   function stream(job, request, response, query) {
     const after = Number(request.headers["last-event-id"] ?? query.get("after") ?? 0);
+    asked.push(after);
     if (["SUCCEEDED", "FAILED", "CANCELLED"].includes(job.state)) return response.writeHead(204).end();
     response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     response.write("retry: 1000\n\n");
@@ -72,7 +75,11 @@ export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}
     };
     for (const event of job.events) if (event.id > after) send(event);
     job.listeners.add(send);
-    request.on("close", () => job.listeners.delete(send));
+    streams.add(response);
+    response.on("close", () => {
+      job.listeners.delete(send);
+      streams.delete(response);
+    });
   }
 
   const verbs = {
@@ -110,17 +117,6 @@ export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}
     trace: (job, query) => job.trace(numbers(query, "from", "to")),
     config: (job) => ({ yaml: job.config, submitted: job.config, origins: origins() }),
   };
-
-  function origins() {
-    return Object.fromEntries([["trainer.init.backend.backend_type", "gpt2_tiny.yaml:5:21"],
-      ["trainer.init.backend.cluster_config.num_csx", "--num_csx 2"],
-      ["trainer.init.model.name", "gpt2_tiny.yaml:9:13"],
-      ["trainer.init.model.num_layers", "gpt2_tiny.yaml:11:19"],
-      ["trainer.init.optimizer.AdamW.betas", "gpt2_tiny.yaml:14:16"],
-      ["trainer.init.optimizer.AdamW.weight_decay", "default"],
-      ["trainer.init.schedulers[0].LinearLR.total_iters", "gpt2_tiny.yaml:18:24"],
-      ["trainer.init.precision.fp16_type", "default"], ["trainer.init.seed", "gpt2_tiny.yaml:24:11"]]);
-  }
 
   const GIB = 2 ** 30;
   const fixed = {
@@ -215,6 +211,11 @@ export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}
   });
   return new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve({
     url: `http://127.0.0.1:${server.address().port}`, jobs,
+    /** Behind which event each stream was asked for. */
+    asked,
+    cut: () => {
+      for (const stream of streams) stream.destroy();
+    },
     close: () => {
       for (const timer of timers) clearInterval(timer);
       server.closeAllConnections();

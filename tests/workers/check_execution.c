@@ -18,13 +18,21 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
+#include "engine/execute/observe.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
 #include "tests/support/straight_run.h"
 #include "tests/support/temporary_folder.h"
 #include "workers/execution.h"
 
-enum { MICRO_BATCH = 4, MICROBATCHES = 6, FEATURES = 300, MOST_STEPS = 2000, SEED = 7 };
+enum {
+    MICRO_BATCH = 4,
+    MICROBATCHES = 6,
+    FEATURES = 300,
+    MOST_STEPS = 2000,
+    SEED = 7,
+    OBSERVED = 3
+};
 
 #define LOADER                                                                      \
     "{data_processor: synthetic, samples: 240, features: [300], regression: true, " \
@@ -55,7 +63,8 @@ static int state(const char *name, cse_initializer initializer)
     cse_state_entry entry = { .name = name,
                               .shape = cse_shape_of(FEATURES),
                               .dtype = CSE_FLOAT32,
-                              .initializer = initializer };
+                              .initializer = initializer,
+                              .trainable = strcmp(name, "w") == 0 };
     ck_assert_int_eq(cse_graph_add_state(graph, &entry, &index), CSE_OK);
     return index;
 }
@@ -81,6 +90,11 @@ static void make_graph(void)
     graph->fetches[graph->fetch_count++] =
         (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
     cse_trace_begin(NULL);
+    static const char *const patterns[] = { "*" };
+    static const cse_numerics_request request = {
+        .every = OBSERVED, .patterns = patterns, .origins = patterns, .pattern_count = 1
+    };
+    graph->numerics = &request;
     cse_status status = cse_passes_run(graph, NULL);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
 }
@@ -90,6 +104,63 @@ static void make_graph(void)
 static int64_t states_bytes(void)
 {
     return graph->space_bytes[CSE_SPACE_STATE];
+}
+
+/* Counts of the observed steps that the cluster did, by step / OBSERVED; NULL: not there. */
+static cse_observed *observed[MOST_STEPS / OBSERVED + 1];
+
+/* What the observer of the straight run did not see: the summed gradient, the states before and
+ * after, and weights that stayed although they should have moved. */
+static void count_once_a_step(const straight_run *run, const unsigned char *before,
+                              cse_observed *records)
+{
+    const float *gradient = (const float *)(const void *)run->leaves[0];
+    const float *m = straight_run_state(run, "m");
+    for (int i = 0; i < graph->observation_count; i++) {
+        const cse_observation *o = &graph->observations[i];
+        cse_observed_values v = { .count = FEATURES };
+        if (o->kind == CSE_OBSERVED_GRADIENT)
+            v.values = gradient + o->node->offset_bytes / 4;
+        if (o->kind == CSE_OBSERVED_STATE)
+            v.values = before + graph->states[o->node->attributes.integers[0]].offset_bytes;
+        if (v.values != NULL)
+            cse_observe(&records[i], &v);
+        if (o->kind != CSE_OBSERVED_STATE)
+            continue;
+        const float *after = straight_run_state(run, o->name), *w = v.values;
+        records[i].digest_after = cse_observe_digest(after, FEATURES, 0);
+        for (int e = 0; strcmp(o->name, "w") == 0 && e < FEATURES; e++)
+            records[i].absorbed += w[e] == after[e] && m[e] * 1e-5f != 0;
+    }
+}
+
+/* One step of the straight run; where the cluster observed it, the same counts. */
+static void step_straight(straight_run *run, unsigned char *const inputs[])
+{
+    cse_observed *expected =
+        (run->step + 1) % OBSERVED == 0 ? observed[(run->step + 1) / OBSERVED] : NULL;
+    if (expected == NULL) {
+        straight_run_step(run, inputs);
+        return;
+    }
+    const size_t count = (size_t)graph->observation_count;
+    cse_observed *records = cse_calloc(count, sizeof *records);
+    unsigned char *before = cse_malloc((size_t)states_bytes());
+    unsigned char *scratch = cse_aligned_calloc((size_t)graph->observe_scratch_bytes + 64);
+    cse_observer observer;
+    memcpy(before, run->spaces[CSE_SPACE_STATE], (size_t)states_bytes());
+    cse_observer_init(&observer, run->executable->graph, records, scratch);
+    run->observer = &observer;
+    straight_run_step(run, inputs);
+    run->observer = NULL;
+    count_once_a_step(run, before, records);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(memcmp(&records[i], &expected[i], sizeof records[i]) == 0,
+                      "step %lld: other counts of %s", (long long)run->step,
+                      graph->observations[i].name);
+    free(records);
+    free(before);
+    free(scratch);
 }
 
 /* losses[s], and the states after `steps` steps. */
@@ -118,7 +189,7 @@ static unsigned char *run_straight(int64_t steps, float losses[])
                         memcpy(inputs[m] + graph->inputs[i].offset_bytes,
                                read[m] + cse_dataloader_stream_offset(loader, stream), sizes[i]);
         }
-        straight_run_step(&run, inputs);
+        step_straight(&run, inputs);
         losses[s] = straight_run_fetched(&run, 0);
     }
     unsigned char *states = cse_malloc((size_t)states_bytes());
@@ -169,6 +240,14 @@ static cse_status on_record(void *self, const cse_record *record)
     (void)self;
     ck_assert_int_eq(record->step, seen.records);
     memcpy(&seen.losses[seen.records++], record->fetched + graph->fetches[0].offset_bytes, 4);
+    ck_assert((record->observed != NULL) == ((record->step + 1) % OBSERVED == 0));
+    if (record->observed != NULL) {
+        const size_t bytes = (size_t)graph->observation_count * sizeof *record->observed;
+        cse_observed *kept = cse_malloc(bytes);
+        memcpy(kept, record->observed, bytes);
+        free(observed[(record->step + 1) / OBSERVED]);
+        observed[(record->step + 1) / OBSERVED] = kept;
+    }
     pid_t children[64];
     if (seen.strike_every > 0 && record->step % seen.strike_every == 1 &&
         seen.strikes < seen.most_strikes) {
@@ -207,6 +286,7 @@ static cse_execution_result result;
 static cse_status run(int64_t num_steps)
 {
     execution.num_steps = num_steps;
+    execution.observe_every = OBSERVED;
     return cse_execution_run(&execution, &result);
 }
 
@@ -285,6 +365,10 @@ static void tear_down(void)
     while ((entry = readdir(entries)) != NULL)
         ck_assert_ptr_null(strstr(entry->d_name, "csengine-run"));
     closedir(entries);
+    for (size_t i = 0; i < sizeof observed / sizeof observed[0]; i++) {
+        free(observed[i]);
+        observed[i] = NULL;
+    }
     free(execution.states);
     cse_graph_destroy(&graph);
     ck_assert(temporary_folder_remove(directory));

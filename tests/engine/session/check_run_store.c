@@ -350,6 +350,45 @@ START_TEST(processes_and_streams_of_a_run_can_be_watched)
 }
 END_TEST
 
+static void find_replica(void *self, const cse_row *row)
+{
+    json_t *root = json_loads(row->fields[1].text, 0, NULL), *one;
+    size_t index;
+    json_array_foreach(
+        json_object_get(root, "processes"), index,
+        one) if (strcmp(json_string_value(json_object_get(one, "name")), "replica 1") == 0) *
+        (long *)self = (long)json_integer_value(json_object_get(one, "pid"));
+    json_decref(root);
+}
+
+START_TEST(a_lost_process_is_replaced_and_that_is_told)
+{
+    cse_store_reader *reader = NULL;
+    cse_control_reply reply;
+    long pid = 0;
+    start(long_run);
+    await(CSE_RUN_RUNNING);
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < 1; i++)
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &everything, find_replica, &pid), CSE_OK);
+    cse_store_reader_close(&reader);
+    ck_assert_int_gt(pid, 1);
+    ck_assert_int_eq(kill((pid_t)pid, SIGKILL), 0);
+    const cse_store_query recovering = { .filters[0] = { "to_state", (const char *const[]){
+                                                                         "RECOVERING", NULL } } };
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TRANSITION, &recovering) == 0; i++)
+        cse_sleep_ns(10000000);
+    assert_json(CSE_ROW_TRANSITION, &recovering, "replica 1 was killed by signal 9");
+    await(CSE_RUN_RUNNING);
+    assert_json(CSE_ROW_LOG, &everything, "a new process takes its place");
+    await_step(status_now().last_step + 100);
+    ck_assert_int_eq(say((cse_control_request){ .verb = "cancel" }, &reply), CSE_OK);
+    ck_assert_int_eq(finish(), 130);
+}
+END_TEST
+
 START_TEST(killed_on_request_it_ends_at_once_and_says_so)
 {
     cse_control_reply reply;
@@ -437,6 +476,7 @@ int main(void)
     tcase_add_test(cases, a_failure_has_its_reason);
     tcase_add_test(cases, an_operator_pauses_saves_scales_and_cancels);
     tcase_add_test(cases, processes_and_streams_of_a_run_can_be_watched);
+    tcase_add_test(cases, a_lost_process_is_replaced_and_that_is_told);
     tcase_add_test(cases, killed_on_request_it_ends_at_once_and_says_so);
     tcase_add_test(cases, a_killed_coordinator_is_seen_as_dead);
     tcase_add_test(cases, two_runs_do_not_share_a_model_dir);

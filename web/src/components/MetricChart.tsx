@@ -6,7 +6,7 @@ import { api, type Metrics } from "@generated/client";
 import { debounce } from "@/base/resource";
 import { Chart, type Curve } from "@/components/Chart";
 import type { LivePoints } from "@/job/live";
-import { curvesOf, type TimeMap, type XAxis } from "@/job/series";
+import { curvesOf, type XAxis } from "@/job/series";
 
 export interface Run {
   id: string;
@@ -14,7 +14,6 @@ export interface Run {
   batchSize: number;
   metrics: Metrics | undefined;
   live?: LivePoints | undefined;
-  times?: TimeMap | undefined;
 }
 
 export interface MetricChartProps {
@@ -45,7 +44,7 @@ function compose(props: MetricChartProps, finer: ReadonlyMap<string, Metrics>): 
   return props.runs.flatMap((run, r) =>
     props.names.flatMap((name, n) =>
       curvesOf(name, finer.get(run.id) ?? run.metrics, run.live, {
-        axis: props.axis, smoothing: props.smoothing, batchSize: run.batchSize, times: run.times,
+        axis: props.axis, smoothing: props.smoothing, batchSize: run.batchSize,
         label: many ? (props.names.length > 1 ? `${run.label} ${name}` : run.label) : name,
         colour: colourOf(many ? r : n),
         ...(many && n > 0 ? { dash: [6, 3] } : {}),

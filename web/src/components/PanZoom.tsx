@@ -110,7 +110,7 @@ export function PanZoom(props: PanZoomProps) {
   };
   return (
     <div class="pan-zoom">
-      <svg ref={svg} role="group" aria-label={props.label} tabIndex={0} onPointerDown={drag}
+      <svg ref={svg} role="group" aria-label={props.label} tabindex={0} onPointerDown={drag}
         onKeyDown={keys}>
         {props.defs}
         <g ref={group}>{props.children}</g>
@@ -118,7 +118,7 @@ export function PanZoom(props: PanZoomProps) {
       <div class="zoom" role="group" aria-label="Scale">
         <button class="icon" aria-label="Larger" onClick={() => zoom(1.25)}>+</button>
         <button class="icon" aria-label="Smaller" onClick={() => zoom(0.8)}>−</button>
-        <button aria-label="Show all" onClick={() => fit(true)}>fit</button>
+        <button title="Show all" onClick={() => fit(true)}>fit</button>
       </div>
     </div>
   );

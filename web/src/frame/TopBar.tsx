@@ -17,6 +17,7 @@ const STATUS: Record<StreamStatus, { text: string; title: string }> = {
   connecting: { text: "connecting", title: "Waiting for the event stream" },
   live: { text: "live", title: "Events arrive as they happen" },
   reconnecting: { text: "reconnecting", title: "The stream was cut; trying again" },
+  polling: { text: "every 2 s", title: "Other tabs hold the streams; this one asks every 2 s" },
   ended: { text: IS_REPORT ? "report" : "ended", title: "The run is over; nothing more will come" },
 };
 
@@ -25,7 +26,7 @@ function LiveStatus() {
   if (status === "off") return null;
   const { text, title } = STATUS[status];
   return (
-    <span class={`live ${status}`} role="status" title={title}>
+    <span class={`stream-status ${status}`} role="status" title={title}>
       <i aria-hidden="true" />{text}
     </span>
   );
@@ -118,6 +119,8 @@ function ScaleDialog({ job, onClose }: { job: Job; onClose: () => void }) {
 function Controls({ job }: { job: Job }) {
   const [asking, setAsking] = useState<Verb | null>(null);
   const verbs = new Set<Verb>(job.capabilities);
+  if (job.state === "RUNNING") verbs.delete("resume");
+  if (job.state === "PAUSED" || job.state === "PAUSING") verbs.delete("pause");
   const run = (verb: Verb) =>
     verb === "cancel" || verb === "kill" || verb === "scale" ? setAsking(verb) : act(job, verb);
   const close = () => setAsking(null);

@@ -87,27 +87,27 @@ function Box({ node, chosen, faded, found, onChoose, onOpen }: {
     event.preventDefault();
     event.stopPropagation();
   };
+  const title = clip(node.title, node, tags.join(" "));
   const classes = ["node", node.kind, chosen && "chosen", faded && "faded", found && "found"];
   return (
-    <g class={classes.filter(Boolean).join(" ")} role="button" tabIndex={0} aria-pressed={chosen}
-      aria-label={`${node.lane}: ${node.title}, ${node.subtitle}, ${tags.join(", ")}`}
+    <g class={classes.filter(Boolean).join(" ")} role="button" tabindex={0} aria-pressed={chosen}
       transform={`translate(${node.x} ${node.y})`} onClick={onChoose} onDblClick={onOpen}
       onKeyDown={keys}>
-      <title>{`${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
+      <title>{`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
         (node.canExpand ? "\nDouble click opens it" : "")}</title>
       <rect width={node.width} height={node.height} rx={5} />
       <rect class="stripe" width={5} height={node.height} rx={2}
         style={{ fill: `var(${style.token})` }} />
-      <text class="title" x={14} y={node.kind === "kernel" ? 15 : 19}>{clip(node.title, node)}</text>
-      <text class="sub" x={14} y={node.kind === "kernel" ? 29 : 37}>{subtitle(node)}</text>
+      <text class="title" x={14} y={node.kind === "kernel" ? 15 : 19}>{`${title} `}</text>
+      <text class="sub" x={14} y={node.kind === "kernel" ? 29 : 37}>{`${subtitle(node)} `}</text>
       <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 15 : 19} text-anchor="end">
         {tags.join(" ")}</text>
     </g>
   );
 }
 
-function clip(text: string, node: PictureNode): string {
-  const most = Math.floor((node.width - 60) / 6.4);
+function clip(text: string, node: PictureNode, tags: string): string {
+  const most = Math.floor((node.width - 28 - 6.6 * tags.length) / 7.5);
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
@@ -124,7 +124,7 @@ function FrameBox({ frame, onClose }: { frame: Frame; onClose: () => void }) {
         rx={8} class="behind" />}
       <rect x={frame.x} y={frame.y} width={frame.width} height={frame.height} rx={8} />
       {closes
-        ? <text x={frame.x + 9} y={frame.y + 15} role="button" tabIndex={0} onClick={onClose}
+        ? <text x={frame.x + 9} y={frame.y + 15} role="button" tabindex={0} onClick={onClose}
             onKeyDown={keys} aria-label={`Close ${frame.label}`}>− {frame.label}</text>
         : <text x={frame.x + 9} y={frame.y + 15}>{frame.label}</text>}
     </g>

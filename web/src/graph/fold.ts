@@ -37,11 +37,32 @@ export class StepGraph {
   readonly runs: LayerRun[];
   private readonly sums = new Map<number, number>();
   private drafts = new Map<string, Draft>();
+  /* Kernels of each module in their order, to find the first layer's kernel for a later layer's. */
+  private readonly kernelsOf = new Map<string, number[]>();
+  private readonly ordinalOf = new Map<number, number>();
+  /* Modules with modules inside: what is left to them is glue (residual sums), drawn as kernels,
+   * since one box for all of it would be before and after its own parts. */
+  private readonly parents = new Set<string>();
 
   constructor(readonly graph: RawGraph) {
     this.places = placesOf(graph);
     this.runs = layerRuns(graph, this.places);
     for (const reduction of graph.reductions) this.sums.set(reduction.sum, reduction.partial);
+    this.places.forEach((place, i) => {
+      const group = graph.nodes[i]?.group ?? -1;
+      if (!place) return;
+      const above = place.module.lastIndexOf(".");
+      if (above > 0 && place.lane !== "update") this.parents.add(place.module.slice(0, above));
+      if (group >= 0 && !this.ordinalOf.has(group)) this.addKernel(place, group);
+    });
+  }
+
+  private addKernel(place: Place, group: number): void {
+    const key = `${place.lane}|${place.module}`;
+    const kernels = this.kernelsOf.get(key) ?? [];
+    this.ordinalOf.set(group, kernels.length);
+    kernels.push(group);
+    this.kernelsOf.set(key, kernels);
   }
 
   summary(): Summary {
@@ -71,28 +92,39 @@ export class StepGraph {
     return {
       boxes: [...this.drafts.values()].map((draft) => draft.box),
       links: this.links(keys),
-      frames: this.frames(foldLayers),
+      frames: this.frames(foldLayers, expanded),
     };
   }
 
   /* The module under which a place is drawn, and whether this very layer stands for its run. */
-  private moduleKey(place: Place, foldLayers: boolean): { module: string; stands: boolean } {
+  private moduleKey(place: Place, foldLayers: boolean): {
+    module: string; stands: boolean; first: string;
+  } {
     const path = foldLayers ? layerPath(place.module) : null;
     const run = path && this.runs.find((r) =>
       r.stem === path.stem && path.index >= r.first && path.index <= r.last);
-    if (!path || !run) return { module: place.module, stands: true };
+    if (!path || !run) return { module: place.module, stands: true, first: place.module };
     const rest = path.rest ? `.${path.rest}` : "";
-    return { module: `${run.stem}.[${run.first}-${run.last}]${rest}`, stands: path.index === run.first };
+    return {
+      module: `${run.stem}.[${run.first}-${run.last}]${rest}`, stands: path.index === run.first,
+      first: `${run.stem}.${run.first}${rest}`,
+    };
   }
 
   private draft(place: Place, index: number, expanded: Set<string>, fold: boolean): string | null {
     const node = this.graph.nodes[index] as RawGraph["nodes"][number];
-    const { module, stands } = this.moduleKey(place, fold);
+    const { module, stands, first } = this.moduleKey(place, fold);
     const moduleKey = `${place.lane}|${module}`;
-    const isOpen = expanded.has(moduleKey);
-    if (isOpen && !stands) return moduleKey;
-    const key = isOpen && node.group >= 0 ? `${moduleKey}#${node.group}` : moduleKey;
+    const isOpen = expanded.has(moduleKey) ||
+      (place.lane !== "update" && this.parents.has(place.module));
     if (isOpen && node.group < 0) return null;
+    let group = node.group;
+    if (isOpen && !stands) {
+      const kernels = this.kernelsOf.get(`${place.lane}|${first}`) ?? [];
+      const ordinal = Math.min(this.ordinalOf.get(group) ?? 0, kernels.length - 1);
+      group = kernels[ordinal] ?? group;
+    }
+    const key = isOpen ? `${moduleKey}#${group}` : moduleKey;
     let draft = this.drafts.get(key);
     if (!draft) {
       draft = newDraft(key, place.lane, module, isOpen);
@@ -127,7 +159,7 @@ export class StepGraph {
     box.pol = pol.find((level) => level !== undefined) ?? null;
     if (box.kind === "kernel") {
       const group = this.graph.groups[[...draft.groups][0] ?? 0] as RawGroup;
-      box.title = this.operations(group, 3);
+      box.title = this.operations(draft.nodes, 3);
       box.subtitle = `${GROUP_KINDS[group.kind]} ${[...draft.groups][0]} · ${nodes.length} ops`;
     } else if (box.kind === "module")
       box.subtitle = `${box.kernels} ${box.kernels === 1 ? "kernel" : "kernels"} · ${nodes.length} ops`;
@@ -181,7 +213,7 @@ export class StepGraph {
       a.stem === b.stem && a.index !== b.index;
   }
 
-  private frames(foldLayers: boolean): Folded["frames"] {
+  private frames(foldLayers: boolean, expanded: Set<string>): Folded["frames"] {
     const frames = new Map<string, Folded["frames"][number]>();
     const add = (key: string, label: string, layers: number, member: string) => {
       const frame = frames.get(key) ?? { key, label, layers, members: [] };
@@ -195,7 +227,7 @@ export class StepGraph {
         const name = (run[1] as string).split(".").pop();
         add(`${box.lane}|${run[0]}`, `${name} ${run[2]}–${run[3]}: ${layers} alike`, layers, box.key);
       }
-      if (box.kind === "kernel")
+      if (box.kind === "kernel" && expanded.has(`${box.lane}|${box.scope}`))
         add(`${box.lane}|${box.scope}`, shortName(box.scope), 0, box.key);
     }
     return [...frames.values()];
@@ -215,13 +247,13 @@ export class StepGraph {
     return { read: bytes, written };
   }
 
-  private operations(group: RawGroup, most: number): string {
+  private operations(nodes: number[], most: number): string {
     const names: string[] = [];
-    for (const index of group.nodes) {
+    for (const index of nodes) {
       const { op } = this.graph.nodes[index] as RawGraph["nodes"][number];
       if (!QUIET.has(op) && names[names.length - 1] !== op) names.push(op);
     }
-    if (names.length === 0) return this.graph.nodes[group.nodes[0] ?? 0]?.op ?? "copy";
+    if (names.length === 0) return this.graph.nodes[nodes[0] ?? 0]?.op ?? "copy";
     const products = names.filter((name) => /matmul|conv2d|pool|softmax|layer_norm/.test(name));
     const shown = products.length > 0 && names.length > most
       ? [...new Set([...products, ...names])] : names;
@@ -250,7 +282,7 @@ export class StepGraph {
     const moved = this.traffic(group);
     return {
       id, kind: GROUP_KINDS[group.kind] ?? "", part: PARTS[group.part] ?? "",
-      operations: this.operations(group, 6), inputTypes: [...types].join(", "),
+      operations: this.operations(group.nodes, 6), inputTypes: [...types].join(", "),
       outputType: result?.dtype ?? "", shape: result?.shape.join(" × ") ?? "",
       accumulation: narrow ? narrowText(narrow) : "float32",
       readBytes: moved.read, writtenBytes: moved.written,

@@ -8,8 +8,9 @@ import type { Box, Folded, Link } from "@/graph/fold";
 const LANE_GAP = 150;
 const TOP = 64;
 const MARGIN = 40;
+const FRAME_ROOM = 30;
 /* Above this many boxes a simpler ranking keeps the time linear. */
-const MANY_BOXES = 250;
+const MANY_BOXES = 80;
 
 interface Placed {
   nodes: Map<string, PictureNode>;
@@ -48,7 +49,9 @@ function placeLane(lane: Lane, boxes: Box[], links: Link[], frameOfBox: Map<stri
 }
 
 /* Updates hang on nothing but gradients: one column, each as near to its gradients as there is room. */
-function placeUpdates(boxes: Box[], links: Link[], backward: Placed): Placed {
+function placeUpdates(
+  boxes: Box[], links: Link[], backward: Placed, frameOfBox: Map<string, string>,
+): Placed {
   const wanted = (box: Box): number => {
     const sources = links
       .filter((link) => link.to === box.key)
@@ -56,11 +59,17 @@ function placeUpdates(boxes: Box[], links: Link[], backward: Placed): Placed {
       .filter((y): y is number => y !== undefined);
     return sources.length > 0 ? sources.reduce((a, b) => a + b, 0) / sources.length : -1;
   };
-  const order = boxes.map((box) => ({ box, y: wanted(box) })).sort((a, b) => a.y - b.y);
+  /* What works on all parameters at once (norms, the schedule) feeds the others: it comes first. */
+  const order = boxes
+    .map((box) => ({ box, y: box.scope.startsWith("model.") ? wanted(box) : -1 }))
+    .sort((a, b) => a.y - b.y);
   const nodes = new Map<string, PictureNode>();
   let free = 0;
   let width = 0;
+  let frame: string | undefined;
   for (const { box, y } of order) {
+    if (frameOfBox.get(box.key) !== frame) free += FRAME_ROOM;
+    frame = frameOfBox.get(box.key);
     const at = Math.max(free, y);
     nodes.set(box.key, { ...box, x: 0, y: at });
     free = at + box.height + 18;
@@ -117,7 +126,7 @@ export function arrange(folded: Folded): Picture {
     frame.members.map((member): [string, string] => [member, frame.key])));
   const forward = placeLane("forward", of("forward"), within("forward"), framed);
   const backward = placeLane("backward", of("backward"), within("backward"), framed);
-  const update = placeUpdates(of("update"), folded.links, backward);
+  const update = placeUpdates(of("update"), folded.links, backward, framed);
   const placed = [forward, backward, update];
   const height = Math.max(forward.height, backward.height, update.height);
   let x = MARGIN;
@@ -135,7 +144,9 @@ export function arrange(folded: Folded): Picture {
     const b = nodes.get(link.to);
     if (!a || !b) return [];
     const inLane = placed.map((one) => one.points.get(link)).find((points) => points?.length);
-    return [{ ...link, points: inLane ?? crossing(a, b) }];
+    /* Among updates every edge would run along the same margin: shown when one is chosen. */
+    const crosses = link.crosses || a.lane === "update";
+    return [{ ...link, crosses, points: inLane ?? crossing(a, b) }];
   });
   const bottom = Math.max(...[...nodes.values()].map((n) => n.y + n.height), 200);
   return {

@@ -17,11 +17,7 @@ export interface CurveOptions {
   colour: string;
   batchSize: number;
   dash?: number[];
-  times?: TimeMap | undefined;
 }
-
-/** Steps and the times at which they were committed, to place buckets, which have no times. */
-export type TimeMap = { step: number; time_ms: number }[];
 
 type Column = (number | null)[];
 
@@ -31,25 +27,6 @@ interface Columns {
   value: Column;
   minimum: Column | null;
   maximum: Column | null;
-}
-
-export function timeAt(map: TimeMap, step: number): number | null {
-  if (map.length === 0) return null;
-  let high = map.findIndex((anchor) => anchor.step >= step);
-  if (high < 0) high = map.length - 1;
-  const b = map[high] as TimeMap[number];
-  const a = map[Math.max(0, high - 1)] as TimeMap[number];
-  if (a.step === b.step) return b.time_ms;
-  return a.time_ms + ((step - a.step) / (b.step - a.step)) * (b.time_ms - a.time_ms);
-}
-
-export function timeMapOf(metrics: Metrics): TimeMap {
-  const anchors = metrics.series.flatMap((one) =>
-    one.time_ms
-      ? one.step.map((step, i) => ({ step, time_ms: one.time_ms?.[i] ?? 0 }))
-      : [],
-  );
-  return anchors.filter((a) => a.time_ms > 0).sort((a, b) => a.step - b.step);
 }
 
 function columnsOf(series: MetricSeries, live: LiveSeries | undefined): Columns {
@@ -115,9 +92,7 @@ function smooth(columns: Columns, weight: number): void {
 function xOf(columns: Columns, options: CurveOptions, start_ms: number | null): number[] {
   if (options.axis === "step") return columns.step;
   if (options.axis === "samples") return columns.step.map((s) => s * (options.batchSize || 1));
-  const times = columns.step.map(
-    (step, i) => columns.time_ms[i] ?? timeAt(options.times ?? [], step) ?? 0,
-  );
+  const times = columns.time_ms.map((time) => time ?? 0);
   if (options.axis === "time") return times;
   const start = start_ms ?? times[0] ?? 0;
   return times.map((t) => (t - start) / 1000);
@@ -132,7 +107,7 @@ function curveOf(columns: Columns, options: CurveOptions, from: number, to: numb
   };
   const curve: Curve = {
     label: options.label, colour: options.colour,
-    x: xOf(part, options, columns.time_ms[0] ?? timeAt(options.times ?? [], columns.step[0] ?? 0)),
+    x: xOf(part, options, columns.time_ms[0] ?? null),
     y: part.value,
   };
   if (part.minimum && part.maximum) {

@@ -61,7 +61,10 @@ function Line({ line, index, origin, found }: {
     <div class={`code-line${found ? " found" : ""}${kind === "default" ? " by-default" : ""}`}>
       <span class="line-number" aria-hidden="true">{index + 1}</span>
       <code><YamlText line={line.text} /></code>
-      {origin && <span class={`origin ${kind}`} title={`${line.path}: ${origin}`}>{origin}</span>}
+      {origin && (
+        <span class={`origin ${kind}`} title={`${line.path}: ${origin}`}>
+          {origin.replace(/^.*\/(?=[^/]+:\d)/, "")}</span>
+      )}
     </div>
   );
 }
@@ -70,8 +73,11 @@ function Resolved({ text, origins, hideDefaults, filter }: {
   text: string; origins: Origins; hideDefaults: boolean; filter: string;
 }) {
   const lines = useMemo(() => yamlLines(text), [text]);
-  const originOf = (path: string | null) =>
-    path === null ? undefined : (origins.get(path) ?? origins.get(path.replace(/\[(\d+)\]/g, ".$1")));
+  const originOf = (path: string | null) => {
+    if (path === null) return undefined;
+    const dotted = path.replace(/\[(\d+)\]/g, ".$1");
+    return origins.get(path) ?? origins.get(dotted) ?? origins.get(`${dotted}.0`);
+  };
   return (
     <div class="code" tabIndex={0} role="region" aria-label="Configuration">
       {lines.map((line, i) => {

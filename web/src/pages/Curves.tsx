@@ -1,6 +1,6 @@
 /* Curves of one run, or of several over each other. Whatever is chosen is in the address: a link
  * shows the same picture. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { api, type Job, type Metrics } from "@generated/client";
 import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
@@ -8,13 +8,12 @@ import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { Choice, Dialog, Empty, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
-import { timeMapOf, type TimeMap, type XAxis } from "@/job/series";
+import type { XAxis } from "@/job/series";
 import { filterJobs } from "@/job/filter";
 import { number } from "@/base/format";
 
 const MAX_POINTS = 1000;
 const RELOAD_MS = 10_000;
-const ANCHORS = 12;
 
 const AXES = [["step", "step"], ["samples", "samples"], ["elapsed", "time"], ["time", "clock"]] as const;
 
@@ -33,46 +32,18 @@ async function readRun(id: string): Promise<Other> {
   return { job, metrics };
 }
 
-/* Buckets carry no times: a few single points on the way tell them. */
-async function readTimes(id: string, metrics: Metrics): Promise<TimeMap> {
-  const known = timeMapOf(metrics);
-  const series = metrics.series.find((one) => one.level > 0);
-  if (!series) return known;
-  const first = series.step[0] ?? 0;
-  const last = series.last_step?.[series.last_step.length - 1] ?? first;
-  const stride = Math.max(1, Math.ceil((last - first) / Math.max(1, series.count - 1)));
-  const maps = await Promise.all(
-    Array.from({ length: ANCHORS + 1 }, async (_, i) => {
-      const to = Math.round(first + ((last - first) * i) / ANCHORS);
-      const ask = { id, names: [series.name], from: Math.max(0, to - 4 * stride), to, max_points: 64 };
-      return timeMapOf(await api.getMetrics(ask));
-    }),
-  );
-  return [...known, ...maps.flat()].sort((a, b) => a.step - b.step);
-}
-
-function useRuns(model: JobModel, others: string[], axis: XAxis): { runs: Run[]; loading: boolean } {
+function useRuns(model: JobModel, others: string[]): { runs: Run[]; loading: boolean } {
   const job = model.job.value;
   const own = useResource(() => readRun(model.id), [model.id, job?.attempt, job?.state],
     job && !isFinal(job.state) ? RELOAD_MS : 0);
   const more = useResource(() => Promise.all(others.map(readRun)), [others.join()],
     others.length > 0 ? RELOAD_MS : 0);
-  const [times, setTimes] = useState<Record<string, TimeMap>>({});
-  const wantsTimes = axis === "time" || axis === "elapsed";
   const all = useMemo(
     () => [...(own.data ? [own.data] : []), ...(more.data ?? [])], [own.data, more.data]);
-  useEffect(() => {
-    if (!wantsTimes) return;
-    for (const { job: one, metrics } of all)
-      if (!times[one.id])
-        void readTimes(one.id, metrics)
-          .then((map) => setTimes((old) => ({ ...old, [one.id]: map })))
-          .catch(() => undefined);
-  }, [wantsTimes, all]);
   const runs = useMemo(() => all.map(({ job: one, metrics }): Run => ({
     id: one.id, label: one.name, batchSize: one.batch_size ?? 1, metrics,
-    live: one.id === model.id ? model.live : undefined, times: times[one.id],
-  })), [all, times, model]);
+    live: one.id === model.id ? model.live : undefined,
+  })), [all, model]);
   return { runs, loading: own.loading };
 }
 
@@ -170,7 +141,7 @@ export function Curves() {
   const logarithmic = query.value.get("log") === "1";
   const filter = query.value.get("filter") ?? "";
   const [picking, setPicking] = useState(false);
-  const { runs, loading } = useRuns(model, others, axis);
+  const { runs, loading } = useRuns(model, others);
   const names = new Set([...runs.flatMap((run) => run.metrics?.names ?? []), ...model.names.value]);
   const shown = ordered([...names], pins, filter);
   const pin = (name: string) => setQuery({

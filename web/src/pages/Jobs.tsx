@@ -49,6 +49,12 @@ function seconds(job: Job): number | null {
   return ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
 }
 
+function LossCell({ job }: { job: Job }) {
+  const { loss, minimum_loss } = job.progress;
+  if (loss === null) return <>–</>;
+  return <>{number(loss)}<span class="sub faint">lowest {number(minimum_loss)}</span></>;
+}
+
 function TimeCell({ job }: { job: Job }) {
   if (job.alive && job.progress.eta_seconds !== null)
     return <>{duration(job.progress.eta_seconds)}<span class="sub faint">left</span></>;
@@ -103,9 +109,7 @@ const FIELDS: Field[] = [
   { name: "rate", title: "Samples/s", number: true, key: (j) => j.progress.samples_per_second,
     cell: (j) => compact(j.progress.samples_per_second) },
   { name: "loss", title: "Loss", number: true, key: (j) => j.progress.loss,
-    cell: (j) => number(j.progress.loss) },
-  { name: "min_loss", title: "Lowest", number: true, key: (j) => j.progress.minimum_loss,
-    cell: (j) => number(j.progress.minimum_loss) },
+    cell: (j) => <LossCell job={j} /> },
   { name: "spark", title: "Curve", key: () => null, cell: (j) => <Spark job={j} /> },
   { name: "priority", title: "Prio", key: (j) => j.priority, cell: (j) => j.priority },
   { name: "labels", title: "Labels", key: (j) => Object.keys(j.labels).join(),

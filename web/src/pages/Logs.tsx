@@ -22,14 +22,17 @@ async function read(id: string): Promise<LogLine[]> {
   return typeof text === "string" ? parse(text) : [];
 }
 
+const levelOf = (line: LogLine): string => line.level.toUpperCase();
+const rankOf = (line: LogLine): number => LEVELS.findIndex((level) => level === levelOf(line));
+
 const who = (line: LogLine): string =>
-  line.rank === null || line.rank < 0 ? line.role : `${line.role} ${line.rank}`;
+  line.rank === null || line.rank < 0 || line.role === "coordinator" ? line.role : `${line.role} ${line.rank}`;
 
 function Row({ line }: { line: LogLine }) {
   return (
     <>
       <span class="number faint">{timeWithMilliseconds(line.time_ms)}</span>
-      <span class={`level ${line.level.toLowerCase()}`}>{line.level}</span>
+      <span class={`level ${line.level.toLowerCase()}`}>{levelOf(line)}</span>
       <span class="soft c-who ellipsis">{who(line)}</span>
       <span class="c-message">{line.message}</span>
     </>
@@ -38,7 +41,7 @@ function Row({ line }: { line: LogLine }) {
 
 function save(lines: LogLine[], name: string): void {
   const text = lines
-    .map((l) => `${new Date(l.time_ms).toISOString()} ${l.level} ${who(l)}: ${l.message}\n`).join("");
+    .map((l) => `${new Date(l.time_ms).toISOString()} ${levelOf(l)} ${who(l)}: ${l.message}\n`).join("");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   link.download = name;
@@ -67,7 +70,7 @@ export function Logs() {
   const shown = useMemo(() => {
     const least = LEVELS.indexOf(level as (typeof LEVELS)[number]);
     return lines.filter((line) =>
-      LEVELS.indexOf(line.level) >= least && (!role || who(line) === role || line.role === role) &&
+      rankOf(line) >= least && (!role || who(line) === role || line.role === role) &&
       (!text || line.message.toLowerCase().includes(text)));
   }, [lines, level, role, text]);
   return (

@@ -100,27 +100,25 @@ function ProcessBox({ box, isBottleneck, isChosen, onChoose }: {
   box: Box; isBottleneck: boolean; isChosen: boolean; onChoose: () => void;
 }) {
   const { process, x, y } = box;
-  const text = `${process.name}: busy ${percent(process.busy)}, idle ${percent(process.idle)}, ` +
-    `back-pressured ${percent(process.back_pressured)}${isBottleneck ? ", bottleneck" : ""}`;
+  const side = isBottleneck ? "bottleneck" : process.pid ? `pid ${process.pid}` : "";
+  const figures = `${percent(process.busy)} busy · ${percent(process.idle)} idle · ` +
+    `${percent(process.back_pressured)} pressed`;
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     onChoose();
   };
   return (
-    <g class="process" role="button" tabIndex={0} aria-label={text} aria-pressed={isChosen}
+    <g class="process" role="button" tabindex={0} aria-pressed={isChosen}
       onClick={onChoose} onKeyDown={keys}>
       <rect x={x} y={y} width={BOX.width} height={BOX.height} rx={6}
         class={`box${isBottleneck ? " bottleneck" : ""}${isChosen ? " chosen" : ""}`} />
-      <text x={x + 12} y={y + 22} class="name">{process.name}</text>
+      <text x={x + 12} y={y + 22} class="name">{`${process.name} `}</text>
       <text x={x + BOX.width - 12} y={y + 22} class="side" text-anchor="end">
-        {isBottleneck ? "bottleneck" : process.pid ? `pid ${process.pid}` : ""}
+        {`${side} `}
       </text>
       <ShareBar process={process} x={x + 12} y={y + 33} width={BOX.width - 24} />
-      <text x={x + 12} y={y + 60} class="figures">
-        {`${percent(process.busy)} busy · ${percent(process.idle)} idle · ` +
-          `${percent(process.back_pressured)} pressed`}
-      </text>
+      <text x={x + 12} y={y + 60} class="figures">{figures}</text>
     </g>
   );
 }

@@ -1,0 +1,247 @@
+/* Counts of values against a count element by element with the C library's own classification and
+ * the conversions of engine/types; digests by what they must tell apart; records that join. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/execute/observe.h"
+#include "engine/types/dtype.h"
+
+enum { MOST = 3000 };
+
+static uint64_t state = 7;
+
+static uint32_t next_random(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 32);
+}
+
+/* All bits, and often the edges: zeros, infinities, NaN, the largest and least of each format. */
+static float any_float(void)
+{
+    static const float edges[] = { 0.0f,     -0.0f,       INFINITY,     -INFINITY, 65504.0f,
+                                   65519.0f, 65520.0f,    -65520.0f,    0x1p-24f,  0x1p-25f,
+                                   0x1p-26f, 0x1.8p-25f,  0x1.fffp31f,  0x1p32f,   0x1p-39f,
+                                   0x1p-40f, 0x1.fep127f, 0x1.fffp127f, 0x1p-126f, 0x1p-133f,
+                                   1.0f,     -1.5f,       3e38f,        0x1p-149f };
+    uint32_t r = next_random();
+    if (r % 4 == 0)
+        return edges[next_random() % (sizeof edges / sizeof edges[0])];
+    if (r % 31 == 0)
+        return nanf("");
+    return cse_float_from_bits(r % 3 == 0 ? next_random()
+                                          : (next_random() & 0x87ffffffu) |
+                                                (100 + next_random() % 50) << 23);
+}
+
+static float rounded(cse_dtype dtype, float value)
+{
+    return dtype == CSE_FLOAT32 ? value
+                                : cse_float_from_format(dtype, cse_round_to_bits(dtype, value));
+}
+
+static bool computes_as_zero(float value)
+{
+    return fpclassify(value) == FP_ZERO || fpclassify(value) == FP_SUBNORMAL;
+}
+
+static void count_plainly(const float *x, int n, cse_dtype dtype, cse_observed *plain)
+{
+    memset(plain, 0, sizeof *plain);
+    for (int i = 0; i < n; i++) {
+        float y = rounded(dtype, x[i]);
+        int exponent = 0;
+        frexpf(x[i], &exponent);
+        plain->count++;
+        plain->nan += isnan(y) != 0;
+        plain->infinite += isinf(y) != 0;
+        plain->saturated += isfinite(x[i]) && isinf(y);
+        plain->flushed += !computes_as_zero(x[i]) && computes_as_zero(y);
+        plain->zeros += computes_as_zero(x[i]);
+        plain->exponents[computes_as_zero(x[i]) ? 0 : isfinite(x[i]) ? exponent - 1 + 127 : 255]++;
+    }
+}
+
+static const cse_dtype formats[] = { CSE_FLOAT32, CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
+
+START_TEST(counts_are_those_of_a_plain_count)
+{
+    static float x[MOST];
+    const cse_dtype dtype = formats[_i];
+    for (int round = 0; round < 40; round++) {
+        const int n = (int)(next_random() % MOST);
+        cse_observed plain, record = { .count = 0 };
+        for (int i = 0; i < n; i++)
+            x[i] = any_float();
+        count_plainly(x, n, dtype, &plain);
+        cse_observe(&record,
+                    &(cse_observed_values){
+                        .values = x, .stored = CSE_FLOAT32, .rounded = dtype, .count = n });
+        ck_assert_uint_eq(record.count, plain.count);
+        ck_assert_uint_eq(record.nan, plain.nan);
+        ck_assert_uint_eq(record.infinite, plain.infinite);
+        ck_assert_uint_eq(record.saturated, plain.saturated);
+        ck_assert_uint_eq(record.flushed, plain.flushed);
+        ck_assert_uint_eq(record.zeros, plain.zeros);
+        for (int bin = 0; bin < CSE_EXPONENT_BINS; bin++)
+            ck_assert_uint_eq(record.exponents[bin], plain.exponents[bin]);
+        bool nonfinite = false;
+        for (int i = 0; i < n; i++)
+            nonfinite = nonfinite || !isfinite(x[i]);
+        ck_assert(cse_observe_finds_nonfinite(x, n) == nonfinite);
+    }
+}
+END_TEST
+
+START_TEST(stored_16_bit_values_are_read_as_they_are)
+{
+    static uint16_t stored[MOST];
+    static float wide[MOST];
+    const cse_dtype dtype = formats[_i];
+    cse_observed narrow = { .count = 0 }, plain = { .count = 0 };
+    if (dtype == CSE_FLOAT32)
+        return;
+    for (int i = 0; i < MOST; i++) {
+        stored[i] = (uint16_t)next_random();
+        wide[i] = cse_float_from_format(dtype, stored[i]);
+    }
+    cse_observe(&narrow, &(cse_observed_values){
+                             .values = stored, .stored = dtype, .rounded = dtype, .count = MOST });
+    cse_observe(&plain,
+                &(cse_observed_values){
+                    .values = wide, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
+    ck_assert(memcmp(&narrow, &plain, sizeof plain) == 0);
+    ck_assert_uint_eq(narrow.saturated, 0);
+    ck_assert_uint_eq(narrow.flushed, 0);
+}
+END_TEST
+
+static uint64_t digest_of(const float *x, int n)
+{
+    return cse_observe_digest(x, n, 0);
+}
+
+START_TEST(digests_tell_a_changed_bit_and_an_exchange)
+{
+    static float x[MOST];
+    for (int i = 0; i < MOST; i++)
+        x[i] = (float)next_random() * 0x1p-31f - 1;
+    const uint64_t whole = digest_of(x, MOST);
+    for (int round = 0; round < 2000; round++) {
+        int i = (int)(next_random() % MOST), j = (int)(next_random() % MOST);
+        float kept = x[i];
+        x[i] = cse_float_from_bits(cse_float_bits(kept) ^ 1u << next_random() % 32);
+        ck_assert(digest_of(x, MOST) != whole);
+        x[i] = kept;
+        if (x[i] == x[j])
+            continue;
+        x[i] = x[j];
+        x[j] = kept;
+        ck_assert(digest_of(x, MOST) != whole);
+        x[j] = x[i];
+        x[i] = kept;
+    }
+    ck_assert_uint_eq(digest_of(x, MOST), whole);
+}
+END_TEST
+
+START_TEST(digests_of_parts_add_up_and_nans_are_alike)
+{
+    static float x[MOST];
+    for (int i = 0; i < MOST; i++)
+        x[i] = any_float();
+    cse_observed record = { .count = 0 };
+    cse_observe(&record,
+                &(cse_observed_values){
+                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
+    for (int cut = 0; cut < MOST; cut += 113)
+        ck_assert_uint_eq(cse_observe_digest(x, cut, 0) +
+                              cse_observe_digest(x + cut, MOST - cut, cut),
+                          record.digest);
+    for (int i = 0; i < MOST; i++)
+        if (isnan(x[i]))
+            x[i] = cse_float_from_bits(0xffc01234u);
+    ck_assert_uint_eq(digest_of(x, MOST), record.digest);
+    /* A far index is another one. */
+    ck_assert(cse_observe_digest(x, MOST, (int64_t)1 << 33) != record.digest);
+}
+END_TEST
+
+START_TEST(absorbed_updates_are_those_that_left_a_weight)
+{
+    float before[200], kept[200], delta[200];
+    uint64_t expected = 0;
+    for (int i = 0; i < 200; i++) {
+        before[i] = 1 + (float)(next_random() % 100);
+        delta[i] = next_random() % 3 == 0 ? 0 : ldexpf(1, -(int)(next_random() % 40));
+        kept[i] = before[i] - delta[i];
+        expected += delta[i] != 0 && kept[i] == before[i];
+    }
+    ck_assert_uint_gt(expected, 0);
+    ck_assert_uint_eq(cse_observe_absorbed(before, kept, delta, 200), expected);
+    delta[0] = kept[0] = nanf("");
+    before[0] = 1;
+    ck_assert_uint_le(cse_observe_absorbed(before, kept, delta, 200), expected);
+}
+END_TEST
+
+START_TEST(records_join_to_the_same_in_any_order)
+{
+    static float x[4][MOST];
+    cse_observed parts[4], forwards = { .count = 0 }, backwards = { .count = 0 };
+    memset(parts, 0, sizeof parts);
+    for (int p = 0; p < 4; p++) {
+        for (int i = 0; i < MOST; i++)
+            x[p][i] = any_float();
+        cse_observe(&parts[p], &(cse_observed_values){ .values = x[p],
+                                                       .stored = CSE_FLOAT32,
+                                                       .rounded = CSE_FLOAT16,
+                                                       .count = MOST,
+                                                       .first_index = (int64_t)p * MOST });
+        parts[p].first_microbatch = p == 0 ? 0 : 7 - p;
+    }
+    for (int p = 0; p < 4; p++) {
+        cse_observed_add(&forwards, &parts[p], 1);
+        cse_observed_add(&backwards, &parts[3 - p], 1);
+    }
+    ck_assert(memcmp(&forwards, &backwards, sizeof forwards) == 0);
+    ck_assert_int_eq(forwards.first_microbatch, 4);
+    ck_assert_uint_eq(forwards.count, 4 * MOST);
+}
+END_TEST
+
+START_TEST(the_largest_exponent_is_of_finite_values)
+{
+    const float x[] = { 0, INFINITY, -48.0f, 0.25f, nanf("") }, zeros[] = { 0, -0.0f };
+    cse_observed record = { .count = 0 }, none = { .count = 0 };
+    cse_observe(&record,
+                &(cse_observed_values){
+                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 5 });
+    cse_observe(&none,
+                &(cse_observed_values){
+                    .values = zeros, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 2 });
+    ck_assert_int_eq(cse_observed_max_exponent(&record), 5); /* 32 <= 48 < 64 */
+    ck_assert_int_eq(cse_observed_max_exponent(&none), INT32_MIN);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("observe");
+    TCase *cases = tcase_create("observe");
+    tcase_add_loop_test(cases, counts_are_those_of_a_plain_count, 0, 4);
+    tcase_add_loop_test(cases, stored_16_bit_values_are_read_as_they_are, 0, 4);
+    tcase_add_test(cases, digests_tell_a_changed_bit_and_an_exchange);
+    tcase_add_test(cases, digests_of_parts_add_up_and_nans_are_alike);
+    tcase_add_test(cases, absorbed_updates_are_those_that_left_a_weight);
+    tcase_add_test(cases, records_join_to_the_same_in_any_order);
+    tcase_add_test(cases, the_largest_exponent_is_of_finite_values);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -64,7 +64,8 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
     json_t *spec = spec_of(request), *faults = json_array();
     const cse_job_request wanted = { .id = id, .spec = spec };
     cse_jobs *jobs = request->server->jobs;
-    switch (cse_jobs_is_root(jobs) ? cse_jobs_create(jobs, &wanted, &job, faults) : CSE_JOB_ERROR) {
+    cse_status error = CSE_OK;
+    switch (cse_jobs_create(jobs, &wanted, &job, faults, &error)) {
     case CSE_JOB_CREATED:
         cse_server_answer_job(request, &job, 201, answer);
         break;
@@ -80,11 +81,9 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
         break;
     default:
         if (cse_jobs_is_root(jobs))
-            cse_answer_failure(answer, id != NULL ? CSE_USAGE : CSE_UNAVAILABLE);
+            cse_answer_failure(answer, error);
         else
-            cse_answer_problem(answer, CSE_PROBLEM_NOT_IMPLEMENTED,
-                               "this server shows one run and has no queue; start one with "
-                               "csengine serve --root DIR");
+            cse_answer_problem(answer, CSE_PROBLEM_NOT_IMPLEMENTED, "%s", cse_error_message());
     }
     cse_job_release(&job);
     json_decref(spec);

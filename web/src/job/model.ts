@@ -18,6 +18,7 @@ import {
 import { ApiError } from "@/api/transport";
 import { JobStream, streamStatus } from "@/api/stream";
 import { LivePoints } from "@/job/live";
+import { isRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -73,11 +74,14 @@ export class JobModel {
     if (this.closed || !this.job.peek()) return;
     let lastEventId = 0;
     try {
-      const metrics = await api.getMetrics({ id: this.id, names: ["loss"], max_points: 1 });
-      this.names.value = metrics.names;
-      lastEventId = metrics.last_event_id;
-    } catch {
       /* A job that waits has no metrics yet: the stream brings them. */
+      if (isRecorded(this.job.peek())) {
+        const metrics = await api.getMetrics({ id: this.id, names: ["loss"], max_points: 1 });
+        this.names.value = metrics.names;
+        lastEventId = metrics.last_event_id;
+      }
+    } catch {
+      /* As above: the run store is being made at this moment. */
     }
     if (this.closed) return;
     if (IS_REPORT) {

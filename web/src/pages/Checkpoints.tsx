@@ -8,6 +8,7 @@ import { Icon } from "@/components/Icon";
 import { Badge, Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { act } from "@/job/actions";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -103,8 +104,8 @@ function Diff({ job, a, b }: { job: string; a: Checkpoint; b: Checkpoint }) {
 export function Checkpoints() {
   const model = current.value as JobModel;
   const job = model.job.value;
-  const { data, error, loading } = useResource(
-    () => api.listCheckpoints({ id: model.id }), [model.id, model.checkpointsVersion.value, job?.state]);
+  const { data, error, loading } = useRecorded(
+    model, () => api.listCheckpoints({ id: model.id }), [model.checkpointsVersion.value, job?.state]);
   const [busy, setBusy] = useState(false);
   const rows = [...(data?.checkpoints ?? [])].sort((a, b) => b.step - a.step || b.attempt - a.attempt);
   const chosen = (query.value.get("diff") ?? "").split(",").filter(Boolean);

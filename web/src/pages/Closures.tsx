@@ -2,12 +2,12 @@
 import { useMemo, useState } from "preact/hooks";
 import { api, type Closure } from "@generated/client";
 import { integer, timeWithMilliseconds } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Chart, type Curve } from "@/components/Chart";
 import { Empty, Failure, Loading, PageHeader, Tile } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import { payloadText } from "@/job/payload";
 
 const ROW = 30;
@@ -66,7 +66,8 @@ function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
 
 export function Closures() {
   const model = current.value as JobModel;
-  const stored = useResource(() => api.listClosures({ id: model.id, tail: TAIL, limit: TAIL }), [model.id]);
+  const stored = useRecorded(
+    model, () => api.listClosures({ id: model.id, tail: TAIL, limit: TAIL }), []);
   const [follow, setFollow] = useState(true);
   const name = query.value.get("name") ?? "";
   const all = useMemo(() => merged(stored.data?.closures ?? [], model.closures.value),

@@ -7,6 +7,7 @@ import { tokensOf, yamlLines, type YamlLine } from "@/base/yaml";
 import { Icon } from "@/components/Icon";
 import { Choice, Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { current, type JobModel } from "@/job/model";
+import { isRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -102,7 +103,7 @@ async function copy(text: string): Promise<boolean> {
 export function Config() {
   const model = current.value as JobModel;
   const { data, error, loading } = useResource(
-    () => api.getJobConfig({ id: model.id }), [model.id, model.job.value?.attempt]);
+    () => api.getJobConfig({ id: model.id }), [model.id, isRecorded(model.job.value)]);
   const view = query.value.get("view") ?? "resolved";
   const filter = query.value.get("filter") ?? "";
   const hideDefaults = query.value.get("defaults") === "0";

@@ -8,6 +8,7 @@ import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { Choice, Dialog, Empty, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import type { XAxis } from "@/job/series";
 import { filterJobs } from "@/job/filter";
 import { number } from "@/base/format";
@@ -34,7 +35,7 @@ async function readRun(id: string): Promise<Other> {
 
 function useRuns(model: JobModel, others: string[]): { runs: Run[]; loading: boolean } {
   const job = model.job.value;
-  const own = useResource(() => readRun(model.id), [model.id, job?.attempt, job?.state],
+  const own = useRecorded(model, () => readRun(model.id), [job?.attempt, job?.state],
     job && !isFinal(job.state) ? RELOAD_MS : 0);
   const more = useResource(() => Promise.all(others.map(readRun)), [others.join()],
     others.length > 0 ? RELOAD_MS : 0);

@@ -11,6 +11,7 @@ import { Sparkline } from "@/components/Sparkline";
 import { act } from "@/job/actions";
 import { filterJobs } from "@/job/filter";
 import { isFinal } from "@/job/model";
+import { isRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -110,7 +111,7 @@ const FIELDS: Field[] = [
     cell: (j) => compact(j.progress.samples_per_second) },
   { name: "loss", title: "Loss", number: true, key: (j) => j.progress.loss,
     cell: (j) => <LossCell job={j} /> },
-  { name: "spark", title: "Curve", key: () => null, cell: (j) => <Spark job={j} /> },
+  { name: "spark", title: "Curve", key: () => null, cell: (j) => (isRecorded(j) ? <Spark job={j} /> : <span class="faint">–</span>) },
   { name: "priority", title: "Prio", key: (j) => j.priority, cell: (j) => j.priority },
   { name: "labels", title: "Labels", key: (j) => Object.keys(j.labels).join(),
     cell: (j) => <Labels job={j} /> },

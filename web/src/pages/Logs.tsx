@@ -2,12 +2,12 @@
 import { useMemo, useState } from "preact/hooks";
 import { api, type LogLine } from "@generated/client";
 import { timeWithMilliseconds } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 
 const ROW = 22;
 const TAIL = 10_000;
@@ -50,7 +50,7 @@ function save(lines: LogLine[], name: string): void {
 }
 
 function useLines(model: JobModel) {
-  const stored = useResource(() => read(model.id), [model.id]);
+  const stored = useRecorded(model, () => read(model.id), []);
   const live = model.logs.value;
   const lines = useMemo(() => {
     const last = stored.data?.[stored.data.length - 1]?.id ?? -1;

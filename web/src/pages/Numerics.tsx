@@ -4,7 +4,6 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import { api, type Numerics as Answer, type NumericsRecord, type Tensor } from "@generated/client";
 import { integer, number, percent } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
@@ -13,6 +12,7 @@ import { MetricChart } from "@/components/MetricChart";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { styleOf } from "@/graph/Drawing";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import { useRun } from "@/pages/Pulse";
 
 /* Exponents that a format can hold: normal from, largest; below `normal` down to `tiny`: subnormal. */
@@ -277,7 +277,7 @@ function shareCurves(records: NumericsRecord[]): Curve[] {
 }
 
 function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
-  const { data } = useResource(() => readAll(model.id, String(tensor.id)),
+  const { data } = useRecorded(model, () => readAll(model.id, String(tensor.id)),
     [tensor.id, model.numericsVersion.value]);
   const records = useMemo(
     () => (data?.records ?? []).filter((r) => r.tensor === tensor.id), [data, tensor.id]);
@@ -302,8 +302,8 @@ function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
 
 export function Numerics() {
   const model = current.value as JobModel;
-  const { data, error, loading } = useResource(() => readAll(model.id),
-    [model.id, Math.floor(model.numericsVersion.value / 5)]);
+  const { data, error, loading } = useRecorded(model, () => readAll(model.id),
+    [Math.floor(model.numericsVersion.value / 5)]);
   const { run } = useRun(model, ["loss_scale", "gradient_norm", "grad_norm"]);
   const filter = query.value.get("filter") ?? "";
   const rows = useMemo(() => (data ? rowsOf(data) : []), [data]);

@@ -2,7 +2,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Job, type Transition } from "@generated/client";
 import { compact, date, duration, integer, number, shortDate, time } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, type Run } from "@/components/MetricChart";
@@ -10,6 +9,7 @@ import { Empty, Failure, Loading, StateBadge, Tile, stateIcon, stateTone } from 
 import { findingsOf } from "@/job/findings";
 import { lastOf } from "@/job/series";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import { payloadText } from "@/job/payload";
 
 const RATE_NAMES = ["samples_per_second", "steps_per_second", "tokens_per_second"];
@@ -23,7 +23,7 @@ function StateRail({ transitions }: { transitions: Transition[] }) {
       {transitions.map((one, i) => {
         const next = transitions[i + 1];
         const seconds = ((next?.time_ms ?? end) - one.time_ms) / 1000;
-        const isNewAttempt = i > 0 && one.attempt !== transitions[i - 1]?.attempt;
+        const isNewAttempt = one.attempt > 1 && one.attempt !== transitions[i - 1]?.attempt;
         return (
           <li key={one.seq} class={`${stateTone(one.to)}${next ? "" : " now"}`}
             title={`${date(one.time_ms)}\n${one.message}`}>
@@ -91,8 +91,8 @@ const ran = (job: Job): number | null =>
 function Findings({ model, job }: { model: JobModel; job: Job }) {
   const to = job.progress.step ?? undefined;
   const ask = { id: job.id, limit: 1000, ...(to !== undefined ? { from: Math.max(0, to - 200) } : {}) };
-  const numerics = useResource(() => api.getNumerics(ask), [job.id, model.numericsVersion.value]);
-  const stored = useResource(() => api.getTopology({ id: job.id, samples: 1 }), [job.id]);
+  const numerics = useRecorded(model, () => api.getNumerics(ask), [model.numericsVersion.value]);
+  const stored = useRecorded(model, () => api.getTopology({ id: job.id, samples: 1 }), []);
   const samples = model.topology.value;
   const sample = samples[samples.length - 1] ?? stored.data?.samples[0];
   const found = findingsOf({ job, sample, numerics: numerics.data, gaps: model.gaps.value });
@@ -137,7 +137,7 @@ function Facts({ job }: { job: Job }) {
 }
 
 function LatestClosures({ model }: { model: JobModel }) {
-  const stored = useResource(() => api.listClosures({ id: model.id, tail: 6 }), [model.id]);
+  const stored = useRecorded(model, () => api.listClosures({ id: model.id, tail: 6 }), []);
   const rows = [...(stored.data?.closures ?? []), ...model.closures.value].slice(-6).reverse();
   if (rows.length === 0) return null;
   return (
@@ -162,7 +162,7 @@ export function useRun(model: JobModel, names: string[] | undefined, maxPoints =
   const job = model.job.value;
   const key = `${job?.attempt}/${job?.state}/${names?.join() ?? model.names.value.length}`;
   const ask = { id: model.id, max_points: maxPoints, ...(names ? { names } : {}) };
-  const resource = useResource(() => api.getMetrics(ask), [model.id, key]);
+  const resource = useRecorded(model, () => api.getMetrics(ask), [key]);
   const run = useMemo((): Run => ({
     id: model.id, label: job?.name ?? model.id, batchSize: job?.batch_size ?? 1,
     metrics: resource.data, live: model.live,

@@ -3,7 +3,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type Precision } from "@generated/client";
 import type { ApiError } from "@/api/transport";
 import { bytes, compact, integer } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { PanZoom } from "@/components/PanZoom";
 import { Choice, Empty, Failure, Loading, PageHeader } from "@/components/parts";
@@ -11,6 +10,7 @@ import { graphClient } from "@/graph/client";
 import { DTYPES, Drawing, Tips, styleOf } from "@/graph/Drawing";
 import type { Detail, Picture, PictureNode, Summary } from "@/graph/format";
 import { current, type JobModel } from "@/job/model";
+import { isRecorded, useRecorded } from "@/job/recorded";
 
 interface ReportedOp {
   op: string;
@@ -33,13 +33,18 @@ interface Loaded {
   milliseconds: number;
 }
 
-function usePicture(url: string, hash: string, expanded: string[], fold: boolean): Loaded {
+const NOT_COMPILED = new Set<string>(["QUEUED", "COMPILING", "STARTING"]);
+
+function usePicture(
+  ready: boolean, url: string, hash: string, expanded: string[], fold: boolean,
+): Loaded {
   const [loaded, setLoaded] = useState<Loaded>({
     picture: undefined, summary: undefined, error: undefined, milliseconds: 0,
   });
-  const key = `${url}#${hash}/${expanded.join()}/${fold}`;
+  const key = `${ready}/${url}#${hash}/${expanded.join()}/${fold}`;
   useEffect(() => {
     let dropped = false;
+    if (!ready) return undefined;
     const { client, loaded: reading } = graphClient(url, hash);
     reading
       .then(async ({ summary }) => {
@@ -170,8 +175,11 @@ export function StepGraph() {
   const search = query.value.get("find") ?? "";
   const url = `/api/v1/jobs/${encodeURIComponent(model.id)}/graph`;
   const hash = String(job?.attempt ?? 0);
-  const { picture, summary, error, milliseconds } = usePicture(url, hash, expanded, fold);
-  const precision = useResource(() => api.getPrecision({ id: model.id }), [model.id, hash]);
+  /* A step that is being compiled has no graph yet. */
+  const ready = isRecorded(job) && !NOT_COMPILED.has(job?.state ?? "");
+  const { picture, summary, error, milliseconds } = usePicture(ready, url, hash, expanded, fold);
+  const precision = useRecorded(
+    model, () => (ready ? api.getPrecision({ id: model.id }) : Promise.resolve({})), [hash, ready]);
   const ops = useMemo(() => opsOf(precision.data), [precision.data]);
   const [detail, setDetail] = useState<Detail>();
   const show = useRef<(x: number, y: number) => void>(() => undefined);
@@ -207,7 +215,9 @@ export function StepGraph() {
           aria-label="Find a module" onInput={(e) => setQuery({ find: e.currentTarget.value })} />
       </PageHeader>
       {error && <Failure error={error} />}
-      {!error && !picture && <Loading />}
+      {!error && !picture && (ready ? <Loading /> : (
+        <section class="panel"><Empty title="Not compiled yet" icon="graph">
+          The step graph is there as soon as the step is compiled.</Empty></section>))}
       {picture && summary && (
         <div class={`graph-page grow${node ? " with-side" : ""}`}>
           <section class="panel graph-panel" aria-label="Drawing">

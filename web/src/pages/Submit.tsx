@@ -200,7 +200,7 @@ export function Submit() {
           <div class="head"><h2>Configuration</h2><span class="spacer" />
             <span class={`check ${check.state}`} role="status">
               {{ unknown: "", checking: "checking", valid: "valid",
-                faulty: `${check.diagnostics.length} faults` }[check.state]}</span></div>
+                faulty: check.diagnostics.length === 1 ? "1 fault" : `${check.diagnostics.length} faults` }[check.state]}</span></div>
           <Editor value={config} diagnostics={check.diagnostics} onInput={change}
             label="Configuration, YAML" onSubmit={() => void send()} />
           <p class="hint faint small">Tab indents; Escape leaves the field; Ctrl and Enter submits.</p>

@@ -3,12 +3,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import { api, type Trace } from "@generated/client";
 import { integer, percent } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 
 interface Span {
   kind: string;
@@ -291,11 +291,11 @@ export function Timeline() {
   const wanted = query.value.get("step");
   const every = job && !isFinal(job.state) && wanted === null ? 3000 : 0;
   const range = wanted === null ? {} : { from: Number(wanted), to: Number(wanted) };
-  const { data, error, loading } = useResource(
-    () => api.getTrace({ id: model.id, ...range }), [model.id, wanted], every);
+  const { data, error, loading } = useRecorded(
+    model, () => api.getTrace({ id: model.id, ...range }), [wanted], every);
   const steps = data?.steps ?? [];
   const step = wanted === null ? steps[steps.length - 1] : Number(wanted);
-  const all = useResource(() => api.getTrace({ id: model.id }), [model.id]);
+  const all = useRecorded(model, () => api.getTrace({ id: model.id }), []);
   const known = [...new Set([...(all.data?.steps ?? []), ...steps])].sort((a, b) => a - b);
   const lanes = useMemo(() => {
     const events = (data?.traceEvents ?? []).filter((event) => {

@@ -5,12 +5,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, type TopologyProcess, type TopologySample, type TopologyStream } from "@generated/client";
 import { integer, number, percent, time } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { Sparkline } from "@/components/Sparkline";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 
-const BOX = { width: 216, height: 74, across: 110, down: 20 };
+const BOX = { width: 216, height: 74, across: 124, down: 30 };
 
 /* Left to right as the data goes. */
 function column(role: string): number {
@@ -66,8 +66,8 @@ function Patterns() {
         <rect width="6" height="6" fill="var(--pressed)" />
         <rect width="2" height="6" fill="var(--panel)" />
       </pattern>
-      <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
-        orient="auto"><path d="M0 0 8 4 0 8z" fill="var(--line-strong)" /></marker>
+      <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9"
+        markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z" fill="var(--line-strong)" /></marker>
     </defs>
   );
 }
@@ -123,31 +123,81 @@ function ProcessBox({ box, isBottleneck, isChosen, onChoose }: {
   );
 }
 
-function StreamLine({ stream, boxes }: { stream: TopologyStream; boxes: Map<string, Box> }) {
-  const from = boxes.get(stream.from);
-  const to = boxes.get(stream.to);
-  if (!from || !to) return null;
-  const forward = to.x >= from.x;
+/* Several streams between the same two are one line, with their figures below each other in its
+ * title: lines that lie on each other could not be told apart. */
+interface Link {
+  from: Box;
+  to: Box;
+  streams: TopologyStream[];
+}
+
+function linksOf(sample: TopologySample, boxes: Map<string, Box>): Link[] {
+  const links = new Map<string, Link>();
+  for (const stream of sample.streams ?? []) {
+    const from = boxes.get(stream.from);
+    const to = boxes.get(stream.to);
+    if (!from || !to || from === to) continue;
+    const key = `${stream.from}>${stream.to}`;
+    const link = links.get(key) ?? { from, to, streams: [] };
+    link.streams.push(stream);
+    links.set(key, link);
+  }
+  return [...links.values()];
+}
+
+interface Line {
+  path: string;
+  x: number;
+  y: number;
+  anchor: "start" | "middle" | "end";
+}
+
+/* Within a column: straight between neighbours, down at the right and up at the left, else an arc. */
+function lineWithin(from: Box, to: Box): Line {
+  const down = to.y > from.y;
+  const gap = down ? to.y - from.y - BOX.height : from.y - to.y - BOX.height;
+  const x = from.x + BOX.width * (down ? 0.62 : 0.38);
+  if (gap < BOX.height) {
+    const y1 = from.y + (down ? BOX.height : 0);
+    const y2 = to.y + (down ? 0 : BOX.height);
+    return { path: `M${x} ${y1}L${x} ${y2}`, x: x + (down ? 8 : -8), y: (y1 + y2) / 2 + 4,
+      anchor: down ? "start" : "end" };
+  }
+  const side = down ? from.x + BOX.width : from.x;
+  const bend = (down ? 1 : -1) * Math.min(90, 24 + gap / 6);
+  const y1 = from.y + BOX.height * 0.7;
+  const y2 = to.y + BOX.height * 0.3;
+  return { path: `M${side} ${y1}C${side + bend} ${y1} ${side + bend} ${y2} ${side} ${y2}`,
+    x: side + bend * 0.8, y: (y1 + y2) / 2, anchor: down ? "start" : "end" };
+}
+
+function lineBetween(from: Box, to: Box): Line {
+  const forward = to.x > from.x;
   const x1 = from.x + (forward ? BOX.width : 0);
   const x2 = to.x + (forward ? 0 : BOX.width);
-  const lane = forward ? 0.36 : 0.7;
-  const y1 = from.y + BOX.height * lane;
-  const y2 = to.y + BOX.height * lane;
+  const y1 = from.y + BOX.height * (forward ? 0.36 : 0.7);
+  const y2 = to.y + BOX.height * (forward ? 0.36 : 0.7);
   const bend = Math.max(28, Math.abs(x2 - x1) / 2) * (forward ? 1 : -1);
-  const filled = (stream.depth ?? 0) / (stream.capacity || 1);
-  const middle = { x: (x1 + x2) / 2, y: (y1 + y2) / 2 };
-  const label = stream.mb_per_second == null ? "" : `${number(stream.mb_per_second, 3)} MB/s`;
-  const queue = stream.capacity ? `${stream.depth ?? 0}/${stream.capacity}` : "";
+  /* The label stands nearer to the sender, where lines to one receiver lie apart. */
+  return { path: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
+    x: x1 + (x2 - x1) * 0.44, y: y1 + (y2 - y1) * 0.4 + (forward ? -7 : 15), anchor: "middle" };
+}
+
+function StreamLine({ link }: { link: Link }) {
+  const { from, to, streams } = link;
+  const line = from.x === to.x ? lineWithin(from, to) : lineBetween(from, to);
+  const filled = Math.max(...streams.map((s) => (s.depth ?? 0) / (s.capacity || 1)));
+  const queued = streams.find((s) => s.capacity);
+  const rate = streams.reduce((sum, s) => sum + (s.mb_per_second ?? 0), 0);
+  const title = streams.map((s) => `${s.name}: ${number(s.mb_per_second, 3)} MB/s, queue ` +
+    `${s.capacity ? `${s.depth ?? 0} of ${s.capacity}` : "none"}, ${integer(s.credits)} credits`);
   return (
     <g class="stream">
-      <title>{`${stream.name}: ${stream.from} to ${stream.to}, ${label}, queue ${queue || "none"}, ` +
-        `${stream.credits ?? 0} credits`}</title>
-      <path d={`M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`}
-        marker-end="url(#arrow)" style={{ strokeWidth: `${1.2 + 3 * filled}px` }} />
-      {(label || queue) && (
-        <text x={middle.x} y={middle.y + (forward ? -7 : 15)} text-anchor="middle">
-          {[queue, label].filter(Boolean).join(" · ")}</text>
-      )}
+      <title>{`${from.process.name} to ${to.process.name}\n${title.join("\n")}`}</title>
+      <path d={line.path} marker-end="url(#arrow)" style={{ strokeWidth: `${1.3 + 2.2 * filled}px` }} />
+      <text x={line.x} y={line.y} text-anchor={line.anchor}>
+        {[queued ? `${queued.depth ?? 0}/${queued.capacity}` : "", `${number(rate, 3)} MB/s`]
+          .filter(Boolean).join(" · ")}</text>
     </g>
   );
 }
@@ -162,8 +212,8 @@ function Drawing({ sample, chosen, onChoose }: {
     <svg class="topology" viewBox={`0 0 ${width} ${height}`} style={{ maxWidth: `${width * 1.25}px` }}
       role="group" aria-label="Processes and streams">
       <Patterns />
-      {(sample.streams ?? []).map((stream) => (
-        <StreamLine key={`${stream.name}/${stream.from}/${stream.to}`} stream={stream} boxes={byName} />
+      {linksOf(sample, byName).map((link) => (
+        <StreamLine key={`${link.from.process.name}>${link.to.process.name}`} link={link} />
       ))}
       {boxes.map((box) => (
         <ProcessBox key={box.process.name} box={box} isChosen={chosen === box.process.name}
@@ -247,7 +297,7 @@ function ProcessTable({ samples }: { samples: TopologySample[] }) {
 
 export function Topology() {
   const model = current.value as JobModel;
-  const stored = useResource(() => api.getTopology({ id: model.id, samples: 60 }), [model.id]);
+  const stored = useRecorded(model, () => api.getTopology({ id: model.id, samples: 60 }), []);
   const [chosen, setChosen] = useState<string | null>(null);
   const samples = [...(stored.data?.samples ?? []), ...model.topology.value]
     .filter((sample, i, all) => i === 0 || sample.time_ms > (all[i - 1]?.time_ms ?? 0));

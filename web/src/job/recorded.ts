@@ -9,13 +9,17 @@ import type { Job } from "@generated/client";
 export const isRecorded = (job: Job | null): boolean => job !== null && job.model !== null;
 
 export function useRecorded<T>(
-  model: JobModel, read: () => Promise<T>, keys: readonly unknown[], every_ms = 0,
+  model: JobModel,
+  read: () => Promise<T>,
+  keys: readonly unknown[],
+  every_ms = 0,
 ): Resource<T> {
   const job = model.job.value;
   const recorded = isRecorded(job);
   const guarded = () => {
     if (recorded) return read();
-    const detail = job?.waiting_for ? `the job has not started: it waits for ${job.waiting_for}`
+    const detail = job?.waiting_for
+      ? `the job has not started: it waits for ${job.waiting_for}`
       : "the job has not started yet";
     return Promise.reject(new ApiError(404, { detail }));
   };

@@ -260,12 +260,35 @@ static const char *const long_run[] = { "--num_csx",   "2",     "--max_steps",
                                         "2000000000",  "--set", "loop.num_steps=null",
                                         "--log_steps", "1000",  NULL };
 
+static void look_for_stream(void *self, const cse_row *row)
+{
+    const char *stream = "\"input ring\",\"from\":\"input worker 0\",\"to\":\"replica 1\"";
+    *(bool *)self = strstr(row->fields[1].text, stream) != NULL;
+}
+
+/* Whether microbatches go to replica 1, by a topology that is made from now on. */
+static bool second_replica_is_fed(void)
+{
+    const cse_store_query newest = { .newest_first = true, .limit = 1 };
+    int samples = count_of(CSE_ROW_TOPOLOGY, &everything);
+    cse_store_reader *reader = NULL;
+    bool found = false;
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < samples + 2; i++)
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &newest, look_for_stream, &found), CSE_OK);
+    cse_store_reader_close(&reader);
+    return found;
+}
+
 START_TEST(an_operator_pauses_saves_scales_and_cancels)
 {
     cse_control_reply reply;
     start(long_run);
     await(CSE_RUN_RUNNING);
     await_step(100);
+    ck_assert(second_replica_is_fed());
     ck_assert_int_eq(say((cse_control_request){ .verb = "pause", .reason = "lunch" }, &reply),
                      CSE_OK);
     await(CSE_RUN_PAUSED);
@@ -291,6 +314,7 @@ START_TEST(an_operator_pauses_saves_scales_and_cancels)
     ck_assert_int_eq(say((cse_control_request){ .verb = "resume" }, &reply), CSE_OK);
     await(CSE_RUN_RUNNING);
     await_step(stood_at + 100);
+    ck_assert(!second_replica_is_fed());
     ck_assert_int_eq(say((cse_control_request){ .verb = "cancel",
                                                 .save = true,
                                                 .grace_ms = 20000,

@@ -98,7 +98,8 @@ static void count_gradient(cse_work *work, int64_t step, const cse_observation *
     cse_segments segments = work->cluster->segments;
     segments.step = step;
     const int64_t elements = cse_shape_elements(o->node->shape), offset = o->node->offset_bytes;
-    const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS;
+    const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS /
+                          CSE_OBSERVED_BLOCK * CSE_OBSERVED_BLOCK;
     for (int64_t first = 0; first < elements; first += block) {
         const int64_t count = elements - first < block ? elements - first : block;
         unsigned char *base = work->joined - (offset + first * 4);

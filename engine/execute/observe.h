@@ -11,7 +11,7 @@
 
 #include "engine/execute/execute.h"
 
-enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127 };
+enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127, CSE_OBSERVED_BLOCK = 256 };
 
 typedef struct cse_observed {
     uint64_t count;         /* elements */
@@ -35,7 +35,9 @@ typedef struct cse_observed_values {
     cse_dtype stored;  /* type of what lies there */
     cse_dtype rounded; /* type it is rounded to; `stored` when it is not */
     int64_t count;
-    int64_t first_index; /* of the first element, for the digest */
+    /* For the digest: the first element's place in the tensor, a multiple of CSE_OBSERVED_BLOCK;
+     * and the microbatch. */
+    int64_t first_index, microbatch;
 } cse_observed_values;
 
 /* Adds the elements to the record. */

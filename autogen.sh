@@ -11,6 +11,7 @@ drop_ins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/session/members.h|cse_optimizers
 engine/schedules|schedule|cse_schedule_descriptor|engine/session/members.h|cse_schedules
+engine/loggers|logger|cse_logger_descriptor|engine/loggers/logger.h|cse_loggers
 engine/metrics|metric|cse_metric_descriptor|engine/session/members.h|cse_metrics
 engine/models|model|cse_model_descriptor|engine/session/members.h|cse_models
 engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
@@ -174,11 +175,15 @@ list() { # variable files...
     list man_pages $(LC_ALL=C find man -name '*.[1-8]' 2>/dev/null | LC_ALL=C sort)
     list completion_files $(LC_ALL=C find completion -name '*.bash' 2>/dev/null | LC_ALL=C sort)
     # Installed: configurations and examples to start from.
-    list data_files $(LC_ALL=C find configs examples -type f \( -name '*.yaml' -o -name '*.c' \) \
+    list data_files $(LC_ALL=C find configs deploy examples -type f \
+        \( -name '*.yaml' -o -name '*.c' -o -path 'deploy/*' \) \
         2>/dev/null | LC_ALL=C sort)
+    list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
+        -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
     list tree_extra dashboard/openapi.json store/schema.sql \
-        $(LC_ALL=C find configs docs scripts tests bench examples -type f \
-        ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort)
+        $(LC_ALL=C find configs deploy docs scripts tests bench examples -type f \
+        ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
+        2>/dev/null | LC_ALL=C sort)
 } | write_if_changed sources.am
 
 [ "${1:-}" = --lists-only ] || autoreconf --install --warnings=all

@@ -22,6 +22,7 @@ typedef struct cse_command {
     const char *arguments; /* "CONFIG.yaml", for the usage line */
     const char *doc;       /* what a person should know beyond the summary, or NULL */
     const cse_option *options;
+    const char *letters; /* short spellings: "f=follow l=label"; NULL: none */
     int min_arguments, max_arguments;
     const char *words; /* accepted first arguments, separated by '|'; NULL: any */
     bool hidden;       /* not for people: not in the help, and its arguments are not parsed */

@@ -1,6 +1,7 @@
 /* Options and arguments, in one pass over argv.
  *
- * "--name value", "--name=value" and, for a switch, "--name"; "--" ends the options. */
+ * "--name value", "--name=value" and, for a switch, "--name"; "-n value" and "-n" where the table
+ * has a letter; "--" ends the options. */
 #include "cli/command_line.h"
 
 #include <stdlib.h>
@@ -55,10 +56,38 @@ static const cse_option *find_option(const cse_command *command, const char *nam
     return NULL;
 }
 
-/* argv[*at] begins with "--"; moves *at over a value that stands by itself. */
+/* Letters are written "f=follow l=label". */
+char cse_option_letter(const cse_command *command, const cse_option *option)
+{
+    for (const char *c = command->letters; c != NULL && *c != '\0'; c += strspn(c, " ")) {
+        size_t length = strcspn(c, " ");
+        if (strlen(option->name) == length - 2 && strncmp(c + 2, option->name, length - 2) == 0)
+            return *c;
+        c += length;
+    }
+    return '\0';
+}
+
+/* The name that "-f" stands for; a failure when it stands for none. */
+static cse_status find_letter(const cse_command *command, const char *word, const char **name)
+{
+    for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++)
+        if (word[1] != '\0' && word[2] == '\0' && cse_option_letter(command, o) == word[1]) {
+            *name = o->name;
+            return CSE_OK;
+        }
+    bool has_letters = command->letters != NULL;
+    return cse_fail(CSE_USAGE, "%s: %s: options begin with two dashes%s%s; see csengine %s --help",
+                    command->name, word, has_letters ? "; letters: " : "",
+                    has_letters ? command->letters : "", command->name);
+}
+
+/* argv[*at] begins with a dash; moves *at over a value that stands by itself. */
 static cse_status parse_option(cse_command_line *line, int *at)
 {
     const char *word = line->argv[*at] + 2;
+    if (line->argv[*at][1] != '-')
+        CSE_TRY(find_letter(line->command, line->argv[*at], &word));
     const char *equals = strchr(word, '=');
     char *name = equals != NULL ? strndup(word, (size_t)(equals - word)) : cse_strdup(word);
     const cse_option *option = find_option(line->command, name);
@@ -130,13 +159,8 @@ cse_status cse_command_line_parse(const cse_command *command, int argc, char **a
     for (int i = 1; i < argc; i++) {
         if (!options_ended && strcmp(argv[i], "--") == 0)
             options_ended = true;
-        else if (!options_ended && strncmp(argv[i], "--", 2) == 0)
-            CSE_TRY(parse_option(line, &i));
         else if (!options_ended && argv[i][0] == '-' && argv[i][1] != '\0')
-            return cse_fail(CSE_USAGE,
-                            "%s: %s: options begin with two dashes; see csengine %s "
-                            "--help",
-                            command->name, argv[i], command->name);
+            CSE_TRY(parse_option(line, &i));
         else
             line->arguments[line->argument_count++] = argv[i];
     }

@@ -23,6 +23,9 @@ bool cse_option_is_on(const cse_command_line *line, const char *name);
 cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_override **overrides,
                                       int *count);
 
+/* The letter that stands for an option in the command's table, or '\0'. */
+char cse_option_letter(const cse_command *command, const cse_option *option);
+
 /* Whether two names of options are the same, - and _ alike. */
 bool cse_option_name_equal(const char *a, const char *b);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/command_line.h"
+
 static int widest_option(const cse_command *command)
 {
     size_t widest = strlen("--help");
@@ -36,10 +38,13 @@ void cse_print_command_help(const cse_command *command, FILE *out)
         fprintf(out, "\n%s\n", command->doc);
     fprintf(out, "\noptions (- and _ are the same in names):\n");
     for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++) {
-        char name[80];
+        char name[80], letter = cse_option_letter(command, o);
         snprintf(name, sizeof name, "--%s%s%s", o->name, o->argument != NULL ? " " : "",
                  o->argument != NULL ? o->argument : "");
-        fprintf(out, "  %-*s  %s\n", width, name, o->doc);
+        fprintf(out, "  %-*s  %s", width, name, o->doc);
+        if (letter != '\0')
+            fprintf(out, " (-%c)", letter);
+        fputc('\n', out);
     }
     fprintf(out, "  %-*s  show this text\n", width, "--help");
 }
@@ -81,6 +86,8 @@ static void print_man_command(const cse_command *command, FILE *out)
             fprintf(out, " \" \" \\fI%s\\fR", o->argument);
         fputc('\n', out);
         print_roff(o->doc, out);
+        if (cse_option_letter(command, o) != '\0')
+            fprintf(out, " (\\-%c)", cse_option_letter(command, o));
         fputc('\n', out);
     }
 }
@@ -108,6 +115,8 @@ void cse_print_man(FILE *out)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         fprintf(out, ".TP\n.B %d\n%s\n", rows[i].code, rows[i].text);
     fprintf(out, ".SH ENVIRONMENT\n.TP\n.B CSE_DISABLE\npasses to switch off, separated by commas\n"
+                 ".TP\n.B CSE_SERVER\naddress of the server that the commands of jobs talk to\n"
+                 ".TP\n.B CSE_TOKEN_FILE\nfile with its token\n"
                  ".TP\n.B NO_COLOR\nnot empty: no colour\n");
 }
 

@@ -39,6 +39,7 @@ static void fill_session(cse_prepared_job *job)
     session->num_workers_per_csx = (int)cse_settings_integer(cluster, "num_workers_per_csx");
     session->max_wgt_servers = (int)cse_settings_integer(cluster, "max_wgt_servers");
     session->weight_grad_reduce = cse_settings_text(precision, "weight_grad_reduce");
+    session->weight_update = cse_settings_text(precision, "weight_update");
     session->precision = cse_config_precision_view(job->config);
     session->numerics = cse_config_numerics_view(job->config);
     session->seed = (uint64_t)cse_settings_integer(init, "seed");
@@ -125,6 +126,7 @@ static void fill_members(cse_prepared_job *job)
     const cse_settings *init = cse_config_section_view(job->config, "init");
     if (cse_config_member_count(job->config, "schedulers") > 0)
         settings->schedulers = cse_settings_text(init, "schedulers");
+    settings->loggers = cse_settings_text(init, "loggers");
     const cse_config_member *train = cse_config_member_view(job->config, "train_dataloader", 0);
     const cse_config_member *val = cse_config_member_view(job->config, "val_dataloader", 0);
     settings->train_dataloader = train != NULL ? train->yaml : NULL;
@@ -145,6 +147,7 @@ static cse_status check_members(const cse_config *config)
     } rows[] = { { "model", "models", "model" },
                  { "optimizer", "optimizers", "optimizer" },
                  { "schedulers", "schedules", "schedule" },
+                 { "loggers", "loggers", "logger" },
                  { "train_dataloader", "inputs", "input function" },
                  { "val_dataloader", "inputs", "input function" } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -3,17 +3,21 @@ _csengine()
 {
     local current=${COMP_WORDS[COMP_CWORD]} options= words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "bench checkpoint compare compile doctor eval list numerics start sweep-precision tune-precision --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "bench cancel checkpoint compare compile doctor eval get kill label list logs numerics open pause report resume scale serve start submit sweep-precision tune-precision --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
         bench)
-            options="--model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
+            options="--precision --model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
             words="step"
             ;;
+        cancel)
+            options="--server --token_file --json --grace --save --message --help"
+            words=""
+            ;;
         checkpoint)
-            options="--prefix --json --help"
-            words="info verify digest"
+            options="--prefix --server --token_file --json --help"
+            words="info verify digest save"
             ;;
         compare)
             options="--json --help"
@@ -31,16 +35,60 @@ _csengine()
             options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --eval_steps --log_steps --compile_only --validate_only --json --help"
             words=""
             ;;
+        get)
+            options="--server --token_file --json --label --state --name --help"
+            words="jobs job"
+            ;;
+        kill)
+            options="--server --token_file --json --message --help"
+            words=""
+            ;;
+        label)
+            options="--server --token_file --json --name --priority --help"
+            words=""
+            ;;
         list)
-            options="--json --help"
+            options="--json --markdown --help"
+            words=""
+            ;;
+        logs)
+            options="--server --token_file --json --follow --tail --role --rank --level --help"
             words=""
             ;;
         numerics)
             options="--step --tensor --all --json --help"
             words=""
             ;;
+        open)
+            options="--server --token_file --json --print --help"
+            words=""
+            ;;
+        pause)
+            options="--server --token_file --json --message --help"
+            words=""
+            ;;
+        report)
+            options="--output --server --token_file --json --help"
+            words=""
+            ;;
+        resume)
+            options="--server --token_file --json --message --help"
+            words=""
+            ;;
+        scale)
+            options="--server --token_file --json --num_csx --help"
+            words=""
+            ;;
+        serve)
+            options="--root --run --listen --token_file --host_name --cores --memory_mib --connections --requests_per_second --client_seconds --heartbeat_seconds --web_dir --follow --json --help"
+            words=""
+            ;;
         start)
-            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --json --help"
+            options="--num_csx --num_workers_per_csx --max_wgt_servers --job_labels --model_dir --compile_dir --checkpoint_path --seed --weight_grad_reduce --set --max_steps --num_steps --num_epochs --log_steps --compile_only --validate_only --listen --no_dashboard --detach --json --help"
+            words=""
+            ;;
+        submit)
+            options="--server --token_file --json --id --name --label --priority --resume_from --cores --memory_bytes --max_num_restarts --num_csx --seed --max_steps --set --no_check --compile_only --validate_only --follow --help"
             words=""
             ;;
         sweep-precision)

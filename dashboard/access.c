@@ -87,9 +87,8 @@ cse_status cse_access_new(const cse_access_options *options, cse_access **access
     if (options->token_file != NULL)
         status = read_token(options->token_file, &a->token);
     if (status == CSE_OK && a->token != NULL)
-        crypto_generichash(a->key, sizeof a->key, (const unsigned char *)a->token,
-                           strlen(a->token), (const unsigned char *)cookie_context,
-                           sizeof cookie_context - 1);
+        crypto_generichash(a->key, sizeof a->key, (const unsigned char *)a->token, strlen(a->token),
+                           (const unsigned char *)cookie_context, sizeof cookie_context - 1);
     if (status != CSE_OK)
         cse_access_destroy(&a);
     *access = a;
@@ -143,8 +142,8 @@ void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTE
     char proof[PROOF_TEXT];
     unsigned char random[8];
     randombytes_buf(random, sizeof random);
-    int length = snprintf(cookie, CSE_COOKIE_BYTES, "%lld.",
-                          (long long)time(NULL) + CSE_SESSION_SECONDS);
+    int length =
+        snprintf(cookie, CSE_COOKIE_BYTES, "%lld.", (long long)time(NULL) + CSE_SESSION_SECONDS);
     sodium_bin2hex(cookie + length, CSE_COOKIE_BYTES - (size_t)length, random, sizeof random);
     size_t size = strlen(cookie);
     prove(access, cookie, size, proof);

@@ -13,8 +13,8 @@
 typedef struct cse_access cse_access;
 
 typedef struct cse_access_options {
-    const char *token_file;  /* NULL: everybody who reaches the server is let in */
-    const char *host;        /* as listened on: "127.0.0.1"; NULL for a unix socket */
+    const char *token_file;        /* NULL: everybody who reaches the server is let in */
+    const char *host;              /* as listened on: "127.0.0.1"; NULL for a unix socket */
     const char *const *host_names; /* further names under which clients know it, ended by NULL */
 } cse_access_options;
 

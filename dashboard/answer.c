@@ -32,6 +32,11 @@ bool cse_request_has(const cse_request *request, const char *name)
     return json_object_get(request->values, name) != NULL;
 }
 
+const char *cse_request_header(const cse_request *request, const char *name)
+{
+    return request->header(request->header_self, name);
+}
+
 bool cse_request_accepts(const cse_request *request, const char *media_type)
 {
     return strcasestr(request->accept, media_type) != NULL;
@@ -126,7 +131,7 @@ void cse_answer_failure(cse_answer *answer, cse_status status)
 void cse_answer_json(cse_answer *answer, int status, json_t *value)
 {
     begin(answer, status);
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     json_decref(value);
     if (text == NULL) {
         cse_answer_problem(answer, CSE_PROBLEM_INTERNAL, "the answer is no JSON");

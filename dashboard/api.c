@@ -169,7 +169,7 @@ static bool match_path(const char *template, const char *path, json_t *values)
 {
     while (*template != '\0' && *path != '\0') {
         if (*template != '{') {
-            if (*template++ != *path++)
+            if (*template ++ != *path++)
                 return false;
             continue;
         }
@@ -301,8 +301,7 @@ static void take_value(parameter_check *c, const char *text)
 }
 
 static void check_parameter(const cse_api *api, const cse_api_match *match,
-                            const cse_api_given *given, const json_t *parameter,
-                            parameter_check *c)
+                            const cse_api_given *given, const json_t *parameter, parameter_check *c)
 {
     const char *where = json_string_value(json_object_get(parameter, "in"));
     c->name = json_string_value(json_object_get(parameter, "name"));
@@ -354,8 +353,8 @@ static void report_unknown(const cse_api *api, const json_t *parameters, const c
     }
     names[count] = NULL;
     const char *near = cse_did_you_mean(name, names);
-    json_t *error = json_pack("{s:s, s:s}", "pointer", name, "message",
-                              "the parameter is not known here");
+    json_t *error =
+        json_pack("{s:s, s:s}", "pointer", name, "message", "the parameter is not known here");
     if (near != NULL)
         json_object_set_new(error, "hint", json_sprintf("did you mean %s?", near));
     json_array_append_new(errors, error);

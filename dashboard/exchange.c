@@ -124,9 +124,8 @@ static bool is_open_to_all(const cse_exchange *exchange)
 static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
-    exchange->request.let_in =
-        cse_access_lets_in(exchange->http->access, header(exchange, "Authorization"),
-                           exchange->request.cookie);
+    exchange->request.let_in = cse_access_lets_in(
+        exchange->http->access, header(exchange, "Authorization"), exchange->request.cookie);
     if (exchange->request.let_in || is_open_to_all(exchange))
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
@@ -245,12 +244,14 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const c
     note_peer(exchange);
     exchange->head = strcmp(method, "HEAD") == 0;
     exchange->request = (cse_request){
-        .server = exchange->http->options.hooks != NULL ? exchange->http->options.hooks->server
-                                                        : NULL,
+        .server =
+            exchange->http->options.hooks != NULL ? exchange->http->options.hooks->server : NULL,
         .method = exchange->head ? "GET" : method,
         .path = exchange->path,
         .body_type = exchange->body_type,
         .peer = exchange->peer,
+        .header = cse_exchange_header,
+        .header_self = exchange,
         .accept = accept != NULL ? accept : "",
         .takes_gzip = encoding != NULL && strstr(encoding, "gzip") != NULL &&
                       strstr(encoding, "gzip;q=0") == NULL,
@@ -271,10 +272,10 @@ static void answer_json_error(cse_exchange *exchange, const json_error_t *error)
 {
     json_t *errors = json_array();
     json_t *message = json_sprintf("%s", error->text);
-    json_array_append_new(errors, json_pack("{s:i, s:i, s:o}", "line",
-                                            error->line > 0 ? error->line : 1, "column",
-                                            error->column > 0 ? error->column : 1, "message",
-                                            message != NULL ? message : json_string("no JSON")));
+    json_array_append_new(errors,
+                          json_pack("{s:i, s:i, s:o}", "line", error->line > 0 ? error->line : 1,
+                                    "column", error->column > 0 ? error->column : 1, "message",
+                                    message != NULL ? message : json_string("no JSON")));
     cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
                       "the body is no JSON: line %d, column %d", error->line, error->column);
 }
@@ -282,8 +283,8 @@ static void answer_json_error(cse_exchange *exchange, const json_error_t *error)
 static bool check_json_body(cse_exchange *exchange, const json_t *schema)
 {
     json_error_t error;
-    exchange->body_json = json_loadb(exchange->body.data, exchange->body.size,
-                                     JSON_REJECT_DUPLICATES, &error);
+    exchange->body_json =
+        json_loadb(exchange->body.data, exchange->body.size, JSON_REJECT_DUPLICATES, &error);
     if (exchange->body_json == NULL) {
         answer_json_error(exchange, &error);
         return false;
@@ -349,7 +350,7 @@ void cse_exchange_handle(cse_exchange *exchange)
     if (exchange->answer.status == 0)
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_INTERNAL, "%s gave no answer",
                            exchange->match.operation_id);
-    if (!replayed && changes && hooks != NULL && hooks->done != NULL)
+    if (changes && hooks != NULL && hooks->done != NULL)
         hooks->done(request->server, request, &exchange->answer);
     if (keyed)
         pthread_mutex_unlock(&exchange->http->mutation);

@@ -4,6 +4,7 @@
 #include "dashboard/guard.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -132,7 +133,7 @@ void cse_guard_drop(cse_guard *guard, cse_guarded *guarded)
 }
 
 /* The address's bucket, or one that nobody used for longest among a few. */
-static bucket *find_bucket(cse_guard *guard, const char *address, int64_t now_ns)
+static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_BYTES], int64_t now_ns)
 {
     uint32_t hash = 2166136261u;
     for (const char *c = address; *c != '\0'; c++)
@@ -145,7 +146,7 @@ static bucket *find_bucket(cse_guard *guard, const char *address, int64_t now_ns
         if (oldest == NULL || b->at_ns < oldest->at_ns)
             oldest = b;
     }
-    strncpy(oldest->address, address, ADDRESS_BYTES - 1);
+    memcpy(oldest->address, address, ADDRESS_BYTES);
     oldest->tokens = guard->options.burst;
     oldest->at_ns = now_ns;
     return oldest;
@@ -156,8 +157,8 @@ bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_second
     double rate = guard->options.requests_per_second;
     if (rate <= 0)
         return true;
-    char key[ADDRESS_BYTES] = "";
-    strncpy(key, address, sizeof key - 1);
+    char key[ADDRESS_BYTES] = { 0 };
+    snprintf(key, sizeof key, "%s", address);
     int64_t now_ns = cse_clock_ns();
     pthread_mutex_lock(&guard->lock);
     bucket *b = find_bucket(guard, key, now_ns);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "dashboard/http_internal.h"
@@ -18,9 +19,10 @@ enum {
     POOL_THREADS = 2,
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
-    IDLE_SECONDS = 30, /* also: how long a client may leave what is sent to it unread */
+    IDLE_TIMES = 2, /* a client may leave what is sent to it unread for so many times its seconds */
+    SEND_BYTES = 128 << 10, /* what the kernel keeps for a client that does not read */
     HEADER_SECONDS = 15,
-    BODY_SECONDS = 30,
+    BODY_TIMES = 2,  /* as long for a body */
     MAX_DRAINED = 4, /* times the body's limit that are read before the connection is cut */
 };
 
@@ -29,6 +31,19 @@ static cse_guarded *guarded_of(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info != NULL ? info->socket_context : NULL;
+}
+
+/* How long a request's headers may take. */
+static int64_t header_ns(const cse_http *http)
+{
+    double seconds = http->options.client_seconds;
+    return seconds > 0 ? (int64_t)(seconds * 1e9) : HEADER_SECONDS * SECONDS;
+}
+
+/* How long a connection may be between requests. */
+static int64_t idle_ns(const cse_http *http)
+{
+    return (IDLE_TIMES + 1) * header_ns(http);
 }
 
 static void note_connection(void *self, struct MHD_Connection *connection, void **context,
@@ -43,8 +58,10 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
     }
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    cse_guarded *guarded = cse_guard_add(http->guard, info != NULL ? info->connect_fd : -1);
-    cse_guard_expect(http->guard, guarded, (IDLE_SECONDS + HEADER_SECONDS) * SECONDS);
+    int socket = info != NULL ? info->connect_fd : -1, room = SEND_BYTES;
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    cse_guarded *guarded = cse_guard_add(http->guard, socket);
+    cse_guard_expect(http->guard, guarded, idle_ns(http));
     *context = guarded;
 }
 
@@ -57,7 +74,7 @@ static void *begin_exchange(void *self, const char *target, struct MHD_Connectio
     exchange->connection = connection;
     exchange->target = cse_strdup(target);
     exchange->answer.file = -1;
-    cse_guard_expect(http->guard, guarded_of(connection), HEADER_SECONDS * SECONDS);
+    cse_guard_expect(http->guard, guarded_of(connection), header_ns(http));
     return exchange;
 }
 
@@ -67,7 +84,7 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
     cse_http *http = self;
     cse_exchange *exchange = *context;
     (void)code;
-    cse_guard_expect(http->guard, guarded_of(connection), (IDLE_SECONDS + HEADER_SECONDS) * SECONDS);
+    cse_guard_expect(http->guard, guarded_of(connection), idle_ns(http));
     if (exchange == NULL)
         return;
     *context = NULL;
@@ -162,7 +179,8 @@ static enum MHD_Result take_call(void *self, struct MHD_Connection *connection, 
             return cse_exchange_send(exchange);
         }
         exchange->state = CSE_EXCHANGE_BODY;
-        cse_guard_expect(exchange->http->guard, guarded_of(connection), BODY_SECONDS * SECONDS);
+        cse_guard_expect(exchange->http->guard, guarded_of(connection),
+                         BODY_TIMES * header_ns(exchange->http));
         return MHD_YES;
     case CSE_EXCHANGE_BODY:
         if (*size == 0)
@@ -206,8 +224,8 @@ static cse_status check_routes(const cse_api *api)
     for (void *at = json_object_iter(paths); at != NULL; at = json_object_iter_next(paths, at)) {
         json_t *item = json_object_iter_value(at);
         for (void *m = json_object_iter(item); m != NULL; m = json_object_iter_next(item, m)) {
-            const char *id = json_string_value(
-                json_object_get(json_object_iter_value(m), "operationId"));
+            const char *id =
+                json_string_value(json_object_get(json_object_iter_value(m), "operationId"));
             described++;
             if (id == NULL || cse_route_operation(id) == NULL)
                 return cse_fail(CSE_INTERNAL, "openapi: %s %s has no route",
@@ -244,17 +262,18 @@ static void raise_descriptor_limit(void)
 
 static cse_status start_daemon(cse_http *http)
 {
-    int limit = http->options.connection_limit > 0 ? http->options.connection_limit
-                                                   : CONNECTION_LIMIT;
+    int limit =
+        http->options.connection_limit > 0 ? http->options.connection_limit : CONNECTION_LIMIT;
     /* A thread of the pool takes its part of the limit, and connections do not spread evenly. */
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         take_call, http, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET,
         http->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)limit, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http, MHD_OPTION_NOTIFY_CONNECTION,
-        note_connection, http, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, http, MHD_OPTION_END);
+        (unsigned)(IDLE_TIMES * header_ns(http) / SECONDS), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http,
+        MHD_OPTION_NOTIFY_CONNECTION, note_connection, http, MHD_OPTION_URI_LOG_CALLBACK,
+        begin_exchange, http, MHD_OPTION_END);
     return http->daemon != NULL ? CSE_OK
                                 : cse_fail(CSE_UNAVAILABLE, "the HTTP library cannot start");
 }
@@ -284,8 +303,8 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     pthread_mutex_init(&h->lock, NULL);
     pthread_mutex_init(&h->mutation, NULL);
     pthread_cond_init(&h->work, NULL);
-    h->guard = cse_guard_new(
-        &(cse_guard_options){ .requests_per_second = rate, .burst = 2 * rate });
+    h->guard =
+        cse_guard_new(&(cse_guard_options){ .requests_per_second = rate, .burst = 2 * rate });
     for (int i = 0; i < CSE_HTTP_WORKERS; i++)
         pthread_create(&h->workers[i], NULL, work, h);
     *http = h;

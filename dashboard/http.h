@@ -30,10 +30,12 @@ typedef struct cse_http_options {
     const char *listen;
     const char *token_file;
     const char *const *host_names;
-    const char *web_dir;           /* pages from there instead of the embedded ones; NULL */
-    int connection_limit;          /* 0: 4096 */
-    double requests_per_second;    /* of one address; 0: 2000 */
-    const cse_http_hooks *hooks;   /* borrowed */
+    const char *web_dir;        /* pages from there instead of the embedded ones; NULL */
+    int connection_limit;       /* 0: 4096 */
+    double requests_per_second; /* of one address; 0: 2000 */
+    double client_seconds; /* for a request's headers, twice that for its body and for reading an
+                            * answer; 0: 15 */
+    const cse_http_hooks *hooks; /* borrowed */
 } cse_http_options;
 
 enum {

@@ -68,7 +68,8 @@ static cse_status prepare_file(cse_jobs_db *db)
     if (application == APPLICATION_ID && version == VERSION)
         return CSE_OK;
     if (application != 0 || version != 0 || read_integer(db, "SELECT count(*) FROM sqlite_master"))
-        return cse_fail(CSE_DATA, "%s is not a table of jobs of this version of csengine", db->path);
+        return cse_fail(CSE_DATA, "%s is not a table of jobs of this version of csengine",
+                        db->path);
     snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
              APPLICATION_ID, VERSION);
     if (sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK ||
@@ -226,19 +227,19 @@ static void read_record(sqlite3_stmt *s, cse_job_record *r)
     r->state = cse_run_state_of(column_text(s, 8));
     snprintf(r->reason, sizeof r->reason, "%s", column_text(s, 9));
     snprintf(r->message, sizeof r->message, "%s", column_text(s, 10));
-    int64_t *const numbers[] = { &r->created_ms,   &r->started_ms,       &r->ended_ms,
-                                 &r->attempt,      &r->base_attempt,     &r->restarts,
+    int64_t *const numbers[] = { &r->created_ms,       &r->started_ms,   &r->ended_ms,
+                                 &r->attempt,          &r->base_attempt, &r->restarts,
                                  &r->max_num_restarts, &r->pid,          &r->pid_start,
-                                 &r->exit_code,    &r->cores,            &r->memory_bytes,
-                                 &r->not_before_ms, &r->kill_at_ms,      &r->cancelled,
+                                 &r->exit_code,        &r->cores,        &r->memory_bytes,
+                                 &r->not_before_ms,    &r->kill_at_ms,   &r->cancelled,
                                  &r->revision };
     r->seq = sqlite3_column_int64(s, 0);
     for (int i = 0; i < (int)(sizeof numbers / sizeof numbers[0]); i++)
         *numbers[i] = sqlite3_column_int64(s, 11 + i);
 }
 
-cse_status cse_jobs_db_each(cse_jobs_db *db,
-                            void (*take)(void *self, const cse_job_record *record), void *self)
+cse_status cse_jobs_db_each(cse_jobs_db *db, void (*take)(void *self, const cse_job_record *record),
+                            void *self)
 {
     sqlite3_stmt *statement = NULL;
     int code;
@@ -302,8 +303,7 @@ cse_status cse_jobs_db_transitions(cse_jobs_db *db, const char *job,
 cse_status cse_jobs_db_audit(cse_jobs_db *db, const cse_audit_entry *e)
 {
     sqlite3_stmt *statement = NULL;
-    CSE_TRY(begin(db,
-                  "INSERT INTO audit(time_ms,peer,method,path,status,job) VALUES(?,?,?,?,?,?)",
+    CSE_TRY(begin(db, "INSERT INTO audit(time_ms,peer,method,path,status,job) VALUES(?,?,?,?,?,?)",
                   &statement, "isssis", e->time_ms, e->peer, e->method, e->path, e->status,
                   e->job));
     int code = sqlite3_step(statement);
@@ -366,7 +366,7 @@ cse_status cse_jobs_db_keep_answer(cse_jobs_db *db, const char *key, const cse_k
     CSE_TRY(begin(db, "DELETE FROM answers WHERE time_ms <= ?", &s, "i", now_ms - day_ms));
     CSE_TRY(end(db, s, sqlite3_step(s)));
     CSE_TRY(begin(db,
-                  "INSERT OR REPLACE INTO answers(key,time_ms,digest,status,location,etag,body)"
+                  "INSERT OR IGNORE INTO answers(key,time_ms,digest,status,location,etag,body)"
                   " VALUES(?,?,?,?,?,?,?)",
                   &s, "sisisss", key, now_ms, a->digest, (int64_t)a->status, a->location, a->etag,
                   a->body.data != NULL ? a->body.data : ""));

@@ -34,8 +34,8 @@ typedef struct cse_job_record {
     cse_run_state state;
     char reason[32], message[CSE_JOB_MESSAGE_BYTES];
     int64_t created_ms, started_ms, ended_ms; /* 0: not yet */
-    int64_t attempt;      /* launches */
-    int64_t base_attempt; /* of the run store before the last launch */
+    int64_t attempt;                          /* launches */
+    int64_t base_attempt;                     /* of the run store before the last launch */
     int64_t restarts, max_num_restarts;
     int64_t pid, pid_start; /* of the last launch; start in clock ticks since boot */
     int64_t exit_code;      /* -1: none */
@@ -58,8 +58,8 @@ cse_status cse_jobs_db_insert(cse_jobs_db *db, cse_job_record *record);
 cse_status cse_jobs_db_update(cse_jobs_db *db, const cse_job_record *record);
 cse_status cse_jobs_db_remove(cse_jobs_db *db, const char *id);
 /* Every job in the order of creation; the records are valid during the call. */
-cse_status cse_jobs_db_each(cse_jobs_db *db,
-                            void (*take)(void *self, const cse_job_record *record), void *self);
+cse_status cse_jobs_db_each(cse_jobs_db *db, void (*take)(void *self, const cse_job_record *record),
+                            void *self);
 
 /* Changes of state that the server made. */
 typedef struct cse_job_transition {
@@ -91,6 +91,7 @@ typedef struct cse_kept_answer {
     char location[256], etag[128];
     cse_text body;
 } cse_kept_answer;
+/* The first answer to a key is the one that is kept. */
 bool cse_jobs_db_find_answer(cse_jobs_db *db, const char *key, cse_kept_answer *answer);
 cse_status cse_jobs_db_keep_answer(cse_jobs_db *db, const char *key, const cse_kept_answer *answer);
 

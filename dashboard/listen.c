@@ -31,8 +31,8 @@ static cse_status wrong(const char *listen)
 static bool is_served(const struct sockaddr_un *address)
 {
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool served = probe >= 0 &&
-                  connect(probe, (const struct sockaddr *)address, sizeof *address) == 0;
+    bool served =
+        probe >= 0 && connect(probe, (const struct sockaddr *)address, sizeof *address) == 0;
     if (probe >= 0)
         close(probe);
     return served;

@@ -99,7 +99,7 @@ static const char *type_of(const char *path)
 /* A regular file of the directory, wherever links lead. */
 static bool answer_from_directory(const char *directory, const char *path, cse_answer *answer)
 {
-    char joined[PATH_MAX], real[PATH_MAX], real_directory[PATH_MAX];
+    char joined[2 * PATH_MAX], real[PATH_MAX], real_directory[PATH_MAX];
     struct stat about;
     snprintf(joined, sizeof joined, "%s%s", directory, path);
     if (realpath(directory, real_directory) == NULL || realpath(joined, real) == NULL)

@@ -1,4 +1,5 @@
-/* A short list of idle readers; the one that nobody wanted for longest is closed when it is full. */
+/* A short list of idle readers; the one that nobody wanted for longest is closed when it is full.
+ */
 #include "dashboard/readers.h"
 
 #include <pthread.h>
@@ -87,8 +88,7 @@ void cse_readers_forget(cse_readers *readers, const char *model_dir)
 {
     pthread_mutex_lock(&readers->lock);
     for (int i = 0; i < MOST_IDLE; i++)
-        if (readers->idle[i].reader != NULL &&
-            strcmp(readers->idle[i].model_dir, model_dir) == 0)
+        if (readers->idle[i].reader != NULL && strcmp(readers->idle[i].model_dir, model_dir) == 0)
             close_idle(&readers->idle[i]);
     pthread_mutex_unlock(&readers->lock);
 }

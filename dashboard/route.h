@@ -20,16 +20,18 @@ typedef struct cse_request {
     struct cse_server *server;
     const char *method, *path; /* decoded, without the query */
     const char *operation_id;
-    const json_t *values; /* parameters of path, query and header by name, typed */
-    const json_t *body;   /* NULL when there is none or it is no JSON */
+    const json_t *values;  /* parameters of path, query and header by name, typed */
+    const json_t *body;    /* NULL when there is none or it is no JSON */
     const char *body_text; /* raw; zero-terminated; NULL when there is none */
     size_t body_size;
     const char *body_type; /* media type without parameters, "" */
     const char *peer;      /* address of the caller */
     const char *accept;    /* "" when not given */
-    const char *cookie;    /* of the session, or NULL */
+    const char *(*header)(void *self, const char *name);
+    void *header_self;
+    const char *cookie; /* of the session, or NULL */
     bool takes_gzip;
-    bool let_in;           /* the caller has shown a token, or none is wanted */
+    bool let_in; /* the caller has shown a token, or none is wanted */
 } cse_request;
 
 /* A parameter's value, or `fallback`. */
@@ -37,6 +39,8 @@ const char *cse_request_text(const cse_request *request, const char *name, const
 int64_t cse_request_integer(const cse_request *request, const char *name, int64_t fallback);
 bool cse_request_bool(const cse_request *request, const char *name);
 bool cse_request_has(const cse_request *request, const char *name);
+/* A header as it was sent, or NULL. */
+const char *cse_request_header(const cse_request *request, const char *name);
 /* Whether Accept names this media type. */
 bool cse_request_accepts(const cse_request *request, const char *media_type);
 
@@ -104,8 +108,8 @@ typedef struct cse_answer {
 void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *format, ...)
     CSE_PRINTF(3, 4);
 /* `errors`: an array of Diagnostic, taken over. */
-void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors,
-                       const char *format, ...) CSE_PRINTF(4, 5);
+void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors, const char *format,
+                       ...) CSE_PRINTF(4, 5);
 /* The problem that a failed call of the engine means, with its message. */
 void cse_answer_failure(cse_answer *answer, cse_status status);
 /* Takes `value` over. */

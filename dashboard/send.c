@@ -185,13 +185,12 @@ static struct MHD_Response *make_response(cse_exchange *exchange)
                                                        (uint64_t)answer->file_offset);
     }
     if (answer->fixed_body != NULL)
-        return MHD_create_response_from_buffer(answer->fixed_size,
-                                               (void *)(uintptr_t)answer->fixed_body,
-                                               MHD_RESPMEM_PERSISTENT);
+        return MHD_create_response_from_buffer(
+            answer->fixed_size, (void *)(uintptr_t)answer->fixed_body, MHD_RESPMEM_PERSISTENT);
     cse_text body = answer->body;
     answer->body = (cse_text){ 0 };
     if (body.data == NULL)
-        return MHD_create_response_from_buffer(0, (void *)(uintptr_t)"", MHD_RESPMEM_PERSISTENT);
+        return MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
     return MHD_create_response_from_buffer(body.size, body.data, MHD_RESPMEM_MUST_FREE);
 }
 
@@ -250,8 +249,7 @@ enum MHD_Result cse_exchange_send(cse_exchange *exchange)
         return MHD_NO;
     add_headers(answer, response);
     exchange->state = CSE_EXCHANGE_QUEUED;
-    enum MHD_Result result =
-        MHD_queue_response(exchange->connection, (unsigned)status, response);
+    enum MHD_Result result = MHD_queue_response(exchange->connection, (unsigned)status, response);
     MHD_destroy_response(response);
     return result;
 }

@@ -258,7 +258,8 @@ void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms)
     char sql[STATEMENT_BYTES];
     snprintf(sql, sizeof sql,
              "DELETE FROM events WHERE id <= %lld AND type NOT IN "
-             "('state','checkpoint','gap'); DELETE FROM topology WHERE time_ms < %lld",
-             (long long)event, (long long)time_ms);
+             "('state','checkpoint','gap'); DELETE FROM topology WHERE time_ms < %lld;"
+             "DELETE FROM timeline WHERE rowid < (SELECT max(rowid) FROM timeline) - %d",
+             (long long)event, (long long)time_ms, CSE_STORE_KEPT_SPANS);
     sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
 }

@@ -42,6 +42,7 @@ enum {
     CSE_STORE_APPLICATION_ID = 0x43534531, /* PRAGMA application_id, "CSE1" */
     CSE_STORE_KEPT_EVENTS = 4000, /* newest ones; states, checkpoints and gaps are all kept */
     CSE_STORE_KEPT_TOPOLOGY_MS = 3600000,
+    CSE_STORE_KEPT_SPANS = 200000,
 };
 
 typedef struct cse_store_options {

@@ -30,10 +30,11 @@ optimizers: $traced
 schedules: $traced
 metrics: $traced
 models: $traced
+loggers: base
 dataloader: base types config
 workers: base types graph trace passes execute checkpoint dataloader config
 store: base types
-session: $engine dataloader store workers
+session: $engine loggers dataloader store workers
 dashboard: base types config store workers
 cli: $engine dataloader store workers session dashboard
 "
@@ -163,7 +164,8 @@ search 'a call that overruns its buffer or starts a shell' \
 
 # Every source is built, every test is run.
 if [ -f sources.am ]; then
-    for file in $(echo "$c_files" | grep -E '^(engine|dataloader|store|workers|cli|dashboard)/.*\.c$'); do
+    built='^(engine|dataloader|store|workers|cli|dashboard)/.*\.c$'
+    for file in $(echo "$c_files" | grep -E "$built"); do
         grep -qF "	$file" sources.am ||
             echo "$file:1: not in sources.am: run ./autogen.sh --lists-only" >>"$found"
     done

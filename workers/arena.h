@@ -42,7 +42,7 @@
 #include "workers/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 2,
+    CSE_ARENA_VERSION = 3,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* least; larger when there would be too many chunks */
     CSE_UPDATE_CHUNK_LINES = 512,
     CSE_MOST_CHUNKS = 1024,
@@ -62,14 +62,29 @@ typedef enum cse_event {
     CSE_EVENT_FREED = 64, /* a good part of the input ring was freed */
 } cse_event;
 
+/* A stretch of one process's time in a sampled step. */
+typedef struct cse_work_span {
+    int64_t start_ns, end_ns;
+    int32_t kind; /* cse_span_kind */
+    int32_t spare;
+} cse_work_span;
+
+enum { CSE_MOST_SPANS = 256 };
+
 typedef struct cse_slot {
     _Alignas(64) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
     _Atomic int32_t roles;
     _Alignas(64) _Atomic uint32_t answered;
     _Atomic uint32_t sleeping; /* mask of cse_event, 0: awake */
     _Atomic int64_t input_wait_ns;
+    /* Time without work: what it needs is not there, or nobody takes what it makes. */
+    _Atomic int64_t idle_ns, blocked_ns;
     _Alignas(64) _Atomic int32_t failed; /* cse_status; set after the text */
     char failure[CSE_FAILURE_TEXT_BYTES];
+    /* What its process did in the sampled step: for people, nothing depends on it. */
+    _Alignas(64) _Atomic int64_t span_number; /* step + 1 that the spans are of */
+    _Atomic int32_t span_count;
+    cse_work_span spans[CSE_MOST_SPANS];
 } cse_slot;
 
 typedef struct cse_control {
@@ -77,6 +92,7 @@ typedef struct cse_control {
     _Atomic uint32_t survey;
     _Atomic uint32_t epoch; /* coordinators so far */
     _Atomic int32_t stopping;
+    _Atomic int64_t sampled;                /* step + 1 whose spans are kept; 0: none */
     _Atomic int64_t closed;                 /* steps whose closures have run */
     _Atomic int64_t released;               /* steps that may change states */
     _Atomic int64_t end;                    /* steps to run */

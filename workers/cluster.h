@@ -162,6 +162,18 @@ cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,
 /* Nanoseconds all replicas together waited for input so far. */
 int64_t cse_cluster_input_wait_ns(const cse_cluster *cluster);
 
+/* Nanoseconds the slot's processes had nothing to do so far: `idle`, what they need was not there
+ * (input_wait: the part of it that was input); `blocked`, nobody took what they had made. */
+typedef struct cse_slot_load {
+    int64_t idle_ns, blocked_ns, input_wait_ns;
+} cse_slot_load;
+cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot);
+/* Has the spans of step `step` kept; one step at a time. -1: of none. */
+void cse_cluster_sample(cse_cluster *cluster, int64_t step);
+/* Appends the slot's spans of the sampled step, at most `most`; their number. Once the step is
+ * committed they are all there. */
+int cse_cluster_spans(const cse_cluster *cluster, int slot, cse_process_span *spans, int most);
+
 /* Step, stage and every unfinished unit of work with its owner, for a hang report. */
 void cse_cluster_dump(const cse_cluster *cluster, cse_text *out);
 

@@ -432,9 +432,16 @@ static void look_for_stop(cse_coordinator *c)
     }
 }
 
+/* An operator's checkpoint waits for the first step: what the run began with is saved already, or
+ * can be had again from the seed. */
+static bool wants_checkpoint(const cse_coordinator *c)
+{
+    return c->checkpoint_wanted && c->closed > c->options.first_step;
+}
+
 static void update_hold(cse_coordinator *c)
 {
-    bool wanted = c->paused || c->checkpoint_wanted || c->stop_wanted;
+    bool wanted = c->paused || wants_checkpoint(c) || c->stop_wanted;
     if (wanted && c->held_at < 0)
         c->held_at = c->io->hold(c->io->self);
     if (!wanted && c->held_at >= 0) {
@@ -449,7 +456,8 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
     const cse_execution_callbacks *k = c->options.callbacks;
     c->io->copy_states(c->io->self);
     c->snapshot_at = steps;
-    c->checkpoint_wanted = false;
+    if (steps > c->options.first_step)
+        c->checkpoint_wanted = false;
     if (c->barrier == steps && steps < c->end_step)
         c->barrier = -1;
     if (!c->stop_wanted) {
@@ -466,9 +474,10 @@ static void when_standing_still(cse_coordinator *c, int64_t steps)
 {
     bool is_end = steps >= c->end_step;
     bool leaves = is_end || c->stop_wanted;
-    if ((c->barrier == steps || c->checkpoint_wanted || leaves) && c->snapshot_at != steps)
+    if ((c->barrier == steps || wants_checkpoint(c) || leaves) && c->snapshot_at != steps)
         take_snapshot(c, steps);
-    c->checkpoint_wanted = false;
+    if (steps > c->options.first_step)
+        c->checkpoint_wanted = false;
     if (!leaves || c->state != CSE_COORDINATOR_RUNNING)
         return;
     c->stopped = !is_end;

@@ -20,6 +20,7 @@
 #include "workers/coordinator.h"
 #include "workers/launcher.h"
 #include "workers/liveness.h"
+#include "workers/observer.h"
 #include "workers/process.h"
 #include "workers/run_directory.h"
 #include "workers/transport.h"
@@ -55,6 +56,7 @@ typedef struct run {
     cse_socket *socket;
     cse_liveness *liveness;
     cse_coordinator *coordinator;
+    cse_observer *observer;
     int slot_count, replica_count;
     seat *seats;
     struct pollfd *polls; /* one for each slot, then the control socket */
@@ -356,6 +358,7 @@ static void serve(run *r)
             wait_running(r);
         else
             look_at_sockets_and_processes(r, LOOK_INTERVAL_NS);
+        cse_observer_look(r->observer, cse_clock_ns());
     }
 }
 
@@ -475,6 +478,7 @@ static void close_run(run *r)
     for (int s = 0; s < r->slot_count; s++)
         r->launcher->destroy(&r->seats[s].process);
     cse_coordinator_destroy(&r->coordinator);
+    cse_observer_destroy(&r->observer);
     cse_liveness_close(&r->liveness);
     r->transport->close(&r->socket);
     cse_run_directory_remove(&r->directory);
@@ -506,6 +510,7 @@ cse_status cse_execution_run(const cse_execution *execution, cse_execution_resul
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
+        r.observer = cse_observer_new(r.cluster, &execution->callbacks);
         tell_endpoint(&r, r.control);
         serve(&r);
         tell_endpoint(&r, NULL);

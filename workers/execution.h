@@ -41,6 +41,24 @@ typedef enum cse_phase {
     CSE_PHASE_CANCELLING, /* ends on request */
 } cse_phase;
 
+/* What a process did, in sampled steps. */
+typedef enum cse_span_kind {
+    CSE_SPAN_WAIT,
+    CSE_SPAN_COMPUTE,
+    CSE_SPAN_REDUCE,
+    CSE_SPAN_WEIGHTS,
+    CSE_SPAN_UPDATE,
+    CSE_SPAN_FILL,
+    CSE_SPAN_KIND_COUNT
+} cse_span_kind;
+
+typedef struct cse_process_span {
+    int64_t step;     /* steps done when it is over */
+    char process[32]; /* "replica 0" */
+    cse_span_kind kind;
+    int64_t start_ns, end_ns;
+} cse_process_span;
+
 typedef struct cse_execution_callbacks {
     void *self;
     /* In step order, in the coordinator's thread, while training goes on. A failure ends the run
@@ -60,6 +78,15 @@ typedef struct cse_execution_callbacks {
     /* Where operators can reach the coordinator from now on; NULL: nowhere any more. May be NULL.
      */
     void (*on_endpoint)(void *self, const char *endpoint);
+    /* How busy processes and streams were since the last call, about twice a second, as JSON:
+     *     {"step":..,"steps_per_second":..,
+     *      "processes":[{"name","role","rank","pid","incarnation","busy","idle","back_pressured",
+     *                    "input_wait"}, ...],
+     *      "streams":[{"name","from","to","depth","capacity","credits","mb_per_second"}, ...]}
+     * May be NULL. */
+    void (*on_topology)(void *self, const char *json);
+    /* The spans of a sampled step: of every 100th, at most one a second. May be NULL. */
+    void (*on_spans)(void *self, const cse_process_span *spans, int count);
 } cse_execution_callbacks;
 
 typedef struct cse_execution {

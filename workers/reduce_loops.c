@@ -11,7 +11,11 @@
 /* Sanitizers instrument the choice, which runs before they are set up. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if __GNUC__ >= 12
 #define VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #else
 #define VECTOR_CLONES
 #endif
@@ -28,10 +32,16 @@
             statement;                              \
     } while (0)
 
+/* Static, since the function that chooses a clone would leave the library with its name. */
 VECTOR_CLONES
-void cse_add_exact(float *restrict y, const float *restrict x, int64_t n)
+static void add_exact(float *restrict y, const float *restrict x, int64_t n)
 {
     FOR_EACH(i, n, y[i] += x[i]);
+}
+
+void cse_add_exact(float *restrict y, const float *restrict x, int64_t n)
+{
+    add_exact(y, x, n);
 }
 
 static inline uint32_t drawn(cse_draw draw, int64_t i)

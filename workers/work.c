@@ -20,6 +20,9 @@
 #include <immintrin.h>
 #endif
 
+/* Spans that are nearer than this are one; shorter ones are left out. */
+enum { JOINED_SPANS_NS = 2000, SHORTEST_SPAN_NS = 200 };
+
 void cse_set_float_mode(void)
 {
 #if defined(__x86_64__)
@@ -295,6 +298,42 @@ static uint32_t events_of(const cse_work *work, int roles)
     return events;
 }
 
+/* What a unit of work at this step word is. */
+static cse_span_kind kind_of(const cse_work *work, uint64_t step)
+{
+    static const cse_span_kind kinds[] = {
+        [CSE_STAGE_COMPUTE] = CSE_SPAN_COMPUTE,
+        [CSE_STAGE_REDUCE] = CSE_SPAN_REDUCE,
+        [CSE_STAGE_NORM] = CSE_SPAN_WEIGHTS,
+        [CSE_STAGE_UPDATE] = CSE_SPAN_UPDATE,
+    };
+    return work->holding ? CSE_SPAN_COMPUTE : kinds[cse_step_stage(step)];
+}
+
+static bool do_unit(cse_work *work, uint64_t step, int roles, cse_status *status)
+{
+    const int64_t number = cse_step_number(step) + 1;
+    work->blocked = false;
+    work->sampled =
+        atomic_load_explicit(&work->cluster->control->sampled, memory_order_relaxed) == number;
+    const int64_t start_ns = work->sampled ? cse_clock_ns() : 0;
+    const cse_span_kind kind = work->sampled ? kind_of(work, step) : CSE_SPAN_WAIT;
+    if (work_on_stage(work, step, roles)) {
+        if (work->sampled)
+            cse_work_note(work, number, kind, start_ns, cse_clock_ns());
+        return true;
+    }
+    if (!(roles & CSE_ROLE_INPUT) || !work->source)
+        return false;
+    if (cse_work_fill(work, step, status)) {
+        if (work->sampled)
+            cse_work_note(work, number, CSE_SPAN_FILL, start_ns, cse_clock_ns());
+        return true;
+    }
+    work->blocked = work->blocked || !work->executable; /* the ring is full */
+    return false;
+}
+
 cse_work_result cse_work_once(cse_work *work)
 {
     cse_cluster *cluster = work->cluster;
@@ -311,10 +350,8 @@ cse_work_result cse_work_once(cse_work *work)
         return CSE_WORK_ENDED;
     const int roles = atomic_load(&own->roles);
     work->incarnation = (int)(atomic_load(&own->who) & 0xff);
-    if (work_on_stage(work, step, roles))
-        return CSE_WORK_DONE;
     cse_status status = CSE_OK;
-    if ((roles & CSE_ROLE_INPUT) && work->source && cse_work_fill(work, step, &status))
+    if (do_unit(work, step, roles, &status))
         return CSE_WORK_DONE;
     if (status != CSE_OK) {
         work->failed = true;
@@ -325,21 +362,58 @@ cse_work_result cse_work_once(cse_work *work)
     return CSE_WORK_IDLE;
 }
 
+/* Waits without sleeping; false: nothing came. *now_ns becomes the last clock that was read: it
+ * costs nothing to tell how long it took, to within a burst. */
+static bool spin(const cse_work *work, int64_t spin_ns, int64_t *now_ns)
+{
+    const int64_t until = *now_ns + spin_ns;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(work->cluster->bell, memory_order_relaxed) != work->bell_seen)
+                return true;
+            relax();
+        }
+        *now_ns = cse_clock_ns();
+    } while (*now_ns < until);
+    return false;
+}
+
 void cse_work_wait(cse_work *work, int64_t timeout_ns)
 {
     cse_cluster *cluster = work->cluster;
+    cse_slot *own = &cluster->slots[work->slot];
     const int64_t spin_ns = cluster->head->spin_ns;
+    const int64_t start_ns = cse_clock_ns();
+    int64_t now_ns = start_ns;
     /* Only those who compute: the others would take their cores. */
-    if (spin_ns > 0 && work->executable) {
-        const int64_t until = cse_clock_ns() + spin_ns;
-        do {
-            for (int i = 0; i < 32; i++) {
-                if (atomic_load_explicit(cluster->bell, memory_order_relaxed) != work->bell_seen)
-                    return;
-                relax();
-            }
-        } while (cse_clock_ns() < until);
+    if (spin_ns <= 0 || !work->executable || !spin(work, spin_ns, &now_ns)) {
+        cse_arena_sleep(cluster, &own->sleeping, work->wait_events, work->bell_seen, timeout_ns);
+        now_ns = cse_clock_ns();
     }
-    cse_arena_sleep(cluster, &cluster->slots[work->slot].sleeping, work->wait_events,
-                    work->bell_seen, timeout_ns);
+    atomic_fetch_add_explicit(work->blocked ? &own->blocked_ns : &own->idle_ns, now_ns - start_ns,
+                              memory_order_relaxed);
+    if (work->sampled)
+        cse_work_note(work, atomic_load_explicit(&own->span_number, memory_order_relaxed),
+                      CSE_SPAN_WAIT, start_ns, cse_clock_ns());
+}
+
+void cse_work_note(cse_work *work, int64_t number, cse_span_kind kind, int64_t start_ns,
+                   int64_t end_ns)
+{
+    cse_slot *own = &work->cluster->slots[work->slot];
+    if (atomic_load_explicit(&own->span_number, memory_order_relaxed) != number) {
+        atomic_store(&own->span_count, 0);
+        atomic_store(&own->span_number, number);
+    }
+    int32_t count = atomic_load_explicit(&own->span_count, memory_order_relaxed);
+    cse_work_span *last = count > 0 && count <= CSE_MOST_SPANS ? &own->spans[count - 1] : NULL;
+    if (last != NULL && last->kind == (int32_t)kind && start_ns - last->end_ns < JOINED_SPANS_NS) {
+        last->end_ns = end_ns;
+        return;
+    }
+    if (count < 0 || count >= CSE_MOST_SPANS || end_ns - start_ns < SHORTEST_SPAN_NS)
+        return;
+    own->spans[count] =
+        (cse_work_span){ .start_ns = start_ns, .end_ns = end_ns, .kind = (int32_t)kind };
+    atomic_store(&own->span_count, count + 1);
 }

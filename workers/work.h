@@ -25,6 +25,8 @@ struct cse_work {
     const cse_microbatch_source *source;
     int slot, incarnation;
     bool failed;
+    bool blocked; /* nothing was done as nobody takes what was made before */
+    bool sampled; /* the step at hand is */
     uint32_t bell_seen, wait_events;
     cse_frame frame;
 
@@ -63,6 +65,11 @@ bool cse_work_norm(cse_work *work, uint64_t step);
 bool cse_work_update(cse_work *work, uint64_t step);
 /* As above; a failing source sets *status. */
 bool cse_work_fill(cse_work *work, uint64_t step, cse_status *status);
+
+/* Notes what the process did in the sampled step `number` - 1; short pieces of one kind that follow
+ * each other become one. */
+void cse_work_note(cse_work *work, int64_t number, cse_span_kind kind, int64_t start_ns,
+                   int64_t end_ns);
 
 /* Whether every node that step `step` needs is complete. */
 bool cse_work_pieces_complete(cse_work *work, uint64_t step);

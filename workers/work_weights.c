@@ -73,6 +73,7 @@ static bool released(cse_work *work, int64_t step)
     if (step < atomic_load(&control->released) &&
         step < atomic_load(&control->closed) + work->cluster->head->record_count)
         return true;
+    work->blocked = true;
     if (!atomic_exchange(&control->urgent, 1))
         cse_arena_ring(work->cluster, CSE_EVENT_URGENT);
     return false;

@@ -1,10 +1,10 @@
-/* `csengine checkpoint`: looks at one checkpoint file. Loading verifies every tensor's digest, so
- * that each of the three words fails on a damaged file. */
+/* `csengine checkpoint`: looks at one checkpoint file, or has a running job write one. Loading
+ * verifies every tensor's digest, so that info, verify and digest each fail on a damaged file. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command_line.h"
+#include "cli/client_command.h"
 #include "cli/report.h"
 #include "engine/checkpoint/checkpoint.h"
 
@@ -66,6 +66,8 @@ static void print_digest(const cse_command_line *line, const cse_checkpoint *che
 static int run(const cse_command_line *line)
 {
     const char *word = line->arguments[0], *path = line->arguments[1];
+    if (strcmp(word, "save") == 0)
+        return cse_client_order(line, &(cse_job_order){ .verb = "checkpoint", .index = 1 });
     cse_checkpoint *checkpoint = NULL;
     cse_status status = cse_checkpoint_load(path, &checkpoint);
     if (status != CSE_OK)
@@ -86,19 +88,21 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "prefix", "TEXT", NULL, "digest: only tensors whose names begin so, as in model." },
-    { "json", NULL, NULL, "one JSON object on stdout" },
+    CSE_CLIENT_OPTIONS,
     { 0 },
 };
 
 const cse_command cse_command_checkpoint = {
     .name = "checkpoint",
-    .summary = "shows, verifies or digests a checkpoint",
-    .arguments = "info|verify|digest FILE",
-    .doc = "info: what is in it. verify: whether it is whole. digest: BLAKE2b-256 over names,\n"
-           "shapes and raw bits in name order; equal digests mean equal weights.",
+    .summary = "shows, verifies or digests a checkpoint; has a job write one",
+    .arguments = "info|verify|digest FILE, or save JOB|MODEL_DIR",
+    .doc =
+        "info: what is in it. verify: whether it is whole. digest: BLAKE2b-256 over names,\n"
+        "shapes and raw bits in name order; equal digests mean equal weights. save: the running\n"
+        "job writes one after the step in flight and goes on.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,
-    .words = "info|verify|digest",
+    .words = "info|verify|digest|save",
     .run = run,
 };

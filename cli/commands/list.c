@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/list_tables.h"
 #include "cli/report.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
@@ -21,8 +22,8 @@ typedef struct settings_descriptor {
     const cse_setting *settings;
 } settings_descriptor;
 
-static const char *const kinds_with_settings[] = { "inputs", "metrics", "models", "optimizers",
-                                                   "schedules" };
+static const char *const kinds_with_settings[] = { "inputs", "loggers",    "metrics",
+                                                   "models", "optimizers", "schedules" };
 
 /* One row that is shown; texts may be NULL. */
 typedef struct row {
@@ -30,7 +31,8 @@ typedef struct row {
 } row;
 
 typedef struct listing {
-    bool json;
+    bool json, done; /* done: printed already */
+    cse_list_form form;
     json_t *rows;
 } listing;
 
@@ -120,13 +122,25 @@ static void show_passes(listing *list)
         show(list, (row){ pass->name, pass->summary, NULL, NULL });
 }
 
+/* Tables of the program that are no drop-in folders. */
+static const struct {
+    const char *name, *summary;
+} tables[] = {
+    { "commands", "what csengine does" },
+    { "passes", "what a step graph goes through, in order" },
+    { "settings", "every setting of CONFIG.yaml" },
+    { "states", "of a job, and which may follow which" },
+    { "reasons", "why a job can be FAILED, with its exit code" },
+    { "exit_codes", "of every command" },
+};
+enum { TABLES = sizeof tables / sizeof tables[0] };
+
 static void show_kinds(listing *list)
 {
     for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++)
         show(list, (row){ kind->name, "members of a drop-in folder", NULL, NULL });
-    show(list, (row){ "commands", "what csengine does", NULL, NULL });
-    show(list, (row){ "passes", "what a step graph goes through, in order", NULL, NULL });
-    show(list, (row){ "settings", "every setting of CONFIG.yaml", NULL, NULL });
+    for (int i = 0; i < TABLES; i++)
+        show(list, (row){ tables[i].name, tables[i].summary, NULL, NULL });
 }
 
 static cse_status reject_kind(const char *name)
@@ -136,17 +150,17 @@ static cse_status reject_kind(const char *name)
     cse_text names = { 0 };
     for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 60; kind++) {
         candidates[count++] = kind->name;
-        cse_text_add(&names, "%s, ", kind->name);
+        cse_text_add(&names, "%s%s", names.size > 0 ? ", " : "", kind->name);
     }
-    candidates[count++] = "commands";
-    candidates[count++] = "passes";
-    candidates[count++] = "settings";
+    for (int i = 0; i < TABLES && count < 63; i++) {
+        candidates[count++] = tables[i].name;
+        cse_text_add(&names, ", %s", tables[i].name);
+    }
     candidates[count] = NULL;
     const char *near = cse_did_you_mean(name, candidates);
-    cse_status status = cse_fail(
-        CSE_USAGE, "list: unknown kind \"%s\"%s%s%s; accepted: %scommands, passes, settings", name,
-        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-        near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
+    cse_status status = cse_fail(CSE_USAGE, "list: unknown kind \"%s\"%s%s%s; accepted: %s", name,
+                                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                                 near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
     cse_text_clear(&names);
     return status;
 }
@@ -175,16 +189,21 @@ static cse_status list_kind(listing *list, const cse_command_line *line)
         show_passes(list);
     else if (strcmp(name, "settings") == 0)
         show_settings(list, cse_config_table, "");
-    else
+    else if (!cse_list_table(name, list->form))
         return reject_kind(name);
+    else
+        list->done = true;
     return CSE_OK;
 }
 
 static int run(const cse_command_line *line)
 {
     listing list = { .json = cse_option_is_on(line, "json"), .rows = json_array() };
+    list.form = list.json                            ? CSE_LIST_JSON
+                : cse_option_is_on(line, "markdown") ? CSE_LIST_MARKDOWN
+                                                     : CSE_LIST_TEXT;
     cse_status status = list_kind(&list, line);
-    if (status == CSE_OK && list.json) {
+    if (status == CSE_OK && list.json && !list.done) {
         json_dumpf(list.rows, stdout, JSON_INDENT(1));
         putchar('\n');
     }
@@ -194,6 +213,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "json", NULL, NULL, "a JSON array on stdout" },
+    { "markdown", NULL, NULL, "states, reasons, exit_codes: as a table of Markdown" },
     { 0 },
 };
 

@@ -66,6 +66,17 @@ static inline uint64_t cse_hash_key(uint64_t seed, int64_t step, uint32_t stream
     return (uint64_t)words[1] << 32 | words[0];
 }
 
+/* The halves of a key as int32 (which a graph's values are), and back. */
+static inline int32_t cse_key_half(uint64_t key, int half)
+{
+    return (int32_t)(uint32_t)(half == 0 ? key : key >> 32);
+}
+
+static inline uint64_t cse_key_of(int32_t low, int32_t high)
+{
+    return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+}
+
 static inline uint32_t cse_hash_bits(uint64_t key, uint32_t element)
 {
     uint32_t x = element + (uint32_t)key;

@@ -26,7 +26,8 @@ void cse_emit_number(double value, cse_dtype dtype, char name[CSE_NAME_BYTES]);
 /* Whether a value is written where it is used: a scalar constant or the step number; its C then. */
 bool cse_emit_inline(const cse_node *node, char name[CSE_NAME_BYTES]);
 
-/* The load of element `index` of array `array`, and what is stored for `value`. */
+/* The load of element `index` of array `array`, and what is stored for `value`, which is a value of
+ * the type already. */
 void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char *index);
 void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value);
 

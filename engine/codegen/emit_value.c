@@ -104,7 +104,7 @@ void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char
 void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value)
 {
     if (is_narrow(dtype))
-        cse_text_add(out, "cse_store_%s(%s)", cse_dtype_name(dtype), value);
+        cse_text_add(out, "cse_store_rounded_%s(%s)", cse_dtype_name(dtype), value);
     else
         cse_text_add(out, "%s", value);
 }

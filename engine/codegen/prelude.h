@@ -71,14 +71,14 @@ typedef struct cse_step_undo {
 
 /* ---- bits ---- */
 
-static inline double cse_double_from_bits(int64_t bits)
+CSE_INLINE double cse_double_from_bits(int64_t bits)
 {
     double x;
     __builtin_memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-static inline int64_t cse_double_bits(double x)
+CSE_INLINE int64_t cse_double_bits(double x)
 {
     int64_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
@@ -86,20 +86,20 @@ static inline int64_t cse_double_bits(double x)
 }
 
 /* Sign of `sign`, magnitude of `x`. */
-static inline float cse_with_sign(float x, float sign)
+CSE_INLINE float cse_with_sign(float x, float sign)
 {
     return cse_from_bits((cse_bits(x) & 0x7fffffff) | (cse_bits(sign) & (int32_t)0x80000000));
 }
 
 /* ---- functions ---- */
 
-static inline float cse_sqrt(float x)
+CSE_INLINE float cse_sqrt(float x)
 {
     return __builtin_sqrtf(x);
 }
 
 /* 1.5 ulp: a correctly rounded root, then a correctly rounded quotient. */
-static inline float cse_rsqrt(float x)
+CSE_INLINE float cse_rsqrt(float x)
 {
     return 1.0f / __builtin_sqrtf(x);
 }
@@ -107,7 +107,7 @@ static inline float cse_rsqrt(float x)
 /* e^x to 2 ulp: x = n ln2 + r with |r| <= ln2 / 2, e^r by its Taylor polynomial of degree 7 (rest
  * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds
  * to an integer, which is then in the low bits. */
-static inline float cse_exp(float x)
+CSE_INLINE float cse_exp(float x)
 {
     x = x > 89.0f ? 89.0f : x;
     x = x < -104.0f ? -104.0f : x;
@@ -130,7 +130,7 @@ static inline float cse_exp(float x)
 
 /* ln x of a positive normal double, to 1e-11 relative to max(|ln x|, |x - 1|): x = m 2^e with m in
  * [sqrt(1/2), sqrt(2)), ln m = 2 artanh(s), s = (m-1)/(m+1), |s| <= 0.172, seven terms. */
-static inline double cse_log_double(double x)
+CSE_INLINE double cse_log_double(double x)
 {
     int64_t bits = cse_double_bits(x);
     int64_t exponent = (bits - 0x3fe6a09e667f3bcd) >> 52;
@@ -147,7 +147,7 @@ static inline double cse_log_double(double x)
 }
 
 /* ln x to 1 ulp, through double (in which a subnormal float is normal). */
-static inline float cse_log(float x)
+CSE_INLINE float cse_log(float x)
 {
     float y = (float)cse_log_double((double)x);
     y = x == 0.0f ? -__builtin_inff() : y;
@@ -158,7 +158,7 @@ static inline float cse_log(float x)
 
 /* e^x for x in double, |x| <= 200, with a relative error below 1e-11: range reduction as in
  * cse_exp, Taylor polynomial of degree 10. */
-static inline double cse_exp_double(double x)
+CSE_INLINE double cse_exp_double(double x)
 {
     double shifted = x * 1.44269504088896341 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
@@ -179,7 +179,7 @@ static inline double cse_exp_double(double x)
 }
 
 /* x^y to 1 ulp, through double; the special cases of C's pow. */
-static inline float cse_pow(float x, float y)
+CSE_INLINE float cse_pow(float x, float y)
 {
     float magnitude = __builtin_fabsf(x), size = __builtin_fabsf(y);
     double t = (double)y * cse_log_double((double)magnitude);
@@ -202,7 +202,7 @@ static inline float cse_pow(float x, float y)
 }
 
 /* tanh x to 3 ulp: x + x^3 P(x^2) near 0 (minimax fit, rest 4.4e-9), else 1 - 2 / (e^2|x| + 1). */
-static inline float cse_tanh(float x)
+CSE_INLINE float cse_tanh(float x)
 {
     float a = __builtin_fabsf(x), z = x * x;
     float p = -5.704984800e-03f;
@@ -218,7 +218,7 @@ static inline float cse_tanh(float x)
 
 /* erf x to 3 ulp: x P(x^2) below 1, else 1 - e^Q(|x|); both polynomials are minimax fits (rests
  * 1.2e-9 and 2.1e-11). */
-static inline float cse_erf(float x)
+CSE_INLINE float cse_erf(float x)
 {
     float a = __builtin_fabsf(x), z = x * x;
     float p = 7.853894327e-05f;
@@ -244,7 +244,7 @@ static inline float cse_erf(float x)
 }
 
 /* sin of r + quarter * pi/2 for |r| <= pi/4, in double: Taylor polynomials to r^11 and r^12. */
-static inline float cse_sine_of_quarter(double r, int64_t quarter)
+CSE_INLINE float cse_sine_of_quarter(double r, int64_t quarter)
 {
     double z = r * r;
     double s = -1.0 / 39916800.0;
@@ -266,7 +266,7 @@ static inline float cse_sine_of_quarter(double r, int64_t quarter)
 
 /* sin and cos to 1 ulp for |x| <= 2^20 (pi/2 in two parts, the first with 33 bits, so that its
  * multiples are exact); NaN for infinities. */
-static inline float cse_sin(float x)
+CSE_INLINE float cse_sin(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
@@ -274,7 +274,7 @@ static inline float cse_sin(float x)
     return cse_sine_of_quarter(r, cse_double_bits(shifted));
 }
 
-static inline float cse_cos(float x)
+CSE_INLINE float cse_cos(float x)
 {
     double shifted = (double)x * 0.636619772367581343 + 6755399441055744.0;
     double n = shifted - 6755399441055744.0;
@@ -284,8 +284,8 @@ static inline float cse_cos(float x)
 
 /* Standard normal from the words of cse_draw_words: cse_normal_from_bits of engine/base/random.c,
  * to 4 ulp (both call it sqrt(-2 ln u) cos(2 pi v)). */
-static inline float cse_draw_normal(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
-                                    uint32_t element)
+CSE_INLINE float cse_draw_normal(uint64_t seed, int64_t step, uint32_t stream, uint32_t sample,
+                                 uint32_t element)
 {
     uint32_t words[4];
     cse_draw_words(seed, step, stream, sample, element, words);

@@ -13,9 +13,10 @@
 
 static const char subject[] = "configuration";
 
-enum { SECTION_COUNT = 5 };
-static const char *const section_names[SECTION_COUNT] = { "model", "optimizer", "schedulers",
-                                                          "train_dataloader", "val_dataloader" };
+enum { SECTION_COUNT = 6 };
+static const char *const section_names[SECTION_COUNT] = {
+    "model", "optimizer", "schedulers", "loggers", "train_dataloader", "val_dataloader"
+};
 
 typedef struct member_list {
     cse_config_member *members;
@@ -214,13 +215,14 @@ static cse_status read_keyed(cse_config *config, const char *section_name,
         return CSE_OK;
     }
     if (section->kind != CSE_YAML_MAPPING || section->count != 1)
-        return fail_at(
-            config, section->place,
-            cse_arena_printf(config->arena,
-                             "%s: one {NAME: {settings}} belongs here; names: "
-                             "`csengine list %s`",
-                             section_name,
-                             strcmp(section_name, "optimizer") == 0 ? "optimizers" : "schedules"));
+        return fail_at(config, section->place,
+                       cse_arena_printf(config->arena,
+                                        "%s: one {NAME: {settings}} belongs here; names: "
+                                        "`csengine list %s`",
+                                        section_name,
+                                        strcmp(section_name, "optimizer") == 0    ? "optimizers"
+                                        : strcmp(section_name, "schedulers") == 0 ? "schedules"
+                                                                                  : section_name));
     member->name = section->keys[0].text;
     set_member(config, member, section->keys[0].place, section->children[0]);
     return CSE_OK;
@@ -229,7 +231,8 @@ static cse_status read_keyed(cse_config *config, const char *section_name,
 static cse_status read_section(cse_config *config, const char *name, const cse_yaml_node *section,
                                member_list *list)
 {
-    bool is_list = strcmp(name, "schedulers") == 0 && section->kind == CSE_YAML_SEQUENCE;
+    bool may_be_list = strcmp(name, "schedulers") == 0 || strcmp(name, "loggers") == 0;
+    bool is_list = may_be_list && section->kind == CSE_YAML_SEQUENCE;
     int count = is_list ? section->count : 1;
     list->members = cse_arena_alloc(config->arena, ((size_t)count + 1) * sizeof *list->members);
     for (int i = 0; i < count; i++) {

@@ -49,8 +49,9 @@ typedef struct cse_config_member {
     const char *origin;    /* "file:line:column" of the name */
 } cse_config_member;
 
-/* Sections: "model", "optimizer", "schedulers", "train_dataloader", "val_dataloader". The number
- * is 0 for a section that is not given, at most 1 for all but "schedulers". Borrowed. */
+/* Sections: "model", "optimizer", "schedulers", "loggers", "train_dataloader", "val_dataloader".
+ * The number is 0 for a section that is not given, at most 1 for all but "schedulers" and
+ * "loggers". Borrowed. */
 int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);

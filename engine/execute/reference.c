@@ -148,7 +148,8 @@ static void compute_line_node(interpreter *self, const cse_frame *frame, const c
                                           .inputs = inputs,
                                           .output = output,
                                           .seed = frame->seed,
-                                          .step = frame->step });
+                                          .step = frame->step,
+                                          .first_element = range[0] });
 }
 
 static unsigned char *state_place(const cse_graph *graph, const cse_frame *frame,

@@ -123,6 +123,13 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
+/* Where the depth is long and rows lie along it, panels over the whole depth do better than pieces
+ * of it; the order of sums is the same. */
+static bool is_deep(const cse_matmul_sizes *sizes)
+{
+    return sizes->k >= 512 && !sizes->transpose_a && sizes->m >= 128;
+}
+
 /* Our own kernels wherever they run. For tests and comparisons CSE_MATMUL asks for the library
  * ("onednn"), or for one of the ways of matmul_narrow.h. The library's bits are its own, so that
  * all processes of a run must agree on it. */
@@ -139,7 +146,7 @@ cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kerne
         return one_type ? new_dnnl(plan, &sizes, kernel)
                         : cse_fail(CSE_UNAVAILABLE, "%s: oneDNN takes no mixed types here",
                                    cse_kernel_plan_text(plan, text, sizeof text));
-    else if (one_type && plan->dtype == CSE_FLOAT32)
+    else if (one_type && plan->dtype == CSE_FLOAT32 && !is_deep(&sizes))
         *kernel = cse_matmul_packed_new(plan, &sizes);
     else
         *kernel = cse_matmul_narrow_new(plan, &sizes, wanted);

@@ -3,7 +3,8 @@
  * Both operands are packed into tiles of 1 KiB, in the order in which the units read them: 16 rows
  * of 32 steps of the depth, and 16 pairs of steps of 16 columns. A block of 32 x 32 sums stays in
  * four tile registers while the whole depth goes by, so that each loaded tile is used twice. What
- * is packed at a time stays in the second cache.
+ * is packed at a time stays in the second cache: much of the smaller operand, so that the larger
+ * one is packed once, piece by piece. The end of each block runs while the units do the next one.
  *
  * The units' arithmetic is fixed by Intel (Software Developer's Manual, TDPBF16PS): the order
  * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the floating-
@@ -22,8 +23,8 @@
 #include "engine/kernels/lanes.h"
 
 enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
-/* Of the packed rows and columns, together at home in a second cache of 2 MiB. */
-enum { ROWS_BYTES = 3 << 18, COLUMNS_BYTES = 3 << 18 };
+/* Of what is packed for long and for short, together at home in a second cache of 2 MiB. */
+enum { LONG_BYTES = 3 << 19, SHORT_BYTES = 1 << 18 };
 
 #define AMX __attribute__((target("amx-tile,amx-bf16"), noinline))
 
@@ -53,7 +54,7 @@ static bool runs_here(void)
 typedef struct layout {
     int64_t depth_tiles, rows, columns;
     char *row, *column; /* [panel of 16][depth tile][TILE_BYTES] */
-    float *block;       /* [BLOCK][BLOCK] */
+    float *block[2];    /* [BLOCK][BLOCK] */
 } layout;
 
 /* As many of `size`, in near-equal chunks of whole blocks, as `bytes` hold. */
@@ -70,11 +71,13 @@ static layout layout_of(const cse_narrow_kernel *kernel, char *place)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
     layout l = { .depth_tiles = (s->k + TILE_DEPTH - 1) / TILE_DEPTH };
-    l.rows = chunk_of(s->m, l.depth_tiles, ROWS_BYTES);
-    l.columns = chunk_of(s->n, l.depth_tiles, COLUMNS_BYTES);
+    bool few_rows = s->m <= s->n;
+    l.rows = chunk_of(s->m, l.depth_tiles, few_rows ? LONG_BYTES : SHORT_BYTES);
+    l.columns = chunk_of(s->n, l.depth_tiles, few_rows ? SHORT_BYTES : LONG_BYTES);
     l.row = place;
     l.column = l.row + l.rows / TILE * l.depth_tiles * TILE_BYTES;
-    l.block = (float *)(void *)(l.column + l.columns / TILE * l.depth_tiles * TILE_BYTES);
+    l.block[0] = (float *)(void *)(l.column + l.columns / TILE * l.depth_tiles * TILE_BYTES);
+    l.block[1] = l.block[0] + BLOCK * BLOCK;
     return l;
 }
 
@@ -82,7 +85,7 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 {
     const layout l = layout_of(kernel, NULL);
     return (size_t)((l.rows + l.columns) / TILE * l.depth_tiles * TILE_BYTES) +
-           BLOCK * BLOCK * sizeof(float);
+           2 * BLOCK * BLOCK * sizeof(float);
 }
 
 /* Some outer indices of a side, and where their tiles go. */
@@ -94,35 +97,33 @@ typedef struct strip {
 } strip;
 
 /* The tile at outer index `outer` (of the strip) and depth tile `at`, its neighbours along the
- * depth side by side in memory: a vector for each outer index, of 16 pairs of steps. */
-CSE_LANES void load_kept(const strip *s, int64_t outer, int64_t at, __m512 x[TILE])
+ * depth side by side in memory: a vector for each outer index, of 16 pairs of steps. `whole`: all
+ * of it lies inside the side. */
+CSE_LANES void load_kept(const strip *s, int64_t outer, int64_t at, bool whole, __m512 x[TILE])
 {
-    int64_t p = at * TILE_DEPTH, left = s->k - p;
-    const __mmask32 lanes = left >= TILE_DEPTH ? 0xffffffffu : (1u << left) - 1u;
-    const uint16_t *from =
-        (const uint16_t *)s->side->values + (s->first + outer) * s->side->outer_stride + p;
+    const int64_t stride = s->side->outer_stride, first = s->first + outer, p = at * TILE_DEPTH;
+    const uint16_t *from = (const uint16_t *)s->side->values + first * stride + p;
+    const __mmask32 lanes = s->k - p >= TILE_DEPTH ? 0xffffffffu : (1u << (s->k - p)) - 1u;
     CSE_UNROLL for (int i = 0; i < TILE; i++)
     {
-        __mmask32 kept = s->first + outer + i < s->side->size ? lanes : 0;
-        x[i] =
-            _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(kept, from + i * s->side->outer_stride));
+        __mmask32 kept = whole ? 0xffffffffu : first + i < s->side->size ? lanes : 0;
+        x[i] = _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(kept, from + i * stride));
     }
 }
 
 /* The same where neighbours along the outer index lie side by side: a vector for each pair of
  * steps, of 16 outer indices. */
-CSE_LANES void load_paired(const strip *s, int64_t outer, int64_t at, __m512 x[TILE])
+CSE_LANES void load_paired(const strip *s, int64_t outer, int64_t at, bool whole, __m512 x[TILE])
 {
-    int64_t p = at * TILE_DEPTH, left = s->side->size - s->first - outer;
-    const __mmask16 lanes = cse_lanes_of(left > 0 ? left : 0);
-    const uint16_t *from =
-        (const uint16_t *)s->side->values + p * s->side->depth_stride + s->first + outer;
+    const int64_t stride = s->side->depth_stride, first = s->first + outer, p = at * TILE_DEPTH;
+    const uint16_t *from = (const uint16_t *)s->side->values + p * stride + first;
+    const __mmask16 lanes = cse_lanes_of(s->side->size > first ? s->side->size - first : 0);
     CSE_UNROLL for (int i = 0; i < TILE; i++)
     {
-        const uint16_t *even = from + 2 * i * s->side->depth_stride;
-        __m256i low = _mm256_maskz_loadu_epi16(p + 2 * i < s->k ? lanes : 0, even);
-        __m256i high = _mm256_maskz_loadu_epi16(p + 2 * i + 1 < s->k ? lanes : 0,
-                                                even + s->side->depth_stride);
+        __mmask16 even = whole ? 0xffff : p + 2 * i < s->k ? lanes : 0;
+        __mmask16 odd = whole ? 0xffff : p + 2 * i + 1 < s->k ? lanes : 0;
+        __m256i low = _mm256_maskz_loadu_epi16(even, from + 2 * i * stride);
+        __m256i high = _mm256_maskz_loadu_epi16(odd, from + (2 * i + 1) * stride);
         x[i] = _mm512_castsi512_ps(_mm512_or_epi32(
             _mm512_cvtepu16_epi32(low), _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
     }
@@ -136,26 +137,36 @@ CSE_LANES void store_tile(const strip *s, int64_t outer, int64_t at, const __m51
 }
 
 /* Tiles of rows want a vector for each outer index, those of columns one for each pair. */
-CSE_AVX512 static void pack(const strip *s, bool columns)
+CSE_LANES void pack_tile(const strip *s, int64_t outer, int64_t at, bool columns)
 {
     __m512 x[TILE];
+    bool whole = s->first + outer + TILE <= s->side->size && (at + 1) * TILE_DEPTH <= s->k;
+    bool kept = s->side->depth_stride == 1;
+    if (kept && whole)
+        load_kept(s, outer, at, true, x);
+    else if (kept)
+        load_kept(s, outer, at, false, x);
+    else if (whole)
+        load_paired(s, outer, at, true, x);
+    else
+        load_paired(s, outer, at, false, x);
+    if (kept == columns)
+        cse_lanes_turn(x);
+    store_tile(s, outer, at, x);
+}
+
+/* In the order in which the side lies in memory. */
+CSE_AVX512 static void pack(const strip *s, bool columns)
+{
     if (s->side->depth_stride == 1) {
         for (int64_t outer = 0; outer < s->count; outer += TILE)
-            for (int64_t at = 0; at < s->depth_tiles; at++) {
-                load_kept(s, outer, at, x);
-                if (columns)
-                    cse_lanes_turn(x);
-                store_tile(s, outer, at, x);
-            }
+            for (int64_t at = 0; at < s->depth_tiles; at++)
+                pack_tile(s, outer, at, columns);
         return;
     }
     for (int64_t at = 0; at < s->depth_tiles; at++)
-        for (int64_t outer = 0; outer < s->count; outer += TILE) {
-            load_paired(s, outer, at, x);
-            if (!columns)
-                cse_lanes_turn(x);
-            store_tile(s, outer, at, x);
-        }
+        for (int64_t outer = 0; outer < s->count; outer += TILE)
+            pack_tile(s, outer, at, columns);
 }
 
 /* ---- the product ---- */
@@ -217,33 +228,47 @@ AMX static void multiply_block(const layout *l, const char *row, const char *col
     STORE(3, to + TILE, stride_bytes);
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The packed rows from `row` on against the packed columns from `column` on. */
 static void multiply_packed(const cse_matmul_sizes *s, const layout *l, int64_t row, int64_t column,
                             const cse_matmul_end *end)
 {
     const int64_t panel_bytes = l->depth_tiles * TILE_BYTES;
     const bool bare = end->dtype == CSE_FLOAT32 && end->bias == NULL && !end->relu;
+    cse_matmul_block unfinished = { .rows = 0 };
+    int turn = 0;
     for (int64_t i = 0; i < l->rows && row + i < s->m; i += BLOCK)
         for (int64_t j = 0; j < l->columns && column + j < s->n; j += BLOCK) {
-            cse_matmul_block block = { l->block,       BLOCK,      row + i,
-                                       s->m - row - i, column + j, s->n - column - j };
+            const cse_matmul_block block = { l->block[turn], BLOCK,
+                                             row + i,        least(BLOCK, s->m - row - i),
+                                             column + j,     least(BLOCK, s->n - column - j) };
             const char *rows = l->row + i / TILE * panel_bytes;
             const char *columns = l->column + j / TILE * panel_bytes;
-            if (bare && block.rows >= BLOCK && block.columns >= BLOCK) {
+            if (bare && block.rows == BLOCK && block.columns == BLOCK) {
                 float *to = (float *)end->to + block.row * end->stride + block.column;
                 multiply_block(l, rows, columns, to, end->stride * (int64_t)sizeof *to);
                 continue;
             }
-            block.rows = block.rows < BLOCK ? block.rows : BLOCK;
-            block.columns = block.columns < BLOCK ? block.columns : BLOCK;
-            multiply_block(l, rows, columns, l->block, BLOCK * sizeof(float));
-            cse_matmul_finish_avx512(end, &block);
+            multiply_block(l, rows, columns, l->block[turn], BLOCK * sizeof(float));
+            if (unfinished.rows > 0)
+                cse_matmul_finish_avx512(end, &unfinished);
+            unfinished = block;
+            turn = 1 - turn;
         }
+    if (unfinished.rows > 0)
+        cse_matmul_finish_avx512(end, &unfinished);
 }
 
-static int64_t least(int64_t a, int64_t b)
+/* Packs the outer indices from `first` on, as many as the strip holds or the side has. */
+static void pack_from(strip *s, int64_t first, int64_t most, bool columns)
 {
-    return a < b ? a : b;
+    s->first = first;
+    s->count = least(most, (s->side->size - first + BLOCK - 1) / BLOCK * BLOCK);
+    pack(s, columns);
 }
 
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
@@ -251,17 +276,17 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
 {
     const cse_matmul_sizes *s = &kernel->sizes;
     const layout l = layout_of(kernel, place);
-    strip rows = { &sides[0], s->k, 0, 0, l.depth_tiles, l.row };
-    strip columns = { &sides[1], s->k, 0, 0, l.depth_tiles, l.column };
+    strip strips[2] = { { &sides[0], s->k, 0, 0, l.depth_tiles, l.row },
+                        { &sides[1], s->k, 0, 0, l.depth_tiles, l.column } };
+    const int64_t chunks[2] = { l.rows, l.columns };
+    const int kept = s->m <= s->n ? 0 : 1, passing = 1 - kept;
     configure();
-    for (rows.first = 0; rows.first < s->m; rows.first += l.rows) {
-        rows.count = least(l.rows, (s->m - rows.first + BLOCK - 1) / BLOCK * BLOCK);
-        pack(&rows, false);
-        for (columns.first = 0; columns.first < s->n; columns.first += l.columns) {
-            columns.count = least(l.columns, (s->n - columns.first + BLOCK - 1) / BLOCK * BLOCK);
-            if (rows.first == 0 || l.columns < s->n)
-                pack(&columns, true);
-            multiply_packed(s, &l, rows.first, columns.first, end);
+    for (int64_t i = 0; i < sides[kept].size; i += chunks[kept]) {
+        pack_from(&strips[kept], i, chunks[kept], kept == 1);
+        for (int64_t j = 0; j < sides[passing].size; j += chunks[passing]) {
+            if (i == 0 || chunks[passing] < sides[passing].size)
+                pack_from(&strips[passing], j, chunks[passing], passing == 1);
+            multiply_packed(s, &l, kept == 0 ? i : j, kept == 0 ? j : i, end);
         }
     }
     release();

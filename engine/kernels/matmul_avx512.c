@@ -135,10 +135,10 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
                            const cse_matmul_side *side, int64_t first, int64_t size)
 {
     cse_tile tile = { .depth = l->depth, .first = true, .to_stride = PANEL_COLUMNS };
-    if (side->dtype == CSE_FLOAT32) {
+    if (side->dtype == CSE_FLOAT32 && side->depth_stride == 1) {
         tile.from = (const float *)side->values + first * side->outer_stride;
         tile.row_stride = side->outer_stride;
-        tile.depth_stride = side->depth_stride;
+        tile.depth_stride = 1;
         return tile;
     }
     bool along = side->outer_stride == 1 && side->depth_stride != 1;

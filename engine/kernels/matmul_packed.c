@@ -11,9 +11,9 @@
  * bits depend on the operands alone: not on sizes around them, on tiles, on alignment or on which
  * operand gives the rows.
  *
- * Exchanged: when the second operand is stored transposed and the first has fewer rows, the product
- * is computed as its transpose: it is cheaper to pack, and the result is turned while its bias is
- * added. */
+ * Exchanged: when the second operand is stored transposed and the first has fewer rows, or the
+ * first alone is and has many more, the product is computed as its transpose: it is cheaper to pack
+ * or to read, and the result is turned while its bias is added. */
 #include "engine/kernels/matmul.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -21,6 +21,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/kernels/matmul_tiles.h"
+#include "engine/kernels/scratch.h"
 
 enum { LANES = CSE_LANE_COUNT, MOST_VECTORS = CSE_TILE_MOST_VECTORS };
 /* A panel (66 KiB) and a strip of the result (512 KiB) stay in the second cache. Panels of 32 KiB,
@@ -40,9 +41,10 @@ typedef struct packed_kernel {
     int operands[2], bias;
     bool relu, exchanged;
     int64_t group_panels; /* that share a strip of the result */
+    cse_scratch *scratch; /* of the panel, then the strip */
     float *panel;         /* [depth][vectors * LANES] */
     float *strip;         /* exchanged: [rows][strip_stride], the result before it is turned */
-    int64_t strip_stride;
+    int64_t panel_floats, strip_stride;
 } packed_kernel;
 
 /* ---- packing ---- */
@@ -183,8 +185,10 @@ static void multiply(const packed_kernel *kernel, const side *a, const side *b, 
 
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
-    const packed_kernel *kernel = (const packed_kernel *)base;
+    packed_kernel *kernel = (packed_kernel *)base;
     const cse_matmul_sizes *s = &kernel->sizes;
+    kernel->panel = cse_scratch_view(kernel->scratch);
+    kernel->strip = kernel->panel + kernel->panel_floats;
     const float *bias = kernel->bias >= 0 ? inputs[kernel->bias] : NULL;
     side a = { inputs[kernel->operands[0]], s->transpose_a ? 1 : s->k, s->transpose_a ? s->m : 1,
                s->m };
@@ -200,8 +204,7 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
 static void destroy(cse_kernel *base)
 {
     packed_kernel *kernel = (packed_kernel *)base;
-    free(kernel->panel);
-    free(kernel->strip);
+    cse_scratch_release(&kernel->scratch);
     free(kernel);
 }
 
@@ -223,7 +226,8 @@ cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
         .relu = plan->relu,
-        .exchanged = sizes->transpose_b && sizes->m < sizes->n,
+        .exchanged = sizes->transpose_b ? sizes->m < sizes->n
+                                        : sizes->transpose_a && sizes->m > 2 * sizes->n,
     };
     int64_t rows = kernel->exchanged ? sizes->n : sizes->m;
     int64_t columns = kernel->exchanged ? sizes->m : sizes->n;
@@ -231,13 +235,12 @@ cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_
     int64_t fitting = STRIP_FLOATS / (rows * MOST_VECTORS * LANES);
     fitting = fitting < 1 ? 1 : fitting < MOST_PANELS ? fitting : MOST_PANELS;
     kernel->group_panels = fitting < all ? fitting : all;
-    kernel->panel = cse_aligned_calloc((size_t)depth * MOST_VECTORS * LANES * sizeof(float));
-    if (kernel->exchanged) {
-        /* An odd number of cache lines: rows must not meet in the same sets. */
-        kernel->strip_stride = kernel->group_panels * MOST_VECTORS * LANES + LANES;
-        kernel->strip =
-            cse_aligned_calloc((size_t)sizes->n * (size_t)kernel->strip_stride * sizeof(float));
-    }
+    kernel->panel_floats = depth * MOST_VECTORS * LANES;
+    /* An odd number of cache lines: rows must not meet in the same sets. */
+    kernel->strip_stride = kernel->group_panels * MOST_VECTORS * LANES + LANES;
+    int64_t floats = kernel->panel_floats;
+    floats += kernel->exchanged ? sizes->n * kernel->strip_stride : 0;
+    kernel->scratch = cse_scratch_share(plan->graph, (size_t)floats * sizeof(float));
     return &kernel->base;
 }
 

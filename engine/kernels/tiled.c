@@ -1,7 +1,7 @@
 /* Emulated accumulation of a product; see tiled.h.
  *
  * Operands are widened to float32 while they are packed, which is exact: rows [m][depth], and a
- * panel of 32 columns at a time, [depth][32]. A block of 4 rows and 32 columns keeps its running
+ * panel of 32 columns at a time, [depth][32]. A block of 8 rows and 32 columns keeps its running
  * sums; each tile's terms are added in registers, then the block is rounded, element by element,
  * with the functions that generated code has too. Lanes are columns: no sum is ever split.
  *
@@ -17,7 +17,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { ROWS = 4, COLUMNS = 32, PIECE = 1024 };
+enum { ROWS = 8, COLUMNS = 32, PIECE = 1024 };
 
 typedef struct block {
     cse_accumulation how;
@@ -147,7 +147,7 @@ static void widen_portably(cse_dtype dtype, const uint16_t *from, float *to, int
 #define VECTORISED __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
 #define AVX2 __attribute__((target("avx2,fma"))) VECTORISED
 #define AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))) VECTORISED
-#define UNROLL _Pragma("GCC unroll 4")
+#define UNROLL _Pragma("GCC unroll 8")
 
 AVX2 static void run_block_avx2(block *b)
 {

@@ -1,10 +1,13 @@
 /* Types for which there is no kernel: 16-bit operands are widened to float32 (exactly), the float32
- * kernel runs, a 16-bit result is rounded once, to nearest even. */
+ * kernel runs, a 16-bit result is rounded once, to nearest even. The float32 values lie in a
+ * scratch that all such kernels of an executable share, beside the one that kernels inside may use.
+ */
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
-#include "engine/kernels/narrow.h"
+#include "engine/kernels/convert.h"
 #include "engine/kernels/plan.h"
+#include "engine/kernels/scratch.h"
 
 typedef struct widened_kernel {
     cse_kernel base;
@@ -13,21 +16,24 @@ typedef struct widened_kernel {
     int operand_count, operands[2];
     int bias; /* float32; -1: none */
     int64_t operand_elements[2], output_elements;
-    float *values[2], *result;
+    cse_scratch *scratch;
+    size_t places[3]; /* in the scratch: of the operands' values and of the result's */
     const void *inputs[CSE_MAX_INPUTS];
 } widened_kernel;
 
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     widened_kernel *kernel = (widened_kernel *)base;
+    char *scratch = cse_scratch_view(kernel->scratch);
     for (int i = 0; i < kernel->operand_count; i++) {
         const uint16_t *bits = inputs[kernel->operands[i]];
         if (kernel->operand_dtypes[i] == CSE_FLOAT32) {
             kernel->inputs[kernel->operands[i]] = bits;
             continue;
         }
-        cse_widen(kernel->operand_dtypes[i], bits, kernel->values[i], kernel->operand_elements[i]);
-        kernel->inputs[kernel->operands[i]] = kernel->values[i];
+        float *values = (float *)(void *)(scratch + kernel->places[i]);
+        cse_widen(kernel->operand_dtypes[i], bits, values, kernel->operand_elements[i]);
+        kernel->inputs[kernel->operands[i]] = values;
     }
     if (kernel->bias >= 0)
         kernel->inputs[kernel->bias] = inputs[kernel->bias];
@@ -35,18 +41,23 @@ static void run(cse_kernel *base, const void *const inputs[], void *output)
         kernel->inner->run(kernel->inner, kernel->inputs, output);
         return;
     }
-    kernel->inner->run(kernel->inner, kernel->inputs, kernel->result);
-    cse_narrow(kernel->dtype, kernel->result, output, kernel->output_elements);
+    float *result = (float *)(void *)(scratch + kernel->places[2]);
+    kernel->inner->run(kernel->inner, kernel->inputs, result);
+    cse_narrow(kernel->dtype, result, output, kernel->output_elements);
 }
 
 static void destroy(cse_kernel *base)
 {
     widened_kernel *kernel = (widened_kernel *)base;
     cse_kernel_destroy(&kernel->inner);
-    free(kernel->values[0]);
-    free(kernel->values[1]);
-    free(kernel->result);
+    cse_scratch_release(&kernel->scratch);
     free(kernel);
+}
+
+/* Of float32 values, to the next place that is aligned to 64 bytes. */
+static size_t bytes_of(int64_t elements)
+{
+    return ((size_t)elements * sizeof(float) + 63) / 64 * 64;
 }
 
 cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker *maker,
@@ -68,14 +79,20 @@ cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker 
         .operand_count = plan->product->input_count,
         .output_elements = cse_shape_elements(plan->product->shape),
     };
+    size_t bytes = 0;
     for (int i = 0; i < kernel->operand_count; i++) {
         kernel->operands[i] = plan->operands[i];
-        kernel->operand_dtypes[i] = plan->product->inputs[i]->dtype;
+        kernel->operand_dtypes[i] = plan->operand_dtypes[i];
         kernel->operand_elements[i] = cse_shape_elements(plan->product->inputs[i]->shape);
-        kernel->values[i] =
-            cse_aligned_calloc((size_t)kernel->operand_elements[i] * sizeof(float) + 64);
+        kernel->places[i] = bytes;
+        if (plan->operand_dtypes[i] != CSE_FLOAT32)
+            bytes += bytes_of(kernel->operand_elements[i]);
     }
-    kernel->result = cse_aligned_calloc((size_t)kernel->output_elements * sizeof(float) + 64);
+    kernel->places[2] = bytes;
+    if (plan->dtype != CSE_FLOAT32)
+        bytes += bytes_of(kernel->output_elements);
+    /* Any address inside the graph will do as the second owner. */
+    kernel->scratch = cse_scratch_share((const char *)plan->graph + 1, bytes);
     *result = &kernel->base;
     return CSE_OK;
 }

@@ -72,13 +72,14 @@ static void emit(cse_text *out, const cse_tensor *node)
     split(node, &before, &length, &after);
     bool is_integer = node->inputs[0]->dtype == CSE_INT32;
     const char *type = is_integer ? "int32_t" : "float";
+    const char *load = cse_emitted_load(node->inputs[0]->dtype);
     cse_text_add(out,
                  "for (int64_t i = 0; i < %lld; i++)\n"
                  "for (int64_t k = 0; k < %lld; k++) {\n"
                  "int32_t best = 0;\n"
-                 "%s largest = x0[i * %lld + k];\n"
+                 "%s largest = %s(x0[i * %lld + k]);\n"
                  "for (int32_t j = 1; j < %lld; j++) {\n"
-                 "%s value = x0[i * %lld + j * (int64_t)%lld + k];\n"
+                 "%s value = %s(x0[i * %lld + j * (int64_t)%lld + k]);\n"
                  "if (value > largest%s) {\n"
                  "largest = value;\n"
                  "best = j;\n"
@@ -86,8 +87,8 @@ static void emit(cse_text *out, const cse_tensor *node)
                  "}\n"
                  "y[i * %lld + k] = best;\n"
                  "}\n",
-                 (long long)before, (long long)after, type, (long long)(length * after),
-                 (long long)length, type, (long long)(length * after), (long long)after,
+                 (long long)before, (long long)after, type, load, (long long)(length * after),
+                 (long long)length, type, load, (long long)(length * after), (long long)after,
                  is_integer ? "" : " || (value != value && largest == largest)", (long long)after);
 }
 

@@ -85,8 +85,10 @@ const cse_op cse_op_gelu = {
     .infer = cse_infer_floats,
     .gradient = gradient,
     .reference = reference,
-    .expression =
-        "$a0 ? 0.5f * $0 * (1.0f + cse_tanh(0.7978845608f * ($0 + 0.044715f * $0 * $0 * $0)))"
-        " : 0.5f * $0 * (1.0f + cse_erf($0 * 0.7071067812f))",
+    /* The arguments of tanh and erf as the gradient computes them: where both stand in one loop,
+     * the compiler sees that they are the same. */
+    .expression = "$a0 ? 0.5f * $0 * (1.0f + cse_tanh(($0 * ($0 * $0 * 0.044715f + 1.0f)) *"
+                  " 0.7978845608f))"
+                  " : 0.5f * $0 * (1.0f + cse_erf($0 * 0.7071067812f))",
     .samples = samples,
 };

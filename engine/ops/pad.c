@@ -100,10 +100,10 @@ static void emit_number(cse_text *out, double value)
 static void emit(cse_text *out, const cse_tensor *node)
 {
     cse_walk walk = walk_of(node);
-    cse_text_add(out, "for (int64_t i = 0; i < %lld; i++)\ny[i] = ",
-                 (long long)cse_shape_elements(node->shape));
+    cse_text_add(out, "for (int64_t i = 0; i < %lld; i++)\ny[i] = %s(",
+                 (long long)cse_shape_elements(node->shape), cse_emitted_store(node->dtype));
     emit_number(out, node->attributes.numbers[0]);
-    cse_text_add(out, ";\n");
+    cse_text_add(out, ");\n");
     cse_walk_emit(out, &walk, "x0");
 }
 

@@ -1,7 +1,8 @@
 /* scatter_add: rows added into a table of zeros at given indices; gather the other way round.
  *
  * Inputs: rows [indices..., row...], indices int32. Attributes: integers[0] the rows of the table.
- * Rows are added in the order of the indices, so that the bits of the sums are fixed. */
+ * Rows are added in the order of the indices, so that the bits of the sums are fixed; in float32,
+ * in the table itself. */
 #include <stdlib.h>
 
 #include "engine/trace/arguments.h"
@@ -21,9 +22,10 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     cse_shape rows = in->shapes[0], indices = in->shapes[1], lead = rows;
     lead.rank = indices.rank;
-    if (!cse_dtype_is_float(in->dtypes[0]) || in->dtypes[1] != CSE_INT32 ||
-        rows.rank < indices.rank || !cse_shape_equal(lead, indices))
-        return cse_fail(CSE_SHAPE, "rows must be floats [indices..., row...] and indices int32");
+    if (in->dtypes[0] != CSE_FLOAT32 || in->dtypes[1] != CSE_INT32 || rows.rank < indices.rank ||
+        !cse_shape_equal(lead, indices))
+        return cse_fail(CSE_SHAPE, "rows must be float32 [indices..., row...] and indices int32; "
+                                   "cast 16-bit rows first: sums in 16 bits stop to grow");
     if (in->attributes->integers[0] < 1 || rows.rank - indices.rank + 1 > CSE_MAX_RANK)
         return cse_fail(CSE_SHAPE, "the table must have at least one row and at most %d axes",
                         CSE_MAX_RANK);

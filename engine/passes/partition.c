@@ -152,7 +152,7 @@ static bool is_flat(const cse_node *node, int64_t elements)
     if (node->op->kind == CSE_OP_RESHAPE)
         return true;
     return node->op->kind == CSE_OP_ELEMENTWISE && node->dtype != CSE_BOOL &&
-           strstr(node->op->expression, "$n") == NULL && strstr(node->op->expression, "$i") == NULL;
+           strstr(node->op->expression, "$i") == NULL;
 }
 
 /* A bool result is flat too where a flat node consumes it; only stored bools are excluded. */

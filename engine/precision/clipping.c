@@ -2,12 +2,12 @@
 #include "csengine/generated/ops.h"
 #include "engine/precision/precision.h"
 
-cse_tensor *cse_sum_of_squares(cse_tensor *const gradients[], int count)
+cse_tensor *cse_sum_of_squares(cse_tensor *const gradients[], int count, cse_tensor *each[])
 {
     cse_tensor *total = NULL;
     for (int i = 0; i < count; i++) {
-        cse_tensor *squares = cse_sum_all(cse_square(gradients[i]));
-        total = total ? cse_add(total, squares) : squares;
+        each[i] = cse_sum_all(cse_square(gradients[i]));
+        total = total ? cse_add(total, each[i]) : each[i];
     }
     return total;
 }

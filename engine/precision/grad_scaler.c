@@ -11,8 +11,9 @@
 
 #include "csengine/generated/ops.h"
 
-static const double default_max = 32768;        /* 2^15 */
-static const double least_min = 6.103515625e-5; /* 2^-14 */
+static const double default_max = 32768;          /* 2^15 */
+static const double cbfloat16_max = 2147483648.0; /* 2^31: the format's range is twice as wide */
+static const double least_min = 6.103515625e-5;   /* 2^-14 */
 
 const cse_setting cse_scaler_setting_table[] = {
     { .name = "loss_scale",
@@ -42,7 +43,7 @@ const cse_setting cse_scaler_setting_table[] = {
       .default_value = "null",
       .min = 6.103515625e-5,
       .max = 1e30,
-      .doc = "greatest dynamic scale; null: 2^15" },
+      .doc = "greatest dynamic scale; null: 2^15, and 2^31 where cbfloat16 is computed in" },
     { .name = "overflow_tolerance",
       .type = CSE_SETTING_NUMBER,
       .default_value = "0.0",
@@ -57,13 +58,15 @@ static double number_or(const cse_settings *settings, const char *name, double o
     return cse_settings_has(settings, name) ? cse_settings_number(settings, name) : otherwise;
 }
 
-cse_status cse_scaler_settings_read(const cse_settings *settings, cse_scaler_settings *scaler)
+cse_status cse_scaler_settings_read(const cse_settings *settings, cse_dtype low,
+                                    cse_scaler_settings *scaler)
 {
     const char *text = cse_settings_text(settings, "loss_scale");
     *scaler = (cse_scaler_settings){
         .dynamic = text != NULL && strcmp(text, "dynamic") == 0,
         .min_loss_scale = number_or(settings, "min_loss_scale", least_min),
-        .max_loss_scale = number_or(settings, "max_loss_scale", default_max),
+        .max_loss_scale = number_or(settings, "max_loss_scale",
+                                    low == CSE_CBFLOAT16 ? cbfloat16_max : default_max),
         .overflow_tolerance = cse_settings_number(settings, "overflow_tolerance"),
         .steps_per_increase = cse_settings_integer(settings, "steps_per_increase"),
     };

@@ -6,7 +6,8 @@
 #include "csengine/train.h"
 
 /* Settings of a gradient scaler, resolved. Defaults as in the reference: loss_scale 1; dynamic:
- * 2^15 at first and at most, at least 2^-14, doubled after 2000 steps, tolerance 0. */
+ * 2^15 (2^31 with cbfloat16) at first and at most, at least 2^-14, doubled after 2000 steps,
+ * tolerance 0. */
 typedef struct cse_scaler_settings {
     bool dynamic;
     double loss_scale; /* static; or the first one */
@@ -16,9 +17,11 @@ typedef struct cse_scaler_settings {
 
 extern const cse_setting cse_scaler_setting_table[];
 
-/* CSE_CONFIG for a loss_scale that is neither `dynamic` nor a positive number, and for bounds that
+/* `low`: the format that parts of the step are computed in, or CSE_FLOAT32.
+ * CSE_CONFIG for a loss_scale that is neither `dynamic` nor a positive number, and for bounds that
  * contradict one another. */
-cse_status cse_scaler_settings_read(const cse_settings *settings, cse_scaler_settings *scaler);
+cse_status cse_scaler_settings_read(const cse_settings *settings, cse_dtype low,
+                                    cse_scaler_settings *scaler);
 
 /* States of the scaler, before or after a step. */
 typedef struct cse_scaler_values {
@@ -32,8 +35,9 @@ typedef struct cse_scaler_values {
 cse_scaler_values cse_scaler_next(const cse_scaler_settings *scaler, cse_scaler_values now,
                                   cse_tensor *finite, cse_tensor **exhausted);
 
-/* Sum of squares of all elements of all gradients, float32 scalar. */
-cse_tensor *cse_sum_of_squares(cse_tensor *const gradients[], int count);
+/* Sum of squares of all elements of all gradients, float32 scalar; `each` receives that of each
+ * gradient. */
+cse_tensor *cse_sum_of_squares(cse_tensor *const gradients[], int count, cse_tensor *each[]);
 
 /* min(1, max_norm / (norm + 1e-6)), as PyTorch's clip_grad_norm_. */
 cse_tensor *cse_clip_factor(cse_tensor *sum_of_squares, double max_norm);

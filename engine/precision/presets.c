@@ -11,7 +11,7 @@
 typedef enum family {
     STRUCTURAL, /* where values come from and go to: types are part of the engine's contract */
     WRITTEN,    /* a cast: the types it is written with are its meaning */
-    MADE,       /* makes float32 numbers of no floats */
+    MADE,       /* makes float32 numbers: of no floats, or by additions into a table */
     PRODUCT,    /* sums of products, which are exact in float32 */
     MOVEMENT,   /* no arithmetic: commutes with rounding */
     NEUTRAL,    /* at most one rounding, or a choice of values */
@@ -88,6 +88,7 @@ static const struct {
     { "one_hot", MADE },
     { "pad", MOVEMENT },
     { "pow", STEEP },
+    { "random_key", MADE },
     { "random_normal", MADE },
     { "random_uniform", MADE },
     { "reciprocal", STEEP },
@@ -95,7 +96,7 @@ static const struct {
     { "reshape", MOVEMENT },
     { "rsqrt", STEEP },
     { "scaled_dot_product_attention", PRODUCT },
-    { "scatter_add", REDUCTION },
+    { "scatter_add", MADE },
     { "sigmoid", NEUTRAL },
     { "sign", NEUTRAL },
     { "silu", NEUTRAL },
@@ -104,6 +105,7 @@ static const struct {
     { "softmax", SOFTMAX },
     { "sqrt", STEEP },
     { "square", STEEP },
+    { "stochastic_round", WRITTEN },
     { "sub", NEUTRAL },
     { "sum", REDUCTION },
     { "tanh", NEUTRAL },

@@ -102,7 +102,7 @@ static void print_row(const cse_node *node, cse_text *out)
         snprintf(types + used, sizeof types - used, "%s%s", i ? "," : "",
                  short_type(node->inputs[i]->dtype));
     }
-    cse_text_add(out, "%-24s %-5s  %-16s -> %-5s  %-24s %d  %s%s  # %s\n", node->op->name,
+    cse_text_add(out, "%-24s %-5s  %-16s -> %-5s  %-36s %d  %s%s  # %s\n", node->op->name,
                  cse_precision_class_name(node->precision_class), types, short_type(node->dtype),
                  accumulation_text(node, accumulation, sizeof accumulation), casts_of(node),
                  node->scope[0] ? node->scope : "-", node->backward ? " (backward)" : "",
@@ -113,7 +113,7 @@ void cse_precision_report(const cse_graph *graph, const char *step, cse_text *ou
 {
     const totals t = totals_of(graph);
     cse_text_add(out, "# precision of the %s step\n", step);
-    cse_text_add(out, "%-24s %-5s  %-16s    %-5s  %-24s %s\n", "op", "set", "reads", "gives",
+    cse_text_add(out, "%-24s %-5s  %-16s    %-5s  %-36s %s\n", "op", "set", "reads", "gives",
                  "sums", "casts  scope  # why");
     for (int n = 0; n < graph->node_count; n++)
         if (is_listed(graph->nodes[n]))

@@ -2,15 +2,15 @@
 #include "engine/session/job.h"
 #include "csengine/generated/ops.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "engine/session/loggers.h"
 #include "engine/session/recorder.h"
 #include "engine/session/session.h"
 #include "engine/trace/trace.h"
@@ -26,10 +26,13 @@ typedef struct job {
     cse_optimizer *optimizer;
     cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
+    cse_logger_set *loggers;
     bool has_accuracy; /* the validation step had labels to compare with */
     bool evaluating;
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
+    double rate;                    /* learning rate that no schedule changes */
+    bool has_rate;
 } job;
 
 static void emit(const job *j, const cse_job_event *event)
@@ -54,6 +57,21 @@ static void emit_text(const job *j, int kind, int64_t step, const char *text)
 static double rate(int64_t steps, int64_t batch_size, int64_t ns)
 {
     return ns > 0 ? (double)steps * (double)batch_size * 1e9 / (double)ns : 0;
+}
+
+/* Of a logged step: every scalar with a name that the step delivers, and the rate. */
+static void log_step(const job *j, const cse_values *values, const cse_job_event *event)
+{
+    const char *name;
+    double value;
+    if (j->loggers == NULL)
+        return;
+    for (int i = 0; cse_values_named(values, &i, &name, &value);)
+        cse_logger_set_scalar(j->loggers, name, event->step, value);
+    if (j->has_rate)
+        cse_logger_set_scalar(j->loggers, "lr/0", event->step, j->rate);
+    cse_logger_set_scalar(j->loggers, "samples_per_second", event->step, event->samples_per_second);
+    cse_logger_set_flush(j->loggers);
 }
 
 /* Not each: the values of every step are in the store anyway. */
@@ -92,6 +110,8 @@ static cse_status show_step(void *self, const cse_values *values)
     event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
     emit(j, &event);
     record_line(j, &event);
+    if (!j->evaluating)
+        log_step(j, values, &event);
     j->logged_step = step;
     j->logged_ns = report->commit_ns;
     return CSE_OK;
@@ -199,14 +219,15 @@ static void make_scaler(job *j)
 }
 
 /* Without a schedule the learning rate is a setting. */
-static void record_rate(const job *j)
+static void record_rate(job *j)
 {
     static const char *const names[] = { "lr", "learning_rate" };
     const cse_settings *settings = j->optimizer->settings;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cse_settings_has(settings, names[i])) {
-            cse_recorder_constant(j->session->recorder, "lr/0",
-                                  cse_settings_number(settings, names[i]));
+            j->has_rate = true;
+            j->rate = cse_settings_number(settings, names[i]);
+            cse_recorder_constant(j->session->recorder, "lr/0", j->rate);
             return;
         }
 }
@@ -228,25 +249,6 @@ static cse_status make_metrics(job *j)
     j->loss = cse_metric_new("mean", "loss");
     j->accuracy = cse_metric_new("accuracy", "accuracy");
     return cse_session_status();
-}
-
-static cse_status make_directory(const char *path)
-{
-    char partial[PATH_MAX];
-    snprintf(partial, sizeof partial, "%s", path);
-    for (char *c = partial + 1;; c++) {
-        char kept = *c;
-        if (kept != '/' && kept != '\0')
-            continue;
-        *c = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                            "model_dir %s: %s cannot be created: %s", path, partial,
-                            strerror(errno));
-        if (kept == '\0')
-            return CSE_OK;
-        *c = kept;
-    }
 }
 
 /* Loads the checkpoint that was named, or the newest one. */
@@ -292,6 +294,19 @@ static cse_status run_loop(job *j, const cse_executor_options *options, cse_step
     return status;
 }
 
+/* Against the step of the training whose states were measured. */
+static void log_validation(const job *j)
+{
+    for (int i = 0; i < j->result->metric_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
+        cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
+        cse_recorder_metric(j->session->recorder, name, cse_global_step(),
+                            j->result->metrics[i].value);
+    }
+    cse_logger_set_flush(j->loggers);
+}
+
 static cse_status evaluate(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -327,12 +342,7 @@ static cse_status evaluate(job *j)
         result->metrics[result->metric_count++].name = "accuracy";
         CSE_TRY(cse_metric_value(j->accuracy, &result->metrics[1].value));
     }
-    for (int i = 0; i < result->metric_count; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "val_%s", result->metrics[i].name);
-        cse_recorder_metric(j->session->recorder, name, cse_global_step(),
-                            result->metrics[i].value);
-    }
+    log_validation(j);
     return CSE_OK;
 }
 
@@ -399,7 +409,7 @@ static cse_status open_recorder(job *j)
 {
     if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
         return CSE_OK;
-    CSE_TRY(make_directory(j->session->configuration.model_dir));
+    CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
     return cse_recorder_open(j->session, j->settings, &j->session->recorder);
 }
 
@@ -420,7 +430,8 @@ static cse_status run_session(job *j)
     if (s->val_dataloader != NULL)
         CSE_TRY(make_metrics(j));
     if (executes) {
-        CSE_TRY(make_directory(j->session->configuration.model_dir));
+        CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+        CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
         CSE_TRY(load(j));
     }
     j->result->steps = cse_global_step();
@@ -453,7 +464,10 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run") };
-    cse_status status = run_session(&j);
+    cse_status status = cse_logger_set_new(settings->loggers, &j.loggers);
+    if (status == CSE_OK)
+        status = run_session(&j);
+    cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
         status = digest(&j);
     cse_recorder_close(&j.session->recorder, status, result);

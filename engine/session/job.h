@@ -43,6 +43,7 @@ typedef struct cse_job_settings {
     const char *optimizer_name;
     const char *optimizer;  /* YAML */
     const char *schedulers; /* YAML as cse_configure_schedule takes it; NULL: the optimizer's lr */
+    const char *loggers;    /* YAML as cse_logger_set_new takes it; NULL: none */
 
     const char *loss_scaling_factor; /* "dynamic" or a number; NULL or "1.0": no scaler */
     const char *grad_scaler;         /* further settings of the scaler as YAML; may be NULL */

@@ -45,6 +45,27 @@ static void declare_states(cse_session *session, cse_optimizer *optimizer)
     }
 }
 
+/* Weights of fewer bits, and with bf16_kahan what their rounding cut off. */
+static void declare_weights(cse_session *session, cse_optimizer *optimizer)
+{
+    int parameters = cse_parameter_tensors(optimizer->model);
+    if (session->weight_update == CSE_WEIGHT_FP32)
+        return;
+    if (session->weight_update == CSE_WEIGHT_BF16_KAHAN)
+        optimizer->compensations =
+            cse_arena_alloc(session->arena, (size_t)parameters * sizeof *optimizer->compensations);
+    for (int p = 0; p < parameters; p++) {
+        cse_state *parameter = cse_parameter_at(optimizer->model, p);
+        cse_state_hold_bfloat16(parameter);
+        if (optimizer->compensations != NULL)
+            optimizer->compensations[p] = cse_session_state(
+                &(cse_state_options){ .shape = parameter->shape,
+                                      .dtype = CSE_FLOAT32,
+                                      .initializer = { CSE_INIT_CONSTANT, 0, 0 } },
+                "optimizer.%s.compensation", short_name(parameter));
+    }
+}
+
 static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer, const char *name,
                                  const char *yaml)
 {
@@ -63,6 +84,7 @@ static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer,
     if (optimizer->descriptor->check != NULL)
         CSE_TRY(optimizer->descriptor->check(optimizer->settings));
     declare_states(session, optimizer);
+    declare_weights(session, optimizer);
     return session->error;
 }
 
@@ -99,7 +121,9 @@ cse_grad_scaler *cse_grad_scaler_new(const char *settings)
     cse_status status =
         cse_session_settings(cse_scaler_setting_table, "grad_scaler", settings, &checked);
     if (status == CSE_OK)
-        status = cse_scaler_settings_read(checked, &scaler->settings);
+        status = cse_scaler_settings_read(
+            checked, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
+            &scaler->settings);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
@@ -117,12 +141,13 @@ typedef struct update {
     cse_optimizer *optimizer;
     cse_grad_scaler *scaler;
     cse_clip clip;
+    bool stochastic; /* rounding of weights */
     int count;
     cse_state **parameters;
-    cse_tensor **gradients;
+    cse_tensor **gradients, **squares; /* of each parameter; squares: sums of them */
     cse_tensor *learning_rate;
     cse_tensor *finite;  /* NULL without a scaler */
-    cse_tensor *squares; /* of all gradients, unscaled; NULL where nothing needs it */
+    cse_tensor *all_squares; /* of all gradients, unscaled; NULL where nothing needs it */
 } update;
 
 /* A static scale is a number, whatever scale a loaded checkpoint was trained with. */
@@ -149,10 +174,10 @@ static void trace_clipping(update *u)
 {
     cse_tensor *squares = NULL;
     if (u->scaler != NULL || u->clip.max_norm > 0)
-        squares = cse_sum_of_squares(u->gradients, u->count);
+        squares = cse_sum_of_squares(u->gradients, u->count, u->squares);
     if (u->scaler != NULL)
         u->finite = cse_is_finite(squares);
-    u->squares = squares;
+    u->all_squares = squares;
     cse_tensor *factor = u->clip.max_norm > 0 ? cse_clip_factor(squares, u->clip.max_norm) : NULL;
     for (int i = 0; i < u->count; i++) {
         if (factor != NULL)
@@ -186,19 +211,46 @@ static void assign_if_finite(const update *u, cse_state *state, cse_tensor *next
     cse_assign(state, next);
 }
 
+static cse_tensor *in_bfloat16(cse_tensor *x)
+{
+    return cse_cast(cse_cast(x, CSE_BFLOAT16), CSE_FLOAT32);
+}
+
+/* The weight as it is kept. Kahan, "Pracniques: further remarks on reducing truncation errors",
+ * CACM 8 (1965): what rounding cut off is added before the next update. */
+static void assign_weight(const update *u, int index, cse_tensor *next)
+{
+    cse_state *parameter = u->parameters[index];
+    cse_tensor *kept = next;
+    char stream[600];
+    snprintf(stream, sizeof stream, "%s.rounding", parameter->name);
+    if (parameter->bfloat16)
+        kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
+    assign_if_finite(u, parameter, kept);
+    if (u->optimizer->compensations != NULL)
+        assign_if_finite(u, u->optimizer->compensations[index], in_bfloat16(cse_sub(next, kept)));
+}
+
+static cse_tensor *whole_weight(const update *u, int index)
+{
+    cse_tensor *weight = cse_read(u->parameters[index]);
+    return u->optimizer->compensations != NULL
+               ? cse_add(weight, cse_read(u->optimizer->compensations[index]))
+               : weight;
+}
+
 static void trace_parameter(const update *u, int index)
 {
     const cse_optimizer *optimizer = u->optimizer;
-    cse_state *parameter = u->parameters[index];
     cse_state **states = optimizer->states + index * optimizer->state_count;
     cse_optimizer_update one = { .settings = optimizer->settings,
-                                 .parameter = cse_read(parameter),
+                                 .parameter = whole_weight(u, index),
                                  .gradient = u->gradients[index],
                                  .learning_rate = u->learning_rate };
     for (int s = 0; s < optimizer->state_count; s++)
         one.states[s] = cse_read(states[s]);
     optimizer->descriptor->update(&one);
-    assign_if_finite(u, parameter, one.next_parameter);
+    assign_weight(u, index, one.next_parameter);
     for (int s = 0; s < optimizer->state_count; s++)
         if (one.next_states[s] != NULL)
             assign_if_finite(u, states[s], one.next_states[s]);
@@ -218,8 +270,21 @@ static void trace_scaler(cse_step *step, const update *u)
     cse_assign(scaler->steps_since_rescale, next.steps_since_rescale);
     cse_assign(scaler->overflows_since_rescale, next.overflows_since_rescale);
     cse_assign(scaler->num_skipped_steps, next.num_skipped_steps);
-    if (exhausted != NULL)
-        step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
+    if (exhausted == NULL)
+        return;
+    /* Fetched, so that the end of all scaling can say where it comes from. */
+    cse_arena *arena = step->graph->arena;
+    step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
+    step->least_loss_scale = scaler->settings.min_loss_scale;
+    step->gradient_fetches = cse_arena_alloc(arena, (size_t)u->count * sizeof(int));
+    step->gradient_names = cse_arena_alloc(arena, (size_t)u->count * sizeof(char *));
+    for (int i = 0; i < u->count; i++) {
+        const char *name =
+            cse_arena_printf(arena, "gradient_squares.%s", short_name(u->parameters[i]));
+        step->gradient_fetches[i] = cse_step_fetch(step, name, u->squares[i]);
+        step->gradient_names[i] = u->parameters[i]->name;
+    }
+    step->gradient_count = u->count;
 }
 
 /* What a person watches beside the loss: values that the step has anyway. */
@@ -229,8 +294,8 @@ static void fetch_metrics(cse_step *step, const update *u)
         cse_step_fetch(step, "lr/0", u->learning_rate);
     if (u->scaler != NULL && u->scaler->settings.dynamic)
         cse_step_fetch(step, "loss_scale", scale_of(u->scaler));
-    if (u->squares != NULL)
-        cse_step_fetch(step, "grad_norm", cse_sqrt(u->squares));
+    if (u->all_squares != NULL)
+        cse_step_fetch(step, "grad_norm", cse_sqrt(u->all_squares));
 }
 
 static bool may_step(const cse_step *step, const cse_tensor *loss, const cse_optimizer *optimizer,
@@ -261,7 +326,9 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
                         cse_grad_scaler *scaler, const cse_clip *clip)
 {
     cse_session *session = step->session;
-    update u = { .optimizer = optimizer, .scaler = scaler };
+    update u = { .optimizer = optimizer,
+                 .scaler = scaler,
+                 .stochastic = session->weight_update == CSE_WEIGHT_BF16SR };
     if (clip != NULL)
         u.clip = *clip;
     if (cse_trace_is_poison(loss) || !may_step(step, loss, optimizer, &u.clip))
@@ -269,6 +336,7 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
     u.count = cse_parameter_tensors(optimizer->model);
     u.parameters = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.parameters);
     u.gradients = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.gradients);
+    u.squares = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.squares);
     for (int i = 0; i < u.count; i++)
         u.parameters[i] = cse_parameter_at(optimizer->model, i);
     cse_scope_enter(step, "optimizer");

@@ -127,7 +127,9 @@ static void set_facts(cse_recorder *recorder, const cse_job_settings *settings)
 
 static void release(cse_recorder **recorder)
 {
+    /* The store's thread may log until it has ended. */
     cse_store_close(&(*recorder)->store);
+    cse_log_set_sink(NULL, NULL);
     cse_run_directory_remove(&(*recorder)->directory);
     free(*recorder);
     *recorder = NULL;
@@ -180,7 +182,6 @@ void cse_recorder_close(cse_recorder **recorder, cse_status status, const cse_jo
     cse_store *store = (*recorder)->store;
     char message[1024];
     snprintf(message, sizeof message, "%s", status != CSE_OK ? cse_error_message() : "");
-    cse_log_set_sink(NULL, NULL);
     if (result->weights_digest[0] != '\0')
         cse_store_set(store, "weights_digest", result->weights_digest);
     cse_store_set(store, "control_endpoint", NULL);
@@ -416,6 +417,32 @@ void cse_recorder_scale(cse_recorder *recorder, int num_csx)
         cse_store_set_integer(recorder->store, "num_csx", num_csx);
 }
 
+void cse_recorder_topology(cse_recorder *recorder, const char *json)
+{
+    if (recorder != NULL)
+        cse_store_topology(recorder->store, json);
+}
+
+void cse_recorder_spans(cse_recorder *recorder, const cse_process_span *spans, int count)
+{
+    static const char *const kinds[] = {
+        [CSE_SPAN_WAIT] = "wait",     [CSE_SPAN_COMPUTE] = "compute",
+        [CSE_SPAN_REDUCE] = "reduce", [CSE_SPAN_WEIGHTS] = "weights",
+        [CSE_SPAN_UPDATE] = "update", [CSE_SPAN_FILL] = "fill",
+    };
+    /* Steps of validations have numbers of their own. */
+    if (recorder == NULL || !recorder->step->training)
+        return;
+    for (int i = 0; i < count; i++)
+        cse_store_timeline(recorder->store,
+                           &(cse_span){ .step = spans[i].step,
+                                        .process = spans[i].process,
+                                        .kind = kinds[spans[i].kind],
+                                        .start_ns = spans[i].start_ns,
+                                        .end_ns = spans[i].end_ns },
+                           1);
+}
+
 /* ---- what the job says ---- */
 
 void cse_recorder_graph(cse_recorder *recorder, const char *step_name, const cse_graph *graph)
@@ -457,10 +484,18 @@ void cse_recorder_checkpoint(cse_recorder *recorder, int64_t step, const char *p
     struct stat facts = { .st_size = 0 };
     char digits[65];
     cse_checkpoint own;
+    int64_t now_ns = cse_clock_ns();
     stat(path, &facts);
     cse_session_checkpoint(recorder->session, &own);
     cse_checkpoint_digest(&own, NULL, digits);
     free(own.tensors);
+    cse_store_timeline(recorder->store,
+                       &(cse_span){ .step = step,
+                                    .process = "coordinator",
+                                    .kind = "save",
+                                    .start_ns = now_ns - write_ns,
+                                    .end_ns = now_ns },
+                       1);
     /* It has its name only after it was read back whole. */
     cse_store_checkpoint(recorder->store, &(cse_checkpoint_row){ .step = step,
                                                                  .path = path,

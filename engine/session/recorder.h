@@ -38,6 +38,9 @@ void cse_recorder_phase(cse_recorder *recorder, cse_phase phase, const char *mes
 void cse_recorder_endpoint(cse_recorder *recorder, const char *endpoint);
 void cse_recorder_scale(cse_recorder *recorder, int num_csx);
 
+void cse_recorder_topology(cse_recorder *recorder, const char *json);
+void cse_recorder_spans(cse_recorder *recorder, const cse_process_span *spans, int count);
+
 void cse_recorder_graph(cse_recorder *recorder, const char *step_name, const cse_graph *graph);
 void cse_recorder_compiled(cse_recorder *recorder);
 void cse_recorder_checkpoint(cse_recorder *recorder, int64_t step, const char *path,

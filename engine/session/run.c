@@ -93,6 +93,21 @@ double cse_value(const cse_values *values, int index)
     return dtype == CSE_INT32 ? (double)*(const int32_t *)data : (double)*(const float *)data;
 }
 
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value)
+{
+    for (; *index < values->graph->fetch_count; (*index)++) {
+        const cse_fetch_entry *fetch = &values->graph->fetches[*index];
+        if (strcmp(fetch->name, "closure") == 0 || fetch->value->dtype != CSE_FLOAT32 ||
+            cse_shape_elements(fetch->value->shape) != 1)
+            continue;
+        *name = fetch->name;
+        *value = (double)*(const float *)(const void *)(values->fetched + fetch->offset_bytes);
+        (*index)++;
+        return true;
+    }
+    return false;
+}
+
 /* ---- callbacks of the cluster ---- */
 
 static const void *fetched_value(const runner *r, const unsigned char *fetched, int fetch)
@@ -100,15 +115,52 @@ static const void *fetched_value(const runner *r, const unsigned char *fetched, 
     return fetched + r->step->graph->fetches[fetch].offset_bytes;
 }
 
+/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
+ * total does, the one with the greatest. */
+static void name_overflows(const runner *r, const unsigned char *fetched, cse_text *text)
+{
+    enum { MOST_NAMES = 5 };
+    const cse_step *step = r->step;
+    int found = 0, greatest = 0;
+    float most = -1;
+    for (int i = 0; i < step->gradient_count; i++) {
+        float squares = *(const float *)fetched_value(r, fetched, step->gradient_fetches[i]);
+        if (squares > most) {
+            most = squares;
+            greatest = i;
+        }
+        if (isfinite(squares))
+            continue;
+        if (++found <= MOST_NAMES)
+            cse_text_add(text, "%s%s", found > 1 ? ", " : "", step->gradient_names[i]);
+    }
+    if (found > MOST_NAMES)
+        cse_text_add(text, " and %d more", found - MOST_NAMES);
+    if (found == 0)
+        cse_text_add(text, "all together, most of all %s", step->gradient_names[greatest]);
+    else
+        cse_text_add(text, " (%d of %d parameters)", found, step->gradient_count);
+}
+
+static cse_status scale_exhausted(const runner *r, const unsigned char *fetched, int64_t steps_done)
+{
+    cse_text names = { 0 };
+    name_overflows(r, fetched, &names);
+    cse_fail(CSE_FAILED,
+             "step %lld: gradients overflow at the least loss scale, %g: those of %s; the model or "
+             "the data give values that are not finite: lower the learning rate, clip gradients, "
+             "keep these layers in float32 (precision.disable_graphamp), or check the data%s",
+             (long long)steps_done, r->step->least_loss_scale, names.data,
+             cse_watch_overflows(r->watch));
+    cse_text_clear(&names);
+    return CSE_FAILED;
+}
+
 static cse_status check_record(const runner *r, const unsigned char *fetched, int64_t steps_done)
 {
     int loss_fetch = r->step->loss_fetch, exhausted_fetch = r->step->exhausted_fetch;
     if (exhausted_fetch >= 0 && *(const int32_t *)fetched_value(r, fetched, exhausted_fetch) != 0)
-        return cse_fail(CSE_FAILED,
-                        "step %lld: gradients overflow even at the least loss scale; the model or "
-                        "the data give values that are not finite: lower the learning rate, clip "
-                        "gradients, or check the data%s",
-                        (long long)steps_done, cse_watch_overflows(r->watch));
+        return scale_exhausted(r, fetched, steps_done);
     if (loss_fetch < 0)
         return CSE_OK;
     float loss = *(const float *)fetched_value(r, fetched, loss_fetch);
@@ -191,6 +243,13 @@ static cse_status on_snapshot(void *self, int64_t steps_done, const unsigned cha
     runner *r = self;
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
+    if (steps_done == r->first_step) {
+        /* Stopped before any step: the states are those it began with, and closures have no values
+         * to be called with. */
+        keep_states(r, states, steps_done);
+        r->checkpointed_step = steps_done;
+        return CSE_OK;
+    }
     if (r->fetched_step != steps_done)
         return cse_fail(CSE_INTERNAL, "step %lld: states arrived before the step's values",
                         (long long)steps_done);
@@ -224,6 +283,16 @@ static void on_phase(void *self, cse_phase phase, const char *message)
 static void on_endpoint(void *self, const char *endpoint)
 {
     cse_recorder_endpoint(((runner *)self)->session->recorder, endpoint);
+}
+
+static void on_topology(void *self, const char *json)
+{
+    cse_recorder_topology(((runner *)self)->session->recorder, json);
+}
+
+static void on_spans(void *self, const cse_process_span *spans, int count)
+{
+    cse_recorder_spans(((runner *)self)->session->recorder, spans, count);
 }
 
 static void on_scale(void *self, int num_csx)
@@ -265,7 +334,9 @@ static cse_status execute(runner *r, const char *artefact_directory)
                        .stop_requested = stop_requested,
                        .on_phase = on_phase,
                        .on_scale = on_scale,
-                       .on_endpoint = on_endpoint },
+                       .on_endpoint = on_endpoint,
+                       .on_topology = session->recorder != NULL ? on_topology : NULL,
+                       .on_spans = session->recorder != NULL ? on_spans : NULL },
     };
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     cse_recorder_begin(session->recorder, r->step);

@@ -95,6 +95,22 @@ static cse_status set_cluster(cse_session *session)
     return CSE_OK;
 }
 
+static cse_status set_weight_update(cse_session *session)
+{
+    static const char *const names[] = { [CSE_WEIGHT_FP32] = "fp32",
+                                         [CSE_WEIGHT_BF16] = "bf16",
+                                         [CSE_WEIGHT_BF16SR] = "bf16sr",
+                                         [CSE_WEIGHT_BF16_KAHAN] = "bf16_kahan" };
+    const char *given = session->configuration.weight_update;
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
+        if (given == NULL || strcmp(names[i], given) == 0) {
+            session->weight_update = (cse_weight_update)i;
+            return CSE_OK;
+        }
+    return cse_fail(CSE_CONFIG, "weight_update is '%s'; accepted: fp32, bf16, bf16sr, bf16_kahan",
+                    given);
+}
+
 static const char *const *copy_labels(cse_arena *arena, const char *const *labels)
 {
     int count = 0;
@@ -122,6 +138,8 @@ cse_status cse_configure(const cse_configuration *configuration)
     c->job_labels = copy_labels(session->arena, c->job_labels);
     the_session = session;
     cse_status status = set_cluster(session);
+    if (status == CSE_OK)
+        status = set_weight_update(session);
     if (status == CSE_OK && c->precision != NULL)
         status = cse_precision_parse(c->precision, &session->precision);
     if (status == CSE_OK && c->numerics != NULL)

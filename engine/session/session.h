@@ -22,7 +22,16 @@ struct cse_state {
     bool persistent; /* in checkpoints; a metric's states are not */
     void *values;    /* NULL until somebody needs them */
     int index;       /* in the graph that is traced; -1 */
+    bool bfloat16;   /* float32 words that hold values of bfloat16 alone */
 };
+
+/* How an optimizer keeps the weights between steps. Its own states stay float32. */
+typedef enum cse_weight_update {
+    CSE_WEIGHT_FP32,
+    CSE_WEIGHT_BF16,       /* rounded to nearest after each update */
+    CSE_WEIGHT_BF16SR,     /* rounded stochastically */
+    CSE_WEIGHT_BF16_KAHAN, /* to nearest, and what was cut off goes into the next update */
+} cse_weight_update;
 
 struct cse_model {
     const cse_model_descriptor *descriptor;
@@ -38,8 +47,9 @@ struct cse_optimizer {
     cse_settings *settings;
     cse_model *model;
     cse_schedule *schedule;
-    int state_count;    /* for each parameter */
-    cse_state **states; /* [parameter][state] */
+    int state_count;           /* for each parameter */
+    cse_state **states;        /* [parameter][state] */
+    cse_state **compensations; /* [parameter], with CSE_WEIGHT_BF16_KAHAN; else NULL */
 };
 
 struct cse_schedule {
@@ -91,6 +101,7 @@ typedef struct cse_session {
     cse_configuration configuration; /* texts in the arena, defaults filled in */
     cse_cluster_options cluster;
     cse_precision *precision; /* NULL: float32 throughout */
+    cse_weight_update weight_update;
     cse_numerics *numerics;   /* NULL: nothing is observed */
     cse_status error;
     char *error_message;
@@ -131,6 +142,10 @@ cse_state *cse_session_state(const cse_state_options *options, const char *name_
 size_t cse_state_bytes(const cse_state *state);
 /* The state's values, made from its initializer where nothing set them. */
 void *cse_state_values(cse_session *session, cse_state *state);
+/* The state's values are rounded to bfloat16, now and whenever they are set from outside. */
+void cse_state_hold_bfloat16(cse_state *state);
+/* To be called where values were set. */
+void cse_state_round_held(cse_state *state);
 /* Index of the state in the graph that is traced; declared there at the first call. */
 int cse_state_bind(cse_graph *graph, cse_state *state);
 /* CSE_USAGE where states may not be changed now; `caller` begins the message. */
@@ -164,18 +179,28 @@ struct cse_step {
     cse_step_closure_entry *closures;
     int closure_count, closure_capacity;
     int loss_fetch, exhausted_fetch; /* -1: none */
-    bool training;                   /* an optimizer step was traced */
-    cse_state **bound;               /* by index in graph->states */
+    /* With exhausted_fetch: each parameter's sum of squares of its gradient. */
+    int *gradient_fetches;
+    const char **gradient_names;
+    int gradient_count;
+    double least_loss_scale;
+    bool training;     /* an optimizer step was traced */
+    cse_state **bound; /* by index in graph->states */
 };
 
 /* Has `value` delivered after each step; returns its index in graph->fetches, or -1 after a failure
  * that is kept in the graph. */
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
-/* Gives the closure that was asked for last a name (static text). */
-void cse_step_name_closure(cse_step *step, const char *name);
 /* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
+
+/* The next scalar of a committed step that has a name of its own ("loss", "lr/0", "grad_norm"),
+ * from *index on, which is moved behind it; false at the end. Names live as long as the step. */
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
+
+/* Gives the closure that was asked for last a name (static text). */
+void cse_step_name_closure(cse_step *step, const char *name);
 
 /* Traces `function` for microbatches of what `loader` delivers. The caller releases both. */
 struct cse_dataloader;

@@ -103,6 +103,7 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
             state->values = cse_malloc(cse_state_bytes(state));
         memcpy(state->values, cse_checkpoint_find(checkpoint, state->name)->data,
                cse_state_bytes(state));
+        cse_state_round_held(state);
     }
     session->global_step = checkpoint->global_step;
     if (checkpoint->global_step > 0)

@@ -7,6 +7,7 @@
 #include "engine/execute/execute.h"
 #include "engine/session/session.h"
 #include "engine/trace/trace.h"
+#include "engine/types/narrow.h"
 #include "engine/types/shape.h"
 
 size_t cse_state_bytes(const cse_state *state)
@@ -100,7 +101,22 @@ void *cse_state_values(cse_session *session, cse_state *state)
     memcpy(state->values, bytes + graph->states[index].offset_bytes, cse_state_bytes(state));
     free(bytes);
     cse_graph_destroy(&graph);
+    cse_state_round_held(state);
     return state->values;
+}
+
+void cse_state_round_held(cse_state *state)
+{
+    float *values = state->values;
+    for (int64_t i = 0; state->bfloat16 && i < cse_shape_elements(state->shape); i++)
+        values[i] = cse_round_bfloat16(values[i]);
+}
+
+void cse_state_hold_bfloat16(cse_state *state)
+{
+    state->bfloat16 = true;
+    if (state->values != NULL)
+        cse_state_round_held(state);
 }
 
 static cse_status check_size(const cse_state *state, size_t bytes, const char *caller)
@@ -153,6 +169,7 @@ cse_status cse_state_set(cse_state *state, const void *values, size_t bytes)
     if (state->values == NULL)
         state->values = cse_malloc(bytes);
     memcpy(state->values, values, bytes);
+    cse_state_round_held(state);
     return CSE_OK;
 }
 

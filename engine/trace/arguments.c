@@ -233,6 +233,22 @@ static void emit_position(cse_text *out, int64_t offset, const int64_t strides[]
             cse_text_add(out, " + %c%d * %lld", index, i, (long long)strides[i]);
 }
 
+const char *cse_emitted_load(cse_dtype dtype)
+{
+    static const char *const names[CSE_DTYPE_COUNT] = { [CSE_BFLOAT16] = "cse_load_bfloat16",
+                                                        [CSE_FLOAT16] = "cse_load_float16",
+                                                        [CSE_CBFLOAT16] = "cse_load_cbfloat16" };
+    return names[dtype] != NULL ? names[dtype] : "";
+}
+
+const char *cse_emitted_store(cse_dtype dtype)
+{
+    static const char *const names[CSE_DTYPE_COUNT] = { [CSE_BFLOAT16] = "cse_store_bfloat16",
+                                                        [CSE_FLOAT16] = "cse_store_float16",
+                                                        [CSE_CBFLOAT16] = "cse_store_cbfloat16" };
+    return names[dtype] != NULL ? names[dtype] : "";
+}
+
 void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
                      const char *combine)
 {
@@ -242,13 +258,13 @@ void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
     emit_loops(out, outer.shape, 'i');
     cse_text_add(out, "{\n%s accumulator = %s;\n", type, initial);
     emit_loops(out, inner.shape, 'j');
-    cse_text_add(out, "{\n%s value = x0[", type);
+    cse_text_add(out, "{\n%s value = %s(x0[", type, cse_emitted_load(node->inputs[0]->dtype));
     emit_position(out, 0, outer.source_strides, outer.shape.rank, 'i');
     cse_text_add(out, " + ");
     emit_position(out, 0, inner.source_strides, inner.shape.rank, 'j');
-    cse_text_add(out, "];\n%s\n}\ny[", combine);
+    cse_text_add(out, "]);\n%s\n}\ny[", combine);
     emit_position(out, 0, outer.target_strides, outer.shape.rank, 'i');
-    cse_text_add(out, "] = accumulator;\n}\n");
+    cse_text_add(out, "] = %s(accumulator);\n}\n", cse_emitted_store(node->dtype));
 }
 
 void cse_attributes_add_shape(cse_attributes *attributes, cse_shape shape)

@@ -60,6 +60,11 @@ cse_shape cse_reduce_kept_shape(const cse_tensor *node);
 void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
                      const char *combine);
 
+/* In emitted code: the function that makes a value of a stored element, as in "cse_load_float16",
+ * and the one back; "" where an element is its value. */
+const char *cse_emitted_load(cse_dtype dtype);
+const char *cse_emitted_store(cse_dtype dtype);
+
 /* `axis` counted from the end when negative, in [0, rank); -1 when outside. */
 int cse_axis(int axis, int rank);
 

@@ -74,6 +74,6 @@ void cse_reference_draw(const cse_reference *call, int64_t index, uint32_t words
     const cse_tensor *node = call->node;
     const int32_t *samples = call->inputs[node->input_count - 1];
     cse_draw_words(call->seed, call->step, (uint32_t)node->attributes.integers[0],
-                   (uint32_t)samples[index], (uint32_t)(index % node->attributes.integers[1]),
-                   words);
+                   (uint32_t)samples[index],
+                   (uint32_t)((call->first_element + index) % node->attributes.integers[1]), words);
 }

@@ -2,8 +2,9 @@
  * (1-8-7), float16 (1-5-10), cbfloat16 (1-6-9, bias 31, IEEE-like specials).
  *
  * Each format has cse_load_*, cse_store_* (to nearest, ties to even), cse_round_* (stored and
- * loaded again), and the same with _stochastic. The text is embedded in generated code too, so that
- * a value is rounded by one definition wherever it is.
+ * loaded again), both with _stochastic too, and cse_store_rounded_* for a value of the format. The
+ * text is embedded in generated code too, so that a value is rounded by one definition wherever it
+ * is.
  *
  * Stochastic rounding of a finite x between neighbours low <= |x| < high of the format: let F be
  * (|x| - low) / (high - low) as a fraction of 32 bits, cut off behind them; the result is high if F
@@ -18,16 +19,20 @@
 
 #include <stdint.h>
 
+/* In every loop that calls it: a compiler leaves out what it finds too long, and the loop is then
+ * no vector loop. */
+#define CSE_INLINE static inline __attribute__((always_inline))
+
 /* ---- bits ---- */
 
-static inline int32_t cse_bits(float x)
+CSE_INLINE int32_t cse_bits(float x)
 {
     int32_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline float cse_from_bits(int32_t bits)
+CSE_INLINE float cse_from_bits(int32_t bits)
 {
     float x;
     __builtin_memcpy(&x, &bits, sizeof x);
@@ -36,13 +41,13 @@ static inline float cse_from_bits(int32_t bits)
 
 /* ---- bfloat16 as stored ---- */
 
-static inline float cse_load_bfloat16(uint16_t bits)
+CSE_INLINE float cse_load_bfloat16(uint16_t bits)
 {
     return cse_from_bits((int32_t)((uint32_t)bits << 16));
 }
 
 /* Nearest, ties to even; NaN stays NaN. */
-static inline uint16_t cse_store_bfloat16(float x)
+CSE_INLINE uint16_t cse_store_bfloat16(float x)
 {
     uint32_t bits = (uint32_t)cse_bits(x);
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
@@ -50,14 +55,23 @@ static inline uint16_t cse_store_bfloat16(float x)
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
-static inline float cse_round_bfloat16(float x)
+CSE_INLINE float cse_round_bfloat16(float x)
 {
-    return cse_load_bfloat16(cse_store_bfloat16(x));
+    uint32_t bits = (uint32_t)cse_bits(x);
+    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1), nan = bits | 0x400000;
+    return cse_from_bits(
+        (int32_t)(((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded) & 0xffff0000u));
+}
+
+/* Of a value of the format. */
+CSE_INLINE uint16_t cse_store_rounded_bfloat16(float x)
+{
+    return (uint16_t)((uint32_t)cse_bits(x) >> 16);
 }
 
 /* ---- float16 and cbfloat16 as stored: `mantissa` explicit bits, exponent bias `bias` ---- */
 
-static inline float cse_load_narrow(uint16_t bits, int mantissa, int bias)
+CSE_INLINE float cse_load_narrow(uint16_t bits, int mantissa, int bias)
 {
     const int32_t magnitude = bits & 0x7fff, shift = 23 - mantissa;
     const int32_t infinity = ((1 << (15 - mantissa)) - 1) << mantissa;
@@ -73,7 +87,7 @@ static inline float cse_load_narrow(uint16_t bits, int mantissa, int bias)
 }
 
 /* Nearest, ties to even; NaN stays NaN. */
-static inline uint16_t cse_store_narrow(float x, int mantissa, int bias)
+CSE_INLINE uint16_t cse_store_narrow(float x, int mantissa, int bias)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
     const uint32_t shift = 23 - (uint32_t)mantissa;
@@ -91,46 +105,90 @@ static inline uint16_t cse_store_narrow(float x, int mantissa, int bias)
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-static inline float cse_load_float16(uint16_t bits)
+/* As cse_store_narrow and cse_load_narrow together, where the value stands. */
+CSE_INLINE float cse_round_narrow(float x, int mantissa, int bias)
+{
+    const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
+    const uint32_t shift = 23 - (uint32_t)mantissa, dropped = (1u << shift) - 1;
+    const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
+    const uint32_t beyond = (uint32_t)(126 - bias + (1 << (15 - mantissa))) << 23;
+    const uint32_t normal = (magnitude + (dropped >> 1) + (magnitude >> shift & 1)) & ~dropped;
+    const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
+    const uint32_t small = (uint32_t)cse_bits(cse_from_bits((int32_t)magnitude) + ruler - ruler);
+    const uint32_t is_small = -(uint32_t)(magnitude < least_normal);
+    const uint32_t rounded = (small & is_small) | (normal & ~is_small);
+    const uint32_t finite = rounded < beyond ? rounded : 0x7f800000u;
+    return cse_from_bits(
+        (int32_t)((magnitude > 0x7f800000u ? 0x7fc00000u : finite) | (bits & 0x80000000u)));
+}
+
+/* cse_store_narrow of a value of the format: nothing is left to round. */
+CSE_INLINE uint16_t cse_store_rounded_narrow(float x, int mantissa, int bias)
+{
+    const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
+    const uint32_t shift = 23 - (uint32_t)mantissa;
+    const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
+    const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
+    const uint32_t small =
+        (uint32_t)(cse_bits(cse_from_bits((int32_t)magnitude) + ruler) - cse_bits(ruler));
+    const uint32_t is_small = -(uint32_t)(magnitude < least_normal);
+    /* Infinity and NaN have the largest exponent in both formats. */
+    const uint32_t top = (uint32_t)((1 << (15 - mantissa)) - 1);
+    const uint32_t lower = magnitude < 0x7f800000u ? (uint32_t)(127 - bias) : 255 - top;
+    const uint32_t normal = (magnitude - (lower << 23)) >> shift;
+    return (uint16_t)((small & is_small) | (normal & ~is_small) | (bits >> 16 & 0x8000));
+}
+
+CSE_INLINE float cse_load_float16(uint16_t bits)
 {
     return cse_load_narrow(bits, 10, 15);
 }
 
-static inline uint16_t cse_store_float16(float x)
+CSE_INLINE uint16_t cse_store_float16(float x)
 {
     return cse_store_narrow(x, 10, 15);
 }
 
-static inline float cse_round_float16(float x)
+CSE_INLINE float cse_round_float16(float x)
 {
-    return cse_load_float16(cse_store_float16(x));
+    return cse_round_narrow(x, 10, 15);
 }
 
-static inline float cse_load_cbfloat16(uint16_t bits)
+CSE_INLINE uint16_t cse_store_rounded_float16(float x)
+{
+    return cse_store_rounded_narrow(x, 10, 15);
+}
+
+CSE_INLINE float cse_load_cbfloat16(uint16_t bits)
 {
     return cse_load_narrow(bits, 9, 31);
 }
 
-static inline uint16_t cse_store_cbfloat16(float x)
+CSE_INLINE uint16_t cse_store_cbfloat16(float x)
 {
     return cse_store_narrow(x, 9, 31);
 }
 
-static inline float cse_round_cbfloat16(float x)
+CSE_INLINE float cse_round_cbfloat16(float x)
 {
-    return cse_load_cbfloat16(cse_store_cbfloat16(x));
+    return cse_round_narrow(x, 9, 31);
+}
+
+CSE_INLINE uint16_t cse_store_rounded_cbfloat16(float x)
+{
+    return cse_store_rounded_narrow(x, 9, 31);
 }
 
 /* ---- stochastic rounding ---- */
 
-static inline uint16_t cse_store_bfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE uint16_t cse_store_bfloat16_stochastic(float x, uint32_t random)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), cut = bits >> 16;
     const uint32_t up = bits << 16 > random ? 1 : 0;
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? cut | 0x40 : cut + up);
 }
 
-static inline uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int mantissa, int bias)
+CSE_INLINE uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int mantissa, int bias)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
     const uint32_t infinity = ((1u << (15 - mantissa)) - 1) << mantissa;
@@ -149,29 +207,37 @@ static inline uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-static inline uint16_t cse_store_float16_stochastic(float x, uint32_t random)
+CSE_INLINE uint16_t cse_store_float16_stochastic(float x, uint32_t random)
 {
     return cse_store_narrow_stochastic(x, random, 10, 15);
 }
 
-static inline uint16_t cse_store_cbfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE uint16_t cse_store_cbfloat16_stochastic(float x, uint32_t random)
 {
     return cse_store_narrow_stochastic(x, random, 9, 31);
 }
 
-static inline float cse_round_bfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE float cse_round_bfloat16_stochastic(float x, uint32_t random)
 {
     return cse_load_bfloat16(cse_store_bfloat16_stochastic(x, random));
 }
 
-static inline float cse_round_float16_stochastic(float x, uint32_t random)
+CSE_INLINE float cse_round_float16_stochastic(float x, uint32_t random)
 {
     return cse_load_float16(cse_store_float16_stochastic(x, random));
 }
 
-static inline float cse_round_cbfloat16_stochastic(float x, uint32_t random)
+CSE_INLINE float cse_round_cbfloat16_stochastic(float x, uint32_t random)
 {
     return cse_load_cbfloat16(cse_store_cbfloat16_stochastic(x, random));
+}
+
+/* The format of `mantissa` explicit bits: 7, 9 or 10. */
+static inline float cse_round_format_stochastic(float x, uint32_t random, int mantissa, int bias)
+{
+    if (mantissa == 7)
+        return cse_round_bfloat16_stochastic(x, random);
+    return cse_load_narrow(cse_store_narrow_stochastic(x, random, mantissa, bias), mantissa, bias);
 }
 
 #endif

@@ -34,6 +34,11 @@ typedef struct cse_configuration {
     /* What partial sums of gradients are rounded to at every node of their tree: "fp32" (default),
      * "bf16", "bf16sr" (stochastically rounded), "fp16", "cb16". */
     const char *weight_grad_reduce;
+    /* How weights are kept between steps: "fp32" (default); "bf16", rounded to nearest after each
+     * update; "bf16sr", rounded stochastically; "bf16_kahan", to nearest, with what was cut off
+     * carried in a second state. The update is computed in float32, and a weight fills a float32
+     * word whatever it is rounded to; an optimizer's states stay float32. */
+    const char *weight_update;
     /* Mixed precision as YAML, with the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
      * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */

@@ -45,6 +45,14 @@ column=$(grep 'model.haed' "$own" | sed 's/model.haed.*//' | tr -d '\n' | wc -c)
 grep -q "own.yaml:$line:$((column + 1)): the pattern \"model.haed\*\" matches no scope" \
     "$work/err" || fail "no place: $(cat "$work/err")"
 
+# What only training has may be named all the same: an evaluation has no such scopes.
+section='precision: {fp16_type: bfloat16, disable_graphamp: [loss*, optimizer*]}'
+sed "s/^    loop:/    $section\n    loop:/" "$config" >"$own"
+"$csengine" start "$own" --model_dir "$work/trained" --num_steps 2 >/dev/null 2>"$work/err" ||
+    fail "patterns of training: $(cat "$work/err")"
+"$csengine" eval "$own" --model_dir "$work/trained" >/dev/null 2>"$work/err" ||
+    fail "an evaluation fails for patterns of training: $(cat "$work/err")"
+
 digests=''
 for replicas in 1 3; do
     digest=$("$csengine" start "$config" --model_dir "$work/run$replicas" --num_csx "$replicas" \

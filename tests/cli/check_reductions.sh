@@ -1,6 +1,6 @@
 #!/bin/sh
-# How gradient sums are kept, from the command line: each payload gives weights of its own, which
-# are the same for any number of replicas and weight servers, and after a run in two halves.
+# How gradient sums and weights are kept, from the command line: each way gives weights of its own,
+# which are the same for any number of replicas and weight servers, and after a run in two halves.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -21,25 +21,39 @@ train() { # model directory, settings...: prints the digest of the weights
     sed -n 's/^Weights digest: //p' "$work/out"
 }
 
-all=''
-for payload in fp32 bf16 bf16sr fp16 cb16; do
-    alone=$(train "$payload" --weight_grad_reduce $payload --num_steps 20)
-    [ -n "$alone" ] || fail "no digest with $payload"
-    for replicas in 2 3 4; do
-        shared=$(train "$payload-$replicas" --weight_grad_reduce $payload --num_steps 20 \
-            --num_csx $replicas --max_wgt_servers $((replicas % 3)))
-        [ "$shared" = "$alone" ] || fail "$payload: other weights with $replicas replicas"
-    done
-    all="$all$alone
+# Each of the settings VALUES of NAME gives other weights, and each the same for any cluster.
+ways() { # NAME VALUES
+    name=$1
+    values=$2
+    all=''
+    for value in $values; do
+        alone=$(train "$value" --set precision.$name=$value --num_steps 20)
+        [ -n "$alone" ] || fail "no digest with $name $value"
+        for replicas in 2 3 4; do
+            shared=$(train "$value-$replicas" --set precision.$name=$value --num_steps 20 \
+                --num_csx $replicas --max_wgt_servers $((replicas % 3)))
+            [ "$shared" = "$alone" ] || fail "$name $value: other weights with $replicas replicas"
+        done
+        all="$all$alone
 "
-done
-[ "$(printf '%s' "$all" | sort -u | grep -c .)" -eq 5 ] || fail "payloads give equal weights: $all"
+    done
+    [ "$(printf '%s' "$all" | sort -u | grep -c .)" -eq "$(echo "$values" | wc -w)" ] ||
+        fail "$name: equal weights among: $all"
+}
+ways weight_grad_reduce 'fp32 bf16 bf16sr fp16 cb16'
+ways weight_update 'fp32 bf16 bf16sr bf16_kahan'
 
-whole=$(train whole --weight_grad_reduce bf16sr --num_steps 20 --seed 9)
-train halves --weight_grad_reduce bf16sr --max_steps 7 --seed 9 >/dev/null
-halves=$(train halves --weight_grad_reduce bf16sr --max_steps 20 --num_csx 3 --seed 9 \
-    --checkpoint_path "$(find "$work/halves" -name '*.h5' -o -name '*.mdl' | sort | tail -n 1)")
-[ "$whole" = "$halves" ] || fail "bf16sr: other weights after a checkpoint"
-other=$(train other --weight_grad_reduce bf16sr --num_steps 20 --seed 10)
-[ "$whole" != "$other" ] || fail "the seed changes nothing"
+# A run in two halves ends where the whole run does; another seed rounds otherwise.
+for settings in weight_grad_reduce=bf16sr weight_update=bf16sr weight_update=bf16_kahan; do
+    given="--set precision.$settings --set optimizer.SGD.momentum=0.5 --seed 9"
+    whole=$(train "whole-$settings" $given --num_steps 20)
+    train "halves-$settings" $given --max_steps 7 >/dev/null
+    checkpoint=$(find "$work/halves-$settings" -name 'checkpoint_7*' | head -n 1)
+    [ -n "$checkpoint" ] || fail "no checkpoint: $(find "$work/halves-$settings")"
+    halves=$(train "halves-$settings" $given --max_steps 20 --num_csx 3 \
+        --checkpoint_path "$checkpoint")
+    [ "$whole" = "$halves" ] || fail "$settings: other weights after a checkpoint"
+    other=$(train "other-$settings" $given --num_steps 20 --seed 10)
+    [ "$whole" != "$other" ] || fail "$settings: the seed changes nothing"
+done
 exit "$failed"

@@ -41,6 +41,33 @@ START_TEST(pause_checkpoint_and_resume_by_an_operator)
 }
 END_TEST
 
+START_TEST(a_checkpoint_before_the_first_step_waits_for_it)
+{
+    start_all();
+    operator_says(CSE_MESSAGE_CHECKPOINT);
+    tick();
+    tick();
+    ck_assert(!s.held);
+    ck_assert_int_eq(s.snapshot_count, 0);
+    operator_says(CSE_MESSAGE_PAUSE); /* standing still at the beginning is no step either */
+    s.hold_result = 0;
+    tick();
+    ck_assert(s.held);
+    ck_assert_int_eq(s.snapshot_count, 0);
+    operator_says(CSE_MESSAGE_RESUME);
+    tick();
+    ck_assert(!s.held);
+    s.hold_result = 1;
+    commit();
+    tick();
+    ck_assert_int_eq(s.snapshot_count, 1);
+    ck_assert_int_eq(s.snapshots[0], 1);
+    tick();
+    ck_assert(!s.held);
+    ck_assert_int_eq(s.snapshot_count, 1);
+}
+END_TEST
+
 static cse_status ask(cse_message message)
 {
     cse_operator_reply reply = { .step = -1 };
@@ -115,6 +142,7 @@ int main(void)
     Suite *suite = suite_create("operator");
     TCase *tests = tcase_create("operator");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_checkpoint_before_the_first_step_waits_for_it);
     tcase_add_test(tests, pause_checkpoint_and_resume_by_an_operator);
     tcase_add_test(tests, phases_follow_what_happens);
     tcase_add_test(tests, a_cancel_has_its_grace);

@@ -427,7 +427,7 @@ START_TEST(test_killed_processes)
                        .replicas = 3,
                        .servers = _i,
                        .inputs = 2,
-                       .payload = fake_payloads[_i],
+                       .payload = fake_payloads[2 * _i],
                        .steps = MOST_STEPS };
     play self = play_new(&test);
     unsigned char *expected = fake_step_states(self.step);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/crc32c.h"
 #include "engine/base/random.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
@@ -34,6 +35,24 @@ START_TEST(a_message_may_contain_the_one_before)
     ck_assert_str_eq(cse_error_message(), "while reading: wrapped: file a");
     ck_assert_int_eq(cse_status_exit_code(CSE_CONFIG), 78);
     ck_assert(cse_status_retryable(CSE_UNAVAILABLE) && !cse_status_retryable(CSE_CONFIG));
+}
+END_TEST
+
+/* RFC 3720, appendix B.4; the last is the check value of the catalogue of CRCs. */
+START_TEST(crc32c_gives_the_published_values)
+{
+    unsigned char bytes[32] = { 0 };
+    ck_assert_uint_eq(cse_crc32c(bytes, 32), 0x8a9136aau);
+    memset(bytes, 0xff, 32);
+    ck_assert_uint_eq(cse_crc32c(bytes, 32), 0x62a8ab43u);
+    for (int i = 0; i < 32; i++)
+        bytes[i] = (unsigned char)i;
+    ck_assert_uint_eq(cse_crc32c(bytes, 32), 0x46dd794eu);
+    for (int i = 0; i < 32; i++)
+        bytes[i] = (unsigned char)(31 - i);
+    ck_assert_uint_eq(cse_crc32c(bytes, 32), 0x113fdb5cu);
+    ck_assert_uint_eq(cse_crc32c("123456789", 9), 0xe3069283u);
+    ck_assert_uint_eq(cse_crc32c("", 0), 0);
 }
 END_TEST
 
@@ -102,6 +121,7 @@ int main(void)
 {
     Suite *suite = suite_create("base");
     TCase *cases = tcase_create("base");
+    tcase_add_test(cases, crc32c_gives_the_published_values);
     tcase_add_test(cases, arena_gives_zeroed_aligned_memory_of_any_size);
     tcase_add_test(cases, a_message_may_contain_the_one_before);
     tcase_add_test(cases, philox_gives_the_published_vectors);

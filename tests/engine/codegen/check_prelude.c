@@ -125,10 +125,14 @@ START_TEST(narrow_formats_are_those_of_the_library)
     static const struct {
         cse_dtype dtype;
         float (*load)(uint16_t bits);
-        uint16_t (*store)(float x);
-    } formats[] = { { CSE_BFLOAT16, cse_load_bfloat16, cse_store_bfloat16 },
-                    { CSE_FLOAT16, cse_load_float16, cse_store_float16 },
-                    { CSE_CBFLOAT16, cse_load_cbfloat16, cse_store_cbfloat16 } };
+        uint16_t (*store)(float x), (*store_rounded)(float x);
+        float (*round)(float x);
+    } formats[] = { { CSE_BFLOAT16, cse_load_bfloat16, cse_store_bfloat16,
+                      cse_store_rounded_bfloat16, cse_round_bfloat16 },
+                    { CSE_FLOAT16, cse_load_float16, cse_store_float16, cse_store_rounded_float16,
+                      cse_round_float16 },
+                    { CSE_CBFLOAT16, cse_load_cbfloat16, cse_store_cbfloat16,
+                      cse_store_rounded_cbfloat16, cse_round_cbfloat16 } };
     const cse_dtype dtype = formats[_i].dtype;
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
         float expected = cse_float_from_format(dtype, (uint16_t)bits);
@@ -136,6 +140,10 @@ START_TEST(narrow_formats_are_those_of_the_library)
         ck_assert_msg((isnan(expected) && isnan(got)) ||
                           cse_float_bits(expected) == cse_float_bits(got),
                       "load %04x: %a, should be %a", bits, (double)got, (double)expected);
+        uint16_t again = formats[_i].store_rounded(expected);
+        ck_assert_msg(again == bits ||
+                          (isnan(expected) && isnan(cse_float_from_format(dtype, again))),
+                      "%a, which is %04x, is stored as %04x", (double)expected, bits, again);
     }
     uint32_t random = 1;
     for (int i = 0; i < 1000000; i++) {
@@ -148,6 +156,10 @@ START_TEST(narrow_formats_are_those_of_the_library)
         uint16_t expected = cse_round_to_bits(dtype, x), got = formats[_i].store(x);
         ck_assert_msg(expected == got || isnan(x), "store %a: %04x, should be %04x", (double)x, got,
                       expected);
+        float rounded = formats[_i].round(x), wanted = cse_float_from_format(dtype, expected);
+        ck_assert_msg(
+            cse_float_bits(rounded) == cse_float_bits(wanted) || (isnan(rounded) && isnan(wanted)),
+            "%a is rounded to %a, should be %a", (double)x, (double)rounded, (double)wanted);
     }
 }
 END_TEST

@@ -118,7 +118,9 @@ static void run_twice(const sampled *at)
         inputs[i] = s.data[i];
     memset(first, 0x55, bytes);
     memset(second, 0xaa, bytes);
-    cse_reference call = { s.node, inputs, first, SEED, STEP };
+    cse_reference call = {
+        .node = s.node, .inputs = inputs, .output = first, .seed = SEED, .step = STEP
+    };
     s.node->op->reference(&call);
     call.output = second;
     s.node->op->reference(&call);

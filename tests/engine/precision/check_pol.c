@@ -202,7 +202,7 @@ START_TEST(json_keeps_requests_and_sums)
     CSE_DISABLE_GRAPHAMP(NULL) y = cse_neg(x);
     result(y);
     result(layer(cse_tanh(x), "w"));
-    paint("{fp16_type: bfloat16, tiling_accum: bf16sr}");
+    paint("{fp16_type: bfloat16, tiling_accum: bf16sr, emulate_accumulation: true}");
     cse_text text = { 0 }, again = { 0 };
     cse_graph *copy = NULL;
     cse_graph_to_json(graph, &text);
@@ -214,9 +214,55 @@ START_TEST(json_keeps_requests_and_sums)
     ck_assert_ptr_nonnull(strstr(text.data, "\"pol_backward\":1"));
     ck_assert_ptr_nonnull(strstr(text.data, "\"graphamp_off\":true"));
     ck_assert_ptr_nonnull(strstr(text.data, "\"tile_length\":64"));
+    ck_assert_ptr_nonnull(strstr(text.data, "\"emulated\":true"));
     cse_text_clear(&text);
     cse_text_clear(&again);
     cse_graph_destroy(&copy);
+}
+END_TEST
+
+/* A compiled step is found by its fingerprint: it must tell emulated sums from permitted ones, and
+ * tiles and roundings from others. */
+START_TEST(sums_are_part_of_the_fingerprint)
+{
+    static const char *const settings[] = {
+        "{fp16_type: bfloat16}",
+        "{fp16_type: bfloat16, emulate_accumulation: true}",
+        "{fp16_type: bfloat16, emulate_accumulation: true, tile_length: 32}",
+        "{fp16_type: bfloat16, emulate_accumulation: true, tiling_accum: bf16sr}",
+    };
+    enum { WAYS = sizeof settings / sizeof *settings };
+    char digits[WAYS][33];
+    for (int i = 0; i < WAYS; i++) {
+        stop();
+        start();
+        result(layer(input("x", cse_shape_of(4, LONG)), "w"));
+        paint(settings[i]);
+        cse_graph_fingerprint(graph, digits[i]);
+        for (int j = 0; j < i; j++)
+            ck_assert_str_ne(digits[i], digits[j]);
+    }
+}
+END_TEST
+
+/* Each sum draws numbers of its own, and those of one model are the same every time. */
+START_TEST(stochastic_sums_have_streams_of_their_own)
+{
+    uint32_t before[2] = { 0 };
+    for (int round = 0; round < 2; round++) {
+        stop();
+        start();
+        cse_tensor *x = input("x", cse_shape_of(4, LONG));
+        cse_tensor *a = layer(x, "a"), *b = layer(x, "b");
+        result(a);
+        result(b);
+        paint("{fp16_type: bfloat16, tiling_accum: bf16sr}");
+        ck_assert_uint_ne(a->accumulation.stream, b->accumulation.stream);
+        ck_assert(round == 0 ||
+                  (a->accumulation.stream == before[0] && b->accumulation.stream == before[1]));
+        before[0] = a->accumulation.stream;
+        before[1] = b->accumulation.stream;
+    }
 }
 END_TEST
 
@@ -227,6 +273,8 @@ int main(void)
     tcase_add_checked_fixture(cases, start, stop);
     tcase_add_loop_test(cases, levels_are_what_their_table_says, 0, 4);
     tcase_add_test(cases, short_sums_stay_in_float32);
+    tcase_add_test(cases, sums_are_part_of_the_fingerprint);
+    tcase_add_test(cases, stochastic_sums_have_streams_of_their_own);
     tcase_add_test(cases, tiling_accum_wins_over_every_level);
     tcase_add_test(cases, tiling_accum_in_float32_wins_too);
     tcase_add_test(cases, float32_products_are_left_alone);

@@ -78,6 +78,9 @@ static const struct {
       "1:36: pol: the entry sets no level" },
     { "{precision_opt_level: 0}", "1:23: precision_opt_level says nothing without fp16_type" },
     { "{graphamp: {preset: mp1}}", "1:12: graphamp says nothing without fp16_type" },
+    { "{fp16_type: float16, emulate_accumulation: maybe}",
+      "1:44: emulate_accumulation: \"maybe\"" },
+    { "{emulate_accumulation: true}", "1:24: emulate_accumulation says nothing without fp16_type" },
     { "{enabled: true}", "1:11: enabled is true, and fp16_type is not given" },
 };
 

@@ -2,6 +2,7 @@
  * word does to a run that lives, and what is left after a kill. */
 #include <check.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,6 +252,143 @@ START_TEST(an_operator_pauses_saves_scales_and_cancels)
 }
 END_TEST
 
+/* The shares of a process are shares, and add up; the streams are those of the layout. */
+static void check_topology(void *self, const cse_row *row)
+{
+    int *seen = self;
+    json_error_t error;
+    json_t *root = json_loads(row->fields[1].text, 0, &error), *one;
+    ck_assert_msg(root != NULL, "%s", error.text);
+    size_t index;
+    json_array_foreach(json_object_get(root, "processes"), index, one)
+    {
+        double busy = json_number_value(json_object_get(one, "busy"));
+        double idle = json_number_value(json_object_get(one, "idle"));
+        double pressed = json_number_value(json_object_get(one, "back_pressured"));
+        ck_assert(busy >= 0 && idle >= 0 && pressed >= 0);
+        ck_assert_double_eq_tol(busy + idle + pressed, 1, 1e-3);
+        ck_assert_int_gt(json_integer_value(json_object_get(one, "pid")), 0);
+    }
+    ck_assert_uint_eq(index, 1 + 2 + 1 + 2); /* coordinator, replicas, weight server, inputs */
+    int64_t places = 0;
+    json_array_foreach(json_object_get(root, "streams"), index, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        int64_t depth = json_integer_value(json_object_get(one, "depth"));
+        int64_t capacity = json_integer_value(json_object_get(one, "capacity"));
+        ck_assert(depth >= 0 && depth <= capacity);
+        if (strcmp(name, "input ring") == 0)
+            places += capacity;
+        if (json_number_value(json_object_get(root, "steps_per_second")) > 0)
+            ck_assert_double_gt(json_number_value(json_object_get(one, "mb_per_second")), 0);
+        *seen |= strcmp(name, "input ring") == 0     ? 1
+                 : strcmp(name, "partial sums") == 0 ? 2
+                 : strcmp(name, "weights") == 0      ? 4
+                                                     : 8;
+    }
+    ck_assert_int_eq(places % 4, 0); /* whole steps of four microbatches */
+    ck_assert_int_gt(places, 0);
+    json_decref(root);
+}
+
+/* One lane of a sampled step: in order, without overlap. */
+typedef struct lane {
+    char process[32];
+    int64_t end_ns;
+    int computes, updates, waits;
+} lane;
+
+static void check_span(void *self, const cse_row *row)
+{
+    lane *lanes = self;
+    int64_t start_ns = row->fields[4].integer, end_ns = row->fields[5].integer;
+    const char *process = row->fields[2].text, *kind = row->fields[3].text;
+    int i = 0;
+    while (lanes[i].process[0] != '\0' && strcmp(lanes[i].process, process) != 0)
+        i++;
+    snprintf(lanes[i].process, sizeof lanes[i].process, "%s", process);
+    ck_assert_int_gt(end_ns, start_ns);
+    ck_assert_msg(start_ns >= lanes[i].end_ns, "%s: %s overlaps what was before", process, kind);
+    lanes[i].end_ns = end_ns;
+    lanes[i].computes += strcmp(kind, "compute") == 0;
+    lanes[i].updates += strcmp(kind, "update") == 0;
+    lanes[i].waits += strcmp(kind, "wait") == 0;
+}
+
+START_TEST(processes_and_streams_of_a_run_can_be_watched)
+{
+    start((const char *const[]){ "--num_csx", "2", "--max_wgt_servers", "1", "--max_steps",
+                                 "2000000000", "--set", "loop.num_steps=null", "--log_steps",
+                                 "1000", NULL });
+    await(CSE_RUN_RUNNING);
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < 4; i++)
+        cse_sleep_ns(10000000);
+    cse_control_reply reply;
+    ck_assert_int_eq(say((cse_control_request){ .verb = "cancel" }, &reply), CSE_OK);
+    ck_assert_int_eq(finish(), 130);
+    cse_store_reader *reader = NULL;
+    int seen = 0;
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &everything, check_topology, &seen),
+        CSE_OK);
+    ck_assert_int_eq(seen, 15);
+    lane lanes[16] = { 0 };
+    ck_assert_int_eq(cse_store_reader_rows(reader, CSE_ROW_SPAN, &everything, check_span, lanes),
+                     CSE_OK);
+    int computes = 0, updates = 0, names = 0;
+    for (; lanes[names].process[0] != '\0'; names++) {
+        bool replica = strncmp(lanes[names].process, "replica", 7) == 0;
+        computes += lanes[names].computes;
+        updates += lanes[names].updates;
+        ck_assert(replica || lanes[names].computes == 0); /* nobody else has that role */
+        ck_assert(!replica || lanes[names].updates == 0);
+    }
+    ck_assert_int_gt(computes, 0);
+    ck_assert_int_gt(updates, 0);
+    cse_store_reader_close(&reader);
+}
+END_TEST
+
+static void find_replica(void *self, const cse_row *row)
+{
+    json_t *root = json_loads(row->fields[1].text, 0, NULL), *one;
+    size_t index;
+    json_array_foreach(
+        json_object_get(root, "processes"), index,
+        one) if (strcmp(json_string_value(json_object_get(one, "name")), "replica 1") == 0) *
+        (long *)self = (long)json_integer_value(json_object_get(one, "pid"));
+    json_decref(root);
+}
+
+START_TEST(a_lost_process_is_replaced_and_that_is_told)
+{
+    cse_store_reader *reader = NULL;
+    cse_control_reply reply;
+    long pid = 0;
+    start(long_run);
+    await(CSE_RUN_RUNNING);
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < 1; i++)
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &everything, find_replica, &pid), CSE_OK);
+    cse_store_reader_close(&reader);
+    ck_assert_int_gt(pid, 1);
+    ck_assert_int_eq(kill((pid_t)pid, SIGKILL), 0);
+    const cse_store_query recovering = { .filters[0] = { "to_state", (const char *const[]){
+                                                                         "RECOVERING", NULL } } };
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TRANSITION, &recovering) == 0; i++)
+        cse_sleep_ns(10000000);
+    assert_json(CSE_ROW_TRANSITION, &recovering, "replica 1 was killed by signal 9");
+    await(CSE_RUN_RUNNING);
+    assert_json(CSE_ROW_LOG, &everything, "a new process takes its place");
+    await_step(status_now().last_step + 100);
+    ck_assert_int_eq(say((cse_control_request){ .verb = "cancel" }, &reply), CSE_OK);
+    ck_assert_int_eq(finish(), 130);
+}
+END_TEST
+
 START_TEST(killed_on_request_it_ends_at_once_and_says_so)
 {
     cse_control_reply reply;
@@ -337,6 +475,8 @@ int main(void)
     tcase_add_test(cases, a_run_leaves_all_of_itself);
     tcase_add_test(cases, a_failure_has_its_reason);
     tcase_add_test(cases, an_operator_pauses_saves_scales_and_cancels);
+    tcase_add_test(cases, processes_and_streams_of_a_run_can_be_watched);
+    tcase_add_test(cases, a_lost_process_is_replaced_and_that_is_told);
     tcase_add_test(cases, killed_on_request_it_ends_at_once_and_says_so);
     tcase_add_test(cases, a_killed_coordinator_is_seen_as_dead);
     tcase_add_test(cases, two_runs_do_not_share_a_model_dir);

@@ -69,6 +69,35 @@ START_TEST(the_inline_bfloat16_agrees_with_the_general_routine)
 }
 END_TEST
 
+/* The independent routine goes by way of double and frexp. Floats at equal distances are tried, and
+ * the neighbours of every value of the format and of the middle above it. */
+static void check_rounding(cse_dtype dtype, uint32_t bits)
+{
+    float value = cse_float_from_bits(bits);
+    float expected = cse_float_from_format(dtype, cse_round_to_bits(dtype, value));
+    float got = dtype == CSE_FLOAT16 ? cse_round_float16(value) : cse_round_cbfloat16(value);
+    if (isnan(expected))
+        ck_assert(isnan(got));
+    else
+        ck_assert_msg(cse_float_bits(got) == cse_float_bits(expected), "%a: %a, expected %a",
+                      (double)value, (double)got, (double)expected);
+}
+
+START_TEST(rounding_a_float_agrees_with_the_general_routine)
+{
+    cse_dtype dtype = formats[1 + _i];
+    uint32_t middle = dtype == CSE_FLOAT16 ? 1u << 12 : 1u << 13;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 4267)
+        check_rounding(dtype, (uint32_t)bits);
+    for (uint32_t value = 0; value < 0x10000; value++)
+        for (uint32_t offset = 0; offset < 3; offset++) {
+            uint32_t bits = cse_float_bits(cse_float_from_format(dtype, (uint16_t)value));
+            check_rounding(dtype, bits + offset - 1);
+            check_rounding(dtype, bits + middle + offset - 1);
+        }
+}
+END_TEST
+
 START_TEST(shapes_broadcast_as_numpy_says)
 {
     cse_shape common;
@@ -98,6 +127,7 @@ int main(void)
     tcase_add_loop_test(cases, rounding_is_to_nearest_ties_to_even, 0, 3);
     tcase_add_test(cases, formats_have_their_published_ranges);
     tcase_add_test(cases, the_inline_bfloat16_agrees_with_the_general_routine);
+    tcase_add_loop_test(cases, rounding_a_float_agrees_with_the_general_routine, 0, 2);
     tcase_add_test(cases, shapes_broadcast_as_numpy_says);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

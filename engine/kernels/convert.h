@@ -1,7 +1,7 @@
 /* Whole arrays between float32 and the 16-bit formats, at the speed of memory where the machine has
  * AVX-512. Widening is exact, narrowing rounds once, to nearest even. */
-#ifndef CSE_KERNELS_NARROW_H
-#define CSE_KERNELS_NARROW_H
+#ifndef CSE_KERNELS_CONVERT_H
+#define CSE_KERNELS_CONVERT_H
 
 #include "engine/types/dtype.h"
 

@@ -1,5 +1,5 @@
-/* Conversion of arrays; see narrow.h. One loop for each format, so that none is left inside. */
-#include "engine/kernels/narrow.h"
+/* Conversion of arrays; see convert.h. One loop for each format, so that none is left inside. */
+#include "engine/kernels/convert.h"
 
 #include "engine/kernels/lanes.h"
 

@@ -1,0 +1,197 @@
+"""Load on the server: many idle event streams and mixed reads beside a run, and the time from a
+step's end to its arrival at watching streams. Prints one line of JSON; loopback only.
+
+usage: server_load.py CSENGINE [--idle N] [--rate PER_SECOND] [--seconds N] [--tabs N]"""
+import argparse
+import json
+import os
+import resource
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import shutil
+
+CONFIG = """trainer:
+  init:
+    model: {{ name: fc_mnist, input_size: 784, hidden_sizes: [500, 300], num_classes: 10 }}
+    optimizer: {{ SGD: {{ lr: 0.01 }} }}
+    loop: {{ num_steps: 100000000 }}
+    logging: {{ log_steps: 100000000 }}
+    seed: 1
+  fit:
+    train_dataloader:
+      data_processor: synthetic
+      features: [784]
+      classes: 10
+      samples: 4096
+      batch_size: {batch}
+      micro_batch_size: {micro}
+"""
+
+
+def request(path, stream=False, port=0):
+    accept = "text/event-stream" if stream else "application/json"
+    return f"GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nAccept: {accept}\r\n\r\n".encode()
+
+
+class Server:
+    def __init__(self, executable, run):
+        self.process = subprocess.Popen(
+            [executable, "serve", "--run", run, "--json", "--requests_per_second", "1000000",
+             "--connections", "8000"],
+            stdout=subprocess.PIPE,
+        )
+        self.port = int(json.loads(self.process.stdout.readline())["url"].rsplit(":", 1)[1])
+
+    def connect(self, path, stream=True):
+        s = socket.create_connection(("127.0.0.1", self.port))
+        s.sendall(request(path, stream, self.port))
+        return s
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat") as f:
+            fields = f.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident_mib(self):
+        with open(f"/proc/{self.process.pid}/status") as f:
+            return next(int(l.split()[1]) for l in f if l.startswith("VmRSS:")) / 1024
+
+
+class Tab:
+    """An event stream that notes how long after its step each point arrives."""
+
+    def __init__(self, socket_):
+        self.socket, self.text, self.delays_ms, self.from_ms = socket_, b"", [], 0
+
+    def read(self, now_ms):
+        self.text += self.socket.recv(1 << 20)
+        while b"\n\n" in self.text:
+            block, _, self.text = self.text.partition(b"\n\n")
+            at = block.find(b"data: ")
+            if at < 0 or b"event: metric" not in block:
+                continue
+            data = block[at + 6:].split(b"\r\n")[0]
+            try:
+                event = json.loads(data)
+            except ValueError:
+                continue  # it lies across a chunk's border
+            for _, time_ms, _ in event["payload"]["series"].get("loss", []):
+                if time_ms >= self.from_ms:
+                    self.delays_ms.append(now_ms - time_ms)
+
+
+class Reader:
+    """One connection that asks again and again, at its share of the rate."""
+
+    def __init__(self, server, job, number):
+        self.socket = socket.create_connection(("127.0.0.1", server.port))
+        self.paths = [f"/api/v1/jobs/{job}", f"/api/v1/jobs/{job}/metrics?names=loss&max_points=500",
+                      "/api/v1/jobs", "/api/v1/version", f"/api/v1/jobs/{job}/logs?tail=50",
+                      f"/api/v1/jobs/{job}/topology", f"/api/v1/jobs/{job}/transitions", "/metrics"]
+        self.number, self.port, self.waits, self.got, self.left = number, server.port, False, b"", -1
+        self.answers, self.errors, self.begun, self.times_ms = 0, 0, 0.0, []
+
+    def ask(self):
+        self.number += 1
+        self.socket.sendall(request(self.paths[self.number % len(self.paths)], False, self.port))
+        self.waits, self.got, self.begun = True, b"", time.monotonic()
+
+    def read(self):
+        self.got += self.socket.recv(1 << 20)
+        head, mark, body = self.got.partition(b"\r\n\r\n")
+        if not mark:
+            return
+        length = next(int(l.split(b":")[1]) for l in head.split(b"\r\n") if l.lower().startswith(b"content-length"))
+        if len(body) >= length:
+            self.waits = False
+            self.answers += 1
+            self.times_ms.append((time.monotonic() - self.begun) * 1000)
+            self.errors += not head.startswith(b"HTTP/1.1 200")
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return round(values[min(len(values) - 1, int(len(values) * share))], 2) if values else None
+
+
+def run_load(server, job, options):
+    selector = selectors.DefaultSelector()
+    idle = [server.connect(f"/api/v1/jobs/{job}/events?types=checkpoint") for _ in range(options.idle)]
+    tabs = [Tab(server.connect(f"/api/v1/jobs/{job}/events?types=metric,state")) for _ in range(options.tabs)]
+    readers = [Reader(server, job, i) for i in range(16 if options.rate else 0)]
+    for item in tabs + readers:
+        selector.register(item.socket, selectors.EVENT_READ, item)
+    time.sleep(1)
+    begin, cpu, memory = time.monotonic(), server.cpu_seconds(), server.resident_mib()
+    asked = 0
+    for tab in tabs:  # what came before is not of this measurement
+        tab.from_ms = time.time() * 1000
+    while (now := time.monotonic()) - begin < options.seconds:
+        for reader in readers:
+            if asked < (now - begin) * options.rate and not reader.waits:
+                reader.ask()
+                asked += 1
+        for key, _ in selector.select(0.001):
+            if isinstance(key.data, Tab):
+                key.data.read(time.time() * 1000)
+            else:
+                key.data.read()
+    took = time.monotonic() - begin
+    delays = [d for tab in tabs for d in tab.delays_ms]
+    times = [t for reader in readers for t in reader.times_ms]
+    answers = sum(r.answers for r in readers)
+    report = {
+        "idle_streams": len(idle), "tabs": len(tabs), "seconds": round(took, 1),
+        "requests_per_second": round(answers / took, 1), "errors": sum(r.errors for r in readers),
+        "answer_ms_median": percentile(times, 0.5), "answer_ms_p99": percentile(times, 0.99),
+        "points": len(delays), "step_to_stream_ms_median": percentile(delays, 0.5),
+        "step_to_stream_ms_p99": percentile(delays, 0.99),
+        "server_cores": round((server.cpu_seconds() - cpu) / took, 3),
+        "resident_mib_before": round(memory, 1), "resident_mib_after": round(server.resident_mib(), 1),
+    }
+    for s in idle:
+        s.close()
+    return report
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("executable")
+    parser.add_argument("--idle", type=int, default=2000)
+    parser.add_argument("--rate", type=float, default=500)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--tabs", type=int, default=20)
+    parser.add_argument("--batch", type=int, default=256)
+    options = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20000), hard))
+    folder = tempfile.mkdtemp(prefix="cse-load-")
+    with open(folder + "/c.yaml", "w") as f:
+        f.write(CONFIG.format(batch=options.batch, micro=min(options.batch, 64)))
+    run = subprocess.Popen(
+        [options.executable, "start", folder + "/c.yaml", "--model_dir", folder + "/run", "--no_dashboard"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+    server = None
+    try:
+        while not os.path.exists(folder + "/run/run.db"):
+            time.sleep(0.1)
+        time.sleep(3)
+        server = Server(options.executable, folder + "/run")
+        print(json.dumps(run_load(server, "run", options)))
+    finally:
+        run.send_signal(signal.SIGINT)
+        run.wait()
+        if server is not None:
+            server.process.terminate()
+            server.process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+/* The server of this machine, by the note it leaves: ROOT/server.json, and for the one that was
+ * started last $XDG_RUNTIME_DIR/csengine/server.json. The note is trusted only when this user owns
+ * it: whoever else could write it would be given the token. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/client_internal.h"
+
+static cse_status note_path(const char *root, char *path, size_t size)
+{
+    const char *directory = getenv("XDG_RUNTIME_DIR");
+    if (root == NULL && (directory == NULL || *directory != '/'))
+        return cse_fail(CSE_UNAVAILABLE,
+                        "no server is known: name one by --server or CSE_SERVER (the directory of "
+                        "its queue will do), or start one with `csengine serve --root DIR`");
+    snprintf(path, size, "%s%s", root != NULL ? root : directory,
+             root != NULL ? "/server.json" : "/csengine/server.json");
+    return CSE_OK;
+}
+
+cse_status cse_client_find(const char *root, cse_client_note *note)
+{
+    char path[4096];
+    struct stat info;
+    CSE_TRY(note_path(root, path, sizeof path));
+    FILE *file = fopen(path, "re");
+    bool ours = file != NULL && fstat(fileno(file), &info) == 0 && info.st_uid == geteuid();
+    json_t *json = ours ? json_loadf(file, 0, NULL) : NULL;
+    const char *url = json_string_value(json_object_get(json, "url"));
+    const char *token = json_string_value(json_object_get(json, "token_file"));
+    snprintf(note->url, sizeof note->url, "%s", url != NULL ? url : "");
+    snprintf(note->token_file, sizeof note->token_file, "%s", token != NULL ? token : "");
+    bool found = url != NULL;
+    json_decref(json);
+    if (file != NULL)
+        fclose(file);
+    if (found)
+        return CSE_OK;
+    return cse_fail(CSE_UNAVAILABLE,
+                    "no server is known: %s %s; start one with `csengine serve --root DIR`, or "
+                    "name one by --server or CSE_SERVER",
+                    path,
+                    file == NULL ? "is not there"
+                    : ours       ? "does not name one"
+                                 : "belongs to another user");
+}

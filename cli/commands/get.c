@@ -1,0 +1,313 @@
+/* `csengine get`: the jobs of a server as a table, or one job with all that is known of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "cli/client_command.h"
+#include "cli/follow.h"
+#include "cli/local_run.h"
+#include "cli/report.h"
+#include "cli/run_order.h"
+#include "cli/table.h"
+
+enum { PAGE = 200 };
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* ---- cells ---- */
+
+/* From the start to the end, or to now. */
+static double duration_s(const json_t *job)
+{
+    double started = cse_json_real(job, "started_ms", NAN);
+    double ended = cse_json_real(job, "ended_ms", now_ms());
+    return (ended - started) / 1e3;
+}
+
+static void add_labels(cse_text *text, const json_t *job)
+{
+    const char *key;
+    json_t *value, *labels = json_object_get(job, "labels");
+    json_object_foreach(labels, key, value)
+        cse_text_add(text, "%s%s=%s", text->size > 0 ? "," : "", key, json_string_value(value));
+}
+
+/* "1200/4800 25%". */
+static void add_progress(cse_text *text, const json_t *job)
+{
+    const json_t *progress = json_object_get(job, "progress");
+    int64_t step = cse_json_whole(progress, "step", -1);
+    int64_t last = cse_json_whole(progress, "last_step", -1);
+    if (step < 0)
+        return;
+    cse_text_add(text, "%lld", (long long)step);
+    if (last > 0)
+        cse_text_add(text, "/%lld %d%%", (long long)last, (int)(100 * step / last));
+}
+
+static const char *shown(const cse_text *text)
+{
+    return text->data != NULL ? text->data : "";
+}
+
+static void add_row(cse_table *table, const json_t *job)
+{
+    char age[CSE_AGE_BYTES], duration[CSE_AGE_BYTES];
+    cse_text labels = { 0 }, progress = { 0 };
+    const char *reason = cse_json_text(job, "reason", "");
+    add_labels(&labels, job);
+    add_progress(&progress, job);
+    cse_table_add(table, "%s", cse_json_text(job, "id", ""));
+    cse_table_add(table, "%s", cse_json_text(job, "name", ""));
+    cse_table_add(table, "%s%s%s", cse_json_text(job, "state", ""), *reason != '\0' ? ":" : "",
+                  reason);
+    cse_table_add(table, "%s", cse_json_text(job, "priority", ""));
+    double created = cse_json_real(job, "created_ms", NAN);
+    cse_table_add(table, "%s", cse_age_text((now_ms() - created) / 1e3, age));
+    cse_table_add(table, "%s", cse_age_text(duration_s(job), duration));
+    cse_table_add(table, "%s", shown(&progress));
+    cse_table_add(table, "%s", shown(&labels));
+    cse_table_add(table, "%s", cse_json_text(job, "waiting_for", ""));
+    cse_text_clear(&labels);
+    cse_text_clear(&progress);
+}
+
+/* ---- jobs ---- */
+
+/* "RUNNING,PAUSED" and a repeated option are the same. */
+static void add_states(cse_text *path, const char *states)
+{
+    char word[32];
+    while (*states != '\0') {
+        size_t length = strcspn(states, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, states);
+        for (char *c = word; *c != '\0'; c++)
+            if (*c >= 'a' && *c <= 'z')
+                *c = (char)(*c - 'a' + 'A');
+        cse_text_add(path, "&state=");
+        cse_url_encode(path, word);
+        states += length + (states[length] == ',');
+    }
+}
+
+static void jobs_path(const cse_command_line *line, const char *page_token, cse_text *path)
+{
+    cse_text_add(path, "/api/v1/jobs?limit=%d", PAGE);
+    for (int i = 0; i < line->option_count; i++) {
+        const char *name = line->options[i].option->name, *value = line->options[i].value;
+        if (strcmp(name, "state") == 0)
+            add_states(path, value);
+        else if (strcmp(name, "label") == 0 || strcmp(name, "name") == 0) {
+            cse_text_add(path, "&%s=", name);
+            cse_url_encode(path, value);
+        }
+    }
+    if (page_token != NULL) {
+        cse_text_add(path, "&page_token=");
+        cse_url_encode(path, page_token);
+    }
+}
+
+/* All pages as one list, in the shape of one. */
+static cse_status read_jobs(cse_client *api, const cse_command_line *line, json_t **list)
+{
+    cse_status status = CSE_OK;
+    json_t *jobs = json_array();
+    char *token = NULL;
+    do {
+        cse_text path = { 0 };
+        cse_client_answer answer = { 0 };
+        jobs_path(line, token, &path);
+        free(token);
+        token = NULL;
+        status =
+            cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, false, &answer);
+        if (status == CSE_OK) {
+            const char *next = cse_json_text(answer.json, "next_page_token", NULL);
+            token = next != NULL ? strdup(next) : NULL;
+            json_array_extend(jobs, json_object_get(answer.json, "jobs"));
+        }
+        cse_client_answer_clear(&answer);
+        cse_text_clear(&path);
+    } while (status == CSE_OK && token != NULL);
+    *list = json_pack("{s:o, s:n, s:I}", "jobs", jobs, "next_page_token", "total",
+                      (json_int_t)json_array_size(jobs));
+    return status;
+}
+
+static cse_status get_jobs(cse_client *api, const cse_command_line *line)
+{
+    static const char *const heads[] = { "ID",       "NAME",     "STATE",  "PRIORITY",    "AGE",
+                                         "DURATION", "PROGRESS", "LABELS", "WAITING FOR", NULL };
+    json_t *list = NULL, *job;
+    size_t i;
+    cse_status status = read_jobs(api, line, &list);
+    if (status == CSE_OK && cse_option_is_on(line, "json")) {
+        json_dumpf(list, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
+        putchar('\n');
+    } else if (status == CSE_OK) {
+        cse_table *table = cse_table_new(heads);
+        json_array_foreach(json_object_get(list, "jobs"), i, job) add_row(table, job);
+        cse_table_print(table, stdout);
+        cse_table_destroy(&table);
+    }
+    json_decref(list);
+    return status;
+}
+
+/* ---- one job ---- */
+
+static void show_text(const char *name, const char *text)
+{
+    if (text != NULL && *text != '\0')
+        printf("%-17s %s\n", name, text);
+}
+
+static void show_time(const char *name, const json_t *job, const char *member)
+{
+    char text[40];
+    struct tm local;
+    time_t seconds = (time_t)(cse_json_whole(job, member, 0) / 1000);
+    if (seconds == 0)
+        return;
+    localtime_r(&seconds, &local);
+    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local);
+    show_text(name, text);
+}
+
+static void show_progress(const json_t *job)
+{
+    static const char *const members[] = { "loss", "minimum_loss", "samples_per_second",
+                                           "steps_per_second" };
+    const json_t *progress = json_object_get(job, "progress");
+    char age[CSE_AGE_BYTES];
+    cse_text text = { 0 };
+    add_progress(&text, job);
+    show_text("progress", shown(&text));
+    cse_text_clear(&text);
+    for (int i = 0; i < 4; i++)
+        if (json_is_number(json_object_get(progress, members[i])))
+            printf("%-17s %.6g\n",
+                   i < 2    ? members[i]
+                   : i == 2 ? "samples/s"
+                            : "steps/s",
+                   cse_json_real(progress, members[i], 0));
+    if (json_is_number(json_object_get(progress, "eta_seconds")))
+        show_text("remaining", cse_age_text(cse_json_real(progress, "eta_seconds", -1), age));
+}
+
+static void show_job(const json_t *job)
+{
+    static const char *const texts[][2] = { { "id", "id" },
+                                            { "name", "name" },
+                                            { "state", "state" },
+                                            { "reason", "reason" },
+                                            { "message", "message" },
+                                            { "waiting for", "waiting_for" },
+                                            { "model", "model" },
+                                            { "optimizer", "optimizer" },
+                                            { "priority", "priority" },
+                                            { "directory", "model_dir" } };
+    static const char *const counts[] = { "attempt",          "num_csx", "batch_size",
+                                          "micro_batch_size", "seed",    "exit_code" };
+    char duration[CSE_AGE_BYTES];
+    cse_text labels = { 0 };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        show_text(texts[i][0], cse_json_text(job, texts[i][1], ""));
+    add_labels(&labels, job);
+    show_text("labels", shown(&labels));
+    cse_text_clear(&labels);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (json_is_integer(json_object_get(job, counts[i])))
+            printf("%-17s %lld\n", counts[i], (long long)cse_json_whole(job, counts[i], 0));
+    show_time("created", job, "created_ms");
+    show_time("started", job, "started_ms");
+    show_time("ended", job, "ended_ms");
+    show_text("duration", cse_age_text(duration_s(job), duration));
+    show_progress(job);
+}
+
+static cse_status get_job(cse_client *api, const cse_command_line *line)
+{
+    cse_text path = { 0 };
+    cse_client_answer answer = { 0 };
+    if (line->argument_count < 2)
+        return cse_fail(CSE_USAGE, "get job: the job's id is missing; `csengine get jobs` shows "
+                                   "them");
+    cse_status status = cse_client_job_path(&path, line->arguments[1], "");
+    if (status == CSE_OK)
+        status =
+            cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, true, &answer);
+    if (status == CSE_OK && !cse_option_is_on(line, "json"))
+        show_job(answer.json);
+    cse_client_answer_clear(&answer);
+    cse_text_clear(&path);
+    return status;
+}
+
+/* A run without a server. */
+static cse_status get_run(const cse_command_line *line)
+{
+    cse_local_run *run = NULL;
+    cse_text body = { 0 };
+    CSE_TRY(cse_local_run_open(line->arguments[1], &run));
+    cse_status status = cse_local_run_ask(run, "getJob", "", &body);
+    json_t *job = status == CSE_OK ? json_loads(body.data, 0, NULL) : NULL;
+    if (status == CSE_OK && cse_option_is_on(line, "json"))
+        printf("%s\n", body.data);
+    else if (status == CSE_OK)
+        show_job(job);
+    json_decref(job);
+    cse_text_clear(&body);
+    cse_local_run_close(&run);
+    return status;
+}
+
+static cse_status body(cse_client *api, const cse_command_line *line)
+{
+    if (strcmp(line->arguments[0], "job") == 0)
+        return get_job(api, line);
+    if (line->argument_count > 1)
+        return cse_fail(CSE_USAGE,
+                        "get jobs: \"%s\" is one argument too many; one job is shown by "
+                        "`csengine get job %s`",
+                        line->arguments[1], line->arguments[1]);
+    return get_jobs(api, line);
+}
+
+static int run(const cse_command_line *line)
+{
+    if (line->argument_count == 2 && strcmp(line->arguments[0], "job") == 0 &&
+        cse_names_run(line->arguments[1]))
+        return cse_report(get_run(line));
+    return cse_client_command(line, body);
+}
+
+static const cse_option options[] = {
+    CSE_CLIENT_OPTIONS,
+    { "label", "K[=V]", NULL, "jobs: with this label; may be given again" },
+    { "state", "STATE,...", NULL, "jobs: in one of these states" },
+    { "name", "TEXT", NULL, "jobs: with this in their name or id" },
+    { 0 },
+};
+
+const cse_command cse_command_get = {
+    .name = "get",
+    .summary = "shows the jobs of a server, or one of them",
+    .arguments = "jobs|job [JOB|MODEL_DIR]",
+    .doc = "Newest first.",
+    .options = options,
+    .letters = "l=label",
+    .min_arguments = 1,
+    .max_arguments = 2,
+    .words = "jobs|job",
+    .run = run,
+};

@@ -1,0 +1,86 @@
+/* `csengine open`: the pages of a server, or of one job, in the browser of this desktop.
+ *
+ * The address is printed in any case; no token is put into it, since addresses are kept in
+ * histories: the page asks for the token once. */
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/client_command.h"
+
+extern char **environ;
+
+static bool has_desktop(void)
+{
+    const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    return (display != NULL && *display != '\0') || (wayland != NULL && *wayland != '\0');
+}
+
+/* True when the desktop took the address. */
+static bool show_in_browser(char *url)
+{
+    char program[] = "xdg-open";
+    char *const arguments[] = { program, url, NULL };
+    pid_t child;
+    int end = 0;
+    if (posix_spawnp(&child, program, NULL, NULL, arguments, environ) != 0)
+        return false;
+    return waitpid(child, &end, 0) == child && WIFEXITED(end) && WEXITSTATUS(end) == 0;
+}
+
+static cse_status body(cse_client *api, const cse_command_line *line)
+{
+    cse_text url = { 0 }, path = { 0 };
+    cse_client_answer answer = { 0 };
+    const char *job = line->argument_count > 0 ? line->arguments[0] : NULL;
+    const char *server = cse_client_server_view(api);
+    if (strncmp(server, "unix:", 5) == 0)
+        return cse_fail(CSE_USAGE,
+                        "open: %s is a unix socket, which no browser opens; serve with "
+                        "--listen 127.0.0.1:PORT as well",
+                        server);
+    cse_status status = CSE_OK;
+    if (job != NULL)
+        status = cse_client_job_path(&path, job, "");
+    else
+        cse_text_add(&path, "/healthz");
+    if (status == CSE_OK)
+        status = cse_client_call(api, &(cse_client_request){ .path = path.data }, &answer);
+    if (status == CSE_OK) {
+        cse_text_add(&url, "%s/%s%s", server, job != NULL ? "jobs/" : "", job != NULL ? job : "");
+        bool opened = !cse_option_is_on(line, "print") && has_desktop() &&
+                      !cse_option_is_on(line, "json") && show_in_browser(url.data);
+        if (cse_option_is_on(line, "json"))
+            printf("{\"url\":\"%s\"}\n", url.data);
+        else
+            printf("%s%s\n", opened ? "opened " : "", url.data);
+    }
+    cse_client_answer_clear(&answer);
+    cse_text_clear(&path);
+    cse_text_clear(&url);
+    return status;
+}
+
+static int run(const cse_command_line *line)
+{
+    return cse_client_command(line, body);
+}
+
+static const cse_option options[] = {
+    CSE_CLIENT_OPTIONS,
+    { "print", NULL, NULL, "prints the address and opens nothing" },
+    { 0 },
+};
+
+const cse_command cse_command_open = {
+    .name = "open",
+    .summary = "opens the pages of a server or of a job in the browser",
+    .arguments = "[JOB]",
+    .options = options,
+    .min_arguments = 0,
+    .max_arguments = 1,
+    .run = run,
+};

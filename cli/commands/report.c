@@ -1,0 +1,102 @@
+/* `csengine report`: a run as one file that any browser opens, without a server. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/client_command.h"
+#include "cli/report.h"
+#include "cli/run_order.h"
+#include "cli/run_report.h"
+
+/* A file that is whole or not there. */
+static cse_status write_file(const char *path, const cse_text *text)
+{
+    char part[PATH_MAX + 8];
+    if (strcmp(path, "-") == 0)
+        return fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0
+                   ? CSE_OK
+                   : cse_fail(CSE_IO, "stdout: %s", strerror(errno));
+    snprintf(part, sizeof part, "%s.part", path);
+    FILE *file = fopen(part, "we");
+    if (file == NULL)
+        return cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s", part, strerror(errno));
+    bool written = fwrite(text->data, 1, text->size, file) == text->size;
+    if (fclose(file) != 0 || !written || rename(part, path) != 0) {
+        cse_status status = cse_fail(CSE_IO, "%s cannot be written: %s", path, strerror(errno));
+        remove(part);
+        return status;
+    }
+    return CSE_OK;
+}
+
+/* "model_dir/mnist/" gives "mnist.html". */
+static void default_path(const char *run, char *path, size_t size)
+{
+    size_t end = strlen(run);
+    while (end > 1 && run[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && run[begin - 1] != '/')
+        begin--;
+    bool named = end > begin && run[begin] != '.' && run[begin] != '/';
+    snprintf(path, size, "%.*s.html", named ? (int)(end - begin) : 6,
+             named ? run + begin : "report");
+}
+
+static cse_status read_data(const cse_command_line *line, cse_text *data)
+{
+    const char *run = line->arguments[0];
+    if (cse_names_run(run))
+        return cse_report_read_run(run, data);
+    if (strchr(run, '/') != NULL)
+        return cse_fail(CSE_NO_INPUT, "%s: there is no run store (run.db)", run);
+    cse_client *client = NULL;
+    cse_status status = cse_client_open(line, &client);
+    if (status == CSE_OK)
+        status = cse_report_read_job(client, run, data);
+    cse_client_close(&client);
+    return status;
+}
+
+static int run(const cse_command_line *line)
+{
+    char path[PATH_MAX];
+    cse_text data = { 0 }, page = { 0 };
+    const char *output = cse_option_value(line, "output");
+    bool json = cse_option_is_on(line, "json");
+    if (output == NULL)
+        default_path(line->arguments[0], path, sizeof path);
+    else
+        snprintf(path, sizeof path, "%s", output);
+    cse_status status = read_data(line, &data);
+    if (status == CSE_OK && !json)
+        status = cse_report_fill(&data, &page);
+    if (status == CSE_OK)
+        status = write_file(json && output == NULL ? "-" : path, json ? &data : &page);
+    if (status == CSE_OK && !json && strcmp(path, "-") != 0)
+        printf("%s\n", path);
+    cse_text_clear(&data);
+    cse_text_clear(&page);
+    return cse_report(status);
+}
+
+static const cse_option options[] = {
+    { "output", "FILE", NULL, "where to; - is stdout; otherwise NAME_OF_RUN.html" },
+    { "server", "URL", NULL, "for the id of a job: as in `csengine get`" },
+    { "token_file", "FILE", NULL, "for the id of a job: file with the server's token" },
+    { "json", NULL, NULL, "the data alone, as one JSON object" },
+    { 0 },
+};
+
+const cse_command cse_command_report = {
+    .name = "report",
+    .summary = "writes a run as one HTML file that needs no server",
+    .arguments = "MODEL_DIR|JOB",
+    .doc = "The dashboard's pages with all of the run in them. The run may still be under way.",
+    .options = options,
+    .letters = "o=output",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,237 @@
+/* `csengine submit`: puts a job into a server's queue.
+ *
+ * The configuration's text is sent, not its path: the server may be another machine, and the file
+ * may change while the job waits. Each submission has a key of its own, so that it can be sent
+ * again after a lost connection without becoming two jobs. Before that it is checked as deeply as
+ * can be without running it, so that a fault is told here and not by a job that waited. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/client_command.h"
+#include "cli/follow.h"
+#include "cli/job.h"
+
+enum { MAX_CONFIG_BYTES = 1 << 20 };
+
+static cse_status read_config(const char *path, cse_text *text)
+{
+    bool is_input = strcmp(path, "-") == 0;
+    FILE *file = is_input ? stdin : fopen(path, "re");
+    char buffer[65536];
+    size_t size;
+    if (file == NULL)
+        return cse_fail(errno == EACCES ? CSE_PERMISSION : CSE_NO_INPUT, "%s cannot be opened: %s",
+                        path, strerror(errno));
+    while ((size = fread(buffer, 1, sizeof buffer, file)) > 0 && text->size <= MAX_CONFIG_BYTES)
+        cse_text_add_bytes(text, buffer, size);
+    int failed = ferror(file);
+    if (!is_input)
+        fclose(file);
+    if (failed)
+        return cse_fail(CSE_IO, "%s cannot be read", path);
+    if (text->size == 0 || text->size > MAX_CONFIG_BYTES || strlen(text->data) != text->size)
+        return cse_fail(CSE_DATA, "%s: a configuration is text of 1 to %d bytes", path,
+                        MAX_CONFIG_BYTES);
+    return CSE_OK;
+}
+
+static cse_status add_labels(const cse_command_line *line, json_t *spec)
+{
+    json_t *labels = json_object();
+    json_object_set_new(spec, "labels", labels);
+    for (int i = 0; i < line->option_count; i++) {
+        if (strcmp(line->options[i].option->name, "label") != 0)
+            continue;
+        const char *label = line->options[i].value, *equals = strchr(label, '=');
+        if (equals == NULL || equals == label)
+            return cse_fail(CSE_USAGE, "submit: --label %s: key=value is accepted", label);
+        char *key = strndup(label, (size_t)(equals - label));
+        json_object_set_new(labels, key, json_string(equals + 1));
+        free(key);
+    }
+    return CSE_OK;
+}
+
+static cse_status add_overrides(const cse_command_line *line, json_t *spec)
+{
+    cse_config_override *overrides = NULL;
+    int count = 0;
+    CSE_TRY(cse_command_line_overrides(line, &overrides, &count));
+    json_t *object = json_object();
+    for (int i = 0; i < count; i++)
+        json_object_set_new(object, overrides[i].path, json_string(overrides[i].value));
+    free(overrides);
+    json_object_set_new(spec, "overrides", object);
+    return CSE_OK;
+}
+
+/* "JOB" or "JOB@STEP". */
+static cse_status add_origin(const char *given, json_t *spec)
+{
+    if (given == NULL)
+        return CSE_OK;
+    const char *at = strchr(given, '@');
+    char *end = NULL, *job = strndup(given, at != NULL ? (size_t)(at - given) : strlen(given));
+    long long step = at != NULL ? strtoll(at + 1, &end, 10) : 0;
+    json_t *origin = json_pack("{s:s}", "job", job);
+    free(job);
+    json_object_set_new(spec, "resume_from", origin);
+    if (at == NULL)
+        return CSE_OK;
+    if (end == at + 1 || *end != '\0' || step < 0)
+        return cse_fail(CSE_USAGE, "submit: --resume_from %s: JOB or JOB@STEP is accepted", given);
+    json_object_set_new(origin, "step", json_integer(step));
+    return CSE_OK;
+}
+
+/* A count that goes into `object` as `member`; absent when the option was not given. */
+static cse_status add_count(const cse_command_line *line, const char *option, json_t *object,
+                            const char *member)
+{
+    const char *given = cse_option_value(line, option);
+    char *end = NULL;
+    if (given == NULL)
+        return CSE_OK;
+    long long count = strtoll(given, &end, 10);
+    if (end == given || *end != '\0' || count < 0)
+        return cse_fail(CSE_USAGE, "submit: --%s %s: a whole number from 0 on is accepted", option,
+                        given);
+    json_object_set_new(object, member, json_integer(count));
+    return CSE_OK;
+}
+
+static cse_status fill_spec(const cse_command_line *line, json_t *spec)
+{
+    static const char *const switches[] = { "compile_only", "validate_only" };
+    static const char *const words[] = { "name", "priority" };
+    cse_text config = { 0 };
+    cse_status status = read_config(line->arguments[0], &config);
+    if (status == CSE_OK)
+        json_object_set_new(spec, "config", json_string(config.data));
+    cse_text_clear(&config);
+    CSE_TRY(status);
+    if (json_object_get(spec, "config") == NULL)
+        return cse_fail(CSE_DATA, "%s is no text in UTF-8", line->arguments[0]);
+    for (int i = 0; i < 2; i++) {
+        const char *word = cse_option_value(line, words[i]);
+        if (word != NULL)
+            json_object_set_new(spec, words[i], json_string(word));
+        if (cse_option_is_on(line, switches[i]))
+            json_object_set_new(spec, switches[i], json_true());
+    }
+    CSE_TRY(add_labels(line, spec));
+    CSE_TRY(add_overrides(line, spec));
+    CSE_TRY(add_origin(cse_option_value(line, "resume_from"), spec));
+    json_t *resources = json_object(), *policy = json_object();
+    json_object_set_new(spec, "resources", resources);
+    json_object_set_new(spec, "restart_policy", policy);
+    CSE_TRY(add_count(line, "cores", resources, "cores"));
+    CSE_TRY(add_count(line, "memory_bytes", resources, "memory_bytes"));
+    return add_count(line, "max_num_restarts", policy, "max_num_restarts");
+}
+
+static cse_status check(cse_client *api, const cse_command_line *line, const json_t *spec)
+{
+    cse_client_answer answer = { 0 };
+    if (cse_option_is_on(line, "no_check"))
+        return CSE_OK;
+    json_t *body = json_pack("{s:O, s:O, s:s}", "config", json_object_get(spec, "config"),
+                             "overrides", json_object_get(spec, "overrides"), "depth", "step");
+    const cse_client_request request = { .method = "POST",
+                                         .path = "/api/v1/config:validate",
+                                         .body = body };
+    cse_status status = cse_client_ask(api, line, &request, false, &answer);
+    if (status == CSE_OK && json_is_false(json_object_get(answer.json, "valid"))) {
+        if (cse_option_is_on(line, "json"))
+            printf("%s\n", answer.body.data);
+        status = cse_client_faults(api, 422, "the configuration is wrong",
+                                   json_object_get(answer.json, "diagnostics"));
+    }
+    cse_client_answer_clear(&answer);
+    json_decref(body);
+    return status;
+}
+
+static cse_status send(cse_client *api, const cse_command_line *line, const json_t *spec)
+{
+    const char *id = cse_option_value(line, "id");
+    char key[CSE_IDEMPOTENCY_KEY_BYTES];
+    cse_text path = { 0 };
+    cse_client_answer answer = { 0 };
+    cse_new_idempotency_key(key);
+    bool follow = cse_option_is_on(line, "follow");
+    cse_status status = CSE_OK;
+    if (id != NULL)
+        status = cse_client_job_path(&path, id, "");
+    cse_client_request request = { .method = id != NULL ? "PUT" : "POST",
+                                   .path = id != NULL ? path.data : "/api/v1/jobs",
+                                   .body = spec,
+                                   .idempotency_key = id != NULL ? NULL : key };
+    if (status == CSE_OK)
+        status = cse_client_ask(api, line, &request, true, &answer);
+    if (status == CSE_OK && !cse_option_is_on(line, "json"))
+        printf("%s %s\n", cse_json_text(answer.json, "id", "?"),
+               cse_json_text(answer.json, "state", "?"));
+    fflush(stdout);
+    const cse_follow_options options = { .id = cse_json_text(answer.json, "id", ""),
+                                         .json = cse_option_is_on(line, "json") };
+    if (status == CSE_OK && follow)
+        status = cse_follow_job(api, &options);
+    cse_client_answer_clear(&answer);
+    cse_text_clear(&path);
+    return status;
+}
+
+static cse_status body(cse_client *api, const cse_command_line *line)
+{
+    json_t *spec = json_object();
+    cse_client_name_source(api,
+                           strcmp(line->arguments[0], "-") == 0 ? "stdin" : line->arguments[0]);
+    cse_status status = fill_spec(line, spec);
+    if (status == CSE_OK)
+        status = check(api, line, spec);
+    if (status == CSE_OK)
+        status = send(api, line, spec);
+    json_decref(spec);
+    return status;
+}
+
+static int run(const cse_command_line *line)
+{
+    return cse_client_command(line, body);
+}
+
+static const cse_option options[] = {
+    CSE_CLIENT_OPTIONS,
+    { "id", "ID", NULL, "the job's id; the server chooses one otherwise" },
+    { "name", "TEXT", NULL, "a name for people" },
+    { "label", "K=V", NULL, "a label; may be given again" },
+    { "priority", "pN", NULL, "p0 (first) to p3; p2 otherwise" },
+    { "resume_from", "JOB[@STEP]", NULL, "starts from a checkpoint of another job" },
+    { "cores", "N", NULL, "cores it takes of the server's; 0: as its configuration says" },
+    { "memory_bytes", "N", NULL, "limit of each of its processes; 0: none" },
+    { "max_num_restarts", "N", NULL, "new starts after a failure that may go away by itself" },
+    { "num_csx", "N", "backend.cluster_config.num_csx", "replicas that share each step" },
+    { "seed", "N", "seed", "seed of everything that is random" },
+    { "max_steps", "N", "loop.max_steps", "step at which training ends" },
+    { "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" },
+    { "no_check", NULL, NULL, "submits without tracing the model first" },
+    { "compile_only", NULL, NULL, "compile and cache, run nothing" },
+    { "validate_only", NULL, NULL, "check the step, compile nothing" },
+    { "follow", NULL, NULL, "shows the job until its end; exit code 1 when it fails" },
+    { 0 },
+};
+
+const cse_command cse_command_submit = {
+    .name = "submit",
+    .summary = "puts a job into the queue of a server",
+    .arguments = "CONFIG.yaml|-",
+    .doc = "Prints the job's id. Ctrl-C ends --follow, not the job. The server chooses model_dir.",
+    .options = options,
+    .letters = "f=follow l=label",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

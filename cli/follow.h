@@ -1,0 +1,28 @@
+/* Following a job to its end: states, log lines, checkpoints and progress as they happen. */
+#ifndef CSE_CLI_FOLLOW_H
+#define CSE_CLI_FOLLOW_H
+
+#include "cli/client.h"
+
+typedef struct cse_follow_options {
+    const char *id;
+    bool json; /* each event as a line of JSON, as the API sends it */
+    /* The stream of log lines alone, with its query, and the last line that was shown. NULL: all
+     * events from the beginning on. */
+    const char *logs_path;
+    int64_t last_line;
+} cse_follow_options;
+
+/* Returns CSE_OK when the job SUCCEEDED, CSE_FAILED with its reason when it ended otherwise,
+ * CSE_INTERRUPTED at Ctrl-C, which ends the following and not the job. */
+cse_status cse_follow_job(cse_client *api, const cse_follow_options *options);
+
+/* One log line as people read it. */
+void cse_print_log_line(const json_t *line);
+
+/* Whether a state is SUCCEEDED, FAILED or CANCELLED. */
+bool cse_state_is_final(const char *state);
+/* CSE_OK for SUCCEEDED; otherwise the job's end as a failure. */
+cse_status cse_job_end_status(const json_t *job);
+
+#endif

@@ -1,0 +1,13 @@
+/* Tables of the program that people and documents want whole: the states of a job, the reasons of a
+ * failure, the exit codes. They are written from the tables that the code itself goes by. */
+#ifndef CSE_CLI_LIST_TABLES_H
+#define CSE_CLI_LIST_TABLES_H
+
+#include <stdbool.h>
+
+typedef enum cse_list_form { CSE_LIST_TEXT, CSE_LIST_JSON, CSE_LIST_MARKDOWN } cse_list_form;
+
+/* Prints "states", "reasons" or "exit_codes"; false for another name. */
+bool cse_list_table(const char *name, cse_list_form form);
+
+#endif

@@ -1,0 +1,259 @@
+/* A configuration is checked in two rounds: its settings against their tables here, in a
+ * millisecond; then the members' own settings and the step, by a `csengine start --validate_only`
+ * with bounded time and memory, since they may run a model's code. The first fault of a round is
+ * what it tells. */
+#include "dashboard/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dashboard/jobs.h"
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+#include "engine/base/registry.h"
+#include "engine/config/config.h"
+
+extern char **environ;
+
+enum { CHECK_SECONDS = 20, MOST_OUTPUT = 1 << 16, MOST_OVERRIDES = 256 };
+
+static const char source[] = "config.yaml";
+
+/* ---- messages ---- */
+
+/* The place in "...NAME:LINE:COLUMN: text". */
+static bool find_place(const char *message, long *line, long *column, const char **text)
+{
+    for (const char *at = strchr(message, ':'); at != NULL; at = strchr(at + 1, ':')) {
+        char *end = NULL, *last = NULL;
+        *line = strtol(at + 1, &end, 10);
+        if (end == at + 1 || *end != ':' || *line < 1)
+            continue;
+        *column = strtol(end + 1, &last, 10);
+        if (last == end + 1 || *last != ':' || *column < 1)
+            continue;
+        *text = last + 1 + strspn(last + 1, " ");
+        return true;
+    }
+    return false;
+}
+
+void cse_add_diagnostic(json_t *faults, const char *message)
+{
+    long line = 0, column = 0;
+    const char *text = message;
+    bool placed = find_place(message, &line, &column, &text);
+    const char *meant = strstr(text, "did you mean ");
+    json_t *fault = json_object(), *shown = json_string(text);
+    if (placed) {
+        json_object_set_new(fault, "line", json_integer(line));
+        json_object_set_new(fault, "column", json_integer(column));
+    }
+    json_object_set_new(fault, "message", shown != NULL ? shown : json_string("wrong"));
+    if (meant != NULL)
+        json_object_set_new(fault, "hint", json_stringn(meant, strcspn(meant, ";\n")));
+    json_array_append_new(faults, fault);
+}
+
+/* ---- in this process ---- */
+
+/* Names of members against their folders. */
+static cse_status check_members(const cse_config *config)
+{
+    static const struct {
+        const char *section, *kind, *member;
+    } rows[] = { { "model", "models", "model" },
+                 { "optimizer", "optimizers", "optimizer" },
+                 { "schedulers", "schedules", "schedule" },
+                 { "train_dataloader", "inputs", "input function" },
+                 { "val_dataloader", "inputs", "input function" } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const cse_kind *kind = cse_kinds;
+        while (kind->name != NULL && strcmp(kind->name, rows[i].kind) != 0)
+            kind++;
+        int count = cse_config_member_count(config, rows[i].section);
+        for (int k = 0; k < count && kind->name != NULL; k++) {
+            const cse_config_member *member = cse_config_member_view(config, rows[i].section, k);
+            const void *found = NULL;
+            if (member->library != NULL)
+                continue;
+            cse_status status = cse_registry_get(kind->table, rows[i].member, member->name, &found);
+            if (status != CSE_OK)
+                return cse_fail_within(status, "%s: ", member->origin);
+        }
+    }
+    return CSE_OK;
+}
+
+bool cse_check_settings(const char *yaml, json_t *faults, int64_t *num_csx)
+{
+    cse_config *config = NULL;
+    cse_status status = cse_config_parse(source, yaml, NULL, 0, &config);
+    if (status == CSE_OK)
+        status = check_members(config);
+    if (status == CSE_OK && num_csx != NULL)
+        *num_csx = cse_settings_integer(
+            cse_config_section_view(config, "init.backend.cluster_config"), "num_csx");
+    if (status != CSE_OK)
+        cse_add_diagnostic(faults, cse_error_message());
+    cse_config_destroy(&config);
+    return status == CSE_OK;
+}
+
+/* ---- in a process of its own ---- */
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static cse_status write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wxe");
+    bool written = file != NULL && fputs(text, file) >= 0;
+    if (file != NULL && fclose(file) != 0)
+        written = false;
+    return written ? CSE_OK : cse_fail(CSE_TEMPORARY, "%s: %s", path, strerror(errno));
+}
+
+/* The words of the command line; each is freed by the caller, the array is one allocation. */
+static char **make_words(const cse_check *check, const char *directory)
+{
+    static const char *const fixed[] = { "--validate_only", "--json", "--no_dashboard" };
+    char **words = cse_calloc(2 * MOST_OVERRIDES + 16, sizeof *words);
+    int n = 0;
+    words[n++] = cse_strdup(check->executable);
+    words[n++] = cse_strdup("start");
+    if (asprintf(&words[n], "%s/%s", directory, source) >= 0)
+        n++;
+    if (asprintf(&words[n], "--model_dir=%s/run", directory) >= 0)
+        n++;
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        words[n++] = cse_strdup(fixed[i]);
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)check->overrides, path, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        words[n++] = cse_strdup("--set");
+        if (asprintf(&words[n], "%s=%s", path,
+                     json_is_string(value) ? json_string_value(value) : text) >= 0)
+            n++;
+        free(text);
+        if (n > 2 * MOST_OVERRIDES)
+            break;
+    }
+    return words;
+}
+
+static cse_status spawn(char **words, int output, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    int code = posix_spawn(pid, words[0], &actions, &attributes, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return code == 0
+               ? CSE_OK
+               : cse_fail(CSE_TEMPORARY, "%s cannot be started: %s", words[0], strerror(code));
+}
+
+/* What it writes until it ends, or its time is over. */
+static bool read_until_end(int input, cse_text *output)
+{
+    int64_t deadline_ns = cse_clock_ns() + CHECK_SECONDS * INT64_C(1000000000);
+    char buffer[4096];
+    for (;;) {
+        int64_t rest_ms = (deadline_ns - cse_clock_ns()) / 1000000;
+        struct pollfd readable = { .fd = input, .events = POLLIN };
+        if (rest_ms <= 0 || poll(&readable, 1, (int)rest_ms) <= 0)
+            return false;
+        ssize_t size = read(input, buffer, sizeof buffer);
+        if (size <= 0)
+            return true;
+        if (output->size < MOST_OUTPUT)
+            cse_text_add_bytes(output, buffer, (size_t)size);
+    }
+}
+
+static void take_result(const cse_text *output, int how, bool in_time, json_t *faults)
+{
+    static const char mark[] = "csengine: error: ";
+    const char *at = output->data != NULL ? strstr(output->data, mark) : NULL;
+    char *line =
+        at != NULL ? strndup(at + sizeof mark - 1, strcspn(at, "\n") - sizeof mark + 1) : NULL;
+    if (!in_time)
+        cse_add_diagnostic(faults, "the check took too long: the step may be too large to be "
+                                   "traced here");
+    else if (line != NULL)
+        cse_add_diagnostic(faults, line);
+    else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
+        cse_add_diagnostic(faults, "the check of the step ended without a word");
+    free(line);
+}
+
+static cse_status check_step(const cse_check *check, const char *directory, json_t *faults)
+{
+    char path[PATH_MAX];
+    int pipe_ends[2], how = 0;
+    pid_t pid = 0;
+    cse_text output = { 0 };
+    snprintf(path, sizeof path, "%s/%s", directory, source);
+    CSE_TRY(write_file(path, check->yaml));
+    if (pipe2(pipe_ends, O_CLOEXEC) != 0)
+        return cse_fail(CSE_TEMPORARY, "pipe: %s", strerror(errno));
+    char **words = make_words(check, directory);
+    cse_status status = spawn(words, pipe_ends[1], &pid);
+    for (int i = 0; words[i] != NULL; i++)
+        free(words[i]);
+    free(words);
+    close(pipe_ends[1]);
+    if (status == CSE_OK) {
+        const struct rlimit seconds = { CHECK_SECONDS, CHECK_SECONDS };
+        prlimit(pid, RLIMIT_CPU, &seconds, NULL);
+        bool in_time = read_until_end(pipe_ends[0], &output);
+        if (!in_time)
+            kill(pid, SIGKILL);
+        waitpid(pid, &how, 0);
+        take_result(&output, how, in_time, faults);
+    }
+    close(pipe_ends[0]);
+    cse_text_clear(&output);
+    return status;
+}
+
+cse_status cse_check_configuration(const cse_check *check, json_t *faults)
+{
+    if (!cse_check_settings(check->yaml, faults, NULL) || check->executable == NULL)
+        return CSE_OK;
+    char directory[] = "/tmp/csengine-check-XXXXXX";
+    if (mkdtemp(directory) == NULL)
+        return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));
+    cse_status status = check_step(check, directory, faults);
+    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return status;
+}

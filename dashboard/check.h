@@ -1,0 +1,20 @@
+/* Checks a configuration without starting anything. */
+#ifndef CSE_DASHBOARD_CHECK_H
+#define CSE_DASHBOARD_CHECK_H
+
+#include <jansson.h>
+
+#include "csengine/status.h"
+
+typedef struct cse_check {
+    const char *yaml;
+    const json_t *overrides; /* path -> value, or NULL */
+    const char *executable;  /* csengine: the model is traced in a process of its own; NULL: only
+                              * the settings are checked, in this one */
+} cse_check;
+
+/* Appends what is wrong to `faults` as Diagnostic objects. CSE_TEMPORARY when the check itself
+ * could not be made. */
+cse_status cse_check_configuration(const cse_check *check, json_t *faults);
+
+#endif

@@ -1,0 +1,335 @@
+/* One event stream: what its reader wants next, as text of the server-sent events format.
+ *
+ * It is written when the connection has room, into a buffer of bounded size: at most a few dozen
+ * kilobytes stand ready, and what comes after waits in the ring or in the store. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dashboard/feed_internal.h"
+#include "engine/base/arena.h"
+#include "engine/base/json.h"
+
+enum { READY_BYTES = 48 << 10, STORE_ROWS = 500 };
+
+/* ---- text ---- */
+
+/* Line ends in JSON stand between its parts only, where a blank means the same. */
+static void add_event(cse_text *out, const char *type, int64_t id, const char *json)
+{
+    cse_text_add(out, "id: %lld\nevent: %s\ndata: ", (long long)id, type);
+    size_t begin = out->size;
+    cse_text_add_bytes(out, json, strlen(json));
+    for (size_t i = begin; i < out->size; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r')
+            out->data[i] = ' ';
+    cse_text_add_bytes(out, "\n\n", 2);
+}
+
+static const char *name_of(unsigned type)
+{
+    static const char *const names[] = {
+#define CSE_FEED_NAME(bit, name) name,
+        CSE_FEED_TYPES(CSE_FEED_NAME)
+#undef CSE_FEED_NAME
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (type == 1u << i)
+            return names[i];
+    return "";
+}
+
+static void add_gap(cse_event_client *client, int64_t from, int64_t to, const char *reason)
+{
+    cse_text json = { 0 };
+    cse_text_add(&json,
+                 "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
+                 "\"to\":%lld,\"reason\":\"%s\"}}",
+                 (long long)to, (long long)cse_store_now_ms(), (long long)from, (long long)to,
+                 reason);
+    add_event(&client->out, "gap", to, json.data);
+    cse_text_clear(&json);
+    atomic_fetch_add(&client->channel->feed->gaps, 1);
+}
+
+static void add_end(cse_event_client *client)
+{
+    const cse_feed_job *about = &client->channel->about;
+    int64_t id = client->last_id > 0 ? client->last_id : 0;
+    cse_text json = { 0 };
+    cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"end\",\"payload\":{\"state\":",
+                 (long long)id, (long long)cse_store_now_ms());
+    cse_json_add_string(&json, cse_run_state_name(about->state));
+    cse_text_add(&json, ",\"reason\":");
+    cse_json_add_string(&json, about->reason[0] != '\0' ? about->reason : NULL);
+    cse_text_add(&json, ",\"message\":");
+    cse_json_add_string(&json, about->message);
+    cse_text_add(&json, "}}");
+    add_event(&client->out, "end", id, json.data);
+    cse_text_clear(&json);
+    client->end_sent = true;
+}
+
+/* ---- which events ---- */
+
+static int level_number(const char *level)
+{
+    static const char *const names[] = { "debug", "info", "warning", "error" };
+    for (int i = 0; level != NULL && i < 4; i++)
+        if (strcasecmp(names[i], level) == 0)
+            return i;
+    return -1;
+}
+
+/* Whether a log line is one that was asked for. */
+static bool fits_filter(const cse_event_client *client, const char *json)
+{
+    if (client->role == NULL && client->level == NULL && client->rank < 0)
+        return true;
+    json_t *event = json_loads(json, 0, NULL);
+    const json_t *line = json_object_get(event, "payload");
+    const char *role = json_string_value(json_object_get(line, "role"));
+    const char *level = json_string_value(json_object_get(line, "level"));
+    bool fits = client->role == NULL || (role != NULL && strcmp(role, client->role) == 0);
+    if (client->rank >= 0)
+        fits = fits && json_integer_value(json_object_get(line, "rank")) == client->rank;
+    if (client->level != NULL)
+        fits = fits && level_number(level) >= level_number(client->level);
+    json_decref(event);
+    return fits;
+}
+
+static bool wants(const cse_event_client *client, unsigned type, const char *json)
+{
+    return (client->types & type) != 0 && (type != CSE_FEED_LOG || fits_filter(client, json));
+}
+
+/* ---- from the ring and from the store ---- */
+
+/* With the channel's lock held. */
+static void fill_from_ring(cse_event_client *client)
+{
+    const cse_channel *channel = client->channel;
+    if (client->position < channel->ring_first)
+        client->position = channel->ring_first;
+    while (client->position < channel->ring_end && client->out.size < READY_BYTES) {
+        const cse_live_event *event = &channel->ring[client->position % CSE_RING_EVENTS];
+        bool news =
+            event->id > client->last_id || (event->id == 0 && client->position >= client->born);
+        if (event->id > client->last_id)
+            client->last_id = event->id;
+        if (news && wants(client, event->type, event->json))
+            add_event(&client->out, name_of(event->type), client->last_id, event->json);
+        client->position++;
+    }
+    if (client->position == channel->ring_end)
+        client->last_id = channel->last_id;
+}
+
+typedef struct store_fill {
+    cse_event_client *client;
+    int64_t expected; /* the number that would follow; a greater one: some are gone */
+    int rows;
+} store_fill;
+
+static void take_row(void *self, const cse_row *row)
+{
+    store_fill *fill = self;
+    cse_event_client *client = fill->client;
+    int64_t id = row->fields[0].integer;
+    unsigned type = cse_feed_type(row->fields[2].text != NULL ? row->fields[2].text : "");
+    if (fill->rows++ == 0 && id > fill->expected)
+        add_gap(client, fill->expected, id - 1, "these events are not kept any more");
+    client->last_id = id;
+    if (type == 0 || (client->types & type) == 0)
+        return;
+    cse_text json = { 0 };
+    cse_row_add_json(&json, row);
+    if (wants(client, type, json.data))
+        add_event(&client->out, name_of(type), id, json.data);
+    cse_text_clear(&json);
+}
+
+/* Called with the channel's lock held, which is let go meanwhile: the client is this thread's. */
+static void fill_from_store(cse_event_client *client)
+{
+    cse_channel *channel = client->channel;
+    cse_readers *readers = channel->feed->options.readers;
+    int64_t upto = channel->complete_from;
+    store_fill fill = { .client = client, .expected = client->last_id + 1 };
+    if (upto - client->last_id > CSE_MOST_BEHIND) {
+        add_gap(client, client->last_id + 1, upto, "too many events to be told one by one");
+        client->last_id = upto;
+        return;
+    }
+    char *model_dir = cse_strdup(channel->about.model_dir);
+    pthread_mutex_unlock(&channel->lock);
+    cse_store_reader *reader = NULL;
+    cse_status status = cse_readers_borrow(readers, model_dir, &reader);
+    const cse_store_query query = { .after = client->last_id,
+                                    .before = upto + 1,
+                                    .limit = STORE_ROWS };
+    if (status == CSE_OK)
+        status = cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_row, &fill);
+    cse_readers_give_back(readers, model_dir, &reader);
+    free(model_dir);
+    if (status != CSE_OK || fill.rows < STORE_ROWS)
+        client->last_id = upto > client->last_id ? upto : client->last_id;
+    pthread_mutex_lock(&channel->lock);
+}
+
+/* With the channel's lock held: puts into `out` what is there. */
+static void fill(cse_event_client *client)
+{
+    cse_channel *channel = client->channel;
+    if (!client->greeted) {
+        cse_text_add(&client->out, "retry: 2000\n: csengine\n\n");
+        client->greeted = true;
+    }
+    if (client->heartbeat_due) {
+        cse_text_add(&client->out, ": heartbeat\n\n");
+        client->heartbeat_due = false;
+    }
+    if (!channel->store_read || channel->closing)
+        return;
+    if (client->last_id > channel->last_id)
+        client->last_id = channel->last_id; /* of another life of the run */
+    if (client->last_id < channel->complete_from)
+        fill_from_store(client);
+    else
+        fill_from_ring(client);
+    bool all = client->last_id >= channel->last_id && client->position == channel->ring_end;
+    if (all && channel->ended && !client->end_sent)
+        add_end(client);
+}
+
+/* ---- the stream ---- */
+
+static int64_t read_events(void *self, char *buffer, size_t room)
+{
+    cse_event_client *client = self;
+    cse_channel *channel = client->channel;
+    if (client->sent == client->out.size) {
+        client->out.size = client->sent = 0;
+        pthread_mutex_lock(&channel->lock);
+        bool over = client->end_sent || channel->closing;
+        /* Events that nobody wants here take a turn each, but give no text. */
+        for (int64_t before = -2; !over && client->out.size == 0 && before != client->last_id;) {
+            before = client->last_id;
+            fill(client);
+        }
+        pthread_mutex_unlock(&channel->lock);
+        if (over)
+            return -1;
+    }
+    size_t size = client->out.size - client->sent;
+    size = size < room ? size : room;
+    if (size > 0)
+        memcpy(buffer, client->out.data + client->sent, size);
+    client->sent += size;
+    return (int64_t)size;
+}
+
+static void attach(void *self, void (*wake)(void *waker), void *waker)
+{
+    cse_event_client *client = self;
+    cse_channel *channel = client->channel;
+    pthread_mutex_lock(&channel->lock);
+    client->wake = wake;
+    client->waker = waker;
+    client->position = channel->ring_first;
+    client->born = channel->ring_end;
+    client->next = channel->clients;
+    if (channel->clients != NULL)
+        channel->clients->previous = client;
+    channel->clients = client;
+    pthread_mutex_unlock(&channel->lock);
+    cse_feed_nudge(channel->feed);
+}
+
+static void close_events(void *self)
+{
+    cse_event_client *client = self;
+    cse_channel *channel = client->channel;
+    pthread_mutex_lock(&channel->lock);
+    if (client->wake != NULL) {
+        if (client->previous != NULL)
+            client->previous->next = client->next;
+        else
+            channel->clients = client->next;
+        if (client->next != NULL)
+            client->next->previous = client->previous;
+    }
+    channel->client_count--;
+    pthread_mutex_unlock(&channel->lock);
+    cse_text_clear(&client->out);
+    free(client->role);
+    free(client->level);
+    free(client);
+}
+
+static const cse_stream event_stream = { .read = read_events,
+                                         .attach = attach,
+                                         .close = close_events };
+
+/* ---- the answer ---- */
+
+static void take_number(void *self, const cse_row *row)
+{
+    *(int64_t *)self = row->fields[0].integer;
+}
+
+static int64_t newest_event(cse_feed *feed, const cse_feed_job *about)
+{
+    int64_t newest = 0;
+    cse_store_reader *reader = NULL;
+    const cse_store_query query = { .limit = 1, .newest_first = true };
+    if (cse_readers_borrow(feed->options.readers, about->model_dir, &reader) == CSE_OK)
+        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_number, &newest);
+    cse_readers_give_back(feed->options.readers, about->model_dir, &reader);
+    return newest;
+}
+
+static void answer_stream(cse_feed *feed, const cse_feed_request *request,
+                          const cse_feed_job *about, cse_answer *answer)
+{
+    cse_channel *channel = cse_feed_channel(feed, request->job, about);
+    if (channel == NULL) {
+        cse_answer_problem(answer, CSE_PROBLEM_UNAVAILABLE,
+                           "the server is ending, or too many runs are watched at once");
+        return;
+    }
+    int64_t after = request->after;
+    if (after == CSE_FEED_NEW) {
+        after = newest_event(feed, about);
+        pthread_mutex_lock(&channel->lock);
+        if (channel->store_read && channel->last_id > after)
+            after = channel->last_id;
+        pthread_mutex_unlock(&channel->lock);
+    }
+    cse_event_client *client = cse_calloc(1, sizeof *client);
+    *client =
+        (cse_event_client){ .channel = channel,
+                            .types = request->types | CSE_FEED_GAP,
+                            .last_id = after,
+                            .role = request->role != NULL ? cse_strdup(request->role) : NULL,
+                            .level = request->level != NULL ? cse_strdup(request->level) : NULL,
+                            .rank = request->rank };
+    cse_answer_empty(answer, 200);
+    answer->content_type = "text/event-stream; charset=utf-8";
+    cse_answer_header(answer, "X-Accel-Buffering", "no");
+    answer->stream = &event_stream;
+    answer->stream_self = client;
+}
+
+void cse_feed_answer(cse_feed *feed, const cse_feed_request *request, cse_answer *answer)
+{
+    cse_feed_job *about = cse_calloc(1, sizeof *about);
+    if (!feed->options.look(feed->options.self, request->job, about))
+        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "there is no job \"%s\"", request->job);
+    else if (about->ended && request->after != CSE_FEED_NEW &&
+             request->after >= newest_event(feed, about))
+        cse_answer_empty(answer, 204);
+    else
+        answer_stream(feed, request, about, answer);
+    free(about);
+}

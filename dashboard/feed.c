@@ -1,0 +1,497 @@
+/* The thread that fills the channels.
+ *
+ * It sleeps in one poll over the sockets of all watched runs. An event whose number follows the
+ * last one goes into the ring at once. One that comes too early waits while the store, which is
+ * written up to a quarter of a second later, is asked for those before it. Twice a second each
+ * channel looks at its job and its store anyway: so a run without a publisher, or one whose
+ * messages were lost, is followed as well, only later. */
+#include "dashboard/feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "dashboard/feed_internal.h"
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+
+#define MILLISECONDS INT64_C(1000000)
+
+enum {
+    LOOK_MS = 500,
+    CATCH_UP_MS = 40,
+    PATIENCE_MS = 1500, /* for events that are missing in the store, too */
+    UNUSED_MS = 10000,
+    STORE_ROWS = 2000,
+    MOST_CHANNELS = 1024,
+    HEARTBEAT_MS = 15000,
+};
+
+static const char *const type_names[] = {
+#define CSE_FEED_NAME(bit, name) name,
+    CSE_FEED_TYPES(CSE_FEED_NAME)
+#undef CSE_FEED_NAME
+};
+
+unsigned cse_feed_type(const char *name)
+{
+    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++)
+        if (strcmp(type_names[i], name) == 0)
+            return 1u << i;
+    return 0;
+}
+
+/* ---- the ring ---- */
+
+static void drop_oldest(cse_channel *channel)
+{
+    cse_live_event *oldest = &channel->ring[channel->ring_first++ % CSE_RING_EVENTS];
+    if (oldest->id > channel->complete_from)
+        channel->complete_from = oldest->id;
+    channel->ring_bytes -= oldest->size;
+    free(oldest->json);
+    oldest->json = NULL;
+}
+
+/* Takes the event's text over. */
+static void push(cse_channel *channel, const cse_live_event *event)
+{
+    while (channel->ring_end > channel->ring_first &&
+           (channel->ring_end - channel->ring_first == CSE_RING_EVENTS ||
+            channel->ring_bytes + event->size > CSE_RING_BYTES))
+        drop_oldest(channel);
+    channel->ring[channel->ring_end++ % CSE_RING_EVENTS] = *event;
+    channel->ring_bytes += event->size;
+    if (event->id > channel->last_id)
+        channel->last_id = event->id;
+    atomic_fetch_add(&channel->feed->events, 1);
+}
+
+void cse_channel_wake(cse_channel *channel, unsigned types)
+{
+    for (cse_event_client *c = channel->clients; c != NULL; c = c->next)
+        if ((c->types & types) != 0 && c->wake != NULL)
+            c->wake(c->waker);
+}
+
+/* Those that waited and whose turn it is; `impatient`: also behind a hole that stays. */
+static unsigned push_pending(cse_channel *channel, bool impatient)
+{
+    unsigned types = 0;
+    int taken = 0;
+    for (; taken < channel->pending_count; taken++) {
+        cse_live_event *event = &channel->pending[taken];
+        if (event->id <= channel->last_id) {
+            free(event->json);
+            continue;
+        }
+        if (event->id != channel->last_id + 1 && !impatient)
+            break;
+        types |= event->type;
+        push(channel, event);
+    }
+    channel->pending_count -= taken;
+    memmove(channel->pending, channel->pending + taken,
+            (size_t)channel->pending_count * sizeof channel->pending[0]);
+    return types;
+}
+
+static void take_live(cse_channel *channel, const char *type, const char *json, size_t size)
+{
+    const char *number = strstr(json, "\"id\":");
+    cse_live_event event = { .id = number != NULL ? strtoll(number + 5, NULL, 10) : 0,
+                             .type = cse_feed_type(type),
+                             .came_ns = cse_clock_ns(),
+                             .size = size };
+    if (event.id <= channel->last_id || event.type == 0) {
+        if (event.type == 0 && event.id == channel->last_id + 1)
+            channel->last_id = event.id;
+        return;
+    }
+    event.json = strndup(json, size);
+    unsigned types = 0;
+    if (channel->store_read && event.id == channel->last_id + 1 && channel->pending_count == 0) {
+        types = event.type;
+        push(channel, &event);
+    } else if (channel->pending_count < CSE_PENDING_EVENTS) {
+        channel->pending[channel->pending_count++] = event;
+        types = push_pending(channel, false);
+    } else {
+        free(event.json);
+    }
+    cse_channel_wake(channel, types);
+}
+
+/* ---- the store ---- */
+
+typedef struct store_look {
+    cse_channel *channel;
+    int64_t newest;
+    unsigned types;
+    int rows;
+} store_look;
+
+static void take_newest(void *self, const cse_row *row)
+{
+    store_look *look = self;
+    look->newest = row->fields[0].integer;
+}
+
+static void take_stored(void *self, const cse_row *row)
+{
+    store_look *look = self;
+    cse_text json = { 0 };
+    look->rows++;
+    if (row->fields[0].integer <= look->channel->last_id || row->fields[2].text == NULL)
+        return;
+    cse_row_add_json(&json, row);
+    const cse_live_event event = { .id = row->fields[0].integer,
+                                   .type = cse_feed_type(row->fields[2].text),
+                                   .came_ns = cse_clock_ns(),
+                                   .json = json.data,
+                                   .size = json.size };
+    look->types |= event.type;
+    push(look->channel, &event);
+}
+
+/* Goes on from what the store has; at the first time only its newest number is taken. False when
+ * there is more. */
+static bool read_store(cse_channel *channel, cse_store_reader *reader)
+{
+    store_look look = { .channel = channel };
+    const cse_store_query newest = { .limit = 1, .newest_first = true };
+    pthread_mutex_lock(&channel->lock);
+    if (!channel->store_read) {
+        if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &look) == CSE_OK) {
+            channel->store_read = true;
+            channel->complete_from = channel->last_id = look.newest;
+        }
+    } else {
+        const cse_store_query query = { .after = channel->last_id, .limit = STORE_ROWS };
+        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_stored, &look);
+    }
+    bool impatient = channel->pending_count > 0 &&
+                     cse_clock_ns() - channel->pending[0].came_ns > PATIENCE_MS * MILLISECONDS;
+    look.types |= push_pending(channel, impatient);
+    cse_channel_wake(channel, look.types);
+    pthread_mutex_unlock(&channel->lock);
+    return look.rows < STORE_ROWS;
+}
+
+/* ---- one look at a channel ---- */
+
+static void connect_channel(cse_channel *channel, const char *endpoint)
+{
+    int linger = 0, most = 10000;
+    if (channel->socket != NULL)
+        zmq_close(channel->socket);
+    snprintf(channel->endpoint, sizeof channel->endpoint, "%s", endpoint);
+    channel->socket = *endpoint != '\0' ? zmq_socket(channel->feed->context, ZMQ_SUB) : NULL;
+    if (channel->socket == NULL)
+        return;
+    zmq_setsockopt(channel->socket, ZMQ_LINGER, &linger, sizeof linger);
+    zmq_setsockopt(channel->socket, ZMQ_RCVHWM, &most, sizeof most);
+    zmq_setsockopt(channel->socket, ZMQ_SUBSCRIBE, "", 0);
+    if (zmq_connect(channel->socket, endpoint) != 0) {
+        zmq_close(channel->socket);
+        channel->socket = NULL;
+        channel->endpoint[0] = '\0';
+    }
+}
+
+/* What the channel's job does now, from the job table and the run's store. */
+static void look_at(cse_channel *channel)
+{
+    cse_feed *feed = channel->feed;
+    cse_store_reader *reader = NULL;
+    cse_feed_job *about = cse_calloc(1, sizeof *about);
+    cse_text endpoint = { 0 };
+    bool known = feed->options.look(feed->options.self, channel->job, about);
+    bool ended = !known || about->ended, drained = true;
+    if (known && cse_readers_borrow(feed->options.readers, about->model_dir, &reader) == CSE_OK) {
+        cse_store_reader_key(reader, "events_endpoint", &endpoint);
+        if (ended)
+            cse_text_clear(&endpoint);
+        if (strcmp(channel->endpoint, endpoint.data != NULL ? endpoint.data : "") != 0)
+            connect_channel(channel, endpoint.data != NULL ? endpoint.data : "");
+        drained = read_store(channel, reader);
+        cse_readers_give_back(feed->options.readers, about->model_dir, &reader);
+    }
+    pthread_mutex_lock(&channel->lock);
+    if (known)
+        channel->about = *about;
+    channel->store_read = true; /* without a store there is nothing before what comes */
+    if (ended != channel->ended && drained) {
+        channel->ended = ended;
+        cse_channel_wake(channel, CSE_FEED_ALL);
+    }
+    pthread_mutex_unlock(&channel->lock);
+    cse_text_clear(&endpoint);
+    free(about);
+    channel->looked_ns = drained ? cse_clock_ns() : 0;
+}
+
+static void drain_socket(cse_channel *channel)
+{
+    zmq_msg_t type, json;
+    char name[32];
+    pthread_mutex_lock(&channel->lock);
+    for (int i = 0; i < STORE_ROWS; i++) {
+        zmq_msg_init(&type);
+        zmq_msg_init(&json);
+        int size = zmq_msg_recv(&type, channel->socket, ZMQ_DONTWAIT);
+        bool whole = size >= 0 && zmq_msg_more(&type) &&
+                     zmq_msg_recv(&json, channel->socket, ZMQ_DONTWAIT) >= 0;
+        if (whole) {
+            cse_text text = { 0 };
+            snprintf(name, sizeof name, "%.*s", size, (const char *)zmq_msg_data(&type));
+            cse_text_add_bytes(&text, zmq_msg_data(&json), zmq_msg_size(&json));
+            take_live(channel, name, text.data, text.size);
+            cse_text_clear(&text);
+        }
+        zmq_msg_close(&type);
+        zmq_msg_close(&json);
+        if (!whole)
+            break;
+    }
+    pthread_mutex_unlock(&channel->lock);
+}
+
+/* ---- the list of channels ---- */
+
+static void destroy_channel(cse_channel **channel)
+{
+    cse_channel *c = *channel;
+    if (c->socket != NULL)
+        zmq_close(c->socket);
+    while (c->ring_first < c->ring_end)
+        drop_oldest(c);
+    for (int i = 0; i < c->pending_count; i++)
+        free(c->pending[i].json);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+    *channel = NULL;
+}
+
+cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_job *about)
+{
+    pthread_mutex_lock(&feed->lock);
+    cse_channel *c = feed->stopping ? NULL : feed->channels;
+    int count = 0;
+    for (; c != NULL && strcmp(c->job, job) != 0; c = c->next)
+        count++;
+    if (c == NULL && !feed->stopping && count < MOST_CHANNELS) {
+        c = cse_calloc(1, sizeof *c);
+        c->feed = feed;
+        snprintf(c->job, sizeof c->job, "%s", job);
+        pthread_mutex_init(&c->lock, NULL);
+        c->about = *about;
+        c->next = feed->channels;
+        feed->channels = c;
+    }
+    if (c != NULL) {
+        pthread_mutex_lock(&c->lock);
+        c->client_count++;
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&feed->lock);
+    return c;
+}
+
+void cse_feed_nudge(cse_feed *feed)
+{
+    const uint64_t one = 1;
+    ssize_t written = write(feed->wake_descriptor, &one, sizeof one);
+    (void)written;
+}
+
+/* Lets go of channels that nobody has watched for a while. */
+static void drop_unused(cse_feed *feed, int64_t now_ns)
+{
+    pthread_mutex_lock(&feed->lock);
+    for (cse_channel **at = &feed->channels; *at != NULL;) {
+        cse_channel *c = *at;
+        pthread_mutex_lock(&c->lock);
+        if (c->client_count > 0)
+            c->unused_ns = now_ns;
+        bool unused = c->client_count == 0 && now_ns - c->unused_ns > UNUSED_MS * MILLISECONDS;
+        pthread_mutex_unlock(&c->lock);
+        if (unused) {
+            *at = c->next;
+            destroy_channel(&c);
+        } else {
+            at = &c->next;
+        }
+    }
+    pthread_mutex_unlock(&feed->lock);
+}
+
+static void beat(cse_feed *feed, int64_t now_ns)
+{
+    int64_t every_ms = feed->options.heartbeat_ms > 0 ? feed->options.heartbeat_ms : HEARTBEAT_MS;
+    if (now_ns - feed->heartbeat_ns < every_ms * MILLISECONDS)
+        return;
+    feed->heartbeat_ns = now_ns;
+    pthread_mutex_lock(&feed->lock);
+    for (cse_channel *c = feed->channels; c != NULL; c = c->next) {
+        pthread_mutex_lock(&c->lock);
+        for (cse_event_client *client = c->clients; client != NULL; client = client->next)
+            client->heartbeat_due = true;
+        cse_channel_wake(c, CSE_FEED_ALL);
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&feed->lock);
+}
+
+/* The channels as they are now; only this thread removes any. */
+static int list_channels(cse_feed *feed, cse_channel **list)
+{
+    int count = 0;
+    pthread_mutex_lock(&feed->lock);
+    for (cse_channel *c = feed->channels; c != NULL && count < MOST_CHANNELS; c = c->next)
+        list[count++] = c;
+    pthread_mutex_unlock(&feed->lock);
+    return count;
+}
+
+static bool is_due(const cse_channel *channel, int64_t now_ns)
+{
+    int64_t every_ms = channel->pending_count > 0 || !channel->store_read ? CATCH_UP_MS : LOOK_MS;
+    return now_ns - channel->looked_ns >= every_ms * MILLISECONDS;
+}
+
+/* Waits for messages of any channel, a nudge, or the time of the next look. */
+static void wait_for_messages(cse_feed *feed, cse_channel **list, int count, zmq_pollitem_t *items)
+{
+    uint64_t nudges;
+    int used = 1;
+    long timeout_ms = count > 0 ? LOOK_MS / 2 : LOOK_MS;
+    items[0] = (zmq_pollitem_t){ .fd = feed->wake_descriptor, .events = ZMQ_POLLIN };
+    for (int i = 0; i < count; i++) {
+        if (list[i]->pending_count > 0 || !list[i]->store_read)
+            timeout_ms = CATCH_UP_MS;
+        if (list[i]->socket != NULL)
+            items[used++] = (zmq_pollitem_t){ .socket = list[i]->socket, .events = ZMQ_POLLIN };
+    }
+    if (zmq_poll(items, used, timeout_ms) <= 0)
+        return;
+    if ((items[0].revents & ZMQ_POLLIN) != 0 &&
+        read(feed->wake_descriptor, &nudges, sizeof nudges) < 0 && errno != EAGAIN)
+        return;
+    used = 1;
+    for (int i = 0; i < count; i++)
+        if (list[i]->socket != NULL && (items[used++].revents & ZMQ_POLLIN) != 0)
+            drain_socket(list[i]);
+}
+
+static void *run_feed(void *self)
+{
+    cse_feed *feed = self;
+    cse_channel **list = cse_calloc(MOST_CHANNELS, sizeof *list);
+    zmq_pollitem_t *items = cse_calloc(MOST_CHANNELS + 1, sizeof *items);
+    for (;;) {
+        pthread_mutex_lock(&feed->lock);
+        bool stopping = feed->stopping;
+        pthread_mutex_unlock(&feed->lock);
+        if (stopping)
+            break;
+        int count = list_channels(feed, list);
+        wait_for_messages(feed, list, count, items);
+        int64_t now_ns = cse_clock_ns();
+        for (int i = 0; i < count; i++)
+            if (is_due(list[i], now_ns))
+                look_at(list[i]);
+        beat(feed, now_ns);
+        drop_unused(feed, now_ns);
+    }
+    free(list);
+    free(items);
+    return NULL;
+}
+
+/* ---- beginning and end ---- */
+
+cse_status cse_feed_new(const cse_feed_options *options, cse_feed **result)
+{
+    cse_feed *feed = cse_calloc(1, sizeof *feed);
+    feed->options = *options;
+    feed->context = zmq_ctx_new();
+    feed->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    feed->heartbeat_ns = cse_clock_ns();
+    pthread_mutex_init(&feed->lock, NULL);
+    *result = feed;
+    if (feed->context == NULL || feed->wake_descriptor < 0 ||
+        pthread_create(&feed->thread, NULL, run_feed, feed) != 0)
+        return cse_fail(CSE_TEMPORARY, "live events: %s", strerror(errno));
+    return CSE_OK;
+}
+
+void cse_feed_stop(cse_feed *feed)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->stopping = true;
+    for (cse_channel *c = feed->channels; c != NULL; c = c->next) {
+        pthread_mutex_lock(&c->lock);
+        c->closing = true;
+        cse_channel_wake(c, CSE_FEED_ALL);
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&feed->lock);
+    cse_feed_nudge(feed);
+    pthread_join(feed->thread, NULL);
+}
+
+void cse_feed_destroy(cse_feed **feed)
+{
+    if (*feed == NULL)
+        return;
+    while ((*feed)->channels != NULL) {
+        cse_channel *channel = (*feed)->channels;
+        (*feed)->channels = channel->next;
+        destroy_channel(&channel);
+    }
+    zmq_ctx_term((*feed)->context);
+    close((*feed)->wake_descriptor);
+    pthread_mutex_destroy(&(*feed)->lock);
+    free(*feed);
+    *feed = NULL;
+}
+
+void cse_feed_post_state(cse_feed *feed, const char *job, const char *payload)
+{
+    pthread_mutex_lock(&feed->lock);
+    cse_channel *c = feed->channels;
+    while (c != NULL && strcmp(c->job, job) != 0)
+        c = c->next;
+    if (c != NULL) {
+        cse_text json = { 0 };
+        pthread_mutex_lock(&c->lock);
+        cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"state\",\"payload\":%s}",
+                     (long long)c->last_id, (long long)cse_store_now_ms(), payload);
+        push(c, &(cse_live_event){ .type = cse_feed_type("state"),
+                                   .came_ns = cse_clock_ns(),
+                                   .json = json.data,
+                                   .size = json.size });
+        cse_channel_wake(c, cse_feed_type("state"));
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&feed->lock);
+    cse_feed_nudge(feed);
+}
+
+cse_feed_figures cse_feed_figures_now(cse_feed *feed)
+{
+    cse_feed_figures figures = { 0 };
+    pthread_mutex_lock(&feed->lock);
+    for (cse_channel *c = feed->channels; c != NULL; c = c->next) {
+        figures.channels++;
+        figures.streams += c->client_count;
+    }
+    figures.events = atomic_load(&feed->events);
+    figures.gaps = atomic_load(&feed->gaps);
+    pthread_mutex_unlock(&feed->lock);
+    return figures;
+}

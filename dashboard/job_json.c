@@ -1,0 +1,300 @@
+/* A job as the API shows it: what the server keeps, joined with what the run store knows. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dashboard/jobs_internal.h"
+#include "engine/base/arena.h"
+
+/* ---- what the run knows ---- */
+
+static json_t *read_text(cse_store_reader *reader, const char *key)
+{
+    cse_text text = { 0 };
+    json_t *value = NULL;
+    if (cse_store_reader_key(reader, key, &text))
+        value = json_string(text.data != NULL ? text.data : "");
+    cse_text_clear(&text);
+    return value != NULL ? value : json_null();
+}
+
+static json_t *read_integer(cse_store_reader *reader, const char *key)
+{
+    cse_text text = { 0 };
+    json_t *value = json_null();
+    char *end = NULL;
+    if (cse_store_reader_key(reader, key, &text) && text.size > 0) {
+        long long number = strtoll(text.data, &end, 10);
+        if (*end == '\0')
+            value = json_integer(number);
+    }
+    cse_text_clear(&text);
+    return value;
+}
+
+static json_t *number_or_null(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+/* Rate of a series, from its newest points. */
+static double last_value(cse_store_reader *reader, const char *series)
+{
+    cse_point point;
+    return cse_store_reader_last_point(reader, series, &point) ? point.value : (double)NAN;
+}
+
+/* The least value of a series, from its coarsest buckets. */
+static double least_value(cse_store_reader *reader, const char *series)
+{
+    const char *const names[] = { series, NULL };
+    const cse_metrics_query query = { .names = names, .max_points = 16 };
+    cse_text text = { 0 };
+    double least = (double)NAN;
+    if (cse_store_reader_metrics(reader, &query, &text) != CSE_OK)
+        return least;
+    json_t *metrics = json_loads(text.data, 0, NULL), *one, *row;
+    size_t i, k;
+    json_array_foreach(json_object_get(metrics, "series"), i, one)
+    {
+        bool points = json_object_get(one, "points") != NULL;
+        json_array_foreach(json_object_get(one, points ? "points" : "buckets"), k, row)
+        {
+            const json_t *value = json_array_get(row, points ? 2 : 3);
+            if (json_is_number(value) && !(least <= json_number_value(value)))
+                least = json_number_value(value);
+        }
+    }
+    json_decref(metrics);
+    cse_text_clear(&text);
+    return least;
+}
+
+static json_t *progress_json(cse_store_reader *reader, bool alive)
+{
+    json_t *progress = json_object();
+    json_t *step = reader != NULL ? read_integer(reader, "last_step") : json_null();
+    json_t *last = reader != NULL ? read_integer(reader, "run_last_step") : json_null();
+    json_t *batch = reader != NULL ? read_integer(reader, "batch_size") : json_null();
+    double rate = reader != NULL ? last_value(reader, "samples_per_second") : (double)NAN;
+    double steps_rate = json_is_integer(batch) && json_integer_value(batch) > 0
+                            ? rate / (double)json_integer_value(batch)
+                            : (double)NAN;
+    double rest = (double)(json_integer_value(last) - json_integer_value(step));
+    bool known = alive && json_is_integer(last) && json_is_integer(step) && rest >= 0;
+    json_object_set_new(progress, "step", step);
+    json_object_set_new(progress, "last_step", last);
+    json_object_set_new(progress, "samples_per_second", number_or_null(rate));
+    json_object_set_new(progress, "steps_per_second", number_or_null(steps_rate));
+    json_object_set_new(progress, "loss",
+                        number_or_null(reader != NULL ? last_value(reader, "loss") : (double)NAN));
+    json_object_set_new(progress, "minimum_loss",
+                        number_or_null(reader != NULL ? least_value(reader, "loss") : (double)NAN));
+    json_object_set_new(progress, "eta_seconds",
+                        number_or_null(known && steps_rate > 0 ? rest / steps_rate : (double)NAN));
+    json_decref(batch);
+    return progress;
+}
+
+static void add_run_facts(json_t *object, cse_store_reader *reader)
+{
+    static const char *const texts[] = { "model", "optimizer", "host" };
+    static const char *const numbers[] = { "batch_size", "micro_batch_size", "num_csx", "seed" };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        json_object_set_new(object, texts[i],
+                            reader != NULL ? read_text(reader, texts[i]) : json_null());
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        json_object_set_new(object, numbers[i],
+                            reader != NULL ? read_integer(reader, numbers[i]) : json_null());
+}
+
+/* ---- what the server keeps ---- */
+
+static const char *phase_of(const cse_job *job)
+{
+    switch (job->record.state) {
+    case CSE_RUN_COMPILING:
+        return "compile";
+    case CSE_RUN_RUNNING:
+    case CSE_RUN_PAUSING:
+    case CSE_RUN_PAUSED:
+    case CSE_RUN_RECOVERING:
+        return "execute";
+    default:
+        return "none";
+    }
+}
+
+static json_t *links_json(const char *id)
+{
+    static const char *const names[] = { "events",   "transitions", "logs",      "metrics",
+                                         "closures", "graph",       "precision", "topology",
+                                         "numerics", "trace",       "config",    "checkpoints" };
+    json_t *links = json_object();
+    json_object_set_new(links, "self", json_sprintf("/api/v1/jobs/%s", id));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        json_object_set_new(links, names[i], json_sprintf("/api/v1/jobs/%s/%s", id, names[i]));
+    return links;
+}
+
+static json_t *time_or_null(int64_t time_ms)
+{
+    return time_ms > 0 ? json_integer(time_ms) : json_null();
+}
+
+static void add_state(json_t *object, cse_jobs *jobs, const cse_job *job)
+{
+    const cse_job_record *r = &job->record;
+    bool failed = r->state == CSE_RUN_FAILED;
+    json_object_set_new(object, "state", json_string(cse_run_state_name(r->state)));
+    json_object_set_new(object, "reason",
+                        failed && r->reason[0] != '\0' ? json_string(r->reason) : json_null());
+    json_t *message = json_string(r->message);
+    json_object_set_new(object, "message", message != NULL ? message : json_string(""));
+    json_object_set_new(
+        object, "retryable",
+        json_boolean(failed && cse_run_reason_retryable(cse_run_reason_of(r->reason))));
+    json_object_set_new(object, "alive", json_boolean(job->alive));
+    bool waits = job->waiting_for[0] != '\0' &&
+                 (r->state == CSE_RUN_QUEUED || r->state == CSE_RUN_RECOVERING);
+    json_object_set_new(object, "waiting_for", waits ? json_string(job->waiting_for) : json_null());
+    json_object_set_new(object, "phase", json_string(phase_of(job)));
+    json_t *verbs = json_array();
+    for (int i = 0; cse_job_verbs[i] != NULL; i++)
+        if (cse_job_can(jobs, job, cse_job_verbs[i]))
+            json_array_append_new(verbs, json_string(cse_job_verbs[i]));
+    json_object_set_new(object, "capabilities", verbs);
+}
+
+static void add_record(json_t *object, const cse_job_record *r)
+{
+    char priority[3] = { 'p', (char)('0' + r->priority), '\0' };
+    json_t *labels = json_loads(r->labels, 0, NULL);
+    json_object_set_new(object, "id", json_string(r->id));
+    json_object_set_new(object, "name", json_string(r->name));
+    json_object_set_new(object, "priority", json_string(priority));
+    json_object_set_new(object, "labels", json_is_object(labels) ? labels : json_object());
+    if (labels != NULL && !json_is_object(labels))
+        json_decref(labels);
+    json_object_set_new(object, "attempt", json_integer(r->attempt));
+    json_object_set_new(object, "restarts", json_integer(r->restarts));
+    json_object_set_new(object, "max_num_restarts", json_integer(r->max_num_restarts));
+    json_object_set_new(object, "created_ms", json_integer(r->created_ms));
+    json_object_set_new(object, "resources",
+                        json_pack("{s:I, s:I}", "cores", (json_int_t)r->cores, "memory_bytes",
+                                  (json_int_t)r->memory_bytes));
+    json_object_set_new(object, "model_dir", json_string(r->model_dir));
+    json_object_set_new(object, "exit_code",
+                        r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
+    json_object_set_new(object, "revision", json_integer(r->revision));
+    json_object_set_new(object, "links", links_json(r->id));
+}
+
+/* When the run's first and last transitions were. */
+typedef struct run_times {
+    int64_t first_ms, last_ms;
+} run_times;
+
+static void take_time(void *self, const cse_row *row)
+{
+    run_times *times = self;
+    if (times->first_ms == 0)
+        times->first_ms = row->fields[1].integer;
+    times->last_ms = row->fields[1].integer;
+}
+
+static void add_times(json_t *object, const cse_job *job, cse_store_reader *reader)
+{
+    run_times times = { job->record.started_ms, job->record.ended_ms };
+    if (times.first_ms == 0 && reader != NULL && job->record.pid == 0 && job->record.digest[0] == 0)
+        cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &(cse_store_query){ .limit = 10000 },
+                              take_time, &times);
+    if (!job->settled)
+        times.last_ms = 0;
+    json_object_set_new(object, "started_ms", time_or_null(times.first_ms));
+    json_object_set_new(object, "ended_ms", time_or_null(times.last_ms));
+}
+
+json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
+{
+    cse_store_reader *reader = NULL;
+    json_t *object = json_object();
+    const char *model_dir = job->record.model_dir;
+    if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
+        reader = NULL;
+    add_record(object, &job->record);
+    add_state(object, jobs, job);
+    add_times(object, job, reader);
+    add_run_facts(object, reader);
+    json_object_set_new(object, "pid",
+                        job->alive && job->record.pid > 0 ? json_integer(job->record.pid)
+                        : job->alive && reader != NULL    ? read_integer(reader, "pid")
+                                                          : json_null());
+    json_object_set_new(object, "progress", progress_json(reader, job->alive));
+    cse_readers_give_back(jobs->options.readers, model_dir, &reader);
+    return object;
+}
+
+/* ---- transitions ---- */
+
+static json_t *text_or_null(const char *text)
+{
+    json_t *value = text != NULL && *text != '\0' ? json_string(text) : NULL;
+    return value != NULL ? value : json_null();
+}
+
+static void add_transition(json_t *list, const cse_job_transition *t, const char *origin)
+{
+    json_t *object = json_object(), *message = json_string(t->message != NULL ? t->message : "");
+    json_object_set_new(object, "seq", json_integer(0));
+    json_object_set_new(object, "time_ms", json_integer(t->time_ms));
+    json_object_set_new(object, "from",
+                        t->from == CSE_RUN_NONE ? json_null()
+                                                : json_string(cse_run_state_name(t->from)));
+    json_object_set_new(object, "to", json_string(cse_run_state_name(t->to)));
+    json_object_set_new(object, "reason", text_or_null(t->reason));
+    json_object_set_new(object, "message", message != NULL ? message : json_string(""));
+    json_object_set_new(object, "attempt", json_integer(t->attempt));
+    json_object_set_new(object, "origin", json_string(origin));
+    /* By time; of one time, as they came. */
+    size_t at = json_array_size(list);
+    while (at > 0 && json_integer_value(json_object_get(json_array_get(list, at - 1), "time_ms")) >
+                         t->time_ms)
+        at--;
+    json_array_insert_new(list, at, object);
+}
+
+static void take_server(void *self, int64_t seq, const cse_job_transition *t)
+{
+    (void)seq;
+    add_transition(self, t, "server");
+}
+
+static void take_run(void *self, const cse_row *row)
+{
+    const cse_job_transition t = { .time_ms = row->fields[1].integer,
+                                   .from = cse_run_state_of(row->fields[2].text),
+                                   .to = cse_run_state_of(row->fields[3].text),
+                                   .reason = row->fields[4].text,
+                                   .message = row->fields[5].text,
+                                   .attempt = row->fields[6].integer };
+    if (t.to != CSE_RUN_NONE)
+        add_transition(self, &t, "run");
+}
+
+json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job)
+{
+    cse_store_reader *reader = NULL;
+    json_t *list = json_array(), *one;
+    const cse_store_query query = { .limit = 10000 };
+    size_t i;
+    if (jobs->db != NULL)
+        cse_jobs_db_transitions(jobs->db, job->record.id, take_server, list);
+    if (cse_readers_borrow(jobs->options.readers, job->record.model_dir, &reader) == CSE_OK)
+        cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &query, take_run, list);
+    cse_readers_give_back(jobs->options.readers, job->record.model_dir, &reader);
+    json_array_foreach(list, i, one)
+        json_object_set_new(one, "seq", json_integer((json_int_t)i + 1));
+    return list;
+}

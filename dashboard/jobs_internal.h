@@ -1,0 +1,55 @@
+/* What the files about jobs share. */
+#ifndef CSE_DASHBOARD_JOBS_INTERNAL_H
+#define CSE_DASHBOARD_JOBS_INTERNAL_H
+
+#include <pthread.h>
+
+#include "dashboard/jobs.h"
+
+/* A job in memory. */
+typedef struct cse_job_entry {
+    cse_job_record record;
+    bool alive, settled;
+    bool child;     /* of this process: its exit status can be had */
+    int descriptor; /* pidfd of its process, -1 */
+    char waiting_for[512];
+} cse_job_entry;
+
+struct cse_jobs {
+    cse_jobs_options options;
+    char *root, *run_dir, *executable;
+    int lock_file;
+    int64_t cores, memory_bytes;
+    cse_jobs_db *db;
+    pthread_mutex_t lock; /* of the entries */
+    cse_job_entry **entries;
+    int entry_count, entry_capacity;
+    bool ending, supervised;
+    pthread_t thread;
+    int wake_descriptor;
+};
+
+/* All with the lock held. */
+cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id);
+/* Takes over what the run's store says, when it speaks of the present attempt. */
+void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry);
+/* The one place where the server changes a state. */
+void cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
+                          const char *reason, const char *message);
+void cse_job_entry_save(cse_jobs *jobs, const cse_job_entry *entry);
+
+/* Wakes the thread that supervises. */
+void cse_jobs_nudge(cse_jobs *jobs);
+void *cse_jobs_supervise(void *jobs);
+/* Finds the processes that an earlier server started. */
+void cse_jobs_adopt(cse_jobs *jobs);
+
+/* jobs_launch.c */
+cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry);
+/* Start of a process in clock ticks since boot; 0: there is none. */
+int64_t cse_process_start(int64_t pid);
+int cse_process_descriptor(int64_t pid);
+/* The last line about an error in what the job printed, "" when there is none. */
+void cse_job_last_error(const cse_job_entry *entry, char *text, size_t size);
+
+#endif

@@ -1,0 +1,237 @@
+/* A job's process: `csengine start` in a session of its own, with its output in its directory.
+ *
+ * It gets nothing from the server but its arguments, so that it goes on when the server is gone.
+ * The limit of memory is set on it right after its start, before it has read its configuration,
+ * and its workers inherit it. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dashboard/jobs_internal.h"
+#include "engine/base/arena.h"
+
+extern char **environ;
+
+enum { MOST_ARGUMENTS = 640 };
+
+typedef struct command {
+    char *words[MOST_ARGUMENTS];
+    int count;
+} command;
+
+static void add_word(command *c, const char *format, ...) CSE_PRINTF(2, 3);
+
+static void add_word(command *c, const char *format, ...)
+{
+    va_list arguments;
+    cse_text text = { 0 };
+    char *word = NULL;
+    va_start(arguments, format);
+    int length = vasprintf(&word, format, arguments);
+    va_end(arguments);
+    cse_text_clear(&text);
+    if (length >= 0 && c->count + 1 < MOST_ARGUMENTS)
+        c->words[c->count++] = word;
+    else
+        free(word);
+}
+
+/* A value of the specification as --set takes it. */
+static void add_override(command *c, const char *path, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    if (text != NULL) {
+        add_word(c, "--set");
+        add_word(c, "%s=%s", path, json_is_string(value) ? json_string_value(value) : text);
+    }
+    free(text);
+}
+
+static void take_checkpoint(void *self, const cse_row *row)
+{
+    if (row->fields[9].integer == 0 && row->fields[4].text != NULL)
+        cse_text_add(self, "%s", row->fields[4].text);
+}
+
+/* Path of the checkpoint that resume_from means. */
+static cse_status find_checkpoint(cse_jobs *jobs, const json_t *from, cse_text *path)
+{
+    const char *id = json_string_value(json_object_get(from, "job"));
+    const json_t *step = json_object_get(from, "step");
+    cse_job_entry *other = cse_job_entry_find(jobs, id);
+    cse_store_reader *reader = NULL;
+    cse_text name = { 0 };
+    if (other == NULL)
+        return cse_fail(CSE_NO_INPUT, "resume_from: there is no job \"%s\"", id);
+    CSE_TRY(cse_readers_borrow(jobs->options.readers, other->record.model_dir, &reader));
+    cse_store_query query = { .limit = 1, .newest_first = true };
+    if (step != NULL)
+        query.first_step = query.last_step = json_integer_value(step);
+    cse_status status =
+        cse_store_reader_rows(reader, CSE_ROW_CHECKPOINT, &query, take_checkpoint, &name);
+    cse_readers_give_back(jobs->options.readers, other->record.model_dir, &reader);
+    if (status == CSE_OK && name.data == NULL)
+        status = cse_fail(CSE_NO_INPUT, "resume_from: job \"%s\" has no such checkpoint", id);
+    if (status == CSE_OK && name.data[0] == '/')
+        cse_text_add(path, "%s", name.data);
+    else if (status == CSE_OK)
+        cse_text_add(path, "%s/%s", other->record.model_dir, name.data);
+    cse_text_clear(&name);
+    return status;
+}
+
+static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, command *c)
+{
+    json_t *spec = json_loads(entry->record.spec, 0, NULL), *value;
+    const char *path;
+    cse_status status = CSE_OK;
+    add_word(c, "%s", jobs->executable);
+    add_word(c, "start");
+    add_word(c, "%s/submitted.yaml", entry->record.model_dir);
+    add_word(c, "--json");
+    add_word(c, "--no_dashboard");
+    json_object_foreach(json_object_get(spec, "overrides"), path, value)
+        add_override(c, path, value);
+    add_word(c, "--model_dir=%s", entry->record.model_dir);
+    if (json_is_true(json_object_get(spec, "compile_only")))
+        add_word(c, "--compile_only");
+    if (json_is_true(json_object_get(spec, "validate_only")))
+        add_word(c, "--validate_only");
+    const json_t *from = json_object_get(spec, "resume_from");
+    if (from != NULL && entry->record.attempt <= 1) {
+        cse_text checkpoint = { 0 };
+        status = find_checkpoint(jobs, from, &checkpoint);
+        if (status == CSE_OK)
+            add_word(c, "--checkpoint_path=%s", checkpoint.data);
+        cse_text_clear(&checkpoint);
+    }
+    json_decref(spec);
+    return status;
+}
+
+/* This process's environment and the job's name; one allocation. */
+static char **environment_of(const char *name_word)
+{
+    size_t count = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **words = cse_calloc(count + 2, sizeof *words);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "CSENGINE_RUN_NAME=", 18) != 0)
+            words[n++] = environ[i];
+    words[n] = (char *)(uintptr_t)name_word;
+    return words;
+}
+
+static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
+{
+    char name[CSE_JOB_NAME_BYTES + 32];
+    snprintf(name, sizeof name, "CSENGINE_RUN_NAME=%s", entry->record.name);
+    char log[CSE_JOB_PATH_BYTES + 16];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, usual;
+    snprintf(log, sizeof log, "%s/start.log", entry->record.model_dir);
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGINT);
+    sigaddset(&usual, SIGTERM);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    char **environment = environment_of(name);
+    int code = posix_spawn(pid, c->words[0], &actions, &attributes, c->words, environment);
+    free(environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (code != 0)
+        return cse_fail(CSE_TEMPORARY, "%s cannot be started: %s", c->words[0], strerror(code));
+    return CSE_OK;
+}
+
+cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
+{
+    command *c = cse_calloc(1, sizeof *c);
+    cse_job_record *record = &entry->record;
+    pid_t pid = 0;
+    cse_status status = make_command(jobs, entry, c);
+    if (status == CSE_OK)
+        status = spawn(entry, c, &pid);
+    for (int i = 0; i < c->count; i++)
+        free(c->words[i]);
+    free(c);
+    CSE_TRY(status);
+    if (record->memory_bytes > 0) {
+        const struct rlimit limit = { (rlim_t)record->memory_bytes, (rlim_t)record->memory_bytes };
+        prlimit(pid, RLIMIT_DATA, &limit, NULL);
+    }
+    record->pid = pid;
+    record->pid_start = cse_process_start(pid);
+    entry->descriptor = cse_process_descriptor(pid);
+    entry->child = true;
+    entry->alive = true;
+    entry->settled = false;
+    return CSE_OK;
+}
+
+int64_t cse_process_start(int64_t pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *file = pid > 0 ? fopen(path, "re") : NULL;
+    size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    text[size] = '\0';
+    /* Field 22, counted behind the name, which may hold anything but ends with the last ')'. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return at != NULL ? strtoll(at, NULL, 10) : 0;
+}
+
+int cse_process_descriptor(int64_t pid)
+{
+    return pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+}
+
+void cse_job_last_error(const cse_job_entry *entry, char *text, size_t size)
+{
+    enum { TAIL = 8192 };
+    char path[CSE_JOB_PATH_BYTES + 16], tail[TAIL + 1];
+    snprintf(path, sizeof path, "%s/start.log", entry->record.model_dir);
+    text[0] = '\0';
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    if (fseek(file, -TAIL, SEEK_END) != 0)
+        rewind(file);
+    tail[fread(tail, 1, TAIL, file)] = '\0';
+    fclose(file);
+    static const char mark[] = "csengine: error: ";
+    const char *last = NULL;
+    for (const char *at = strstr(tail, mark); at != NULL; at = strstr(at + 1, mark))
+        last = at + sizeof mark - 1;
+    if (last != NULL)
+        snprintf(text, size, "%.*s", (int)strcspn(last, "\n"), last);
+}

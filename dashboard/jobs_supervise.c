@@ -1,0 +1,332 @@
+/* The thread that keeps a root's jobs going: it starts those whose turn it is, notices processes
+ * that end, and decides what follows.
+ *
+ *     QUEUED ──► a process ──► the run store says how it goes ──► the process ends
+ *        ▲                                                             │
+ *        └── FAILED for a reason that may go away, restarts are left ──┤
+ *     RECOVERING (its process vanished) ──► a process again            └──► settled
+ *
+ * A job that waits says what it waits for. The first of the queue is never overtaken: a small job
+ * behind it would delay it for ever. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dashboard/jobs_internal.h"
+#include "engine/base/arena.h"
+#include "engine/base/log.h"
+
+enum { LOOK_MS = 200, FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 60000, MOST_POLLED = 256 };
+
+/* ---- processes that end ---- */
+
+/* How the process of an earlier server's ended cannot be known: -1. */
+static int64_t exit_code_of(const cse_job_entry *entry, int *signal_number)
+{
+    int how = 0;
+    *signal_number = 0;
+    if (!entry->child || waitpid((pid_t)entry->record.pid, &how, WNOHANG) <= 0)
+        return -1;
+    if (WIFSIGNALED(how)) {
+        *signal_number = WTERMSIG(how);
+        return 128 + WTERMSIG(how);
+    }
+    return WEXITSTATUS(how);
+}
+
+static cse_run_reason reason_of_exit(int64_t exit_code)
+{
+    for (int reason = 0; reason < CSE_RUN_REASON_COUNT; reason++)
+        if (exit_code > 1 && cse_run_reason_exit_code((cse_run_reason)reason) == exit_code)
+            return (cse_run_reason)reason;
+    return exit_code > 128 || exit_code < 0 ? CSE_REASON_INTERRUPTED : CSE_REASON_INTERNAL;
+}
+
+/* What the end of a process means that left no last state in its store. */
+static void judge(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
+{
+    cse_job_record *record = &entry->record;
+    char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
+    cse_run_reason reason = reason_of_exit(record->exit_code);
+    cse_job_last_error(entry, error, sizeof error);
+    if (record->cancelled != 0) {
+        cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
+                             record->cancelled == 2 ? "killed on request" : "ended on request");
+        return;
+    }
+    if (record->exit_code == 0) {
+        cse_job_entry_change(jobs, entry, CSE_RUN_SUCCEEDED, "", "ended by itself");
+        return;
+    }
+    if (signal_number != 0)
+        snprintf(message, sizeof message, "its process was ended by signal %d (%s)", signal_number,
+                 strsignal(signal_number));
+    else if (record->exit_code < 0)
+        snprintf(message, sizeof message, "its process is gone without a word");
+    else if (error[0] != '\0' && reason != CSE_REASON_INTERRUPTED)
+        snprintf(message, sizeof message, "%s", error);
+    else
+        snprintf(message, sizeof message, "its process ended with exit code %lld%s%s",
+                 (long long)record->exit_code, error[0] != '\0' ? ": " : "", error);
+    bool again = record->restarts < record->max_num_restarts && cse_run_reason_retryable(reason) &&
+                 cse_run_state_may_follow(record->state, CSE_RUN_RECOVERING);
+    cse_job_entry_change(jobs, entry, again ? CSE_RUN_RECOVERING : CSE_RUN_FAILED,
+                         cse_run_reason_name(reason), message);
+}
+
+static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
+{
+    cse_job_record *record = &entry->record;
+    char message[CSE_JOB_MESSAGE_BYTES];
+    bool failed = record->state == CSE_RUN_FAILED && record->cancelled == 0 &&
+                  cse_run_reason_retryable(cse_run_reason_of(record->reason)) &&
+                  record->restarts < record->max_num_restarts;
+    if (record->state != CSE_RUN_RECOVERING && !failed) {
+        entry->settled = true;
+        record->ended_ms = cse_store_now_ms();
+        return;
+    }
+    int64_t pause_ms = FIRST_PAUSE_MS << (record->restarts < 6 ? record->restarts : 6);
+    record->restarts++;
+    record->not_before_ms =
+        cse_store_now_ms() + (pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS);
+    if (!failed)
+        return;
+    snprintf(message, sizeof message, "starts again, %lld of %lld, after %s",
+             (long long)record->restarts, (long long)record->max_num_restarts, record->reason);
+    cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", message);
+}
+
+/* The process is gone. */
+static void settle(cse_jobs *jobs, cse_job_entry *entry)
+{
+    int signal_number = 0;
+    cse_job_record *record = &entry->record;
+    record->exit_code = exit_code_of(entry, &signal_number);
+    if (entry->descriptor >= 0)
+        close(entry->descriptor);
+    entry->descriptor = -1;
+    entry->alive = false;
+    entry->child = false;
+    cse_job_entry_refresh(jobs, entry);
+    if (!cse_run_state_is_terminal(record->state))
+        judge(jobs, entry, signal_number);
+    record->pid = record->pid_start = 0;
+    record->kill_at_ms = 0;
+    plan_restart(jobs, entry);
+    cse_job_entry_save(jobs, entry);
+}
+
+static bool is_gone(const cse_job_entry *entry)
+{
+    if (entry->descriptor >= 0) {
+        struct pollfd ended = { .fd = entry->descriptor, .events = POLLIN };
+        return poll(&ended, 1, 0) > 0;
+    }
+    return cse_process_start(entry->record.pid) != entry->record.pid_start;
+}
+
+void cse_jobs_adopt(cse_jobs *jobs)
+{
+    for (int i = 0; i < jobs->entry_count; i++) {
+        cse_job_entry *entry = jobs->entries[i];
+        cse_job_record *record = &entry->record;
+        bool started = record->pid > 0;
+        entry->alive = started && cse_process_start(record->pid) == record->pid_start;
+        entry->settled = !started && cse_run_state_is_terminal(record->state);
+        entry->descriptor = entry->alive ? cse_process_descriptor(record->pid) : -1;
+        if (started && !entry->alive)
+            settle(jobs, entry);
+    }
+}
+
+/* ---- the queue ---- */
+
+static bool waits(const cse_job_entry *entry)
+{
+    return !entry->alive && !entry->settled && entry->record.pid == 0 &&
+           (entry->record.state == CSE_RUN_QUEUED || entry->record.state == CSE_RUN_RECOVERING);
+}
+
+/* The order of the queue. */
+static bool is_before(const cse_job_entry *a, const cse_job_entry *b)
+{
+    if (a->record.priority != b->record.priority)
+        return a->record.priority < b->record.priority;
+    return a->record.seq < b->record.seq;
+}
+
+static const cse_job_entry *first_running(const cse_jobs *jobs)
+{
+    for (int i = 0; i < jobs->entry_count; i++)
+        if (jobs->entries[i]->alive)
+            return jobs->entries[i];
+    return NULL;
+}
+
+static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, size_t size)
+{
+    int64_t cores = 0, memory = 0;
+    const cse_job_entry *other = first_running(jobs);
+    for (int i = 0; i < jobs->entry_count; i++)
+        if (jobs->entries[i]->alive) {
+            cores += jobs->entries[i]->record.cores;
+            memory += jobs->entries[i]->record.memory_bytes;
+        }
+    if (other == NULL) /* alone it may have all, also more than there is */
+        return true;
+    if (cores + entry->record.cores > jobs->cores) {
+        snprintf(why, size, "%lld cores: %lld of %lld are taken, by %s%s",
+                 (long long)entry->record.cores, (long long)cores, (long long)jobs->cores,
+                 other->record.id, cores > other->record.cores ? " and others" : "");
+        return false;
+    }
+    if (memory + entry->record.memory_bytes > jobs->memory_bytes) {
+        snprintf(why, size, "%lld MiB of memory: %lld of %lld are promised to other jobs",
+                 (long long)entry->record.memory_bytes >> 20, (long long)memory >> 20,
+                 (long long)jobs->memory_bytes >> 20);
+        return false;
+    }
+    return true;
+}
+
+static void launch(cse_jobs *jobs, cse_job_entry *entry)
+{
+    char message[CSE_JOB_MESSAGE_BYTES];
+    cse_job_record *record = &entry->record;
+    cse_store_reader *reader = NULL;
+    cse_run_status status = { .attempt = 0 };
+    if (cse_readers_borrow(jobs->options.readers, record->model_dir, &reader) == CSE_OK)
+        cse_store_reader_status(reader, &status);
+    cse_readers_give_back(jobs->options.readers, record->model_dir, &reader);
+    record->base_attempt = status.attempt;
+    record->attempt++;
+    record->exit_code = -1;
+    record->cancelled = 0;
+    if (cse_job_launch(jobs, entry) != CSE_OK) {
+        snprintf(message, sizeof message, "%.*s", (int)sizeof message - 1, cse_error_message());
+        cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, "NO_RESOURCES", message);
+        plan_restart(jobs, entry);
+    } else {
+        snprintf(message, sizeof message, "process %lld", (long long)record->pid);
+        if (record->started_ms == 0)
+            record->started_ms = cse_store_now_ms();
+        record->ended_ms = 0;
+        cse_job_entry_change(jobs, entry, CSE_RUN_STARTING, "", message);
+    }
+    entry->waiting_for[0] = '\0';
+    cse_job_entry_save(jobs, entry);
+}
+
+static const cse_job_entry *first_waiting(const cse_jobs *jobs, int64_t now_ms)
+{
+    const cse_job_entry *first = NULL;
+    for (int i = 0; i < jobs->entry_count; i++) {
+        const cse_job_entry *e = jobs->entries[i];
+        if (waits(e) && e->record.not_before_ms <= now_ms && (first == NULL || is_before(e, first)))
+            first = e;
+    }
+    return first;
+}
+
+static void say_what_is_awaited(cse_jobs *jobs, const cse_job_entry *first, int64_t now_ms)
+{
+    for (int i = 0; i < jobs->entry_count; i++) {
+        cse_job_entry *entry = jobs->entries[i];
+        if (!waits(entry) || entry == first)
+            continue;
+        int64_t rest_ms = entry->record.not_before_ms - now_ms;
+        if (rest_ms > 0)
+            snprintf(entry->waiting_for, sizeof entry->waiting_for,
+                     "%lld s until it is started again", (long long)(rest_ms + 999) / 1000);
+        else
+            snprintf(entry->waiting_for, sizeof entry->waiting_for,
+                     "its turn: %s (p%d) comes before it", first->record.id,
+                     first->record.priority);
+    }
+}
+
+static void serve_queue(cse_jobs *jobs)
+{
+    for (;;) {
+        int64_t now_ms = cse_store_now_ms();
+        cse_job_entry *first = (cse_job_entry *)(uintptr_t)first_waiting(jobs, now_ms);
+        bool starts =
+            first != NULL && fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
+        if (!starts) {
+            say_what_is_awaited(jobs, first, now_ms);
+            return;
+        }
+        launch(jobs, first);
+    }
+}
+
+/* ---- one look ---- */
+
+static void kill_late(cse_job_entry *entry, int64_t now_ms)
+{
+    if (entry->record.kill_at_ms == 0 || now_ms < entry->record.kill_at_ms)
+        return;
+    cse_log_line(CSE_LOG_WARNING, "job %s did not end in time: killed", entry->record.id);
+    entry->record.kill_at_ms = 0;
+    entry->record.cancelled = 2;
+    kill((pid_t)entry->record.pid, SIGKILL);
+}
+
+static void look(cse_jobs *jobs)
+{
+    int64_t now_ms = cse_store_now_ms();
+    for (int i = 0; i < jobs->entry_count; i++) {
+        cse_job_entry *entry = jobs->entries[i];
+        if (!entry->alive)
+            continue;
+        if (is_gone(entry)) {
+            settle(jobs, entry);
+        } else {
+            cse_run_state before = entry->record.state;
+            cse_job_entry_refresh(jobs, entry);
+            if (before != entry->record.state)
+                cse_job_entry_save(jobs, entry);
+            kill_late(entry, now_ms);
+        }
+    }
+    serve_queue(jobs);
+}
+
+/* Until a process ends, somebody nudges, or it is time to look. */
+static void wait_for_something(cse_jobs *jobs)
+{
+    struct pollfd polled[MOST_POLLED];
+    uint64_t nudges;
+    int count = 1;
+    polled[0] = (struct pollfd){ .fd = jobs->wake_descriptor, .events = POLLIN };
+    pthread_mutex_lock(&jobs->lock);
+    for (int i = 0; i < jobs->entry_count && count < MOST_POLLED; i++)
+        if (jobs->entries[i]->alive && jobs->entries[i]->descriptor >= 0)
+            polled[count++] =
+                (struct pollfd){ .fd = jobs->entries[i]->descriptor, .events = POLLIN };
+    pthread_mutex_unlock(&jobs->lock);
+    if (poll(polled, (nfds_t)count, LOOK_MS) > 0 && (polled[0].revents & POLLIN) != 0 &&
+        read(jobs->wake_descriptor, &nudges, sizeof nudges) < 0 && errno != EAGAIN)
+        cse_log_line(CSE_LOG_WARNING, "jobs: %s", strerror(errno));
+}
+
+void *cse_jobs_supervise(void *self)
+{
+    cse_jobs *jobs = self;
+    for (;;) {
+        wait_for_something(jobs);
+        pthread_mutex_lock(&jobs->lock);
+        bool ending = jobs->ending;
+        if (!ending)
+            look(jobs);
+        pthread_mutex_unlock(&jobs->lock);
+        if (ending)
+            return NULL;
+    }
+}

@@ -1,0 +1,22 @@
+/* Ends the job after the step in flight, with a checkpoint unless told otherwise. */
+#include "dashboard/server.h"
+
+static void cancel_job(const cse_request *request, cse_answer *answer)
+{
+    const json_t *body = request->body, *grace = json_object_get(body, "grace_s");
+    const cse_job_verb verb = {
+        .verb = "cancel",
+        .message = json_string_value(json_object_get(body, "message")),
+        .save = !json_is_false(json_object_get(body, "save")),
+        .grace_s = grace != NULL ? json_number_value(grace) : -1,
+    };
+    cse_server_do_verb(request, answer, &verb);
+}
+
+const cse_route cse_route_cancel = {
+    .path = "/api/v1/jobs/{id}/cancel",
+    .operations = {
+        { .id = "cancelJob", .handle = cancel_job },
+        { 0 },
+    },
+};

@@ -1,0 +1,50 @@
+/* One checkpoint: shown, removed. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dashboard/saved.h"
+#include "dashboard/server.h"
+
+static void get_checkpoint(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    json_t *found = cse_saved_find(&run, cse_request_integer(request, "step", 0), answer);
+    if (found != NULL)
+        cse_answer_json(answer, 200, found);
+    cse_server_close_run(request, &run);
+}
+
+static void delete_checkpoint(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    int64_t step = cse_request_integer(request, "step", 0);
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    json_t *found = cse_saved_find(&run, step, answer);
+    if (found != NULL) {
+        char path[CSE_JOB_PATH_BYTES];
+        if (run.job.alive && cse_saved_is_newest(&run, step))
+            cse_answer_problem(answer, CSE_PROBLEM_CONFLICT,
+                               "the run goes on and this is its newest checkpoint");
+        else if (!cse_saved_path(&run, found, path))
+            cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "the file is gone already");
+        else if (unlink(path) != 0)
+            cse_answer_problem(answer, CSE_PROBLEM_UNAVAILABLE, "%s", strerror(errno));
+        else
+            cse_answer_empty(answer, 204);
+        json_decref(found);
+    }
+    cse_server_close_run(request, &run);
+}
+
+const cse_route cse_route_checkpoint = {
+    .path = "/api/v1/jobs/{id}/checkpoints/{step}",
+    .operations = {
+        { .id = "getCheckpoint", .handle = get_checkpoint },
+        { .id = "deleteCheckpoint", .handle = delete_checkpoint },
+        { 0 },
+    },
+};

@@ -1,0 +1,49 @@
+/* The file of a checkpoint, whole or in parts. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dashboard/saved.h"
+#include "dashboard/server.h"
+
+static void get_file(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    char path[CSE_JOB_PATH_BYTES];
+    struct stat about;
+    int64_t step = cse_request_integer(request, "step", 0);
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    json_t *found = cse_saved_find(&run, step, answer);
+    int file = found != NULL && cse_saved_path(&run, found, path)
+                   ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                   : -1;
+    if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode)) {
+        const char *digest = json_string_value(json_object_get(found, "digest"));
+        cse_answer_empty(answer, 200);
+        answer->file = file;
+        answer->file_size = about.st_size;
+        answer->content_type = "application/x-hdf5";
+        /* Of a file that was written twice under one name, time and size tell. */
+        cse_answer_header(answer, "ETag", "\"%.16s-%llx-%llx\"", digest != NULL ? digest : "",
+                          (unsigned long long)about.st_size,
+                          (unsigned long long)about.st_mtim.tv_sec * 1000000000ull +
+                              (unsigned long long)about.st_mtim.tv_nsec);
+        cse_answer_header(answer, "Content-Disposition", "attachment; filename=\"%s_%lld.h5\"",
+                          run.job.record.id, (long long)step);
+    } else if (found != NULL) {
+        if (file >= 0)
+            close(file);
+        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "the checkpoint's file is gone");
+    }
+    json_decref(found);
+    cse_server_close_run(request, &run);
+}
+
+const cse_route cse_route_checkpoint_file = {
+    .path = "/api/v1/jobs/{id}/checkpoints/{step}/file",
+    .operations = {
+        { .id = "getCheckpointFile", .handle = get_file },
+        { 0 },
+    },
+};

@@ -1,0 +1,20 @@
+/* Writes a checkpoint after the step in flight and goes on. */
+#include "dashboard/server.h"
+
+static void checkpoint_job(const cse_request *request, cse_answer *answer)
+{
+    const cse_job_verb verb = {
+        .verb = "checkpoint",
+        .message = json_string_value(json_object_get(request->body, "message")),
+        .grace_s = -1,
+    };
+    cse_server_do_verb(request, answer, &verb);
+}
+
+const cse_route cse_route_checkpoint_now = {
+    .path = "/api/v1/jobs/{id}/checkpoint",
+    .operations = {
+        { .id = "checkpointJob", .handle = checkpoint_job },
+        { 0 },
+    },
+};

@@ -1,0 +1,41 @@
+/* Deliveries of step closures: the step they are of, when it was committed, when they were done. */
+#include "dashboard/server.h"
+
+static void list_closures(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    cse_text rows = { 0 };
+    bool tail = cse_request_has(request, "tail");
+    int64_t limit = cse_request_integer(request, tail ? "tail" : "limit", 100);
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    const cse_store_query query = { .after = cse_request_integer(request, "after", 0),
+                                    .limit = limit,
+                                    .newest_first = tail };
+    cse_status status = cse_store_reader_json(run.reader, CSE_ROW_CLOSURE, &query, &rows);
+    cse_server_close_run(request, &run);
+    json_t *list = status == CSE_OK ? json_loads(rows.data, 0, NULL) : NULL;
+    cse_text_clear(&rows);
+    if (list == NULL) {
+        cse_answer_failure(answer, status == CSE_OK ? CSE_IO : status);
+        return;
+    }
+    size_t count = json_array_size(list);
+    json_t *ordered = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append(ordered, json_array_get(list, tail ? count - 1 - i : i));
+    json_decref(list);
+    const json_t *last = json_object_get(json_array_get(ordered, count - 1), "id");
+    bool more = !tail && count > 0 && (int64_t)count == limit;
+    cse_answer_json(answer, 200,
+                    json_pack("{s:o, s:o}", "closures", ordered, "next_after",
+                              more ? json_integer(json_integer_value(last)) : json_null()));
+}
+
+const cse_route cse_route_closures = {
+    .path = "/api/v1/jobs/{id}/closures",
+    .operations = {
+        { .id = "listClosures", .handle = list_closures },
+        { 0 },
+    },
+};

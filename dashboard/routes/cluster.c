@@ -1,0 +1,62 @@
+/* The machine, the budget for jobs, and what is used of it. */
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "dashboard/server.h"
+
+static json_t *host_json(void)
+{
+    char name[256] = "localhost";
+    double load = 0;
+    struct sysinfo about = { .mem_unit = 1 };
+    gethostname(name, sizeof name - 1);
+    bool has_load = getloadavg(&load, 1) == 1;
+    sysinfo(&about);
+    return json_pack("{s:s, s:I, s:I, s:o, s:I}", "name", name, "cores",
+                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "memory_bytes",
+                     (json_int_t)about.totalram * about.mem_unit, "load",
+                     has_load ? json_real(load) : json_null(), "memory_free_bytes",
+                     (json_int_t)(about.freeram + about.bufferram) * about.mem_unit);
+}
+
+static json_t *states_json(const cse_job_budget *budget)
+{
+    json_t *states = json_object();
+    for (int i = 0; i < CSE_RUN_STATE_COUNT; i++)
+        json_object_set_new(states, cse_run_state_name((cse_run_state)i),
+                            json_integer(budget->states[i]));
+    return states;
+}
+
+static void answer_cluster(const cse_request *request, cse_answer *answer)
+{
+    struct statvfs disk = { 0 };
+    cse_jobs *jobs = request->server->jobs;
+    cse_job_budget budget = cse_jobs_budget(jobs);
+    statvfs(cse_jobs_directory_view(jobs), &disk);
+    json_t *object = json_object(), *hosts = json_array();
+    json_array_append_new(hosts, host_json());
+    json_object_set_new(object, "hosts", hosts);
+    json_object_set_new(object, "budget",
+                        json_pack("{s:I, s:I}", "cores", (json_int_t)budget.cores, "memory_bytes",
+                                  (json_int_t)budget.memory_bytes));
+    json_object_set_new(object, "used",
+                        json_pack("{s:I, s:I}", "cores", (json_int_t)budget.used_cores,
+                                  "memory_bytes", (json_int_t)budget.used_memory_bytes));
+    json_object_set_new(object, "jobs", states_json(&budget));
+    json_object_set_new(object, "disk_free_bytes",
+                        json_integer((json_int_t)(disk.f_bavail * disk.f_frsize)));
+    json_object_set_new(object, "disk_total_bytes",
+                        json_integer((json_int_t)(disk.f_blocks * disk.f_frsize)));
+    cse_answer_json(answer, 200, object);
+}
+
+const cse_route cse_route_cluster = {
+    .path = "/api/v1/cluster",
+    .operations = {
+        { .id = "getCluster", .handle = answer_cluster },
+        { 0 },
+    },
+};

@@ -1,0 +1,60 @@
+/* The configuration: as it was sent, as it was resolved, and where each value came from. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dashboard/server.h"
+#include "engine/base/arena.h"
+
+enum { MOST_BYTES = 1 << 20 };
+
+static json_t *read_file(const char *directory, const char *name)
+{
+    cse_text path = { 0 };
+    json_t *text = NULL;
+    char *content = cse_malloc(MOST_BYTES);
+    cse_text_add(&path, "%s/%s", directory, name);
+    FILE *file = fopen(path.data, "re");
+    if (file != NULL) {
+        text = json_stringn(content, fread(content, 1, MOST_BYTES, file));
+        fclose(file);
+    }
+    free(content);
+    cse_text_clear(&path);
+    return text != NULL ? text : json_null();
+}
+
+static json_t *read_artefact(cse_store_reader *reader, const char *name, bool parsed)
+{
+    cse_text text = { 0 };
+    json_t *value = NULL;
+    if (reader != NULL && cse_store_reader_artefact(reader, name, &text, NULL, 0) == CSE_OK)
+        value = parsed ? json_loads(text.data, 0, NULL) : json_stringn(text.data, text.size);
+    cse_text_clear(&text);
+    return value != NULL ? value : json_null();
+}
+
+static void get_config(const cse_request *request, cse_answer *answer)
+{
+    cse_job job;
+    cse_store_reader *reader = NULL;
+    if (!cse_server_find_job(request, answer, &job))
+        return;
+    const char *directory = job.record.model_dir;
+    if (cse_readers_borrow(request->server->readers, directory, &reader) != CSE_OK)
+        reader = NULL;
+    json_t *object = json_object();
+    json_object_set_new(object, "yaml", read_artefact(reader, "config.yaml", false));
+    json_object_set_new(object, "origins", read_artefact(reader, "config.origins.json", true));
+    json_object_set_new(object, "submitted", read_file(directory, "submitted.yaml"));
+    cse_readers_give_back(request->server->readers, directory, &reader);
+    cse_answer_json(answer, 200, object);
+    cse_job_release(&job);
+}
+
+const cse_route cse_route_job_config = {
+    .path = "/api/v1/jobs/{id}/config",
+    .operations = {
+        { .id = "getJobConfig", .handle = get_config },
+        { 0 },
+    },
+};

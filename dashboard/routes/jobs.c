@@ -1,0 +1,92 @@
+/* The list of jobs, and new ones. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dashboard/create.h"
+#include "dashboard/server.h"
+
+typedef struct listing {
+    const cse_request *request;
+    const json_t *states, *labels;
+    const char *name;
+    int64_t before, limit, total, last;
+    json_t *jobs;
+} listing;
+
+static bool has_state(const listing *list, const cse_job *job)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(list->states, i,
+                       one) if (strcmp(json_string_value(one),
+                                       cse_run_state_name(job->record.state)) == 0) return true;
+    return list->states == NULL;
+}
+
+/* Every "key" or "key=value" that is asked for. */
+static bool has_labels(const listing *list, const cse_job *job)
+{
+    size_t i;
+    json_t *one;
+    bool all = true;
+    json_t *labels = list->labels != NULL ? json_loads(job->record.labels, 0, NULL) : NULL;
+    json_array_foreach(list->labels, i, one)
+    {
+        char key[80];
+        const char *wanted = json_string_value(one), *equals = strchr(wanted, '=');
+        size_t length = equals != NULL ? (size_t)(equals - wanted) : strlen(wanted);
+        snprintf(key, sizeof key, "%.*s", (int)length, wanted);
+        const char *value = json_string_value(json_object_get(labels, key));
+        all = all && value != NULL && (equals == NULL || strcmp(value, equals + 1) == 0);
+    }
+    json_decref(labels);
+    return all;
+}
+
+static bool take_job(void *self, const cse_job *job)
+{
+    listing *list = self;
+    bool named = list->name == NULL || strcasestr(job->record.name, list->name) != NULL ||
+                 strcasestr(job->record.id, list->name) != NULL;
+    if (!named || !has_state(list, job) || !has_labels(list, job))
+        return true;
+    list->total++;
+    if ((list->before > 0 && job->record.seq >= list->before) ||
+        (int64_t)json_array_size(list->jobs) == list->limit)
+        return true;
+    list->last = job->record.seq;
+    json_array_append_new(list->jobs, cse_job_json(list->request->server->jobs, job));
+    return true;
+}
+
+static void list_jobs(const cse_request *request, cse_answer *answer)
+{
+    listing list = { .request = request,
+                     .states = json_object_get(request->values, "state"),
+                     .labels = json_object_get(request->values, "label"),
+                     .name = cse_request_text(request, "name", NULL),
+                     .limit = cse_request_integer(request, "limit", 100) };
+    if (!cse_page_token_read(request, answer, &list.before))
+        return;
+    list.jobs = json_array();
+    cse_jobs_each(request->server->jobs, take_job, &list);
+    bool more = (int64_t)json_array_size(list.jobs) == list.limit && list.last > 1;
+    cse_answer_json(answer, 200,
+                    json_pack("{s:o, s:o, s:I}", "jobs", list.jobs, "next_page_token",
+                              more ? cse_page_token_new(list.last) : json_null(), "total",
+                              (json_int_t)list.total));
+}
+
+static void create_job(const cse_request *request, cse_answer *answer)
+{
+    cse_route_create_job(request, answer, NULL);
+}
+
+const cse_route cse_route_jobs = {
+    .path = "/api/v1/jobs",
+    .operations = {
+        { .id = "listJobs", .handle = list_jobs },
+        { .id = "createJob", .handle = create_job },
+        { 0 },
+    },
+};

@@ -1,0 +1,20 @@
+/* Ends the processes at once; what was not saved is lost. */
+#include "dashboard/server.h"
+
+static void kill_job(const cse_request *request, cse_answer *answer)
+{
+    const cse_job_verb verb = {
+        .verb = "kill",
+        .message = json_string_value(json_object_get(request->body, "message")),
+        .grace_s = -1,
+    };
+    cse_server_do_verb(request, answer, &verb);
+}
+
+const cse_route cse_route_kill = {
+    .path = "/api/v1/jobs/{id}/kill",
+    .operations = {
+        { .id = "killJob", .handle = kill_job },
+        { 0 },
+    },
+};

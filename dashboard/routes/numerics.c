@@ -1,0 +1,163 @@
+/* What was observed of tensors: counts, exponents, digests. */
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dashboard/server.h"
+#include "engine/base/arena.h"
+
+enum { MOST_TENSORS = 4096 };
+
+typedef struct choice {
+    const char *wanted; /* id, or a part of the name; NULL: all */
+    int64_t attempt;
+    json_t *tensors;
+} choice;
+
+static json_t *text_or_null(const cse_field *field)
+{
+    json_t *text = field->text != NULL ? json_stringn(field->text, field->size) : NULL;
+    return text != NULL ? text : json_null();
+}
+
+static void take_tensor(void *self, const cse_row *row)
+{
+    choice *c = self;
+    const cse_field *f = row->fields;
+    char id[24];
+    snprintf(id, sizeof id, "%lld", (long long)f[0].integer);
+    if (c->wanted != NULL && strcmp(c->wanted, id) != 0 &&
+        (f[2].text == NULL || strstr(f[2].text, c->wanted) == NULL))
+        return;
+    json_t *tensor = json_object();
+    json_object_set_new(tensor, "id", json_integer(f[0].integer));
+    json_object_set_new(tensor, "attempt", json_integer(f[1].integer));
+    static const char *const names[] = { "name", "scope", "op", "kind", "source_dtype", "dtype" };
+    for (int i = 0; i < 6; i++) {
+        json_t *text = text_or_null(&f[2 + i]);
+        json_object_set_new(tensor, names[i], i < 3 && json_is_null(text) ? json_string("") : text);
+    }
+    json_object_set_new(tensor, "backward", json_boolean(f[8].integer > 0));
+    json_object_set_new(tensor, "file", text_or_null(&f[9]));
+    json_object_set_new(tensor, "line",
+                        f[10].integer > 0 ? json_integer(f[10].integer) : json_null());
+    json_array_append_new(c->tensors, tensor);
+}
+
+static json_t *hexadecimal(const cse_field *field)
+{
+    char digits[65];
+    if (field->text == NULL || field->size > 32)
+        return json_null();
+    sodium_bin2hex(digits, sizeof digits, (const unsigned char *)field->text, field->size);
+    return json_string(digits);
+}
+
+static json_t *base64(const cse_field *field)
+{
+    if (field->text == NULL)
+        return json_null();
+    size_t room = sodium_base64_encoded_len(field->size, sodium_base64_VARIANT_ORIGINAL);
+    char *text = cse_malloc(room);
+    sodium_bin2base64(text, room, (const unsigned char *)field->text, field->size,
+                      sodium_base64_VARIANT_ORIGINAL);
+    json_t *value = json_string(text);
+    free(text);
+    return value;
+}
+
+static void take_record(void *self, const cse_row *row)
+{
+    static const char *const names[] = { "tensor", "attempt",  "step",         "count",
+                                         "nan",    "inf",      "saturated",    "flushed",
+                                         "zeros",  "absorbed", "max_exponent", "first_microbatch" };
+    json_t *record = json_object();
+    for (int i = 0; i < 12; i++)
+        json_object_set_new(record, names[i], json_integer(row->fields[i].integer));
+    if (row->fields[11].integer < 0)
+        json_object_set_new(record, "first_microbatch", json_null());
+    json_object_set_new(record, "digest", hexadecimal(&row->fields[12]));
+    json_object_set_new(record, "histogram", base64(&row->fields[13]));
+    json_array_append_new(self, record);
+}
+
+static json_int_t step_at(const json_t *records, size_t index)
+{
+    return json_integer_value(json_object_get(json_array_get(records, index), "step"));
+}
+
+/* A page ends with a whole step: the next one begins with the step behind it. */
+static json_t *cut_page(json_t *records, int64_t limit)
+{
+    size_t count = json_array_size(records);
+    if ((int64_t)count < limit || step_at(records, 0) == step_at(records, count - 1))
+        return json_null();
+    json_int_t last = step_at(records, count - 1);
+    while (count > 0 && step_at(records, count - 1) == last)
+        json_array_remove(records, --count);
+    return cse_page_token_new(last);
+}
+
+static cse_status read_records(const cse_request *request, cse_store_reader *reader,
+                               const json_t *tensors, int64_t first, json_t *records)
+{
+    char ids[MOST_TENSORS][12];
+    const char *wanted[MOST_TENSORS + 1] = { NULL };
+    size_t count = 0;
+    for (; count < json_array_size(tensors) && count < MOST_TENSORS; count++) {
+        json_int_t id = json_integer_value(json_object_get(json_array_get(tensors, count), "id"));
+        snprintf(ids[count], sizeof ids[count], "%d", (int)id);
+        wanted[count] = ids[count];
+    }
+    cse_store_query query = { .attempt = cse_request_integer(request, "attempt", 0),
+                              .limit = cse_request_integer(request, "limit", 100),
+                              .first_step = cse_request_integer(request, "from", 0),
+                              .last_step = cse_request_integer(request, "to", 0) };
+    if (cse_request_has(request, "step"))
+        query.first_step = query.last_step = cse_request_integer(request, "step", 0);
+    if (first > query.first_step)
+        query.first_step = first;
+    if (cse_request_has(request, "tensor"))
+        query.filters[0] = (cse_store_filter){ "tensor", wanted };
+    return cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, records);
+}
+
+static void get_numerics(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    int64_t first = 0;
+    if (!cse_page_token_read(request, answer, &first) ||
+        !cse_server_open_run(request, answer, &run))
+        return;
+    choice c = { .wanted = cse_request_text(request, "tensor", NULL), .tensors = json_array() };
+    json_t *records = json_array();
+    const cse_store_query query = { .limit = MOST_TENSORS,
+                                    .attempt = cse_request_integer(request, "attempt", 0) };
+    cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_TENSOR, &query, take_tensor, &c);
+    if (status == CSE_OK)
+        status = read_records(request, run.reader, c.tensors, first, records);
+    cse_server_close_run(request, &run);
+    bool none = json_array_size(c.tensors) == 0 && c.wanted == NULL;
+    if (status == CSE_OK) {
+        json_t *next = cut_page(records, cse_request_integer(request, "limit", 100));
+        cse_answer_json(answer, 200,
+                        json_pack("{s:O, s:O, s:o, s:s?}", "tensors", c.tensors, "records", records,
+                                  "next_page_token", next, "missing",
+                                  none ? "the run observes no tensors: set numerics in its "
+                                         "configuration, as in numerics: {every: 100}"
+                                       : NULL));
+    } else {
+        cse_answer_failure(answer, status);
+    }
+    json_decref(c.tensors);
+    json_decref(records);
+}
+
+const cse_route cse_route_numerics = {
+    .path = "/api/v1/jobs/{id}/numerics",
+    .operations = {
+        { .id = "getNumerics", .handle = get_numerics },
+        { 0 },
+    },
+};

@@ -1,0 +1,20 @@
+/* Lets the states stand still after the step in flight. */
+#include "dashboard/server.h"
+
+static void pause_job(const cse_request *request, cse_answer *answer)
+{
+    const cse_job_verb verb = {
+        .verb = "pause",
+        .message = json_string_value(json_object_get(request->body, "message")),
+        .grace_s = -1,
+    };
+    cse_server_do_verb(request, answer, &verb);
+}
+
+const cse_route cse_route_pause = {
+    .path = "/api/v1/jobs/{id}/pause",
+    .operations = {
+        { .id = "pauseJob", .handle = pause_job },
+        { 0 },
+    },
+};

@@ -1,0 +1,20 @@
+/* Goes on: with a run that stands still, or with a new attempt of one that has ended. */
+#include "dashboard/server.h"
+
+static void resume_job(const cse_request *request, cse_answer *answer)
+{
+    const cse_job_verb verb = {
+        .verb = "resume",
+        .message = json_string_value(json_object_get(request->body, "message")),
+        .grace_s = -1,
+    };
+    cse_server_do_verb(request, answer, &verb);
+}
+
+const cse_route cse_route_resume = {
+    .path = "/api/v1/jobs/{id}/resume",
+    .operations = {
+        { .id = "resumeJob", .handle = resume_job },
+        { 0 },
+    },
+};

@@ -1,0 +1,45 @@
+/* Processes and the streams between them, as they were sampled. */
+#include "dashboard/server.h"
+
+/* The payload is an object; its time goes into it. */
+static void take_sample(void *self, const cse_row *row)
+{
+    json_t *sample = json_loads(row->fields[1].text != NULL ? row->fields[1].text : "{}", 0, NULL);
+    if (!json_is_object(sample)) {
+        json_decref(sample);
+        return;
+    }
+    json_object_set_new(sample, "time_ms", json_integer(row->fields[0].integer));
+    json_array_insert_new(self, 0, sample);
+}
+
+static void get_topology(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    json_t *samples = json_array();
+    const cse_store_query query = { .limit = cse_request_integer(request, "samples", 1),
+                                    .newest_first = true };
+    cse_status status =
+        cse_store_reader_rows(run.reader, CSE_ROW_TOPOLOGY, &query, take_sample, samples);
+    cse_server_close_run(request, &run);
+    bool none = json_array_size(samples) == 0;
+    if (status == CSE_OK)
+        cse_answer_json(answer, 200,
+                        json_pack("{s:O, s:s?}", "samples", samples, "missing",
+                                  none ? "no sample was taken: the run has not taken steps for "
+                                         "half a second"
+                                       : NULL));
+    else
+        cse_answer_failure(answer, status);
+    json_decref(samples);
+}
+
+const cse_route cse_route_topology = {
+    .path = "/api/v1/jobs/{id}/topology",
+    .operations = {
+        { .id = "getTopology", .handle = get_topology },
+        { 0 },
+    },
+};

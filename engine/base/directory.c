@@ -1,0 +1,30 @@
+/* One mkdir for each prefix of the path; what is there already is no failure. */
+#include "engine/base/directory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+cse_status cse_make_directories(const char *what, const char *path)
+{
+    char partial[PATH_MAX];
+    if (*path == '\0' || strlen(path) >= sizeof partial)
+        return cse_fail(CSE_CANNOT_CREATE, "%s: a path of 1 to %zu bytes is accepted, this has %zu",
+                        what, sizeof partial - 1, strlen(path));
+    snprintf(partial, sizeof partial, "%s", path);
+    for (char *c = partial + 1;; c++) {
+        char kept = *c;
+        if (kept != '/' && kept != '\0')
+            continue;
+        *c = '\0';
+        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
+            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
+                            "%s %s: %s cannot be created: %s", what, path, partial,
+                            strerror(errno));
+        if (kept == '\0')
+            return CSE_OK;
+        *c = kept;
+    }
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# `csengine bench step` compares precisions in turns: what it prints fits together, and what it
+# cannot do it says.
+set -eu
+source_directory=${top_srcdir:-.}
+csengine=${CSENGINE_EXECUTABLE:-${top_builddir:-.}/csengine}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=1
+}
+
+bench() {
+    "$csengine" bench step "$source_directory/configs/synthetic.yaml" --model_dir "$work/model" "$@"
+}
+
+# A number of the JSON's variant number $2 (from 0).
+field() { # name index
+    grep -o "\"$1\":[^,}]*" "$work/json" | sed -n "$(($2 + 1))s/[^:]*://p"
+}
+
+bench --precision fp32,bf16:mp2,fp16:mp1:0,cb16:mp4 --steps 9 --json >"$work/json" ||
+    fail "four precisions cannot be compared"
+for i in 0 1 2 3; do
+    awk -v median="$(field median_ms $i)" -v least="$(field least_ms $i)" \
+        -v first="$(field median_ms 0)" -v ratio="$(field ratio $i)" \
+        -v rate="$(field samples_per_second $i)" 'BEGIN {
+            good = least > 0 && median >= least
+            good = good && (ratio * median / first - 1) ^ 2 < 1e-6
+            good = good && (rate * median / 64e3 - 1) ^ 2 < 1e-6 # a batch of 64
+            exit !good
+        }' || fail "the numbers of variant $i do not fit together: $(cat "$work/json")"
+done
+[ "$(field precision 2)" = '"fp16:mp1:0"' ] || fail "variant 2 is $(field precision 2)"
+[ "$(field steps 0)" = 9 ] || fail "steps: $(field steps 0)"
+
+# The table has a line for each, and the first one's speed is 1.
+bench --precision bf16,fp32 --steps 3 >"$work/table" || fail "the table is not printed"
+grep -Eq '^bf16 .* 1\.000$' "$work/table" || fail "no line for bf16: $(cat "$work/table")"
+grep -q '^fp32 ' "$work/table" || fail "no line for fp32"
+bench --steps 2 | grep -q '^as configured' || fail "no line for the configuration itself"
+
+refused() { # words arguments...
+    words=$1
+    shift
+    if bench "$@" >"$work/out" 2>"$work/err"; then
+        fail "accepted: $*"
+    fi
+    grep -q -- "$words" "$work/err" || fail "$*: $(cat "$work/err")"
+}
+refused 'accepted: fp32, or bf16' --precision fp64
+refused 'accepted: fp32, or bf16' --precision fp32:mp2
+refused 'accepted: fp32, or bf16' --precision bf16:mp2:1:3
+refused 'accepted: fp32, or bf16' --precision fp32,,bf16
+refused 'preset' --precision bf16:mp9
+refused 'an integer from 1' --steps 0
+
+[ "$failures" = 0 ] || exit 1
+echo "all as expected"

@@ -1,0 +1,80 @@
+#!/bin/sh
+# Loss scaling from the command line: powers of two change no weight and another number does; a
+# scale at its floor ends the run with the names of the parameters; and settings that contradict
+# each other are told with their line and column.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+config=${top_srcdir:-.}/configs/synthetic.yaml
+own=$work/own.yaml
+
+fail() {
+    echo "FAIL: $1"
+    failed=1
+}
+
+weights() { # settings...: the digests of the model's and the optimizer's tensors after 40 steps
+    rm -rf "$work/model"
+    "$csengine" start "$config" --model_dir "$work/model" --compile_dir "$work/compiled" \
+        --num_steps 40 "$@" >"$work/out" 2>&1 || fail "$*: $(tail -n 5 "$work/out")"
+    for prefix in model. optimizer.; do
+        "$csengine" checkpoint digest "$work/model/checkpoint_40.mdl" --prefix $prefix
+    done
+}
+
+plain=$(weights)
+[ -n "$plain" ] || fail "no digest"
+for scale in 1024 65536; do
+    scaled=$(weights --set precision.loss_scaling_factor=$scale)
+    [ "$scaled" = "$plain" ] || fail "scale $scale changes the weights"
+done
+scaled=$(weights --set precision.loss_scaling_factor=1000)
+[ "$scaled" != "$plain" ] || fail "scale 1000 rounds, and changes no weight"
+moving=$(weights --set precision.loss_scaling_factor=dynamic --set precision.steps_per_increase=5 \
+    --set precision.initial_loss_scale=4)
+[ "$moving" = "$plain" ] || fail "a scale that moves changes the weights"
+
+# One column of 1e25: its weights' gradients have squares that no scale makes finite.
+{
+    echo 'a,b,label'
+    for i in 0 1 2 3 4 5 6 7; do echo "$i,1e25,$((i % 2))"; done
+} >"$work/large.csv"
+cat >"$own" <<END
+trainer:
+  init:
+    model_dir: $work/large
+    model: {name: fc_mnist, input_size: 2, hidden_sizes: [4], num_classes: 2}
+    optimizer: {SGD: {lr: 0.1}}
+    loop: {num_steps: 9}
+    precision: {loss_scaling_factor: dynamic, initial_loss_scale: 2, min_loss_scale: 1}
+  fit:
+    train_dataloader: {data_processor: csv, path: $work/large.csv, label: label, batch_size: 8,
+      micro_batch_size: 4}
+END
+"$csengine" start "$own" >"$work/out" 2>&1
+[ $? -eq 1 ] || fail "a scale at its floor: $(cat "$work/out")"
+grep -q 'step 2: gradients overflow at the least loss scale, 1: those of .*fc_layers.0.weight' \
+    "$work/out" || fail "no names: $(cat "$work/out")"
+grep -q 'fc_layers.0.bias' "$work/out" && fail "a finite gradient is named: $(cat "$work/out")"
+
+# refused TEXT SECTION: the section is refused with TEXT, at the place of WORD in it.
+refused() { # WORD TEXT SECTION
+    sed "s/^    loop:/    precision: $3\n    loop:/" "$config" >"$own"
+    line=$(grep -n "^    precision:" "$own" | cut -d : -f 1)
+    column=$(sed -n "${line}p" "$own" | sed "s/$1.*//" | tr -d '\n' | wc -c)
+    "$csengine" compile "$own" --model_dir "$work/model" >/dev/null 2>"$work/err"
+    [ $? -eq 78 ] || fail "accepted: $3"
+    grep -q "own.yaml:$line:$((column + 1)): .*$2" "$work/err" || fail "$3: $(cat "$work/err")"
+}
+refused '0.5}' 'max_gradient_norm.*exclude each other' \
+    '{max_gradient_norm: 1.0, max_gradient_value: 0.5}'
+refused 'cbfloat16' 'cbfloat16 needs loss_scaling_factor: dynamic; its least value is 2^-39' \
+    '{fp16_type: cbfloat16, loss_scaling_factor: 1024}'
+refused 'fp61' 'weight_grad_reduce: "fp61".*fp32, bf16, bf16sr, fp16, cb16' \
+    '{weight_grad_reduce: fp61}'
+refused 'kahan}' 'weight_update: "kahan".*fp32, bf16, bf16sr, bf16_kahan' '{weight_update: kahan}'
+refused '0.00001' 'min_loss_scale.*out of range' \
+    '{loss_scaling_factor: dynamic, min_loss_scale: 0.00001}'
+exit "$failed"

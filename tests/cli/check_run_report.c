@@ -1,0 +1,119 @@
+/* The page of a report: the data are put in once, unpacked from a page of this test, and nothing in
+ * them can end the script that holds them. */
+#include "cli/run_report.c"
+
+#include <check.h>
+
+/* What run_report.c calls of the rest of the command line; nobody is asked here. */
+cse_status cse_client_call(cse_client *client, const cse_client_request *request,
+                           cse_client_answer *answer)
+{
+    (void)client, (void)request;
+    *answer = (cse_client_answer){ .status = 404 };
+    return cse_fail(CSE_NO_INPUT, "there is no job");
+}
+
+void cse_client_answer_clear(cse_client_answer *answer)
+{
+    cse_text_clear(&answer->body);
+}
+
+cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest)
+{
+    cse_text_add(path, "/api/v1/jobs/%s%s", id, rest);
+    return CSE_OK;
+}
+
+const char *cse_json_text(const json_t *object, const char *name, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : fallback;
+}
+
+cse_status cse_local_run_open(const char *model_dir, cse_local_run **run)
+{
+    (void)run;
+    return cse_fail(CSE_NO_INPUT, "%s", model_dir);
+}
+
+void cse_local_run_close(cse_local_run **run)
+{
+    *run = NULL;
+}
+
+const char *cse_local_run_id_view(const cse_local_run *run)
+{
+    (void)run;
+    return "";
+}
+
+cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const char *query,
+                             cse_text *body)
+{
+    (void)run, (void)query, (void)body;
+    return cse_fail(CSE_NO_INPUT, "%s", operation_id);
+}
+
+/* Packed by zlib itself before each test. */
+static char packed[4096];
+cse_web_file cse_test_files[] = {
+    { .path = "/index.html", .gzip = "", .gzip_bytes = 0 },
+    { .path = "/report.html", .gzip = packed },
+    { .path = NULL },
+};
+
+static void pack(const char *page)
+{
+    z_stream stream = { .next_in = (Bytef *)(uintptr_t)page,
+                        .avail_in = (uInt)strlen(page),
+                        .next_out = (Bytef *)packed,
+                        .avail_out = sizeof packed };
+    ck_assert_int_eq(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    cse_test_files[1].gzip_bytes = stream.total_out;
+    deflateEnd(&stream);
+}
+
+START_TEST(data_cannot_leave_their_script)
+{
+    cse_text data = { 0 }, page = { 0 };
+    pack("<script type=\"application/json\">@CSENGINE_REPORT_DATA@</script><p>after</p>");
+    cse_text_add(&data, "{\"a\":\"</script><script>x</script><!--\"}");
+    ck_assert_int_eq(fill(cse_test_files, &data, &page), CSE_OK);
+    ck_assert_str_eq(page.data,
+                     "<script type=\"application/json\">{\"a\":\"\\u003c/script>\\u003cscript>x"
+                     "\\u003c/script>\\u003c!--\"}</script><p>after</p>");
+    cse_text_clear(&data);
+    cse_text_clear(&page);
+}
+END_TEST
+
+START_TEST(a_page_without_a_place_and_no_page_are_told)
+{
+    cse_text data = { 0 }, page = { 0 };
+    cse_text_add(&data, "{}");
+    pack("<p>nothing here</p>");
+    ck_assert_int_eq(fill(cse_test_files, &data, &page), CSE_INTERNAL);
+    ck_assert_int_eq(fill(cse_test_files + 2, &data, &page), CSE_UNAVAILABLE);
+    ck_assert(strstr(cse_error_message(), "without pages") != NULL);
+    ck_assert_int_eq(fill(NULL, &data, &page), CSE_UNAVAILABLE);
+    cse_test_files[1].gzip_bytes /= 2;
+    ck_assert_int_eq(fill(cse_test_files, &data, &page), CSE_INTERNAL);
+    cse_text_clear(&data);
+    cse_text_clear(&page);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("report");
+    TCase *test = tcase_create("page");
+    tcase_add_test(test, data_cannot_leave_their_script);
+    tcase_add_test(test, a_page_without_a_place_and_no_page_are_told);
+    suite_add_tcase(suite, test);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,8 @@
+#!/bin/sh
+# What the server must refuse is refused; the cases stand in security_test.py.
+set -eu
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+exec "$python" "$top_srcdir/tests/dashboard/security_test.py"

@@ -1,0 +1,348 @@
+"""Jobs from their creation to their end: the queue, the verbs, and what happens when a job, or the
+server itself, is killed."""
+import http.client
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import support
+from support import API, EXECUTABLE, LONG, Failure, Server, check, configuration, end_jobs, equal
+
+YAML = {"Content-Type": "application/yaml"}
+
+
+def root_server(*arguments, root=None):
+    return Server("--root", root or support.folder() + "/root", *arguments)
+
+
+def put(server, id, steps=LONG, **more):
+    answer = server.request("PUT", f"{API}/jobs/{id}", {"config": configuration(steps), **more})
+    check(answer.status == 201, answer.body)
+    return answer.json()
+
+
+def act(server, id, verb, body=None, status=202):
+    answer = server.request("POST", f"{API}/jobs/{id}/{verb}", body)
+    equal(answer.status, status, f"{verb} {id}: {answer.body}")
+    return answer.json()
+
+
+def history(server, id):
+    return [t["to"] for t in server.get(f"{API}/jobs/{id}/transitions").json()["transitions"]]
+
+
+def coordinator_of(server, id):
+    """The process that holds the run: as the run store says."""
+    import sqlite3
+
+    path = server.job(id)["model_dir"] + "/run.db"
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+        return int(db.execute("SELECT value FROM run WHERE key = 'pid'").fetchone()[0])
+
+
+def a_job_from_creation_to_removal():
+    server = root_server()
+    try:
+        job = put(server, "first", steps=2000, name="a name", labels={"team": "x"}, priority="p1")
+        equal((job["state"], job["name"], job["labels"], job["priority"]), ("QUEUED", "a name", {"team": "x"}, "p1"))
+        job = server.wait_for("first", "SUCCEEDED")
+        states = history(server, "first")
+        equal([states[0], states[-1]], ["QUEUED", "SUCCEEDED"])
+        check(states.index("COMPILING") < states.index("RUNNING"), states)
+        until = time.monotonic() + 20
+        while (job := server.job("first"))["ended_ms"] is None and time.monotonic() < until:
+            time.sleep(0.05)
+        equal((job["exit_code"], job["progress"]["step"], job["attempt"]), (0, 2000, 1))
+        equal(server.get(f"{API}/jobs/first/metrics?names=loss&max_points=20000").json()["series"][0]["step"],
+              list(range(1, 2001)))
+        graph = server.get(f"{API}/jobs/first/graph").json()
+        check(len(graph["nodes"]) > 10, "the graph")
+        equal(server.get(f"{API}/jobs/first/config").json()["submitted"], configuration(2000))
+        directory = job["model_dir"]
+        check(os.path.exists(directory + "/run.db"), directory)
+        # Only with the tag that was read, and only what has ended.
+        equal(server.request("DELETE", f"{API}/jobs/first").status, 428)
+        equal(server.request("DELETE", f"{API}/jobs/first", headers={"If-Match": '"v9.x"'}).status, 412)
+        tag = server.get(f"{API}/jobs/first").headers["ETag"]
+        equal(server.request("DELETE", f"{API}/jobs/first", headers={"If-Match": tag}).status, 204)
+        check(not os.path.exists(directory), "the files stay behind")
+        equal(server.get(f"{API}/jobs/first").status, 404)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def the_same_call_twice_is_one_job():
+    server = root_server()
+    try:
+        body = {"config": configuration(50)}
+        equal(server.request("PUT", f"{API}/jobs/a", body).status, 201)
+        equal(server.request("PUT", f"{API}/jobs/a", body).status, 200)
+        equal(server.request("PUT", f"{API}/jobs/a", {**body, "name": "other"}).status, 409)
+        key = {"Idempotency-Key": "k1"}
+        first = server.request("POST", f"{API}/jobs", body, key)
+        equal(first.status, 201)
+        equal(first.headers["Location"], f"{API}/jobs/{first.json()['id']}")
+        again = server.request("POST", f"{API}/jobs", body, key)
+        equal((again.status, again.json()["id"]), (201, first.json()["id"]))
+        equal(server.request("POST", f"{API}/jobs", {**body, "name": "n"}, key).status, 409)
+        equal(server.get(f"{API}/jobs").json()["total"], 2)
+        # The name chosen by the client is a directory: nothing but a plain word.
+        equal(server.request("PUT", f"{API}/jobs/jobs.db", body).status, 409)
+        paths = [e["path"] for e in server.get(f"{API}/audit").json()["entries"]]
+        equal(paths.count(f"{API}/jobs"), 3)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def faults_have_their_place():
+    server = root_server()
+    text = configuration(50)
+    wrong = text.replace("loop: { num_steps: 50 }", "loop: { num_stesp: 50 }")
+    line = next(i for i, l in enumerate(wrong.splitlines(), 1) if "num_stesp" in l)
+    column = wrong.splitlines()[line - 1].index("num_stesp") + 1
+    try:
+        for answer in (server.request("POST", f"{API}/jobs", {"config": wrong}),
+                       server.request("POST", f"{API}/jobs", wrong.encode(), YAML)):
+            equal(answer.status, 422)
+            fault = answer.json()["errors"][0]
+            equal((fault["line"], fault["column"]), (line, column), fault)
+            check("num_steps" in fault["hint"], fault)
+        # What only the model knows is found by the deeper check.
+        deep = text.replace("hidden_sizes", "hiden_sizes")
+        line = next(i for i, l in enumerate(deep.splitlines(), 1) if "hiden" in l)
+        result = server.request("POST", f"{API}/config:validate", {"config": deep}).json()
+        equal((result["valid"], result["diagnostics"][0]["line"]), (False, line), result)
+        check(server.request("POST", f"{API}/config:validate", text.encode(), YAML).json()["valid"], "a good one")
+        result = server.request("POST", f"{API}/config:validate", {"config": "a: [", "depth": "settings"}).json()
+        equal(result["valid"], False)
+        schema = server.get(f"{API}/config-schema").json()
+        equal(schema["properties"]["trainer"]["properties"]["init"]["properties"]["seed"]["type"], "integer")
+        equal(server.get(f"{API}/jobs").json()["total"], 0)
+    finally:
+        server.stop()
+
+
+def verbs_take_effect():
+    server = root_server()
+    try:
+        put(server, "v")
+        server.wait_for("v", "RUNNING")
+        act(server, "v", "pause", {"message": "lunch"})
+        server.wait_for("v", "PAUSED")
+        step = server.job("v")["progress"]["step"]
+        act(server, "v", "pause")  # again: no failure
+        act(server, "v", "checkpoint")
+        until = time.monotonic() + 20
+        while not (saved := server.get(f"{API}/jobs/v/checkpoints").json()["checkpoints"]):
+            check(time.monotonic() < until, "no checkpoint")
+            time.sleep(0.05)
+        check(abs(saved[0]["step"] - step) <= 5000, saved, step)
+        time.sleep(0.3)
+        equal(server.get(f"{API}/jobs/v/checkpoints").json()["checkpoints"][-1]["step"], saved[0]["step"])
+        act(server, "v", "resume")
+        server.wait_for("v", "RUNNING")
+        reasons = [t["message"] + str(t["reason"]) for t in
+                   server.get(f"{API}/jobs/v/transitions").json()["transitions"]]
+        check(any("lunch" in r for r in reasons), reasons)
+        act(server, "v", "cancel", {"save": True})
+        server.wait_for("v", "CANCELLED")
+        last = server.get(f"{API}/jobs/v/checkpoints").json()["checkpoints"][-1]["step"]
+        check(last > saved[0]["step"], "no checkpoint at the end")
+        act(server, "v", "cancel")  # has ended: still no failure
+        act(server, "v", "pause", status=409)
+        act(server, "nobody", "pause", status=404)
+        # An ended job goes on from its last checkpoint.
+        time.sleep(0.5)
+        act(server, "v", "resume")
+        server.wait_for("v", "RUNNING")
+        job = server.job("v")
+        equal(job["attempt"], 2)
+        series = server.get(f"{API}/jobs/v/metrics?names=loss&attempt=2&max_points=100").json()["series"]
+        check(not series or series[0]["step"][0] == last + 1, "the second attempt begins behind", last)
+        act(server, "v", "kill")
+        server.wait_for("v", "CANCELLED", "FAILED")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def the_queue_has_an_order():
+    server = root_server("--cores", "2")
+    try:
+        put(server, "runs", resources={"cores": 2})
+        server.wait_for("runs", "RUNNING")
+        put(server, "low", steps=50, priority="p3")
+        put(server, "high", steps=50, priority="p0", resources={"cores": 2})
+        put(server, "middle", steps=50)
+        time.sleep(0.6)
+        waits = {id: server.job(id)["waiting_for"] for id in ("low", "high", "middle")}
+        check("2 of 2 are taken, by runs" in waits["high"], waits)
+        check("high" in waits["low"] and "high" in waits["middle"], waits)
+        # A lower number goes first; changed words need the tag that was read.
+        equal(server.request("PATCH", f"{API}/jobs/low", {"priority": "p0"}).status, 428)
+        tag = server.get(f"{API}/jobs/low").headers["ETag"]
+        answer = server.request("PATCH", f"{API}/jobs/low", {"priority": "p0", "labels": {"a": "b"}}, {"If-Match": tag})
+        equal((answer.status, answer.json()["priority"], answer.json()["labels"]), (200, "p0", {"a": "b"}))
+        equal(server.request("PATCH", f"{API}/jobs/low", {"priority": "p1"}, {"If-Match": tag}).status, 412)
+        act(server, "middle", "cancel")
+        equal(server.job("middle")["state"], "CANCELLED")
+        act(server, "runs", "cancel", {"save": False})
+        server.wait_for("low", "SUCCEEDED")
+        server.wait_for("high", "SUCCEEDED")
+        check(server.job("low")["started_ms"] <= server.job("high")["started_ms"], "the order")
+        found = server.get(f"{API}/jobs?label=a=b").json()
+        equal(([j["id"] for j in found["jobs"]], found["total"]), (["low"], 1))
+        # Pages.
+        seen, token = [], ""
+        while token is not None:
+            page = server.get(f"{API}/jobs?limit=2&page_token={token}").json()
+            seen += [j["id"] for j in page["jobs"]]
+            token = page["next_page_token"]
+        equal(sorted(seen), ["high", "low", "middle", "runs"])
+        equal(server.get(f"{API}/jobs?page_token=abc").status, 400)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def a_lost_job_fails_or_recovers():
+    server = root_server("--cores", "2")
+    try:
+        put(server, "once")
+        put(server, "again", restart_policy={"max_num_restarts": 1})
+        for id in ("once", "again"):
+            server.wait_for(id, "RUNNING")
+        act(server, "again", "checkpoint")
+        until = time.monotonic() + 20
+        while not (saved := server.get(f"{API}/jobs/again/checkpoints").json()["checkpoints"]):
+            check(time.monotonic() < until, "no checkpoint")
+            time.sleep(0.05)
+        for id in ("once", "again"):
+            os.kill(coordinator_of(server, id), signal.SIGKILL)
+        job = server.wait_for("once", "FAILED")
+        check(job["reason"] in ("INTERRUPTED", "PEER_LOST", "INTERNAL") and job["message"], job["reason"], job["message"])
+        server.wait_for("again", "RECOVERING")
+        server.wait_for("again", "RUNNING")
+        job = server.job("again")
+        equal((job["attempt"], job["restarts"]), (2, 1))
+        states = history(server, "again")
+        check("RECOVERING" in states, states)
+        os.kill(coordinator_of(server, "again"), signal.SIGKILL)
+        equal(server.wait_for("again", "FAILED")["restarts"], 1)
+        put(server, "wrong", steps=50, overrides={"loop.num_steps": -1})
+        job = server.wait_for("wrong", "FAILED")
+        equal((job["reason"], job["retryable"]), ("CONFIG", False), job["message"])
+        check("num_steps" in job["message"], job["message"])
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def jobs_outlive_a_killed_server():
+    root = support.folder() + "/root"
+    server = root_server("--cores", "2", root=root)
+    stop = threading.Event()
+
+    def ask(method, path, body=None):
+        while not stop.is_set():
+            try:
+                server.request(method, path, body)
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.01)
+
+    askers = []
+    try:
+        put(server, "runs")
+        put(server, "short", steps=3000)
+        for id in ("runs",):
+            server.wait_for(id, "RUNNING")
+        put(server, "waits", steps=50, resources={"cores": 2})
+        for arguments in (("GET", f"{API}/jobs"), ("GET", f"{API}/jobs/runs/metrics"),
+                          ("POST", f"{API}/jobs/runs/checkpoint"), ("POST", f"{API}/jobs/waits/pause")):
+            askers.append(threading.Thread(target=ask, args=arguments))
+            askers[-1].start()
+        time.sleep(0.3)
+        pid = coordinator_of(server, "runs")
+        for _ in range(3):  # at any moment of any request
+            server.kill()
+            os.kill(pid, 0)  # it is there
+            server.start()
+            time.sleep(0.2)
+        stop.set()
+        for asker in askers:
+            asker.join()
+        job = server.job("runs")
+        equal((job["state"], job["alive"], job["attempt"]), ("RUNNING", True, 1))
+        equal(coordinator_of(server, "runs"), pid)
+        server.wait_for("short", "SUCCEEDED")
+        equal(server.job("waits")["state"], "QUEUED")
+        # What ended while no server was there is found in its store.
+        server.kill()
+        os.kill(pid, signal.SIGINT)
+        until = time.monotonic() + 30
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < until:
+            time.sleep(0.05)
+        server.start()
+        equal(server.wait_for("runs", "CANCELLED", seconds=20)["state"], "CANCELLED")
+        server.wait_for("waits", "SUCCEEDED")
+    finally:
+        stop.set()
+        end_jobs(server)
+        server.stop()
+
+
+def a_root_has_one_server():
+    root = support.folder() + "/root"
+    server = root_server(root=root)
+    try:
+        with open(root + "/server.json") as f:
+            note = json.load(f)
+        equal((note["url"], note["pid"], note["mode"]), (server.url, server.process.pid, "root"))
+        result = subprocess.run([EXECUTABLE, "serve", "--root", root], capture_output=True, timeout=20 * support.SLOW)
+        equal(result.returncode, 75)
+        check(b"another server" in result.stderr, result.stderr)
+    finally:
+        server.stop()
+    check(not os.path.exists(root + "/server.json"), "the note stays behind")
+
+
+def a_run_started_by_hand_shows_itself():
+    folder = support.folder()
+    with open(folder + "/c.yaml", "w") as f:
+        f.write(configuration(LONG))
+    environment = {k: v for k, v in os.environ.items() if k != "CSE_DASHBOARD"}
+    run = subprocess.Popen([EXECUTABLE, "start", folder + "/c.yaml", "--model_dir", folder + "/r", "--json"],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+    try:
+        note = json.loads(run.stdout.readline())
+        while note["event"] != "listening":
+            note = json.loads(run.stdout.readline())
+        server = Server.__new__(Server)
+        server.host, _, port = note["url"][7:].rpartition(":")
+        server.port = int(port)
+        server.wait_for("r", "RUNNING")
+        equal(server.request("POST", f"{API}/jobs", {"config": "a: 1"}).status, 501)
+        act(server, "r", "cancel", {"save": False})
+        run.wait(30 * support.SLOW)
+        until = time.monotonic() + 10
+        while os.path.exists(f"/proc/{note['pid']}") and time.monotonic() < until:
+            time.sleep(0.05)
+        check(not os.path.exists(f"/proc/{note['pid']}"), "the server stays behind")
+    finally:
+        if run.poll() is None:
+            run.terminate()
+            run.wait()
+        run.stdout.close()
+
+
+if __name__ == "__main__":
+    support.main([
+        the_same_call_twice_is_one_job, faults_have_their_place, a_job_from_creation_to_removal,
+        verbs_take_effect, the_queue_has_an_order, a_lost_job_fails_or_recovers,
+        jobs_outlive_a_killed_server, a_root_has_one_server, a_run_started_by_hand_shows_itself,
+    ])

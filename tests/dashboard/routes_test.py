@@ -1,0 +1,312 @@
+"""Every route against the description: what it answers is described, and has the described form.
+
+The requests are made from the description: for each parameter and body values inside and outside of
+what is accepted. A generator of this kind finds answers of 5xx, answers that are not described, and
+bodies that are not as the schema says."""
+import json
+import random
+import sys
+
+import support
+from support import API, Server, check, equal, fits
+
+SEED = 20240501
+ROUNDS = 12
+
+
+def describe(server):
+    answer = server.get("/openapi.json")
+    equal(answer.status, 200)
+    return answer.json()
+
+
+def resolve(document, node):
+    while "$ref" in node:
+        target = document
+        for word in node["$ref"].split("/")[1:]:
+            target = target[word]
+        node = target
+    return node
+
+
+def sample(rng, document, schema, depth=0):
+    """A value that the schema accepts, most of the time; and sometimes one that it does not."""
+    schema = resolve(document, schema)
+    if rng.random() < 0.08:
+        return rng.choice([None, -1, "", "\u00e9\u4e2d", [], {}, 1e300, True, "x" * 500])
+    if "examples" in schema and rng.random() < 0.5:
+        return schema["examples"][0]
+    if "enum" in schema:
+        return rng.choice(schema["enum"])
+    kind = schema.get("type", "object")
+    kind = rng.choice(kind) if isinstance(kind, list) else kind
+    if kind == "integer":
+        low = schema.get("minimum", -5)
+        return rng.choice([low, low + 1, rng.randint(low, low + 1000), schema.get("maximum", 7), 2**53])
+    if kind == "number":
+        return rng.choice([0, 0.5, 3, schema.get("maximum", 1e6), -1.5])
+    if kind == "boolean":
+        return rng.random() < 0.5
+    if kind == "null":
+        return None
+    if kind == "array":
+        return [sample(rng, document, schema.get("items", {}), depth + 1) for _ in range(rng.randint(0, 3))]
+    if kind == "object":
+        result = {}
+        for name, member in schema.get("properties", {}).items():
+            if name in schema.get("required", []) or rng.random() < 0.5:
+                result[name] = sample(rng, document, member, depth + 1)
+        if rng.random() < 0.1:
+            result["unknown"] = 1
+        return result
+    return rng.choice(["a", "mnist-1", "trainer: {}\n", "p1", "x" * 65, "a b", "k=v", "\t", "%00"])
+
+
+def build(rng, document, path, item, method, known):
+    operation = item[method]
+    target, query, headers = path, [], {}
+    for parameter in operation.get("parameters", []):
+        parameter = resolve(document, parameter)
+        value = sample(rng, document, parameter["schema"])
+        text = value if isinstance(value, str) else json.dumps(value)
+        if parameter["in"] == "path":
+            pick = known.get(parameter["name"])
+            text = str(pick) if pick is not None and rng.random() < 0.8 else text
+            target = target.replace("{%s}" % parameter["name"], quote(text) or "x")
+        elif parameter["in"] == "query" and rng.random() < 0.4:
+            items = value if isinstance(value, list) else [text]
+            query += [f"{parameter['name']}={quote(i if isinstance(i, str) else json.dumps(i))}" for i in items]
+        elif parameter["in"] == "header" and rng.random() < 0.4:
+            if all(31 < ord(c) < 127 for c in text):
+                headers[parameter["name"]] = text
+    body = None
+    content = operation.get("requestBody", {}).get("content")
+    if content and rng.random() < 0.95:
+        media = rng.choice(list(content))
+        value = sample(rng, document, content[media]["schema"])
+        body = json.dumps(value) if "json" in media else str(value)
+        headers["Content-Type"] = media if rng.random() < 0.95 else "text/plain"
+        body = body.encode()
+        if rng.random() < 0.1:
+            body = body[: rng.randint(0, len(body))]
+    if rng.random() < 0.1:
+        headers["Accept"] = rng.choice(["text/event-stream", "application/json", "*/*", "image/png"])
+    return target + ("?" + "&".join(query) if query else ""), body, headers
+
+
+def quote(text):
+    import urllib.parse
+
+    return urllib.parse.quote(text, safe="")
+
+
+def judge(document, item, method, target, answer):
+    """The answer is one of those described, with a body of the described form."""
+    what = f"{method.upper()} {target} -> {answer.status} {answer.body[:300]!r}"
+    check(answer.status < 500 or answer.status in (501, 503), what)
+    described = item[method]["responses"]
+    check(str(answer.status) in described, "not described:", what)
+    response = resolve(document, described[str(answer.status)])
+    content = response.get("content")
+    if answer.status in (204, 304):
+        equal(answer.body, b"", what)
+        return
+    media = answer.headers.get("Content-Type", "").split(";")[0]
+    check(content is not None and media in content, "media type", media, what)
+    for name in ("X-Content-Type-Options", "Content-Security-Policy", "Cache-Control"):
+        check(name in answer.headers, "lacks", name, what)
+    if media in ("application/json", "application/problem+json"):
+        faults = fits(document, content[media]["schema"], answer.json())
+        check(not faults, what, faults)
+    if media == "application/x-ndjson":
+        for line in answer.body.splitlines():
+            faults = fits(document, content[media]["schema"], json.loads(line))
+            check(not faults, what, faults)
+
+
+def is_stream(target, headers):
+    return "/events" in target or "event-stream" in headers.get("Accept", "")
+
+
+def ask(server, method, target, body, headers):
+    """Event streams are only begun: their first bytes tell the status."""
+    if is_stream(target, headers):
+        import http.client
+
+        connection = http.client.HTTPConnection(server.host, server.port, timeout=20)
+        connection.request(method.upper(), target, body, headers)
+        response = connection.getresponse()
+        stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+        answer = support.Answer(response.status, response.headers, b"" if stream else response.read())
+        connection.close()
+        return answer
+    return server.request(method.upper(), target, body, headers)
+
+
+def run_rounds(server, known, skip=()):
+    document = describe(server)
+    rng = random.Random(SEED)
+    seen = {}
+    for _ in range(ROUNDS):
+        for path, item in document["paths"].items():
+            for method in item:
+                if item[method]["operationId"] in skip:
+                    continue
+                target, body, headers = build(rng, document, path, item, method, known)
+                answer = ask(server, method, target, body, headers)
+                judge(document, item, method, target, answer)
+                seen.setdefault(item[method]["operationId"], set()).add(answer.status)
+    for operation, statuses in seen.items():
+        check(statuses, operation)
+    return seen
+
+
+def finished_run(folder):
+    """A short run with checkpoints, for servers to show."""
+    import subprocess
+
+    config = f"{folder}/config.yaml"
+    with open(config, "w") as f:
+        f.write(support.configuration(300, checkpoint=100))
+    result = subprocess.run(
+        [support.EXECUTABLE, "start", config, "--model_dir", f"{folder}/run1", "--no_dashboard"],
+        capture_output=True, timeout=120 * support.SLOW,
+    )
+    equal(result.returncode, 0, result.stderr.decode())
+    return f"{folder}/run1"
+
+
+def every_answer_of_a_run_is_described():
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    try:
+        # The plain questions are answered, not only refused as described.
+        for name in ("", "/transitions", "/logs", "/metrics", "/closures", "/graph", "/precision",
+                     "/topology", "/numerics", "/trace", "/config", "/checkpoints", "/checkpoints/300",
+                     "/checkpoints/300/file"):
+            equal(server.get(f"{API}/jobs/run1{name}").status, 200, name)
+        run_rounds(server, {"id": "run1", "step": 300})
+    finally:
+        server.stop()
+
+
+def every_answer_of_a_root_is_described():
+    server = Server("--root", support.folder() + "/root")
+    try:
+        run_rounds(server, {"id": "none", "step": 1}, skip=("validateConfig",))
+    finally:
+        support.end_jobs(server)
+        server.stop()
+
+
+def routes_and_description_agree():
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    try:
+        document = describe(server)
+        methods = {"get", "put", "post", "delete", "patch"}
+        for path, item in document["paths"].items():
+            target = path.replace("{id}", "run1").replace("{step}", "300")
+            for method in methods:
+                if method in item or path.endswith("/events"):
+                    continue
+                answer = server.request(method.upper(), target)
+                equal(answer.status, 405, f"{method} {target}")
+                allowed = set(answer.headers["Allow"].lower().replace(" ", "").split(","))
+                equal(allowed - {"head"}, set(item), f"Allow of {target}")
+        for path in ("/api", "/api/v2/jobs", f"{API}/nothing", f"{API}/jobs/run1/nothing"):
+            answer = server.request("POST", path)
+            equal(answer.status, 404, path)
+            equal(answer.headers["Content-Type"], "application/problem+json")
+        equal(server.request("HEAD", f"{API}/version").status, 200)
+        equal(server.request("HEAD", f"{API}/version").body, b"")
+        equal(server.get(f"{API}/jobs?limti=3").json()["errors"][0]["hint"], "did you mean limit?")
+    finally:
+        server.stop()
+
+
+def tags_spare_what_is_known():
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    try:
+        for path in ("/jobs/run1/graph", "/jobs/run1", "/version", "/jobs/run1/checkpoints/300/file",
+                     "/jobs/run1/metrics"):
+            first = server.get(API + path)
+            tag = first.headers["ETag"]
+            equal(server.get(API + path, If_None_Match=tag).status, 304, path)
+            equal(server.get(API + path, If_None_Match=f'"x", W/{tag}').status, 304, path)
+            equal(server.get(API + path, If_None_Match='"x"').status, 200, path)
+    finally:
+        server.stop()
+
+
+def parts_of_a_checkpoint_make_the_whole():
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    path = f"{API}/jobs/run1/checkpoints/200/file"
+    try:
+        with open(f"{run}/checkpoint_200.mdl", "rb") as f:
+            whole = f.read()
+        answer = server.get(path)
+        check(answer.body == whole, "the file as it is")
+        size = len(whole)
+        for text, first, last in (("0-99", 0, 99), ("100-", 100, size - 1), (f"{size - 5}-{size + 5}", size - 5, size - 1),
+                                  ("-7", size - 7, size - 1), (f"-{size + 1}", 0, size - 1)):
+            part = server.get(path, Range=f"bytes={text}")
+            equal(part.status, 206, text)
+            equal(part.headers["Content-Range"], f"bytes {first}-{last}/{size}", text)
+            check(part.body == whole[first:last + 1], text)
+        for text in (f"{size}-", "9-3", "-0"):
+            equal(server.get(path, Range=f"bytes={text}").status, 416, text)
+        for text in ("bytes=0-1,5-6", "lines=1-2", "bytes=a-b"):
+            equal(server.get(path, Range=text).status, 200, text)
+        stale = server.get(path, Range="bytes=0-9", If_Range='"other"')
+        equal(stale.status, 200, "If-Range of another file")
+        fresh = server.get(path, Range="bytes=0-9", If_Range=answer.headers["ETag"])
+        equal(fresh.status, 206, "If-Range of this file")
+        equal(server.request("DELETE", f"{API}/jobs/run1/checkpoints/200").status, 204)
+        equal(server.get(path).status, 404)
+        check(server.get(f"{API}/jobs/run1/checkpoints/200").json()["deleted"], "told as deleted")
+    finally:
+        server.stop()
+
+
+def curves_hold_every_point():
+    """All points one by one, and buckets, against the points summed up here."""
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    path = f"{API}/jobs/run1/metrics?names=loss"
+    try:
+        whole = server.get(path + "&max_points=1000").json()["series"][0]
+        equal(whole["level"], 0)
+        equal(whole["step"], list(range(1, 301)))
+        values = dict(zip(whole["step"], whole["value"]))
+        some = server.get(path + "&max_points=50").json()["series"][0]
+        equal(sum(some["count"] if isinstance(some["count"], list) else [some["count"]]), 300)
+        check(some["level"] > 0 and len(some["step"]) <= 50, "buckets")
+        for i, (first, last) in enumerate(zip(some["step"], some["last_step"])):
+            inside = [values[s] for s in range(first, last + 1)]
+            equal(some["minimum"][i], min(inside))
+            equal(some["maximum"][i], max(inside))
+            equal(some["value"][i], inside[-1])
+            check(abs(some["mean"][i] - sum(inside) / len(inside)) < 1e-12, "mean")
+        part = server.get(path + "&from=100&to=110").json()["series"][0]
+        equal(part["step"], list(range(100, 111)))
+        binary = server.get(path, Accept="application/vnd.csengine.columns").body
+        import struct
+
+        (size,) = struct.unpack("<Q", binary[:8])
+        head = json.loads(binary[8:8 + size])
+        numbers = struct.unpack(f"<{(len(binary) - 8 - size) // 8}d", binary[8 + size:])
+        column = head["series"][0]["value"]
+        equal(list(numbers[column["offset"]:column["offset"] + column["count"]]), whole["value"])
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    support.main([
+        routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
+        curves_hold_every_point, every_answer_of_a_run_is_described,
+        every_answer_of_a_root_is_described,
+    ])

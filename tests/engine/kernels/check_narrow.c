@@ -1,0 +1,423 @@
+/* Products with 16-bit operands: every combination of types, every way to compute them.
+ *
+ * What the bits are is said by formulas over fmaf: one chain over k, or, for two bfloat16 operands,
+ * the order of Intel's description of TDPBF16PS (Software Developer's Manual, volume 2), computed
+ * here with the processor set to treat subnormal numbers as 0. */
+#include <stdio.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "engine/kernels/convert.h"
+#include "tests/engine/kernels/fixture.h"
+
+typedef struct product {
+    int64_t batches, m, n, k;
+    bool transpose_a, transpose_b, bias, relu;
+    cse_dtype a, b, result;
+} product;
+
+static const cse_dtype formats[] = { CSE_FLOAT32, CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
+static const char *const ways[] = { "amx", "avx512", "plain" };
+
+/* The exponents that random operands have, as powers of two around 1; `wild` of 64 elements are
+ * infinities, NaN, zeros or subnormal numbers. */
+typedef struct spread {
+    int lowest, count, wild;
+} spread;
+
+static void build(const product *p, kernel_case *one)
+{
+    extern const cse_op cse_op_matmul;
+    const cse_attributes transposes = { .integer_count = 2,
+                                        .integers = { p->transpose_a, p->transpose_b } };
+    kernel_case_begin(one);
+    cse_node *operands[2] = {
+        kernel_case_leaf(one,
+                         p->transpose_a ? cse_shape_of(p->batches, p->k, p->m)
+                                        : cse_shape_of(p->batches, p->m, p->k),
+                         p->a),
+        kernel_case_leaf(one,
+                         p->transpose_b ? cse_shape_of(p->batches, p->n, p->k)
+                                        : cse_shape_of(p->batches, p->k, p->n),
+                         p->a)
+    };
+    cse_node *bias = p->bias ? kernel_case_leaf(one, cse_shape_of(p->n), CSE_FLOAT32) : NULL;
+    cse_node *last = cse_trace(&cse_op_matmul, &transposes, 2, operands);
+    operands[1]->dtype = p->b; /* as a pass may: tracing takes one type */
+    last->dtype = p->result;
+    kernel_case_add(one, last);
+    if (p->bias) {
+        cse_node *wide = cse_broadcast_to(bias, last->shape);
+        cse_node *sum = cse_add(last, wide);
+        ck_assert(cse_kernel_accepts(one->members, 1, sum));
+        kernel_case_add(one, wide);
+        last = kernel_case_add(one, sum);
+    }
+    if (p->relu) {
+        cse_node *positive = cse_relu(last);
+        ck_assert(cse_kernel_accepts(one->members, one->group.node_count, positive));
+        last = kernel_case_add(one, positive);
+    }
+    kernel_case_close(one);
+}
+
+/* Every element of the leaves, by its random words. */
+static void draw(kernel_case *one, uint64_t seed, spread s)
+{
+    static const double wild[] = { INFINITY, -INFINITY, NAN, 0.0, -0.0, 0x1p-140, -0x1p-130, 3e38 };
+    for (int n = 0; n < one->node_count; n++) {
+        int64_t count = one->values[n] ? cse_shape_elements(one->nodes[n]->shape) : 0;
+        for (int64_t e = 0; e < count; e++) {
+            uint32_t counter[4] = { (uint32_t)e, (uint32_t)n, 5, 0 }, words[4];
+            cse_philox(seed, counter, words);
+            double value = ldexp(1 + (double)cse_uniform_from_bits(words[0]),
+                                 s.lowest + (int)(words[1] % (uint32_t)s.count));
+            if ((int)(words[2] % 64) < s.wild)
+                value = wild[words[3] % 8];
+            cse_write_element(one->nodes[n]->dtype, one->values[n], e,
+                              words[2] >> 31 ? -value : value);
+        }
+    }
+}
+
+static void name_of(const product *p, const char *way, char *text, size_t size)
+{
+    snprintf(text, size, "%s: %lld x [%lld, %lld, %lld] %d%d bias %d relu %d %s x %s: %s", way,
+             (long long)p->batches, (long long)p->m, (long long)p->n, (long long)p->k,
+             p->transpose_a, p->transpose_b, p->bias, p->relu, cse_dtype_name(p->a),
+             cse_dtype_name(p->b), cse_dtype_name(p->result));
+}
+
+static void *run_way(const kernel_case *one, const char *way, const char *name)
+{
+    setenv("CSE_MATMUL", way, 1);
+    cse_kernel *kernel = kernel_case_kernel(one, name);
+    void *got = cse_calloc(kernel_case_output_bytes(one) + 1, 1);
+    kernel_case_run(one, kernel, 1, got);
+    cse_kernel_destroy(&kernel);
+    unsetenv("CSE_MATMUL");
+    return got;
+}
+
+/* The same bits, where NaN is NaN whatever its bits are. */
+static void check_same(const kernel_case *one, const void *a, const void *b, const char *name)
+{
+    const cse_node *last = one->nodes[one->node_count - 1];
+    size_t size = cse_dtype_size(last->dtype);
+    for (int64_t e = 0; e < cse_shape_elements(last->shape); e++) {
+        double x = cse_read_element(last->dtype, a, e), y = cse_read_element(last->dtype, b, e);
+        bool same = memcmp((const char *)a + (size_t)e * size, (const char *)b + (size_t)e * size,
+                           size) == 0;
+        ck_assert_msg(same || (isnan(x) && isnan(y)), "%s: element %lld is %a, elsewhere %a", name,
+                      (long long)e, x, y);
+    }
+}
+
+/* All ways against the first one. */
+static void check_ways(const kernel_case *one, const product *p)
+{
+    char name[200];
+    name_of(p, "amx and others", name, sizeof name);
+    void *first = run_way(one, ways[0], name);
+    for (int w = 1; w < 3; w++) {
+        name_of(p, ways[w], name, sizeof name);
+        void *other = run_way(one, ways[w], name);
+        check_same(one, first, other, name);
+        free(other);
+    }
+    free(first);
+}
+
+static void flush_subnormals(bool on)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(on ? 0x9fc0 : 0x1f80);
+#else
+    (void)on;
+#endif
+}
+
+/* ---- against double precision ---- */
+
+START_TEST(every_combination_of_types)
+{
+    static const int64_t sizes[][4] = { { 1, 33, 50, 20 }, { 2, 5, 17, 70 }, { 1, 70, 129, 37 } };
+    for (int types = 1; types < 64; types++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int flags = 0; flags < 4; flags++) {
+                cse_dtype result = formats[types >> 4];
+                product p = { sizes[i][0],
+                              sizes[i][1],
+                              sizes[i][2],
+                              sizes[i][3],
+                              flags & 1,
+                              flags & 2,
+                              result == CSE_FLOAT32 && flags != 3,
+                              flags == 1,
+                              formats[types & 3],
+                              formats[types >> 2 & 3],
+                              result };
+                kernel_case one;
+                char name[200];
+                name_of(&p, "best", name, sizeof name);
+                build(&p, &one);
+                kernel_case_draw(&one, (uint64_t)(types * 8 + flags), -1, 1);
+                cse_kernel *kernel = kernel_case_kernel(&one, name);
+                kernel_case_compare(&one, kernel, (double)p.k + 40, name);
+                kernel_case_same_bits(&one, kernel, 2, name);
+                cse_kernel_destroy(&kernel);
+                check_ways(&one, &p);
+                kernel_case_end(&one);
+            }
+}
+END_TEST
+
+/* Sizes around the borders of tiles, panels and chunks. */
+START_TEST(every_way_gives_the_same_bits)
+{
+    static const int64_t sizes[][3] = { { 1, 1, 1 },     { 1, 64, 128 },  { 16, 16, 32 },
+                                        { 17, 31, 33 },  { 32, 32, 64 },  { 65, 66, 31 },
+                                        { 97, 10, 300 }, { 10, 200, 97 }, { 130, 40, 1100 } };
+    static const cse_dtype operands[][2] = { { CSE_BFLOAT16, CSE_BFLOAT16 },
+                                             { CSE_BFLOAT16, CSE_FLOAT32 },
+                                             { CSE_CBFLOAT16, CSE_FLOAT16 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int flags = 0; flags < 12; flags++) {
+            const cse_dtype *types = operands[flags / 4];
+            product p = { 1,
+                          sizes[i][0],
+                          sizes[i][1],
+                          sizes[i][2],
+                          flags & 1,
+                          flags & 2,
+                          flags & 1,
+                          flags & 2,
+                          types[0],
+                          types[1],
+                          flags & 1 ? CSE_FLOAT32 : types[0] };
+            kernel_case one;
+            build(&p, &one);
+            draw(&one, (uint64_t)flags, (spread){ -3, 6, 0 });
+            check_ways(&one, &p);
+            kernel_case_end(&one);
+        }
+}
+END_TEST
+
+/* Numbers that overflow, underflow, are subnormal or not finite; the mode of the process is no part
+ * of the bfloat16 product. */
+START_TEST(extreme_values_give_the_same_bits)
+{
+    static const spread spreads[] = { { -3, 6, 1 },    { -75, 20, 0 }, { -130, 130, 4 },
+                                      { -140, 30, 8 }, { 55, 12, 0 },  { -126, 4, 32 } };
+    for (int i = 0; i < 120; i++) {
+        product p = { 1,
+                      33,
+                      40,
+                      20 + i,
+                      i & 1,
+                      i & 2,
+                      false,
+                      i & 4,
+                      CSE_BFLOAT16,
+                      CSE_BFLOAT16,
+                      i & 8 ? CSE_FLOAT32 : CSE_BFLOAT16 };
+        kernel_case one;
+        build(&p, &one);
+        draw(&one, (uint64_t)i, spreads[i % 6]);
+        flush_subnormals(i & 16);
+        check_ways(&one, &p);
+        flush_subnormals(false);
+        kernel_case_end(&one);
+    }
+}
+END_TEST
+
+/* ---- against the formulas ---- */
+
+static float operand_at(const kernel_case *one, int leaf, int64_t at)
+{
+    return (float)cse_read_element(one->nodes[leaf]->dtype, one->values[leaf], at);
+}
+
+static float expected_sum(const kernel_case *one, const product *p, int64_t i, int64_t j)
+{
+    volatile float sum = 0, parts[2] = { 0, 0 };
+    bool paired = p->a == CSE_BFLOAT16 && p->b == CSE_BFLOAT16;
+    int64_t end = paired ? (p->k + 31) / 32 * 32 : p->k;
+    for (int64_t k = 0; k < end; k++) {
+        float a = 0, b = 0;
+        if (k < p->k) {
+            a = operand_at(one, 0, p->transpose_a ? k * p->m + i : i * p->k + k);
+            b = operand_at(one, 1, p->transpose_b ? j * p->k + k : k * p->n + j);
+        }
+        if (!paired) {
+            sum = fmaf(a, b, sum);
+            continue;
+        }
+        parts[k % 2] = fmaf(a, b, parts[k % 2]);
+        if (k % 32 == 31) {
+            sum = sum + (parts[0] + parts[1]);
+            parts[0] = parts[1] = 0;
+        }
+    }
+    return sum;
+}
+
+START_TEST(the_order_of_summation)
+{
+    static const cse_dtype operands[][2] = { { CSE_BFLOAT16, CSE_BFLOAT16 },
+                                             { CSE_FLOAT32, CSE_BFLOAT16 },
+                                             { CSE_FLOAT16, CSE_FLOAT16 },
+                                             { CSE_CBFLOAT16, CSE_CBFLOAT16 } };
+    static const spread spreads[] = { { -3, 6, 0 }, { -75, 20, 0 }, { -130, 130, 2 } };
+    for (int i = 0; i < 48; i++) {
+        product p = { 1,
+                      37,
+                      21,
+                      10 + 5 * i,
+                      i & 1,
+                      i & 2,
+                      false,
+                      false,
+                      operands[i / 4 % 4][0],
+                      operands[i / 4 % 4][1],
+                      CSE_FLOAT32 };
+        kernel_case one;
+        char name[200];
+        name_of(&p, ways[i % 3], name, sizeof name);
+        build(&p, &one);
+        draw(&one, (uint64_t)i, spreads[i / 4 % 4 == 0 ? i / 16 : 0]);
+        float *got = run_way(&one, ways[i % 3], name);
+        float *wanted = cse_calloc((size_t)(p.m * p.n), sizeof *wanted);
+        flush_subnormals(p.a == CSE_BFLOAT16);
+        for (int64_t e = 0; e < p.m * p.n; e++)
+            wanted[e] = expected_sum(&one, &p, e / p.n, e % p.n);
+        flush_subnormals(false);
+        check_same(&one, got, wanted, name);
+        free(got);
+        free(wanted);
+        kernel_case_end(&one);
+    }
+}
+END_TEST
+
+/* ---- fused and not ---- */
+
+/* relu in the product, and behind it on what it stored. */
+START_TEST(a_fused_relu_gives_the_bits_of_an_own_one)
+{
+    for (int i = 0; i < 12; i++) {
+        product p = { 2,
+                      19,
+                      35,
+                      77,
+                      i & 1,
+                      i & 2,
+                      false,
+                      true,
+                      formats[1 + i % 3],
+                      formats[1 + i % 3],
+                      formats[1 + i % 3] };
+        product bare = p;
+        kernel_case with, without;
+        bare.relu = false;
+        build(&p, &with);
+        build(&bare, &without);
+        draw(&with, 3, (spread){ -6, 10, 0 });
+        draw(&without, 3, (spread){ -6, 10, 0 });
+        uint16_t *fused = run_way(&with, ways[i % 3], "fused");
+        uint16_t *apart = run_way(&without, ways[i % 3], "apart");
+        for (int64_t e = 0; e < 2 * p.m * p.n; e++) {
+            uint16_t wanted = apart[e] & 0x8000 && apart[e] != 0x8000 ? 0 : apart[e];
+            ck_assert_msg(fused[e] == wanted, "element %lld is %04x, unfused %04x", (long long)e,
+                          fused[e], wanted);
+        }
+        free(fused);
+        free(apart);
+        kernel_case_end(&with);
+        kernel_case_end(&without);
+    }
+}
+END_TEST
+
+/* ---- conversion of arrays ---- */
+
+/* All 65536 values of each format, and what lies between and beside neighbours. */
+START_TEST(arrays_are_converted_exactly)
+{
+    enum { COUNT = 65536 };
+    static uint16_t bits[COUNT], rounded[COUNT];
+    static float values[COUNT], near[COUNT];
+    cse_dtype dtype = formats[1 + _i % 3];
+    for (int i = 0; i < COUNT; i++)
+        bits[i] = (uint16_t)i;
+    flush_subnormals(_i >= 3);
+    cse_widen(dtype, bits, values, COUNT);
+    flush_subnormals(false);
+    for (int i = 0; i < COUNT; i++) {
+        float wanted = dtype == CSE_BFLOAT16 ? cse_float_from_bfloat16(bits[i])
+                                             : cse_float_from_format(dtype, bits[i]);
+        ck_assert_msg(memcmp(&values[i], &wanted, sizeof wanted) == 0 ||
+                          (isnan(values[i]) && isnan(wanted)),
+                      "%s %04x became %a", cse_dtype_name(dtype), (unsigned)i, (double)values[i]);
+    }
+    for (int shift = -3; shift <= 3; shift++) {
+        int step = dtype == CSE_BFLOAT16 ? 16 : dtype == CSE_FLOAT16 ? 13 : 14;
+        for (int i = 0; i < COUNT; i++) {
+            uint32_t about = cse_float_bits(values[i]) + (1u << (step - 1)) * (shift % 2 != 0);
+            near[i] = cse_float_from_bits(about + (uint32_t)(shift / 2));
+        }
+        flush_subnormals(_i >= 3);
+        cse_narrow(dtype, near, rounded, COUNT);
+        flush_subnormals(false);
+        for (int i = 0; i < COUNT; i++) {
+            uint16_t wanted = cse_round_to_bits(dtype, near[i]);
+            ck_assert_msg(rounded[i] == wanted, "%a became %s %04x, not %04x", (double)near[i],
+                          cse_dtype_name(dtype), rounded[i], wanted);
+        }
+    }
+}
+END_TEST
+
+/* No element beyond the count is read or written. */
+START_TEST(arrays_of_any_length)
+{
+    for (int64_t count = 0; count < 40; count++) {
+        float wide[48];
+        uint16_t narrow[48];
+        for (int i = 0; i < 48; i++) {
+            wide[i] = (float)i;
+            narrow[i] = 0xabcd;
+        }
+        cse_narrow(CSE_FLOAT16, wide, narrow, count);
+        cse_widen(CSE_FLOAT16, narrow, wide + 1, count);
+        for (int64_t i = 0; i < 48; i++)
+            ck_assert_uint_eq(narrow[i],
+                              i < count ? cse_round_to_bits(CSE_FLOAT16, (float)i) : 0xabcd);
+        for (int64_t i = 1; i < 48; i++)
+            ck_assert(wide[i] == (float)(i <= count ? i - 1 : i));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("narrow");
+    TCase *cases = tcase_create("narrow");
+    tcase_set_timeout(cases, 120);
+    tcase_add_test(cases, every_combination_of_types);
+    tcase_add_test(cases, every_way_gives_the_same_bits);
+    tcase_add_test(cases, extreme_values_give_the_same_bits);
+    tcase_add_test(cases, the_order_of_summation);
+    tcase_add_test(cases, a_fused_relu_gives_the_bits_of_an_own_one);
+    tcase_add_loop_test(cases, arrays_are_converted_exactly, 0, 6);
+    tcase_add_test(cases, arrays_of_any_length);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

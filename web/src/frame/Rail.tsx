@@ -1,0 +1,34 @@
+/* The list of pages at the left: those of the server, and those of the job at hand. */
+import { href } from "@/base/route";
+import { Icon } from "@/components/Icon";
+import { PAGES, type PageEntry } from "@/frame/pages";
+import { current } from "@/job/model";
+
+declare const IS_REPORT: boolean;
+
+function Entry({ entry, to, isCurrent }: { entry: PageEntry; to: string; isCurrent: boolean }) {
+  return (
+    <a href={href(to)} aria-current={isCurrent ? "page" : undefined} title={entry.title}>
+      <Icon name={entry.icon} />
+      <span>{entry.title}</span>
+    </a>
+  );
+}
+
+export function Rail({ job, page }: { job: string | null; page: string }) {
+  const shown = (entry: PageEntry) => !(IS_REPORT && entry.live);
+  const name = current.value?.job.value?.name ?? job;
+  return (
+    <nav class="rail" aria-label="Pages">
+      {PAGES.filter((entry) => !entry.ofJob && shown(entry)).map((entry) => (
+        <Entry key={entry.name} entry={entry} to={`/${entry.name}`}
+          isCurrent={!job && page === entry.name} />
+      ))}
+      {job && <h2 class="ellipsis" title={name ?? job}>{name}</h2>}
+      {job && PAGES.filter((entry) => entry.ofJob && shown(entry)).map((entry) => (
+        <Entry key={entry.name} entry={entry}
+          to={`/jobs/${encodeURIComponent(job)}/${entry.name}`} isCurrent={page === entry.name} />
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,32 @@
+/* The server wants a token: it is swapped for a cookie that scripts cannot read. */
+import { useState } from "preact/hooks";
+import { api } from "@generated/client";
+import { needsToken, type ApiError } from "@/api/transport";
+
+export function SignIn() {
+  const [token, setToken] = useState("");
+  const [error, setError] = useState("");
+  const send = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await api.createSession({}, { token: token.trim() });
+      needsToken.value = false;
+      location.reload();
+    } catch (failure) {
+      setError((failure as ApiError).message);
+    }
+  };
+  return (
+    <main class="sign-in panel">
+      <form onSubmit={(event) => void send(event)}>
+        <h1>csengine</h1>
+        <label for="token">This server wants its token: the line in the file that it was
+          started with (--token_file).</label>
+        <input id="token" type="password" autocomplete="current-password" value={token} required
+          aria-describedby="sign-in-error" onInput={(e) => setToken(e.currentTarget.value)} />
+        <p id="sign-in-error" class="bad-text" role="alert">{error}</p>
+        <button class="primary">Sign in</button>
+      </form>
+    </main>
+  );
+}

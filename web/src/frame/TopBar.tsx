@@ -1,0 +1,185 @@
+/* The bar on top: which job, how it does, what one can do to it, and whether what is seen is live. */
+import { useState } from "preact/hooks";
+import { streamStatus, type StreamStatus } from "@/api/stream";
+import { duration, integer } from "@/base/format";
+import { href } from "@/base/route";
+import { theme, type Theme } from "@/base/theme";
+import { Icon, type IconName } from "@/components/Icon";
+import { Dialog, Meter, StateBadge } from "@/components/parts";
+import { act, type Verb } from "@/job/actions";
+import { current } from "@/job/model";
+import type { Job } from "@generated/client";
+
+declare const IS_REPORT: boolean;
+
+const STATUS: Record<StreamStatus, { text: string; title: string }> = {
+  off: { text: "", title: "" },
+  connecting: { text: "connecting", title: "Waiting for the event stream" },
+  live: { text: "live", title: "Events arrive as they happen" },
+  reconnecting: { text: "reconnecting", title: "The stream was cut; trying again" },
+  polling: { text: "every 2 s", title: "Other tabs hold the streams; this one asks every 2 s" },
+  ended: { text: IS_REPORT ? "report" : "ended", title: "The run is over; nothing more will come" },
+};
+
+function LiveStatus() {
+  const status = streamStatus.value;
+  if (status === "off") return null;
+  const { text, title } = STATUS[status];
+  return (
+    <span class={`stream-status ${status}`} role="status" title={title}>
+      <i aria-hidden="true" />{text}
+    </span>
+  );
+}
+
+const NEXT: Record<Theme, { next: Theme; icon: IconName; text: string }> = {
+  system: { next: "light", icon: "auto", text: "Colours as the system says" },
+  light: { next: "dark", icon: "sun", text: "Light colours" },
+  dark: { next: "system", icon: "moon", text: "Dark colours" },
+};
+
+function ThemeButton() {
+  const { next, icon, text } = NEXT[theme.value];
+  return (
+    <button class="plain icon" aria-label={`${text}; change`} title={text}
+      onClick={() => (theme.value = next)}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+const BUTTONS: { verb: Verb; icon: IconName; text: string }[] = [
+  { verb: "pause", icon: "pause", text: "Pause" },
+  { verb: "resume", icon: "play", text: "Resume" },
+  { verb: "checkpoint", icon: "save", text: "Checkpoint" },
+  { verb: "scale", icon: "scale", text: "Scale" },
+  { verb: "cancel", icon: "stop", text: "Cancel" },
+  { verb: "kill", icon: "kill", text: "Kill" },
+];
+
+function CancelDialog({ job, onClose }: { job: Job; onClose: () => void }) {
+  const [save, setSave] = useState(true);
+  return (
+    <Dialog title={`Cancel ${job.name}?`} onClose={onClose}>
+      <form onSubmit={(event) => {
+        event.preventDefault();
+        void act(job, "cancel", { save });
+        onClose();
+      }}>
+        <p>It ends after the step in flight. What was recorded and saved so far stays.</p>
+        <label class="row"><input type="checkbox" checked={save}
+          onChange={(event) => setSave(event.currentTarget.checked)} />
+          write a checkpoint first</label>
+        <div class="row end">
+          <button type="button" onClick={onClose}>Keep it running</button>
+          <button class="primary">Cancel the job</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function KillDialog({ job, onClose }: { job: Job; onClose: () => void }) {
+  return (
+    <Dialog title={`Kill ${job.name}?`} onClose={onClose}>
+      <p>Its processes end at once, without a checkpoint. Steps after the last one are lost.</p>
+      <div class="row end">
+        <button onClick={onClose}>Keep it running</button>
+        <button class="danger" onClick={() => {
+          void act(job, "kill");
+          onClose();
+        }}>Kill the job</button>
+      </div>
+    </Dialog>
+  );
+}
+
+function ScaleDialog({ job, onClose }: { job: Job; onClose: () => void }) {
+  const [replicas, setReplicas] = useState(job.num_csx ?? 1);
+  return (
+    <Dialog title={`Scale ${job.name}`} onClose={onClose}>
+      <form onSubmit={(event) => {
+        event.preventDefault();
+        void act(job, "scale", { num_csx: replicas });
+        onClose();
+      }}>
+        <label class="row">replicas (num_csx)
+          <input type="number" min={1} max={1024} value={replicas} required
+            onInput={(event) => setReplicas(Number(event.currentTarget.value))} /></label>
+        <p class="soft">From the next step on. The results keep the same bits.</p>
+        <div class="row end">
+          <button type="button" onClick={onClose}>Leave it</button>
+          <button class="primary">Scale</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Controls({ job }: { job: Job }) {
+  const [asking, setAsking] = useState<Verb | null>(null);
+  const verbs = new Set<Verb>(job.capabilities);
+  if (job.state === "RUNNING") verbs.delete("resume");
+  if (job.state === "PAUSED" || job.state === "PAUSING") verbs.delete("pause");
+  const run = (verb: Verb) =>
+    verb === "cancel" || verb === "kill" || verb === "scale" ? setAsking(verb) : act(job, verb);
+  const close = () => setAsking(null);
+  return (
+    <div class="controls" role="group" aria-label="Job control">
+      {BUTTONS.filter(({ verb }) => verbs.has(verb)).map(({ verb, icon, text }) => (
+        <button key={verb} data-verb={verb} onClick={() => void run(verb)}
+          class={verb === "kill" ? "danger" : ""}>
+          <Icon name={icon} /><span>{text}</span>
+        </button>
+      ))}
+      {asking === "cancel" && <CancelDialog job={job} onClose={close} />}
+      {asking === "kill" && <KillDialog job={job} onClose={close} />}
+      {asking === "scale" && <ScaleDialog job={job} onClose={close} />}
+    </div>
+  );
+}
+
+function JobCrumb({ job }: { job: Job }) {
+  const model = current.value;
+  const step = model?.live.last("loss")?.step ?? job.progress.step;
+  const last = job.progress.last_step;
+  return (
+    <>
+      <strong class="ellipsis" title={job.id}>{job.name}</strong>
+      <StateBadge state={job.state} reason={job.reason} />
+      {last !== null && last > 0 && (
+        <span class="row progress">
+          <Meter share={(step ?? 0) / last} label="Progress" tone="good" />
+          <span class="small number soft nowrap">
+            {integer(job.progress.step)} / {integer(last)}
+            {job.alive && job.progress.eta_seconds !== null &&
+              ` · ${duration(job.progress.eta_seconds)} left`}
+          </span>
+        </span>
+      )}
+    </>
+  );
+}
+
+export function TopBar({ onHelp }: { onHelp: () => void }) {
+  const job = current.value?.job.value ?? null;
+  return (
+    <header class="topbar">
+      <a class="brand" href={href("/jobs")} aria-label="csengine, all jobs">
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="7" fill="var(--accent)" />
+          <path d="M6 22 12 12l5 6 9-10" fill="none" stroke="var(--accent-text)" stroke-width="3"
+            stroke-linecap="round" stroke-linejoin="round" />
+        </svg>
+        <span>csengine</span>
+      </a>
+      <div class="crumb">{job && <JobCrumb job={job} />}</div>
+      <span class="spacer" />
+      {job && !IS_REPORT && <Controls job={job} />}
+      <LiveStatus />
+      <ThemeButton />
+      <button class="plain icon" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)"
+        onClick={onHelp}><Icon name="help" /></button>
+    </header>
+  );
+}

@@ -1,0 +1,183 @@
+/* The picture of the step graph in SVG. A format is told by the colour of a line, by its dashes and by
+ * the words in the boxes; a cast is a diamond on the edge. */
+import { memo } from "@/components/memo";
+import type { Frame, Picture, PictureEdge, PictureNode } from "@/graph/format";
+import { bytes } from "@/base/format";
+
+export const DTYPES: Record<string, { token: string; dash: string; short: string }> = {
+  float32: { token: "--float32", dash: "", short: "fp32" },
+  bfloat16: { token: "--bfloat16", dash: "7 3", short: "bf16" },
+  float16: { token: "--float16", dash: "2 3", short: "fp16" },
+  cbfloat16: { token: "--cbfloat16", dash: "9 3 2 3", short: "cb16" },
+};
+const OTHER = { token: "--integer", dash: "1 4", short: "int" };
+
+export const styleOf = (dtype: string) => DTYPES[dtype] ?? { ...OTHER, short: dtype };
+
+function smooth(points: [number, number][]): string {
+  const [first, ...rest] = points;
+  if (!first) return "";
+  if (rest.length === 1) {
+    const [x, y] = rest[0] as [number, number];
+    const bend = (x - first[0]) / 2;
+    return `M${first}C${first[0] + bend} ${first[1]} ${x - bend} ${y} ${x} ${y}`;
+  }
+  let text = `M${first[0]} ${first[1]}`;
+  for (let i = 0; i < rest.length - 1; i++) {
+    const a = rest[i] as [number, number];
+    const b = rest[i + 1] as [number, number];
+    const end = i === rest.length - 2 ? b : [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
+    text += `Q${a[0]} ${a[1]} ${end[0]} ${end[1]}`;
+  }
+  return text;
+}
+
+function Diamond({ at, from, to }: { at: [number, number]; from: string; to: string }) {
+  const [x, y] = at;
+  return (
+    <g class="cast">
+      <path d={`M${x} ${y - 8}L${x + 8} ${y}L${x} ${y + 8}L${x - 8} ${y}Z`}
+        style={{ fill: "var(--panel)", stroke: `var(${styleOf(to).token})` }} />
+      <text x={x + 12} y={y + 4}>{styleOf(from).short}→{styleOf(to).short}</text>
+    </g>
+  );
+}
+
+function Edge({ edge, faded, strong }: { edge: PictureEdge; faded: boolean; strong: boolean }) {
+  const style = styleOf(edge.castTo ?? edge.dtype);
+  const middle = edge.points[Math.floor(edge.points.length / 2)] as [number, number];
+  const at: [number, number] = edge.points.length === 2
+    ? [(edge.points[0]![0] + edge.points[1]![0]) / 2, (edge.points[0]![1] + edge.points[1]![1]) / 2]
+    : middle;
+  const weight = 1 + Math.min(3.2, Math.log10(1 + edge.bytes / 4096));
+  const classes = ["edge", edge.crosses && "crosses", faded && "faded", strong && "strong"];
+  return (
+    <g class={classes.filter(Boolean).join(" ")}>
+      <title>{`${edge.values} values of ${edge.dtype}, ${bytes(edge.bytes)}` +
+        (edge.castTo ? `, cast to ${edge.castTo}` : "")}</title>
+      <path d={smooth(edge.points)} marker-end={edge.crosses ? undefined : "url(#tip)"}
+        style={{ stroke: `var(${style.token})`, strokeWidth: `${weight}px`,
+          strokeDasharray: style.dash }} />
+      {edge.castTo && (!edge.crosses || strong) && (
+        <Diamond at={at} from={edge.dtype} to={edge.castTo} />
+      )}
+    </g>
+  );
+}
+
+function subtitle(node: PictureNode): string {
+  const parts = [node.subtitle];
+  if (node.bytes > 0) parts.push(bytes(node.bytes));
+  return parts.join(" · ");
+}
+
+function Box({ node, chosen, faded, found, onChoose, onOpen }: {
+  node: PictureNode; chosen: boolean; faded: boolean; found: boolean;
+  onChoose: () => void; onOpen: () => void;
+}) {
+  const style = styleOf(node.dtype);
+  const tags = [style.short];
+  if (node.pol !== null) tags.push(`POL ${node.pol}`);
+  if (node.accumulation) tags.push(`Σ ${styleOf(node.accumulation).short}`);
+  if (node.casts > 0) tags.push(`${node.casts} ◇`);
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && event.shiftKey) onOpen();
+    else if (event.key === "Enter" || event.key === " ") onChoose();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const title = clip(node.title, node, tags.join(" "));
+  const classes = ["node", node.kind, chosen && "chosen", faded && "faded", found && "found"];
+  return (
+    <g class={classes.filter(Boolean).join(" ")} role="button" tabindex={0} aria-pressed={chosen}
+      transform={`translate(${node.x} ${node.y})`} onClick={onChoose} onDblClick={onOpen}
+      onKeyDown={keys}>
+      <title>{`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
+        (node.canExpand ? "\nDouble click opens it" : "")}</title>
+      <rect width={node.width} height={node.height} rx={5} />
+      <rect class="stripe" width={5} height={node.height} rx={2}
+        style={{ fill: `var(${style.token})` }} />
+      <text class="title" x={14} y={node.kind === "kernel" ? 15 : 19}>{`${title} `}</text>
+      <text class="sub" x={14} y={node.kind === "kernel" ? 29 : 37}>{`${subtitle(node)} `}</text>
+      <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 15 : 19} text-anchor="end">
+        {tags.join(" ")}</text>
+    </g>
+  );
+}
+
+function clip(text: string, node: PictureNode, tags: string): string {
+  const most = Math.floor((node.width - 28 - 6.6 * tags.length) / 7.5);
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+function FrameBox({ frame, onClose }: { frame: Frame; onClose: () => void }) {
+  const closes = frame.layers === 0;
+  const keys = (event: KeyboardEvent) => {
+    if (!closes || (event.key !== "Enter" && event.key !== " ")) return;
+    event.preventDefault();
+    onClose();
+  };
+  return (
+    <g class={closes ? "frame-box opened" : "frame-box layers"}>
+      {!closes && <rect x={frame.x + 5} y={frame.y - 5} width={frame.width} height={frame.height}
+        rx={8} class="behind" />}
+      <rect x={frame.x} y={frame.y} width={frame.width} height={frame.height} rx={8} />
+      {closes
+        ? <text x={frame.x + 9} y={frame.y + 15} role="button" tabindex={0} onClick={onClose}
+            onKeyDown={keys} aria-label={`Close ${frame.label}`}>− {frame.label}</text>
+        : <text x={frame.x + 9} y={frame.y + 15}>{frame.label}</text>}
+    </g>
+  );
+}
+
+const LANE_TITLES = { forward: "Forward", backward: "Backward", update: "Update" };
+
+export interface DrawingProps {
+  picture: Picture;
+  chosen: string | null;
+  search: string;
+  onChoose: (key: string) => void;
+  onToggle: (key: string) => void;
+}
+
+export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: DrawingProps) => {
+  const near = new Set(chosen ? [chosen] : []);
+  for (const edge of picture.edges)
+    if (edge.from === chosen || edge.to === chosen) near.add(edge.from).add(edge.to);
+  const wanted = search.trim().toLowerCase();
+  const found = (node: PictureNode) =>
+    wanted !== "" && `${node.scope} ${node.title}`.toLowerCase().includes(wanted);
+  return (
+    <>
+      {picture.lanes.map((lane) => (
+        <g key={lane.lane} class="lane">
+          <rect x={lane.x - 24} y={8} width={lane.width + 48} height={picture.height - 16} rx={10} />
+          <text x={lane.x - 10} y={30}>{LANE_TITLES[lane.lane]}</text>
+        </g>
+      ))}
+      {picture.frames.map((frame) => (
+        <FrameBox key={frame.key} frame={frame} onClose={() => onToggle(frame.key)} />
+      ))}
+      {picture.edges.map((edge) => {
+        const strong = chosen !== null && (edge.from === chosen || edge.to === chosen);
+        return <Edge key={`${edge.from}>${edge.to}>${edge.dtype}>${edge.castTo}`} edge={edge}
+          strong={strong} faded={chosen !== null && !strong} />;
+      })}
+      {picture.nodes.map((node) => (
+        <Box key={node.key} node={node} chosen={node.key === chosen} found={found(node)}
+          faded={(chosen !== null && !near.has(node.key)) || (wanted !== "" && !found(node))}
+          onChoose={() => onChoose(node.key)} onOpen={() => node.canExpand && onToggle(node.key)} />
+      ))}
+    </>
+  );
+});
+
+export const Tips = () => (
+  <defs>
+    <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9"
+      markerUnits="userSpaceOnUse" orient="auto">
+      <path d="M0 0 8 4 0 8z" fill="context-stroke" />
+    </marker>
+  </defs>
+);

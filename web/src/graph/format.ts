@@ -1,0 +1,154 @@
+/* The step graph as the engine writes it (engine/graph/json.c), and the picture that the worker makes
+ * of it. */
+
+export interface RawNode {
+  op: string;
+  dtype: string;
+  shape: number[];
+  inputs: number[];
+  backward: boolean;
+  part: number;
+  group: number;
+  space: number;
+  scope?: string;
+  text?: string;
+  inserted_cast?: boolean;
+  pol_forward?: number;
+  pol_backward?: number;
+  accumulation?: { dtype: string; stochastic: boolean; tile_length: number };
+}
+
+export interface RawState {
+  name: string;
+  shape: number[];
+  dtype: string;
+  trainable: boolean;
+  read: number;
+  next: number;
+}
+
+export interface RawGroup {
+  kind: number;
+  part: number;
+  nodes: number[];
+}
+
+export interface RawGraph {
+  version: number;
+  microbatch_count: number;
+  micro_batch_size: number;
+  nodes: RawNode[];
+  states: RawState[];
+  reductions: { partial: number; sum: number }[];
+  groups: RawGroup[];
+}
+
+/** cse_part: who runs a node, and how often. */
+export const PART = { none: 0, replica: 1, weights: 2, update: 3 } as const;
+
+export type Lane = "forward" | "backward" | "update";
+export const LANES: readonly Lane[] = ["forward", "backward", "update"];
+
+export interface PictureNode {
+  key: string;
+  lane: Lane;
+  kind: "module" | "kernel" | "inputs";
+  title: string;
+  subtitle: string;
+  scope: string;
+  /** Format of most of what it computes. */
+  dtype: string;
+  casts: number;
+  pol: number | null;
+  accumulation: string | null;
+  /** Read and written in one run of it. */
+  bytes: number;
+  kernels: number;
+  canExpand: boolean;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface PictureEdge {
+  from: string;
+  to: string;
+  dtype: string;
+  /** Differs from dtype where a cast stands on the edge. */
+  castTo: string | null;
+  bytes: number;
+  values: number;
+  crosses: boolean;
+  points: [number, number][];
+}
+
+export interface Frame {
+  key: string;
+  label: string;
+  /** Layers that one stands for; 0 for a module that was opened. */
+  layers: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface Picture {
+  nodes: PictureNode[];
+  edges: PictureEdge[];
+  frames: Frame[];
+  lanes: { lane: Lane; x: number; width: number }[];
+  width: number;
+  height: number;
+}
+
+export interface Summary {
+  nodes: number;
+  kernels: number;
+  parameters: number;
+  parameterBytes: number;
+  casts: number;
+  microbatches: number;
+  microBatchSize: number;
+  dtypes: Record<string, number>;
+  foldedLayers: number;
+}
+
+export interface KernelRow {
+  id: number;
+  kind: string;
+  part: string;
+  operations: string;
+  inputTypes: string;
+  outputType: string;
+  accumulation: string;
+  readBytes: number;
+  writtenBytes: number;
+  shape: string;
+}
+
+export interface Detail {
+  key: string;
+  kernels: KernelRow[];
+  parameters: { name: string; shape: string; dtype: string; bytes: number }[];
+}
+
+export type Order =
+  | { kind: "load"; id: number; url?: string; graph?: RawGraph }
+  | { kind: "layout"; id: number; expanded: string[]; fold: boolean }
+  | { kind: "detail"; id: number; key: string; expanded: string[]; fold: boolean };
+
+export type Answer =
+  | { kind: "loaded"; id: number; summary: Summary; milliseconds: number }
+  | { kind: "picture"; id: number; picture: Picture; milliseconds: number }
+  | { kind: "detail"; id: number; detail: Detail }
+  | { kind: "failed"; id: number; status: number; message: string };
+
+const BYTES: Record<string, number> = {
+  float32: 4, int32: 4, uint32: 4, bfloat16: 2, float16: 2, cbfloat16: 2, bool: 1, int64: 8, uint8: 1,
+};
+
+export function bytesOf(value: { shape: number[]; dtype: string }): number {
+  return value.shape.reduce((all, size) => all * size, 1) * (BYTES[value.dtype] ?? 4);
+}

@@ -1,0 +1,128 @@
+/* Which module of the model each node of the step belongs to, and which layers are alike.
+ *
+ * The scopes of the forward pass are the modules. Everything else is told by name: the update of
+ * "optimizer.layers.0.ffn.linear.weight" belongs to the longest scope that begins its name. Layers
+ * (scopes that differ in one number) with the same ops, shapes and formats in all lanes are one: a
+ * model of 48 layers is drawn as one layer, 48 times. */
+import { PART, type Lane, type RawGraph, type RawNode } from "@/graph/format";
+
+export interface Place {
+  lane: Lane;
+  /** Scope of the module: "model.layers.3.attention"; "inputs", "results" and "optimizer" are ours. */
+  module: string;
+}
+
+const LEAVES = new Set(["state", "constant", "batch_sum"]);
+/* Ops that move or repeat values: they differ between equal layers when common parts are shared. */
+const PLUMBING = new Set([
+  "broadcast_to", "reshape", "constant", "materialize", "cast", "transpose", "slice", "state",
+  "sqrt", "sub", "div", "mul", "add", "partial", "batch_sum", "square", "sum", "rsqrt", "reciprocal",
+]);
+
+export function laneOf(node: RawNode): Lane | null {
+  if (node.op === "input") return "forward";
+  if (node.part === PART.replica) return node.backward ? "backward" : "forward";
+  return node.part === PART.none ? null : "update";
+}
+
+function moduleScopes(graph: RawGraph): Set<string> {
+  const states = new Set(graph.states.map((state) => state.name));
+  const scopes = new Set<string>();
+  for (const node of graph.nodes)
+    if (node.part === PART.replica && node.scope && !node.inserted_cast && !states.has(node.scope))
+      scopes.add(node.scope);
+  return scopes;
+}
+
+function longestScope(name: string, scopes: Set<string>): string | null {
+  for (let end = name.length; end > 0; end = name.lastIndexOf(".", end - 1)) {
+    const head = name.slice(0, end);
+    if (scopes.has(head)) return head;
+  }
+  return null;
+}
+
+function moduleOf(node: RawNode, lane: Lane, scopes: Set<string>, cache: Map<string, string>): string {
+  if (node.op === "input") return "inputs";
+  const scope = node.scope ?? "";
+  if (scope === "") return "results";
+  const key = `${lane === "update" ? "u" : "m"}${scope}`;
+  let found = cache.get(key);
+  if (found === undefined) {
+    const name = scope.replace(/^optimizer\./, "model.");
+    found = longestScope(name, scopes) ?? longestScope(scope, scopes) ??
+      (scope.startsWith("optimizer") ? "optimizer" : scope);
+    cache.set(key, found);
+  }
+  return found;
+}
+
+/** The place of every node; null for what is only read (weights, constants, sums). */
+export function placesOf(graph: RawGraph): (Place | null)[] {
+  const scopes = moduleScopes(graph);
+  const cache = new Map<string, string>();
+  return graph.nodes.map((node) => {
+    const lane = laneOf(node);
+    if (lane === null || LEAVES.has(node.op)) return null;
+    return { lane, module: moduleOf(node, lane, scopes, cache) };
+  });
+}
+
+interface LayerPath {
+  stem: string;
+  index: number;
+  rest: string;
+}
+
+export function layerPath(module: string): LayerPath | null {
+  const match = /^(.*?)\.(\d+)(?:\.(.*))?$/.exec(module);
+  return match
+    ? { stem: match[1] as string, index: Number(match[2]), rest: match[3] ?? "" }
+    : null;
+}
+
+export interface LayerRun {
+  stem: string;
+  first: number;
+  last: number;
+}
+
+function signatures(graph: RawGraph, places: (Place | null)[]): Map<string, Map<number, string[]>> {
+  const stems = new Map<string, Map<number, string[]>>();
+  graph.nodes.forEach((node, i) => {
+    const place = places[i];
+    const path = place && layerPath(place.module);
+    if (!place || !path) return;
+    let layers = stems.get(path.stem);
+    if (!layers) stems.set(path.stem, (layers = new Map()));
+    let words = layers.get(path.index);
+    if (!words) layers.set(path.index, (words = []));
+    if (!PLUMBING.has(node.op) && place.lane !== "update")
+      words.push(`${place.lane}|${path.rest}|${node.op}|${node.dtype}|${node.shape.join("x")}`);
+  });
+  return stems;
+}
+
+/** Runs of at least two neighbouring layers that are alike. */
+export function layerRuns(graph: RawGraph, places: (Place | null)[]): LayerRun[] {
+  const runs: LayerRun[] = [];
+  for (const [stem, layers] of signatures(graph, places)) {
+    const indices = [...layers.keys()].sort((a, b) => a - b);
+    const text = (index: number) => (layers.get(index) ?? []).sort().join();
+    let first = indices[0] as number;
+    let last = first;
+    const close = () => {
+      if (last > first) runs.push({ stem, first, last });
+    };
+    for (const index of indices.slice(1)) {
+      if (index === last + 1 && text(index) === text(first)) {
+        last = index;
+        continue;
+      }
+      close();
+      first = last = index;
+    }
+    close();
+  }
+  return runs;
+}

@@ -1,0 +1,156 @@
+/* From what the server stores to what a chart draws: attempts become branches of one curve, live
+ * points continue what came in buckets, smoothing keeps the band between minimum and maximum.
+ *
+ * When attempt 2 starts again at step 400, attempt 1's points from there on belong to a branch that
+ * was left: they are drawn faintly, not overwritten. */
+import type { Metrics, MetricSeries } from "@generated/client";
+import type { Curve } from "@/components/plot";
+import type { LivePoints, LiveSeries } from "@/job/live";
+
+export type XAxis = "step" | "samples" | "time" | "elapsed";
+
+export interface CurveOptions {
+  axis: XAxis;
+  /** Weight of the past in the exponential mean, 0 to 0.99. */
+  smoothing: number;
+  label: string;
+  colour: string;
+  batchSize: number;
+  dash?: number[];
+}
+
+type Column = (number | null)[];
+
+interface Columns {
+  step: number[];
+  time_ms: (number | null)[];
+  value: Column;
+  minimum: Column | null;
+  maximum: Column | null;
+}
+
+function columnsOf(series: MetricSeries, live: LiveSeries | undefined): Columns {
+  const bucketed = series.level > 0;
+  const columns: Columns = {
+    step: bucketed ? [...(series.last_step ?? series.step)] : [...series.step],
+    time_ms: series.time_ms ? [...series.time_ms] : series.step.map(() => null),
+    value: [...(bucketed && series.mean ? series.mean : series.value)],
+    minimum: bucketed && series.minimum ? [...series.minimum] : null,
+    maximum: bucketed && series.maximum ? [...series.maximum] : null,
+  };
+  if (live) appendLive(columns, live);
+  return columns;
+}
+
+function appendLive(columns: Columns, live: LiveSeries): void {
+  const end = columns.step[columns.step.length - 1] ?? -1;
+  let from = live.step.length;
+  while (from > 0 && (live.step[from - 1] as number) > end) from--;
+  for (let i = from; i < live.step.length; i++) {
+    const value = live.value[i] ?? null;
+    columns.step.push(live.step[i] as number);
+    columns.time_ms.push(live.time_ms[i] ?? null);
+    columns.value.push(value);
+    columns.minimum?.push(value);
+    columns.maximum?.push(value);
+  }
+}
+
+function exponentialMean(values: Column, weight: number): Column {
+  let sum = 0;
+  let norm = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    sum = sum * weight + value;
+    norm = norm * weight + 1;
+    return sum / norm;
+  });
+}
+
+/* What the smoothed line hides at each point: the extremes of the points that weigh in it. */
+function extremes(values: Column, reach: number, pick: (a: number, b: number) => number): Column {
+  return values.map((_, at) => {
+    let found: number | null = null;
+    for (let i = Math.max(0, at - reach); i <= at; i++) {
+      const value = values[i] ?? null;
+      if (value !== null) found = found === null ? value : pick(found, value);
+    }
+    return found;
+  });
+}
+
+function smooth(columns: Columns, weight: number): void {
+  if (weight <= 0) return;
+  if (!columns.minimum || !columns.maximum) {
+    const reach = Math.min(64, Math.ceil(2 / (1 - weight)));
+    columns.minimum = extremes(columns.value, reach, Math.min);
+    columns.maximum = extremes(columns.value, reach, Math.max);
+  }
+  columns.value = exponentialMean(columns.value, weight);
+}
+
+function xOf(columns: Columns, options: CurveOptions, start_ms: number | null): number[] {
+  if (options.axis === "step") return columns.step;
+  if (options.axis === "samples") return columns.step.map((s) => s * (options.batchSize || 1));
+  const times = columns.time_ms.map((time) => time ?? 0);
+  if (options.axis === "time") return times;
+  const start = start_ms ?? times[0] ?? 0;
+  return times.map((t) => (t - start) / 1000);
+}
+
+function curveOf(columns: Columns, options: CurveOptions, from: number, to: number): Curve {
+  const cut = <T,>(column: T[]): T[] => column.slice(from, to);
+  const part: Columns = {
+    step: cut(columns.step), time_ms: cut(columns.time_ms), value: cut(columns.value),
+    minimum: columns.minimum && cut(columns.minimum),
+    maximum: columns.maximum && cut(columns.maximum),
+  };
+  const curve: Curve = {
+    label: options.label, colour: options.colour,
+    x: xOf(part, options, columns.time_ms[0] ?? null),
+    y: part.value,
+  };
+  if (part.minimum && part.maximum) {
+    curve.minimum = part.minimum;
+    curve.maximum = part.maximum;
+  }
+  if (options.dash) curve.dash = options.dash;
+  return curve;
+}
+
+/** The curves of one series of one run: one for each attempt, and one for each branch left. */
+export function curvesOf(
+  name: string, metrics: Metrics | undefined, live: LivePoints | undefined, options: CurveOptions,
+): Curve[] {
+  const stored = metrics?.series.filter((one) => one.name === name) ?? [];
+  const lively = live?.get(name) ?? [];
+  const attempts = new Set([...stored, ...lively].map((one) => one.attempt));
+  const branches = [...attempts].sort((a, b) => a - b).map((attempt) => {
+    const base = stored.find((one) => one.attempt === attempt) ??
+      { name, attempt, level: 0, count: 0, step: [], value: [] };
+    const columns = columnsOf(base, lively.find((one) => one.attempt === attempt));
+    smooth(columns, options.smoothing);
+    return { attempt, columns };
+  }).filter(({ columns }) => columns.step.length > 0);
+  const curves: Curve[] = [];
+  let fork = Infinity;
+  for (const { columns } of branches.reverse()) {
+    const cut = columns.step.findIndex((step) => step >= fork);
+    const end = cut < 0 ? columns.step.length : cut;
+    if (end < columns.step.length)
+      curves.unshift({
+        ...curveOf(columns, options, Math.max(0, end - 1), columns.step.length),
+        dimmed: true, dash: [3, 3],
+      });
+    if (end > 0) curves.push(curveOf(columns, options, 0, end));
+    fork = Math.min(fork, columns.step[0] ?? fork);
+  }
+  return curves;
+}
+
+/** The last value of a series, over all attempts. */
+export function lastOf(name: string, metrics: Metrics | undefined): number | null {
+  const stored = metrics?.series.filter((one) => one.name === name) ?? [];
+  const newest = stored.sort((a, b) => a.attempt - b.attempt)[stored.length - 1];
+  return newest?.value[newest.value.length - 1] ?? null;
+}

@@ -1,0 +1,84 @@
+/* The frame around every page: the bar on top with the job at hand, the list of pages, the page, and
+ * what the server answered. */
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { signal, useSignalEffect } from "@preact/signals";
+import "uplot/dist/uPlot.min.css";
+import "@/styles/tokens.css";
+import "@/styles/base.css";
+import "@/styles/layout.css";
+import "@/styles/components.css";
+import "@/styles/pages.css";
+import { needsToken } from "@/api/transport";
+import { href, segments } from "@/base/route";
+import { current, openJob } from "@/job/model";
+import { Empty } from "@/components/parts";
+import { Help, Keyboard } from "@/frame/Keyboard";
+import { Notes } from "@/frame/Notes";
+import { Rail } from "@/frame/Rail";
+import { SignIn } from "@/frame/SignIn";
+import { TopBar } from "@/frame/TopBar";
+import { pageOf } from "@/frame/pages";
+import { reportAnswers } from "@/api/report";
+import type { JobList } from "@generated/client";
+
+declare const IS_REPORT: boolean;
+
+export const helpIsOpen = signal(false);
+
+function Page() {
+  const { page, job } = pageOf(segments.value);
+  useEffect(() => openJob(job), [job]);
+  if (!page)
+    return (
+      <Empty title="There is no such page">
+        <a href={href("/jobs")}>All jobs</a>
+      </Empty>
+    );
+  const model = current.value;
+  if (page.ofJob && model?.id !== job) return null;
+  const View = page.view;
+  return <View key={job ?? page.name} />;
+}
+
+function Frame() {
+  useSignalEffect(() => {
+    const { page, job } = pageOf(segments.value);
+    const name = current.value?.job.value?.name ?? job;
+    document.title = [page?.title, name, "csengine"].filter(Boolean).join(" · ");
+  });
+  if (needsToken.value) return <SignIn />;
+  const { page, job } = pageOf(segments.value);
+  return (
+    <>
+      <a class="skip" href="#page" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("page")?.focus();
+      }}>Skip to the page</a>
+      <div class="frame">
+        <TopBar onHelp={() => (helpIsOpen.value = true)} />
+        <Rail job={job} page={page?.name ?? ""} />
+        <main id="page" tabIndex={-1} class={page?.fill ? "page fill" : "page"}>
+          <Page />
+        </main>
+      </div>
+      <Keyboard job={job} onHelp={() => (helpIsOpen.value = true)} />
+      {helpIsOpen.value && <Help onClose={() => (helpIsOpen.value = false)} />}
+      <Notes />
+    </>
+  );
+}
+
+/* A report is about one run: it opens on it. */
+function firstAddress(): void {
+  if (!IS_REPORT || location.hash.length > 2) return;
+  const list = reportAnswers()["/api/v1/jobs"] as JobList | undefined;
+  const job = list?.jobs[0];
+  if (job && list?.jobs.length === 1) location.hash = `/jobs/${encodeURIComponent(job.id)}/pulse`;
+}
+
+firstAddress();
+const host = document.getElementById("app") as HTMLElement;
+host.textContent = "";
+render(<Frame />, host);
+performance.mark("csengine-first-render");

@@ -1,0 +1,151 @@
+/* The server and its machine: what there is, what is used of it, whether all is well. */
+import { api, type Readiness, type State } from "@generated/client";
+import { ApiError } from "@/api/transport";
+import { ago, bytes, date, integer, number } from "@/base/format";
+import { useResource } from "@/base/resource";
+import { href } from "@/base/route";
+import { Icon } from "@/components/Icon";
+import { Badge, Failure, Loading, Meter, PageHeader, StateBadge, Tile } from "@/components/parts";
+
+const EVERY_MS = 3000;
+
+/* A server that is not ready answers 503, with the same list. */
+async function readiness(): Promise<Readiness> {
+  try {
+    return await api.getReadiness();
+  } catch (error) {
+    const problem = (error as ApiError).problem as Partial<Readiness>;
+    if (problem?.checks) return problem as Readiness;
+    throw error;
+  }
+}
+
+function Usage({ label, used, all, text }: {
+  label: string; used: number; all: number; text: (value: number) => string;
+}) {
+  const share = all > 0 ? used / all : 0;
+  return (
+    <div class="usage">
+      <span>{label}</span>
+      <Meter share={share} label={label} tone={share > 0.9 ? "bad" : share > 0.75 ? "warn" : "info"} />
+      <span class="number soft nowrap">{text(used)} of {text(all)}</span>
+    </div>
+  );
+}
+
+function Checks() {
+  const { data, error } = useResource(readiness, [], EVERY_MS);
+  if (error && !data) return <Failure error={error} />;
+  return (
+    <section class="panel">
+      <h2>Checks</h2>
+      <ul class="findings">
+        {(data?.checks ?? []).map((check) => (
+          <li key={check.name} class={check.ok ? "good" : "bad"}>
+            <Icon name={check.ok ? "check" : "warn"} />
+            <span><strong>{check.name}</strong> {check.detail}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Audit() {
+  const { data } = useResource(() => api.listAudit({ limit: 50 }), [], 10_000);
+  if (!data || data.entries.length === 0) return null;
+  return (
+    <section class="panel scroll">
+      <h2>Orders</h2>
+      <table>
+        <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th>
+          <th scope="col">Job</th><th scope="col" class="number">Answer</th></tr></thead>
+        <tbody>
+          {data.entries.map((entry) => (
+            <tr key={entry.seq}>
+              <td class="nowrap" title={date(entry.time_ms)}>{ago(entry.time_ms)}</td>
+              <td>{entry.peer}</td>
+              <td><code>{entry.method} {entry.path}</code></td>
+              <td>{entry.job && <a href={href(`/jobs/${encodeURIComponent(entry.job)}/pulse`)}>
+                {entry.job}</a>}</td>
+              <td class="number">{entry.status}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Server() {
+  const { data } = useResource(() => api.getVersion(), []);
+  if (!data) return null;
+  return (
+    <section class="panel">
+      <h2>Server</h2>
+      <dl class="facts">
+        <div><dt>Version</dt><dd>{data.version}, API {data.api}</dd></div>
+        <div><dt>Serves</dt><dd>{data.mode === "root" ? "a queue of jobs" : "one run"}</dd></div>
+        <div><dt>Started</dt><dd>{date(data.started_ms)}, process {data.pid}</dd></div>
+        <div><dt>Can</dt><dd class="labels">{Object.entries(data.features).map(([name, on]) => (
+          <Badge key={name} tone={on ? "good" : "calm"} icon={on ? "check" : "close"}>{name}</Badge>
+        ))}</dd></div>
+      </dl>
+    </section>
+  );
+}
+
+export function Cluster() {
+  const { data, error, loading } = useResource(() => api.getCluster(), [], EVERY_MS);
+  return (
+    <>
+      <PageHeader title="Cluster" />
+      {error && !data && <Failure error={error} />}
+      {loading && !data && <Loading />}
+      {data && (
+        <div class="stack">
+          <dl class="tiles">
+            <Tile label="Cores given to jobs" value={`${data.used.cores} / ${data.budget.cores}`} />
+            <Tile label="Memory given to jobs" value={bytes(data.used.memory_bytes)}
+              note={`of ${bytes(data.budget.memory_bytes)}`} />
+            <Tile label="Disk free" value={bytes(data.disk_free_bytes)}
+              note={`of ${bytes(data.disk_total_bytes)}`}
+              {...(data.disk_free_bytes < 0.05 * data.disk_total_bytes ? { tone: "bad" as const } : {})} />
+          </dl>
+          <div class="columns halves">
+            <section class="panel">
+              <h2>Hosts</h2>
+              <div class="body stack">
+                {data.hosts.map((host) => (
+                  <div key={host.name} class="stack tight">
+                    <strong>{host.name}</strong>
+                    <Usage label="load" used={host.load ?? 0} all={host.cores}
+                      text={(v) => number(v, 3)} />
+                    <Usage label="memory" used={host.memory_bytes - host.memory_free_bytes}
+                      all={host.memory_bytes} text={bytes} />
+                  </div>
+                ))}
+                <Usage label="disk" used={data.disk_total_bytes - data.disk_free_bytes}
+                  all={data.disk_total_bytes} text={bytes} />
+              </div>
+            </section>
+            <section class="panel">
+              <h2>Jobs</h2>
+              <table><tbody>
+                {Object.entries(data.jobs).filter(([, count]) => count > 0).map(([state, count]) => (
+                  <tr key={state}><td>
+                    <a href={href(`/jobs?filter=state:${state.toLowerCase()}`)}>
+                      <StateBadge state={state as State} /></a></td>
+                    <td class="number">{integer(count)}</td></tr>
+                ))}
+              </tbody></table>
+            </section>
+            <Checks />
+            <Server />
+          </div>
+          <Audit />
+        </div>
+      )}
+    </>
+  );
+}

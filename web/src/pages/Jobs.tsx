@@ -1,0 +1,251 @@
+/* All jobs as a table: what runs, how far, how fast, how good, and why something waits. */
+import { useMemo, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { api, type Job } from "@generated/client";
+import { ago, compact, date, duration, number } from "@/base/format";
+import { useResource } from "@/base/resource";
+import { href, query, setQuery } from "@/base/route";
+import { Icon } from "@/components/Icon";
+import { Empty, Failure, Loading, Meter, PageHeader, StateBadge, stateTone } from "@/components/parts";
+import { Sparkline } from "@/components/Sparkline";
+import { act } from "@/job/actions";
+import { filterJobs } from "@/job/filter";
+import { isFinal } from "@/job/model";
+
+declare const IS_REPORT: boolean;
+
+const PAGE_ROWS = 100;
+const SPARK_MS = 5000;
+
+interface Field {
+  name: string;
+  title: string;
+  number?: boolean;
+  key: (job: Job) => string | number | null;
+  cell: (job: Job) => ComponentChildren;
+}
+
+async function allJobs(): Promise<Job[]> {
+  const jobs: Job[] = [];
+  let token: string | null = null;
+  do {
+    const page = await api.listJobs(token ? { limit: 1000, page_token: token } : { limit: 1000 });
+    jobs.push(...page.jobs);
+    token = page.next_page_token;
+  } while (token && jobs.length < 20_000);
+  return jobs;
+}
+
+function Spark({ job }: { job: Job }) {
+  const turn = isFinal(job.state) ? 0 : SPARK_MS;
+  const read = () => api.getMetrics({ id: job.id, names: ["loss"], max_points: 60 });
+  const { data } = useResource(read, [job.id, job.attempt, job.state], turn);
+  const values = data?.series.flatMap((one) => one.mean ?? one.value) ?? [];
+  return <Sparkline values={values} label={`loss over steps, now ${number(job.progress.loss)}`} />;
+}
+
+function seconds(job: Job): number | null {
+  if (job.started_ms === null) return null;
+  return ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
+}
+
+function LossCell({ job }: { job: Job }) {
+  const { loss, minimum_loss } = job.progress;
+  if (loss === null) return <>–</>;
+  return <>{number(loss)}<span class="sub faint">lowest {number(minimum_loss)}</span></>;
+}
+
+function TimeCell({ job }: { job: Job }) {
+  if (job.alive && job.progress.eta_seconds !== null)
+    return <>{duration(job.progress.eta_seconds)}<span class="sub faint">left</span></>;
+  const ran = seconds(job);
+  return ran === null ? <>–</> : <>{duration(ran)}<span class="sub faint">ran</span></>;
+}
+
+function NameCell({ job }: { job: Job }) {
+  const why = job.waiting_for ?? (job.state === "FAILED" ? job.message : null);
+  return (
+    <>
+      <a class="strong" href={href(`/jobs/${encodeURIComponent(job.id)}/pulse`)}>{job.name}</a>
+      <span class="sub faint ellipsis" title={why ?? job.id}>
+        {why ? <><Icon name={job.waiting_for ? "clock" : "warn"} />{why}</> :
+          [job.model, job.optimizer, job.id !== job.name ? job.id : null].filter(Boolean).join(" · ")}
+      </span>
+    </>
+  );
+}
+
+function Labels({ job }: { job: Job }) {
+  return (
+    <span class="labels">
+      {Object.entries(job.labels).map(([key, value]) => (
+        <button key={key} class="label" title={`${key}=${value}: filter by it`}
+          onClick={() => setQuery({ filter: `${key}=${value}` })}>{key}={value}</button>
+      ))}
+    </span>
+  );
+}
+
+function ProgressCell({ job }: { job: Job }) {
+  const { step, last_step } = job.progress;
+  if (last_step === null || last_step === 0) return <span class="faint">–</span>;
+  return (
+    <span class="progress-cell">
+      <Meter share={(step ?? 0) / last_step} label={`Progress of ${job.name}`}
+        tone={stateTone(job.state)} />
+      <span class="small number soft">{compact(step ?? 0)} / {compact(last_step)}</span>
+    </span>
+  );
+}
+
+const FIELDS: Field[] = [
+  { name: "name", title: "Job", key: (j) => j.name.toLowerCase(), cell: (j) => <NameCell job={j} /> },
+  { name: "state", title: "State", key: (j) => j.state,
+    cell: (j) => <StateBadge state={j.state} reason={j.reason} /> },
+  { name: "progress", title: "Progress", cell: (j) => <ProgressCell job={j} />,
+    key: (j) => (j.progress.step ?? 0) / (j.progress.last_step || 1) },
+  { name: "time", title: "Time", number: true, cell: (j) => <TimeCell job={j} />,
+    key: (j) => (j.alive ? j.progress.eta_seconds : seconds(j)) },
+  { name: "rate", title: "Samples/s", number: true, key: (j) => j.progress.samples_per_second,
+    cell: (j) => compact(j.progress.samples_per_second) },
+  { name: "loss", title: "Loss", number: true, key: (j) => j.progress.loss,
+    cell: (j) => <LossCell job={j} /> },
+  { name: "spark", title: "Curve", key: () => null, cell: (j) => <Spark job={j} /> },
+  { name: "priority", title: "Prio", key: (j) => j.priority, cell: (j) => j.priority },
+  { name: "labels", title: "Labels", key: (j) => Object.keys(j.labels).join(),
+    cell: (j) => <Labels job={j} /> },
+  { name: "age", title: "Created", key: (j) => j.created_ms,
+    cell: (j) => <span class="soft nowrap" title={date(j.created_ms)}>{ago(j.created_ms)}</span> },
+];
+
+function sorted(jobs: Job[], by: string, down: boolean): Job[] {
+  const field = FIELDS.find((one) => one.name === by) ?? (FIELDS[0] as Field);
+  const order = (a: Job, b: Job): number => {
+    const x = field.key(a);
+    const y = field.key(b);
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+    return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+  };
+  return [...jobs].sort(order);
+}
+
+function HeaderRow({ by, down, all, onAll }: {
+  by: string; down: boolean; all: boolean; onAll: (on: boolean) => void;
+}) {
+  const turn = (name: string) =>
+    setQuery({ sort: name === by && !down ? `-${name}` : name });
+  return (
+    <tr>
+      {!IS_REPORT && (
+        <th class="tick"><input type="checkbox" checked={all} aria-label="Select all jobs shown"
+          onChange={(e) => onAll(e.currentTarget.checked)} /></th>
+      )}
+      {FIELDS.map((field) => (
+        <th key={field.name} class={field.number ? "number" : ""} scope="col"
+          aria-sort={by === field.name ? (down ? "descending" : "ascending") : undefined}>
+          {field.name === "spark" ? field.title : (
+            <button class="sort" onClick={() => turn(field.name)}>
+              {field.title}<i aria-hidden="true">{by === field.name ? (down ? "↓" : "↑") : ""}</i>
+            </button>
+          )}
+        </th>
+      ))}
+    </tr>
+  );
+}
+
+function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
+  const can = (verb: "pause" | "resume" | "cancel") =>
+    jobs.filter((job) => job.capabilities.includes(verb));
+  const run = async (verb: "pause" | "resume" | "cancel") => {
+    await Promise.all(can(verb).map((job) => act(job, verb)));
+    onDone();
+  };
+  return (
+    <div class="bulk" role="group" aria-label="Selected jobs">
+      <span>{jobs.length} selected</span>
+      {(["pause", "resume", "cancel"] as const).map((verb) => (
+        <button key={verb} disabled={can(verb).length === 0} onClick={() => void run(verb)}>
+          {verb} {can(verb).length || ""}
+        </button>
+      ))}
+      {jobs.length > 1 && (
+        <a class="button" href={href(
+          `/jobs/${encodeURIComponent(jobs[0]?.id ?? "")}/curves?runs=` +
+          jobs.slice(1).map((job) => encodeURIComponent(job.id)).join(","))}>
+          <Icon name="curves" />compare
+        </a>
+      )}
+    </div>
+  );
+}
+
+const countText = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);
+
+export function Jobs() {
+  const { data, error, loading, reload } = useResource(allJobs, [], IS_REPORT ? 0 : 2000);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [rows, setRows] = useState(PAGE_ROWS);
+  const filter = query.value.get("filter") ?? "";
+  const sort = query.value.get("sort") ?? "-age";
+  const by = sort.replace(/^-/, "");
+  const down = sort.startsWith("-");
+  const shown = useMemo(() => sorted(filterJobs(data ?? [], filter), by, down),
+    [data, filter, by, down]);
+  const chosen = shown.filter((job) => selected.has(job.id));
+  const select = (id: string, on: boolean) => {
+    const next = new Set(selected);
+    if (on) next.add(id);
+    else next.delete(id);
+    setSelected(next);
+  };
+  return (
+    <>
+      <PageHeader title="Jobs" note={data && countText(shown.length, data.length)}>
+        {chosen.length > 0 && <Bulk jobs={chosen} onDone={reload} />}
+        <input type="search" placeholder="Filter: words, team=vision, loss<0.5" value={filter}
+          aria-label="Filter jobs" class="filter"
+          onInput={(e) => setQuery({ filter: e.currentTarget.value })} />
+        {!IS_REPORT && <a class="button" href={href("/submit")}><Icon name="submit" />Submit</a>}
+      </PageHeader>
+      {error && !data && <Failure error={error} retry={reload} />}
+      {loading && !data && <Loading />}
+      {data && shown.length === 0 && (
+        <Empty title={data.length === 0 ? "No jobs yet" : "No job matches the filter"} icon="jobs">
+          {data.length === 0 && <>Send one from <a href={href("/submit")}>Submit</a>, or with
+            <code> csengine submit CONFIG.yaml</code>.</>}
+        </Empty>
+      )}
+      {shown.length > 0 && (
+        <div class="panel scroll" tabIndex={0} role="region" aria-label="Table of jobs">
+          <table class="jobs">
+            <thead>
+              <HeaderRow by={by} down={down} all={chosen.length === shown.length}
+                onAll={(on) => setSelected(new Set(on ? shown.map((job) => job.id) : []))} />
+            </thead>
+            <tbody>
+              {shown.slice(0, rows).map((job) => (
+                <tr key={job.id} class={selected.has(job.id) ? "selected" : ""}>
+                  {!IS_REPORT && (
+                    <td class="tick"><input type="checkbox" checked={selected.has(job.id)}
+                      aria-label={`Select ${job.name}`}
+                      onChange={(e) => select(job.id, e.currentTarget.checked)} /></td>
+                  )}
+                  {FIELDS.map((field) => (
+                    <td key={field.name} class={`${field.number ? "number " : ""}col-${field.name}`}>
+                      {field.cell(job)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {shown.length > rows && (
+            <div class="more"><button onClick={() => setRows(rows + PAGE_ROWS)}>
+              Show {Math.min(PAGE_ROWS, shown.length - rows)} more</button></div>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,217 @@
+/* A new job: its configuration is checked while it is typed; faults stand at their lines. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { api, type Diagnostic, type JobSpec, type Priority } from "@generated/client";
+import { ApiError } from "@/api/transport";
+import { debounce, useResource } from "@/base/resource";
+import { navigate, query } from "@/base/route";
+import { Icon } from "@/components/Icon";
+import { Editor, showPlace } from "@/components/Editor";
+import { Empty, PageHeader } from "@/components/parts";
+import { tell } from "@/job/actions";
+
+const CHECK_MS = 350;
+
+const EXAMPLE = `# A fully connected network on Fashion-MNIST.
+trainer:
+  init:
+    backend:
+      backend_type: CPU
+      cluster_config:
+        num_csx: 1
+    model:
+      name: fc_mnist
+    optimizer:
+      SGD:
+        lr: 0.01
+        momentum: 0.9
+    loop:
+      num_steps: 1000
+    checkpoint:
+      steps: 500
+    seed: 1
+  fit:
+    train_dataloader:
+      data_processor: idx_images
+      images: /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
+      labels: /usr/share/datasets/fashion-mnist/train-labels-idx1-ubyte.gz
+      batch_size: 64
+      shuffle: true
+`;
+
+interface Form {
+  name: string;
+  priority: Priority;
+  labels: string;
+  cores: string;
+  restarts: string;
+  resumeJob: string;
+  resumeStep: string;
+}
+
+interface Check {
+  state: "unknown" | "checking" | "valid" | "faulty";
+  diagnostics: Diagnostic[];
+  milliseconds: number;
+}
+
+const problemFaults = (error: ApiError): Diagnostic[] =>
+  error.problem.errors?.length ? error.problem.errors : [{ message: error.message }];
+
+function useCheck(text: string): [Check, (check: Check) => void] {
+  const [check, setCheck] = useState<Check>({ state: "unknown", diagnostics: [], milliseconds: 0 });
+  const turn = useRef(0);
+  const ask = useMemo(() => debounce((config: string) => {
+    const mine = ++turn.current;
+    setCheck((old) => ({ ...old, state: "checking" }));
+    api.validateConfig({}, { config }).then(
+      (answer) => mine === turn.current && setCheck({
+        state: answer.valid ? "valid" : "faulty", diagnostics: answer.diagnostics,
+        milliseconds: answer.milliseconds }),
+      (error: ApiError) => mine === turn.current && setCheck({
+        state: "faulty", diagnostics: problemFaults(error), milliseconds: 0 }),
+    );
+  }, CHECK_MS), []);
+  useEffect(() => {
+    if (text.trim()) ask(text);
+  }, [text]);
+  return [check, setCheck];
+}
+
+function labelsOf(text: string): Record<string, string> {
+  return Object.fromEntries(text.split(/[\s,]+/).filter(Boolean).map((word) => {
+    const [key, ...value] = word.split("=");
+    return [key as string, value.join("=")];
+  }));
+}
+
+function specOf(config: string, form: Form): JobSpec {
+  const spec: JobSpec = { config, priority: form.priority };
+  if (form.name.trim()) spec.name = form.name.trim();
+  const labels = labelsOf(form.labels);
+  if (Object.keys(labels).length > 0) spec.labels = labels;
+  if (form.cores) spec.resources = { cores: Number(form.cores) };
+  if (form.restarts) spec.restart_policy = { max_num_restarts: Number(form.restarts) };
+  if (form.resumeJob)
+    spec.resume_from = { job: form.resumeJob,
+      ...(form.resumeStep !== "" ? { step: Number(form.resumeStep) } : {}) };
+  return spec;
+}
+
+function Faults({ check }: { check: Check }) {
+  if (check.state === "valid")
+    return <p class="banner good"><Icon name="check" />
+      <span>No fault found ({check.milliseconds.toFixed(0)} ms).</span></p>;
+  if (check.diagnostics.length === 0)
+    return <p class="faint small">Checked while you type.</p>;
+  return (
+    <ul class="faults">
+      {check.diagnostics.map((one, i) => (
+        <li key={i}>
+          <Icon name="warn" />
+          <span>
+            {one.line && (
+              <button class="link number" onClick={() => showPlace(one.line ?? 1, one.column ?? 1)}>
+                line {one.line}{one.column ? `, column ${one.column}` : ""}</button>
+            )} {one.message}
+            {one.hint && <span class="soft"> {one.hint}</span>}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Fields({ form, set }: { form: Form; set: (part: Partial<Form>) => void }) {
+  const text = (name: keyof Form, label: string, hint: string, type: "text" | "number" = "text") => (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input id={name} type={type as "text"} min={0} value={form[name]} placeholder={hint}
+        onInput={(e) => set({ [name]: e.currentTarget.value })} />
+    </div>
+  );
+  return (
+    <div class="fields">
+      {text("name", "Name", "for people")}
+      <div class="field">
+        <label for="priority">Priority</label>
+        <select id="priority" value={form.priority}
+          onChange={(e) => set({ priority: e.currentTarget.value as Priority })}>
+          <option value="p0">p0, first</option><option value="p1">p1</option>
+          <option value="p2">p2</option><option value="p3">p3, last</option>
+        </select>
+      </div>
+      {text("labels", "Labels", "team=vision purpose=test")}
+      {text("cores", "Cores", "as many as replicas", "number")}
+      {text("restarts", "Restarts after a failure", "0", "number")}
+      {text("resumeJob", "Start from the job", "from scratch")}
+      {form.resumeJob && text("resumeStep", "at its checkpoint of step", "newest", "number")}
+    </div>
+  );
+}
+
+export function Submit() {
+  const from = query.value.get("from");
+  const step = query.value.get("step");
+  const source = useResource(
+    () => (from ? api.getJobConfig({ id: from }) : Promise.resolve(null)), [from]);
+  const version = useResource(() => api.getVersion(), []);
+  const [config, setConfig] = useState(from ? "" : EXAMPLE);
+  const [form, setForm] = useState<Form>({ name: "", priority: "p2", labels: "", cores: "",
+    restarts: "", resumeJob: step !== null ? (from ?? "") : "", resumeStep: step ?? "" });
+  const [sending, setSending] = useState(false);
+  const key = useRef(crypto.getRandomValues(new Uint32Array(4)).join("-"));
+  const [check, setCheck] = useCheck(config);
+  useEffect(() => {
+    const text = source.data?.submitted ?? source.data?.yaml;
+    if (text) setConfig(text);
+  }, [source.data]);
+  const change = (text: string) => {
+    key.current = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    setConfig(text);
+  };
+  const send = async () => {
+    setSending(true);
+    try {
+      const job = await api.createJob({ "Idempotency-Key": key.current }, specOf(config, form));
+      tell("good", `${job.name} is ${job.state.toLowerCase()}`);
+      navigate(`/jobs/${encodeURIComponent(job.id)}/pulse`);
+    } catch (error) {
+      setCheck({ state: "faulty", diagnostics: problemFaults(error as ApiError), milliseconds: 0 });
+      tell("bad", `The job was refused: ${(error as ApiError).message}`);
+    }
+    setSending(false);
+  };
+  if (version.data && version.data.mode === "run")
+    return <Empty title="This server shows one run" icon="submit">A server that takes jobs is started
+      with <code>csengine serve --root DIR</code>.</Empty>;
+  return (
+    <>
+      <PageHeader title="Submit" note={from ? `from ${from}` : "a new job"}>
+        <label class="button file">Open a file
+          <input type="file" accept=".yaml,.yml" onChange={(e) => {
+            void e.currentTarget.files?.[0]?.text().then(change);
+          }} /></label>
+        <button class="primary" data-after-editor onClick={() => void send()}
+          disabled={sending || check.state === "faulty" || !config.trim()}>
+          <Icon name="submit" />{sending ? "Sending" : "Submit"}</button>
+      </PageHeader>
+      <div class="submit grow">
+        <section class="panel editor-panel">
+          <div class="head"><h2>Configuration</h2><span class="spacer" />
+            <span class={`check ${check.state}`} role="status">
+              {{ unknown: "", checking: "checking", valid: "valid",
+                faulty: `${check.diagnostics.length} faults` }[check.state]}</span></div>
+          <Editor value={config} diagnostics={check.diagnostics} onInput={change}
+            label="Configuration, YAML" onSubmit={() => void send()} />
+          <p class="hint faint small">Tab indents; Escape leaves the field; Ctrl and Enter submits.</p>
+        </section>
+        <div class="stack">
+          <section class="panel"><h2>Job</h2><div class="body">
+            <Fields form={form} set={(part) => setForm((old) => ({ ...old, ...part }))} /></div></section>
+          <section class="panel"><h2>Faults</h2>
+            <div class="body" id="diagnostics" aria-live="polite"><Faults check={check} /></div></section>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+/* Bundles the pages: TypeScript and CSS in, files with content-hash names out, gzipped, within a
+ * budget; and the same as a C table that the server embeds.
+ *
+ * Nothing is written beside the sources, which may be read-only: the typed client, the bundle and
+ * the C file go to --out, the packages are taken from --modules.
+ *
+ * Usage: node build.mjs [--out DIR] [--modules DIR] [--c FILE] [--openapi FILE] */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import { cTable } from "./c_table.mjs";
+import { writeClient } from "./client.mjs";
+
+const BUDGET_BYTES = 120 * 1024;
+const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const { values: options } = parseArgs({
+  options: {
+    out: { type: "string", default: join(web, "dist") },
+    modules: { type: "string", default: join(web, "node_modules") },
+    openapi: { type: "string", default: join(web, "../dashboard/openapi.json") },
+    c: { type: "string" },
+  },
+});
+const out = resolve(options.out);
+const modules = resolve(options.modules);
+const esbuild = createRequire(join(modules, "x.js"))("esbuild");
+
+const contentTypes = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+const shared = {
+  bundle: true,
+  minify: true,
+  target: ["chrome110", "firefox110", "safari16.4"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  nodePaths: [modules],
+  alias: { "@": join(web, "src"), "@generated": join(out, "generated") },
+  legalComments: "none",
+  logLevel: "warning",
+  absWorkingDir: web,
+};
+
+const hash = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 12);
+
+function bundle(entry, extra = {}) {
+  const result = esbuild.buildSync({
+    ...shared,
+    entryPoints: [join(web, entry)],
+    write: false,
+    outdir: out,
+    ...extra,
+  });
+  const text = (suffix) => result.outputFiles.find((file) => file.path.endsWith(suffix))?.text;
+  return { js: text(".js") ?? "", css: text(".css") ?? "" };
+}
+
+function asset(name, extension, text) {
+  const bytes = Buffer.from(text);
+  return { path: `/assets/${name}.${hash(bytes)}.${extension}`, bytes, immutable: true };
+}
+
+function pageFiles() {
+  const worker = bundle("src/graph/worker.ts", { format: "iife" });
+  const layout = asset("layout", "js", worker.js);
+  const app = bundle("src/main.tsx", {
+    format: "iife",
+    define: { WORKER_URL: JSON.stringify(layout.path), IS_REPORT: "false" },
+  });
+  const icon = asset("icon", "svg", readFileSync(join(web, "src/icon.svg")));
+  const script = asset("app", "js", app.js);
+  const style = asset("app", "css", app.css);
+  const html = readFileSync(join(web, "src/index.html"), "utf8")
+    .replace("{{icon}}", icon.path)
+    .replace("{{style}}", style.path)
+    .replace("{{script}}", script.path);
+  const index = { path: "/index.html", bytes: Buffer.from(html), immutable: false };
+  return [index, script, style, layout, icon];
+}
+
+/* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by `csengine report`. */
+function reportFile() {
+  const worker = bundle("src/graph/worker.ts", { format: "iife" });
+  const app = bundle("src/main.tsx", {
+    format: "iife",
+    define: { WORKER_URL: '""', IS_REPORT: "true" },
+  });
+  const inline = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+  const fill = (text, name, value) => text.replace(`{{${name}}}`, () => value);
+  let html = readFileSync(join(web, "src/report.html"), "utf8");
+  html = fill(html, "style", app.css);
+  html = fill(html, "worker", inline(worker.js));
+  html = fill(html, "script", inline(app.js));
+  return { path: "/report.html", bytes: Buffer.from(html), immutable: false };
+}
+
+function finish(files) {
+  let total = 0;
+  for (const file of files) {
+    const extension = file.path.split(".").pop();
+    file.type = contentTypes[extension];
+    file.gzip = gzipSync(file.bytes, { level: 9 });
+    file.etag = hash(file.bytes);
+    if (file.path !== "/report.html") total += file.gzip.length;
+    const path = join(out, file.path);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.bytes);
+  }
+  return total;
+}
+
+for (const old of ["assets", "index.html", "report.html"])
+  rmSync(join(out, old), { recursive: true, force: true });
+writeClient(options.openapi, join(out, "generated/client.ts"));
+const files = [...pageFiles(), reportFile()];
+const total = finish(files);
+if (options.c) {
+  mkdirSync(dirname(resolve(options.c)), { recursive: true });
+  writeFileSync(options.c, cTable(files));
+}
+for (const file of files)
+  console.log(`${String(file.gzip.length).padStart(8)} bytes gzipped  ${file.path}`);
+console.log(`${String(total).padStart(8)} bytes of ${BUDGET_BYTES}: the pages`);
+if (total > BUDGET_BYTES) {
+  console.error(`the bundle is over its budget of ${BUDGET_BYTES} bytes gzipped`);
+  process.exit(1);
+}

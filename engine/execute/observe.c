@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/types/dtype.h"
+#include "engine/types/narrow.h"
 
 enum { BLOCK = CSE_OBSERVED_BLOCK, TABLES = 8 };
 
@@ -176,17 +177,37 @@ static uint64_t digest_block(const uint32_t *y, uint64_t block, uint64_t microba
 
 /* ---- counting ---- */
 
+INLINE void widen(uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype)
+{
+    for (int i = 0; i < BLOCK; i++)
+        y[i] = cse_float_bits(dtype == CSE_BFLOAT16  ? cse_load_bfloat16(x[i])
+                              : dtype == CSE_FLOAT16 ? cse_load_float16(x[i])
+                                                     : cse_load_cbfloat16(x[i]));
+}
+
+VECTOR_CLONES
+static void widen_block(uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype)
+{
+    if (dtype == CSE_BFLOAT16)
+        widen(y, x, CSE_BFLOAT16);
+    else if (dtype == CSE_FLOAT16)
+        widen(y, x, CSE_FLOAT16);
+    else
+        widen(y, x, CSE_CBFLOAT16);
+}
+
 /* Bits as float32 of elements [at, at + n), and zeros after them. */
 static void read_block(const cse_observed_values *v, int64_t at, int n, uint32_t x[BLOCK])
 {
-    if (v->stored == CSE_FLOAT32) {
-        memcpy(x, (const float *)v->values + at, (size_t)n * 4);
-    } else {
-        const uint16_t *halves = (const uint16_t *)v->values + at;
-        for (int i = 0; i < n; i++)
-            x[i] = cse_float_bits(cse_float_from_format(v->stored, halves[i]));
-    }
-    memset(x + n, 0, (size_t)(BLOCK - n) * 4);
+    const bool narrow = v->stored != CSE_FLOAT32;
+    const size_t size = narrow ? 2 : 4;
+    _Alignas(64) uint16_t halves[BLOCK];
+    unsigned char *to = narrow ? (unsigned char *)halves : (unsigned char *)x;
+    memcpy(to, (const unsigned char *)v->values + (size_t)at * size, (size_t)n * size);
+    if (n < BLOCK)
+        memset(to + (size_t)n * size, 0, (size_t)(BLOCK - n) * size);
+    if (narrow)
+        widen_block(x, halves, v->stored);
 }
 
 /* Several tables, since equal exponents often follow each other. */
@@ -300,7 +321,7 @@ int32_t cse_observed_max_exponent(const cse_observed *record)
     return INT32_MIN;
 }
 
-/* ---- the observer of a program ---- */
+/* ---- the tally of a program ---- */
 
 static void note_microbatch(cse_observed *record, int64_t microbatch)
 {
@@ -310,7 +331,7 @@ static void note_microbatch(cse_observed *record, int64_t microbatch)
 
 /* What does not depend on the microbatch is counted with the first one alone. A microbatch's
  * gradient is only searched for what is not finite: its numbers are counted in the sum. */
-static void take(cse_observer *self, const cse_frame *frame, int observation, const void *values)
+static void take(cse_tally *self, const cse_frame *frame, int observation, const void *values)
 {
     const cse_observation *o = &self->graph->observations[observation];
     cse_observed *record = &self->records[observation];
@@ -335,9 +356,8 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
         note_microbatch(record, microbatch);
 }
 
-void cse_observer_init(cse_observer *observer, const cse_graph *graph, cse_observed *records,
-                       unsigned char *scratch)
+void cse_tally_init(cse_tally *tally, const cse_graph *graph, cse_observed *records,
+                    unsigned char *scratch)
 {
-    *observer =
-        (cse_observer){ .take = take, .scratch = scratch, .graph = graph, .records = records };
+    *tally = (cse_tally){ .take = take, .scratch = scratch, .graph = graph, .records = records };
 }

@@ -55,15 +55,15 @@ void cse_observed_add(cse_observed *to, const cse_observed *from, int count);
 int32_t cse_observed_max_exponent(const cse_observed *record);
 
 /* What a frame carries on an observed step; programs hand it the values as they come. */
-struct cse_observer {
-    void (*take)(cse_observer *self, const cse_frame *frame, int observation, const void *values);
+struct cse_tally {
+    void (*take)(cse_tally *self, const cse_frame *frame, int observation, const void *values);
     unsigned char *scratch; /* graph->observe_scratch_bytes */
     const cse_graph *graph;
     cse_observed *records; /* one for each observation */
 };
 
-/* An observer of `graph` into `records`; both are borrowed, and so is the scratch memory. */
-void cse_observer_init(cse_observer *observer, const cse_graph *graph, cse_observed *records,
-                       unsigned char *scratch);
+/* A tally of `graph` into `records`; both are borrowed, and so is the scratch memory. */
+void cse_tally_init(cse_tally *tally, const cse_graph *graph, cse_observed *records,
+                    unsigned char *scratch);
 
 #endif

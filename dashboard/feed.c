@@ -168,6 +168,7 @@ static bool read_store(cse_channel *channel, cse_store_reader *reader)
         if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &look) == CSE_OK) {
             channel->store_read = true;
             channel->complete_from = channel->last_id = look.newest;
+            look.types = CSE_FEED_ALL; /* who wants what came before can read it now */
         }
     } else {
         const cse_store_query query = { .after = channel->last_id, .limit = STORE_ROWS };

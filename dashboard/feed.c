@@ -168,6 +168,7 @@ static bool read_store(cse_channel *channel, cse_store_reader *reader)
         if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &look) == CSE_OK) {
             channel->store_read = true;
             channel->complete_from = channel->last_id = look.newest;
+            look.types = CSE_FEED_ALL; /* who wants what came before can read it now */
         }
     } else {
         const cse_store_query query = { .after = channel->last_id, .limit = STORE_ROWS };
@@ -423,10 +424,9 @@ cse_status cse_feed_new(const cse_feed_options *options, cse_feed **result)
     feed->heartbeat_ns = cse_clock_ns();
     pthread_mutex_init(&feed->lock, NULL);
     *result = feed;
-    if (feed->context == NULL || feed->wake_descriptor < 0 ||
-        pthread_create(&feed->thread, NULL, run_feed, feed) != 0)
-        return cse_fail(CSE_TEMPORARY, "live events: %s", strerror(errno));
-    return CSE_OK;
+    feed->runs = feed->context != NULL && feed->wake_descriptor >= 0 &&
+                 pthread_create(&feed->thread, NULL, run_feed, feed) == 0;
+    return feed->runs ? CSE_OK : cse_fail(CSE_TEMPORARY, "live events: %s", strerror(errno));
 }
 
 void cse_feed_stop(cse_feed *feed)
@@ -441,7 +441,8 @@ void cse_feed_stop(cse_feed *feed)
     }
     pthread_mutex_unlock(&feed->lock);
     cse_feed_nudge(feed);
-    pthread_join(feed->thread, NULL);
+    if (feed->runs)
+        pthread_join(feed->thread, NULL);
 }
 
 void cse_feed_destroy(cse_feed **feed)

@@ -262,10 +262,16 @@ static cse_status open_run(cse_jobs *jobs)
     read_key(reader, "created_ms", number, sizeof number);
     record.created_ms = strtoll(number, NULL, 10);
     cse_text labels = { 0 };
-    if (cse_store_reader_key(reader, "labels", &labels))
-        record.labels = labels.data;
+    if (cse_store_reader_key(reader, "labels", &labels)) {
+        json_t *words = json_loads(labels.data != NULL ? labels.data : "[]", 0, NULL);
+        json_t *object = cse_labels_from_words(words);
+        record.labels = json_dumps(object, JSON_COMPACT);
+        json_decref(object);
+        json_decref(words);
+    }
     cse_readers_give_back(jobs->options.readers, jobs->run_dir, &reader);
     add_entry(jobs, &record);
+    cse_job_record_clear(&record);
     cse_text_clear(&labels);
     if (jobs->options.read_only)
         return CSE_OK;
@@ -363,8 +369,8 @@ static int64_t member(const json_t *object, const char *first, const char *secon
 }
 
 /* All that is asked for, as a record. */
-static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t num_csx,
-                        cse_job_record *r)
+static void fill_record(cse_jobs *jobs, const cse_job_request *request,
+                        const cse_config_facts *facts, cse_job_record *r)
 {
     const json_t *spec = request->spec;
     const char *name = json_string_value(json_object_get(spec, "name"));
@@ -375,8 +381,10 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t 
     else
         choose_id(jobs, name, r->id);
     snprintf(r->name, sizeof r->name, "%s", name != NULL ? name : r->id);
-    json_t *labels = json_object_get(spec, "labels");
-    r->labels = labels != NULL ? json_dumps(labels, JSON_COMPACT) : cse_strdup("{}");
+    json_t *labels = cse_labels_from_words(facts->label_words);
+    json_object_update(labels, json_object_get(spec, "labels")); /* which win */
+    r->labels = json_dumps(labels, JSON_COMPACT);
+    json_decref(labels);
     json_object_del(rest, "config"); /* it lies beside the run */
     json_object_del(rest, "name");
     json_object_del(rest, "labels");
@@ -386,7 +394,7 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t 
     r->priority = priority != NULL ? priority[1] - '0' : 2;
     r->cores = member(spec, "resources", "cores");
     if (r->cores == 0)
-        r->cores = num_csx > 0 ? num_csx : 1;
+        r->cores = facts->num_csx > 0 ? facts->num_csx : 1;
     r->memory_bytes = member(spec, "resources", "memory_bytes");
     r->max_num_restarts = member(spec, "restart_policy", "max_num_restarts");
     r->state = CSE_RUN_NONE;
@@ -463,7 +471,7 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
                                 json_t *faults, cse_status *error)
 {
     char digest[65];
-    int64_t num_csx = 1;
+    cse_config_facts facts = { .num_csx = 1 };
     if (jobs->root == NULL) {
         *error =
             cse_fail(CSE_UNAVAILABLE, "this server shows one run and has no queue; start one with "
@@ -477,18 +485,19 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome != CSE_JOB_CREATED)
         return outcome;
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    if (!cse_check_settings(config, faults, &num_csx))
+    if (!cse_check_settings(config, faults, &facts))
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);
     outcome = known_job(jobs, request, digest, job);
     if (outcome == CSE_JOB_CREATED) {
-        fill_record(jobs, request, num_csx, record);
+        fill_record(jobs, request, &facts, record);
         memcpy(record->digest, digest, sizeof record->digest);
         *error = insert_job(jobs, request, record, job);
         outcome = *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
     }
     pthread_mutex_unlock(&jobs->lock);
+    json_decref(facts.label_words);
     cse_job_record_clear(record);
     free(record);
     cse_jobs_nudge(jobs);

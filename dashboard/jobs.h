@@ -101,9 +101,19 @@ json_t *cse_job_json(cse_jobs *jobs, const cse_job *job);
 /* Changes of state, the server's and the run's, in order. */
 json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job);
 
-/* Settings against their tables, in this process, without a model: appends what is wrong. NULL
- * num_csx: not wanted. */
-bool cse_check_settings(const char *yaml, json_t *faults, int64_t *num_csx);
+/* "key=value" words as an object, and back. */
+json_t *cse_labels_from_words(const json_t *words);
+json_t *cse_labels_to_words(const json_t *labels);
+
+/* What a configuration says of a job. */
+typedef struct cse_config_facts {
+    int64_t num_csx;
+    json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
+} cse_config_facts;
+
+/* Settings against their tables, in this process, without a model: appends what is wrong. `facts`
+ * may be NULL. */
+bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *facts);
 /* A message "configuration: file:line:column: text" as a Diagnostic, appended. */
 void cse_add_diagnostic(json_t *faults, const char *message);
 

@@ -3,6 +3,7 @@
 
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/emit.h"
+#include "engine/codegen/share.h"
 
 static cse_status check_types(const cse_graph *graph)
 {
@@ -43,7 +44,7 @@ static void emit_entry(const cse_graph *graph, cse_part part, const char *name, 
                  name);
     if (graph->observation_count > 0)
         cse_text_add(out,
-                     "    if (frame->observer != 0) {\n        observed_%s(frame);\n"
+                     "    if (frame->tally != 0) {\n        observed_%s(frame);\n"
                      "        return;\n    }\n",
                      name);
     for (int g = 0; g < graph->group_count; g++)
@@ -67,6 +68,27 @@ static void emit_update_entry(const cse_graph *graph, cse_text *out)
     cse_text_add(out, "    default:\n        break;\n    }\n}\n\n");
 }
 
+static void emit_groups(const cse_graph *graph, cse_text *out)
+{
+    cse_sharer *sharer = cse_sharer_new(graph->group_count);
+    for (int g = 0; g < graph->group_count; g++) {
+        const cse_group *group = &graph->groups[g];
+        cse_text comment = { 0 }, functions = { 0 };
+        cse_emit_group_comment(&comment, graph, group);
+        if (group->part == CSE_PART_UPDATE)
+            cse_emit_update_group(&functions, graph, group);
+        else if (group->kind == CSE_GROUP_LOOP)
+            cse_emit_loop_group(&functions, graph, group);
+        else if (group->kind == CSE_GROUP_LIBRARY)
+            cse_emit_library_group(&functions, graph, group);
+        else
+            cse_emit_block_group(&functions, graph, group);
+        cse_sharer_add_take(sharer, g, &comment, &functions);
+    }
+    cse_sharer_print(sharer, out);
+    cse_sharer_destroy(&sharer);
+}
+
 cse_status cse_codegen_print(const cse_graph *graph, cse_text *out)
 {
     char fingerprint[33];
@@ -75,18 +97,7 @@ cse_status cse_codegen_print(const cse_graph *graph, cse_text *out)
     cse_text_add(out, "\n");
     cse_text_add_bytes(out, cse_prelude_text, strlen(cse_prelude_text));
     cse_text_add(out, "\n#define CSE_ENTRY __attribute__((visibility(\"default\")))\n\n");
-    for (int g = 0; g < graph->group_count; g++) {
-        const cse_group *group = &graph->groups[g];
-        cse_emit_group_comment(out, graph, group);
-        if (group->part == CSE_PART_UPDATE)
-            cse_emit_update_group(out, graph, group);
-        else if (group->kind == CSE_GROUP_LOOP)
-            cse_emit_loop_group(out, graph, group);
-        else if (group->kind == CSE_GROUP_LIBRARY)
-            cse_emit_library_group(out, graph, group);
-        else
-            cse_emit_block_group(out, graph, group);
-    }
+    emit_groups(graph, out);
     emit_entry(graph, CSE_PART_REPLICA, "replica", out);
     emit_entry(graph, CSE_PART_WEIGHTS, "weights", out);
     emit_update_entry(graph, out);

@@ -21,7 +21,7 @@ const char *cse_emit_stored_type(cse_dtype dtype)
     case CSE_INT32:
         return "int32_t";
     case CSE_BOOL:
-        return "_Bool";
+        return "uint8_t"; /* 0 or 1: gcc vectorises no loop over an array of _Bool */
     default:
         return "uint16_t";
     }
@@ -29,6 +29,8 @@ const char *cse_emit_stored_type(cse_dtype dtype)
 
 const char *cse_emit_value_type(cse_dtype dtype)
 {
+    if (dtype == CSE_BOOL)
+        return "_Bool";
     return cse_dtype_is_float(dtype) ? "float" : cse_emit_stored_type(dtype);
 }
 

@@ -3,7 +3,10 @@
  * Operands are widened while they are packed, so that no float32 copy of a whole one exists: panels
  * of 64 columns over the whole depth, as many as stay in the second cache, and blocks of rows.
  * Finished sums lie in a small block until bias, relu and the rounding have been seen to. The tiles
- * are those of the float32 product. */
+ * are those of the float32 product.
+ *
+ * Exchanged: when the second operand is stored transposed and the first has fewer rows, the second
+ * gives the rows, which are cheaper to pack, and each block is turned at its end. */
 #include "engine/kernels/matmul_narrow.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -20,14 +23,21 @@ typedef struct layout {
     int64_t rows;         /* of a block, a multiple of 16 */
     int64_t row_elements; /* between rows that are packed row by row */
     float *panel, *row, *block;
+    float *turned; /* exchanged: [PANEL_COLUMNS][MOST_BLOCK_ROWS] */
 } layout;
+
+static bool is_exchanged(const cse_matmul_sizes *s)
+{
+    return s->transpose_b && s->m < s->n;
+}
 
 static layout layout_of(const cse_narrow_kernel *kernel, float *place)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
     const int64_t chunk = CSE_TILE_PAIRED_DEPTH;
     layout l = { .depth = kernel->paired ? (s->k + chunk - 1) / chunk * chunk : s->k };
-    int64_t all = (s->n + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    int64_t columns = is_exchanged(s) ? s->m : s->n;
+    int64_t all = (columns + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     l.panels = PANELS_BYTES / (l.depth * PANEL_COLUMNS * (int64_t)sizeof(float));
     l.panels = l.panels < 1 ? 1 : l.panels < all ? l.panels : all;
     l.rows = ROWS_BYTES / (l.depth * (int64_t)sizeof(float)) / CSE_LANE_COUNT * CSE_LANE_COUNT;
@@ -38,6 +48,7 @@ static layout layout_of(const cse_narrow_kernel *kernel, float *place)
     l.panel = place;
     l.row = l.panel + l.panels * l.depth * PANEL_COLUMNS;
     l.block = l.row + l.rows * l.row_elements;
+    l.turned = l.block + MOST_BLOCK_ROWS * PANEL_COLUMNS;
     return l;
 }
 
@@ -45,7 +56,7 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 {
     const layout l = layout_of(kernel, NULL);
     return (size_t)(l.panels * l.depth * PANEL_COLUMNS + l.rows * l.row_elements +
-                    l.rows * PANEL_COLUMNS) *
+                    2 * MOST_BLOCK_ROWS * PANEL_COLUMNS) *
            sizeof(float);
 }
 
@@ -150,30 +161,57 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
     return tile;
 }
 
-/* Panels [first, end), packed already, against all rows. */
-static void multiply_panels(const cse_narrow_kernel *kernel, const layout *l,
-                            const cse_matmul_side *side, const int64_t panels[2],
-                            const cse_matmul_end *end)
+/* A block of the exchanged product, as a block of the product. */
+CSE_AVX512 static void turn(const layout *l, cse_matmul_block *block)
 {
-    const cse_matmul_sizes *s = &kernel->sizes;
+    const cse_matmul_block from = *block;
+    for (int64_t r = 0; r < from.rows; r += CSE_LANE_COUNT)
+        for (int64_t c = 0; c < from.columns; c += CSE_LANE_COUNT) {
+            __m512 x[CSE_LANE_COUNT];
+            CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++) x[i] =
+                _mm512_load_ps(from.values + (r + i) * from.stride + c);
+            cse_lanes_turn(x);
+            CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++)
+                _mm512_store_ps(l->turned + (c + i) * MOST_BLOCK_ROWS + r, x[i]);
+        }
+    *block = (cse_matmul_block){ l->turned,    MOST_BLOCK_ROWS, from.column,
+                                 from.columns, from.row,        from.rows };
+}
+
+/* What a product is made of, whichever operand gives the rows. */
+typedef struct work {
+    const cse_narrow_kernel *kernel;
+    const cse_matmul_side *rows, *columns;
+    const cse_matmul_end *end;
+    layout l;
+} work;
+
+/* Panels [first, end), packed already, against all rows. */
+static void multiply_panels(const work *w, int64_t first, int64_t end)
+{
+    const layout *l = &w->l;
     const unsigned mode = _mm_getcsr();
-    for (int64_t row = 0; row < s->m; row += l->rows) {
-        int64_t count = s->m - row < l->rows ? s->m - row : l->rows;
-        const cse_tile rows = begin_rows(kernel, l, side, row, count);
-        for (int64_t p = panels[0]; p < panels[1]; p++) {
-            int64_t column = p * PANEL_COLUMNS, left = s->n - column;
+    const bool paired = w->kernel->paired, exchanged = is_exchanged(&w->kernel->sizes);
+    for (int64_t row = 0; row < w->rows->size; row += l->rows) {
+        int64_t count = w->rows->size - row < l->rows ? w->rows->size - row : l->rows;
+        const cse_tile rows = begin_rows(w->kernel, l, w->rows, row, count);
+        for (int64_t p = first; p < end; p++) {
+            int64_t column = p * PANEL_COLUMNS, left = w->columns->size - column;
             cse_tile tile = rows;
             cse_matmul_block block = { l->block, PANEL_COLUMNS,
                                        row,      count,
                                        column,   left < PANEL_COLUMNS ? left : PANEL_COLUMNS };
-            tile.panel = l->panel + (p - panels[0]) * l->depth * PANEL_COLUMNS;
+            tile.panel = l->panel + (p - first) * l->depth * PANEL_COLUMNS;
             tile.to = l->block;
-            if (kernel->paired)
+            if (paired)
                 _mm_setcsr(mode | FLUSH_BITS);
-            cse_tiles_run(kernel->paired ? &cse_tiles_pairs : &cse_tiles_chain, &tile, count,
+            cse_tiles_run(paired ? &cse_tiles_pairs : &cse_tiles_chain, &tile, count,
                           block.columns);
-            _mm_setcsr(mode);
-            cse_matmul_finish_avx512(end, &block);
+            if (paired)
+                _mm_setcsr(mode);
+            if (exchanged)
+                turn(l, &block);
+            cse_matmul_finish_avx512(w->end, &block);
         }
     }
 }
@@ -181,20 +219,22 @@ static void multiply_panels(const cse_narrow_kernel *kernel, const layout *l,
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
                      const cse_matmul_end *end, void *place)
 {
-    const layout l = layout_of(kernel, place);
-    const cse_matmul_side *columns = &sides[1];
-    int64_t n = kernel->sizes.n, all = (n + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
-    for (int64_t first = 0; first < all; first += l.panels) {
-        const int64_t panels[2] = { first, first + l.panels < all ? first + l.panels : all };
-        for (int64_t p = panels[0]; p < panels[1]; p++) {
-            int64_t left = n - p * PANEL_COLUMNS,
-                    width = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
-            const piece panel = { p * PANEL_COLUMNS, width, l.depth,
-                                  l.panel + (p - first) * l.depth * PANEL_COLUMNS,
+    const bool exchanged = is_exchanged(&kernel->sizes);
+    const work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1], end,
+                     layout_of(kernel, place) };
+    const cse_matmul_side *columns = w.columns;
+    int64_t all = (columns->size + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    for (int64_t first = 0; first < all; first += w.l.panels) {
+        int64_t last = first + w.l.panels < all ? first + w.l.panels : all;
+        for (int64_t p = first; p < last; p++) {
+            int64_t left = columns->size - p * PANEL_COLUMNS;
+            int64_t width = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
+            const piece panel = { p * PANEL_COLUMNS, width, w.l.depth,
+                                  w.l.panel + (p - first) * w.l.depth * PANEL_COLUMNS,
                                   (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT };
             pack(columns->outer_stride == 1 ? ALONG : TURNED, columns, kernel->sizes.k, &panel);
         }
-        multiply_panels(kernel, &l, &sides[0], panels, end);
+        multiply_panels(&w, first, last);
     }
 }
 

@@ -29,22 +29,21 @@ void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/* (max returns its second operand where either is NaN.) */
+/* Row after row, as the result lies. (max returns its second operand where either is NaN.) */
 CSE_LANES void finish_as(cse_dtype dtype, const cse_matmul_end *end, const cse_matmul_block *block)
 {
     const __m512 zero = _mm512_setzero_ps();
-    for (int64_t c = 0; c < block->columns; c += CSE_LANE_COUNT) {
-        const __mmask16 lanes = cse_lanes_of(block->columns - c);
-        const float *from = block->values + c;
-        int64_t at = block->row * end->stride + block->column + c;
-        __m512 bias = zero;
-        if (end->bias != NULL)
-            bias = _mm512_maskz_loadu_ps(lanes, end->bias + block->column + c);
-        for (int64_t r = 0; r < block->rows; r++) {
-            __m512 sum = _mm512_loadu_ps(from + r * block->stride);
-            sum = end->bias != NULL ? _mm512_add_ps(sum, bias) : sum;
+    const float *bias = end->bias != NULL ? end->bias + block->column : NULL;
+    for (int64_t r = 0; r < block->rows; r++) {
+        const float *from = block->values + r * block->stride;
+        int64_t at = (block->row + r) * end->stride + block->column;
+        for (int64_t c = 0; c < block->columns; c += CSE_LANE_COUNT) {
+            const __mmask16 lanes = cse_lanes_of(block->columns - c);
+            __m512 sum = _mm512_loadu_ps(from + c);
+            if (bias != NULL)
+                sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, bias + c));
             sum = end->relu ? _mm512_max_ps(zero, sum) : sum;
-            cse_lanes_store(dtype, end->to, at + r * end->stride, lanes, sum);
+            cse_lanes_store(dtype, end->to, at + c, lanes, sum);
         }
     }
 }

@@ -102,7 +102,7 @@ typedef struct cse_session {
     cse_cluster_options cluster;
     cse_precision *precision; /* NULL: float32 throughout */
     cse_weight_update weight_update;
-    cse_numerics *numerics;   /* NULL: nothing is observed */
+    cse_numerics *numerics; /* NULL: nothing is observed */
     cse_status error;
     char *error_message;
     cse_state **states;
@@ -198,6 +198,10 @@ cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
 /* The next scalar of a committed step that has a name of its own ("loss", "lr/0", "grad_norm"),
  * from *index on, which is moved behind it; false at the end. Names live as long as the step. */
 bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
+
+/* Whether it is a curve that people look at: a float scalar with a name of its own, and not one of
+ * the many that a failure is explained by. */
+bool cse_fetch_is_metric(const cse_fetch_entry *fetch);
 
 /* Gives the closure that was asked for last a name (static text). */
 void cse_step_name_closure(cse_step *step, const char *name);

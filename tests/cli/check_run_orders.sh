@@ -8,7 +8,7 @@ work=$(mktemp -d)
 run=
 trap '[ -z "$run" ] || kill $run 2>/dev/null; wait; rm -rf "$work"' EXIT
 failures=0
-unset CSE_SERVER CSE_TOKEN_FILE
+unset CSE_SERVER CSE_TOKEN_FILE CSE_DASHBOARD
 export XDG_RUNTIME_DIR="$work/runtime"
 
 fail() {

@@ -26,7 +26,8 @@ same_bits() {
             --set fit.val_dataloader=null "$@" 2>"$work/err" |
             sed -n 's/.*"weights_digest":"\([0-9a-f]*\)".*/\1/p')
         rm -rf "$work/$label.$replicas"
-        [ -n "$digest" ] || { echo "FAIL: $label with $replicas replicas: $(cat "$work/err")"; failed=1; }
+        [ -n "$digest" ] ||
+            { echo "FAIL: $label with $replicas replicas: $(cat "$work/err")"; failed=1; }
         [ -n "$first" ] || first=$digest
         [ "$digest" = "$first" ] ||
             { echo "FAIL: $label: $replicas replicas give $digest, the first $first"; failed=1; }

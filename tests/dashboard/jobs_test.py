@@ -127,6 +127,34 @@ def faults_have_their_place():
         server.stop()
 
 
+def what_is_asked_for_reaches_the_run():
+    """Labels, overrides, compile_only, validate_only, resume_from."""
+    import sqlite3
+
+    server = root_server("--cores", "2")
+    text = configuration(300, checkpoint=100).replace("backend: {", "backend: { cluster_config: { job_labels: [from=file, a=b] },")
+    try:
+        answer = server.request("PUT", f"{API}/jobs/one", {"config": text, "name": "One", "labels": {"a": "x.y-2"}})
+        equal((answer.status, answer.json()["labels"]), (201, {"from": "file", "a": "x.y-2"}), answer.body)
+        job = server.wait_for("one", "SUCCEEDED")
+        with sqlite3.connect(f"file:{job['model_dir']}/run.db?mode=ro", uri=True) as db:
+            facts = dict(db.execute("SELECT key, value FROM run"))
+        equal(sorted(json.loads(facts["labels"])), ["a=x.y-2", "from=file"])
+        equal(facts["name"], "One")
+        put(server, "other", steps=50, resume_from={"job": "one", "step": 200}, overrides={"loop.num_steps": 30, "seed": 7})
+        job = server.wait_for("other", "SUCCEEDED")
+        equal((job["progress"]["step"], job["seed"]), (230, 7))
+        put(server, "nowhere", steps=50, resume_from={"job": "one", "step": 250})
+        job = server.wait_for("nowhere", "FAILED")
+        check("no such checkpoint" in job["message"], job["message"])
+        for word in ("compile_only", "validate_only"):
+            put(server, word, **{word: True})
+            equal(server.wait_for(word, "SUCCEEDED")["progress"]["step"], None, word)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 def verbs_take_effect():
     server = root_server()
     try:
@@ -391,7 +419,7 @@ def a_run_started_by_hand_shows_itself():
 if __name__ == "__main__":
     support.main([
         the_same_call_twice_is_one_job, faults_have_their_place, a_job_from_creation_to_removal,
-        verbs_take_effect, the_queue_has_an_order, a_lost_job_fails_or_recovers,
+        what_is_asked_for_reaches_the_run, verbs_take_effect, the_queue_has_an_order, a_lost_job_fails_or_recovers,
         jobs_outlive_a_killed_server, what_a_killed_server_left_half_done_is_no_obstacle,
         a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,
     ])

@@ -14,7 +14,8 @@ fail() {
 
 # The codes that no repetition mends are those of the table, by the names they have there.
 for code in $(sed -n 's/^RestartPreventExitStatus=//p' "$source/deploy/csengine.service"); do
-    grep -q "^| $code | .* | no |" "$source/docs/operations.md" || fail "exit code $code is retryable"
+    grep -q "^| $code | .* | no |" "$source/docs/operations.md" ||
+        fail "exit code $code is retryable"
 done
 if command -v systemd-analyze >/dev/null; then
     # Of the program alone is asked that it is there; any will do.

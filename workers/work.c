@@ -298,8 +298,9 @@ static uint32_t events_of(const cse_work *work, int roles)
     return events;
 }
 
-/* What a unit of work at this step word is. */
-static cse_span_kind kind_of(const cse_work *work, uint64_t step)
+/* What a unit of work at this step word is; CSE_SPAN_KIND_COUNT for who can only move the step word
+ * on. */
+static cse_span_kind kind_of(const cse_work *work, uint64_t step, int roles)
 {
     static const cse_span_kind kinds[] = {
         [CSE_STAGE_COMPUTE] = CSE_SPAN_COMPUTE,
@@ -307,7 +308,11 @@ static cse_span_kind kind_of(const cse_work *work, uint64_t step)
         [CSE_STAGE_NORM] = CSE_SPAN_WEIGHTS,
         [CSE_STAGE_UPDATE] = CSE_SPAN_UPDATE,
     };
-    return work->holding ? CSE_SPAN_COMPUTE : kinds[cse_step_stage(step)];
+    const int role =
+        cse_step_stage(step) == CSE_STAGE_COMPUTE ? CSE_ROLE_REPLICA : CSE_ROLE_WEIGHT_SERVER;
+    if (work->holding)
+        return CSE_SPAN_COMPUTE;
+    return roles & role ? kinds[cse_step_stage(step)] : CSE_SPAN_KIND_COUNT;
 }
 
 static bool do_unit(cse_work *work, uint64_t step, int roles, cse_status *status)
@@ -317,9 +322,9 @@ static bool do_unit(cse_work *work, uint64_t step, int roles, cse_status *status
     work->sampled =
         atomic_load_explicit(&work->cluster->control->sampled, memory_order_relaxed) == number;
     const int64_t start_ns = work->sampled ? cse_clock_ns() : 0;
-    const cse_span_kind kind = work->sampled ? kind_of(work, step) : CSE_SPAN_WAIT;
+    const cse_span_kind kind = work->sampled ? kind_of(work, step, roles) : CSE_SPAN_WAIT;
     if (work_on_stage(work, step, roles)) {
-        if (work->sampled)
+        if (work->sampled && kind != CSE_SPAN_KIND_COUNT)
             cse_work_note(work, number, kind, start_ns, cse_clock_ns());
         return true;
     }

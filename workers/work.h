@@ -52,7 +52,7 @@ struct cse_work {
     cse_observed *observed; /* of the piece at hand */
     unsigned char *observe_memory;
     size_t observe_memory_bytes;
-    cse_observer observer;
+    cse_tally tally;
     float *proposed; /* values of one update part's nodes */
 
     cse_ring_view ring;

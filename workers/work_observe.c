@@ -39,8 +39,8 @@ cse_status cse_work_observe_prepare(cse_work *work)
     }
     work->observed = (cse_observed *)(void *)work->observe_memory;
     work->proposed = (float *)(void *)(work->observe_memory + record_bytes);
-    cse_observer_init(&work->observer, work->graph, work->observed,
-                      work->observe_memory + record_bytes + proposed_bytes);
+    cse_tally_init(&work->tally, work->graph, work->observed,
+                   work->observe_memory + record_bytes + proposed_bytes);
     return CSE_OK;
 }
 
@@ -54,18 +54,18 @@ void cse_work_observe_release(cse_work *work)
 
 void cse_work_observe_begin(cse_work *work, int64_t step)
 {
-    work->frame.observer = NULL;
+    work->frame.tally = NULL;
     if (!cse_arena_observes(work->cluster, step))
         return;
     memset(work->observed, 0, (size_t)work->cluster->head->observed_bytes);
-    work->observer.records = work->observed;
-    work->frame.observer = &work->observer;
+    work->tally.records = work->observed;
+    work->frame.tally = &work->tally;
 }
 
 void cse_work_observe_publish(cse_work *work, int64_t step)
 {
     const cse_cluster *cluster = work->cluster;
-    work->frame.observer = NULL;
+    work->frame.tally = NULL;
     if (cse_arena_observes(cluster, step))
         memcpy(cse_arena_piece_observed(cluster, cse_arena_partial(cluster, work->piece.first)),
                work->observed, (size_t)cluster->head->observed_bytes);
@@ -77,7 +77,7 @@ void cse_work_observe_open(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
     const int64_t number = cse_step_number(step);
-    work->frame.observer = NULL;
+    work->frame.tally = NULL;
     if (!cse_arena_observes(cluster, number))
         return;
     cse_observed *records = cse_arena_observed(cluster, number);
@@ -87,18 +87,19 @@ void cse_work_observe_open(cse_work *work, uint64_t step)
         if (work->join.steps[i].piece != NULL)
             cse_observed_add(records, cse_arena_piece_observed(cluster, work->join.steps[i].piece),
                              work->graph->observation_count);
-    work->observer.records = records;
-    work->frame.observer = &work->observer;
+    work->tally.records = records;
+    work->frame.tally = &work->tally;
 }
 
 /* The summed gradient, joined block by block whether or not REDUCE has joined it before. */
 static void count_gradient(cse_work *work, int64_t step, const cse_observation *o)
 {
-    cse_observed *record = &work->observer.records[o - work->graph->observations];
+    cse_observed *record = &work->tally.records[o - work->graph->observations];
     cse_segments segments = work->cluster->segments;
     segments.step = step;
     const int64_t elements = cse_shape_elements(o->node->shape), offset = o->node->offset_bytes;
-    const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS;
+    const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS /
+                          CSE_OBSERVED_BLOCK * CSE_OBSERVED_BLOCK;
     for (int64_t first = 0; first < elements; first += block) {
         const int64_t count = elements - first < block ? elements - first : block;
         unsigned char *base = work->joined - (offset + first * 4);
@@ -116,7 +117,7 @@ static void count_state(cse_work *work, const cse_observation *o, const float *c
                         const int64_t range[2])
 {
     const cse_state_entry *state = &work->graph->states[o->node->attributes.integers[0]];
-    cse_observed *record = &work->observer.records[o - work->graph->observations];
+    cse_observed *record = &work->tally.records[o - work->graph->observations];
     const float *before =
         (const float *)(const void *)(work->frame.base[CSE_SPACE_STATE] + state->offset_bytes) +
         range[0];
@@ -155,7 +156,7 @@ static void count_update(cse_work *work, uint64_t step, cse_update_part part)
 void cse_work_observe_close(cse_work *work, uint64_t step)
 {
     const cse_graph *graph = work->graph;
-    work->frame.observer = NULL;
+    work->frame.tally = NULL;
     if (!cse_arena_observes(work->cluster, cse_step_number(step)))
         return;
     for (int i = 0; i < graph->observation_count; i++)

@@ -7,7 +7,8 @@
 #include "dashboard/server.h"
 #include "engine/base/arena.h"
 
-enum { MOST_TENSORS = 4096 };
+/* A page token is the step to go on with and how many of its records were given already. */
+enum { MOST_TENSORS = 4096, TOKEN_STEP_SHIFT = 20, MOST_SCANNED = 200000 };
 
 typedef struct choice {
     const char *wanted; /* id, or a part of the name; NULL: all */
@@ -67,8 +68,19 @@ static json_t *base64(const cse_field *field)
     return value;
 }
 
+typedef struct collection {
+    json_t *records;
+    int64_t limit;
+    bool bad; /* only those with a NaN, an infinity or a saturated value */
+} collection;
+
 static void take_record(void *self, const cse_row *row)
 {
+    const collection *taken = self;
+    const cse_field *f = row->fields;
+    bool is_bad = f[4].integer > 0 || f[5].integer > 0 || f[6].integer > 0;
+    if ((int64_t)json_array_size(taken->records) >= taken->limit || (taken->bad && !is_bad))
+        return;
     static const char *const names[] = { "tensor", "attempt",  "step",         "count",
                                          "nan",    "inf",      "saturated",    "flushed",
                                          "zeros",  "absorbed", "max_exponent", "first_microbatch" };
@@ -79,7 +91,7 @@ static void take_record(void *self, const cse_row *row)
         json_object_set_new(record, "first_microbatch", json_null());
     json_object_set_new(record, "digest", hexadecimal(&row->fields[12]));
     json_object_set_new(record, "histogram", base64(&row->fields[13]));
-    json_array_append_new(self, record);
+    json_array_append_new(taken->records, record);
 }
 
 static json_int_t step_at(const json_t *records, size_t index)
@@ -87,21 +99,26 @@ static json_int_t step_at(const json_t *records, size_t index)
     return json_integer_value(json_object_get(json_array_get(records, index), "step"));
 }
 
-/* A page ends with a whole step: the next one begins with the step behind it. */
-static json_t *cut_page(json_t *records, int64_t limit)
+/* A page ends with a whole step, and the next one begins with the step behind it, unless one step
+ * has more records than a page. `skipped` of the first step were on pages before. */
+static json_t *cut_page(json_t *records, int64_t limit, int64_t skipped)
 {
     size_t count = json_array_size(records);
-    if ((int64_t)count < limit || step_at(records, 0) == step_at(records, count - 1))
+    if ((int64_t)count < limit || count == 0)
         return json_null();
     json_int_t last = step_at(records, count - 1);
+    if (step_at(records, 0) == last)
+        return cse_page_token_new(last << TOKEN_STEP_SHIFT | (skipped + (int64_t)count));
     while (count > 0 && step_at(records, count - 1) == last)
         json_array_remove(records, --count);
-    return cse_page_token_new(last);
+    return cse_page_token_new(last << TOKEN_STEP_SHIFT);
 }
 
 static cse_status read_records(const cse_request *request, cse_store_reader *reader,
-                               const json_t *tensors, int64_t first, json_t *records)
+                               const json_t *tensors, int64_t token, json_t *records)
 {
+    const int64_t first = token >> TOKEN_STEP_SHIFT;
+    const int64_t skipped = token & ((INT64_C(1) << TOKEN_STEP_SHIFT) - 1);
     char ids[MOST_TENSORS][12];
     const char *wanted[MOST_TENSORS + 1] = { NULL };
     size_t count = 0;
@@ -111,7 +128,7 @@ static cse_status read_records(const cse_request *request, cse_store_reader *rea
         wanted[count] = ids[count];
     }
     cse_store_query query = { .attempt = cse_request_integer(request, "attempt", 0),
-                              .limit = cse_request_integer(request, "limit", 100),
+                              .limit = skipped + cse_request_integer(request, "limit", 100),
                               .first_step = cse_request_integer(request, "from", 0),
                               .last_step = cse_request_integer(request, "to", 0) };
     if (cse_request_has(request, "step"))
@@ -120,14 +137,24 @@ static cse_status read_records(const cse_request *request, cse_store_reader *rea
         query.first_step = first;
     if (cse_request_has(request, "tensor"))
         query.filters[0] = (cse_store_filter){ "tensor", wanted };
-    return cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, records);
+    collection taken = { .records = records,
+                         .limit = query.limit,
+                         .bad = cse_request_bool(request, "bad") };
+    /* Records are chosen here, not by the store: as many as it takes, within reason. */
+    if (taken.bad)
+        query.limit = MOST_SCANNED;
+    cse_status status =
+        cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, &taken);
+    for (int64_t i = 0; i < skipped && json_array_size(records) > 0; i++)
+        json_array_remove(records, 0);
+    return status;
 }
 
 static void get_numerics(const cse_request *request, cse_answer *answer)
 {
     cse_server_run run;
-    int64_t first = 0;
-    if (!cse_page_token_read(request, answer, &first) ||
+    int64_t token = 0;
+    if (!cse_page_token_read(request, answer, &token) ||
         !cse_server_open_run(request, answer, &run))
         return;
     choice c = { .wanted = cse_request_text(request, "tensor", NULL), .tensors = json_array() };
@@ -136,11 +163,12 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
                                     .attempt = cse_request_integer(request, "attempt", 0) };
     cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_TENSOR, &query, take_tensor, &c);
     if (status == CSE_OK)
-        status = read_records(request, run.reader, c.tensors, first, records);
+        status = read_records(request, run.reader, c.tensors, token, records);
     cse_server_close_run(request, &run);
     bool none = json_array_size(c.tensors) == 0 && c.wanted == NULL;
     if (status == CSE_OK) {
-        json_t *next = cut_page(records, cse_request_integer(request, "limit", 100));
+        json_t *next = cut_page(records, cse_request_integer(request, "limit", 100),
+                                token & ((INT64_C(1) << TOKEN_STEP_SHIFT) - 1));
         cse_answer_json(answer, 200,
                         json_pack("{s:O, s:O, s:o, s:s?}", "tensors", c.tensors, "records", records,
                                   "next_page_token", next, "missing",

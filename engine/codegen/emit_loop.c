@@ -4,7 +4,7 @@
  * Everything that a visit reads is loaded before anything is written, since a result may lie where
  * a dying input lay. Sums run in float over lanes and rows' sums in double; long rows and many rows
  * are summed in double throughout. The observed twin of a loop does the same arithmetic and also
- * leaves, in the observer's memory, what each observed value was before it was rounded. The maximum
+ * leaves, in the tally's memory, what each observed value was before it was rounded. The maximum
  * keeps NaN through a flag, because lanes are joined by a comparison that would lose it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +177,7 @@ static void emit_observed_bases(emitter *e)
         const cse_node *node = e->group->nodes[n];
         if (is_observed(e, node))
             cse_text_add(
-                e->out, "    float *const o%u = (float *)(frame->observer->scratch + %lld);\n",
+                e->out, "    float *const o%u = (float *)(frame->tally->scratch + %lld);\n",
                 node->id, (long long)e->graph->observations[node->observation - 1].scratch_offset);
     }
 }
@@ -187,7 +187,7 @@ static void emit_observed_handing(emitter *e)
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         if (is_observed(e, node))
-            cse_text_add(e->out, "    frame->observer->take(frame->observer, frame, %d, o%u);\n",
+            cse_text_add(e->out, "    frame->tally->take(frame->tally, frame, %d, o%u);\n",
                          node->observation - 1, node->id);
     }
 }

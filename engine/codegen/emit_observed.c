@@ -26,8 +26,7 @@ static void emit_stored_observations(cse_text *out, const cse_graph *graph, cons
         int observation = node->observation - 1;
         if (observation < 0 || graph->observations[observation].scratch_offset >= 0)
             continue;
-        cse_text_add(out, "    frame->observer->take(frame->observer, frame, %d,\n        ",
-                     observation);
+        cse_text_add(out, "    frame->tally->take(frame->tally, frame, %d,\n        ", observation);
         cse_emit_place(out, node);
         cse_text_add(out, ");\n");
     }

@@ -38,12 +38,12 @@ typedef struct cse_step_kernel {
 
 struct cse_step_frame;
 
-/* As cse_observer in engine/execute/observe.h. */
-typedef struct cse_step_observer {
-    void (*take)(struct cse_step_observer *self, const struct cse_step_frame *frame,
-                 int observation, const void *values);
+/* As cse_tally in engine/execute/observe.h. */
+typedef struct cse_step_tally {
+    void (*take)(struct cse_step_tally *self, const struct cse_step_frame *frame, int observation,
+                 const void *values);
     unsigned char *scratch;
-} cse_step_observer;
+} cse_step_tally;
 
 /* As cse_frame in engine/execute/execute.h. */
 typedef struct cse_step_frame {
@@ -52,7 +52,7 @@ typedef struct cse_step_frame {
     int64_t step;
     int64_t first_sample;
     cse_step_kernel *const *kernels;
-    cse_step_observer *observer;
+    cse_step_tally *tally;
 } cse_step_frame;
 
 /* As cse_line_undo in engine/execute/execute.h. */

@@ -10,7 +10,7 @@
 
 #include "engine/graph/graph.h"
 
-typedef struct cse_observer cse_observer;
+typedef struct cse_tally cse_tally;
 
 /* Everything a program reads besides its code. Generated code declares the same struct, so the
  * order of the members is part of its ABI (CSE_STEP_ABI). */
@@ -23,7 +23,7 @@ typedef struct cse_frame {
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
     /* REPLICA, WEIGHTS: counts the numbers of the graph's observations, see observe.h; NULL: this
      * step is not observed. */
-    cse_observer *observer;
+    cse_tally *tally;
 } cse_frame;
 
 /* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is

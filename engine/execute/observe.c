@@ -1,14 +1,18 @@
 /* The counting itself: blocks of a fixed length, so that every loop but the histogram's runs in
- * vectors. A last block that is not full is filled up with zeros, which add nothing to the digest
- * and are taken off the counts again. */
+ * vectors. A last block that is not full is filled up with zeros, which are taken off the counts
+ * again.
+ *
+ * Rounding is done on the bits of float32, without the way through 16 bits and back; the formats'
+ * own conversions are what the tests hold it against. */
 #include "engine/execute/observe.h"
 
-#include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "engine/codegen/prelude.h"
+#include "engine/types/dtype.h"
+#include "engine/types/narrow.h"
 
-enum { BLOCK = 256, TABLES = 4 };
+enum { BLOCK = CSE_OBSERVED_BLOCK, TABLES = 8 };
 
 #define INFINITE 0x7f800000u
 #define LEAST_NORMAL 0x00800000u
@@ -21,130 +25,221 @@ enum { BLOCK = 256, TABLES = 4 };
 #else
 #define VECTOR_CLONES
 #endif
+#define INLINE static inline __attribute__((always_inline))
 
-static inline uint32_t bits_of(float value)
+/* ---- rounding ---- */
+
+/* Of float32's mantissa `dropped` bits are rounded away; least normal number; the number whose last
+ * place is the least subnormal; the first magnitude that does not round to zero, and the first that
+ * rounds to infinity. */
+typedef struct format {
+    uint32_t dropped, least_normal, ruler, kept, overflow;
+} format;
+
+#define FLOAT32 ((format){ 0, 0, 0, LEAST_NORMAL, INFINITE })
+#define FLOAT16 ((format){ 13, 113u << 23, 126u << 23, (102u << 23) + 1, 0x477ff000u })
+#define CBFLOAT16 ((format){ 14, 97u << 23, 111u << 23, (87u << 23) + 1, 0x4f7fe000u })
+#define BFLOAT16 ((format){ 16, 0, 0, LEAST_NORMAL, 0x7f7f8000u })
+
+/* Without a branch, so that the loops run in vectors. */
+INLINE uint32_t choose(uint32_t condition, uint32_t yes, uint32_t no)
 {
-    return (uint32_t)cse_bits(value);
+    const uint32_t mask = 0u - condition;
+    return (yes & mask) | (no & ~mask);
 }
 
-/* ---- reading and rounding ---- */
-
-VECTOR_CLONES
-static void widen_block(float *restrict y, const uint16_t *restrict x, cse_dtype dtype)
+/* The magnitude's bits, rounded to nearest, ties to even. */
+INLINE uint32_t round_magnitude(uint32_t magnitude, format f)
 {
-    if (dtype == CSE_BFLOAT16)
-        for (int i = 0; i < BLOCK; i++)
-            y[i] = cse_load_bfloat16(x[i]);
-    else if (dtype == CSE_FLOAT16)
-        for (int i = 0; i < BLOCK; i++)
-            y[i] = cse_load_float16(x[i]);
-    else
-        for (int i = 0; i < BLOCK; i++)
-            y[i] = cse_load_cbfloat16(x[i]);
-}
-
-VECTOR_CLONES
-static void round_block(float *restrict y, const float *restrict x, cse_dtype dtype)
-{
-    if (dtype == CSE_BFLOAT16)
-        for (int i = 0; i < BLOCK; i++)
-            y[i] = cse_round_bfloat16(x[i]);
-    else if (dtype == CSE_FLOAT16)
-        for (int i = 0; i < BLOCK; i++)
-            y[i] = cse_round_float16(x[i]);
-    else if (dtype == CSE_CBFLOAT16)
-        for (int i = 0; i < BLOCK; i++)
-            y[i] = cse_round_cbfloat16(x[i]);
-    else
-        memcpy(y, x, BLOCK * sizeof *y);
-}
-
-/* Elements [at, at + n) of the values, and zeros after them. */
-static void read_block(const cse_observed_values *v, int64_t at, int n, float x[BLOCK])
-{
-    const bool narrow = v->stored != CSE_FLOAT32;
-    const size_t size = narrow ? 2 : 4;
-    const unsigned char *from = (const unsigned char *)v->values + (size_t)at * size;
-    _Alignas(64) uint16_t halves[BLOCK];
-    void *to = narrow ? (void *)halves : (void *)x;
-    memcpy(to, from, (size_t)n * size);
-    if (n < BLOCK)
-        memset((unsigned char *)to + (size_t)n * size, 0, (size_t)(BLOCK - n) * size);
-    if (narrow)
-        widen_block(x, halves, v->stored);
-}
-
-/* ---- counting ---- */
-
-/* Each element's bits, one to one spread over all places (0 stays 0), times an odd number that its
- * index gives: a change of one element always shows, any other nearly always. */
-VECTOR_CLONES
-static uint64_t digest_block(const float *restrict y, uint64_t first_index)
-{
-    const uint32_t low = (uint32_t)first_index;
-    const uint32_t high = (uint32_t)(first_index >> 32) * 0x27d4eb2fu;
-    uint64_t sum = 0;
-    for (int i = 0; i < BLOCK; i++) {
-        uint32_t h = ((low + (uint32_t)i) * 0x9e3779b1u) ^ high;
-        h = (h ^ (h >> 15)) * 0x85ebca77u;
-        h = (h ^ (h >> 13)) * 0xc2b2ae3du;
-        const uint32_t a = (h ^ (h >> 16)) | 1u, b = h * 0x165667b1u;
-        const uint32_t bits = bits_of(y[i]);
-        const uint32_t canonical = (bits & 0x7fffffffu) > INFINITE ? CANONICAL_NAN : bits;
-        const uint32_t spread = canonical * 0x9e3779b1u, value = spread ^ (spread >> 16);
-        sum += (uint64_t)value * a + ((uint64_t)(value * b) << 32);
-    }
-    return sum;
+    const uint32_t half = (1u << (f.dropped - 1)) - 1, odd = magnitude >> f.dropped & 1;
+    const uint32_t normal = (magnitude + half + odd) & ~((1u << f.dropped) - 1);
+    /* The sum's last place is the least subnormal: the addition itself rounds. */
+    const float ruler = cse_float_from_bits(f.ruler);
+    const uint32_t small = cse_float_bits((cse_float_from_bits(magnitude) + ruler) - ruler);
+    const uint32_t finite = choose(magnitude < f.least_normal, small, normal);
+    return choose(magnitude >= f.overflow, INFINITE, finite);
 }
 
 typedef struct block_counts {
     uint32_t nan, infinite, saturated, flushed, zeros;
 } block_counts;
 
-VECTOR_CLONES
-static block_counts count_block(const float *restrict x, const float *restrict y)
+/* Counts the block and leaves the rounded values' bits in y, NaNs all alike. All counts are found
+ * from the magnitudes before rounding. */
+INLINE block_counts round_and_count(uint32_t *restrict y, const uint32_t *restrict x, format f)
 {
-    uint32_t nan = 0, infinite = 0, saturated = 0, flushed = 0, zeros = 0;
+    uint32_t nan = 0, over = 0, nonfinite = 0, under = 0, zeros = 0;
     for (int i = 0; i < BLOCK; i++) {
-        const uint32_t before = bits_of(x[i]) & 0x7fffffffu, after = bits_of(y[i]) & 0x7fffffffu;
-        nan += after > INFINITE;
-        infinite += after == INFINITE;
-        saturated += (before < INFINITE) & (after == INFINITE);
-        flushed += (before >= LEAST_NORMAL) & (after < LEAST_NORMAL);
+        const uint32_t before = x[i] & 0x7fffffffu;
+        nan += before > INFINITE;
+        over += before >= f.overflow;
+        nonfinite += before >= INFINITE;
+        under += before < f.kept;
         zeros += before < LEAST_NORMAL;
     }
-    return (block_counts){ nan, infinite, saturated, flushed, zeros };
+    for (int i = 0; i < BLOCK; i++) {
+        const uint32_t before = x[i] & 0x7fffffffu, sign = x[i] & 0x80000000u;
+        const uint32_t after = f.dropped > 0 ? round_magnitude(before, f) : before;
+        y[i] = choose(before > INFINITE, CANONICAL_NAN, after | sign);
+    }
+    return (block_counts){ nan, over - nan, over - nonfinite, under - zeros, zeros };
+}
+
+VECTOR_CLONES
+static block_counts count_float32(uint32_t *restrict y, const uint32_t *restrict x)
+{
+    return round_and_count(y, x, FLOAT32);
+}
+
+VECTOR_CLONES
+static block_counts count_bfloat16(uint32_t *restrict y, const uint32_t *restrict x)
+{
+    return round_and_count(y, x, BFLOAT16);
+}
+
+VECTOR_CLONES
+static block_counts count_float16(uint32_t *restrict y, const uint32_t *restrict x)
+{
+    return round_and_count(y, x, FLOAT16);
+}
+
+VECTOR_CLONES
+static block_counts count_cbfloat16(uint32_t *restrict y, const uint32_t *restrict x)
+{
+    return round_and_count(y, x, CBFLOAT16);
+}
+
+static block_counts count_block(uint32_t *restrict y, const uint32_t *restrict x, cse_dtype rounded)
+{
+    switch (rounded) {
+    case CSE_BFLOAT16:
+        return count_bfloat16(y, x);
+    case CSE_FLOAT16:
+        return count_float16(y, x);
+    case CSE_CBFLOAT16:
+        return count_cbfloat16(y, x);
+    default:
+        return count_float32(y, x);
+    }
+}
+
+/* ---- digests ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* An odd number for each place of a block, in halves. */
+typedef struct place_numbers {
+    _Alignas(64) uint32_t low[BLOCK], high[BLOCK];
+} place_numbers;
+
+/* Whoever comes first fills the table; two at once write the same. */
+static const place_numbers *places(void)
+{
+    static place_numbers numbers;
+    static _Atomic bool filled;
+    if (atomic_load_explicit(&filled, memory_order_acquire))
+        return &numbers;
+    for (int i = 0; i < BLOCK; i++) {
+        const uint64_t number = mix((uint64_t)i + 0x9e3779b97f4a7c15u) | 1;
+        numbers.low[i] = (uint32_t)number;
+        numbers.high[i] = (uint32_t)(number >> 32);
+    }
+    atomic_store_explicit(&filled, true, memory_order_release);
+    return &numbers;
+}
+
+VECTOR_CLONES
+static uint64_t sum_of_places(const uint32_t *restrict y, const uint32_t *restrict low,
+                              const uint32_t *restrict high)
+{
+    uint64_t sum = 0;
+    uint32_t upper = 0;
+    for (int i = 0; i < BLOCK; i++) {
+        sum += (uint64_t)y[i] * low[i];
+        upper += y[i] * high[i];
+    }
+    return sum + ((uint64_t)upper << 32);
+}
+
+/* The elements, each times its place's odd number, so that a change of one always shows; mixed with
+ * the block's own place in the tensor and the microbatch. */
+static uint64_t digest_block(const uint32_t *y, uint64_t block, uint64_t microbatch)
+{
+    const place_numbers *numbers = places();
+    const uint64_t place = mix(block * 2 + 1) ^ mix(microbatch * 2 + 2);
+    return mix(sum_of_places(y, numbers->low, numbers->high) + place);
+}
+
+/* ---- counting ---- */
+
+INLINE void widen(uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype)
+{
+    for (int i = 0; i < BLOCK; i++)
+        y[i] = cse_float_bits(dtype == CSE_BFLOAT16  ? cse_load_bfloat16(x[i])
+                              : dtype == CSE_FLOAT16 ? cse_load_float16(x[i])
+                                                     : cse_load_cbfloat16(x[i]));
+}
+
+VECTOR_CLONES
+static void widen_block(uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype)
+{
+    if (dtype == CSE_BFLOAT16)
+        widen(y, x, CSE_BFLOAT16);
+    else if (dtype == CSE_FLOAT16)
+        widen(y, x, CSE_FLOAT16);
+    else
+        widen(y, x, CSE_CBFLOAT16);
+}
+
+/* Bits as float32 of elements [at, at + n), and zeros after them. */
+static void read_block(const cse_observed_values *v, int64_t at, int n, uint32_t x[BLOCK])
+{
+    const bool narrow = v->stored != CSE_FLOAT32;
+    const size_t size = narrow ? 2 : 4;
+    _Alignas(64) uint16_t halves[BLOCK];
+    unsigned char *to = narrow ? (unsigned char *)halves : (unsigned char *)x;
+    memcpy(to, (const unsigned char *)v->values + (size_t)at * size, (size_t)n * size);
+    if (n < BLOCK)
+        memset(to + (size_t)n * size, 0, (size_t)(BLOCK - n) * size);
+    if (narrow)
+        widen_block(x, halves, v->stored);
 }
 
 /* Several tables, since equal exponents often follow each other. */
-static void count_exponents(uint32_t tables[TABLES][CSE_EXPONENT_BINS], const float *x, int n)
+static void count_exponents(uint32_t tables[TABLES][CSE_EXPONENT_BINS], const uint32_t x[BLOCK])
 {
-    int i = 0;
-    for (; i + TABLES <= n; i += TABLES)
+    for (int i = 0; i < BLOCK; i += TABLES)
         for (int t = 0; t < TABLES; t++)
-            tables[t][bits_of(x[i + t]) >> 23 & 0xff]++;
-    for (; i < n; i++)
-        tables[0][bits_of(x[i]) >> 23 & 0xff]++;
+            tables[t][x[i + t] >> 23 & 0xff]++;
 }
 
 void cse_observe(cse_observed *record, const cse_observed_values *v)
 {
     uint32_t tables[TABLES][CSE_EXPONENT_BINS] = { { 0 } };
-    _Alignas(64) float x[BLOCK], y[BLOCK];
+    _Alignas(64) uint32_t x[BLOCK], y[BLOCK];
+    int64_t filled = 0;
     for (int64_t at = 0; at < v->count; at += BLOCK) {
         const int n = v->count - at < BLOCK ? (int)(v->count - at) : BLOCK;
         read_block(v, at, n, x);
-        round_block(y, x, v->rounded == v->stored ? CSE_FLOAT32 : v->rounded);
-        const block_counts counts = count_block(x, y);
+        const block_counts counts = count_block(y, x, v->rounded);
+        filled += BLOCK - n;
         record->nan += counts.nan;
         record->infinite += counts.infinite;
         record->saturated += counts.saturated;
         record->flushed += counts.flushed;
-        record->zeros += counts.zeros - (uint32_t)(BLOCK - n);
-        record->digest += digest_block(y, (uint64_t)(v->first_index + at));
-        count_exponents(tables, x, n);
+        record->zeros += counts.zeros;
+        record->digest +=
+            digest_block(y, (uint64_t)(v->first_index + at) / BLOCK, (uint64_t)v->microbatch);
+        count_exponents(tables, x);
     }
     record->count += (uint64_t)v->count;
+    record->zeros -= (uint64_t)filled;
+    record->exponents[0] -= (uint64_t)filled;
     for (int bin = 0; bin < CSE_EXPONENT_BINS; bin++)
         for (int t = 0; t < TABLES; t++)
             record->exponents[bin] += tables[t][bin];
@@ -155,7 +250,7 @@ static uint32_t largest_magnitude(const float *restrict x)
 {
     uint32_t largest = 0;
     for (int i = 0; i < BLOCK; i++) {
-        const uint32_t magnitude = bits_of(x[i]) & 0x7fffffffu;
+        const uint32_t magnitude = cse_float_bits(x[i]) & 0x7fffffffu;
         largest = magnitude > largest ? magnitude : largest;
     }
     return largest;
@@ -168,22 +263,22 @@ bool cse_observe_finds_nonfinite(const float *values, int64_t count)
         if (largest_magnitude(values + at) >= INFINITE)
             return true;
     for (; at < count; at++)
-        if ((bits_of(values[at]) & 0x7fffffffu) >= INFINITE)
+        if ((cse_float_bits(values[at]) & 0x7fffffffu) >= INFINITE)
             return true;
     return false;
 }
 
 uint64_t cse_observe_digest(const float *values, int64_t count, int64_t first_index)
 {
-    _Alignas(64) float last[BLOCK] = { 0 };
+    const cse_observed_values v = { .values = values, .count = count };
+    _Alignas(64) uint32_t x[BLOCK], y[BLOCK];
     uint64_t digest = 0;
-    int64_t at = 0;
-    for (; at + BLOCK <= count; at += BLOCK)
-        digest += digest_block(values + at, (uint64_t)(first_index + at));
-    if (at == count)
-        return digest;
-    memcpy(last, values + at, (size_t)(count - at) * sizeof *last);
-    return digest + digest_block(last, (uint64_t)(first_index + at));
+    for (int64_t at = 0; at < count; at += BLOCK) {
+        read_block(&v, at, count - at < BLOCK ? (int)(count - at) : BLOCK, x);
+        count_float32(y, x);
+        digest += digest_block(y, (uint64_t)(first_index + at) / BLOCK, 0);
+    }
+    return digest;
 }
 
 uint64_t cse_observe_absorbed(const float *before, const float *kept, const float *delta,
@@ -191,8 +286,8 @@ uint64_t cse_observe_absorbed(const float *before, const float *kept, const floa
 {
     uint64_t absorbed = 0;
     for (int64_t i = 0; i < count; i++)
-        absorbed += (bits_of(before[i]) == bits_of(kept[i])) &
-                    ((bits_of(delta[i]) & 0x7fffffffu) >= LEAST_NORMAL);
+        absorbed += (cse_float_bits(before[i]) == cse_float_bits(kept[i])) &
+                    ((cse_float_bits(delta[i]) & 0x7fffffffu) >= LEAST_NORMAL);
     return absorbed;
 }
 
@@ -226,7 +321,7 @@ int32_t cse_observed_max_exponent(const cse_observed *record)
     return INT32_MIN;
 }
 
-/* ---- the observer of a program ---- */
+/* ---- the tally of a program ---- */
 
 static void note_microbatch(cse_observed *record, int64_t microbatch)
 {
@@ -236,7 +331,7 @@ static void note_microbatch(cse_observed *record, int64_t microbatch)
 
 /* What does not depend on the microbatch is counted with the first one alone. A microbatch's
  * gradient is only searched for what is not finite: its numbers are counted in the sum. */
-static void take(cse_observer *self, const cse_frame *frame, int observation, const void *values)
+static void take(cse_tally *self, const cse_frame *frame, int observation, const void *values)
 {
     const cse_observation *o = &self->graph->observations[observation];
     cse_observed *record = &self->records[observation];
@@ -261,9 +356,8 @@ static void take(cse_observer *self, const cse_frame *frame, int observation, co
         note_microbatch(record, microbatch);
 }
 
-void cse_observer_init(cse_observer *observer, const cse_graph *graph, cse_observed *records,
-                       unsigned char *scratch)
+void cse_tally_init(cse_tally *tally, const cse_graph *graph, cse_observed *records,
+                    unsigned char *scratch)
 {
-    *observer =
-        (cse_observer){ .take = take, .scratch = scratch, .graph = graph, .records = records };
+    *tally = (cse_tally){ .take = take, .scratch = scratch, .graph = graph, .records = records };
 }

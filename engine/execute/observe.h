@@ -11,7 +11,7 @@
 
 #include "engine/execute/execute.h"
 
-enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127 };
+enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127, CSE_OBSERVED_BLOCK = 256 };
 
 typedef struct cse_observed {
     uint64_t count;         /* elements */
@@ -35,7 +35,9 @@ typedef struct cse_observed_values {
     cse_dtype stored;  /* type of what lies there */
     cse_dtype rounded; /* type it is rounded to; `stored` when it is not */
     int64_t count;
-    int64_t first_index; /* of the first element, for the digest */
+    /* For the digest: the first element's place in the tensor, a multiple of CSE_OBSERVED_BLOCK;
+     * and the microbatch. */
+    int64_t first_index, microbatch;
 } cse_observed_values;
 
 /* Adds the elements to the record. */
@@ -53,15 +55,15 @@ void cse_observed_add(cse_observed *to, const cse_observed *from, int count);
 int32_t cse_observed_max_exponent(const cse_observed *record);
 
 /* What a frame carries on an observed step; programs hand it the values as they come. */
-struct cse_observer {
-    void (*take)(cse_observer *self, const cse_frame *frame, int observation, const void *values);
+struct cse_tally {
+    void (*take)(cse_tally *self, const cse_frame *frame, int observation, const void *values);
     unsigned char *scratch; /* graph->observe_scratch_bytes */
     const cse_graph *graph;
     cse_observed *records; /* one for each observation */
 };
 
-/* An observer of `graph` into `records`; both are borrowed, and so is the scratch memory. */
-void cse_observer_init(cse_observer *observer, const cse_graph *graph, cse_observed *records,
-                       unsigned char *scratch);
+/* A tally of `graph` into `records`; both are borrowed, and so is the scratch memory. */
+void cse_tally_init(cse_tally *tally, const cse_graph *graph, cse_observed *records,
+                    unsigned char *scratch);
 
 #endif

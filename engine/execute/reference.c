@@ -68,10 +68,10 @@ static void observe_unrounded(interpreter *self, const cse_frame *frame, const c
         inputs[i] = place_of(self, frame, node->inputs[i]);
     node->op->reference(&(cse_reference){ .node = &wide,
                                           .inputs = inputs,
-                                          .output = frame->observer->scratch,
+                                          .output = frame->tally->scratch,
                                           .seed = frame->seed,
                                           .step = frame->step });
-    frame->observer->take(frame->observer, frame, node->observation - 1, frame->observer->scratch);
+    frame->tally->take(frame->tally, frame, node->observation - 1, frame->tally->scratch);
 }
 
 static void run_observed(interpreter *self, const cse_frame *frame, cse_node *node)
@@ -82,7 +82,7 @@ static void run_observed(interpreter *self, const cse_frame *frame, cse_node *no
         observe_unrounded(self, frame, node);
     run_node(self, frame, node);
     if (!unrounded)
-        frame->observer->take(frame->observer, frame, observation, place_of(self, frame, node));
+        frame->tally->take(frame->tally, frame, observation, place_of(self, frame, node));
 }
 
 static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
@@ -93,7 +93,7 @@ static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
     for (int g = 0; g < graph->group_count; g++)
         for (int n = 0; graph->groups[g].part == part && n < graph->groups[g].node_count; n++) {
             cse_node *node = graph->groups[g].nodes[n];
-            if (frame->observer != NULL && node->observation > 0)
+            if (frame->tally != NULL && node->observation > 0)
                 run_observed(self, frame, node);
             else
                 run_node(self, frame, node);

@@ -21,7 +21,7 @@
 #include "workers/run_directory.h"
 
 enum {
-    MOST_SERIES = 24,
+    MOST_SERIES = 64,
     MOST_PAYLOAD_VALUES = 16,
     HELD_STEPS = 64, /* at most so many points of a value that stands still are left out */
 };
@@ -228,8 +228,7 @@ static void find_values(cse_recorder *recorder, const cse_step *step)
         recorder->values[i].written_step = -1;
     for (int i = 0; step->training && i < graph->fetch_count; i++) {
         const cse_fetch_entry *fetch = &graph->fetches[i];
-        if (i == step->exhausted_fetch || strcmp(fetch->name, "closure") == 0 ||
-            cse_shape_elements(fetch->value->shape) != 1 || recorder->count == MOST_SERIES)
+        if (!cse_fetch_is_metric(fetch) || recorder->count == MOST_SERIES)
             continue;
         recorder->values[recorder->count++] =
             (recorded){ .fetch = i,

@@ -97,8 +97,7 @@ bool cse_values_named(const cse_values *values, int *index, const char **name, d
 {
     for (; *index < values->graph->fetch_count; (*index)++) {
         const cse_fetch_entry *fetch = &values->graph->fetches[*index];
-        if (strcmp(fetch->name, "closure") == 0 || fetch->value->dtype != CSE_FLOAT32 ||
-            cse_shape_elements(fetch->value->shape) != 1)
+        if (!cse_fetch_is_metric(fetch))
             continue;
         *name = fetch->name;
         *value = (double)*(const float *)(const void *)(values->fetched + fetch->offset_bytes);

@@ -199,6 +199,10 @@ cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
  * from *index on, which is moved behind it; false at the end. Names live as long as the step. */
 bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
 
+/* Whether it is a curve that people look at: a float scalar with a name of its own, and not one of
+ * the many that a failure is explained by. */
+bool cse_fetch_is_metric(const cse_fetch_entry *fetch);
+
 /* Gives the closure that was asked for last a name (static text). */
 void cse_step_name_closure(cse_step *step, const char *name);
 

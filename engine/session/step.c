@@ -108,6 +108,14 @@ int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
     return graph->fetch_count++;
 }
 
+bool cse_fetch_is_metric(const cse_fetch_entry *fetch)
+{
+    const char *explaining = "gradient_squares.";
+    return strcmp(fetch->name, "closure") != 0 &&
+           strncmp(fetch->name, explaining, strlen(explaining)) != 0 &&
+           fetch->value->dtype == CSE_FLOAT32 && cse_shape_elements(fetch->value->shape) == 1;
+}
+
 static void add_closure(cse_step *step, const cse_step_closure_entry *kind, va_list tensors)
 {
     int fetches[MAX_CLOSURE_VALUES], count = 0;

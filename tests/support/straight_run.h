@@ -10,8 +10,8 @@ typedef struct straight_run {
     unsigned char *spaces[CSE_SPACE_COUNT];
     unsigned char **leaves; /* one for each microbatch */
     uint64_t seed;
-    int64_t step;           /* steps done */
-    cse_observer *observer; /* borrowed; NULL: steps are not observed */
+    int64_t step;     /* steps done */
+    cse_tally *tally; /* borrowed; NULL: steps are not observed */
 } straight_run;
 
 /* States start at their initial values for `seed`. */

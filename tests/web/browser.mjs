@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const modules =
-  process.env.CSE_WEB_TEST_MODULES ??
-  new URL("./node_modules", import.meta.url).pathname;
+  process.env.CSE_WEB_TEST_MODULES ?? new URL("./node_modules", import.meta.url).pathname;
 const require = createRequire(join(modules, "x.js"));
 const { chromium } = require("playwright-core");
 export const axeSource = require("axe-core").source;
@@ -54,8 +53,7 @@ export async function openTab(context, origin) {
   page.on("pageerror", (error) => faults.push(String(error.stack ?? error)));
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url))
-      faults.push(`leaves: ${url}`);
+    if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url)) faults.push(`leaves: ${url}`);
   });
   return { page, faults };
 }

@@ -19,9 +19,7 @@ async function orders(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}${JOB}/pulse`);
   const state = async (text) => {
-    await page
-      .locator(`.topbar .badge >> text=${text}`)
-      .waitFor({ timeout: 5000 });
+    await page.locator(`.topbar .badge >> text=${text}`).waitFor({ timeout: 5000 });
     checks.that(true, `the state becomes ${text}`);
   };
   await state("running");
@@ -29,10 +27,7 @@ async function orders(checks, mock, context) {
   await state("paused");
   const step = mock.jobs.get("gpt2-live").step;
   await page.waitForTimeout(200);
-  checks.that(
-    mock.jobs.get("gpt2-live").step === step,
-    "a paused job stands still",
-  );
+  checks.that(mock.jobs.get("gpt2-live").step === step, "a paused job stands still");
   await page.locator("button[data-verb=resume]").click();
   await state("running");
   await page.locator("button[data-verb=checkpoint]").click();
@@ -41,10 +36,7 @@ async function orders(checks, mock, context) {
   await page.locator("dialog input[type=number]").fill("3");
   await page.locator("dialog button.primary").click();
   await page.locator(".toast >> text=3 replicas").waitFor({ timeout: 5000 });
-  checks.that(
-    mock.jobs.get("gpt2-live").replicas === 3,
-    "scale sends the number of replicas",
-  );
+  checks.that(mock.jobs.get("gpt2-live").replicas === 3, "scale sends the number of replicas");
   await page.locator("button[data-verb=cancel]").click();
   await page.locator("dialog button.primary").click();
   await state("cancelled");
@@ -57,9 +49,7 @@ async function submit(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}/submit`);
   const field = page.locator(".editor textarea");
-  await field.fill(
-    "trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n",
-  );
+  await field.fill("trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n");
   await page.locator(".edit-line.faulty").waitFor({ timeout: 5000 });
   const line = await page.locator(".edit-line.faulty").innerText();
   checks.that(
@@ -79,9 +69,7 @@ async function submit(checks, mock, context) {
   await page.locator("#labels").fill("team=vision");
   await page.locator("header button.primary").click();
   await page.waitForURL(/\/jobs\/job-\d+\/pulse/, { timeout: 5000 });
-  await page
-    .locator(".topbar >> text=from the test")
-    .waitFor({ timeout: 5000 });
+  await page.locator(".topbar >> text=from the test").waitFor({ timeout: 5000 });
   const made = [...mock.jobs.values()].at(-1);
   checks.that(made.labels.team === "vision", "labels travel with the job");
   checks.that(faults.length === 0, "submit: silent console", faults.join("\n"));
@@ -115,8 +103,7 @@ async function firstPaint(context, mock) {
     paints.push(
       await page.evaluate(
         () =>
-          performance.getEntriesByName("first-contentful-paint")[0]
-            ?.startTime ??
+          performance.getEntriesByName("first-contentful-paint")[0]?.startTime ??
           performance.getEntriesByName("csengine-first-render")[0].startTime,
       ),
     );
@@ -152,9 +139,7 @@ async function pan(context, mock) {
     const next = () => new Promise((done) => requestAnimationFrame(done));
     const canvas = over.closest("figure").querySelector("[role=img]");
     for (let i = 0; i < 4; i++)
-      canvas.dispatchEvent(
-        new KeyboardEvent("keydown", { key: "+", bubbles: true }),
-      );
+      canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "+", bubbles: true }));
     await next();
     fire("mousedown", box.x + 200, over);
     const start = performance.now();
@@ -205,14 +190,8 @@ async function figures(checks, mock, context) {
     await page.close();
     return opened;
   };
-  await checks.timed(
-    "first paint, median of 5",
-    () => firstPaint(context, mock),
-    { most: 300 },
-  );
-  await fetch(`${mock.url}/api/v1/jobs/million/metrics?max_points=1000`).then(
-    (r) => r.text(),
-  );
+  await checks.timed("first paint, median of 5", () => firstPaint(context, mock), { most: 300 });
+  await fetch(`${mock.url}/api/v1/jobs/million/metrics?max_points=1000`).then((r) => r.text());
   await checks.timed(
     "1,000,000 steps, 20 series: open until drawn",
     async () => closing(await openMillion(context, mock)),
@@ -237,11 +216,10 @@ async function figures(checks, mock, context) {
     },
     { most: 1000 },
   );
-  await checks.timed(
-    "longest task of the page meanwhile",
-    async () => longest,
-    { most: 200, tries: 1 },
-  );
+  await checks.timed("longest task of the page meanwhile", async () => longest, {
+    most: 200,
+    tries: 1,
+  });
   let latency;
   await checks.timed(
     "step to pixel at 50 steps/s, 20 tabs: median",
@@ -254,11 +232,10 @@ async function figures(checks, mock, context) {
     },
     { most: 100 },
   );
-  await checks.timed(
-    "step to pixel at 50 steps/s, 20 tabs: 99 %",
-    async () => latency.p99,
-    { most: 250, tries: 1 },
-  );
+  await checks.timed("step to pixel at 50 steps/s, 20 tabs: 99 %", async () => latency.p99, {
+    most: 250,
+    tries: 1,
+  });
 }
 
 function reportOf(mock) {
@@ -326,11 +303,7 @@ async function report(checks, mock, context) {
     );
   }
   await page.screenshot({ path: join(shots, "report.png") });
-  checks.that(
-    faults.length === 0,
-    "report: silent console, no request",
-    faults.join("\n"),
-  );
+  checks.that(faults.length === 0, "report: silent console, no request", faults.join("\n"));
   await page.close();
 }
 
@@ -338,13 +311,9 @@ mkdirSync(shots, { recursive: true });
 const checks = new Checks();
 const mock = await startMock({ dist });
 const { context, close } = await openBrowser();
-const served = [
-  "index.html",
-  ...readdirSync(join(dist, "assets")).map((name) => `assets/${name}`),
-];
+const served = ["index.html", ...readdirSync(join(dist, "assets")).map((name) => `assets/${name}`)];
 const bundle = served.reduce(
-  (sum, name) =>
-    sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length,
+  (sum, name) => sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length,
   0,
 );
 try {

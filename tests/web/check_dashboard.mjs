@@ -37,17 +37,7 @@ function startServer() {
   mkdirSync(root, { recursive: true });
   const server = spawn(
     csengine,
-    [
-      "serve",
-      "--root",
-      root,
-      "--listen",
-      "127.0.0.1:0",
-      "--cores",
-      "4",
-      "--web_dir",
-      dist,
-    ],
+    ["serve", "--root", root, "--listen", "127.0.0.1:0", "--cores", "4", "--web_dir", dist],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const url = new Promise((resolve, reject) => {
@@ -57,9 +47,7 @@ function startServer() {
       const found = /(http:\/\/\S+)/.exec(text);
       if (found) resolve(found[1].replace(/\/$/, ""));
     });
-    server.on("exit", (code) =>
-      reject(new Error(`the server ended with ${code}: ${text}`)),
-    );
+    server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
   });
   return { server, url };
 }
@@ -83,11 +71,7 @@ async function submit(checks, page, url) {
   await field.fill(config("num_stepz"));
   await page.locator(".edit-line.faulty").waitFor({ timeout: 10_000 });
   const line = await page.locator(".edit-line.faulty").innerText();
-  checks.that(
-    /num_stepz/.test(line),
-    "the fault stands at the line that has it",
-    line,
-  );
+  checks.that(/num_stepz/.test(line), "the fault stands at the line that has it", line);
   checks.that(
     /line 8, column \d+/.test(await page.locator(".faults").innerText()),
     "the list of faults names line and column",
@@ -123,9 +107,7 @@ async function orders(checks, page, url, id) {
   checks.that(
     saved.step > 0 &&
       existsSync(
-        saved.path.startsWith("/")
-          ? saved.path
-          : join((await job()).model_dir, saved.path),
+        saved.path.startsWith("/") ? saved.path : join((await job()).model_dir, saved.path),
       ),
     "the checkpoint that was asked for is a file",
   );
@@ -139,10 +121,7 @@ async function orders(checks, page, url, id) {
   checks.that(step > 0, "paused: the step stands still");
   await page.locator("button[data-verb=resume]").click();
   await badge(page, "running");
-  await until(
-    "the run goes on",
-    async () => (await job()).progress.step > step,
-  );
+  await until("the run goes on", async () => (await job()).progress.step > step);
   checks.that(true, "resumed: the step goes on");
 }
 
@@ -155,14 +134,8 @@ async function cancel(checks, page, url, id) {
     const now = await ask(url, `/jobs/${id}`);
     return !now.alive && now;
   });
-  checks.that(
-    job.state === "CANCELLED",
-    "cancelled: the job ended",
-    JSON.stringify(job.state),
-  );
-  await page
-    .locator(".stream-status >> text=ended")
-    .waitFor({ timeout: 10_000 });
+  checks.that(job.state === "CANCELLED", "cancelled: the job ended", JSON.stringify(job.state));
+  await page.locator(".stream-status >> text=ended").waitFor({ timeout: 10_000 });
   checks.that(true, "the page says that the stream is over");
 }
 
@@ -241,26 +214,18 @@ try {
     },
     { most: 100 },
   );
-  await checks.timed(
-    "real run, step to pixel with 20 tabs: 99 %",
-    async () => latency.p99,
-    { most: 250, tries: 1 },
-  );
+  await checks.timed("real run, step to pixel with 20 tabs: 99 %", async () => latency.p99, {
+    most: 250,
+    tries: 1,
+  });
   await cancel(checks, page, url, id);
   await everyPage(checks, page, url, id, faults);
 } catch (error) {
   checks.that(false, "the test ran to its end", error.stack);
-  if (id)
-    await fetch(`${url}/api/v1/jobs/${id}/kill`, { method: "POST" }).catch(
-      () => undefined,
-    );
+  if (id) await fetch(`${url}/api/v1/jobs/${id}/kill`, { method: "POST" }).catch(() => undefined);
 }
 await close();
-if (id)
-  writeFileSync(
-    join(directory, "job"),
-    (await ask(url, `/jobs/${id}`)).model_dir ?? "",
-  );
+if (id) writeFileSync(join(directory, "job"), (await ask(url, `/jobs/${id}`)).model_dir ?? "");
 server.removeAllListeners("exit");
 server.kill("SIGTERM");
 await new Promise((done) => server.once("exit", done));

@@ -17,10 +17,7 @@ const PAGES = {
   failed: ["/jobs/failed/pulse", "text=the loss scale is at its floor"],
   queued: ["/jobs/queued/pulse", "text=2 of 2 are used"],
   curves: [`${job}/curves`, "figure >> text=gradient_norm"],
-  compared: [
-    `${job}/curves?runs=resumed&smooth=0.9&x=elapsed`,
-    ".chip >> text=fc resumed",
-  ],
+  compared: [`${job}/curves?runs=resumed&smooth=0.9&x=elapsed`, ".chip >> text=fc resumed"],
   topology: [`${job}/topology`, "svg.topology >> text=bottleneck"],
   graph: [`${job}/graph`, "svg >> text=48 alike"],
   kernels: [
@@ -32,10 +29,7 @@ const PAGES = {
   numerics: [`${job}/numerics`, "text=The first to overflow"],
   closures: [`${job}/closures`, "text=Median lag"],
   checkpoints: [`${job}/checkpoints`, "text=start from here"],
-  diff: [
-    "/jobs/resumed/checkpoints?diff=1.1600,1.2400",
-    "text=observed tensors differ",
-  ],
+  diff: ["/jobs/resumed/checkpoints?diff=1.1600,1.2400", "text=observed tensors differ"],
   logs: [`${job}/logs`, "text=checkpoint written"],
   config: [`${job}/config`, "text=--num_csx 2"],
   submit: ["/submit", "text=No fault found"],
@@ -81,19 +75,10 @@ async function visit(checks, mock, context, theme) {
     checks.that(there, `${name}, ${theme}: shows "${sign}"`);
     await page.waitForTimeout(100);
     await page.screenshot({ path: join(shots, `${name}-${theme}.png`) });
-    const expected =
-      name === "missing" ? faults.filter((f) => !/404/.test(f)) : faults;
-    checks.that(
-      expected.length === 0,
-      `${name}, ${theme}: silent console`,
-      expected.join("\n"),
-    );
+    const expected = name === "missing" ? faults.filter((f) => !/404/.test(f)) : faults;
+    checks.that(expected.length === 0, `${name}, ${theme}: silent console`, expected.join("\n"));
     const found = await axe(page, theme === "dark" ? ["color-contrast"] : null);
-    checks.that(
-      found.length === 0,
-      `${name}, ${theme}: nothing serious for axe`,
-      found.join("\n"),
-    );
+    checks.that(found.length === 0, `${name}, ${theme}: nothing serious for axe`, found.join("\n"));
   }
   await page.close();
 }
@@ -106,9 +91,7 @@ async function walk(page, steps) {
     seen.add(
       await page.evaluate(() => {
         const e = document.activeElement;
-        return (e.getAttribute("aria-label") ?? e.textContent ?? "")
-          .trim()
-          .slice(0, 60);
+        return (e.getAttribute("aria-label") ?? e.textContent ?? "").trim().slice(0, 60);
       }),
     );
   }
@@ -143,10 +126,7 @@ async function keyboard(checks, mock, context) {
   await page.locator("figure canvas").first().waitFor();
   await chart.focus();
   await page.keyboard.press("+");
-  await page
-    .locator("figure >> text=show all")
-    .first()
-    .waitFor({ timeout: 3000 });
+  await page.locator("figure >> text=show all").first().waitFor({ timeout: 3000 });
   checks.that(true, "a chart is scaled by the keyboard");
   await page.keyboard.press("0");
   await page.keyboard.press("?");
@@ -171,11 +151,7 @@ async function keyboard(checks, mock, context) {
   );
   await page.goBack();
   checks.that(page.url().endsWith("/curves"), "back goes to the page before");
-  checks.that(
-    faults.length === 0,
-    "silent console while typing",
-    faults.join("\n"),
-  );
+  checks.that(faults.length === 0, "silent console while typing", faults.join("\n"));
   await page.close();
 }
 

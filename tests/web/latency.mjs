@@ -24,9 +24,7 @@ function probe() {
     if (waiting !== null) {
       const since = waiting;
       waiting = null;
-      requestAnimationFrame(() =>
-        setTimeout(() => window.latencies.push(Date.now() - since), 0),
-      );
+      requestAnimationFrame(() => setTimeout(() => window.latencies.push(Date.now() - since), 0));
     }
     return stroke.apply(this, path);
   };
@@ -36,9 +34,7 @@ function probe() {
 function hide() {
   Object.defineProperty(document, "hidden", { get: () => true });
   Object.defineProperty(document, "visibilityState", { get: () => "hidden" });
-  addEventListener("load", () =>
-    document.dispatchEvent(new Event("visibilitychange")),
-  );
+  addEventListener("load", () => document.dispatchEvent(new Event("visibilitychange")));
 }
 
 export async function measureLatency(context, url, { samples, others }) {
@@ -59,12 +55,9 @@ export async function measureLatency(context, url, { samples, others }) {
   await page.waitForFunction((n) => window.latencies.length >= n, samples, {
     timeout: 60_000,
   });
-  const found = (await page.evaluate(() => window.latencies)).sort(
-    (a, b) => a - b,
-  );
+  const found = (await page.evaluate(() => window.latencies)).sort((a, b) => a - b);
   await page.close();
   await Promise.all(tabs.map((tab) => tab.close()));
-  const at = (share) =>
-    found[Math.min(found.length - 1, Math.floor(share * found.length))];
+  const at = (share) => found[Math.min(found.length - 1, Math.floor(share * found.length))];
   return { median: at(0.5), p99: at(0.99), most: at(1), samples: found.length };
 }

@@ -118,13 +118,7 @@ function layer(b, index, x, hidden, tokens) {
       const at = { scope: scope(name) };
       const wide = b.cast(input, "float32", at);
       const mean = b.node("sum", "float32", [tokens, 1], [wide], at);
-      const scaled = b.node(
-        "sub",
-        "float32",
-        [tokens, hidden],
-        [wide, mean],
-        at,
-      );
+      const scaled = b.node("sub", "float32", [tokens, hidden], [wide, mean], at);
       return b.node("mul", "float32", [tokens, hidden], [scaled], at);
     });
   const dense = (name, input, to, of) => {
@@ -224,12 +218,7 @@ function gradient(b, part, error, more) {
   });
 }
 
-export function madeUpGraph({
-  layers,
-  hidden = 128,
-  tokens = 192,
-  narrow = "bfloat16",
-}) {
+export function madeUpGraph({ layers, hidden = 128, tokens = 192, narrow = "bfloat16" }) {
   const b = new Builder(narrow);
   const ids = b.node("input", "int32", [3, 64], [], {
     part: 0,
@@ -241,10 +230,7 @@ export function madeUpGraph({
     space: SPACE.input,
     text: "labels",
   });
-  const embedding = b.state("model.embedding_layer.word_embeddings.weight", [
-    256,
-    hidden,
-  ]);
+  const embedding = b.state("model.embedding_layer.word_embeddings.weight", [256, hidden]);
   let x = b.kernel(1, REPLICA, () =>
     b.node("gather", "float32", [tokens, hidden], [embedding, ids], {
       scope: "model.embedding_layer",
@@ -293,8 +279,7 @@ export function madeUpGraph({
       backward: true,
     }),
   );
-  for (let i = layers - 1; i >= 0; i--)
-    error = gradients(b, made[i], error, hidden, tokens, i);
+  for (let i = layers - 1; i >= 0; i--) error = gradients(b, made[i], error, hidden, tokens, i);
   gradient(b, { weight: embedding, shape: [256, hidden] }, error, {
     scope: "model.embedding_layer",
     backward: true,

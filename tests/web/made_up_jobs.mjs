@@ -4,18 +4,10 @@ import { madeUpGraph } from "./made_up_graph.mjs";
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
-const NAMES = [
-  "loss",
-  "lr/0",
-  "samples_per_second",
-  "gradient_norm",
-  "loss_scale",
-];
+const NAMES = ["loss", "lr/0", "samples_per_second", "gradient_norm", "loss_scale"];
 
 const digest = (n) =>
-  ((BigInt(n) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn)
-    .toString(16)
-    .padStart(16, "0");
+  ((BigInt(n) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn).toString(16).padStart(16, "0");
 
 function seriesOf({ names, attempts, seed, rate }) {
   return attempts.flatMap((attempt, i) =>
@@ -130,51 +122,19 @@ export class MadeUpJob {
       SUCCEEDED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "SUCCEEDED"],
       QUEUED: ["QUEUED"],
       FAILED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "FAILED"],
-      PAUSED: [
-        "QUEUED",
-        "COMPILING",
-        "STARTING",
-        "RUNNING",
-        "PAUSING",
-        "PAUSED",
-      ],
-      CANCELLED: [
-        "QUEUED",
-        "COMPILING",
-        "STARTING",
-        "RUNNING",
-        "CANCELLING",
-        "CANCELLED",
-      ],
+      PAUSED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "PAUSING", "PAUSED"],
+      CANCELLED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "CANCELLING", "CANCELLED"],
       RUNNING:
         this.attempts.length > 1
-          ? [
-              "QUEUED",
-              "COMPILING",
-              "STARTING",
-              "RUNNING",
-              "RECOVERING",
-              "STARTING",
-              "RUNNING",
-            ]
+          ? ["QUEUED", "COMPILING", "STARTING", "RUNNING", "RECOVERING", "STARTING", "RUNNING"]
           : ["QUEUED", "COMPILING", "STARTING", "RUNNING"],
     }[this.state];
     path.forEach((to, i) =>
-      this.transit(
-        to,
-        "",
-        this.created_ms + i * 4200,
-        this.attempts.length > 1 && i > 4 ? 2 : 1,
-      ),
+      this.transit(to, "", this.created_ms + i * 4200, this.attempts.length > 1 && i > 4 ? 2 : 1),
     );
   }
 
-  transit(
-    to,
-    message = "",
-    time_ms = Date.now(),
-    attempt = Math.max(1, this.attempts.length),
-  ) {
+  transit(to, message = "", time_ms = Date.now(), attempt = Math.max(1, this.attempts.length)) {
     const from = this.transitions.at(-1)?.to ?? null;
     this.transitions.push({
       seq: this.transitions.length + 1,
@@ -249,8 +209,7 @@ export class MadeUpJob {
         steps_per_second: loss ? this.rate : null,
         loss: loss ? loss.value(loss.last) : null,
         minimum_loss: loss ? loss.value(loss.last) * 0.97 : null,
-        eta_seconds:
-          alive && loss ? (this.total - loss.last) / this.rate : null,
+        eta_seconds: alive && loss ? (this.total - loss.last) / this.rate : null,
       },
       resources: { cores: 2 },
       model_dir: `runs/${this.id}`,
@@ -270,11 +229,7 @@ export class MadeUpJob {
       attempts: this.attempts.length,
       last_event_id: this.nextEvent - 1,
       series: this.series
-        .filter(
-          (s) =>
-            (!names || names.includes(s.name)) &&
-            (!attempt || s.attempt === attempt),
-        )
+        .filter((s) => (!names || names.includes(s.name)) && (!attempt || s.attempt === attempt))
         .map((s) => s.query(from, to, max_points))
         .filter((s) => s.count > 0),
     };
@@ -324,15 +279,7 @@ export class MadeUpJob {
       "a peer was late by 31 ms; taken over",
       "input exhausted, next epoch",
     ];
-    const levels = [
-      "INFO",
-      "INFO",
-      "DEBUG",
-      "INFO",
-      "DEBUG",
-      "WARNING",
-      "INFO",
-    ];
+    const levels = ["INFO", "INFO", "DEBUG", "INFO", "DEBUG", "WARNING", "INFO"];
     const count = this.step === null ? 0 : 5000;
     return Array.from({ length: count }, (_, i) => ({
       id: i + 1,
@@ -391,14 +338,7 @@ export class MadeUpJob {
   trace({ from, to }) {
     const steps = [100, 200, 300].filter(() => this.step !== null);
     const traceEvents = [];
-    const lanes = [
-      "coordinator",
-      "input 0",
-      "input 1",
-      "replica 0",
-      "replica 1",
-      "weight 0",
-    ];
+    const lanes = ["coordinator", "input 0", "input 1", "replica 0", "replica 1", "weight 0"];
     lanes.forEach((name, tid) =>
       traceEvents.push({
         ph: "M",
@@ -409,11 +349,7 @@ export class MadeUpJob {
       }),
     );
     for (const step of steps) {
-      if (
-        (from !== undefined && step < from) ||
-        (to !== undefined && step > to)
-      )
-        continue;
+      if ((from !== undefined && step < from) || (to !== undefined && step > to)) continue;
       const origin = step * 20_000;
       lanes.forEach((name, tid) => {
         let ts = origin;
@@ -462,7 +398,7 @@ export class MadeUpJob {
     return { traceEvents, displayTimeUnit: "ms", steps, missing: null };
   }
 
-  numerics({ tensor, step }) {
+  numerics({ tensor, step, from = 0, limit = 2000, bad = false, attempt = 1 }) {
     if (this.step === null)
       return {
         tensors: [],
@@ -484,18 +420,17 @@ export class MadeUpJob {
       backward: i % 3 === 1,
       file: "models/gpt2.c",
       line: 100 + i,
-    })).filter(
-      (t) => !tensor || String(t.id) === tensor || t.name.includes(tensor),
-    );
+    })).filter((t) => !tensor || String(t.id) === tensor || t.name.includes(tensor));
     const last = Math.floor(this.step / 100) * 100;
-    const steps = Array.from(
-      { length: 40 },
-      (_, i) => last - (39 - i) * 100,
-    ).filter((s) => s >= 0 && (step === undefined || s === step));
-    const records = tensors.flatMap((t) => steps.map((s) => record(t, s)));
+    const steps = Array.from({ length: 40 }, (_, i) => last - (39 - i) * 100).filter(
+      (s) => s >= from && attempt === 1 && (step === undefined || s === step),
+    );
+    const records = steps
+      .flatMap((s) => tensors.map((t) => record(t, s)))
+      .filter((r) => !bad || r.inf > 0);
     return {
       tensors,
-      records: records.slice(0, 2000),
+      records: records.slice(0, limit),
       next_page_token: null,
       missing: null,
     };
@@ -504,8 +439,7 @@ export class MadeUpJob {
 
 function record(tensor, step) {
   const bins = new BigUint64Array(150);
-  const centre =
-    118 - (tensor.id % 5) - step / 2500 - (tensor.kind === "gradient" ? 12 : 0);
+  const centre = 118 - (tensor.id % 5) - step / 2500 - (tensor.kind === "gradient" ? 12 : 0);
   let count = 0;
   let flushed = 0;
   for (let bin = 70; bin < 150; bin++) {
@@ -560,8 +494,7 @@ export function precisionOf(layers) {
 
 const graphs = new Map();
 export function graphText(layers) {
-  if (!graphs.has(layers))
-    graphs.set(layers, JSON.stringify(madeUpGraph({ layers })));
+  if (!graphs.has(layers)) graphs.set(layers, JSON.stringify(madeUpGraph({ layers })));
   return graphs.get(layers);
 }
 
@@ -583,14 +516,7 @@ export function madeUpJobs() {
       state: "RUNNING",
       attempts: [running],
       created_ms: NOW - 76_800,
-      names: [
-        "loss",
-        "val_loss",
-        "lr/0",
-        "gradient_norm",
-        "loss_scale",
-        "samples_per_second",
-      ],
+      names: ["loss", "val_loss", "lr/0", "gradient_norm", "loss_scale", "samples_per_second"],
       total: 100_000,
       labels: { team: "language", purpose: "sweep" },
       layers: 48,

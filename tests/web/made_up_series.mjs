@@ -10,15 +10,11 @@ function noise(seed, step) {
 }
 
 const shapes = {
-  loss: (seed, s) =>
-    0.35 + 5.2 / (1 + s / (300 + 40 * seed)) ** 0.5 + 0.25 * noise(seed, s),
-  val_loss: (seed, s) =>
-    0.5 + 5.3 / (1 + s / (300 + 40 * seed)) ** 0.5 + 0.05 * noise(seed, s),
-  "lr/0": (seed, s) =>
-    (s < 200 ? s / 200 : 0.5 + 0.5 * Math.cos(s / 40000)) * 1e-3 + 1e-9,
+  loss: (seed, s) => 0.35 + 5.2 / (1 + s / (300 + 40 * seed)) ** 0.5 + 0.25 * noise(seed, s),
+  val_loss: (seed, s) => 0.5 + 5.3 / (1 + s / (300 + 40 * seed)) ** 0.5 + 0.05 * noise(seed, s),
+  "lr/0": (seed, s) => (s < 200 ? s / 200 : 0.5 + 0.5 * Math.cos(s / 40000)) * 1e-3 + 1e-9,
   loss_scale: (seed, s) => 2 ** (12 + Math.floor((s % 8000) / 2000)),
-  gradient_norm: (seed, s) =>
-    0.8 + 2 / (1 + s / 500) + 0.5 * Math.abs(noise(seed + 7, s)),
+  gradient_norm: (seed, s) => 0.8 + 2 / (1 + s / 500) + 0.5 * Math.abs(noise(seed + 7, s)),
   samples_per_second: (seed, s) => 2400 + 300 * noise(seed + 3, s),
   tokens_per_second: (seed, s) => 64 * (2400 + 300 * noise(seed + 3, s)),
 };
@@ -27,23 +23,13 @@ function shapeOf(name) {
   const known = shapes[name];
   if (known) return known;
   const phase = [...name].reduce((sum, c) => sum + c.charCodeAt(0), 0);
-  return (seed, s) =>
-    Math.sin(s / (5000 + 37 * phase)) + 0.4 * noise(seed + phase, s);
+  return (seed, s) => Math.sin(s / (5000 + 37 * phase)) + 0.4 * noise(seed + phase, s);
 }
 
 /** Steps [first, last] of a series at every `stride`, started at `start_ms`, `rate` steps a
  * second. */
 export class MadeUpSeries {
-  constructor({
-    name,
-    attempt,
-    seed,
-    first,
-    last,
-    stride = 1,
-    start_ms,
-    rate,
-  }) {
+  constructor({ name, attempt, seed, first, last, stride = 1, start_ms, rate }) {
     Object.assign(this, {
       name,
       attempt,
@@ -67,9 +53,7 @@ export class MadeUpSeries {
   }
 
   get count() {
-    return this.last < this.first
-      ? 0
-      : Math.floor((this.last - this.first) / this.stride) + 1;
+    return this.last < this.first ? 0 : Math.floor((this.last - this.first) / this.stride) + 1;
   }
 
   buckets(level) {
@@ -111,19 +95,13 @@ export class MadeUpSeries {
   /** As GET /metrics answers: at most `most` rows of the steps [from, to]. */
   query(from, to, most) {
     const low = Math.max(0, Math.ceil((from - this.first) / this.stride));
-    const high = Math.min(
-      this.count - 1,
-      Math.floor((to - this.first) / this.stride),
-    );
+    const high = Math.min(this.count - 1, Math.floor((to - this.first) / this.stride));
     const count = Math.max(0, high - low + 1);
     let level = 0;
     while (count / 8 ** level > most) level++;
     const head = { name: this.name, attempt: this.attempt, level, count };
     if (level === 0) {
-      const step = Array.from(
-        { length: count },
-        (_, i) => this.first + (low + i) * this.stride,
-      );
+      const step = Array.from({ length: count }, (_, i) => this.first + (low + i) * this.stride);
       return {
         ...head,
         step,

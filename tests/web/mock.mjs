@@ -7,13 +7,7 @@ import { createServer } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  MadeUpJob,
-  graphText,
-  madeUpJobs,
-  origins,
-  precisionOf,
-} from "./made_up_jobs.mjs";
+import { MadeUpJob, graphText, madeUpJobs, origins, precisionOf } from "./made_up_jobs.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const TYPES = {
@@ -50,8 +44,7 @@ function faultsOf(config) {
       faults.push({
         line: i + 1,
         column: at + 1,
-        message:
-          'unknown setting "lerning_rate"; did you mean "learning_rate"?',
+        message: 'unknown setting "lerning_rate"; did you mean "learning_rate"?',
       });
     const tab = line.indexOf("\t");
     if (tab >= 0)
@@ -64,10 +57,7 @@ function faultsOf(config) {
   return faults;
 }
 
-export function startMock({
-  port = 0,
-  dist = join(here, "../../web/dist"),
-} = {}) {
+export function startMock({ port = 0, dist = join(here, "../../web/dist") } = {}) {
   const jobs = madeUpJobs();
   const timers = new Set();
   const streams = new Set();
@@ -113,9 +103,7 @@ export function startMock({
     if (job.live) timers.add(setInterval(() => advance(job), STEP_MS));
 
   function stream(job, request, response, query) {
-    const after = Number(
-      request.headers["last-event-id"] ?? query.get("after") ?? 0,
-    );
+    const after = Number(request.headers["last-event-id"] ?? query.get("after") ?? 0);
     asked.push(after);
     if (["SUCCEEDED", "FAILED", "CANCELLED"].includes(job.state))
       return response.writeHead(204).end();
@@ -126,9 +114,7 @@ export function startMock({
     });
     response.write("retry: 1000\n\n");
     const send = (event) => {
-      response.write(
-        `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
-      );
+      response.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       if (event.type === "end") response.end();
     };
     for (const event of job.events) if (event.id > after) send(event);
@@ -164,17 +150,12 @@ export function startMock({
       return "it ends after the step in flight";
     },
     kill: (job) => (job.transit("CANCELLED"), "killed"),
-    scale: (job, body) => (
-      (job.replicas = body.num_csx),
-      `${body.num_csx} replicas from now on`
-    ),
+    scale: (job, body) => ((job.replicas = body.num_csx), `${body.num_csx} replicas from now on`),
   };
 
   const numbers = (query, ...names) =>
     Object.fromEntries(
-      names
-        .filter((name) => query.has(name))
-        .map((name) => [name, Number(query.get(name))]),
+      names.filter((name) => query.has(name)).map((name) => [name, Number(query.get(name))]),
     );
 
   const ofJob = {
@@ -193,18 +174,15 @@ export function startMock({
       samples:
         job.step === null
           ? []
-          : Array.from(
-              { length: Number(query.get("samples") ?? 1) },
-              (_, i, all) =>
-                job.topology(
-                  Date.now() - (Number(query.get("samples") ?? 1) - i) * 500,
-                ),
+          : Array.from({ length: Number(query.get("samples") ?? 1) }, (_, i, all) =>
+              job.topology(Date.now() - (Number(query.get("samples") ?? 1) - i) * 500),
             ),
     }),
     numerics: (job, query) =>
       job.numerics({
-        ...numbers(query, "step"),
+        ...numbers(query, "step", "from", "limit", "attempt"),
         tensor: query.get("tensor") ?? undefined,
+        bad: query.get("bad") === "true",
       }),
     trace: (job, query) => job.trace(numbers(query, "from", "to")),
     config: (job) => ({
@@ -303,15 +281,11 @@ export function startMock({
     if (fixed[path]) return [200, fixed[path]()];
     if (path === "/api/v1/config:validate") {
       const diagnostics = faultsOf(body.config ?? body);
-      return [
-        200,
-        { valid: diagnostics.length === 0, diagnostics, milliseconds: 3.2 },
-      ];
+      return [200, { valid: diagnostics.length === 0, diagnostics, milliseconds: 3.2 }];
     }
     if (path === "/api/v1/jobs")
       return request.method === "POST" ? [201, create(body)] : [200, list()];
-    const [, id, rest = ""] =
-      /^\/api\/v1\/jobs\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
+    const [, id, rest = ""] = /^\/api\/v1\/jobs\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
     if (!id) throw new Refusal(404, "there is no such path");
     const job = find(decodeURIComponent(id));
     if (request.method === "POST" && verbs[rest])
@@ -324,8 +298,7 @@ export function startMock({
           state: job.state,
         },
       ];
-    if (rest === "graph")
-      return [200, job.step === null ? missing() : graphText(job.layers)];
+    if (rest === "graph") return [200, job.step === null ? missing() : graphText(job.layers)];
     if (rest === "logs")
       return [
         200,
@@ -355,19 +328,11 @@ export function startMock({
   function respond(request, response, text) {
     const url = new URL(request.url, "http://localhost");
     const events = /^\/api\/v1\/jobs\/([^/]+)\/events$/.exec(url.pathname);
-    if (events)
-      return stream(find(events[1]), request, response, url.searchParams);
-    if (!/^\/(api|session|readyz)/.test(url.pathname))
-      return file(url.pathname, response);
+    if (events) return stream(find(events[1]), request, response, url.searchParams);
+    if (!/^\/(api|session|readyz)/.test(url.pathname)) return file(url.pathname, response);
     const isJson = /json/.test(request.headers["content-type"] ?? "");
-    const [status, body] = answer(
-      request,
-      url,
-      text && isJson ? JSON.parse(text) : text,
-    );
-    const type = url.pathname.endsWith("/logs")
-      ? "application/x-ndjson"
-      : "application/json";
+    const [status, body] = answer(request, url, text && isJson ? JSON.parse(text) : text);
+    const type = url.pathname.endsWith("/logs") ? "application/x-ndjson" : "application/json";
     response.writeHead(status, { ...HEADERS, "Content-Type": type });
     return response.end(typeof body === "string" ? body : JSON.stringify(body));
   }

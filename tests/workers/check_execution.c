@@ -109,7 +109,7 @@ static int64_t states_bytes(void)
 /* Counts of the observed steps that the cluster did, by step / OBSERVED; NULL: not there. */
 static cse_observed *observed[MOST_STEPS / OBSERVED + 1];
 
-/* What the observer of the straight run did not see: the summed gradient, the states before and
+/* What the tally of the straight run did not see: the summed gradient, the states before and
  * after, and weights that stayed although they should have moved. */
 static void count_once_a_step(const straight_run *run, const unsigned char *before,
                               cse_observed *records)
@@ -147,12 +147,12 @@ static void step_straight(straight_run *run, unsigned char *const inputs[])
     cse_observed *records = cse_calloc(count, sizeof *records);
     unsigned char *before = cse_malloc((size_t)states_bytes());
     unsigned char *scratch = cse_aligned_calloc((size_t)graph->observe_scratch_bytes + 64);
-    cse_observer observer;
+    cse_tally tally;
     memcpy(before, run->spaces[CSE_SPACE_STATE], (size_t)states_bytes());
-    cse_observer_init(&observer, run->executable->graph, records, scratch);
-    run->observer = &observer;
+    cse_tally_init(&tally, run->executable->graph, records, scratch);
+    run->tally = &tally;
     straight_run_step(run, inputs);
-    run->observer = NULL;
+    run->tally = NULL;
     count_once_a_step(run, before, records);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(memcmp(&records[i], &expected[i], sizeof records[i]) == 0,

@@ -9,6 +9,7 @@ import "@/styles/base.css";
 import "@/styles/layout.css";
 import "@/styles/components.css";
 import "@/styles/pages.css";
+import "@/styles/graph.css";
 import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";
 import { current, openJob } from "@/job/model";

@@ -106,12 +106,13 @@ function operationText(document, path, method, item) {
         .filter((p) => p.in === where)
         .map((p) => (p.explode === false ? `,${p.name}` : p.name)),
     );
+  const answer = answerType(document, operation);
   const args = [`parameters: ${signature}${needed ? "" : " = {}"}`];
   if (body) args.push(`body${operation.requestBody.required ? "" : "?"}: ${body.type}`);
   args.push("options?: RequestOptions");
   return [
     `  /** ${(operation.summary ?? "").replaceAll("*/", "")} */`,
-    `  ${operation.operationId}: (${args.join(", ")}): Promise<${answerType(document, operation)}> =>`,
+    `  ${operation.operationId}: (${args.join(", ")}): Promise<${answer}> =>`,
     `    send({ method: "${method.toUpperCase()}", path: ${JSON.stringify(path)}, parameters,`,
     `      query: ${names("query")}, headers: ${names("header")},` +
       ` body: ${body ? "body" : "undefined"}, options }) as never,`,

@@ -156,7 +156,7 @@ START_TEST(digests_of_parts_add_up_and_nans_are_alike)
     cse_observe(&record,
                 &(cse_observed_values){
                     .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
-    for (int cut = 0; cut < MOST; cut += 113)
+    for (int cut = 0; cut < MOST; cut += CSE_OBSERVED_BLOCK)
         ck_assert_uint_eq(cse_observe_digest(x, cut, 0) +
                               cse_observe_digest(x + cut, MOST - cut, cut),
                           record.digest);
@@ -166,6 +166,10 @@ START_TEST(digests_of_parts_add_up_and_nans_are_alike)
     ck_assert_uint_eq(digest_of(x, MOST), record.digest);
     /* A far index is another one. */
     ck_assert(cse_observe_digest(x, MOST, (int64_t)1 << 33) != record.digest);
+    ck_assert(cse_observe_digest(x, MOST, CSE_OBSERVED_BLOCK) != record.digest);
+    cse_observed other = { .count = 0 };
+    cse_observe(&other, &(cse_observed_values){ .values = x, .count = MOST, .microbatch = 1 });
+    ck_assert(other.digest != record.digest);
 }
 END_TEST
 
@@ -199,7 +203,7 @@ START_TEST(records_join_to_the_same_in_any_order)
                                                        .stored = CSE_FLOAT32,
                                                        .rounded = CSE_FLOAT16,
                                                        .count = MOST,
-                                                       .first_index = (int64_t)p * MOST });
+                                                       .microbatch = p });
         parts[p].first_microbatch = p == 0 ? 0 : 7 - p;
     }
     for (int p = 0; p < 4; p++) {

@@ -132,9 +132,9 @@ static void observe_step(observed_run *r, bool compiled)
     const cse_graph *graph = r->traced.step->graph;
     r->records = cse_calloc((size_t)graph->observation_count + 1, sizeof *r->records);
     unsigned char *scratch = cse_aligned_calloc((size_t)graph->observe_scratch_bytes + 64);
-    cse_observer observer;
-    cse_observer_init(&observer, r->traced.executable->graph, r->records, scratch);
-    r->traced.run.observer = &observer;
+    cse_tally tally;
+    cse_tally_init(&tally, r->traced.executable->graph, r->records, scratch);
+    r->traced.run.tally = &tally;
     traced_run_step(&r->traced);
     free(scratch);
 }
@@ -340,7 +340,7 @@ START_TEST(nothing_is_observed_unless_asked)
     const cse_graph *graph = run.traced.step->graph;
     ck_assert_int_eq(graph->observation_count, 0);
     ck_assert_int_eq(cse_codegen_print(graph, &text), CSE_OK);
-    ck_assert_ptr_null(strstr(text.data, "observer->"));
+    ck_assert_ptr_null(strstr(text.data, "tally->"));
     ck_assert_ptr_null(strstr(text.data, "_propose"));
     cse_text_clear(&text);
     close_run(&run);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,62 @@ START_TEST(a_run_leaves_all_of_itself)
 }
 END_TEST
 
+/* The points of a series in attempt 1; release with json_decref. */
+static json_t *points(const char *series)
+{
+    cse_store_reader *reader = NULL;
+    cse_text text = { 0 };
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    const cse_metrics_query query = { .names = (const char *const[]){ series, NULL } };
+    ck_assert_int_eq(cse_store_reader_metrics(reader, &query, &text), CSE_OK);
+    cse_store_reader_close(&reader);
+    json_t *root = json_loadb(text.data, text.size, 0, NULL);
+    json_t *all = json_object_get(json_array_get(json_object_get(root, "series"), 0), "points");
+    json_incref(all);
+    json_decref(root);
+    cse_text_clear(&text);
+    return all;
+}
+
+/* The rate by its formula (cosine decay), at the step it was used in; what explains failures is no
+ * curve. */
+START_TEST(what_a_step_used_is_recorded_with_it)
+{
+    start((const char *const[]){
+        "--set", "optimizer={SGD: {momentum: 0.9}}", "--set",
+        "schedulers=[{CosineDecayLR: {initial_learning_rate: 0.1, end_learning_rate: 0.01, "
+        "total_iters: 60}}]",
+        "--set", "precision.max_gradient_norm=0.001", "--set",
+        "precision.loss_scaling_factor=dynamic", "--set", "precision.initial_loss_scale=4096",
+        NULL });
+    ck_assert_int_eq(finish(), 0);
+    json_t *rates = points("lr/0"), *norms = points("grad_norm"), *scales = points("loss_scale");
+    ck_assert_uint_eq(json_array_size(rates), 60);
+    ck_assert_uint_eq(json_array_size(norms), 60);
+    for (size_t i = 0; i < 60; i++) {
+        const json_t *rate = json_array_get(rates, i);
+        double t = (double)i / 60, expected = 0.01 + 0.5 * 0.09 * (1 + cos(3.14159265358979 * t));
+        ck_assert_int_eq(json_integer_value(json_array_get(rate, 0)), (json_int_t)i + 1);
+        ck_assert_double_eq_tol(json_number_value(json_array_get(rate, 2)), expected, 1e-6);
+        /* Before clipping, so above the bound. */
+        ck_assert_double_gt(json_number_value(json_array_get(json_array_get(norms, i), 2)), 0.001);
+    }
+    /* It stands still: its ends are enough. */
+    ck_assert_uint_eq(json_array_size(scales), 2);
+    ck_assert_double_eq(json_number_value(json_array_get(json_array_get(scales, 1), 2)), 4096);
+    json_decref(rates);
+    json_decref(norms);
+    json_decref(scales);
+    cse_store_reader *reader = NULL;
+    cse_text text = { 0 };
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(cse_store_reader_json(reader, CSE_ROW_SERIES, &everything, &text), CSE_OK);
+    ck_assert_ptr_null(strstr(text.data, "squares"));
+    cse_text_clear(&text);
+    cse_store_reader_close(&reader);
+}
+END_TEST
+
 START_TEST(a_failure_has_its_reason)
 {
     start((const char *const[]){ "--set", "optimizer.SGD.lr=900", NULL });
@@ -203,12 +260,35 @@ static const char *const long_run[] = { "--num_csx",   "2",     "--max_steps",
                                         "2000000000",  "--set", "loop.num_steps=null",
                                         "--log_steps", "1000",  NULL };
 
+static void look_for_stream(void *self, const cse_row *row)
+{
+    const char *stream = "\"input ring\",\"from\":\"input worker 0\",\"to\":\"replica 1\"";
+    *(bool *)self = strstr(row->fields[1].text, stream) != NULL;
+}
+
+/* Whether microbatches go to replica 1, by a topology that is made from now on. */
+static bool second_replica_is_fed(void)
+{
+    const cse_store_query newest = { .newest_first = true, .limit = 1 };
+    int samples = count_of(CSE_ROW_TOPOLOGY, &everything);
+    cse_store_reader *reader = NULL;
+    bool found = false;
+    for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < samples + 2; i++)
+        cse_sleep_ns(10000000);
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &newest, look_for_stream, &found), CSE_OK);
+    cse_store_reader_close(&reader);
+    return found;
+}
+
 START_TEST(an_operator_pauses_saves_scales_and_cancels)
 {
     cse_control_reply reply;
     start(long_run);
     await(CSE_RUN_RUNNING);
     await_step(100);
+    ck_assert(second_replica_is_fed());
     ck_assert_int_eq(say((cse_control_request){ .verb = "pause", .reason = "lunch" }, &reply),
                      CSE_OK);
     await(CSE_RUN_PAUSED);
@@ -234,6 +314,7 @@ START_TEST(an_operator_pauses_saves_scales_and_cancels)
     ck_assert_int_eq(say((cse_control_request){ .verb = "resume" }, &reply), CSE_OK);
     await(CSE_RUN_RUNNING);
     await_step(stood_at + 100);
+    ck_assert(!second_replica_is_fed());
     ck_assert_int_eq(say((cse_control_request){ .verb = "cancel",
                                                 .save = true,
                                                 .grace_ms = 20000,
@@ -473,6 +554,7 @@ int main(void)
     tcase_set_timeout(cases, 120);
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, a_run_leaves_all_of_itself);
+    tcase_add_test(cases, what_a_step_used_is_recorded_with_it);
     tcase_add_test(cases, a_failure_has_its_reason);
     tcase_add_test(cases, an_operator_pauses_saves_scales_and_cancels);
     tcase_add_test(cases, processes_and_streams_of_a_run_can_be_watched);

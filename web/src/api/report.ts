@@ -51,12 +51,16 @@ function numerics(all: Numerics, wanted: Record<string, unknown>): Numerics {
       .map((t) => t.id),
   );
   const step = wanted.step as number | undefined;
-  return {
-    ...all,
-    records: all.records.filter(
-      (r) => ids.has(r.tensor) && (step === undefined || r.step === step),
-    ),
-  };
+  const from = (wanted.from as number | undefined) ?? 0;
+  const records = all.records.filter(
+    (r) =>
+      ids.has(r.tensor) &&
+      r.step >= from &&
+      (step === undefined || r.step === step) &&
+      (wanted.attempt === undefined || r.attempt === wanted.attempt) &&
+      (!wanted.bad || r.nan + r.inf + r.saturated > 0),
+  );
+  return { ...all, records };
 }
 
 export function answerFromReport(request: Request): Promise<unknown> {

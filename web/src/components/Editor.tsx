@@ -44,7 +44,9 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
   }, [diagnostics]);
   const scroll = () => {
     if (area.current && under.current)
-      under.current.style.transform = `translate(${-area.current.scrollLeft}px, ${-area.current.scrollTop}px)`;
+      under.current.style.transform = [area.current.scrollLeft, area.current.scrollTop]
+        .map((by, i) => `translate${i === 0 ? "X" : "Y"}(${-by}px)`)
+        .join(" ");
   };
   useLayoutEffect(scroll, [value]);
   const keys = (event: KeyboardEvent) => {

@@ -182,7 +182,7 @@ export class StepGraph {
       box.title = this.operations(draft.nodes, 3);
       box.subtitle = `${GROUP_KINDS[group.kind]} ${[...draft.groups][0]} · ${nodes.length} ops`;
     } else if (box.kind === "module")
-      box.subtitle = `${box.kernels} ${box.kernels === 1 ? "kernel" : "kernels"} · ${nodes.length} ops`;
+      box.subtitle = `${box.kernels} kernel${box.kernels === 1 ? "" : "s"} · ${nodes.length} ops`;
     else box.subtitle = nodes.map((node) => node.text ?? "").join(", ");
   }
 

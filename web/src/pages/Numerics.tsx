@@ -2,8 +2,8 @@
  * and how the exponents of a tensor move against what its format can hold. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
-import { api, type Numerics as Answer, type NumericsRecord, type Tensor } from "@generated/client";
-import { integer, number, percent } from "@/base/format";
+import type { NumericsRecord, Tensor } from "@generated/client";
+import { integer, percent } from "@/base/format";
 import { query, setQuery } from "@/base/route";
 import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
@@ -12,6 +12,15 @@ import { MetricChart } from "@/components/MetricChart";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { styleOf } from "@/graph/Drawing";
 import { current, type JobModel } from "@/job/model";
+import {
+  exponentOf,
+  histogramOf,
+  readObserved,
+  readTensor,
+  share,
+  type Observed,
+  type Row,
+} from "@/job/numerics";
 import { useRecorded } from "@/job/recorded";
 import { useRun } from "@/pages/Pulse";
 
@@ -23,116 +32,37 @@ const RANGES: Record<string, { tiny: number; normal: number; largest: number }> 
   float16: { tiny: -24, normal: -14, largest: 15 },
   cbfloat16: { tiny: -39, normal: -30, largest: 31 },
 };
-const BIAS = 127;
+const ZERO_EXPONENT = -127;
 const INFINITE_BIN = 255;
-const MOST_RECORDS = 20_000;
+const MOST_ROWS = 300;
+const NAME_LENGTH = 48;
 
-/** Counts by biased exponent, as stored: unsigned 64-bit, the least byte first, base64. */
-export function histogramOf(record: NumericsRecord): number[] {
-  if (!record.histogram) return [];
-  const text = atob(record.histogram);
-  const bins: number[] = [];
-  for (let at = 0; at + 8 <= text.length; at += 8) {
-    let count = 0;
-    for (let i = 7; i >= 0; i--) count = count * 256 + text.charCodeAt(at + i);
-    bins.push(count);
-  }
-  return bins;
+/* The end of a name tells tensors apart, the beginning is the same for most. */
+function tailOf(name: string): string {
+  if (name.length <= NAME_LENGTH) return name;
+  const cut = name.indexOf(".", name.length - NAME_LENGTH);
+  return `…${name.slice(cut < 0 ? name.length - NAME_LENGTH : cut + 1)}`;
 }
 
-async function readAll(id: string, tensor?: string): Promise<Answer> {
-  let answer: Answer | undefined;
-  let token: string | null = null;
-  do {
-    const next: Answer = await api.getNumerics({
-      id,
-      limit: 1000,
-      ...(tensor ? { tensor } : {}),
-      ...(token ? { page_token: token } : {}),
-    });
-    token = next.next_page_token;
-    answer = answer
-      ? {
-          ...next,
-          tensors: [...answer.tensors, ...next.tensors],
-          records: [...answer.records, ...next.records],
-        }
-      : next;
-  } while (token && answer.records.length < MOST_RECORDS);
-  const seen = new Set<number>();
-  return { ...answer, tensors: answer.tensors.filter((t) => !seen.has(t.id) && seen.add(t.id)) };
-}
-
-interface Row {
-  tensor: Tensor;
-  last: NumericsRecord;
-  firstBad: NumericsRecord | null;
-  trouble: number;
-}
-
-const badOf = (r: NumericsRecord): number => r.nan + r.inf + r.saturated;
-const share = (part: number, record: NumericsRecord): number => part / Math.max(1, record.count);
-
-function rowsOf(data: Answer): Row[] {
-  const byTensor = new Map<number, NumericsRecord[]>();
-  for (const record of data.records) {
-    const own = byTensor.get(record.tensor) ?? [];
-    own.push(record);
-    byTensor.set(record.tensor, own);
-  }
-  return data.tensors
-    .flatMap((tensor): Row[] => {
-      const records = (byTensor.get(tensor.id) ?? []).sort((a, b) => a.step - b.step);
-      const last = records[records.length - 1];
-      if (!last) return [];
-      const firstBad = records.find((r) => badOf(r) > 0) ?? null;
-      const trouble =
-        (firstBad ? 10 : 0) +
-        share(badOf(last), last) * 100 +
-        share(last.flushed, last) * 3 +
-        share(last.absorbed, last);
-      return [{ tensor, last, firstBad, trouble }];
-    })
-    .sort((a, b) => b.trouble - a.trouble || a.tensor.name.localeCompare(b.tensor.name));
-}
-
-/* What all names begin with says nothing: it is left out of the table. */
-function commonScope(rows: Row[]): number {
-  const names = rows.map((row) => row.tensor.name);
-  const first = names[0] ?? "";
-  for (let end = first.lastIndexOf("."); end > 0; end = first.lastIndexOf(".", end - 1))
-    if (names.every((name) => name.startsWith(first.slice(0, end + 1)))) return end + 1;
-  return 0;
-}
-
-function FirstBad({ rows }: { rows: Row[] }) {
-  const bad = rows
-    .filter((row) => row.firstBad !== null)
-    .sort(
-      (a, b) =>
-        (a.firstBad?.step ?? 0) - (b.firstBad?.step ?? 0) ||
-        Number(a.tensor.backward) - Number(b.tensor.backward) ||
-        a.tensor.id - b.tensor.id,
-    )[0];
-  if (!bad?.firstBad)
+function FirstBad({ found }: { found: Observed["firstBad"] }) {
+  if (!found)
     return (
       <div class="banner good">
         <Icon name="check" />
-        <span>No observed tensor held a NaN or an infinity.</span>
+        <span>No observed tensor held a NaN or an infinity, or saturated.</span>
       </div>
     );
-  const { tensor, firstBad } = bad;
+  const { tensor, record } = found;
   const where = tensor.file ? ` (${tensor.file}:${tensor.line})` : "";
+  const microbatch = record.first_microbatch;
   return (
     <div class="banner bad" role="status">
       <Icon name="warn" />
       <span>
-        The first to overflow: <strong>{tensor.name}</strong> at step {integer(firstBad.step)}
-        {firstBad.first_microbatch !== null &&
-          firstBad.first_microbatch >= 0 &&
-          `, microbatch ${firstBad.first_microbatch}`}
-        : {integer(firstBad.nan)} NaN, {integer(firstBad.inf)} infinite,{" "}
-        {integer(firstBad.saturated)} saturated; {tensor.op} in {tensor.scope}
+        The first to overflow: <strong>{tensor.name}</strong> at step {integer(record.step)}
+        {microbatch !== null && microbatch >= 0 && `, microbatch ${microbatch}`}:{" "}
+        {integer(record.nan)} NaN, {integer(record.inf)} infinite, {integer(record.saturated)}{" "}
+        saturated; {tensor.op} in {tensor.scope}
         {where}
       </span>
     </div>
@@ -149,6 +79,53 @@ function ShareCell({ part, record, tone }: { part: number; record: NumericsRecor
   );
 }
 
+const HEADINGS = ["NaN, inf", "Saturated", "Flushed", "Absorbed", "Max"];
+
+function TensorRow({
+  row,
+  chosen,
+  onChoose,
+}: {
+  row: Row;
+  chosen: boolean;
+  onChoose: (id: number) => void;
+}) {
+  const { tensor, record } = row;
+  const nonFinite = record.nan + record.inf;
+  const source = tensor.source_dtype;
+  return (
+    <tr class={chosen ? "selected" : ""}>
+      <td>
+        <button
+          class="link"
+          aria-pressed={chosen}
+          title={tensor.name}
+          onClick={() => onChoose(tensor.id)}
+        >
+          {tailOf(tensor.name)}
+        </button>
+        <span class="sub faint">
+          {tensor.kind} · {tensor.op}
+          {tensor.backward ? " · backward" : ""}
+        </span>
+      </td>
+      <td class="small nowrap">
+        {source && source !== tensor.dtype ? `${styleOf(source).short} → ` : ""}
+        {styleOf(tensor.dtype ?? "").short}
+      </td>
+      <td class={`number${nonFinite > 0 ? " bad-text" : ""}`}>{integer(nonFinite)}</td>
+      <ShareCell part={record.saturated} record={record} tone="bad" />
+      <ShareCell part={record.flushed} record={record} tone="warn" />
+      <ShareCell part={record.absorbed} record={record} tone="info" />
+      <td class="number nowrap">
+        {record.max_exponent === null || record.max_exponent <= ZERO_EXPONENT
+          ? "–"
+          : `2^${record.max_exponent}`}
+      </td>
+    </tr>
+  );
+}
+
 function TensorTable({
   rows,
   chosen,
@@ -158,7 +135,6 @@ function TensorTable({
   chosen: number | null;
   onChoose: (id: number) => void;
 }) {
-  const common = commonScope(rows);
   return (
     <section
       class="panel scroll tensor-table"
@@ -171,66 +147,27 @@ function TensorTable({
           <tr>
             <th scope="col">Tensor</th>
             <th scope="col">Format</th>
-            <th scope="col" class="number">
-              NaN, inf
-            </th>
-            <th scope="col" class="number">
-              Saturated
-            </th>
-            <th scope="col" class="number">
-              Flushed
-            </th>
-            <th scope="col" class="number">
-              Absorbed
-            </th>
-            <th scope="col" class="number">
-              Zeros
-            </th>
-            <th scope="col" class="number">
-              Max
-            </th>
+            {HEADINGS.map((text) => (
+              <th key={text} scope="col" class="number">
+                {text}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ tensor, last, firstBad }) => (
-            <tr key={tensor.id} class={tensor.id === chosen ? "selected" : ""}>
-              <td>
-                <button
-                  class="link"
-                  aria-pressed={tensor.id === chosen}
-                  title={tensor.name}
-                  onClick={() => onChoose(tensor.id)}
-                >
-                  {tensor.name.slice(common)}
-                </button>
-                <span class="sub faint">
-                  {tensor.kind} · {tensor.op}
-                  {tensor.backward ? " · backward" : ""}
-                  {firstBad && <span class="bad-text"> · bad at step {firstBad.step}</span>}
-                </span>
-              </td>
-              <td class="small nowrap">
-                {tensor.source_dtype && tensor.source_dtype !== tensor.dtype
-                  ? `${styleOf(tensor.source_dtype).short} → `
-                  : ""}
-                {styleOf(tensor.dtype ?? "").short}
-              </td>
-              <td class={`number${last.nan + last.inf > 0 ? " bad-text" : ""}`}>
-                {integer(last.nan + last.inf)}
-              </td>
-              <ShareCell part={last.saturated} record={last} tone="bad" />
-              <ShareCell part={last.flushed} record={last} tone="warn" />
-              <ShareCell part={last.absorbed} record={last} tone="info" />
-              <ShareCell part={last.zeros} record={last} tone="calm" />
-              <td class="number nowrap">
-                {last.max_exponent === null || last.max_exponent <= -BIAS
-                  ? "–"
-                  : `2^${last.max_exponent}`}
-              </td>
-            </tr>
+          {rows.slice(0, MOST_ROWS).map((row) => (
+            <TensorRow
+              key={row.tensor.id}
+              row={row}
+              chosen={row.tensor.id === chosen}
+              onChoose={onChoose}
+            />
           ))}
         </tbody>
       </table>
+      {rows.length > MOST_ROWS && (
+        <p class="more faint">{rows.length - MOST_ROWS} more: narrow the filter</p>
+      )}
     </section>
   );
 }
@@ -247,12 +184,12 @@ function heatOf(records: NumericsRecord[], dtype: string | null): Heat | null {
   if (kept.length === 0) return null;
   const bins = kept.map(histogramOf);
   let low = INFINITE_BIN;
-  let high = 0;
+  let high = -INFINITE_BIN;
   for (const one of bins)
     one.forEach((count, bin) => {
       if (count === 0 || bin === 0 || bin >= INFINITE_BIN) return;
-      low = Math.min(low, bin - BIAS);
-      high = Math.max(high, bin - BIAS);
+      low = Math.min(low, exponentOf(bin));
+      high = Math.max(high, exponentOf(bin));
     });
   const range = RANGES[dtype ?? ""];
   const near = (edge: number) => edge >= low - 30 && edge <= high + 30;
@@ -284,7 +221,7 @@ function paintHeat(canvas: HTMLCanvasElement, heat: Heat, dtype: string | null):
   heat.bins.forEach((bins, i) => {
     const most = Math.log1p(heat.records[i]?.count ?? 1);
     bins.forEach((count, bin) => {
-      const exponent = bin - BIAS;
+      const exponent = exponentOf(bin);
       if (count === 0 || bin === 0 || bin >= INFINITE_BIN || exponent < heat.low) return;
       c.globalAlpha = 0.12 + 0.88 * (Math.log1p(count) / most);
       c.fillRect(LEFT + i * cell.w, yOf(exponent), Math.max(1, cell.w - 0.5), Math.max(1, cell.h));
@@ -367,23 +304,20 @@ function shareCurves(records: NumericsRecord[]): Curve[] {
 }
 
 function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
-  const { data } = useRecorded(model, () => readAll(model.id, String(tensor.id)), [
+  const { data } = useRecorded(model, () => readTensor(model.id, tensor), [
     tensor.id,
     model.numericsVersion.value,
   ]);
-  const records = useMemo(
-    () => (data?.records ?? []).filter((r) => r.tensor === tensor.id),
-    [data, tensor.id],
-  );
-  const heat = useMemo(() => heatOf(records, tensor.dtype), [records, tensor.dtype]);
-  const curves = useMemo(() => shareCurves(records), [records]);
+  const records = data ?? [];
+  const heat = useMemo(() => heatOf(records, tensor.dtype), [data, tensor.dtype]);
+  const curves = useMemo(() => shareCurves(records), [data]);
   const last = records[records.length - 1];
   return (
     <div class="stack">
       <section class="panel">
         <div class="head">
           <h2 class="ellipsis" title={tensor.name}>
-            {tensor.name}
+            {tailOf(tensor.name)}
           </h2>
           <span class="spacer" />
           <span class="faint small nowrap">
@@ -393,6 +327,8 @@ function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
         <div class="body">
           {heat ? (
             <HeatMap heat={heat} tensor={tensor} />
+          ) : !data ? (
+            <Loading />
           ) : (
             <Empty title="No histogram was kept">Exponents are kept of casts and gradients.</Empty>
           )}
@@ -403,25 +339,51 @@ function TensorView({ model, tensor }: { model: JobModel; tensor: Tensor }) {
   );
 }
 
+const CURVES = ["loss_scale", "gradient_norm", "grad_norm"];
+
+function Curves({ model }: { model: JobModel }) {
+  const { run } = useRun(model, CURVES);
+  const names = CURVES.filter((name) => model.names.value.includes(name));
+  if (names.length === 0) return null;
+  return (
+    <div class="columns halves">
+      {names.map((name) => (
+        <MetricChart
+          key={name}
+          title={name}
+          names={[name]}
+          runs={[run]}
+          axis="step"
+          smoothing={0}
+          height={130}
+        />
+      ))}
+    </div>
+  );
+}
+
+/* While a run goes on, every observed step says so: the table is read again every few. */
+const STEPS_A_READ = 3;
+
 export function Numerics() {
   const model = current.value as JobModel;
-  const { data, error, loading } = useRecorded(model, () => readAll(model.id), [
-    Math.floor(model.numericsVersion.value / 5),
-  ]);
-  const { run } = useRun(model, ["loss_scale", "gradient_norm", "grad_norm"]);
+  const job = model.job.value;
+  const { data, error, loading } = useRecorded(
+    model,
+    () => readObserved(model.id, job?.attempt ?? 1, job?.progress.step ?? 0),
+    [job?.attempt, job?.state, Math.floor(model.numericsVersion.value / STEPS_A_READ)],
+  );
   const filter = query.value.get("filter") ?? "";
-  const rows = useMemo(() => (data ? rowsOf(data) : []), [data]);
+  const rows = data?.rows ?? [];
   const shown = rows.filter(({ tensor }) =>
     `${tensor.name} ${tensor.kind} ${tensor.op} ${tensor.dtype}`.includes(filter),
   );
   const wanted = Number(query.value.get("tensor") ?? NaN);
   const chosen = rows.find((row) => row.tensor.id === wanted) ?? shown[0];
-  const names = ["loss_scale", "gradient_norm", "grad_norm"].filter((n) =>
-    model.names.value.includes(n),
-  );
+  const note = rows.length > 0 && `${rows.length} tensors, as of step ${integer(data?.step)}`;
   return (
     <>
-      <PageHeader title="Numerics" note={rows.length > 0 && `${rows.length} observed tensors`}>
+      <PageHeader title="Numerics" note={note}>
         <input
           type="search"
           class="filter"
@@ -433,15 +395,15 @@ export function Numerics() {
       </PageHeader>
       {error && !data && <Failure error={error} />}
       {loading && !data && <Loading />}
-      {data && rows.length === 0 && (
-        <section class="panel">
-          <Empty title="Nothing was observed" icon="numerics">
-            {data.missing ?? "Ask for it in the configuration: numerics: {every: 100}."}
-          </Empty>
-        </section>
-      )}
       <div class="stack">
-        {rows.length > 0 && <FirstBad rows={rows} />}
+        {data && rows.length === 0 && (
+          <section class="panel">
+            <Empty title="Nothing was observed" icon="numerics">
+              {data.missing ?? "The first observed step has not come yet."}
+            </Empty>
+          </section>
+        )}
+        {data && rows.length > 0 && <FirstBad found={data.firstBad} />}
         {chosen && (
           <div class="columns main-side even">
             <TensorTable
@@ -452,26 +414,7 @@ export function Numerics() {
             <TensorView key={chosen.tensor.id} model={model} tensor={chosen.tensor} />
           </div>
         )}
-        {names.length > 0 && (
-          <div class="columns halves">
-            {names.map((name) => (
-              <MetricChart
-                key={name}
-                title={name}
-                names={[name]}
-                runs={[run]}
-                axis="step"
-                smoothing={0}
-                height={130}
-              />
-            ))}
-          </div>
-        )}
-        {data?.next_page_token && (
-          <p class="faint small">
-            Only the first {number(data.records.length)} records are counted here.
-          </p>
-        )}
+        <Curves model={model} />
       </div>
     </>
   );

@@ -367,8 +367,8 @@ export function Timeline() {
         note={
           step !== undefined &&
           lanes.length > 0 &&
-          `step ${integer(step)} · ${percent(overlapOf(lanes, extentOf(lanes)))} of the time at least ` +
-            "two processes work"
+          `step ${integer(step)} · ${percent(overlapOf(lanes, extentOf(lanes)))} of the time ` +
+            "at least two processes work"
         }
       >
         {known.length > 0 && (

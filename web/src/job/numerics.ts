@@ -1,0 +1,124 @@
+/* Reading the statistics of tensors: a run may observe thousands of tensors at hundreds of steps,
+ * so that a page asks for the newest observed step, for the first bad record, and for all steps of the
+ * one tensor that is looked at. */
+import { api, type Numerics as Answer, type NumericsRecord, type Tensor } from "@generated/client";
+
+const PAGE = 1000;
+const MOST_PAGES = 20;
+const BIAS = 127;
+
+export interface Row {
+  tensor: Tensor;
+  record: NumericsRecord;
+  trouble: number;
+}
+
+export interface Observed {
+  rows: Row[];
+  step: number | null;
+  /** The first record with a NaN, an infinity or a saturated value. */
+  firstBad: { tensor: Tensor; record: NumericsRecord } | null;
+  missing: string | null;
+}
+
+type Wanted = { step?: number; from?: number; tensor?: string; attempt?: number; bad?: boolean };
+
+async function readAll(id: string, wanted: Wanted): Promise<Answer> {
+  let answer: Answer | undefined;
+  let token: string | null = null;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const next: Answer = await api.getNumerics({
+      id,
+      limit: PAGE,
+      ...wanted,
+      ...(token ? { page_token: token } : {}),
+    });
+    answer = answer ? { ...answer, records: [...answer.records, ...next.records] } : next;
+    token = next.next_page_token;
+    if (!token) break;
+  }
+  return answer as Answer;
+}
+
+/* The steps that were observed are not listed anywhere: look back from the last step in growing
+ * windows, then go forward to the last one in the window; by the records of one tensor, since the
+ * answer about all of them is long. */
+async function lastObserved(id: string, tensor: Tensor, step: number): Promise<number | null> {
+  const ask = { id, attempt: tensor.attempt, tensor: String(tensor.id), limit: PAGE };
+  const firstFrom = async (from: number) => {
+    const { records } = await api.getNumerics({ ...ask, from });
+    return records.find((record) => record.tensor === tensor.id)?.step ?? null;
+  };
+  for (let back = 1; ; back *= 4) {
+    let found = await firstFrom(Math.max(0, step - back));
+    while (found !== null) {
+      const next: number | null = await firstFrom(found + 1);
+      if (next === null) return found;
+      found = next;
+    }
+    if (back > step) return null;
+  }
+}
+
+export const badOf = (r: NumericsRecord): number => r.nan + r.inf + r.saturated;
+export const share = (part: number, record: NumericsRecord): number =>
+  part / Math.max(1, record.count);
+
+function rowsOf(data: Answer): Row[] {
+  const tensors = new Map(data.tensors.map((tensor) => [tensor.id, tensor]));
+  return data.records
+    .flatMap((record): Row[] => {
+      const tensor = tensors.get(record.tensor);
+      if (!tensor) return [];
+      const trouble =
+        share(badOf(record), record) * 100 +
+        share(record.flushed, record) * 3 +
+        share(record.absorbed, record) +
+        (badOf(record) > 0 ? 10 : 0);
+      return [{ tensor, record, trouble }];
+    })
+    .sort((a, b) => b.trouble - a.trouble || a.tensor.id - b.tensor.id);
+}
+
+function firstBadOf(bad: Answer): Observed["firstBad"] {
+  const tensors = new Map(bad.tensors.map((tensor) => [tensor.id, tensor]));
+  const order = (r: NumericsRecord) => Number(tensors.get(r.tensor)?.backward ?? false);
+  const record = bad.records
+    .filter((r) => badOf(r) > 0)
+    .sort((a, b) => a.step - b.step || order(a) - order(b) || a.tensor - b.tensor)[0];
+  const tensor = record && tensors.get(record.tensor);
+  return record && tensor ? { tensor, record } : null;
+}
+
+export async function readObserved(id: string, attempt: number, step: number): Promise<Observed> {
+  const first = await api.getNumerics({ id, attempt, limit: 1 });
+  const tensor = first.tensors.find((one) => one.id === first.records[0]?.tensor);
+  const at = tensor ? await lastObserved(id, tensor, step) : null;
+  if (at === null) return { rows: [], step: null, firstBad: null, missing: first.missing };
+  const [newest, bad] = await Promise.all([
+    readAll(id, { attempt, step: at }),
+    api.getNumerics({ id, bad: true, limit: PAGE }),
+  ]);
+  return { rows: rowsOf(newest), step: at, firstBad: firstBadOf(bad), missing: null };
+}
+
+/** All that was kept of one tensor, by step. */
+export async function readTensor(id: string, tensor: Tensor): Promise<NumericsRecord[]> {
+  const { records } = await readAll(id, { tensor: String(tensor.id), attempt: tensor.attempt });
+  return records.filter((r) => r.tensor === tensor.id).sort((a, b) => a.step - b.step);
+}
+
+/** Counts by biased exponent, as stored: unsigned 64-bit, the least byte first, base64. */
+export function histogramOf(record: NumericsRecord): number[] {
+  if (!record.histogram) return [];
+  const text = atob(record.histogram);
+  const bins: number[] = [];
+  for (let at = 0; at + 8 <= text.length; at += 8) {
+    let count = 0;
+    for (let i = 7; i >= 0; i--) count = count * 256 + text.charCodeAt(at + i);
+    bins.push(count);
+  }
+  return bins;
+}
+
+export const exponentOf = (bin: number): number => bin - BIAS;

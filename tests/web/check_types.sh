@@ -14,6 +14,7 @@ node=${NODE:-$(command -v node || :)} npm=${NPM:-$(command -v npm || :)}
 # A copy: the sources may be read-only, and the compiler looks for packages above its files.
 work=$top_builddir/web_types
 mkdir -p "$work"
+work=$(cd "$work" && pwd)
 rm -rf "$work/src" "$work/tools"
 cp -R "$top_srcdir/web/src" "$top_srcdir/web/tools" "$top_srcdir/web/tsconfig.json" \
     "$top_srcdir/web/package.json" "$work/"

@@ -150,7 +150,11 @@ async function keyboard(checks, mock, context) {
     rows.join("|"),
   );
   await page.goBack();
-  checks.that(page.url().endsWith("/curves"), "back goes to the page before");
+  const back = await page.waitForURL(`${mock.url}${job}/curves`, { timeout: 5000 }).then(
+    () => true,
+    () => false,
+  );
+  checks.that(back, "back goes to the page before", page.url());
   checks.that(faults.length === 0, "silent console while typing", faults.join("\n"));
   await page.close();
 }

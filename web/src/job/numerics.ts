@@ -91,12 +91,14 @@ function firstBadOf(bad: Answer): Observed["firstBad"] {
 }
 
 export async function readObserved(id: string, attempt: number, step: number): Promise<Observed> {
-  const first = await api.getNumerics({ id, attempt, limit: 1 });
+  let first = await api.getNumerics({ id, attempt, limit: 1 });
+  /* An attempt that has just begun has observed nothing yet: the one before it has. */
+  if (first.records.length === 0) first = await api.getNumerics({ id, limit: 1 });
   const tensor = first.tensors.find((one) => one.id === first.records[0]?.tensor);
   const at = tensor ? await lastObserved(id, tensor, step) : null;
   if (at === null) return { rows: [], step: null, firstBad: null, missing: first.missing };
   const [newest, bad] = await Promise.all([
-    readAll(id, { attempt, step: at }),
+    readAll(id, { attempt: first.records[0]?.attempt ?? attempt, step: at }),
     api.getNumerics({ id, bad: true, limit: PAGE }),
   ]);
   return { rows: rowsOf(newest), step: at, firstBad: firstBadOf(bad), missing: null };

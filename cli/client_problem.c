@@ -64,6 +64,14 @@ static bool has_line(const json_t *faults)
     return false;
 }
 
+/* A single fault without a line is often the whole reason. */
+static bool is_said(const char *said, const json_t *fault)
+{
+    const char *message = json_string_value(json_object_get(fault, "message"));
+    return message != NULL && strstr(said, message) != NULL &&
+           !json_is_integer(json_object_get(fault, "line"));
+}
+
 cse_status cse_client_faults(const cse_client *api, int http, const char *said,
                              const json_t *faults)
 {
@@ -71,7 +79,11 @@ cse_status cse_client_faults(const cse_client *api, int http, const char *said,
     size_t i;
     json_t *fault;
     cse_text_add(&text, "%s", said);
-    json_array_foreach(faults, i, fault) add_fault(&text, api, fault);
+    json_array_foreach(faults, i, fault)
+    {
+        if (!is_said(said, fault))
+            add_fault(&text, api, fault);
+    }
     if (http == 401)
         cse_text_add(&text, "\n  give its token by --token_file or CSE_TOKEN_FILE");
     cse_status status =

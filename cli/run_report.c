@@ -3,14 +3,17 @@
 #include "cli/run_report.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "cli/client_command.h"
 #include "cli/local_run.h"
+#include "cli/thinned.h"
 #include "dashboard/web_files.h"
+#include "engine/base/arena.h"
 
-enum { MOST_PAGES = 50 };
+enum { MOST_PAGES = 20000, MOST_RECORDS = 5000 };
 
 /* What the pages ask for of a job, and with which query; `records`: the list that goes on over
  * pages. */
@@ -66,25 +69,27 @@ static bool ask(const source *from, int part, const char *query, cse_text *body)
     return ask_server(from, parts[part].rest, query, body) == CSE_OK;
 }
 
-/* The pages after the first, joined to it. */
+/* The pages after the first, joined to it, and thinned out: the page must open quickly. */
 static void add_pages(const source *from, int part, json_t *first)
 {
-    for (int i = 0; i < MOST_PAGES; i++) {
+    cse_thinned thinned = { .most = MOST_RECORDS };
+    char *token = cse_strdup(cse_json_text(first, "next_page_token", ""));
+    cse_thinned_add(&thinned, json_object_get(first, parts[part].records));
+    for (int i = 0; i < MOST_PAGES && *token != '\0'; i++) {
         cse_text query = { 0 }, body = { 0 };
-        const char *token = cse_json_text(first, "next_page_token", NULL);
-        if (token == NULL)
-            break;
         cse_text_add(&query, "%s&page_token=%s", parts[part].query, token);
         bool found = ask(from, part, query.data, &body);
         json_t *page = found && body.size > 0 ? json_loadb(body.data, body.size, 0, NULL) : NULL;
-        json_t *next = json_object_get(page, "next_page_token");
-        json_array_extend(json_object_get(first, parts[part].records),
-                          json_object_get(page, parts[part].records));
-        json_object_set(first, "next_page_token", next != NULL ? next : json_null());
+        cse_thinned_add(&thinned, json_object_get(page, parts[part].records));
+        free(token);
+        token = cse_strdup(cse_json_text(page, "next_page_token", ""));
         json_decref(page);
         cse_text_clear(&query);
         cse_text_clear(&body);
     }
+    free(token);
+    json_object_set_new(first, parts[part].records, cse_thinned_end(&thinned));
+    json_object_set_new(first, "next_page_token", json_null());
 }
 
 /* The answer as a value of the object: checked, so that one that is broken does not break the

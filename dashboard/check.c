@@ -97,15 +97,24 @@ static cse_status check_members(const cse_config *config)
     return CSE_OK;
 }
 
-bool cse_check_settings(const char *yaml, json_t *faults, int64_t *num_csx)
+static void read_facts(const cse_config *config, cse_config_facts *facts)
+{
+    const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
+    facts->num_csx = cse_settings_integer(cluster, "num_csx");
+    facts->label_words = json_array();
+    for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++)
+        json_array_append_new(facts->label_words,
+                              json_string(cse_settings_text_at(cluster, "job_labels", i)));
+}
+
+bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *facts)
 {
     cse_config *config = NULL;
     cse_status status = cse_config_parse(source, yaml, NULL, 0, &config);
     if (status == CSE_OK)
         status = check_members(config);
-    if (status == CSE_OK && num_csx != NULL)
-        *num_csx = cse_settings_integer(
-            cse_config_section_view(config, "init.backend.cluster_config"), "num_csx");
+    if (status == CSE_OK && facts != NULL)
+        read_facts(config, facts);
     if (status != CSE_OK)
         cse_add_diagnostic(faults, cse_error_message());
     cse_config_destroy(&config);

@@ -1,27 +1,6 @@
 /* A body is a JobSpec, or the configuration itself with the rest in the query. */
 #include "dashboard/create.h"
 
-#include <string.h>
-
-/* "key=value" words of the query as an object. */
-static json_t *labels_from(const json_t *words)
-{
-    json_t *labels = json_object(), *one;
-    size_t i;
-    json_array_foreach(words, i, one)
-    {
-        const char *word = json_string_value(one), *equals = strchr(word, '=');
-        char key[80];
-        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-        if (length >= sizeof key)
-            continue;
-        memcpy(key, word, length);
-        key[length] = '\0';
-        json_object_set_new(labels, key, json_string(equals != NULL ? equals + 1 : ""));
-    }
-    return labels;
-}
-
 static json_t *spec_of(const cse_request *request)
 {
     static const char *const switches[] = { "compile_only", "validate_only" };
@@ -39,7 +18,7 @@ static json_t *spec_of(const cse_request *request)
     }
     const json_t *labels = json_object_get(request->values, "label");
     if (labels != NULL)
-        json_object_set_new(spec, "labels", labels_from(labels));
+        json_object_set_new(spec, "labels", cse_labels_from_words(labels));
     return spec;
 }
 
@@ -64,7 +43,8 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
     json_t *spec = spec_of(request), *faults = json_array();
     const cse_job_request wanted = { .id = id, .spec = spec };
     cse_jobs *jobs = request->server->jobs;
-    switch (cse_jobs_is_root(jobs) ? cse_jobs_create(jobs, &wanted, &job, faults) : CSE_JOB_ERROR) {
+    cse_status error = CSE_OK;
+    switch (cse_jobs_create(jobs, &wanted, &job, faults, &error)) {
     case CSE_JOB_CREATED:
         cse_server_answer_job(request, &job, 201, answer);
         break;
@@ -80,11 +60,9 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
         break;
     default:
         if (cse_jobs_is_root(jobs))
-            cse_answer_failure(answer, id != NULL ? CSE_USAGE : CSE_UNAVAILABLE);
+            cse_answer_failure(answer, error);
         else
-            cse_answer_problem(answer, CSE_PROBLEM_NOT_IMPLEMENTED,
-                               "this server shows one run and has no queue; start one with "
-                               "csengine serve --root DIR");
+            cse_answer_problem(answer, CSE_PROBLEM_NOT_IMPLEMENTED, "%s", cse_error_message());
     }
     cse_job_release(&job);
     json_decref(spec);

@@ -423,10 +423,9 @@ cse_status cse_feed_new(const cse_feed_options *options, cse_feed **result)
     feed->heartbeat_ns = cse_clock_ns();
     pthread_mutex_init(&feed->lock, NULL);
     *result = feed;
-    if (feed->context == NULL || feed->wake_descriptor < 0 ||
-        pthread_create(&feed->thread, NULL, run_feed, feed) != 0)
-        return cse_fail(CSE_TEMPORARY, "live events: %s", strerror(errno));
-    return CSE_OK;
+    feed->runs = feed->context != NULL && feed->wake_descriptor >= 0 &&
+                 pthread_create(&feed->thread, NULL, run_feed, feed) == 0;
+    return feed->runs ? CSE_OK : cse_fail(CSE_TEMPORARY, "live events: %s", strerror(errno));
 }
 
 void cse_feed_stop(cse_feed *feed)
@@ -441,7 +440,8 @@ void cse_feed_stop(cse_feed *feed)
     }
     pthread_mutex_unlock(&feed->lock);
     cse_feed_nudge(feed);
-    pthread_join(feed->thread, NULL);
+    if (feed->runs)
+        pthread_join(feed->thread, NULL);
 }
 
 void cse_feed_destroy(cse_feed **feed)

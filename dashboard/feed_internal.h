@@ -72,7 +72,7 @@ struct cse_feed {
     pthread_t thread;
     pthread_mutex_t lock; /* of the list of channels and the figures; taken before a channel's */
     cse_channel *channels;
-    bool stopping;
+    bool stopping, runs;
     atomic_llong events, gaps;
     int64_t heartbeat_ns; /* of the thread alone */
 };

@@ -11,6 +11,7 @@
 
 #include "dashboard/http_internal.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 #define SECONDS INT64_C(1000000000)
@@ -22,7 +23,9 @@ enum {
     IDLE_TIMES = 2, /* a client may leave what is sent to it unread for so many times its seconds */
     SEND_BYTES = 128 << 10, /* what the kernel keeps for a client that does not read */
     HEADER_SECONDS = 15,
-    BODY_TIMES = 2,  /* as long for a body */
+    BODY_TIMES = 2, /* as long for a body */
+    FAREWELLS = 200,
+    FAREWELL_MS = 5,
     MAX_DRAINED = 4, /* times the body's limit that are read before the connection is cut */
 };
 
@@ -74,6 +77,7 @@ static void *begin_exchange(void *self, const char *target, struct MHD_Connectio
     exchange->connection = connection;
     exchange->target = cse_strdup(target);
     exchange->answer.file = -1;
+    atomic_fetch_add(&http->under_way, 1);
     cse_guard_expect(http->guard, guarded_of(connection), header_ns(http));
     return exchange;
 }
@@ -88,6 +92,7 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
     if (exchange == NULL)
         return;
     *context = NULL;
+    atomic_fetch_sub(&http->under_way, 1);
     cse_answer_clear(&exchange->answer);
     cse_api_match_clear(&exchange->match);
     json_decref(exchange->values);
@@ -100,19 +105,24 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
 
 /* ---- routes that may wait ---- */
 
-static void give_to_worker(cse_exchange *exchange)
+/* False when there are no workers any more: the server ends. */
+static bool give_to_worker(cse_exchange *exchange)
 {
     cse_http *http = exchange->http;
-    exchange->state = CSE_EXCHANGE_WAITS;
-    MHD_suspend_connection(exchange->connection);
     pthread_mutex_lock(&http->lock);
-    if (http->last != NULL)
-        http->last->next = exchange;
-    else
-        http->first = exchange;
-    http->last = exchange;
-    pthread_cond_signal(&http->work);
+    bool given = !http->ending;
+    if (given) {
+        exchange->state = CSE_EXCHANGE_WAITS;
+        MHD_suspend_connection(exchange->connection);
+        if (http->last != NULL)
+            http->last->next = exchange;
+        else
+            http->first = exchange;
+        http->last = exchange;
+        pthread_cond_signal(&http->work);
+    }
     pthread_mutex_unlock(&http->lock);
+    return given;
 }
 
 static void *work(void *self)
@@ -155,12 +165,10 @@ static enum MHD_Result finish(cse_exchange *exchange)
     cse_guard_expect(exchange->http->guard, guarded_of(exchange->connection), 0);
     if (!cse_exchange_check_body(exchange))
         return cse_exchange_send(exchange);
-    if (exchange->operation->quick) {
-        cse_exchange_handle(exchange);
-        return cse_exchange_send(exchange);
-    }
-    give_to_worker(exchange);
-    return MHD_YES;
+    if (!exchange->operation->quick && give_to_worker(exchange))
+        return MHD_YES;
+    cse_exchange_handle(exchange);
+    return cse_exchange_send(exchange);
 }
 
 static enum MHD_Result take_call(void *self, struct MHD_Connection *connection, const char *url,
@@ -334,6 +342,9 @@ void cse_http_stop(cse_http **http)
     pthread_mutex_unlock(&h->lock);
     for (int i = 0; i < CSE_HTTP_WORKERS; i++)
         pthread_join(h->workers[i], NULL);
+    /* Who asked something is answered: also who asked for what ends this server. */
+    for (int i = 0; h->daemon != NULL && i < FAREWELLS && atomic_load(&h->under_way) > 0; i++)
+        cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
     cse_guard_destroy(&h->guard);

@@ -22,6 +22,7 @@ struct cse_http {
     char *url, *host; /* host: as listened on, NULL for a unix socket */
     char *unix_path;  /* removed at the end */
     int socket;
+    atomic_int under_way; /* requests whose answer is not sent */
     atomic_llong requests, errors, refused, bytes_sent;
 
     /* Routes that may wait. */

@@ -109,6 +109,35 @@ static void add_run_facts(json_t *object, cse_store_reader *reader)
                             reader != NULL ? read_integer(reader, numbers[i]) : json_null());
 }
 
+/* ---- labels ---- */
+
+json_t *cse_labels_from_words(const json_t *words)
+{
+    json_t *labels = json_object(), *one;
+    size_t i;
+    json_array_foreach(words, i, one)
+    {
+        const char *word = json_string_value(one);
+        size_t length = word != NULL ? strcspn(word, "=") : 0;
+        char key[80];
+        if (length == 0 || length >= sizeof key)
+            continue;
+        memcpy(key, word, length);
+        key[length] = '\0';
+        json_object_set_new(labels, key, json_string(word[length] == '=' ? word + length + 1 : ""));
+    }
+    return labels;
+}
+
+json_t *cse_labels_to_words(const json_t *labels)
+{
+    json_t *words = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)labels, key, value)
+        json_array_append_new(words, json_sprintf("%s=%s", key, json_string_value(value)));
+    return words;
+}
+
 /* ---- what the server keeps ---- */
 
 static const char *phase_of(const cse_job *job)
@@ -216,23 +245,38 @@ static void add_times(json_t *object, const cse_job *job, cse_store_reader *read
     json_object_set_new(object, "ended_ms", time_or_null(times.last_ms));
 }
 
-json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
+/* What only the run store knows. */
+static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
 {
     cse_store_reader *reader = NULL;
-    json_t *object = json_object();
+    json_t *facts = json_object();
     const char *model_dir = job->record.model_dir;
     if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
         reader = NULL;
-    add_record(object, &job->record);
-    add_state(object, jobs, job);
-    add_times(object, job, reader);
-    add_run_facts(object, reader);
-    json_object_set_new(object, "pid",
+    add_times(facts, job, reader);
+    add_run_facts(facts, reader);
+    json_object_set_new(facts, "pid",
                         job->alive && job->record.pid > 0 ? json_integer(job->record.pid)
                         : job->alive && reader != NULL    ? read_integer(reader, "pid")
                                                           : json_null());
-    json_object_set_new(object, "progress", progress_json(reader, job->alive));
+    json_object_set_new(facts, "progress", progress_json(reader, job->alive));
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
+    return facts;
+}
+
+json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
+{
+    json_t *object = json_object();
+    json_t *facts = job->facts != NULL ? json_loads(job->facts, 0, NULL) : NULL;
+    add_record(object, &job->record);
+    add_state(object, jobs, job);
+    if (facts == NULL) {
+        facts = read_facts(jobs, job);
+        if (job->settled)
+            cse_job_keep_facts(jobs, job, facts);
+    }
+    json_object_update(object, facts);
+    json_decref(facts);
     return object;
 }
 

@@ -112,6 +112,8 @@ void cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to
 
 static void copy_job(const cse_job_entry *entry, cse_job *job)
 {
+    bool facts = entry->settled && entry->facts != NULL;
+    job->facts = facts ? cse_strdup(entry->facts) : NULL;
     job->record = entry->record;
     job->record.labels = cse_strdup(entry->record.labels);
     job->record.spec = cse_strdup(entry->record.spec);
@@ -123,6 +125,20 @@ static void copy_job(const cse_job_entry *entry, cse_job *job)
 void cse_job_release(cse_job *job)
 {
     cse_job_record_clear(&job->record);
+    free(job->facts);
+    job->facts = NULL;
+}
+
+void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
+{
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, job->record.id);
+    if (entry != NULL && entry->settled && entry->record.attempt == job->record.attempt &&
+        jobs->root != NULL) {
+        free(entry->facts);
+        entry->facts = json_dumps(facts, JSON_COMPACT);
+    }
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job)
@@ -246,10 +262,16 @@ static cse_status open_run(cse_jobs *jobs)
     read_key(reader, "created_ms", number, sizeof number);
     record.created_ms = strtoll(number, NULL, 10);
     cse_text labels = { 0 };
-    if (cse_store_reader_key(reader, "labels", &labels))
-        record.labels = labels.data;
+    if (cse_store_reader_key(reader, "labels", &labels)) {
+        json_t *words = json_loads(labels.data != NULL ? labels.data : "[]", 0, NULL);
+        json_t *object = cse_labels_from_words(words);
+        record.labels = json_dumps(object, JSON_COMPACT);
+        json_decref(object);
+        json_decref(words);
+    }
     cse_readers_give_back(jobs->options.readers, jobs->run_dir, &reader);
     add_entry(jobs, &record);
+    cse_job_record_clear(&record);
     cse_text_clear(&labels);
     if (jobs->options.read_only)
         return CSE_OK;
@@ -300,6 +322,7 @@ void cse_jobs_close(cse_jobs **result)
         if (jobs->entries[i]->descriptor >= 0)
             close(jobs->entries[i]->descriptor);
         cse_job_record_clear(&jobs->entries[i]->record);
+        free(jobs->entries[i]->facts);
         free(jobs->entries[i]);
     }
     free(jobs->entries);
@@ -346,8 +369,8 @@ static int64_t member(const json_t *object, const char *first, const char *secon
 }
 
 /* All that is asked for, as a record. */
-static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t num_csx,
-                        cse_job_record *r)
+static void fill_record(cse_jobs *jobs, const cse_job_request *request,
+                        const cse_config_facts *facts, cse_job_record *r)
 {
     const json_t *spec = request->spec;
     const char *name = json_string_value(json_object_get(spec, "name"));
@@ -358,8 +381,10 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t 
     else
         choose_id(jobs, name, r->id);
     snprintf(r->name, sizeof r->name, "%s", name != NULL ? name : r->id);
-    json_t *labels = json_object_get(spec, "labels");
-    r->labels = labels != NULL ? json_dumps(labels, JSON_COMPACT) : cse_strdup("{}");
+    json_t *labels = cse_labels_from_words(facts->label_words);
+    json_object_update(labels, json_object_get(spec, "labels")); /* which win */
+    r->labels = json_dumps(labels, JSON_COMPACT);
+    json_decref(labels);
     json_object_del(rest, "config"); /* it lies beside the run */
     json_object_del(rest, "name");
     json_object_del(rest, "labels");
@@ -369,7 +394,7 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t 
     r->priority = priority != NULL ? priority[1] - '0' : 2;
     r->cores = member(spec, "resources", "cores");
     if (r->cores == 0)
-        r->cores = num_csx > 0 ? num_csx : 1;
+        r->cores = facts->num_csx > 0 ? facts->num_csx : 1;
     r->memory_bytes = member(spec, "resources", "memory_bytes");
     r->max_num_restarts = member(spec, "restart_policy", "max_num_restarts");
     r->state = CSE_RUN_NONE;
@@ -378,15 +403,30 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request, int64_t 
     snprintf(r->model_dir, sizeof r->model_dir, "%s/%s", jobs->root, r->id);
 }
 
+/* A directory of the job's own. One that holds no more than a configuration is what is left of a
+ * server that was killed before the job was in its table. */
+static cse_status make_directory(const char *model_dir, const char *path, const char *part)
+{
+    if (mkdir(model_dir, 0777) == 0)
+        return CSE_OK;
+    if (errno == EEXIST) {
+        unlink(path);
+        unlink(part);
+        if (rmdir(model_dir) == 0 && mkdir(model_dir, 0777) == 0)
+            return CSE_OK;
+        errno = EEXIST;
+    }
+    return cse_fail(errno == EEXIST ? CSE_USAGE : CSE_CANNOT_CREATE, "%s: %s", model_dir,
+                    strerror(errno));
+}
+
 /* The configuration as it was sent, whole or not at all. */
 static cse_status write_config(const cse_job_record *record, const char *config)
 {
     char path[PATH_MAX], part[PATH_MAX];
-    if (mkdir(record->model_dir, 0777) != 0)
-        return cse_fail(errno == EEXIST ? CSE_USAGE : CSE_CANNOT_CREATE, "%s: %s",
-                        record->model_dir, strerror(errno));
     snprintf(path, sizeof path, "%.4000s/submitted.yaml", record->model_dir);
     snprintf(part, sizeof part, "%.4000s/submitted.yaml.part", record->model_dir);
+    CSE_TRY(make_directory(record->model_dir, path, part));
     FILE *file = fopen(part, "we");
     bool written =
         file != NULL && fputs(config, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
@@ -412,31 +452,30 @@ static cse_job_outcome known_job(cse_jobs *jobs, const cse_job_request *request,
     return CSE_JOB_KNOWN;
 }
 
-static cse_job_outcome insert_job(cse_jobs *jobs, const cse_job_request *request,
-                                  cse_job_record *record, cse_job *job)
+static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse_job_record *record,
+                             cse_job *job)
 {
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    if (write_config(record, config) != CSE_OK)
-        return CSE_JOB_ERROR;
-    if (cse_jobs_db_insert(jobs->db, record) != CSE_OK)
-        return CSE_JOB_ERROR;
+    CSE_TRY(write_config(record, config));
+    CSE_TRY(cse_jobs_db_insert(jobs->db, record));
     add_entry(jobs, record);
     cse_job_entry *entry = jobs->entries[jobs->entry_count - 1];
     cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", "created");
     cse_job_entry_save(jobs, entry);
     snprintf(entry->waiting_for, sizeof entry->waiting_for, "the queue to be looked at");
     copy_job(entry, job);
-    return CSE_JOB_CREATED;
+    return CSE_OK;
 }
 
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                json_t *faults)
+                                json_t *faults, cse_status *error)
 {
     char digest[65];
-    int64_t num_csx = 1;
+    cse_config_facts facts = { .num_csx = 1 };
     if (jobs->root == NULL) {
-        cse_fail(CSE_UNAVAILABLE, "this server shows one run and has no queue; start one with "
-                                  "csengine serve --root DIR");
+        *error =
+            cse_fail(CSE_UNAVAILABLE, "this server shows one run and has no queue; start one with "
+                                      "csengine serve --root DIR");
         return CSE_JOB_ERROR;
     }
     digest_of(request->spec, digest);
@@ -446,17 +485,19 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome != CSE_JOB_CREATED)
         return outcome;
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    if (!cse_check_settings(config, faults, &num_csx))
+    if (!cse_check_settings(config, faults, &facts))
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);
     outcome = known_job(jobs, request, digest, job);
     if (outcome == CSE_JOB_CREATED) {
-        fill_record(jobs, request, num_csx, record);
+        fill_record(jobs, request, &facts, record);
         memcpy(record->digest, digest, sizeof record->digest);
-        outcome = insert_job(jobs, request, record, job);
+        *error = insert_job(jobs, request, record, job);
+        outcome = *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
     }
     pthread_mutex_unlock(&jobs->lock);
+    json_decref(facts.label_words);
     cse_job_record_clear(record);
     free(record);
     cse_jobs_nudge(jobs);

@@ -42,6 +42,7 @@ typedef struct cse_job {
     bool alive;   /* its process is there */
     bool settled; /* ended, and nothing more will be done about it by itself */
     char waiting_for[512];
+    char *facts; /* of jobs.c */
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
 void cse_job_release(cse_job *job);
@@ -60,11 +61,11 @@ typedef enum cse_job_outcome {
     CSE_JOB_KNOWN, /* the same id with the same body */
     CSE_JOB_TAKEN, /* the same id with another body */
     CSE_JOB_WRONG, /* the configuration; `faults` is filled */
-    CSE_JOB_ERROR, /* cse_error_message says what */
+    CSE_JOB_ERROR, /* `error` with its message */
 } cse_job_outcome;
 /* `faults`: an array that gets Diagnostic objects. `job` is filled when created or known. */
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                json_t *faults);
+                                json_t *faults, cse_status *error);
 
 /* Name, labels, priority as a merge patch. CSE_NO_INPUT: no such job; CSE_DATA: it has another
  * revision than `revision` (-1: any). */
@@ -100,9 +101,19 @@ json_t *cse_job_json(cse_jobs *jobs, const cse_job *job);
 /* Changes of state, the server's and the run's, in order. */
 json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job);
 
-/* Settings against their tables, in this process, without a model: appends what is wrong. NULL
- * num_csx: not wanted. */
-bool cse_check_settings(const char *yaml, json_t *faults, int64_t *num_csx);
+/* "key=value" words as an object, and back. */
+json_t *cse_labels_from_words(const json_t *words);
+json_t *cse_labels_to_words(const json_t *labels);
+
+/* What a configuration says of a job. */
+typedef struct cse_config_facts {
+    int64_t num_csx;
+    json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
+} cse_config_facts;
+
+/* Settings against their tables, in this process, without a model: appends what is wrong. `facts`
+ * may be NULL. */
+bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *facts);
 /* A message "configuration: file:line:column: text" as a Diagnostic, appended. */
 void cse_add_diagnostic(json_t *faults, const char *message);
 

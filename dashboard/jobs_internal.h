@@ -13,6 +13,7 @@ typedef struct cse_job_entry {
     bool child;     /* of this process: its exit status can be had */
     int descriptor; /* pidfd of its process, -1 */
     char waiting_for[512];
+    char *facts; /* JSON of what its run store says, once nothing of it can change; or NULL */
 } cse_job_entry;
 
 struct cse_jobs {
@@ -36,7 +37,12 @@ void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry);
 /* The one place where the server changes a state. */
 void cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
                           const char *reason, const char *message);
+/* Kills the run's processes: its coordinator, then what keeps it. */
+void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry);
 void cse_job_entry_save(cse_jobs *jobs, const cse_job_entry *entry);
+
+/* Without the lock: what is read of a settled job's store need not be read again. */
+void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts);
 
 /* Wakes the thread that supervises. */
 void cse_jobs_nudge(cse_jobs *jobs);

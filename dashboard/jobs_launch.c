@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +89,18 @@ static cse_status find_checkpoint(cse_jobs *jobs, const json_t *from, cse_text *
     return status;
 }
 
+/* As the configuration would have them: JSON is YAML. */
+static void add_labels(command *c, const char *labels_text)
+{
+    json_t *labels = json_loads(labels_text, 0, NULL), *words = cse_labels_to_words(labels);
+    char *text = json_dumps(words, JSON_COMPACT);
+    if (json_array_size(words) > 0 && text != NULL)
+        add_word(c, "--job_labels=%s", text);
+    free(text);
+    json_decref(words);
+    json_decref(labels);
+}
+
 static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, command *c)
 {
     json_t *spec = json_loads(entry->record.spec, 0, NULL), *value;
@@ -103,6 +114,7 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     json_object_foreach(json_object_get(spec, "overrides"), path, value)
         add_override(c, path, value);
     add_word(c, "--model_dir=%s", entry->record.model_dir);
+    add_labels(c, entry->record.labels);
     if (json_is_true(json_object_get(spec, "compile_only")))
         add_word(c, "--compile_only");
     if (json_is_true(json_object_get(spec, "validate_only")))

@@ -268,14 +268,14 @@ static void serve_queue(cse_jobs *jobs)
 
 /* ---- one look ---- */
 
-static void kill_late(cse_job_entry *entry, int64_t now_ms)
+static void kill_late(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
 {
     if (entry->record.kill_at_ms == 0 || now_ms < entry->record.kill_at_ms)
         return;
     cse_log_line(CSE_LOG_WARNING, "job %s did not end in time: killed", entry->record.id);
     entry->record.kill_at_ms = 0;
     entry->record.cancelled = 2;
-    kill((pid_t)entry->record.pid, SIGKILL);
+    cse_job_entry_kill(jobs, entry);
 }
 
 static void look(cse_jobs *jobs)
@@ -292,7 +292,7 @@ static void look(cse_jobs *jobs)
             cse_job_entry_refresh(jobs, entry);
             if (before != entry->record.state)
                 cse_job_entry_save(jobs, entry);
-            kill_late(entry, now_ms);
+            kill_late(jobs, entry, now_ms);
         }
     }
     serve_queue(jobs);

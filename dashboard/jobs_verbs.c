@@ -97,6 +97,14 @@ static cse_status signal_run(const run_place *place, const cse_job_record *recor
     return CSE_OK;
 }
 
+void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
+{
+    run_place place = find_run(jobs, entry->record.model_dir);
+    signal_run(&place, &entry->record, SIGKILL);
+    if (place.pid != 0 && entry->record.pid != place.pid)
+        kill((pid_t)entry->record.pid, SIGTERM); /* should its keeper hang as well */
+}
+
 /* ---- verbs ---- */
 
 static cse_status refuse(const cse_job_record *record, const char *verb)
@@ -115,6 +123,8 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = 0;
         entry->settled = false;
+        free(entry->facts); /* there will be others */
+        entry->facts = NULL;
         cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
                              verb->message != NULL ? verb->message : "resumed");
         cse_job_entry_save(jobs, entry);
@@ -295,6 +305,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         memmove(jobs->entries + at, jobs->entries + at + 1,
                 (size_t)(--jobs->entry_count - at) * sizeof jobs->entries[0]);
         cse_job_record_clear(&entry->record);
+        free(entry->facts);
         free(entry);
     }
     pthread_mutex_unlock(&jobs->lock);

@@ -221,7 +221,9 @@ static void add_headers(const cse_answer *answer, struct MHD_Response *response)
 static void add_instance(cse_exchange *exchange)
 {
     cse_text *body = &exchange->answer.body;
-    if (exchange->answer.status < 400 || body->size < 2 || body->data[body->size - 1] != '}' ||
+    const char *type = exchange->answer.content_type;
+    bool problem = type != NULL && strcmp(type, "application/problem+json") == 0;
+    if (!problem || body->size < 2 || body->data[body->size - 1] != '}' ||
         exchange->path[0] == '\0')
         return;
     body->size--;

@@ -25,7 +25,7 @@
 #include "store/run_lock.h"
 #include "store/writer.h"
 
-enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20 };
+enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20, RESERVE_BYTES = 512 << 10 };
 
 int64_t cse_store_now_ms(void)
 {
@@ -163,6 +163,33 @@ static void open_log(cse_store *store, const char *model_dir)
         store->log = fopen(path, "ae");
 }
 
+void cse_store_reserve_make(cse_store *store)
+{
+    int file =
+        store->has_reserve ? -1 : open(store->reserve_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0)
+        return;
+    store->has_reserve = posix_fallocate(file, 0, RESERVE_BYTES) == 0;
+    close(file);
+    if (!store->has_reserve)
+        unlink(store->reserve_path);
+}
+
+void cse_store_reserve_release(cse_store *store)
+{
+    if (store->has_reserve)
+        unlink(store->reserve_path);
+    store->has_reserve = false;
+}
+
+static void open_reserve(cse_store *store, const char *model_dir)
+{
+    cse_text path = { 0 };
+    cse_text_add(&path, "%s/run.reserve", model_dir);
+    store->reserve_path = path.data;
+    cse_store_reserve_make(store);
+}
+
 static void make_locks(cse_store *store)
 {
     pthread_condattr_t monotonic;
@@ -191,6 +218,8 @@ static void release(cse_store **store)
 {
     cse_store *s = *store;
     cse_publisher_close(&s->publisher);
+    cse_store_reserve_release(s);
+    free(s->reserve_path);
     cse_database_close(&s->database);
     if (s->log != NULL)
         fclose(s->log);
@@ -246,6 +275,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         close_attempt_before(store);
         set_identity(store);
         open_log(store, model_dir);
+        open_reserve(store, model_dir);
         status = start_thread(store);
     }
     if (status != CSE_OK) {

@@ -258,6 +258,14 @@ static bool is_frequent_event(const cse_row *row)
     return false;
 }
 
+/* What comes again with every commit matters least: it would use up the last room. */
+static cse_row_worth worth_of(const cse_row *row)
+{
+    if (row->kind == CSE_ROW_RUN && strcmp(row->fields[0].text, "last_step") == 0)
+        return CSE_WORTH_METRIC;
+    return is_frequent_event(row) ? CSE_WORTH_SAMPLE : cse_row_describe(row->kind)->worth;
+}
+
 /* Keeps the rows that are worth more than `worth` and counts the others. */
 static void thin_pending(cse_store *store, cse_row_worth worth)
 {
@@ -265,9 +273,7 @@ static void thin_pending(cse_store *store, cse_row_worth worth)
     cse_row row;
     size_t at = 0;
     while (cse_row_next(&store->pending, &at, &row)) {
-        cse_row_worth own =
-            is_frequent_event(&row) ? CSE_WORTH_SAMPLE : cse_row_describe(row.kind)->worth;
-        if (own > worth)
+        if (worth_of(&row) > worth)
             cse_text_add_bytes(&kept, (const char *)row.body, row.bytes);
         else if (row.kind != CSE_ROW_EVENT)
             cse_dropped_count(&store->lost, &row);
@@ -289,11 +295,34 @@ static void note_failure(cse_store *store, int64_t now_ns)
                      cse_error_message());
     }
     store->failing = true;
+    store->written_step = -1; /* its row may be among those that are dropped */
     store->retry_ns = now_ns + RETRY_MS * MILLISECONDS;
     if (store->pending.size > most)
         thin_pending(store, CSE_WORTH_SAMPLE);
     if (store->pending.size > most)
         thin_pending(store, CSE_WORTH_METRIC);
+}
+
+/* A few pages are often to be had where a long transaction finds no room, the more so as the
+ * reserve is given back: what matters most goes first and alone. */
+static cse_status write_what_matters(cse_store *store)
+{
+    cse_text parts[2] = { { 0 }, { 0 } };
+    cse_row row;
+    size_t at = 0;
+    while (cse_row_next(&store->pending, &at, &row))
+        cse_text_add_bytes(&parts[worth_of(&row) == CSE_WORTH_KEPT], (const char *)row.body,
+                           row.bytes);
+    cse_status status =
+        parts[1].size > 0 ? cse_database_write(store->database, &parts[1], store->attempt) : CSE_OK;
+    cse_text_clear(&parts[1]);
+    if (status == CSE_OK) {
+        cse_text_clear(&store->pending);
+        store->pending = parts[0];
+    } else {
+        cse_text_clear(&parts[0]);
+    }
+    return status;
 }
 
 static void prune(cse_store *store)
@@ -309,7 +338,7 @@ static void prune(cse_store *store)
 static cse_status write_pending(cse_store *store)
 {
     char digits[24];
-    if (any_dropped(&store->lost))
+    if (any_dropped(&store->lost) && !store->failing)
         emit_gap(store);
     cse_buckets_write_open(store->buckets, &store->pending);
     if (store->last_step != store->written_step) {
@@ -326,10 +355,15 @@ static cse_status write_pending(cse_store *store)
     store->commit_ns = now_ns + store->options.commit_interval_ms * MILLISECONDS;
     if (status != CSE_OK) {
         note_failure(store, now_ns);
+        cse_store_reserve_release(store);
+        store->matters_lost = write_what_matters(store) != CSE_OK;
         return status;
     }
-    if (store->failing)
+    store->matters_lost = false;
+    if (store->failing) {
         cse_log_line(CSE_LOG_INFO, "run store: can be written again");
+        cse_store_reserve_make(store);
+    }
     store->failing = false;
     store->pending.size = 0;
     prune(store);
@@ -389,7 +423,7 @@ void *cse_writer_main(void *self)
         if (asked != answered)
             answer(store, asked, status);
         answered = asked;
-        if (closing && status != CSE_OK)
+        if (closing && status != CSE_OK && store->matters_lost)
             cse_log_line(CSE_LOG_ERROR, "run store: the end of the run could not be written: %s",
                          cse_error_message());
     } while (!closing);

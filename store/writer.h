@@ -47,13 +47,19 @@ struct cse_store {
     int64_t last_step, written_step;
     int64_t pruned_event;
     int64_t commit_ns, retry_ns; /* when to write next */
-    bool failing;
+    bool failing, matters_lost;  /* the last write failed; even that of what matters most */
+    char *reserve_path;          /* a file whose room is given back when the disk is full */
+    bool has_reserve;
     int64_t warned_ns; /* 0: never */
     cse_dropped lost;  /* not yet noted in a gap event */
 };
 
 /* The body of the thread; `self` is the store. */
 void *cse_writer_main(void *self);
+
+/* Takes some room of the disk, and gives it back. */
+void cse_store_reserve_make(cse_store *store);
+void cse_store_reserve_release(cse_store *store);
 
 /* Counts a row that is dropped. */
 void cse_dropped_count(cse_dropped *dropped, const cse_row *row);

@@ -48,7 +48,7 @@ for folder in engine dataloader store workers cli include tests bench examples s
 done
 written() { # names: the files of the tree that people write
     find $folders -type f \( "$@" \) ! -name registry.c ! -name kinds.c \
-        ! -path '*/generated/*' ! -name prelude_text.c ! -name schema_text.c \
+        ! -path '*/generated/*' ! -path '*/node_modules/*' ! -name prelude_text.c ! -name schema_text.c \
         ! -name openapi_text.c ! -path '*/__pycache__/*' | sort
 }
 c_files=$(written -name '*.c' -o -name '*.h')

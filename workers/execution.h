@@ -26,7 +26,7 @@ typedef struct cse_record {
     int64_t committed_ns;         /* clock when the step was committed */
     /* One for each of graph->observations, when the step was observed; else NULL. */
     const struct cse_observed *observed;
-    int64_t steps_done;           /* committed when the record is handed out */
+    int64_t steps_done; /* committed when the record is handed out */
 } cse_record;
 
 typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;

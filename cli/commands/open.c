@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "cli/client_command.h"
+#include "cli/client_internal.h"
+#include "cli/report.h"
+#include "cli/run_order.h"
 
 extern char **environ;
 
@@ -31,11 +34,11 @@ static bool show_in_browser(char *url)
     return waitpid(child, &end, 0) == child && WIFEXITED(end) && WEXITSTATUS(end) == 0;
 }
 
-static cse_status body(cse_client *api, const cse_command_line *line)
+/* The page's address: of a job that is there, or of all. */
+static cse_status find_page(cse_client *api, const char *job, cse_text *url)
 {
-    cse_text url = { 0 }, path = { 0 };
+    cse_text path = { 0 };
     cse_client_answer answer = { 0 };
-    const char *job = line->argument_count > 0 ? line->arguments[0] : NULL;
     const char *server = cse_client_server_view(api);
     if (strncmp(server, "unix:", 5) == 0)
         return cse_fail(CSE_USAGE,
@@ -49,23 +52,53 @@ static cse_status body(cse_client *api, const cse_command_line *line)
         cse_text_add(&path, "/healthz");
     if (status == CSE_OK)
         status = cse_client_call(api, &(cse_client_request){ .path = path.data }, &answer);
-    if (status == CSE_OK) {
-        cse_text_add(&url, "%s/%s%s", server, job != NULL ? "jobs/" : "", job != NULL ? job : "");
-        bool opened = !cse_option_is_on(line, "print") && has_desktop() &&
-                      !cse_option_is_on(line, "json") && show_in_browser(url.data);
-        if (cse_option_is_on(line, "json"))
-            printf("{\"url\":\"%s\"}\n", url.data);
-        else
-            printf("%s%s\n", opened ? "opened " : "", url.data);
-    }
+    if (status == CSE_OK)
+        cse_text_add(url, "%s/%s%s", server, job != NULL ? "jobs/" : "", job != NULL ? job : "");
     cse_client_answer_clear(&answer);
     cse_text_clear(&path);
+    return status;
+}
+
+static void show(const cse_command_line *line, char *url)
+{
+    if (cse_option_is_on(line, "json")) {
+        printf("{\"url\":\"%s\"}\n", url);
+        return;
+    }
+    bool opened = !cse_option_is_on(line, "print") && has_desktop() && show_in_browser(url);
+    printf("%s%s\n", opened ? "opened " : "", url);
+}
+
+static cse_status body(cse_client *api, const cse_command_line *line)
+{
+    cse_text url = { 0 };
+    cse_status status = find_page(api, line->argument_count > 0 ? line->arguments[0] : NULL, &url);
+    if (status == CSE_OK)
+        show(line, url.data);
     cse_text_clear(&url);
+    return status;
+}
+
+/* A run that somebody started has a server of its own while it lives. */
+static cse_status open_run(const cse_command_line *line)
+{
+    cse_client_note note;
+    cse_status status = cse_client_find(line->arguments[0], &note);
+    if (status == CSE_OK)
+        show(line, note.url);
+    else
+        status =
+            cse_fail(CSE_UNAVAILABLE,
+                     "nobody serves the run in %s: csengine serve --run %s, or csengine report "
+                     "%s -o run.html",
+                     line->arguments[0], line->arguments[0], line->arguments[0]);
     return status;
 }
 
 static int run(const cse_command_line *line)
 {
+    if (line->argument_count > 0 && cse_names_run(line->arguments[0]))
+        return cse_report(open_run(line));
     return cse_client_command(line, body);
 }
 
@@ -78,7 +111,7 @@ static const cse_option options[] = {
 const cse_command cse_command_open = {
     .name = "open",
     .summary = "opens the pages of a server or of a job in the browser",
-    .arguments = "[JOB]",
+    .arguments = "[JOB|MODEL_DIR]",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 1,

@@ -93,7 +93,8 @@ const cse_command cse_command_report = {
     .name = "report",
     .summary = "writes a run as one HTML file that needs no server",
     .arguments = "MODEL_DIR|JOB",
-    .doc = "The dashboard's pages with all of the run in them. The run may still be under way.",
+    .doc = "The dashboard's pages with all of the run in them; observed tensors of a long run are\n"
+           "thinned out evenly. The run may still be under way.",
     .options = options,
     .letters = "o=output",
     .min_arguments = 1,

@@ -63,7 +63,7 @@ typedef struct cse_reference {
     uint64_t seed; /* of the run; for random ops */
     int64_t step;
     int64_t first_element; /* number in the whole tensor of the first element given (ops with $n) */
-    int64_t first_sample; /* position of the microbatch's first sample in the global batch */
+    int64_t first_sample;  /* position of the microbatch's first sample in the global batch */
 } cse_reference;
 
 /* A case that an op is tested and timed with. Inputs are drawn uniformly from [low, high]; integers

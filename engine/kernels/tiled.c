@@ -193,11 +193,15 @@ AVX512 static void run_block_avx512(block *b)
     }
 }
 
-static void choose_code(cse_tiled *tiled, bool portable)
+static void choose_code(cse_tiled *tiled)
 {
+    const char *asked = getenv("CSE_TILED");
+    bool portable = asked != NULL && strcmp(asked, "portable") == 0;
+    bool narrow = asked != NULL && strcmp(asked, "avx2") == 0;
     bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    avx512 = avx512 && !narrow;
     tiled->run_block = portable ? run_block_portably
                        : avx512 ? run_block_avx512
                        : avx2   ? run_block_avx2
@@ -210,9 +214,8 @@ static void choose_code(cse_tiled *tiled, bool portable)
 
 #else
 
-static void choose_code(cse_tiled *tiled, bool portable)
+static void choose_code(cse_tiled *tiled)
 {
-    (void)portable;
     tiled->run_block = run_block_portably;
     tiled->widen = widen_portably;
 }
@@ -297,7 +300,7 @@ void cse_tiled_run(cse_tiled *tiled, const cse_kernel *moment, const cse_tiled_o
     }
 }
 
-cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes, bool portable)
+cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes)
 {
     cse_tiled *tiled = cse_calloc(1, sizeof *tiled);
     int64_t length = node->accumulation.tile_length;
@@ -310,7 +313,7 @@ cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes, bool porta
     tiled->rows = cse_aligned_calloc((size_t)(rows * tiled->piece + 1) * sizeof(float));
     tiled->panel = cse_aligned_calloc((size_t)(tiled->piece + 1) * COLUMNS * sizeof(float));
     tiled->keys = cse_calloc((size_t)tiles + 1, sizeof *tiled->keys);
-    choose_code(tiled, portable);
+    choose_code(tiled);
     return tiled;
 }
 
@@ -328,10 +331,4 @@ void cse_tiled_destroy(cse_tiled **tiled)
 uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *moment)
 {
     return node->batch ? (uint32_t)moment->first_sample : 0;
-}
-
-bool cse_tiled_is_portable(void)
-{
-    const char *wanted = getenv("CSE_TILED");
-    return wanted != NULL && strcmp(wanted, "portable") == 0;
 }

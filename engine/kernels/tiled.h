@@ -25,9 +25,10 @@ typedef struct cse_tiled_sizes {
 
 typedef struct cse_tiled cse_tiled;
 
-/* `node` says how sums are carried, and has two operands of one 16-bit type. `portable`: without
- * the vector instructions of this machine, for comparisons. */
-cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes, bool portable);
+/* `node` says how sums are carried, and has two operands of one 16-bit type. CSE_TILED=avx2 or
+ * portable in the environment asks for code without the widest vectors of this machine, or without
+ * any, for comparisons: the bits are the same. */
+cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes);
 void cse_tiled_destroy(cse_tiled **tiled);
 
 /* sums[m][n] = a[m, k] times b[n, k]. `moment` is the kernel that runs: its seed and step. */
@@ -39,8 +40,5 @@ uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *moment);
 
 /* Kernels of emulated nodes. */
 cse_kernel_maker cse_kernel_new_tiled_matmul, cse_kernel_new_tiled_conv2d;
-
-/* "portable" in the environment's CSE_TILED asks for code without vector instructions. */
-bool cse_tiled_is_portable(void);
 
 #endif

@@ -161,7 +161,7 @@ cse_status cse_kernel_new_tiled_conv2d(const cse_kernel_plan *plan, cse_kernel *
         .bias = plan->bias,
         .relu = plan->relu,
         .of = of,
-        .tiled = cse_tiled_new(node, of, cse_tiled_is_portable()),
+        .tiled = cse_tiled_new(node, of),
         .a = cse_calloc((size_t)(of.m * of.k + 1), sizeof(uint16_t)),
         .b = cse_calloc((size_t)(of.n * of.k + 1), sizeof(uint16_t)),
         .sums = cse_aligned_calloc((size_t)(of.m * of.n + 1) * sizeof(float)),

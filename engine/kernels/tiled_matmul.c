@@ -80,8 +80,7 @@ cse_status cse_kernel_new_tiled_matmul(const cse_kernel_plan *plan, cse_kernel *
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
         .relu = plan->relu,
-        .tiled = cse_tiled_new(plan->product, (cse_tiled_sizes){ sizes.m, sizes.n, sizes.k },
-                               cse_tiled_is_portable()),
+        .tiled = cse_tiled_new(plan->product, (cse_tiled_sizes){ sizes.m, sizes.n, sizes.k }),
     };
     if (plan->dtype != CSE_FLOAT32)
         kernel->sums = cse_aligned_calloc((size_t)(sizes.m * sizes.n + 1) * sizeof(float));

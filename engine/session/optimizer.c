@@ -146,7 +146,7 @@ typedef struct update {
     cse_state **parameters;
     cse_tensor **gradients, **squares; /* of each parameter; squares: sums of them */
     cse_tensor *learning_rate;
-    cse_tensor *finite;  /* NULL without a scaler */
+    cse_tensor *finite;      /* NULL without a scaler */
     cse_tensor *all_squares; /* of all gradients, unscaled; NULL where nothing needs it */
 } update;
 

@@ -102,7 +102,7 @@ typedef struct cse_session {
     cse_cluster_options cluster;
     cse_precision *precision; /* NULL: float32 throughout */
     cse_weight_update weight_update;
-    cse_numerics *numerics;   /* NULL: nothing is observed */
+    cse_numerics *numerics; /* NULL: nothing is observed */
     cse_status error;
     char *error_message;
     cse_state **states;

@@ -80,6 +80,18 @@ until_job long '"state":"RUNNING"'
 expect 0 'late QUEUED' submit "$config" --id late --cores 1 --priority p3
 expect 0 'by long' get jobs --state queued
 expect 0 'late p1 owner=me' label late owner=me --priority p1
+# Ctrl-C ends the following, not the job.
+"$csengine" logs long --follow >"$work/followed" 2>&1 &
+follower=$!
+for i in $(seq 100); do
+    grep -q coordinator "$work/followed" && break
+    sleep 0.1
+done
+sleep 0.5
+kill -INT $follower
+wait $follower
+[ $? = 130 ] && grep -q 'no longer following; the job goes on' "$work/followed" ||
+    fail "interrupted: $(cat "$work/followed")"
 expect 0 'pauses after the step in flight' pause long --message lunch
 until_job long '"state":"PAUSED"'
 expect 0 'lunch' report long --json

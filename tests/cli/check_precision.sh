@@ -26,6 +26,15 @@ for line in 'products: 5, 5 of them in 16 bits' \
     echo "$report" | grep -q "$line" || fail "the report lacks: $line"
 done
 
+# Rounding between tiles is a permission unless it is emulated.
+for emulated in true false; do
+    expected='fp32 in 8, bf16 across (permitted)'
+    [ "$emulated" = true ] && expected='fp32 in 8, bf16 across (emulated)'
+    compile --set precision.fp16_type=bfloat16 --set precision.tile_length=8 --print_precision \
+        --set precision.emulate_accumulation="$emulated" | grep -qF "$expected" ||
+        fail "the report lacks: $expected"
+done
+
 # The lines of the report, one a step, are JSON with the same totals.
 compile --set precision.fp16_type=bfloat16 --print_precision --json >"$work/json"
 grep -q '"products":5,.*"products_low":5[,}]' "$work/json" ||

@@ -22,8 +22,9 @@ fail() {
 
 for steps in 30 60; do
     timeout 100 "$csengine" start "$source/configs/synthetic.yaml" --json --no_dashboard \
-        --log_steps 1 --model_dir "$work/a <run>" --compile_dir "$work/compiled" --set loop.num_steps=null \
-        --max_steps $steps >>"$work/out" 2>"$work/errors" || fail "start: $(cat "$work/errors")"
+        --log_steps 1 --model_dir "$work/a <run>" --compile_dir "$work/compiled" \
+        --set loop.num_steps=null --max_steps $steps >>"$work/out" 2>"$work/errors" ||
+        fail "start: $(cat "$work/errors")"
 done
 find "$work/a <run>" ! -name '*-shm' ! -name '*-wal' | sort >"$work/before"
 "$csengine" report "$work/a <run>" --json >"$work/data.json" || fail "report --json"

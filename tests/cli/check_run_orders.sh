@@ -45,6 +45,14 @@ timeout 60 "$csengine" get job "$work/run" | grep -q 'RUNNING' || fail "get job 
 timeout 60 "$csengine" logs "$work/run" --follow >"$work/followed" 2>&1 &
 follower=$!
 
+for i in $(seq 50); do
+    [ -f "$work/run/server.json" ] && break
+    sleep 0.1
+done
+DISPLAY='' WAYLAND_DISPLAY='' timeout 60 "$csengine" open "$work/run" >"$work/output" 2>&1 ||
+    fail "open of a directory: $(cat "$work/output")"
+grep -q '^http://127.0.0.1:[0-9]*' "$work/output" || fail "open: $(cat "$work/output")"
+
 # until_state STATE VERB: repeats an order, which changes nothing more, until the state is this.
 until_state() {
     for i in $(seq 100); do

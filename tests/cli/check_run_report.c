@@ -1,6 +1,7 @@
 /* The page of a report: the data are put in once, unpacked from a page of this test, and nothing in
  * them can end the script that holds them. */
 #include "cli/run_report.c"
+#include "cli/thinned.c"
 
 #include <check.h>
 
@@ -54,6 +55,12 @@ cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const
     return cse_fail(CSE_NO_INPUT, "%s", operation_id);
 }
 
+int64_t cse_json_whole(const json_t *object, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
 /* Packed by zlib itself before each test. */
 static char packed[4096];
 cse_web_file cse_test_files[] = {
@@ -104,12 +111,75 @@ START_TEST(a_page_without_a_place_and_no_page_are_told)
 }
 END_TEST
 
+enum { TENSORS = 29, KEPT = 500 };
+
+/* Steps 10, 20, ... of `steps` observed ones, a record for each tensor, in pages that end anywhere.
+ */
+static json_t *thin(int steps, int page_size)
+{
+    cse_thinned thinned = { .most = KEPT };
+    json_t *page = json_array();
+    for (int step = 1; step <= steps; step++)
+        for (int tensor = 0; tensor < TENSORS; tensor++) {
+            json_array_append_new(page, json_pack("{s:i, s:i, s:i}", "tensor", tensor, "attempt",
+                                                  1 + step / 1000, "step", 10 * step));
+            if ((int)json_array_size(page) == page_size) {
+                cse_thinned_add(&thinned, page);
+                json_array_clear(page);
+            }
+        }
+    cse_thinned_add(&thinned, page);
+    json_decref(page);
+    return cse_thinned_end(&thinned);
+}
+
+/* 500 records are 17 steps of 29: the stride is the least power of two with
+ * ceil(steps / stride) <= 17, and one step more at the end. */
+START_TEST(records_are_thinned_by_whole_steps)
+{
+    static const int rows[][2] = { { 0, 1 },  { 1, 1 },  { 17, 1 },    { 18, 2 },
+                                   { 34, 2 }, { 35, 4 }, { 1999, 128 } };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        int steps = rows[r][0], stride = rows[r][1], expected = 1, i = 0;
+        json_t *kept = thin(steps, 100);
+        for (; i < (int)json_array_size(kept); i++) {
+            const json_t *record = json_array_get(kept, (size_t)i);
+            ck_assert_int_eq(cse_json_whole(record, "tensor", -1), i % TENSORS);
+            ck_assert_int_eq(cse_json_whole(record, "step", -1), 10 * expected);
+            if (i % TENSORS == TENSORS - 1)
+                expected =
+                    expected + stride > steps && expected < steps ? steps : expected + stride;
+        }
+        ck_assert_int_gt(expected, steps); /* the last step is there */
+        ck_assert_int_eq(i % TENSORS, 0);
+        ck_assert_int_le(i, KEPT + TENSORS);
+        json_decref(kept);
+    }
+}
+END_TEST
+
+START_TEST(one_step_is_never_cut)
+{
+    cse_thinned thinned = { .most = 10 };
+    json_t *page = json_array();
+    for (int tensor = 0; tensor < 40; tensor++)
+        json_array_append_new(page, json_pack("{s:i, s:i}", "attempt", 1, "step", 5));
+    cse_thinned_add(&thinned, page);
+    json_decref(page);
+    json_t *kept = cse_thinned_end(&thinned);
+    ck_assert_uint_eq(json_array_size(kept), 40);
+    json_decref(kept);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report");
     TCase *test = tcase_create("page");
     tcase_add_test(test, data_cannot_leave_their_script);
     tcase_add_test(test, a_page_without_a_place_and_no_page_are_told);
+    tcase_add_test(test, records_are_thinned_by_whole_steps);
+    tcase_add_test(test, one_step_is_never_cut);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

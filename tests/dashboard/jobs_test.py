@@ -127,6 +127,34 @@ def faults_have_their_place():
         server.stop()
 
 
+def what_is_asked_for_reaches_the_run():
+    """Labels, overrides, compile_only, validate_only, resume_from."""
+    import sqlite3
+
+    server = root_server("--cores", "2")
+    text = configuration(300, checkpoint=100).replace("backend: {", "backend: { cluster_config: { job_labels: [from=file, a=b] },")
+    try:
+        answer = server.request("PUT", f"{API}/jobs/one", {"config": text, "name": "One", "labels": {"a": "x.y-2"}})
+        equal((answer.status, answer.json()["labels"]), (201, {"from": "file", "a": "x.y-2"}), answer.body)
+        job = server.wait_for("one", "SUCCEEDED")
+        with sqlite3.connect(f"file:{job['model_dir']}/run.db?mode=ro", uri=True) as db:
+            facts = dict(db.execute("SELECT key, value FROM run"))
+        equal(sorted(json.loads(facts["labels"])), ["a=x.y-2", "from=file"])
+        equal(facts["name"], "One")
+        put(server, "other", steps=50, resume_from={"job": "one", "step": 200}, overrides={"loop.num_steps": 30, "seed": 7})
+        job = server.wait_for("other", "SUCCEEDED")
+        equal((job["progress"]["step"], job["seed"]), (230, 7))
+        put(server, "nowhere", steps=50, resume_from={"job": "one", "step": 250})
+        job = server.wait_for("nowhere", "FAILED")
+        check("no such checkpoint" in job["message"], job["message"])
+        for word in ("compile_only", "validate_only"):
+            put(server, word, **{word: True})
+            equal(server.wait_for(word, "SUCCEEDED")["progress"]["step"], None, word)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 def verbs_take_effect():
     server = root_server()
     try:
@@ -296,6 +324,54 @@ def jobs_outlive_a_killed_server():
         server.stop()
 
 
+def what_a_killed_server_left_half_done_is_no_obstacle():
+    root = support.folder() + "/root"
+    server = root_server(root=root)
+    try:
+        os.mkdir(root + "/half")
+        with open(root + "/half/submitted.yaml.part", "w") as f:
+            f.write("trainer")
+        put(server, "half", steps=50)
+        server.wait_for("half", "SUCCEEDED")
+        os.mkdir(root + "/other")
+        with open(root + "/other/precious", "w") as f:
+            f.write("x")
+        body = {"config": configuration(50)}
+        equal(server.request("PUT", f"{API}/jobs/other", body).status, 409, "files that are not ours")
+        check(os.path.exists(root + "/other/precious"), "a file is gone")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def a_run_that_vanished_is_shown_as_failed():
+    folder = support.folder()
+    with open(folder + "/c.yaml", "w") as f:
+        f.write(configuration(LONG))
+    run = subprocess.Popen([EXECUTABLE, "start", folder + "/c.yaml", "--model_dir", folder + "/r", "--no_dashboard"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 30 * support.SLOW
+        while not os.path.exists(folder + "/r/run.db") and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        server = Server("--run", folder + "/r")
+        try:
+            server.wait_for("r", "RUNNING")
+            os.kill(coordinator_of(server, "r"), signal.SIGKILL)
+            run.wait(30)
+            job = server.wait_for("r", "FAILED")
+            equal((job["reason"], job["alive"], job["retryable"]), ("INTERRUPTED", False, True))
+            equal(job["capabilities"], [])
+            act(server, "r", "kill", status=409)
+        finally:
+            server.stop()
+    finally:
+        if run.poll() is None:
+            run.terminate()
+            run.wait()
+
+
 def a_root_has_one_server():
     root = support.folder() + "/root"
     server = root_server(root=root)
@@ -343,6 +419,7 @@ def a_run_started_by_hand_shows_itself():
 if __name__ == "__main__":
     support.main([
         the_same_call_twice_is_one_job, faults_have_their_place, a_job_from_creation_to_removal,
-        verbs_take_effect, the_queue_has_an_order, a_lost_job_fails_or_recovers,
-        jobs_outlive_a_killed_server, a_root_has_one_server, a_run_started_by_hand_shows_itself,
+        what_is_asked_for_reaches_the_run, verbs_take_effect, the_queue_has_an_order, a_lost_job_fails_or_recovers,
+        jobs_outlive_a_killed_server, what_a_killed_server_left_half_done_is_no_obstacle,
+        a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,
     ])

@@ -29,6 +29,7 @@ inside && /[^ ]/ { print joined $0; joined = "" }
 
 mkdir "$work/here"
 cp -r "$source/configs" "$work/here/configs"
+chmod -R u+w "$work/here"
 cd "$work/here" || exit 1
 case $csengine in /*) ;; *) csengine=$OLDPWD/$csengine ;; esac
 export CSENGINE_EXECUTABLE="$csengine"

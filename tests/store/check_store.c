@@ -462,6 +462,7 @@ static void fill_the_disk(void)
 {
     cse_store *store = open_store(&(cse_store_options){ .queue_bytes = 64 << 10 });
     struct rlimit before, limit;
+    char reserve[128];
     warnings = 0;
     cse_log_set_sink(count_warnings, NULL);
     getrlimit(RLIMIT_FSIZE, &before);
@@ -481,11 +482,15 @@ static void fill_the_disk(void)
     cse_store_transition(store, CSE_RUN_RUNNING, NULL, NULL);
     ck_assert_int_eq(cse_store_state(store), CSE_RUN_RUNNING);
     ck_assert_int_eq(warnings, 1);
+    snprintf(reserve, sizeof reserve, "%s/run.reserve", folder);
+    ck_assert_int_ne(access(reserve, F_OK), 0); /* given back */
     setrlimit(RLIMIT_FSIZE, &before);
     cse_store_point(store, loss, 60000, 1);
     ck_assert_int_eq(cse_store_flush(store), CSE_OK);
     cse_log_set_sink(NULL, NULL);
+    ck_assert_int_eq(access(reserve, F_OK), 0); /* taken again */
     cse_store_close(&store);
+    ck_assert_int_ne(access(reserve, F_OK), 0);
 }
 
 START_TEST(a_full_disk_stops_nobody_and_what_matters_is_written_later)

@@ -5,20 +5,33 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const modules = process.env.CSE_WEB_TEST_MODULES ?? new URL("./node_modules", import.meta.url).pathname;
+const modules =
+  process.env.CSE_WEB_TEST_MODULES ??
+  new URL("./node_modules", import.meta.url).pathname;
 const require = createRequire(join(modules, "x.js"));
 const { chromium } = require("playwright-core");
 export const axeSource = require("axe-core").source;
 
-export const ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-  "--no-first-run", "--disable-background-networking", "--disable-component-update",
-  "--disable-sync", "--disable-dev-shm-usage"];
+export const ARGUMENTS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
+];
 
 export async function openBrowser(options = {}) {
   const profile = mkdtempSync(join(tmpdir(), "cse-web-"));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: ARGUMENTS,
-    viewport: { width: 1440, height: 900 }, ...options,
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: ARGUMENTS,
+    viewport: { width: 1440, height: 900 },
+    ...options,
   });
   return {
     context,
@@ -29,7 +42,8 @@ export async function openBrowser(options = {}) {
   };
 }
 
-/** A tab that collects what it should not have: errors on the console, requests to other origins. */
+/** A tab that collects what it should not have: errors on the console, requests to other origins.
+ */
 export async function openTab(context, origin) {
   const page = await context.newPage();
   const faults = [];
@@ -40,7 +54,8 @@ export async function openTab(context, origin) {
   page.on("pageerror", (error) => faults.push(String(error.stack ?? error)));
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url)) faults.push(`leaves: ${url}`);
+    if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url))
+      faults.push(`leaves: ${url}`);
   });
   return { page, faults };
 }

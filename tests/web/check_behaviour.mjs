@@ -19,7 +19,9 @@ async function orders(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}${JOB}/pulse`);
   const state = async (text) => {
-    await page.locator(`.topbar .badge >> text=${text}`).waitFor({ timeout: 5000 });
+    await page
+      .locator(`.topbar .badge >> text=${text}`)
+      .waitFor({ timeout: 5000 });
     checks.that(true, `the state becomes ${text}`);
   };
   await state("running");
@@ -27,7 +29,10 @@ async function orders(checks, mock, context) {
   await state("paused");
   const step = mock.jobs.get("gpt2-live").step;
   await page.waitForTimeout(200);
-  checks.that(mock.jobs.get("gpt2-live").step === step, "a paused job stands still");
+  checks.that(
+    mock.jobs.get("gpt2-live").step === step,
+    "a paused job stands still",
+  );
   await page.locator("button[data-verb=resume]").click();
   await state("running");
   await page.locator("button[data-verb=checkpoint]").click();
@@ -36,7 +41,10 @@ async function orders(checks, mock, context) {
   await page.locator("dialog input[type=number]").fill("3");
   await page.locator("dialog button.primary").click();
   await page.locator(".toast >> text=3 replicas").waitFor({ timeout: 5000 });
-  checks.that(mock.jobs.get("gpt2-live").replicas === 3, "scale sends the number of replicas");
+  checks.that(
+    mock.jobs.get("gpt2-live").replicas === 3,
+    "scale sends the number of replicas",
+  );
   await page.locator("button[data-verb=cancel]").click();
   await page.locator("dialog button.primary").click();
   await state("cancelled");
@@ -49,12 +57,21 @@ async function submit(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}/submit`);
   const field = page.locator(".editor textarea");
-  await field.fill("trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n");
+  await field.fill(
+    "trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n",
+  );
   await page.locator(".edit-line.faulty").waitFor({ timeout: 5000 });
   const line = await page.locator(".edit-line.faulty").innerText();
-  checks.that(/lerning_rate/.test(line) && /did you mean/.test(line), "the fault stands at its line", line);
+  checks.that(
+    /lerning_rate/.test(line) && /did you mean/.test(line),
+    "the fault stands at its line",
+    line,
+  );
   await page.locator(".faults >> text=line 4, column 7").waitFor();
-  checks.that(await page.locator("header button.primary").isDisabled(), "a faulty job cannot be sent");
+  checks.that(
+    await page.locator("header button.primary").isDisabled(),
+    "a faulty job cannot be sent",
+  );
   await page.screenshot({ path: join(shots, "submit-fault.png") });
   await field.fill("trainer:\n  init:\n    seed: 1\n");
   await page.locator(".check.valid").waitFor({ timeout: 5000 });
@@ -62,7 +79,9 @@ async function submit(checks, mock, context) {
   await page.locator("#labels").fill("team=vision");
   await page.locator("header button.primary").click();
   await page.waitForURL(/\/jobs\/job-\d+\/pulse/, { timeout: 5000 });
-  await page.locator(".topbar >> text=from the test").waitFor({ timeout: 5000 });
+  await page
+    .locator(".topbar >> text=from the test")
+    .waitFor({ timeout: 5000 });
   const made = [...mock.jobs.values()].at(-1);
   checks.that(made.labels.team === "vision", "labels travel with the job");
   checks.that(faults.length === 0, "submit: silent console", faults.join("\n"));
@@ -79,8 +98,11 @@ async function cut(checks, mock, context) {
   mock.cut();
   await page.locator(".stream-status.reconnecting").waitFor({ timeout: 3000 });
   await page.locator(".stream-status.live").waitFor({ timeout: 5000 });
-  checks.that(mock.asked.length >= 2 && mock.asked.at(-1) > mock.asked[0],
-    "after a cut the stream goes on behind the last event", mock.asked.join());
+  checks.that(
+    mock.asked.length >= 2 && mock.asked.at(-1) > mock.asked[0],
+    "after a cut the stream goes on behind the last event",
+    mock.asked.join(),
+  );
   await page.close();
 }
 
@@ -90,8 +112,14 @@ async function firstPaint(context, mock) {
   for (let i = 0; i < 5; i++) {
     await page.goto(`${mock.url}/jobs`);
     await page.locator("table.jobs").waitFor();
-    paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]
-      ?.startTime ?? performance.getEntriesByName("csengine-first-render")[0].startTime));
+    paints.push(
+      await page.evaluate(
+        () =>
+          performance.getEntriesByName("first-contentful-paint")[0]
+            ?.startTime ??
+          performance.getEntriesByName("csengine-first-render")[0].startTime,
+      ),
+    );
   }
   await page.close();
   return paints.sort((a, b) => a - b)[2];
@@ -111,12 +139,22 @@ async function pan(context, mock) {
   const rate = await page.evaluate(async () => {
     const over = document.querySelector("figure .u-over");
     const box = over.getBoundingClientRect();
-    const fire = (type, x, target) => target.dispatchEvent(new MouseEvent(type,
-      { clientX: x, clientY: box.y + 40, bubbles: true, shiftKey: true, cancelable: true }));
+    const fire = (type, x, target) =>
+      target.dispatchEvent(
+        new MouseEvent(type, {
+          clientX: x,
+          clientY: box.y + 40,
+          bubbles: true,
+          shiftKey: true,
+          cancelable: true,
+        }),
+      );
     const next = () => new Promise((done) => requestAnimationFrame(done));
     const canvas = over.closest("figure").querySelector("[role=img]");
     for (let i = 0; i < 4; i++)
-      canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "+", bubbles: true }));
+      canvas.dispatchEvent(
+        new KeyboardEvent("keydown", { key: "+", bubbles: true }),
+      );
     await next();
     fire("mousedown", box.x + 200, over);
     const start = performance.now();
@@ -135,7 +173,8 @@ async function pan(context, mock) {
 function watchTasks() {
   window.longest = 0;
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
+    for (const entry of list.getEntries())
+      window.longest = Math.max(window.longest, entry.duration);
   }).observe({ type: "longtask", buffered: true });
 }
 
@@ -166,64 +205,132 @@ async function figures(checks, mock, context) {
     await page.close();
     return opened;
   };
-  await checks.timed("first paint, median of 5", () => firstPaint(context, mock), { most: 300 });
-  await fetch(`${mock.url}/api/v1/jobs/million/metrics?max_points=1000`).then((r) => r.text());
-  await checks.timed("1,000,000 steps, 20 series: open until drawn",
-    async () => closing(await openMillion(context, mock)), { most: 1000 });
-  await checks.timed("panning in 1,000,000 steps", () => pan(context, mock), { least: 50, unit: "frames/s" });
-  await checks.timed("48 layers, folded: open until drawn",
-    async () => closing(await openGraph(context, mock)), { most: 1000 });
+  await checks.timed(
+    "first paint, median of 5",
+    () => firstPaint(context, mock),
+    { most: 300 },
+  );
+  await fetch(`${mock.url}/api/v1/jobs/million/metrics?max_points=1000`).then(
+    (r) => r.text(),
+  );
+  await checks.timed(
+    "1,000,000 steps, 20 series: open until drawn",
+    async () => closing(await openMillion(context, mock)),
+    { most: 1000 },
+  );
+  await checks.timed("panning in 1,000,000 steps", () => pan(context, mock), {
+    least: 50,
+    unit: "frames/s",
+  });
+  await checks.timed(
+    "48 layers, folded: open until drawn",
+    async () => closing(await openGraph(context, mock)),
+    { most: 1000 },
+  );
   let longest = 0;
-  await checks.timed("48 layers, each of them: laid out and drawn", async () => {
-    const { took, longest: task } = await unfold(context, mock);
-    longest = task;
-    return took;
-  }, { most: 1000 });
-  await checks.timed("longest task of the page meanwhile", async () => longest, { most: 200, tries: 1 });
+  await checks.timed(
+    "48 layers, each of them: laid out and drawn",
+    async () => {
+      const { took, longest: task } = await unfold(context, mock);
+      longest = task;
+      return took;
+    },
+    { most: 1000 },
+  );
+  await checks.timed(
+    "longest task of the page meanwhile",
+    async () => longest,
+    { most: 200, tries: 1 },
+  );
   let latency;
-  await checks.timed("step to pixel at 50 steps/s, 20 tabs: median", async () => {
-    latency = await measureLatency(context, `${mock.url}${JOB}/pulse`, { samples: 200, others: 19 });
-    return latency.median;
-  }, { most: 100 });
-  await checks.timed("step to pixel at 50 steps/s, 20 tabs: 99 %", async () => latency.p99,
-    { most: 250, tries: 1 });
+  await checks.timed(
+    "step to pixel at 50 steps/s, 20 tabs: median",
+    async () => {
+      latency = await measureLatency(context, `${mock.url}${JOB}/pulse`, {
+        samples: 200,
+        others: 19,
+      });
+      return latency.median;
+    },
+    { most: 100 },
+  );
+  await checks.timed(
+    "step to pixel at 50 steps/s, 20 tabs: 99 %",
+    async () => latency.p99,
+    { most: 250, tries: 1 },
+  );
 }
 
 function reportOf(mock) {
   const job = mock.jobs.get("resumed");
   const base = `/api/v1/jobs/${job.id}`;
-  return { "/api/v1/jobs": { jobs: [job.job()], next_page_token: null, total: 1 }, [base]: job.job(),
+  return {
+    "/api/v1/jobs": { jobs: [job.job()], next_page_token: null, total: 1 },
+    [base]: job.job(),
     [`${base}/transitions`]: { transitions: job.transitions },
     [`${base}/metrics`]: job.metrics({ max_points: 2000 }),
     [`${base}/closures`]: { closures: job.closures(), next_after: null },
     [`${base}/checkpoints`]: { checkpoints: job.checkpoints() },
-    [`${base}/logs`]: job.logs().map((line) => JSON.stringify(line)).join("\n"),
+    [`${base}/logs`]: job
+      .logs()
+      .map((line) => JSON.stringify(line))
+      .join("\n"),
     [`${base}/config`]: { yaml: job.config, submitted: null, origins: {} },
-    [`${base}/graph`]: JSON.parse(graphText(job.layers)), [`${base}/precision`]: precisionOf(job.layers),
+    [`${base}/graph`]: JSON.parse(graphText(job.layers)),
+    [`${base}/precision`]: precisionOf(job.layers),
     [`${base}/topology`]: { samples: [job.topology()], missing: null },
-    [`${base}/numerics`]: job.numerics({}), [`${base}/trace`]: job.trace({}) };
+    [`${base}/numerics`]: job.numerics({}),
+    [`${base}/trace`]: job.trace({}),
+  };
 }
 
 async function report(checks, mock, context) {
   const template = readFileSync(join(dist, "report.html"), "utf8");
-  checks.that(template.split("@CSENGINE_REPORT_DATA@").length === 2, "the report has one place for its data");
+  checks.that(
+    template.split("@CSENGINE_REPORT_DATA@").length === 2,
+    "the report has one place for its data",
+  );
   const data = JSON.stringify(reportOf(mock)).replaceAll("<", "\\u003c");
   const file = join(shots, "report.html");
-  writeFileSync(file, template.replace("@CSENGINE_REPORT_DATA@", () => data));
+  writeFileSync(
+    file,
+    template.replace("@CSENGINE_REPORT_DATA@", () => data),
+  );
   const url = pathToFileURL(file).href;
   const { page, faults } = await openTab(context, url);
   await page.goto(url);
   await page.locator("text=What stands out").waitFor({ timeout: 10_000 });
-  const signs = { curves: "figure canvas", topology: "svg.topology", graph: "svg >> text=alike",
-    timeline: "text=Share of the step", numerics: "text=observed tensors", closures: "text=Median lag",
-    checkpoints: "text=verified", logs: "text=checkpoint written", config: "text=num_layers" };
+  const signs = {
+    curves: "figure canvas",
+    topology: "svg.topology",
+    graph: "svg >> text=alike",
+    timeline: "text=Share of the step",
+    numerics: "text=observed tensors",
+    closures: "text=Median lag",
+    checkpoints: "text=verified",
+    logs: "text=checkpoint written",
+    config: "text=num_layers",
+  };
   for (const [name, sign] of Object.entries(signs)) {
     await page.locator(`nav a[href$="/${name}"]`).click();
-    checks.that(await page.locator(sign).first().waitFor({ timeout: 5000 }).then(() => true, () => false),
-      `report: ${name} shows "${sign}"`);
+    checks.that(
+      await page
+        .locator(sign)
+        .first()
+        .waitFor({ timeout: 5000 })
+        .then(
+          () => true,
+          () => false,
+        ),
+      `report: ${name} shows "${sign}"`,
+    );
   }
   await page.screenshot({ path: join(shots, "report.png") });
-  checks.that(faults.length === 0, "report: silent console, no request", faults.join("\n"));
+  checks.that(
+    faults.length === 0,
+    "report: silent console, no request",
+    faults.join("\n"),
+  );
   await page.close();
 }
 
@@ -231,8 +338,15 @@ mkdirSync(shots, { recursive: true });
 const checks = new Checks();
 const mock = await startMock({ dist });
 const { context, close } = await openBrowser();
-const served = ["index.html", ...readdirSync(join(dist, "assets")).map((name) => `assets/${name}`)];
-const bundle = served.reduce((sum, name) => sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length, 0);
+const served = [
+  "index.html",
+  ...readdirSync(join(dist, "assets")).map((name) => `assets/${name}`),
+];
+const bundle = served.reduce(
+  (sum, name) =>
+    sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length,
+  0,
+);
 try {
   checks.figure("bundle, gzipped", bundle / 1024, 120, "KiB");
   await figures(checks, mock, context);

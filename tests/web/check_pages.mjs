@@ -1,5 +1,5 @@
-/* Every page, light and dark, over made-up jobs: it shows what it must, the console stays silent, no
- * request leaves the origin, axe finds nothing serious, and the keyboard reaches everything.
+/* Every page, light and dark, over made-up jobs: it shows what it must, the console stays silent,
+ * no request leaves the origin, axe finds nothing serious, and the keyboard reaches everything.
  *
  * Usage: node check_pages.mjs DIST SCREENSHOTS */
 import { mkdirSync } from "node:fs";
@@ -17,16 +17,25 @@ const PAGES = {
   failed: ["/jobs/failed/pulse", "text=the loss scale is at its floor"],
   queued: ["/jobs/queued/pulse", "text=2 of 2 are used"],
   curves: [`${job}/curves`, "figure >> text=gradient_norm"],
-  compared: [`${job}/curves?runs=resumed&smooth=0.9&x=elapsed`, ".chip >> text=fc resumed"],
+  compared: [
+    `${job}/curves?runs=resumed&smooth=0.9&x=elapsed`,
+    ".chip >> text=fc resumed",
+  ],
   topology: [`${job}/topology`, "svg.topology >> text=bottleneck"],
   graph: [`${job}/graph`, "svg >> text=48 alike"],
-  kernels: [`${job}/graph?open=forward|model.transformer_decoder.layers.[0-47].ffn` +
-    "&at=forward|model.transformer_decoder.layers.[0-47].self_attn", "aside >> text=Parameters"],
+  kernels: [
+    `${job}/graph?open=forward|model.transformer_decoder.layers.[0-47].ffn` +
+      "&at=forward|model.transformer_decoder.layers.[0-47].self_attn",
+    "aside >> text=Parameters",
+  ],
   timeline: [`${job}/timeline`, "text=Share of the step"],
   numerics: [`${job}/numerics`, "text=The first to overflow"],
   closures: [`${job}/closures`, "text=Median lag"],
   checkpoints: [`${job}/checkpoints`, "text=start from here"],
-  diff: ["/jobs/resumed/checkpoints?diff=1.1600,1.2400", "text=observed tensors differ"],
+  diff: [
+    "/jobs/resumed/checkpoints?diff=1.1600,1.2400",
+    "text=observed tensors differ",
+  ],
   logs: [`${job}/logs`, "text=checkpoint written"],
   config: [`${job}/config`, "text=--num_csx 2"],
   submit: ["/submit", "text=No fault found"],
@@ -35,14 +44,24 @@ const PAGES = {
 };
 
 async function axe(page, rules) {
-  return page.evaluate(async ([source, only]) => {
-    if (!window.axe) (0, eval)(source);
-    const options = { resultTypes: ["violations"] };
-    if (only) options.runOnly = { type: "rule", values: only };
-    const { violations } = await window.axe.run(document, options);
-    return violations.filter((v) => ["serious", "critical"].includes(v.impact))
-      .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join("; ")}`);
-  }, [axeSource, rules]);
+  return page.evaluate(
+    async ([source, only]) => {
+      if (!window.axe) (0, eval)(source);
+      const options = { resultTypes: ["violations"] };
+      if (only) options.runOnly = { type: "rule", values: only };
+      const { violations } = await window.axe.run(document, options);
+      return violations
+        .filter((v) => ["serious", "critical"].includes(v.impact))
+        .map(
+          (v) =>
+            `${v.id}: ${v.nodes
+              .slice(0, 3)
+              .map((n) => n.target.join(" "))
+              .join("; ")}`,
+        );
+    },
+    [axeSource, rules],
+  );
 }
 
 async function visit(checks, mock, context, theme) {
@@ -51,15 +70,30 @@ async function visit(checks, mock, context, theme) {
   for (const [name, [address, sign]] of Object.entries(PAGES)) {
     faults.length = 0;
     await page.goto(mock.url + address);
-    const there = await page.locator(sign).first().waitFor({ timeout: 10_000 })
-      .then(() => true, () => false);
+    const there = await page
+      .locator(sign)
+      .first()
+      .waitFor({ timeout: 10_000 })
+      .then(
+        () => true,
+        () => false,
+      );
     checks.that(there, `${name}, ${theme}: shows "${sign}"`);
     await page.waitForTimeout(100);
     await page.screenshot({ path: join(shots, `${name}-${theme}.png`) });
-    const expected = name === "missing" ? faults.filter((f) => !/404/.test(f)) : faults;
-    checks.that(expected.length === 0, `${name}, ${theme}: silent console`, expected.join("\n"));
+    const expected =
+      name === "missing" ? faults.filter((f) => !/404/.test(f)) : faults;
+    checks.that(
+      expected.length === 0,
+      `${name}, ${theme}: silent console`,
+      expected.join("\n"),
+    );
     const found = await axe(page, theme === "dark" ? ["color-contrast"] : null);
-    checks.that(found.length === 0, `${name}, ${theme}: nothing serious for axe`, found.join("\n"));
+    checks.that(
+      found.length === 0,
+      `${name}, ${theme}: nothing serious for axe`,
+      found.join("\n"),
+    );
   }
   await page.close();
 }
@@ -69,10 +103,14 @@ async function walk(page, steps) {
   const seen = new Set();
   for (let i = 0; i < steps; i++) {
     await page.keyboard.press("Tab");
-    seen.add(await page.evaluate(() => {
-      const e = document.activeElement;
-      return (e.getAttribute("aria-label") ?? e.textContent ?? "").trim().slice(0, 60);
-    }));
+    seen.add(
+      await page.evaluate(() => {
+        const e = document.activeElement;
+        return (e.getAttribute("aria-label") ?? e.textContent ?? "")
+          .trim()
+          .slice(0, 60);
+      }),
+    );
   }
   return seen;
 }
@@ -82,9 +120,19 @@ async function keyboard(checks, mock, context) {
   await page.goto(`${mock.url}${job}/topology`);
   await page.locator("svg.topology").waitFor();
   const seen = await walk(page, 45);
-  for (const name of ["Skip to the page", "Curves", "Config", "Pause", "Kill", "Keyboard shortcuts"])
+  for (const name of [
+    "Skip to the page",
+    "Curves",
+    "Config",
+    "Pause",
+    "Kill",
+    "Keyboard shortcuts",
+  ])
     checks.that(seen.has(name), `the Tab key reaches "${name}"`);
-  checks.that([...seen].some((text) => /^replica 0 /.test(text)), "the Tab key reaches a process");
+  checks.that(
+    [...seen].some((text) => /^replica 0 /.test(text)),
+    "the Tab key reaches a process",
+  );
   await page.keyboard.press("Escape");
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("g");
@@ -95,13 +143,19 @@ async function keyboard(checks, mock, context) {
   await page.locator("figure canvas").first().waitFor();
   await chart.focus();
   await page.keyboard.press("+");
-  await page.locator("figure >> text=show all").first().waitFor({ timeout: 3000 });
+  await page
+    .locator("figure >> text=show all")
+    .first()
+    .waitFor({ timeout: 3000 });
   checks.that(true, "a chart is scaled by the keyboard");
   await page.keyboard.press("0");
   await page.keyboard.press("?");
   await page.locator("dialog[open] >> text=Keyboard").first().waitFor();
   await page.keyboard.press("Escape");
-  checks.that(await page.locator("dialog[open]").count() === 0, "Escape closes the list of shortcuts");
+  checks.that(
+    (await page.locator("dialog[open]").count()) === 0,
+    "Escape closes the list of shortcuts",
+  );
   await page.keyboard.press("g");
   await page.keyboard.press("j");
   await page.waitForURL(`${mock.url}/jobs`);
@@ -110,11 +164,18 @@ async function keyboard(checks, mock, context) {
   await page.keyboard.type("team=vision loss<3");
   await page.waitForTimeout(150);
   const rows = await page.locator("table.jobs tbody tr").allInnerTexts();
-  checks.that(rows.length === 1 && /fc resumed/.test(rows[0]), "the filter of jobs takes labels and figures",
-    rows.join("|"));
+  checks.that(
+    rows.length === 1 && /fc resumed/.test(rows[0]),
+    "the filter of jobs takes labels and figures",
+    rows.join("|"),
+  );
   await page.goBack();
   checks.that(page.url().endsWith("/curves"), "back goes to the page before");
-  checks.that(faults.length === 0, "silent console while typing", faults.join("\n"));
+  checks.that(
+    faults.length === 0,
+    "silent console while typing",
+    faults.join("\n"),
+  );
   await page.close();
 }
 

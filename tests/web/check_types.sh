@@ -1,5 +1,5 @@
 #!/bin/sh
-# The pages' sources against TypeScript, and the API's description against what is made of it: every
+# The pages' sources against TypeScript and their layout, and the API's description against what is made of it: every
 # operation becomes a function of the client, every schema a type.
 set -eu
 top_srcdir=${top_srcdir:-.} top_builddir=${top_builddir:-build}
@@ -21,13 +21,21 @@ chmod -R u+w "$work/src" "$work/tools"
 if ! cmp -s "$top_srcdir/web/package-lock.json" "$work/package-lock.json"; then
     cp "$top_srcdir/web/package-lock.json" "$work/package-lock.json"
     (cd "$work" && "$npm" ci --ignore-scripts --no-audit --no-fund --prefer-offline \
-        >npm.log 2>&1) || { rm -f "$work/package-lock.json"; skip "npm ci failed, see $work/npm.log"; }
+        >npm.log 2>&1) || {
+        rm -f "$work/package-lock.json"
+        skip "npm ci failed, see $work/npm.log"
+    }
 fi
 "$node" "$work/tools/client.mjs" "$top_srcdir/dashboard/openapi.json" "$work/generated/client.ts"
 operations=$(grep -c '"operationId"' "$top_srcdir/dashboard/openapi.json")
 functions=$(grep -cE '^  [a-zA-Z]+: \(parameters' "$work/generated/client.ts")
 [ "$operations" = "$functions" ] || {
     echo "$operations operations, $functions functions in the client"
+    exit 1
+}
+(cd "$top_srcdir" && "$work/node_modules/.bin/prettier" --check --log-level warn \
+    --config web/.prettierrc.json 'web/src/**/*.{ts,tsx,css}' 'web/tools/*.mjs' 'tests/web/*.mjs') || {
+    echo 'the layout of these files is not what prettier makes (npx prettier --write FILE in web/)'
     exit 1
 }
 cd "$work"

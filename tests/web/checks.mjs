@@ -26,13 +26,17 @@ export class Checks {
     if (holds) this.passed++;
     else {
       this.failed.push(what);
-      console.log(`FAILED: ${what}${more ? `\n    ${String(more).replaceAll("\n", "\n    ")}` : ""}`);
+      console.log(
+        `FAILED: ${what}${more ? `\n    ${String(more).replaceAll("\n", "\n    ")}` : ""}`,
+      );
     }
   }
 
   /** A measured value with the most it may be. */
   figure(what, value, limit, unit) {
-    console.log(`${what}: ${Number(value.toPrecision(4))} ${unit} (at most ${limit})`);
+    console.log(
+      `${what}: ${Number(value.toPrecision(4))} ${unit} (at most ${limit})`,
+    );
     this.that(value <= limit, `${what}: at most ${limit} ${unit}`, `${value}`);
   }
 
@@ -40,17 +44,27 @@ export class Checks {
   async timed(what, take, { most, least, unit = "ms", tries = 3 }) {
     let best = null;
     let slack = 1;
-    const holds = () => (most !== undefined ? best <= most * slack : best >= least / slack);
+    const holds = () =>
+      most !== undefined ? best <= most * slack : best >= least / slack;
     for (let i = 0; i < tries && (best === null || !holds()); i++) {
       slack = slowdown();
       const value = await take();
       slack = Math.max(slack, slowdown());
-      best = best === null ? value
-        : most !== undefined ? Math.min(best, value) : Math.max(best, value);
+      best =
+        best === null
+          ? value
+          : most !== undefined
+            ? Math.min(best, value)
+            : Math.max(best, value);
     }
     const limit = most !== undefined ? `at most ${most}` : `at least ${least}`;
-    const busy = slack > 1.1 ? `; the machine is ${slack.toFixed(1)} times slower than when idle` : "";
-    console.log(`${what}: ${Number(best.toPrecision(4))} ${unit} (${limit}${busy})`);
+    const busy =
+      slack > 1.1
+        ? `; the machine is ${slack.toFixed(1)} times slower than when idle`
+        : "";
+    console.log(
+      `${what}: ${Number(best.toPrecision(4))} ${unit} (${limit}${busy})`,
+    );
     this.that(holds(), `${what}: ${limit} ${unit}`, `${best}`);
   }
 

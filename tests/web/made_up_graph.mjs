@@ -2,19 +2,49 @@
  * for, with casts, narrow sums, gradients and updates. */
 
 const [REPLICA, WEIGHTS, UPDATE] = [1, 2, 3];
-const SPACE = { none: 0, state: 1, input: 2, replica: 3, partial: 4, reduced: 5, fetch: 7 };
+const SPACE = {
+  none: 0,
+  state: 1,
+  input: 2,
+  replica: 3,
+  partial: 4,
+  reduced: 5,
+  fetch: 7,
+};
 
 class Builder {
   constructor(narrow) {
     this.narrow = narrow;
-    this.graph = { version: 1, microbatch_count: 4, micro_batch_size: 3, nodes: [], states: [],
-      inputs: [], fetches: [], reductions: [], groups: [], space_bytes: [] };
+    this.graph = {
+      version: 1,
+      microbatch_count: 4,
+      micro_batch_size: 3,
+      nodes: [],
+      states: [],
+      inputs: [],
+      fetches: [],
+      reductions: [],
+      groups: [],
+      space_bytes: [],
+    };
     this.open = null;
   }
 
   node(op, dtype, shape, inputs, more = {}) {
-    const node = { op, dtype, shape, inputs, integers: [], numbers: [], backward: false,
-      part: REPLICA, group: -1, space: SPACE.none, offset: 0, ...more };
+    const node = {
+      op,
+      dtype,
+      shape,
+      inputs,
+      integers: [],
+      numbers: [],
+      backward: false,
+      part: REPLICA,
+      group: -1,
+      space: SPACE.none,
+      offset: 0,
+      ...more,
+    };
     this.graph.nodes.push(node);
     const index = this.graph.nodes.length - 1;
     if (this.open && node.part !== 0) {
@@ -36,17 +66,35 @@ class Builder {
   }
 
   state(name, shape) {
-    const read = this.node("state", "float32", shape, [], { part: 0, space: SPACE.state, text: name,
-      scope: name });
-    this.graph.states.push({ name, shape, dtype: "float32", initializer: 3, a: "0x0p+0",
-      b: "0x1p-6", trainable: true, read, next: -1, offset: 0 });
+    const read = this.node("state", "float32", shape, [], {
+      part: 0,
+      space: SPACE.state,
+      text: name,
+      scope: name,
+    });
+    this.graph.states.push({
+      name,
+      shape,
+      dtype: "float32",
+      initializer: 3,
+      a: "0x0p+0",
+      b: "0x1p-6",
+      trainable: true,
+      read,
+      next: -1,
+      offset: 0,
+    });
     return read;
   }
 
   cast(input, dtype, more) {
     const from = this.graph.nodes[input];
-    return from.dtype === dtype ? input
-      : this.node("cast", dtype, from.shape, [input], { ...more, inserted_cast: true });
+    return from.dtype === dtype
+      ? input
+      : this.node("cast", dtype, from.shape, [input], {
+          ...more,
+          inserted_cast: true,
+        });
   }
 
   product(x, weight, shape, more) {
@@ -54,8 +102,10 @@ class Builder {
     return this.kernel(2, REPLICA, () => {
       const a = this.cast(x, narrow, more);
       const w = this.cast(weight, narrow, more);
-      return this.node("matmul", narrow, shape, [a, w], { ...more,
-        accumulation: { dtype: "bfloat16", stochastic: false, tile_length: 64 } });
+      return this.node("matmul", narrow, shape, [a, w], {
+        ...more,
+        accumulation: { dtype: "bfloat16", stochastic: false, tile_length: 64 },
+      });
     });
   }
 }
@@ -63,13 +113,20 @@ class Builder {
 function layer(b, index, x, hidden, tokens) {
   const scope = (name) => `model.transformer_decoder.layers.${index}.${name}`;
   const parts = [];
-  const norm = (name, input) => b.kernel(1, REPLICA, () => {
-    const at = { scope: scope(name) };
-    const wide = b.cast(input, "float32", at);
-    const mean = b.node("sum", "float32", [tokens, 1], [wide], at);
-    const scaled = b.node("sub", "float32", [tokens, hidden], [wide, mean], at);
-    return b.node("mul", "float32", [tokens, hidden], [scaled], at);
-  });
+  const norm = (name, input) =>
+    b.kernel(1, REPLICA, () => {
+      const at = { scope: scope(name) };
+      const wide = b.cast(input, "float32", at);
+      const mean = b.node("sum", "float32", [tokens, 1], [wide], at);
+      const scaled = b.node(
+        "sub",
+        "float32",
+        [tokens, hidden],
+        [wide, mean],
+        at,
+      );
+      return b.node("mul", "float32", [tokens, hidden], [scaled], at);
+    });
   const dense = (name, input, to, of) => {
     const weight = b.state(`${scope(of)}.${name}.weight`, [to, hidden]);
     parts.push({ weight, scope: scope(of), shape: [to, hidden] });
@@ -87,25 +144,47 @@ function layer(b, index, x, hidden, tokens) {
   });
   const out = dense("proj_output", attended, hidden, "self_attn");
   const sum = b.kernel(0, REPLICA, () =>
-    b.node("add", b.narrow, [tokens, hidden], [x, out], { scope: scope("self_attn") }));
+    b.node("add", b.narrow, [tokens, hidden], [x, out], {
+      scope: scope("self_attn"),
+    }),
+  );
   const n3 = norm("norm3", sum);
   const up = dense("up", n3, 4 * hidden, "ffn");
   const active = b.kernel(0, REPLICA, () =>
-    b.node("gelu", b.narrow, [tokens, 4 * hidden], [up], { scope: scope("ffn") }));
+    b.node("gelu", b.narrow, [tokens, 4 * hidden], [up], {
+      scope: scope("ffn"),
+    }),
+  );
   const down = dense("down", active, hidden, "ffn");
   const result = b.kernel(0, REPLICA, () =>
-    b.node("add", b.narrow, [tokens, hidden], [sum, down], { scope: scope("ffn") }));
-  return { result, parts, activations: { norm1: n1, self_attn: sum, norm3: n3, ffn: result } };
+    b.node("add", b.narrow, [tokens, hidden], [sum, down], {
+      scope: scope("ffn"),
+    }),
+  );
+  return {
+    result,
+    parts,
+    activations: { norm1: n1, self_attn: sum, norm3: n3, ffn: result },
+  };
 }
 
 function gradients(b, made, error, hidden, tokens, index) {
   let at = error;
   for (const name of ["ffn", "norm3", "self_attn", "norm1"]) {
-    const more = { scope: `model.transformer_decoder.layers.${index}.${name}`, backward: true };
+    const more = {
+      scope: `model.transformer_decoder.layers.${index}.${name}`,
+      backward: true,
+    };
     const before = at;
     at = b.kernel(name.startsWith("norm") ? 1 : 2, REPLICA, () =>
-      b.node(name.startsWith("norm") ? "mul" : "matmul", b.narrow, [tokens, hidden],
-        [before, made.activations[name]], more));
+      b.node(
+        name.startsWith("norm") ? "mul" : "matmul",
+        b.narrow,
+        [tokens, hidden],
+        [before, made.activations[name]],
+        more,
+      ),
+    );
     for (const part of made.parts.filter((one) => one.scope.endsWith(name)))
       gradient(b, part, before, more);
   }
@@ -115,48 +194,110 @@ function gradients(b, made, error, hidden, tokens, index) {
 function gradient(b, part, error, more) {
   const partial = b.kernel(2, REPLICA, () => {
     const product = b.node("matmul", b.narrow, part.shape, [error], more);
-    const wide = b.node("cast", "float32", part.shape, [product], { ...more, inserted_cast: true });
-    return b.node("partial", "float32", part.shape, [wide], { ...more, space: SPACE.partial });
+    const wide = b.node("cast", "float32", part.shape, [product], {
+      ...more,
+      inserted_cast: true,
+    });
+    return b.node("partial", "float32", part.shape, [wide], {
+      ...more,
+      space: SPACE.partial,
+    });
   });
-  const sum = b.node("batch_sum", "float32", part.shape, [], { part: 0, space: SPACE.reduced });
+  const sum = b.node("batch_sum", "float32", part.shape, [], {
+    part: 0,
+    space: SPACE.reduced,
+  });
   b.graph.reductions.push({ partial, sum, offset: 0 });
   const name = b.graph.nodes[part.weight].text;
   const scope = name.replace(/^model\./, "optimizer.");
   b.kernel(0, UPDATE, () => {
-    const moved = b.node("mul", "float32", part.shape, [sum], { part: UPDATE, scope });
-    return b.node("assign", "float32", part.shape, [part.weight, moved],
-      { part: UPDATE, scope, space: SPACE.state, text: name });
+    const moved = b.node("mul", "float32", part.shape, [sum], {
+      part: UPDATE,
+      scope,
+    });
+    return b.node("assign", "float32", part.shape, [part.weight, moved], {
+      part: UPDATE,
+      scope,
+      space: SPACE.state,
+      text: name,
+    });
   });
 }
 
-export function madeUpGraph({ layers, hidden = 128, tokens = 192, narrow = "bfloat16" }) {
+export function madeUpGraph({
+  layers,
+  hidden = 128,
+  tokens = 192,
+  narrow = "bfloat16",
+}) {
   const b = new Builder(narrow);
-  const ids = b.node("input", "int32", [3, 64], [], { part: 0, space: SPACE.input, text: "input_ids" });
-  const labels = b.node("input", "int32", [3, 64], [], { part: 0, space: SPACE.input, text: "labels" });
-  const embedding = b.state("model.embedding_layer.word_embeddings.weight", [256, hidden]);
-  let x = b.kernel(1, REPLICA, () => b.node("gather", "float32", [tokens, hidden], [embedding, ids],
-    { scope: "model.embedding_layer" }));
+  const ids = b.node("input", "int32", [3, 64], [], {
+    part: 0,
+    space: SPACE.input,
+    text: "input_ids",
+  });
+  const labels = b.node("input", "int32", [3, 64], [], {
+    part: 0,
+    space: SPACE.input,
+    text: "labels",
+  });
+  const embedding = b.state("model.embedding_layer.word_embeddings.weight", [
+    256,
+    hidden,
+  ]);
+  let x = b.kernel(1, REPLICA, () =>
+    b.node("gather", "float32", [tokens, hidden], [embedding, ids], {
+      scope: "model.embedding_layer",
+    }),
+  );
   const made = [];
   for (let i = 0; i < layers; i++) {
     made.push(layer(b, i, x, hidden, tokens));
     x = made[i].result;
   }
-  const logits = b.product(x, embedding, [tokens, 256], { scope: "model.lm_head" });
-  const loss = b.kernel(1, REPLICA, () => {
-    const soft = b.node("log_softmax", "float32", [tokens, 256], [logits], { scope: "loss" });
-    return b.node("partial", "float32", [], [b.node("sum", "float32", [], [soft, labels],
-      { scope: "loss" })], { scope: "loss", space: SPACE.partial });
+  const logits = b.product(x, embedding, [tokens, 256], {
+    scope: "model.lm_head",
   });
-  const total = b.node("batch_sum", "float32", [], [], { part: 0, space: SPACE.reduced });
+  const loss = b.kernel(1, REPLICA, () => {
+    const soft = b.node("log_softmax", "float32", [tokens, 256], [logits], {
+      scope: "loss",
+    });
+    return b.node(
+      "partial",
+      "float32",
+      [],
+      [b.node("sum", "float32", [], [soft, labels], { scope: "loss" })],
+      { scope: "loss", space: SPACE.partial },
+    );
+  });
+  const total = b.node("batch_sum", "float32", [], [], {
+    part: 0,
+    space: SPACE.reduced,
+  });
   b.graph.reductions.push({ partial: loss, sum: total, offset: 0 });
-  b.kernel(0, WEIGHTS, () => b.node("fetch", "float32", [], [total], { part: WEIGHTS,
-    space: SPACE.fetch }));
-  let error = b.kernel(1, REPLICA, () => b.node("sub", b.narrow, [tokens, 256], [logits, labels],
-    { scope: "loss", backward: true }));
-  error = b.kernel(2, REPLICA, () => b.node("matmul", b.narrow, [tokens, hidden], [error, embedding],
-    { scope: "model.lm_head", backward: true }));
-  for (let i = layers - 1; i >= 0; i--) error = gradients(b, made[i], error, hidden, tokens, i);
-  gradient(b, { weight: embedding, shape: [256, hidden] }, error,
-    { scope: "model.embedding_layer", backward: true });
+  b.kernel(0, WEIGHTS, () =>
+    b.node("fetch", "float32", [], [total], {
+      part: WEIGHTS,
+      space: SPACE.fetch,
+    }),
+  );
+  let error = b.kernel(1, REPLICA, () =>
+    b.node("sub", b.narrow, [tokens, 256], [logits, labels], {
+      scope: "loss",
+      backward: true,
+    }),
+  );
+  error = b.kernel(2, REPLICA, () =>
+    b.node("matmul", b.narrow, [tokens, hidden], [error, embedding], {
+      scope: "model.lm_head",
+      backward: true,
+    }),
+  );
+  for (let i = layers - 1; i >= 0; i--)
+    error = gradients(b, made[i], error, hidden, tokens, i);
+  gradient(b, { weight: embedding, shape: [256, hidden] }, error, {
+    scope: "model.embedding_layer",
+    backward: true,
+  });
   return b.graph;
 }

@@ -4,20 +4,51 @@ import { madeUpGraph } from "./made_up_graph.mjs";
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
-const NAMES = ["loss", "lr/0", "samples_per_second", "gradient_norm", "loss_scale"];
+const NAMES = [
+  "loss",
+  "lr/0",
+  "samples_per_second",
+  "gradient_norm",
+  "loss_scale",
+];
 
-const digest = (n) => (BigInt(n) * 0x9e3779b97f4a7c15n & 0xffffffffffffffffn).toString(16).padStart(16, "0");
+const digest = (n) =>
+  ((BigInt(n) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn)
+    .toString(16)
+    .padStart(16, "0");
 
 function seriesOf({ names, attempts, seed, rate }) {
   return attempts.flatMap((attempt, i) =>
-    names.map((name) => new MadeUpSeries({ name, attempt: i + 1, seed: seed + 4 * i, rate,
-      stride: name === "val_loss" ? 100 : 1, ...attempt })));
+    names.map(
+      (name) =>
+        new MadeUpSeries({
+          name,
+          attempt: i + 1,
+          seed: seed + 4 * i,
+          rate,
+          stride: name === "val_loss" ? 100 : 1,
+          ...attempt,
+        }),
+    ),
+  );
 }
 
-const LIVE = new Set(["COMPILING", "STARTING", "RUNNING", "PAUSING", "PAUSED", "RECOVERING", "CANCELLING"]);
+const LIVE = new Set([
+  "COMPILING",
+  "STARTING",
+  "RUNNING",
+  "PAUSING",
+  "PAUSED",
+  "RECOVERING",
+  "CANCELLING",
+]);
 const VERBS = {
-  RUNNING: ["pause", "checkpoint", "cancel", "kill", "scale"], PAUSED: ["resume", "checkpoint", "cancel", "kill"],
-  QUEUED: ["cancel"], COMPILING: ["cancel", "kill"], FAILED: ["resume"], CANCELLED: ["resume"],
+  RUNNING: ["pause", "checkpoint", "cancel", "kill", "scale"],
+  PAUSED: ["resume", "checkpoint", "cancel", "kill"],
+  QUEUED: ["cancel"],
+  COMPILING: ["cancel", "kill"],
+  FAILED: ["resume"],
+  CANCELLED: ["resume"],
 };
 
 const CONFIG = `# The byte model.
@@ -49,13 +80,17 @@ trainer:
 export function origins() {
   const at = (line, column) => `gpt2_tiny.yaml:${line}:${column}`;
   return {
-    "trainer.init.backend.backend_type": at(5, 21), "trainer.init.backend.cluster_config.num_csx":
-      "--num_csx 2", "trainer.init.model.name": at(9, 13), "trainer.init.model.hidden_size": at(10, 20),
-    "trainer.init.model.num_layers": at(11, 19), "trainer.init.optimizer.AdamW.betas": at(14, 16),
+    "trainer.init.backend.backend_type": at(5, 21),
+    "trainer.init.backend.cluster_config.num_csx": "--num_csx 2",
+    "trainer.init.model.name": at(9, 13),
+    "trainer.init.model.hidden_size": at(10, 20),
+    "trainer.init.model.num_layers": at(11, 19),
+    "trainer.init.optimizer.AdamW.betas": at(14, 16),
     "trainer.init.optimizer.AdamW.weight_decay": "default",
     "trainer.init.schedulers[0].LinearLR.total_iters": at(18, 24),
     "trainer.init.schedulers[1].CosineDecayLR.total_iters": at(20, 24),
-    "trainer.init.precision.enabled": at(22, 16), "trainer.init.precision.fp16_type": "default",
+    "trainer.init.precision.enabled": at(22, 16),
+    "trainer.init.precision.fp16_type": "default",
     "trainer.init.seed": at(24, 11),
   };
 }
@@ -63,31 +98,104 @@ export function origins() {
 export class MadeUpJob {
   constructor(spec) {
     Object.assign(this, {
-      model: "gpt2", optimizer: "AdamW", seed: 1, rate: 50, labels: {}, priority: "p2", reason: null,
-      message: "", waiting: null, names: NAMES, layers: 4, total: 2000, batch: 12, replicas: 2,
-      created_ms: NOW - 3 * HOUR, retryable: false, restarts: 0, revision: 0, priorityText: "p2",
-      attempts: [], config: CONFIG, events: [], listeners: new Set(), nextEvent: 1, ...spec,
+      model: "gpt2",
+      optimizer: "AdamW",
+      seed: 1,
+      rate: 50,
+      labels: {},
+      priority: "p2",
+      reason: null,
+      message: "",
+      waiting: null,
+      names: NAMES,
+      layers: 4,
+      total: 2000,
+      batch: 12,
+      replicas: 2,
+      created_ms: NOW - 3 * HOUR,
+      retryable: false,
+      restarts: 0,
+      revision: 0,
+      priorityText: "p2",
+      attempts: [],
+      config: CONFIG,
+      events: [],
+      listeners: new Set(),
+      nextEvent: 1,
+      ...spec,
     });
     this.series = seriesOf(this);
     this.transitions = [];
-    const path = { SUCCEEDED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "SUCCEEDED"],
-      QUEUED: ["QUEUED"], FAILED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "FAILED"],
-      PAUSED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "PAUSING", "PAUSED"],
-      CANCELLED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "CANCELLING", "CANCELLED"],
-      RUNNING: this.attempts.length > 1
-        ? ["QUEUED", "COMPILING", "STARTING", "RUNNING", "RECOVERING", "STARTING", "RUNNING"]
-        : ["QUEUED", "COMPILING", "STARTING", "RUNNING"] }[this.state];
-    path.forEach((to, i) => this.transit(to, "", this.created_ms + i * 4200,
-      this.attempts.length > 1 && i > 4 ? 2 : 1));
+    const path = {
+      SUCCEEDED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "SUCCEEDED"],
+      QUEUED: ["QUEUED"],
+      FAILED: ["QUEUED", "COMPILING", "STARTING", "RUNNING", "FAILED"],
+      PAUSED: [
+        "QUEUED",
+        "COMPILING",
+        "STARTING",
+        "RUNNING",
+        "PAUSING",
+        "PAUSED",
+      ],
+      CANCELLED: [
+        "QUEUED",
+        "COMPILING",
+        "STARTING",
+        "RUNNING",
+        "CANCELLING",
+        "CANCELLED",
+      ],
+      RUNNING:
+        this.attempts.length > 1
+          ? [
+              "QUEUED",
+              "COMPILING",
+              "STARTING",
+              "RUNNING",
+              "RECOVERING",
+              "STARTING",
+              "RUNNING",
+            ]
+          : ["QUEUED", "COMPILING", "STARTING", "RUNNING"],
+    }[this.state];
+    path.forEach((to, i) =>
+      this.transit(
+        to,
+        "",
+        this.created_ms + i * 4200,
+        this.attempts.length > 1 && i > 4 ? 2 : 1,
+      ),
+    );
   }
 
-  transit(to, message = "", time_ms = Date.now(), attempt = Math.max(1, this.attempts.length)) {
+  transit(
+    to,
+    message = "",
+    time_ms = Date.now(),
+    attempt = Math.max(1, this.attempts.length),
+  ) {
     const from = this.transitions.at(-1)?.to ?? null;
-    this.transitions.push({ seq: this.transitions.length + 1, time_ms, from, to, message,
-      reason: to === "FAILED" ? this.reason : null, attempt, origin: "run" });
+    this.transitions.push({
+      seq: this.transitions.length + 1,
+      time_ms,
+      from,
+      to,
+      message,
+      reason: to === "FAILED" ? this.reason : null,
+      attempt,
+      origin: "run",
+    });
     this.state = to;
-    this.publish("state", { seq: this.transitions.length, time_ms, from_state: from, to_state: to,
-      reason: this.reason, message, attempt });
+    this.publish("state", {
+      seq: this.transitions.length,
+      time_ms,
+      from_state: from,
+      to_state: to,
+      reason: this.reason,
+      message,
+      attempt,
+    });
   }
 
   publish(type, payload) {
@@ -111,98 +219,242 @@ export class MadeUpJob {
     const alive = LIVE.has(this.state);
     const base = `/api/v1/jobs/${this.id}`;
     return {
-      id: this.id, name: this.name ?? this.id, state: this.state, reason: this.reason,
-      message: this.message, retryable: this.retryable, alive, waiting_for: this.waiting,
-      priority: this.priority, labels: this.labels, attempt: this.attempts.length,
-      restarts: this.restarts, max_num_restarts: 3, created_ms: this.created_ms, started_ms: started,
+      id: this.id,
+      name: this.name ?? this.id,
+      state: this.state,
+      reason: this.reason,
+      message: this.message,
+      retryable: this.retryable,
+      alive,
+      waiting_for: this.waiting,
+      priority: this.priority,
+      labels: this.labels,
+      attempt: this.attempts.length,
+      restarts: this.restarts,
+      max_num_restarts: 3,
+      created_ms: this.created_ms,
+      started_ms: started,
       ended_ms: alive || this.state === "QUEUED" ? null : started + 9.1e6,
-      model: this.model, optimizer: this.optimizer, batch_size: this.batch, micro_batch_size: 3,
-      num_csx: this.replicas, seed: this.seed, phase: alive ? "execute" : "none",
-      progress: { step: this.step, last_step: this.total,
+      model: this.model,
+      optimizer: this.optimizer,
+      batch_size: this.batch,
+      micro_batch_size: 3,
+      num_csx: this.replicas,
+      seed: this.seed,
+      phase: alive ? "execute" : "none",
+      progress: {
+        step: this.step,
+        last_step: this.total,
         samples_per_second: loss ? this.rate * this.batch : null,
-        steps_per_second: loss ? this.rate : null, loss: loss ? loss.value(loss.last) : null,
+        steps_per_second: loss ? this.rate : null,
+        loss: loss ? loss.value(loss.last) : null,
         minimum_loss: loss ? loss.value(loss.last) * 0.97 : null,
-        eta_seconds: alive && loss ? (this.total - loss.last) / this.rate : null },
-      resources: { cores: 2 }, model_dir: `runs/${this.id}`, host: "localhost", pid: alive ? 4711 : null,
-      exit_code: this.state === "FAILED" ? 1 : null, revision: this.revision,
-      capabilities: VERBS[this.state] ?? [], links: { self: base, events: `${base}/events` },
+        eta_seconds:
+          alive && loss ? (this.total - loss.last) / this.rate : null,
+      },
+      resources: { cores: 2 },
+      model_dir: `runs/${this.id}`,
+      host: "localhost",
+      pid: alive ? 4711 : null,
+      exit_code: this.state === "FAILED" ? 1 : null,
+      revision: this.revision,
+      capabilities: VERBS[this.state] ?? [],
+      links: { self: base, events: `${base}/events` },
     };
   }
 
   metrics({ names, from = 0, to = Infinity, max_points = 1000, attempt }) {
     const all = [...new Set(this.series.map((s) => s.name))];
-    return { names: all, attempts: this.attempts.length, last_event_id: this.nextEvent - 1,
+    return {
+      names: all,
+      attempts: this.attempts.length,
+      last_event_id: this.nextEvent - 1,
       series: this.series
-        .filter((s) => (!names || names.includes(s.name)) && (!attempt || s.attempt === attempt))
-        .map((s) => s.query(from, to, max_points)).filter((s) => s.count > 0) };
+        .filter(
+          (s) =>
+            (!names || names.includes(s.name)) &&
+            (!attempt || s.attempt === attempt),
+        )
+        .map((s) => s.query(from, to, max_points))
+        .filter((s) => s.count > 0),
+    };
   }
 
   checkpoints() {
     const every = Math.max(1, Math.floor((this.step ?? 0) / 5));
-    return [1, 2, 3, 4, 5].filter(() => this.step !== null).map((i) => ({
-      step: i * every, attempt: 1, time_ms: this.created_ms + i * 60_000, path: `checkpoint_${i * every}.h5`,
-      bytes: 10_020_416, digest: digest(i).repeat(4), write_ms: 42 + i, verified: i > 1,
-      deleted: i === 1, links: {} }));
+    return [1, 2, 3, 4, 5]
+      .filter(() => this.step !== null)
+      .map((i) => ({
+        step: i * every,
+        attempt: 1,
+        time_ms: this.created_ms + i * 60_000,
+        path: `checkpoint_${i * every}.h5`,
+        bytes: 10_020_416,
+        digest: digest(i).repeat(4),
+        write_ms: 42 + i,
+        verified: i > 1,
+        deleted: i === 1,
+        links: {},
+      }));
   }
 
   closures() {
     return Array.from({ length: Math.min(400, this.step ?? 0) }, (_, i) => {
       const step = (this.step ?? 0) - 400 + i + 1;
       const issued = NOW - (400 - i) * 200;
-      return { id: i + 1, attempt: 1, step, issued_ms: issued,
+      return {
+        id: i + 1,
+        attempt: 1,
+        step,
+        issued_ms: issued,
         delivered_ms: issued + 3 + ((i * 7919) % 17) + (i % 90 === 0 ? 140 : 0),
-        name: i % 4 === 3 ? "accuracy" : "log_loss", payload: { loss: this.loss.value(step) } };
+        name: i % 4 === 3 ? "accuracy" : "log_loss",
+        payload: { loss: this.loss.value(step) },
+      };
     });
   }
 
   logs() {
-    const words = ["compiled in 9.4 s", "replica is ready", "step took 19.8 ms", "checkpoint written",
-      "ring holds 2 of 8 slots", "a peer was late by 31 ms; taken over", "input exhausted, next epoch"];
-    const levels = ["INFO", "INFO", "DEBUG", "INFO", "DEBUG", "WARNING", "INFO"];
+    const words = [
+      "compiled in 9.4 s",
+      "replica is ready",
+      "step took 19.8 ms",
+      "checkpoint written",
+      "ring holds 2 of 8 slots",
+      "a peer was late by 31 ms; taken over",
+      "input exhausted, next epoch",
+    ];
+    const levels = [
+      "INFO",
+      "INFO",
+      "DEBUG",
+      "INFO",
+      "DEBUG",
+      "WARNING",
+      "INFO",
+    ];
     const count = this.step === null ? 0 : 5000;
     return Array.from({ length: count }, (_, i) => ({
-      id: i + 1, time_ms: NOW - (count - i) * 150, role: ["coordinator", "replica", "input"][i % 3],
-      rank: i % 3 === 0 ? null : i % 2, level: i % 997 === 996 ? "ERROR" : levels[i % 7],
-      message: words[i % 7] }));
+      id: i + 1,
+      time_ms: NOW - (count - i) * 150,
+      role: ["coordinator", "replica", "input"][i % 3],
+      rank: i % 3 === 0 ? null : i % 2,
+      level: i % 997 === 996 ? "ERROR" : levels[i % 7],
+      message: words[i % 7],
+    }));
   }
 
   topology(time_ms = Date.now()) {
     const wave = (phase) => 0.5 + 0.5 * Math.sin(time_ms / 3000 + phase);
-    const process = (role, rank, busy, idle) => ({ name: `${role} ${rank}`, role, rank, pid: 4700 + rank,
-      busy, idle, back_pressured: Math.max(0, 1 - busy - idle), incarnation: 1 });
-    const replicas = [0, 1].map((r) => process("replica", r, 0.52 + 0.08 * wave(r), 0.4 - 0.06 * wave(r)));
-    const stream = (name, from, to, depth, mb) =>
-      ({ name, from, to, depth, capacity: 8, credits: 8 - depth, mb_per_second: mb });
-    return { time_ms,
-      processes: [...[0, 1].map((r) => process("input", r, 0.94 + 0.03 * wave(r), 0.02)), ...replicas,
-        ...[0, 1].map((r) => process("weight", r, 0.31, 0.62)), process("coordinator", 0, 0.06, 0.94)],
-      streams: [stream("input ring", "input 0", "replica 0", 1, 12.2),
+    const process = (role, rank, busy, idle) => ({
+      name: `${role} ${rank}`,
+      role,
+      rank,
+      pid: 4700 + rank,
+      busy,
+      idle,
+      back_pressured: Math.max(0, 1 - busy - idle),
+      incarnation: 1,
+    });
+    const replicas = [0, 1].map((r) =>
+      process("replica", r, 0.52 + 0.08 * wave(r), 0.4 - 0.06 * wave(r)),
+    );
+    const stream = (name, from, to, depth, mb) => ({
+      name,
+      from,
+      to,
+      depth,
+      capacity: 8,
+      credits: 8 - depth,
+      mb_per_second: mb,
+    });
+    return {
+      time_ms,
+      processes: [
+        ...[0, 1].map((r) => process("input", r, 0.94 + 0.03 * wave(r), 0.02)),
+        ...replicas,
+        ...[0, 1].map((r) => process("weight", r, 0.31, 0.62)),
+        process("coordinator", 0, 0.06, 0.94),
+      ],
+      streams: [
+        stream("input ring", "input 0", "replica 0", 1, 12.2),
         stream("input ring", "input 1", "replica 1", 0, 11.7),
         stream("partial sums", "replica 0", "weight 0", 5, 412),
         stream("partial sums", "replica 1", "weight 1", 3, 408),
-        stream("states", "weight 0", "replica 0", 2, 300), stream("states", "weight 1", "replica 1", 1, 301),
-        stream("records", "weight 0", "coordinator 0", 0, 0.4)] };
+        stream("states", "weight 0", "replica 0", 2, 300),
+        stream("states", "weight 1", "replica 1", 1, 301),
+        stream("records", "weight 0", "coordinator 0", 0, 0.4),
+      ],
+    };
   }
 
   trace({ from, to }) {
     const steps = [100, 200, 300].filter(() => this.step !== null);
     const traceEvents = [];
-    const lanes = ["coordinator", "input 0", "input 1", "replica 0", "replica 1", "weight 0"];
-    lanes.forEach((name, tid) => traceEvents.push({ ph: "M", pid: 1, tid, name: "thread_name",
-      args: { name } }));
+    const lanes = [
+      "coordinator",
+      "input 0",
+      "input 1",
+      "replica 0",
+      "replica 1",
+      "weight 0",
+    ];
+    lanes.forEach((name, tid) =>
+      traceEvents.push({
+        ph: "M",
+        pid: 1,
+        tid,
+        name: "thread_name",
+        args: { name },
+      }),
+    );
     for (const step of steps) {
-      if ((from !== undefined && step < from) || (to !== undefined && step > to)) continue;
+      if (
+        (from !== undefined && step < from) ||
+        (to !== undefined && step > to)
+      )
+        continue;
       const origin = step * 20_000;
       lanes.forEach((name, tid) => {
         let ts = origin;
         const kinds = name.startsWith("replica")
-          ? [["wait", 900], ["compute", 4100], ["compute", 4200], ["reduce", 1800], ["wait", 1500], ["update", 900]]
-          : name.startsWith("input") ? [["fill", 3900], ["fill", 4000], ["wait", 5400]]
-            : name.startsWith("weight") ? [["wait", 9600], ["reduce", 900], ["weights", 600], ["update", 1500]]
-              : [["wait", 12800], ["save", 700]];
+          ? [
+              ["wait", 900],
+              ["compute", 4100],
+              ["compute", 4200],
+              ["reduce", 1800],
+              ["wait", 1500],
+              ["update", 900],
+            ]
+          : name.startsWith("input")
+            ? [
+                ["fill", 3900],
+                ["fill", 4000],
+                ["wait", 5400],
+              ]
+            : name.startsWith("weight")
+              ? [
+                  ["wait", 9600],
+                  ["reduce", 900],
+                  ["weights", 600],
+                  ["update", 1500],
+                ]
+              : [
+                  ["wait", 12800],
+                  ["save", 700],
+                ];
         for (const [kind, us] of kinds) {
           const dur = us * (1 + 0.1 * ((tid * 13 + step) % 5));
-          traceEvents.push({ ph: "X", pid: 1, tid, name: kind, cat: kind, ts, dur, args: { step } });
+          traceEvents.push({
+            ph: "X",
+            pid: 1,
+            tid,
+            name: kind,
+            cat: kind,
+            ts,
+            dur,
+            args: { step },
+          });
           ts += dur;
         }
       });
@@ -211,27 +463,49 @@ export class MadeUpJob {
   }
 
   numerics({ tensor, step }) {
-    if (this.step === null) return { tensors: [], records: [], next_page_token: null,
-      missing: "the run has not started" };
+    if (this.step === null)
+      return {
+        tensors: [],
+        records: [],
+        next_page_token: null,
+        missing: "the run has not started",
+      };
     const tensors = Array.from({ length: 36 }, (_, i) => ({
-      id: i + 1, attempt: 1, kind: ["cast", "gradient", "state"][i % 3],
-      name: `model.transformer_decoder.layers.${i % 12}.${["self_attn", "ffn", "norm1"][i % 3]}` +
+      id: i + 1,
+      attempt: 1,
+      kind: ["cast", "gradient", "state"][i % 3],
+      name:
+        `model.transformer_decoder.layers.${i % 12}.${["self_attn", "ffn", "norm1"][i % 3]}` +
         `.${["cast", "weight.gradient", "weight"][i % 3]}`,
-      scope: `model.transformer_decoder.layers.${i % 12}`, op: ["cast", "matmul", "assign"][i % 3],
-      source_dtype: "float32", dtype: ["float16", "bfloat16", "float32"][i % 3], backward: i % 3 === 1,
-      file: "models/gpt2.c", line: 100 + i }))
-      .filter((t) => !tensor || String(t.id) === tensor || t.name.includes(tensor));
+      scope: `model.transformer_decoder.layers.${i % 12}`,
+      op: ["cast", "matmul", "assign"][i % 3],
+      source_dtype: "float32",
+      dtype: ["float16", "bfloat16", "float32"][i % 3],
+      backward: i % 3 === 1,
+      file: "models/gpt2.c",
+      line: 100 + i,
+    })).filter(
+      (t) => !tensor || String(t.id) === tensor || t.name.includes(tensor),
+    );
     const last = Math.floor(this.step / 100) * 100;
-    const steps = Array.from({ length: 40 }, (_, i) => last - (39 - i) * 100)
-      .filter((s) => s >= 0 && (step === undefined || s === step));
+    const steps = Array.from(
+      { length: 40 },
+      (_, i) => last - (39 - i) * 100,
+    ).filter((s) => s >= 0 && (step === undefined || s === step));
     const records = tensors.flatMap((t) => steps.map((s) => record(t, s)));
-    return { tensors, records: records.slice(0, 2000), next_page_token: null, missing: null };
+    return {
+      tensors,
+      records: records.slice(0, 2000),
+      next_page_token: null,
+      missing: null,
+    };
   }
 }
 
 function record(tensor, step) {
   const bins = new BigUint64Array(150);
-  const centre = 118 - (tensor.id % 5) - step / 2500 - (tensor.kind === "gradient" ? 12 : 0);
+  const centre =
+    118 - (tensor.id % 5) - step / 2500 - (tensor.kind === "gradient" ? 12 : 0);
   let count = 0;
   let flushed = 0;
   for (let bin = 70; bin < 150; bin++) {
@@ -241,59 +515,162 @@ function record(tensor, step) {
     if (bin < 127 - 24 && tensor.dtype === "float16") flushed += n;
   }
   const bad = tensor.id === 7 && step % 1000 === 0 && step > 0;
-  return { tensor: tensor.id, attempt: 1, step, count, nan: 0, inf: bad ? 3 : 0, saturated: bad ? 3 : 0,
-    flushed, zeros: 12, absorbed: tensor.kind === "state" ? Math.round(count * 0.07) : 0,
-    max_exponent: Math.round(centre + 9 - 127), first_microbatch: bad ? 2 : -1,
-    digest: digest(tensor.id * 1000 + step), histogram: Buffer.from(bins.buffer).toString("base64") };
+  return {
+    tensor: tensor.id,
+    attempt: 1,
+    step,
+    count,
+    nan: 0,
+    inf: bad ? 3 : 0,
+    saturated: bad ? 3 : 0,
+    flushed,
+    zeros: 12,
+    absorbed: tensor.kind === "state" ? Math.round(count * 0.07) : 0,
+    max_exponent: Math.round(centre + 9 - 127),
+    first_microbatch: bad ? 2 : -1,
+    digest: digest(tensor.id * 1000 + step),
+    histogram: Buffer.from(bins.buffer).toString("base64"),
+  };
 }
 
 export function precisionOf(layers) {
   const ops = [];
   for (let i = 0; i < layers; i++)
     for (const backward of [false, true])
-      for (const [op, part, set, why] of [["matmul", "self_attn", "allow", "preset"],
-        ["exp", "self_attn", "deny", "exponentials keep float32"], ["matmul", "ffn", "allow", "preset"],
-        ["gelu", "ffn", "infer", "follows its users"], ["layer_norm", "norm1", "deny", "norms keep float32"]])
-        ops.push({ op, scope: `model.transformer_decoder.layers.${i}.${part}`, backward, set, why,
-          in: ["bfloat16"], out: "bfloat16", casts: 1,
-          accumulation: { dtype: "float32", stochastic: false, tile_length: 0 } });
+      for (const [op, part, set, why] of [
+        ["matmul", "self_attn", "allow", "preset"],
+        ["exp", "self_attn", "deny", "exponentials keep float32"],
+        ["matmul", "ffn", "allow", "preset"],
+        ["gelu", "ffn", "infer", "follows its users"],
+        ["layer_norm", "norm1", "deny", "norms keep float32"],
+      ])
+        ops.push({
+          op,
+          scope: `model.transformer_decoder.layers.${i}.${part}`,
+          backward,
+          set,
+          why,
+          in: ["bfloat16"],
+          out: "bfloat16",
+          casts: 1,
+          accumulation: { dtype: "float32", stochastic: false, tile_length: 0 },
+        });
   return { step: "training", ops, totals: {} };
 }
 
 const graphs = new Map();
 export function graphText(layers) {
-  if (!graphs.has(layers)) graphs.set(layers, JSON.stringify(madeUpGraph({ layers })));
+  if (!graphs.has(layers))
+    graphs.set(layers, JSON.stringify(madeUpGraph({ layers })));
   return graphs.get(layers);
 }
 
 export function madeUpJobs() {
   const running = { start_ms: NOW - 60_000, first: 0, last: 3000 };
-  const many = ["loss", "val_loss", "lr/0", "gradient_norm", "loss_scale", "samples_per_second",
-    ...Array.from({ length: 14 }, (_, i) => `layers/${i}/activation_mean`)];
+  const many = [
+    "loss",
+    "val_loss",
+    "lr/0",
+    "gradient_norm",
+    "loss_scale",
+    "samples_per_second",
+    ...Array.from({ length: 14 }, (_, i) => `layers/${i}/activation_mean`),
+  ];
   const jobs = [
-    new MadeUpJob({ id: "gpt2-live", name: "gpt2 tiny", state: "RUNNING", attempts: [running],
+    new MadeUpJob({
+      id: "gpt2-live",
+      name: "gpt2 tiny",
+      state: "RUNNING",
+      attempts: [running],
       created_ms: NOW - 76_800,
-      names: ["loss", "val_loss", "lr/0", "gradient_norm", "loss_scale", "samples_per_second"],
-      total: 100_000, labels: { team: "language", purpose: "sweep" }, layers: 48, live: true }),
-    new MadeUpJob({ id: "million", name: "a million steps", state: "SUCCEEDED", names: many, seed: 3,
-      total: 999_999, attempts: [{ start_ms: NOW - 6 * HOUR, first: 0, last: 999_999 }], layers: 4 }),
-    new MadeUpJob({ id: "resumed", name: "fc resumed", model: "fc_mnist", optimizer: "SGD", seed: 2,
-      state: "SUCCEEDED", total: 4000, layers: 4, labels: { team: "vision" },
-      attempts: [{ start_ms: NOW - 2 * HOUR, first: 0, last: 2600 },
-        { start_ms: NOW - 1.8 * HOUR, first: 2001, last: 4000 }] }),
-    new MadeUpJob({ id: "failed", name: "cnn fashion", model: "cnn", optimizer: "Adam", seed: 5,
-      state: "FAILED", reason: "NUMERICS", retryable: false, attempts: [{ ...running, last: 420 }],
-      message: "the loss scale is at its floor of 1 and layers.7.ffn overflows", labels: { team: "vision" } }),
-    new MadeUpJob({ id: "queued", name: "gpt2 wide", state: "QUEUED", priority: "p1",
-      waiting: "2 cores; 2 of 2 are used by gpt2 tiny", labels: { team: "language" } }),
-    new MadeUpJob({ id: "paused", name: "ablation 3", state: "PAUSED", attempts: [{ ...running, last: 900 }],
-      seed: 7, created_ms: NOW - 26 * HOUR }),
-    new MadeUpJob({ id: "cancelled", name: "ablation 2", state: "CANCELLED", seed: 8,
-      attempts: [{ ...running, last: 300 }], created_ms: NOW - 28 * HOUR }),
+      names: [
+        "loss",
+        "val_loss",
+        "lr/0",
+        "gradient_norm",
+        "loss_scale",
+        "samples_per_second",
+      ],
+      total: 100_000,
+      labels: { team: "language", purpose: "sweep" },
+      layers: 48,
+      live: true,
+    }),
+    new MadeUpJob({
+      id: "million",
+      name: "a million steps",
+      state: "SUCCEEDED",
+      names: many,
+      seed: 3,
+      total: 999_999,
+      attempts: [{ start_ms: NOW - 6 * HOUR, first: 0, last: 999_999 }],
+      layers: 4,
+    }),
+    new MadeUpJob({
+      id: "resumed",
+      name: "fc resumed",
+      model: "fc_mnist",
+      optimizer: "SGD",
+      seed: 2,
+      state: "SUCCEEDED",
+      total: 4000,
+      layers: 4,
+      labels: { team: "vision" },
+      attempts: [
+        { start_ms: NOW - 2 * HOUR, first: 0, last: 2600 },
+        { start_ms: NOW - 1.8 * HOUR, first: 2001, last: 4000 },
+      ],
+    }),
+    new MadeUpJob({
+      id: "failed",
+      name: "cnn fashion",
+      model: "cnn",
+      optimizer: "Adam",
+      seed: 5,
+      state: "FAILED",
+      reason: "NUMERICS",
+      retryable: false,
+      attempts: [{ ...running, last: 420 }],
+      message: "the loss scale is at its floor of 1 and layers.7.ffn overflows",
+      labels: { team: "vision" },
+    }),
+    new MadeUpJob({
+      id: "queued",
+      name: "gpt2 wide",
+      state: "QUEUED",
+      priority: "p1",
+      waiting: "2 cores; 2 of 2 are used by gpt2 tiny",
+      labels: { team: "language" },
+    }),
+    new MadeUpJob({
+      id: "paused",
+      name: "ablation 3",
+      state: "PAUSED",
+      attempts: [{ ...running, last: 900 }],
+      seed: 7,
+      created_ms: NOW - 26 * HOUR,
+    }),
+    new MadeUpJob({
+      id: "cancelled",
+      name: "ablation 2",
+      state: "CANCELLED",
+      seed: 8,
+      attempts: [{ ...running, last: 300 }],
+      created_ms: NOW - 28 * HOUR,
+    }),
   ];
   for (let i = 0; i < 18; i++)
-    jobs.push(new MadeUpJob({ id: `sweep-${i}`, name: `sweep lr ${(0.001 * (i + 1)).toFixed(3)}`, seed: i,
-      state: "SUCCEEDED", total: 2000, labels: { sweep: "lr", team: "language" },
-      created_ms: NOW - (30 + i) * HOUR, attempts: [{ ...running, last: 2000 }] }));
+    jobs.push(
+      new MadeUpJob({
+        id: `sweep-${i}`,
+        name: `sweep lr ${(0.001 * (i + 1)).toFixed(3)}`,
+        seed: i,
+        state: "SUCCEEDED",
+        total: 2000,
+        labels: { sweep: "lr", team: "language" },
+        created_ms: NOW - (30 + i) * HOUR,
+        attempts: [{ ...running, last: 2000 }],
+      }),
+    );
   return new Map(jobs.map((job) => [job.id, job]));
 }

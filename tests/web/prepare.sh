@@ -1,4 +1,4 @@
-# Sourced by the tests of the pages: what they need is there, or the test is skipped with the reason.
+# Sourced by the tests of the pages: what they need is there, or the test is skipped, saying why.
 # Sets $node, $dist (the built pages) and $shots (where screenshots go), and exports
 # CSE_WEB_TEST_MODULES. shellcheck shell=sh
 skip() {

@@ -1,5 +1,5 @@
-/* The frame around every page: the bar on top with the job at hand, the list of pages, the page, and
- * what the server answered. */
+/* The frame around every page: the bar on top with the job at hand, the list of pages, the page,
+ * and what the server answered. */
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { signal, useSignalEffect } from "@preact/signals";
@@ -51,10 +51,16 @@ function Frame() {
   const { page, job } = pageOf(segments.value);
   return (
     <>
-      <a class="skip" href="#page" onClick={(event) => {
-        event.preventDefault();
-        document.getElementById("page")?.focus();
-      }}>Skip to the page</a>
+      <a
+        class="skip"
+        href="#page"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("page")?.focus();
+        }}
+      >
+        Skip to the page
+      </a>
       <div class="frame">
         <TopBar onHelp={() => (helpIsOpen.value = true)} />
         <Rail job={job} page={page?.name ?? ""} />

@@ -86,7 +86,8 @@ function pageFiles() {
   return [index, script, style, layout, icon];
 }
 
-/* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by `csengine report`. */
+/* The same pages as one file. What they show is put in place of @CSENGINE_REPORT_DATA@ by
+ * `csengine report`. */
 function reportFile() {
   const worker = bundle("src/graph/worker.ts", { format: "iife" });
   const app = bundle("src/main.tsx", {

@@ -1,7 +1,8 @@
 /* The bundled files as a C table, gzipped: what dashboard/web_files.h declares. Without arguments
  * it prints the table of a build that has no pages.
  *
- * The bytes are octal escapes in string literals: every compiler takes them, quicker than numbers. */
+ * The bytes are octal escapes in string literals: every compiler takes them, quicker than numbers.
+ */
 import { fileURLToPath } from "node:url";
 
 const LINE_BYTES = 24;

@@ -1,5 +1,5 @@
-/* Makes the typed client of the REST API from its OpenAPI file, so that no page can ask for what the
- * server does not offer, nor read a field it does not send.
+/* Makes the typed client of the REST API from its OpenAPI file, so that no page can ask for what
+ * the server does not offer, nor read a field it does not send.
  *
  * Schemas become TypeScript types; every operation becomes one function of the object `api`, named
  * by its operationId: api.listJobs({ limit: 50 }). The functions only describe the request; how it
@@ -60,7 +60,10 @@ export function typeOf(schema) {
 const resolve = (document, item) => {
   let found = item;
   while (found?.$ref)
-    found = found.$ref.slice(2).split("/").reduce((at, key) => at[key], document);
+    found = found.$ref
+      .slice(2)
+      .split("/")
+      .reduce((at, key) => at[key], document);
   return found;
 };
 

@@ -52,13 +52,14 @@ static void check_case(kernel_case *one, const char *name)
 {
     void *expected = kernel_case_reference(one, false);
     void *got = cse_calloc(kernel_case_output_bytes(one) + 1, 1);
-    for (int portable = 0; portable < 2; portable++) {
+    static const char *const codes[] = { "", "avx2", "portable" };
+    for (int i = 0; i < 3; i++) {
         cse_kernel *kernel = NULL;
-        setenv("CSE_TILED", portable ? "portable" : "", 1);
+        setenv("CSE_TILED", codes[i], 1);
         ck_assert_msg(cse_kernel_new(one->graph, &one->group, &kernel) == CSE_OK, "%s: %s", name,
                       cse_error_message());
         ck_assert_str_eq(kernel->implementation, "tiled");
-        kernel_case_run(one, kernel, portable, got);
+        kernel_case_run(one, kernel, i, got);
         expect_same(one, got, expected, name);
         cse_kernel_destroy(&kernel);
     }

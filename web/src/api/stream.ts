@@ -1,13 +1,13 @@
-/* One event stream for the whole tab, whatever is shown: browsers allow six connections to a server,
- * and every page wants events. It says whether it is live, picks up where it was cut, and knows when
- * it is over.
+/* One event stream for the whole tab, whatever is shown: browsers allow six connections to a
+ * server, and every page wants events. It says whether it is live, picks up where it was cut, and
+ * knows when it is over.
  *
- * The six are shared by all tabs of a browser. So a tab that cannot be seen lets go of its stream and
- * reads on from where it was when it is seen again, and no more than four tabs hold one at a time:
- * further ones ask every two seconds (StreamStatus "polling") until a place is free.
+ * The six are shared by all tabs of a browser. So a tab that cannot be seen lets go of its stream
+ * and reads on from where it was when it is seen again, and no more than four tabs hold one at a
+ * time: further ones ask every two seconds (StreamStatus "polling") until a place is free.
  *
- * The browser reconnects by itself (with Last-Event-ID) after a cut; after an answer other than 200
- * it gives up, and we ask again with `after`, at growing intervals. */
+ * The browser reconnects by itself (with Last-Event-ID) after a cut; after an answer other than
+ * 200 it gives up, and we ask again with `after`, at growing intervals. */
 import { signal } from "@preact/signals";
 import type { Event as StreamEvent } from "@generated/client";
 
@@ -16,7 +16,15 @@ export type StreamStatus = "off" | "connecting" | "live" | "reconnecting" | "pol
 export const streamStatus = signal<StreamStatus>("off");
 
 const TYPES = [
-  "state", "metric", "closure", "checkpoint", "log", "topology", "numerics", "gap", "end",
+  "state",
+  "metric",
+  "closure",
+  "checkpoint",
+  "log",
+  "topology",
+  "numerics",
+  "gap",
+  "end",
 ];
 const LONGEST_WAIT_MS = 10_000;
 const PLACES = 4;
@@ -31,7 +39,8 @@ async function takePlace(): Promise<(() => void) | null> {
     const release = await new Promise<(() => void) | null>((decide) => {
       const hold = (lock: Lock | null) =>
         lock ? new Promise<void>((done) => decide(() => done())) : decide(null);
-      void navigator.locks.request(`csengine-stream-${place}`, { ifAvailable: true }, hold)
+      void navigator.locks
+        .request(`csengine-stream-${place}`, { ifAvailable: true }, hold)
         .catch(() => decide(null));
     });
     if (release) return release;
@@ -124,7 +133,8 @@ export class JobStream {
     void this.askAgain();
   }
 
-  /* The server refused, or says with 204 that there is nothing more: the job's state tells which. */
+  /* The server refused, or says with 204 that there is nothing more: the job's state tells which.
+   */
   private async askAgain(): Promise<void> {
     const over = await this.isOver();
     if (this.closed || !this.source) return;

@@ -17,14 +17,20 @@ export function number(value: number | null | undefined, digits = 4): string {
 }
 
 export function integer(value: number | null | undefined): string {
-  return value === null || value === undefined ? NOTHING : Math.round(value).toLocaleString("en-US");
+  return value === null || value === undefined
+    ? NOTHING
+    : Math.round(value).toLocaleString("en-US");
 }
 
 /** Short: 12.3k, 4.5M. */
 export function compact(value: number | null | undefined): string {
   if (value === null || value === undefined) return NOTHING;
   const size = Math.abs(value);
-  for (const [limit, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]] as const)
+  for (const [limit, unit] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ] as const)
     if (size >= limit * 0.9995) return `${trim(value / limit)}${unit}`;
   return size >= 100 || Number.isInteger(value) ? String(Math.round(value)) : trim(value);
 }
@@ -34,7 +40,11 @@ const trim = (value: number): string => String(Number(value.toPrecision(3)));
 
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined) return NOTHING;
-  for (const [limit, unit] of [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]] as const)
+  for (const [limit, unit] of [
+    [2 ** 30, "GiB"],
+    [2 ** 20, "MiB"],
+    [2 ** 10, "KiB"],
+  ] as const)
     if (value >= limit) return `${(value / limit).toFixed(value / limit < 10 ? 2 : 1)} ${unit}`;
   return `${value} B`;
 }
@@ -69,7 +79,9 @@ export function ago(time_ms: number | null | undefined, now = Date.now()): strin
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit", minute: "2-digit", second: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
 });
 const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short" });
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });

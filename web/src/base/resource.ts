@@ -16,7 +16,9 @@ export function useResource<T>(
   every_ms = 0,
 ): Resource<T> {
   const [state, setState] = useState<Omit<Resource<T>, "reload">>({
-    data: undefined, error: undefined, loading: true,
+    data: undefined,
+    error: undefined,
+    loading: true,
   });
   const asked = useRef(0);
   const reader = useRef(read);

@@ -22,7 +22,10 @@ addEventListener("hashchange", listen);
 export const path = computed(() => address.value.split("?")[0] ?? "/");
 export const query = computed(() => new URLSearchParams(address.value.split("?")[1] ?? ""));
 export const segments = computed(() =>
-  path.value.split("/").filter(Boolean).map((part) => decodeURIComponent(part)),
+  path.value
+    .split("/")
+    .filter(Boolean)
+    .map((part) => decodeURIComponent(part)),
 );
 
 export const href = (to: string): string => (IS_REPORT ? `#${to}` : to);
@@ -40,7 +43,8 @@ export function navigate(to: string, options: { replace?: boolean } = {}): void 
   }
 }
 
-/** Sets or (with null or "") drops parameters of the address, without a new entry in the history. */
+/** Sets or (with null or "") drops parameters of the address, without a new entry in the history.
+ */
 export function setQuery(values: Record<string, string | null>): void {
   const next = new URLSearchParams(query.peek());
   for (const [name, value] of Object.entries(values))

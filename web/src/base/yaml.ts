@@ -23,9 +23,15 @@ export function yamlLines(text: string): YamlLine[] {
     const item = ITEM.exec(line);
     if (item) {
       const indent = (item[1] as string).length;
-      while (levels.length > 0 && (levels[levels.length - 1] as Level).indent >= indent &&
-        !((levels[levels.length - 1] as Level).indent === indent &&
-          (levels[levels.length - 1] as Level).items >= 0)) levels.pop();
+      while (
+        levels.length > 0 &&
+        (levels[levels.length - 1] as Level).indent >= indent &&
+        !(
+          (levels[levels.length - 1] as Level).indent === indent &&
+          (levels[levels.length - 1] as Level).items >= 0
+        )
+      )
+        levels.pop();
       const top = levels[levels.length - 1];
       if (top && top.items >= 0 && top.indent === indent) top.items++;
       else levels.push({ indent, name: "", items: 0 });
@@ -37,7 +43,8 @@ export function yamlLines(text: string): YamlLine[] {
     levels.push({ indent, name: key[3] ?? key[4] ?? key[5] ?? "", items: -1 });
     const path = levels
       .map((level) => (level.items >= 0 ? `[${level.items}]` : level.name))
-      .join(".").replaceAll(".[", "[");
+      .join(".")
+      .replaceAll(".[", "[");
     return { text: line, path };
   });
 }

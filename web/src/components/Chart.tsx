@@ -36,8 +36,10 @@ function useInView(margin: string) {
 }
 
 const swatch = (curve: Curve) => (
-  <i class={curve.dimmed ? "swatch dimmed" : "swatch"}
-    style={{ borderColor: `var(${curve.colour})`, borderStyle: curve.dash ? "dashed" : "solid" }} />
+  <i
+    class={curve.dimmed ? "swatch dimmed" : "swatch"}
+    style={{ borderColor: `var(${curve.colour})`, borderStyle: curve.dash ? "dashed" : "solid" }}
+  />
 );
 
 function lastValue(curve: Curve): number | null {
@@ -55,8 +57,10 @@ function describe(title: string, curves: Curve[]): string {
   const parts = curves
     .filter((curve) => !curve.dimmed)
     .map((curve) => `${curve.label}: last value ${number(lastValue(curve))}`);
-  return `${title}. ${parts.join(". ") || "No points yet"}. ` +
-    "Arrow keys move, plus and minus scale, zero shows all.";
+  return (
+    `${title}. ${parts.join(". ") || "No points yet"}. ` +
+    "Arrow keys move, plus and minus scale, zero shows all."
+  );
 }
 
 export function Chart(props: ChartProps) {
@@ -72,8 +76,8 @@ export function Chart(props: ChartProps) {
     plot.current?.set(curves);
     plot.current?.onCursor((x, values) => {
       if (!legend.current) return;
-      legend.current.textContent = x === null ? "" :
-        `${props.axis} ${compact(x)}  ${values.map((v) => number(v)).join("  ")}`;
+      legend.current.textContent =
+        x === null ? "" : `${props.axis} ${compact(x)}  ${values.map((v) => number(v)).join("  ")}`;
     });
   };
 
@@ -94,23 +98,31 @@ export function Chart(props: ChartProps) {
     };
   }, [seen]);
   useEffect(() => {
-    plot.current?.configure({ ...props, onRange: (from, to) => {
-      setZoomed(!(plot.current?.isFollowing ?? true));
-      latest.current.onRange?.(from, to);
-    } });
+    plot.current?.configure({
+      ...props,
+      onRange: (from, to) => {
+        setZoomed(!(plot.current?.isFollowing ?? true));
+        latest.current.onRange?.(from, to);
+      },
+    });
   }, [props.axis, props.logarithmic]);
   useEffect(() => draw(props.curves), [props.curves, seen]);
-  useEffect(() => (seen && props.subscribe ? props.subscribe(draw) : undefined),
-    [props.subscribe, seen]);
+  useEffect(
+    () => (seen && props.subscribe ? props.subscribe(draw) : undefined),
+    [props.subscribe, seen],
+  );
   useSignalEffect(() => {
     if (themeVersion.value > 0) plot.current?.rebuild();
   });
 
   const keys = (event: KeyboardEvent) => {
     const moves: Record<string, () => void> = {
-      ArrowLeft: () => plot.current?.move(-0.15), ArrowRight: () => plot.current?.move(0.15),
-      "+": () => plot.current?.move(0, 0.7), "=": () => plot.current?.move(0, 0.7),
-      "-": () => plot.current?.move(0, 1.4), "0": () => plot.current?.show(null),
+      ArrowLeft: () => plot.current?.move(-0.15),
+      ArrowRight: () => plot.current?.move(0.15),
+      "+": () => plot.current?.move(0, 0.7),
+      "=": () => plot.current?.move(0, 0.7),
+      "-": () => plot.current?.move(0, 1.4),
+      "0": () => plot.current?.show(null),
     };
     const move = moves[event.key];
     if (!move || event.ctrlKey || event.metaKey) return;
@@ -121,11 +133,14 @@ export function Chart(props: ChartProps) {
   return (
     <figure class={props.bare ? "chart bare" : "chart panel"} ref={host}>
       <figcaption>
-        <span class="title ellipsis" title={props.title}>{props.title}</span>
+        <span class="title ellipsis" title={props.title}>
+          {props.title}
+        </span>
         <span class="cursor number faint" ref={legend} />
         {zoomed && (
           <button class="plain small" onClick={() => plot.current?.show(null)}>
-            <Icon name="fit" />show all
+            <Icon name="fit" />
+            show all
           </button>
         )}
         {props.actions}
@@ -133,12 +148,22 @@ export function Chart(props: ChartProps) {
       {props.legend !== false && distinct(props.curves).length > 1 && (
         <div class="legend">
           {distinct(props.curves).map((c) => (
-            <span key={c.label}>{swatch(c)}{c.label}</span>
+            <span key={c.label}>
+              {swatch(c)}
+              {c.label}
+            </span>
           ))}
         </div>
       )}
-      <div class="canvas" ref={canvas} tabIndex={0} role="img" onKeyDown={keys}
-        aria-label={describe(props.title, props.curves)} style={{ height: `${props.height}px` }} />
+      <div
+        class="canvas"
+        ref={canvas}
+        tabIndex={0}
+        role="img"
+        onKeyDown={keys}
+        aria-label={describe(props.title, props.curves)}
+        style={{ height: `${props.height}px` }}
+      />
       {props.note}
     </figure>
   );

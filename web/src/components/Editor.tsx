@@ -44,8 +44,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
   }, [diagnostics]);
   const scroll = () => {
     if (area.current && under.current)
-      under.current.style.transform =
-        `translate(${-area.current.scrollLeft}px, ${-area.current.scrollTop}px)`;
+      under.current.style.transform = `translate(${-area.current.scrollLeft}px, ${-area.current.scrollTop}px)`;
   };
   useLayoutEffect(scroll, [value]);
   const keys = (event: KeyboardEvent) => {
@@ -60,22 +59,36 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
   };
   return (
     <div class="editor">
-      <div class="under" aria-hidden="true"><div ref={under}>
-        {lines.map((line, i) => {
-          const fault = faults.get(i + 1);
-          return (
-            <div key={i} class={fault ? "edit-line faulty" : "edit-line"}>
-              <span class="line-number">{fault ? <Icon name="warn" /> : i + 1}</span>
-              <code><YamlText line={line} /></code>
-              {fault && <span class="inline-fault">{fault.message}</span>}
-            </div>
-          );
-        })}
-      </div></div>
-      <textarea ref={area} value={value} aria-label={label} spellcheck={false} wrap="off"
-        autocapitalize="off" autocomplete="off" aria-invalid={faults.size > 0}
-        aria-describedby="diagnostics" onScroll={scroll} onKeyDown={keys}
-        onInput={(e) => onInput(e.currentTarget.value)} />
+      <div class="under" aria-hidden="true">
+        <div ref={under}>
+          {lines.map((line, i) => {
+            const fault = faults.get(i + 1);
+            return (
+              <div key={i} class={fault ? "edit-line faulty" : "edit-line"}>
+                <span class="line-number">{fault ? <Icon name="warn" /> : i + 1}</span>
+                <code>
+                  <YamlText line={line} />
+                </code>
+                {fault && <span class="inline-fault">{fault.message}</span>}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <textarea
+        ref={area}
+        value={value}
+        aria-label={label}
+        spellcheck={false}
+        wrap="off"
+        autocapitalize="off"
+        autocomplete="off"
+        aria-invalid={faults.size > 0}
+        aria-describedby="diagnostics"
+        onScroll={scroll}
+        onKeyDown={keys}
+        onInput={(e) => onInput(e.currentTarget.value)}
+      />
     </div>
   );
 }

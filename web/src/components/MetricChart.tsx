@@ -34,7 +34,8 @@ export interface MetricChartProps {
 
 const SERIES_COLOURS = 8;
 const REFINE_MS = 140;
-/* Around the window in view as much again is read on each side, so that a drag shows data at once. */
+/* Around the window in view as much again is read on each side, so that a drag shows data at once.
+ */
 const MARGIN = 1;
 
 export const colourOf = (index: number): string => `--series-${index % SERIES_COLOURS}`;
@@ -44,7 +45,9 @@ function compose(props: MetricChartProps, finer: ReadonlyMap<string, Metrics>): 
   return props.runs.flatMap((run, r) =>
     props.names.flatMap((name, n) =>
       curvesOf(name, finer.get(run.id) ?? run.metrics, run.live, {
-        axis: props.axis, smoothing: props.smoothing, batchSize: run.batchSize,
+        axis: props.axis,
+        smoothing: props.smoothing,
+        batchSize: run.batchSize,
         label: many ? (props.names.length > 1 ? `${run.label} ${name}` : run.label) : name,
         colour: colourOf(many ? r : n),
         ...(many && n > 0 ? { dash: [6, 3] } : {}),
@@ -62,15 +65,18 @@ function stepsOf(range: [number, number], axis: XAxis, run: Run): [number, numbe
 async function refine(props: MetricChartProps, from: number, to: number) {
   const finer = new Map<string, Metrics>();
   const width = (to - from) * MARGIN;
-  await Promise.all(props.runs.map(async (run) => {
-    const steps = stepsOf([from - width, to + width], props.axis, run);
-    if (!steps) return;
-    const range = {
-      from: Math.max(0, Math.floor(steps[0])), to: Math.max(0, Math.ceil(steps[1])),
-    };
-    const ask = { id: run.id, names: props.names, max_points: 3000, ...range };
-    finer.set(run.id, await api.getMetrics(ask));
-  }));
+  await Promise.all(
+    props.runs.map(async (run) => {
+      const steps = stepsOf([from - width, to + width], props.axis, run);
+      if (!steps) return;
+      const range = {
+        from: Math.max(0, Math.floor(steps[0])),
+        to: Math.max(0, Math.ceil(steps[1])),
+      };
+      const ask = { id: run.id, names: props.names, max_points: 3000, ...range };
+      finer.set(run.id, await api.getMetrics(ask));
+    }),
+  );
   return finer;
 }
 
@@ -80,31 +86,51 @@ export function MetricChart(props: MetricChartProps) {
   latest.current = { props, finer };
   const asked = useRef(0);
 
-  const refineSoon = useMemo(() => debounce((from: number, to: number) => {
-    const turn = ++asked.current;
-    refine(latest.current.props, from, to)
-      .then((found) => turn === asked.current && setFiner(found))
-      .catch(() => undefined);
-  }, REFINE_MS), []);
+  const refineSoon = useMemo(
+    () =>
+      debounce((from: number, to: number) => {
+        const turn = ++asked.current;
+        refine(latest.current.props, from, to)
+          .then((found) => turn === asked.current && setFiner(found))
+          .catch(() => undefined);
+      }, REFINE_MS),
+    [],
+  );
   const key = props.runs.map((run) => run.id).join();
   useEffect(() => setFiner(new Map()), [key, props.axis]);
 
-  const curves = useMemo(() => compose(props, finer),
-    [props.runs, props.names.join(), props.axis, props.smoothing, finer]);
-  const subscribe = useCallback((draw: (curves: Curve[]) => void) => {
-    const stops = latest.current.props.runs.map((run) =>
-      run.live?.listen((names) => {
-        const now = latest.current;
-        if (now.props.names.some((name) => names.has(name))) draw(compose(now.props, now.finer));
-      }),
-    );
-    return () => stops.forEach((stop) => stop?.());
-  }, [key]);
+  const curves = useMemo(
+    () => compose(props, finer),
+    [props.runs, props.names.join(), props.axis, props.smoothing, finer],
+  );
+  const subscribe = useCallback(
+    (draw: (curves: Curve[]) => void) => {
+      const stops = latest.current.props.runs.map((run) =>
+        run.live?.listen((names) => {
+          const now = latest.current;
+          if (now.props.names.some((name) => names.has(name))) draw(compose(now.props, now.finer));
+        }),
+      );
+      return () => stops.forEach((stop) => stop?.());
+    },
+    [key],
+  );
 
   return (
-    <Chart title={props.title} curves={curves} height={props.height} axis={props.axis}
-      logarithmic={props.logarithmic ?? false} subscribe={subscribe} actions={props.actions}
-      bare={props.bare ?? false} legend={props.legend ?? true} unit={props.unit ?? ""} fill={props.fill ?? false}
-      onRange={refineSoon} {...(props.sync ? { sync: props.sync } : {})} />
+    <Chart
+      title={props.title}
+      curves={curves}
+      height={props.height}
+      axis={props.axis}
+      logarithmic={props.logarithmic ?? false}
+      subscribe={subscribe}
+      actions={props.actions}
+      bare={props.bare ?? false}
+      legend={props.legend ?? true}
+      unit={props.unit ?? ""}
+      fill={props.fill ?? false}
+      onRange={refineSoon}
+      {...(props.sync ? { sync: props.sync } : {})}
+    />
   );
 }

@@ -1,5 +1,5 @@
-/* A drawing that is moved and scaled: by dragging, by the wheel, or by the keyboard. The transform is
- * set on the element directly; nothing is rendered again while it moves. */
+/* A drawing that is moved and scaled: by dragging, by the wheel, or by the keyboard. The transform
+ * is set on the element directly; nothing is rendered again while it moves. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -44,8 +44,11 @@ export function PanZoom(props: PanZoomProps) {
     const { width, height } = size.current;
     const all = Math.min(box.width / width, box.height / height, 1.1);
     const scale = whole ? all : Math.max(all, Math.min(READABLE, box.width / width));
-    view.current = { scale, x: (box.width - width * scale) / 2,
-      y: Math.max(0, (box.height - height * scale) / 2) };
+    view.current = {
+      scale,
+      x: (box.width - width * scale) / 2,
+      y: Math.max(0, (box.height - height * scale) / 2),
+    };
     apply();
   };
   const zoom = (factor: number, cx?: number, cy?: number) => {
@@ -99,9 +102,14 @@ export function PanZoom(props: PanZoomProps) {
   };
   const keys = (event: KeyboardEvent) => {
     const moves: Record<string, () => void> = {
-      ArrowLeft: () => pan(60, 0), ArrowRight: () => pan(-60, 0), ArrowUp: () => pan(0, 60),
-      ArrowDown: () => pan(0, -60), "+": () => zoom(1.25), "=": () => zoom(1.25),
-      "-": () => zoom(0.8), "0": () => fit(true),
+      ArrowLeft: () => pan(60, 0),
+      ArrowRight: () => pan(-60, 0),
+      ArrowUp: () => pan(0, 60),
+      ArrowDown: () => pan(0, -60),
+      "+": () => zoom(1.25),
+      "=": () => zoom(1.25),
+      "-": () => zoom(0.8),
+      "0": () => fit(true),
     };
     const move = moves[event.key];
     if (!move || event.ctrlKey || event.metaKey) return;
@@ -110,15 +118,27 @@ export function PanZoom(props: PanZoomProps) {
   };
   return (
     <div class="pan-zoom">
-      <svg ref={svg} role="group" aria-label={props.label} tabindex={0} onPointerDown={drag}
-        onKeyDown={keys}>
+      <svg
+        ref={svg}
+        role="group"
+        aria-label={props.label}
+        tabindex={0}
+        onPointerDown={drag}
+        onKeyDown={keys}
+      >
         {props.defs}
         <g ref={group}>{props.children}</g>
       </svg>
       <div class="zoom" role="group" aria-label="Scale">
-        <button class="icon" aria-label="Larger" onClick={() => zoom(1.25)}>+</button>
-        <button class="icon" aria-label="Smaller" onClick={() => zoom(0.8)}>−</button>
-        <button title="Show all" onClick={() => fit(true)}>fit</button>
+        <button class="icon" aria-label="Larger" onClick={() => zoom(1.25)}>
+          +
+        </button>
+        <button class="icon" aria-label="Smaller" onClick={() => zoom(0.8)}>
+          −
+        </button>
+        <button title="Show all" onClick={() => fit(true)}>
+          fit
+        </button>
       </div>
     </div>
   );

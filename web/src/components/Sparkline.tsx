@@ -11,11 +11,19 @@ export function Sparkline({ values, label }: { values: (number | null)[]; label:
   const points = values
     .map((v, i) => [(i / (values.length - 1)) * (WIDTH - 4) + 2, v] as const)
     .filter((p): p is readonly [number, number] => p[1] !== null && Number.isFinite(p[1]))
-    .map(([x, v]) => `${x.toFixed(1)},${(HEIGHT - 3 - ((v - low) / span) * (HEIGHT - 6)).toFixed(1)}`);
+    .map(
+      ([x, v]) => `${x.toFixed(1)},${(HEIGHT - 3 - ((v - low) / span) * (HEIGHT - 6)).toFixed(1)}`,
+    );
   const end = (points[points.length - 1] ?? "0,0").split(",");
   return (
-    <svg class="sparkline" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      role="img" aria-label={label}>
+    <svg
+      class="sparkline"
+      width={WIDTH}
+      height={HEIGHT}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      role="img"
+      aria-label={label}
+    >
       <polyline points={points.join(" ")} />
       <circle cx={end[0]} cy={end[1]} r="2" />
     </svg>

@@ -50,13 +50,23 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   const first = Math.max(0, Math.floor(view.top / rowHeight) - EXTRA_ROWS);
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + EXTRA_ROWS);
   return (
-    <div class="virtual" ref={host} onScroll={scroll} tabIndex={0} role="region"
-      aria-label={`${props.label}, ${rows.length} rows`}>
+    <div
+      class="virtual"
+      ref={host}
+      onScroll={scroll}
+      tabIndex={0}
+      role="region"
+      aria-label={`${props.label}, ${rows.length} rows`}
+    >
       {props.header}
       <div class="rows" style={{ height: `${rows.length * rowHeight}px` }}>
         <div style={{ transform: `translateY(${first * rowHeight}px)` }}>
           {rows.slice(first, last).map((row, i) => (
-            <div class="line" key={props.keyOf(row, first + i)} style={{ height: `${rowHeight}px` }}>
+            <div
+              class="line"
+              key={props.keyOf(row, first + i)}
+              style={{ height: `${rowHeight}px` }}
+            >
               {props.render(row, first + i)}
             </div>
           ))}

@@ -25,49 +25,93 @@ const STATES: Record<State, { tone: Tone; icon: IconName; text: string }> = {
 export const stateTone = (state: State): Tone => STATES[state].tone;
 export const stateIcon = (state: State): IconName => STATES[state].icon;
 
-export function Badge({ tone, icon, children }: {
-  tone: Tone; icon?: IconName; children: ComponentChildren;
+export function Badge({
+  tone,
+  icon,
+  children,
+}: {
+  tone: Tone;
+  icon?: IconName;
+  children: ComponentChildren;
 }) {
-  return <span class={`badge ${tone}`}>{icon && <Icon name={icon} />}{children}</span>;
+  return (
+    <span class={`badge ${tone}`}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </span>
+  );
 }
 
 export function StateBadge({ state, reason }: { state: State; reason?: string | null }) {
   const { tone, icon, text } = STATES[state];
   return (
     <Badge tone={tone} icon={icon}>
-      {text}{state === "FAILED" && reason ? `: ${reason.toLowerCase()}` : ""}
+      {text}
+      {state === "FAILED" && reason ? `: ${reason.toLowerCase()}` : ""}
     </Badge>
   );
 }
 
 /** A share of a whole, as a bar with its text. */
-export function Meter({ share, label, tone = "info" }: {
-  share: number | null; label: string; tone?: Tone;
+export function Meter({
+  share,
+  label,
+  tone = "info",
+}: {
+  share: number | null;
+  label: string;
+  tone?: Tone;
 }) {
   const value = Math.min(1, Math.max(0, share ?? 0));
   return (
-    <div class={`meter ${tone}`} role="meter" aria-label={label} aria-valuemin={0}
-      aria-valuemax={100} aria-valuenow={Math.round(value * 100)} aria-valuetext={percent(share)}>
+    <div
+      class={`meter ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(value * 100)}
+      aria-valuetext={percent(share)}
+    >
       <i style={{ width: `${value * 100}%` }} />
     </div>
   );
 }
 
-export function Tile({ label, value, unit, note, tone }: {
-  label: string; value: ComponentChildren; unit?: string; note?: ComponentChildren; tone?: Tone;
+export function Tile({
+  label,
+  value,
+  unit,
+  note,
+  tone,
+}: {
+  label: string;
+  value: ComponentChildren;
+  unit?: string;
+  note?: ComponentChildren;
+  tone?: Tone;
 }) {
   return (
     <div class={tone ? `tile ${tone}` : "tile"}>
       <dt>{label}</dt>
-      <dd><span class="value number">{value}</span>{unit && <span class="unit">{unit}</span>}</dd>
+      <dd>
+        <span class="value number">{value}</span>
+        {unit && <span class="unit">{unit}</span>}
+      </dd>
       {note && <dd class="note">{note}</dd>}
     </div>
   );
 }
 
 /** What is not there, why, and what to do about it. */
-export function Empty({ title, children, icon = "info" }: {
-  title: string; children?: ComponentChildren; icon?: IconName;
+export function Empty({
+  title,
+  children,
+  icon = "info",
+}: {
+  title: string;
+  children?: ComponentChildren;
+  icon?: IconName;
 }) {
   return (
     <div class="empty">
@@ -81,18 +125,40 @@ export function Empty({ title, children, icon = "info" }: {
 export function Failure({ error, retry }: { error: ApiError; retry?: () => void }) {
   const missing = error.status === 404;
   return (
-    <Empty title={missing ? "Not there" : "This could not be read"} icon={missing ? "info" : "warn"}>
-      {error.message}{retry && <> <button onClick={retry}>Try again</button></>}
+    <Empty
+      title={missing ? "Not there" : "This could not be read"}
+      icon={missing ? "info" : "warn"}
+    >
+      {error.message}
+      {retry && (
+        <>
+          {" "}
+          <button onClick={retry}>Try again</button>
+        </>
+      )}
     </Empty>
   );
 }
 
 export function Loading() {
-  return <div class="loading" role="status"><span class="hidden-text">Loading</span><i /><i /><i /></div>;
+  return (
+    <div class="loading" role="status">
+      <span class="hidden-text">Loading</span>
+      <i />
+      <i />
+      <i />
+    </div>
+  );
 }
 
-export function PageHeader({ title, children, note }: {
-  title: string; children?: ComponentChildren; note?: ComponentChildren;
+export function PageHeader({
+  title,
+  children,
+  note,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  note?: ComponentChildren;
 }) {
   return (
     <header>
@@ -105,8 +171,15 @@ export function PageHeader({ title, children, note }: {
 }
 
 /** One of a few values: a row of buttons that are pressed or not. */
-export function Choice<T extends string>({ label, value, options, onChange }: {
-  label: string; value: T; options: readonly (readonly [T, string])[];
+export function Choice<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: T;
+  options: readonly (readonly [T, string])[];
   onChange: (value: T) => void;
 }) {
   return (
@@ -121,8 +194,16 @@ export function Choice<T extends string>({ label, value, options, onChange }: {
 }
 
 /** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
-export function Dialog({ title, onClose, children, wide }: {
-  title: string; onClose: () => void; children: ComponentChildren; wide?: boolean;
+export function Dialog({
+  title,
+  onClose,
+  children,
+  wide,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  wide?: boolean;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -1,6 +1,6 @@
-/* Curves on a canvas, over uPlot: each curve is a line with an optional band between its minimum and
- * maximum. Curves have steps of their own; here they are joined into the common columns that uPlot
- * wants.
+/* Curves on a canvas, over uPlot: each curve is a line with an optional band between its minimum
+ * and maximum. Curves have steps of their own; here they are joined into the common columns that
+ * uPlot wants.
  *
  * Drawing and data stay apart from the pages' rendering: a live point costs one setData, no
  * component is rendered again. */
@@ -49,9 +49,7 @@ function columnsOf(curves: Curve[]): uPlot.AlignedData {
 
 /* A change of these needs another plot; anything else is only new data. */
 const shapeOf = (curves: Curve[]): string =>
-  curves
-    .map((c) => [c.label, c.colour, c.dimmed, c.dash, !!c.minimum, c.points].join())
-    .join(";");
+  curves.map((c) => [c.label, c.colour, c.dimmed, c.dash, !!c.minimum, c.points].join()).join(";");
 
 export class Plot {
   private plot: uPlot | undefined;
@@ -145,13 +143,23 @@ export class Plot {
     return this.curves.flatMap((curve): uPlot.Series[] => {
       const line = withAlpha(colour(curve.colour), curve.dimmed ? 0.38 : 1);
       const own: uPlot.Series = {
-        label: curve.label, stroke: line, width: curve.width ?? 1.5, value: shown, spanGaps: true,
+        label: curve.label,
+        stroke: line,
+        width: curve.width ?? 1.5,
+        value: shown,
+        spanGaps: true,
         points: { show: curve.points ?? false, size: 5 },
       };
       if (curve.dash) own.dash = curve.dash;
       if (this.options.fill) own.fill = withAlpha(colour(curve.colour), 0.1);
-      const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false },
-        spanGaps: true, show: true, label: "" };
+      const edge: uPlot.Series = {
+        stroke: "transparent",
+        width: 0,
+        points: { show: false },
+        spanGaps: true,
+        show: true,
+        label: "",
+      };
       return [own, edge, { ...edge }];
     });
   }
@@ -159,10 +167,12 @@ export class Plot {
   private bands(): uPlot.Band[] {
     return this.curves.flatMap((curve, i): uPlot.Band[] =>
       curve.minimum
-        ? [{
-            series: [3 * i + 3, 3 * i + 2],
-            fill: withAlpha(colour(curve.colour), curve.dimmed ? 0.06 : 0.18),
-          }]
+        ? [
+            {
+              series: [3 * i + 3, 3 * i + 2],
+              fill: withAlpha(colour(curve.colour), curve.dimmed ? 0.06 : 0.18),
+            },
+          ]
         : [],
     );
   }
@@ -171,17 +181,32 @@ export class Plot {
     const { axis, compactAxes } = this.options;
     const font = "11px system-ui, sans-serif";
     const base: uPlot.Axis = {
-      stroke: colour("--text-faint"), font, ticks: { show: false },
+      stroke: colour("--text-faint"),
+      font,
+      ticks: { show: false },
       grid: { stroke: withAlpha(colour("--line"), 0.9), width: 1 },
     };
     const texts = {
-      step: compact, samples: compact, elapsed: (v: number) => duration(v), time: (v: number) => time(v),
+      step: compact,
+      samples: compact,
+      elapsed: (v: number) => duration(v),
+      time: (v: number) => time(v),
     };
     return [
-      { ...base, size: 26, gap: 4, space: compactAxes ? 46 : 62,
-        values: (_, values) => values.map((v) => (v == null ? "" : texts[axis](v))) },
-      { ...base, size: 54, gap: 4, space: 28,
-        values: (_, values) => values.map((v) => (v == null ? "" : tickText(v))) },
+      {
+        ...base,
+        size: 26,
+        gap: 4,
+        space: compactAxes ? 46 : 62,
+        values: (_, values) => values.map((v) => (v == null ? "" : texts[axis](v))),
+      },
+      {
+        ...base,
+        size: 54,
+        gap: 4,
+        space: 28,
+        values: (_, values) => values.map((v) => (v == null ? "" : tickText(v))),
+      },
     ];
   }
 
@@ -189,25 +214,32 @@ export class Plot {
     const { height, logarithmic, sync, onRange } = this.options;
     const cursor: uPlot.Cursor = {
       drag: { x: true, y: false, setScale: false },
-      points: { size: 6 }, focus: { prox: 24 },
+      points: { size: 6 },
+      focus: { prox: 24 },
     };
     if (sync) cursor.sync = { key: sync, setSeries: false };
     return {
-      width: Math.max(60, this.host.clientWidth), height, cursor,
-      series: [{}, ...this.series()], bands: this.bands(), axes: this.axes(),
+      width: Math.max(60, this.host.clientWidth),
+      height,
+      cursor,
+      series: [{}, ...this.series()],
+      bands: this.bands(),
+      axes: this.axes(),
       legend: { show: false },
       scales: {
         x: { time: false },
         y: logarithmic ? { distr: 3 } : { range: (_, low, high) => padded(low, high) },
       },
       hooks: {
-        setSelect: [(u) => {
-          if (u.select.width < 4) return;
-          const from = u.posToVal(u.select.left, "x");
-          const to = u.posToVal(u.select.left + u.select.width, "x");
-          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          this.show([from, to]);
-        }],
+        setSelect: [
+          (u) => {
+            if (u.select.width < 4) return;
+            const from = u.posToVal(u.select.left, "x");
+            const to = u.posToVal(u.select.left + u.select.width, "x");
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            this.show([from, to]);
+          },
+        ],
         ready: [(u) => this.listen(u, onRange !== undefined)],
       },
     };
@@ -218,18 +250,26 @@ export class Plot {
     const over = u.over;
     over.addEventListener("dblclick", () => this.show(null));
     if (!canRange) return;
-    over.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey && !event.altKey) return;
-      event.preventDefault();
-      const about = event.offsetX / over.clientWidth;
-      this.move(0, event.deltaY > 0 ? 1.25 : 0.8, about);
-    }, { passive: false });
-    over.addEventListener("mousedown", (event) => {
-      if (!event.shiftKey && event.button !== 1) return;
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      this.drag(over, event.clientX);
-    }, { capture: true });
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey && !event.altKey) return;
+        event.preventDefault();
+        const about = event.offsetX / over.clientWidth;
+        this.move(0, event.deltaY > 0 ? 1.25 : 0.8, about);
+      },
+      { passive: false },
+    );
+    over.addEventListener(
+      "mousedown",
+      (event) => {
+        if (!event.shiftKey && event.button !== 1) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        this.drag(over, event.clientX);
+      },
+      { capture: true },
+    );
   }
 
   private drag(over: HTMLElement, start: number): void {
@@ -252,12 +292,14 @@ export class Plot {
   onCursor(listener: (x: number | null, values: (number | null)[]) => void): void {
     const plot = this.plot;
     if (!plot) return;
-    plot.hooks.setCursor = [(u) => {
-      const at = u.cursor.idx;
-      if (at == null) return listener(null, []);
-      const values = this.curves.map((_, i) => nearest(u.data[3 * i + 1] as Column, at));
-      return listener(u.data[0][at] ?? null, values);
-    }];
+    plot.hooks.setCursor = [
+      (u) => {
+        const at = u.cursor.idx;
+        if (at == null) return listener(null, []);
+        const values = this.curves.map((_, i) => nearest(u.data[3 * i + 1] as Column, at));
+        return listener(u.data[0][at] ?? null, values);
+      },
+    ];
   }
 }
 

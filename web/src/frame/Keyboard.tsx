@@ -20,8 +20,9 @@ export function Keyboard({ job, onHelp }: { job: string | null; onHelp: () => vo
       if (performance.now() - started < SEQUENCE_MS && entry) {
         started = 0;
         event.preventDefault();
-        navigate(entry.ofJob ? `/jobs/${encodeURIComponent(job ?? "")}/${entry.name}`
-          : `/${entry.name}`);
+        navigate(
+          entry.ofJob ? `/jobs/${encodeURIComponent(job ?? "")}/${entry.name}` : `/${entry.name}`,
+        );
       } else if (event.key === "g") started = performance.now();
       else if (event.key === "?") onHelp();
       else if (event.key === "/") {
@@ -44,17 +45,41 @@ export function Help({ onClose }: { onClose: () => void }) {
       <dl class="keys">
         {PAGES.map((page) => (
           <div key={page.name}>
-            <dt><Key text="g" /> <Key text={page.key} /></dt><dd>{page.title}</dd>
+            <dt>
+              <Key text="g" /> <Key text={page.key} />
+            </dt>
+            <dd>{page.title}</dd>
           </div>
         ))}
-        <div><dt><Key text="/" /></dt><dd>the page's filter</dd></div>
-        <div><dt><Key text="?" /></dt><dd>this list</dd></div>
-        <div><dt><Key text="←" /> <Key text="→" /></dt><dd>move a chart or graph</dd></div>
-        <div><dt><Key text="+" /> <Key text="−" /> <Key text="0" /></dt>
-          <dd>scale a chart or graph; show all</dd></div>
+        <div>
+          <dt>
+            <Key text="/" />
+          </dt>
+          <dd>the page's filter</dd>
+        </div>
+        <div>
+          <dt>
+            <Key text="?" />
+          </dt>
+          <dd>this list</dd>
+        </div>
+        <div>
+          <dt>
+            <Key text="←" /> <Key text="→" />
+          </dt>
+          <dd>move a chart or graph</dd>
+        </div>
+        <div>
+          <dt>
+            <Key text="+" /> <Key text="−" /> <Key text="0" />
+          </dt>
+          <dd>scale a chart or graph; show all</dd>
+        </div>
       </dl>
-      <p class="soft small">With the mouse: drag selects a range of a chart, Shift and drag moves it,
-        Ctrl and the wheel scale it, a double click shows all.</p>
+      <p class="soft small">
+        With the mouse: drag selects a range of a chart, Shift and drag moves it, Ctrl and the wheel
+        scale it, a double click shows all.
+      </p>
     </Dialog>
   );
 }

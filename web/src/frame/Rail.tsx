@@ -21,14 +21,27 @@ export function Rail({ job, page }: { job: string | null; page: string }) {
   return (
     <nav class="rail" aria-label="Pages">
       {PAGES.filter((entry) => !entry.ofJob && shown(entry)).map((entry) => (
-        <Entry key={entry.name} entry={entry} to={`/${entry.name}`}
-          isCurrent={!job && page === entry.name} />
+        <Entry
+          key={entry.name}
+          entry={entry}
+          to={`/${entry.name}`}
+          isCurrent={!job && page === entry.name}
+        />
       ))}
-      {job && <h2 class="ellipsis" title={name ?? job}>{name}</h2>}
-      {job && PAGES.filter((entry) => entry.ofJob && shown(entry)).map((entry) => (
-        <Entry key={entry.name} entry={entry}
-          to={`/jobs/${encodeURIComponent(job)}/${entry.name}`} isCurrent={page === entry.name} />
-      ))}
+      {job && (
+        <h2 class="ellipsis" title={name ?? job}>
+          {name}
+        </h2>
+      )}
+      {job &&
+        PAGES.filter((entry) => entry.ofJob && shown(entry)).map((entry) => (
+          <Entry
+            key={entry.name}
+            entry={entry}
+            to={`/jobs/${encodeURIComponent(job)}/${entry.name}`}
+            isCurrent={page === entry.name}
+          />
+        ))}
     </nav>
   );
 }

@@ -20,11 +20,21 @@ export function SignIn() {
     <main class="sign-in panel">
       <form onSubmit={(event) => void send(event)}>
         <h1>csengine</h1>
-        <label for="token">This server wants its token: the line in the file that it was
-          started with (--token_file).</label>
-        <input id="token" type="password" autocomplete="current-password" value={token} required
-          aria-describedby="sign-in-error" onInput={(e) => setToken(e.currentTarget.value)} />
-        <p id="sign-in-error" class="bad-text" role="alert">{error}</p>
+        <label for="token">
+          This server wants its token: the line in the file that it was started with (--token_file).
+        </label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="current-password"
+          value={token}
+          required
+          aria-describedby="sign-in-error"
+          onInput={(e) => setToken(e.currentTarget.value)}
+        />
+        <p id="sign-in-error" class="bad-text" role="alert">
+          {error}
+        </p>
         <button class="primary">Sign in</button>
       </form>
     </main>

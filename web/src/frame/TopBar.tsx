@@ -1,4 +1,5 @@
-/* The bar on top: which job, how it does, what one can do to it, and whether what is seen is live. */
+/* The bar on top: which job, how it does, what one can do to it, and whether what is seen is live.
+ */
 import { useState } from "preact/hooks";
 import { streamStatus, type StreamStatus } from "@/api/stream";
 import { duration, integer } from "@/base/format";
@@ -27,7 +28,8 @@ function LiveStatus() {
   const { text, title } = STATUS[status];
   return (
     <span class={`stream-status ${status}`} role="status" title={title}>
-      <i aria-hidden="true" />{text}
+      <i aria-hidden="true" />
+      {text}
     </span>
   );
 }
@@ -41,8 +43,12 @@ const NEXT: Record<Theme, { next: Theme; icon: IconName; text: string }> = {
 function ThemeButton() {
   const { next, icon, text } = NEXT[theme.value];
   return (
-    <button class="plain icon" aria-label={`${text}; change`} title={text}
-      onClick={() => (theme.value = next)}>
+    <button
+      class="plain icon"
+      aria-label={`${text}; change`}
+      title={text}
+      onClick={() => (theme.value = next)}
+    >
       <Icon name={icon} />
     </button>
   );
@@ -61,17 +67,26 @@ function CancelDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   const [save, setSave] = useState(true);
   return (
     <Dialog title={`Cancel ${job.name}?`} onClose={onClose}>
-      <form onSubmit={(event) => {
-        event.preventDefault();
-        void act(job, "cancel", { save });
-        onClose();
-      }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void act(job, "cancel", { save });
+          onClose();
+        }}
+      >
         <p>It ends after the step in flight. What was recorded and saved so far stays.</p>
-        <label class="row"><input type="checkbox" checked={save}
-          onChange={(event) => setSave(event.currentTarget.checked)} />
-          write a checkpoint first</label>
+        <label class="row">
+          <input
+            type="checkbox"
+            checked={save}
+            onChange={(event) => setSave(event.currentTarget.checked)}
+          />
+          write a checkpoint first
+        </label>
         <div class="row end">
-          <button type="button" onClick={onClose}>Keep it running</button>
+          <button type="button" onClick={onClose}>
+            Keep it running
+          </button>
           <button class="primary">Cancel the job</button>
         </div>
       </form>
@@ -85,10 +100,15 @@ function KillDialog({ job, onClose }: { job: Job; onClose: () => void }) {
       <p>Its processes end at once, without a checkpoint. Steps after the last one are lost.</p>
       <div class="row end">
         <button onClick={onClose}>Keep it running</button>
-        <button class="danger" onClick={() => {
-          void act(job, "kill");
-          onClose();
-        }}>Kill the job</button>
+        <button
+          class="danger"
+          onClick={() => {
+            void act(job, "kill");
+            onClose();
+          }}
+        >
+          Kill the job
+        </button>
       </div>
     </Dialog>
   );
@@ -98,17 +118,29 @@ function ScaleDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   const [replicas, setReplicas] = useState(job.num_csx ?? 1);
   return (
     <Dialog title={`Scale ${job.name}`} onClose={onClose}>
-      <form onSubmit={(event) => {
-        event.preventDefault();
-        void act(job, "scale", { num_csx: replicas });
-        onClose();
-      }}>
-        <label class="row">replicas (num_csx)
-          <input type="number" min={1} max={1024} value={replicas} required
-            onInput={(event) => setReplicas(Number(event.currentTarget.value))} /></label>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void act(job, "scale", { num_csx: replicas });
+          onClose();
+        }}
+      >
+        <label class="row">
+          replicas (num_csx)
+          <input
+            type="number"
+            min={1}
+            max={1024}
+            value={replicas}
+            required
+            onInput={(event) => setReplicas(Number(event.currentTarget.value))}
+          />
+        </label>
         <p class="soft">From the next step on. The results keep the same bits.</p>
         <div class="row end">
-          <button type="button" onClick={onClose}>Leave it</button>
+          <button type="button" onClick={onClose}>
+            Leave it
+          </button>
           <button class="primary">Scale</button>
         </div>
       </form>
@@ -127,9 +159,14 @@ function Controls({ job }: { job: Job }) {
   return (
     <div class="controls" role="group" aria-label="Job control">
       {BUTTONS.filter(({ verb }) => verbs.has(verb)).map(({ verb, icon, text }) => (
-        <button key={verb} data-verb={verb} onClick={() => void run(verb)}
-          class={verb === "kill" ? "danger" : ""}>
-          <Icon name={icon} /><span>{text}</span>
+        <button
+          key={verb}
+          data-verb={verb}
+          onClick={() => void run(verb)}
+          class={verb === "kill" ? "danger" : ""}
+        >
+          <Icon name={icon} />
+          <span>{text}</span>
         </button>
       ))}
       {asking === "cancel" && <CancelDialog job={job} onClose={close} />}
@@ -145,14 +182,17 @@ function JobCrumb({ job }: { job: Job }) {
   const last = job.progress.last_step;
   return (
     <>
-      <strong class="ellipsis" title={job.id}>{job.name}</strong>
+      <strong class="ellipsis" title={job.id}>
+        {job.name}
+      </strong>
       <StateBadge state={job.state} reason={job.reason} />
       {last !== null && last > 0 && (
         <span class="row progress">
           <Meter share={(step ?? 0) / last} label="Progress" tone="good" />
           <span class="small number soft nowrap">
             {integer(job.progress.step)} / {integer(last)}
-            {job.alive && job.progress.eta_seconds !== null &&
+            {job.alive &&
+              job.progress.eta_seconds !== null &&
               ` · ${duration(job.progress.eta_seconds)} left`}
           </span>
         </span>
@@ -168,8 +208,14 @@ export function TopBar({ onHelp }: { onHelp: () => void }) {
       <a class="brand" href={href("/jobs")} aria-label="csengine, all jobs">
         <svg viewBox="0 0 32 32" aria-hidden="true">
           <rect width="32" height="32" rx="7" fill="var(--accent)" />
-          <path d="M6 22 12 12l5 6 9-10" fill="none" stroke="var(--accent-text)" stroke-width="3"
-            stroke-linecap="round" stroke-linejoin="round" />
+          <path
+            d="M6 22 12 12l5 6 9-10"
+            fill="none"
+            stroke="var(--accent-text)"
+            stroke-width="3"
+            stroke-linecap="round"
+            stroke-linejoin="round"
+          />
         </svg>
         <span>csengine</span>
       </a>
@@ -178,8 +224,14 @@ export function TopBar({ onHelp }: { onHelp: () => void }) {
       {job && !IS_REPORT && <Controls job={job} />}
       <LiveStatus />
       <ThemeButton />
-      <button class="plain icon" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)"
-        onClick={onHelp}><Icon name="help" /></button>
+      <button
+        class="plain icon"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts (?)"
+        onClick={onHelp}
+      >
+        <Icon name="help" />
+      </button>
     </header>
   );
 }

@@ -1,5 +1,5 @@
-/* The list of pages: name in the address, title, icon, key of the shortcut, component. Adding a page
- * is one line here. */
+/* The list of pages: name in the address, title, icon, key of the shortcut, component. Adding a
+ * page is one line here. */
 import type { ComponentType } from "preact";
 import type { IconName } from "@/components/Icon";
 import { Checkpoints } from "@/pages/Checkpoints";
@@ -31,22 +31,57 @@ export interface PageEntry {
 
 export const PAGES: PageEntry[] = [
   { name: "jobs", title: "Jobs", icon: "jobs", key: "j", view: Jobs },
-  { name: "submit", title: "Submit", icon: "submit", key: "s", view: Submit, fill: true, live: true },
+  {
+    name: "submit",
+    title: "Submit",
+    icon: "submit",
+    key: "s",
+    view: Submit,
+    fill: true,
+    live: true,
+  },
   { name: "cluster", title: "Cluster", icon: "cluster", key: "u", view: Cluster, live: true },
   { name: "pulse", title: "Pulse", icon: "pulse", key: "p", view: Pulse, ofJob: true },
   { name: "curves", title: "Curves", icon: "curves", key: "c", view: Curves, ofJob: true },
   { name: "topology", title: "Topology", icon: "topology", key: "t", view: Topology, ofJob: true },
-  { name: "graph", title: "Step graph", icon: "graph", key: "g", view: StepGraph, ofJob: true,
-    fill: true },
+  {
+    name: "graph",
+    title: "Step graph",
+    icon: "graph",
+    key: "g",
+    view: StepGraph,
+    ofJob: true,
+    fill: true,
+  },
   { name: "timeline", title: "Timeline", icon: "timeline", key: "m", view: Timeline, ofJob: true },
   { name: "numerics", title: "Numerics", icon: "numerics", key: "n", view: Numerics, ofJob: true },
-  { name: "closures", title: "Closures", icon: "closures", key: "l", view: Closures, ofJob: true,
-    fill: true },
-  { name: "checkpoints", title: "Checkpoints", icon: "checkpoints", key: "k", view: Checkpoints,
-    ofJob: true },
+  {
+    name: "closures",
+    title: "Closures",
+    icon: "closures",
+    key: "l",
+    view: Closures,
+    ofJob: true,
+    fill: true,
+  },
+  {
+    name: "checkpoints",
+    title: "Checkpoints",
+    icon: "checkpoints",
+    key: "k",
+    view: Checkpoints,
+    ofJob: true,
+  },
   { name: "logs", title: "Logs", icon: "logs", key: "o", view: Logs, ofJob: true, fill: true },
-  { name: "config", title: "Config", icon: "config", key: "f", view: Config, ofJob: true,
-    fill: true },
+  {
+    name: "config",
+    title: "Config",
+    icon: "config",
+    key: "f",
+    view: Config,
+    ofJob: true,
+    fill: true,
+  },
 ];
 
 export interface Place {

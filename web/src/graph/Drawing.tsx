@@ -1,5 +1,5 @@
-/* The picture of the step graph in SVG. A format is told by the colour of a line, by its dashes and by
- * the words in the boxes; a cast is a diamond on the edge. */
+/* The picture of the step graph in SVG. A format is told by the colour of a line, by its dashes
+ * and by the words in the boxes; a cast is a diamond on the edge. */
 import { memo } from "@/components/memo";
 import type { Frame, Picture, PictureEdge, PictureNode } from "@/graph/format";
 import { bytes } from "@/base/format";
@@ -36,9 +36,13 @@ function Diamond({ at, from, to }: { at: [number, number]; from: string; to: str
   const [x, y] = at;
   return (
     <g class="cast">
-      <path d={`M${x} ${y - 8}L${x + 8} ${y}L${x} ${y + 8}L${x - 8} ${y}Z`}
-        style={{ fill: "var(--panel)", stroke: `var(${styleOf(to).token})` }} />
-      <text x={x + 12} y={y + 4}>{styleOf(from).short}→{styleOf(to).short}</text>
+      <path
+        d={`M${x} ${y - 8}L${x + 8} ${y}L${x} ${y + 8}L${x - 8} ${y}Z`}
+        style={{ fill: "var(--panel)", stroke: `var(${styleOf(to).token})` }}
+      />
+      <text x={x + 12} y={y + 4}>
+        {styleOf(from).short}→{styleOf(to).short}
+      </text>
     </g>
   );
 }
@@ -46,18 +50,30 @@ function Diamond({ at, from, to }: { at: [number, number]; from: string; to: str
 function Edge({ edge, faded, strong }: { edge: PictureEdge; faded: boolean; strong: boolean }) {
   const style = styleOf(edge.castTo ?? edge.dtype);
   const middle = edge.points[Math.floor(edge.points.length / 2)] as [number, number];
-  const at: [number, number] = edge.points.length === 2
-    ? [(edge.points[0]![0] + edge.points[1]![0]) / 2, (edge.points[0]![1] + edge.points[1]![1]) / 2]
-    : middle;
+  const at: [number, number] =
+    edge.points.length === 2
+      ? [
+          (edge.points[0]![0] + edge.points[1]![0]) / 2,
+          (edge.points[0]![1] + edge.points[1]![1]) / 2,
+        ]
+      : middle;
   const weight = 1 + Math.min(3.2, Math.log10(1 + edge.bytes / 4096));
   const classes = ["edge", edge.crosses && "crosses", faded && "faded", strong && "strong"];
   return (
     <g class={classes.filter(Boolean).join(" ")}>
-      <title>{`${edge.values} values of ${edge.dtype}, ${bytes(edge.bytes)}` +
-        (edge.castTo ? `, cast to ${edge.castTo}` : "")}</title>
-      <path d={smooth(edge.points)} marker-end={edge.crosses ? undefined : "url(#tip)"}
-        style={{ stroke: `var(${style.token})`, strokeWidth: `${weight}px`,
-          strokeDasharray: style.dash }} />
+      <title>
+        {`${edge.values} values of ${edge.dtype}, ${bytes(edge.bytes)}` +
+          (edge.castTo ? `, cast to ${edge.castTo}` : "")}
+      </title>
+      <path
+        d={smooth(edge.points)}
+        marker-end={edge.crosses ? undefined : "url(#tip)"}
+        style={{
+          stroke: `var(${style.token})`,
+          strokeWidth: `${weight}px`,
+          strokeDasharray: style.dash,
+        }}
+      />
       {edge.castTo && (!edge.crosses || strong) && (
         <Diamond at={at} from={edge.dtype} to={edge.castTo} />
       )}
@@ -71,9 +87,20 @@ function subtitle(node: PictureNode): string {
   return parts.join(" · ");
 }
 
-function Box({ node, chosen, faded, found, onChoose, onOpen }: {
-  node: PictureNode; chosen: boolean; faded: boolean; found: boolean;
-  onChoose: () => void; onOpen: () => void;
+function Box({
+  node,
+  chosen,
+  faded,
+  found,
+  onChoose,
+  onOpen,
+}: {
+  node: PictureNode;
+  chosen: boolean;
+  faded: boolean;
+  found: boolean;
+  onChoose: () => void;
+  onOpen: () => void;
 }) {
   const style = styleOf(node.dtype);
   const tags = [style.short];
@@ -90,18 +117,33 @@ function Box({ node, chosen, faded, found, onChoose, onOpen }: {
   const title = clip(node.title, node, tags.join(" "));
   const classes = ["node", node.kind, chosen && "chosen", faded && "faded", found && "found"];
   return (
-    <g class={classes.filter(Boolean).join(" ")} role="button" tabindex={0} aria-pressed={chosen}
-      transform={`translate(${node.x} ${node.y})`} onClick={onChoose} onDblClick={onOpen}
-      onKeyDown={keys}>
-      <title>{`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
-        (node.canExpand ? "\nDouble click opens it" : "")}</title>
+    <g
+      class={classes.filter(Boolean).join(" ")}
+      role="button"
+      tabindex={0}
+      aria-pressed={chosen}
+      transform={`translate(${node.x} ${node.y})`}
+      onClick={onChoose}
+      onDblClick={onOpen}
+      onKeyDown={keys}
+    >
+      <title>
+        {`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
+          (node.canExpand ? "\nDouble click opens it" : "")}
+      </title>
       <rect width={node.width} height={node.height} rx={5} />
-      <rect class="stripe" width={5} height={node.height} rx={2}
-        style={{ fill: `var(${style.token})` }} />
+      <rect
+        class="stripe"
+        width={5}
+        height={node.height}
+        rx={2}
+        style={{ fill: `var(${style.token})` }}
+      />
       <text class="title" x={14} y={node.kind === "kernel" ? 15 : 19}>{`${title} `}</text>
       <text class="sub" x={14} y={node.kind === "kernel" ? 29 : 37}>{`${subtitle(node)} `}</text>
       <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 15 : 19} text-anchor="end">
-        {tags.join(" ")}</text>
+        {tags.join(" ")}
+      </text>
     </g>
   );
 }
@@ -120,13 +162,34 @@ function FrameBox({ frame, onClose }: { frame: Frame; onClose: () => void }) {
   };
   return (
     <g class={closes ? "frame-box opened" : "frame-box layers"}>
-      {!closes && <rect x={frame.x + 5} y={frame.y - 5} width={frame.width} height={frame.height}
-        rx={8} class="behind" />}
+      {!closes && (
+        <rect
+          x={frame.x + 5}
+          y={frame.y - 5}
+          width={frame.width}
+          height={frame.height}
+          rx={8}
+          class="behind"
+        />
+      )}
       <rect x={frame.x} y={frame.y} width={frame.width} height={frame.height} rx={8} />
-      {closes
-        ? <text x={frame.x + 9} y={frame.y + 15} role="button" tabindex={0} onClick={onClose}
-            onKeyDown={keys} aria-label={`Close ${frame.label}`}>− {frame.label}</text>
-        : <text x={frame.x + 9} y={frame.y + 15}>{frame.label}</text>}
+      {closes ? (
+        <text
+          x={frame.x + 9}
+          y={frame.y + 15}
+          role="button"
+          tabindex={0}
+          onClick={onClose}
+          onKeyDown={keys}
+          aria-label={`Close ${frame.label}`}
+        >
+          − {frame.label}
+        </text>
+      ) : (
+        <text x={frame.x + 9} y={frame.y + 15}>
+          {frame.label}
+        </text>
+      )}
     </g>
   );
 }
@@ -152,8 +215,16 @@ export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: Dr
     <>
       {picture.lanes.map((lane) => (
         <g key={lane.lane} class="lane">
-          <rect x={lane.x - 24} y={8} width={lane.width + 48} height={picture.height - 16} rx={10} />
-          <text x={lane.x - 10} y={30}>{LANE_TITLES[lane.lane]}</text>
+          <rect
+            x={lane.x - 24}
+            y={8}
+            width={lane.width + 48}
+            height={picture.height - 16}
+            rx={10}
+          />
+          <text x={lane.x - 10} y={30}>
+            {LANE_TITLES[lane.lane]}
+          </text>
         </g>
       ))}
       {picture.frames.map((frame) => (
@@ -161,13 +232,25 @@ export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: Dr
       ))}
       {picture.edges.map((edge) => {
         const strong = chosen !== null && (edge.from === chosen || edge.to === chosen);
-        return <Edge key={`${edge.from}>${edge.to}>${edge.dtype}>${edge.castTo}`} edge={edge}
-          strong={strong} faded={chosen !== null && !strong} />;
+        return (
+          <Edge
+            key={`${edge.from}>${edge.to}>${edge.dtype}>${edge.castTo}`}
+            edge={edge}
+            strong={strong}
+            faded={chosen !== null && !strong}
+          />
+        );
       })}
       {picture.nodes.map((node) => (
-        <Box key={node.key} node={node} chosen={node.key === chosen} found={found(node)}
+        <Box
+          key={node.key}
+          node={node}
+          chosen={node.key === chosen}
+          found={found(node)}
           faded={(chosen !== null && !near.has(node.key)) || (wanted !== "" && !found(node))}
-          onChoose={() => onChoose(node.key)} onOpen={() => node.canExpand && onToggle(node.key)} />
+          onChoose={() => onChoose(node.key)}
+          onOpen={() => node.canExpand && onToggle(node.key)}
+        />
       ))}
     </>
   );
@@ -175,8 +258,16 @@ export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: Dr
 
 export const Tips = () => (
   <defs>
-    <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9"
-      markerUnits="userSpaceOnUse" orient="auto">
+    <marker
+      id="tip"
+      viewBox="0 0 8 8"
+      refX="7"
+      refY="4"
+      markerWidth="9"
+      markerHeight="9"
+      markerUnits="userSpaceOnUse"
+      orient="auto"
+    >
       <path d="M0 0 8 4 0 8z" fill="context-stroke" />
     </marker>
   </defs>

@@ -18,7 +18,10 @@ function workerUrl(): string {
 export class LayoutClient {
   private readonly worker = new Worker(workerUrl());
   private readonly waiting = new Map<number, (answer: Answer) => void>();
-  private readonly pictures = new Map<string, Promise<{ picture: Picture; milliseconds: number }>>();
+  private readonly pictures = new Map<
+    string,
+    Promise<{ picture: Picture; milliseconds: number }>
+  >();
   private next = 1;
 
   constructor() {
@@ -69,7 +72,10 @@ export class LayoutClient {
   }
 }
 
-const clients = new Map<string, { client: LayoutClient; loaded: ReturnType<LayoutClient["load"]> }>();
+const clients = new Map<
+  string,
+  { client: LayoutClient; loaded: ReturnType<LayoutClient["load"]> }
+>();
 
 /** One worker for each graph file (by address and hash), kept while the tab lives. */
 export function graphClient(url: string, hash: string) {

@@ -4,8 +4,16 @@
  * An edge keeps the format in which its values travel; where a cast stands between the two ends, it
  * also keeps the format after it. */
 import {
-  PART, bytesOf, type Detail, type KernelRow, type Lane, type PictureEdge, type PictureNode,
-  type RawGraph, type RawGroup, type Summary,
+  PART,
+  bytesOf,
+  type Detail,
+  type KernelRow,
+  type Lane,
+  type PictureEdge,
+  type PictureNode,
+  type RawGraph,
+  type RawGroup,
+  type Summary,
 } from "@/graph/format";
 import { layerPath, layerRuns, placesOf, type LayerRun, type Place } from "@/graph/modules";
 
@@ -75,10 +83,14 @@ export class StepGraph {
     }
     const weights = this.graph.states.filter((state) => state.trainable);
     return {
-      nodes: this.graph.nodes.length, kernels: this.graph.groups.length, casts, dtypes,
+      nodes: this.graph.nodes.length,
+      kernels: this.graph.groups.length,
+      casts,
+      dtypes,
       parameters: weights.reduce((all, s) => all + s.shape.reduce((a, b) => a * b, 1), 0),
       parameterBytes: weights.reduce((all, s) => all + bytesOf(s), 0),
-      microbatches: this.graph.microbatch_count, microBatchSize: this.graph.micro_batch_size,
+      microbatches: this.graph.microbatch_count,
+      microBatchSize: this.graph.micro_batch_size,
       foldedLayers: this.runs.reduce((all, run) => all + run.last - run.first, 0),
     };
   }
@@ -97,16 +109,23 @@ export class StepGraph {
   }
 
   /* The module under which a place is drawn, and whether this very layer stands for its run. */
-  private moduleKey(place: Place, foldLayers: boolean): {
-    module: string; stands: boolean; first: string;
+  private moduleKey(
+    place: Place,
+    foldLayers: boolean,
+  ): {
+    module: string;
+    stands: boolean;
+    first: string;
   } {
     const path = foldLayers ? layerPath(place.module) : null;
-    const run = path && this.runs.find((r) =>
-      r.stem === path.stem && path.index >= r.first && path.index <= r.last);
+    const run =
+      path &&
+      this.runs.find((r) => r.stem === path.stem && path.index >= r.first && path.index <= r.last);
     if (!path || !run) return { module: place.module, stands: true, first: place.module };
     const rest = path.rest ? `.${path.rest}` : "";
     return {
-      module: `${run.stem}.[${run.first}-${run.last}]${rest}`, stands: path.index === run.first,
+      module: `${run.stem}.[${run.first}-${run.last}]${rest}`,
+      stands: path.index === run.first,
       first: `${run.stem}.${run.first}${rest}`,
     };
   }
@@ -115,8 +134,8 @@ export class StepGraph {
     const node = this.graph.nodes[index] as RawGraph["nodes"][number];
     const { module, stands, first } = this.moduleKey(place, fold);
     const moduleKey = `${place.lane}|${module}`;
-    const isOpen = expanded.has(moduleKey) ||
-      (place.lane !== "update" && this.parents.has(place.module));
+    const isOpen =
+      expanded.has(moduleKey) || (place.lane !== "update" && this.parents.has(place.module));
     if (isOpen && node.group < 0) return null;
     let group = node.group;
     if (isOpen && !stands) {
@@ -149,9 +168,10 @@ export class StepGraph {
       box.bytes += moved.read + moved.written;
     }
     const products = nodes.filter((node) => /matmul|conv2d/.test(node.op));
-    const typical = products.length > 0
-      ? products.map((node) => node.dtype)
-      : [...draft.dtypes].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype);
+    const typical =
+      products.length > 0
+        ? products.map((node) => node.dtype)
+        : [...draft.dtypes].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype);
     box.dtype = typical[0] ?? "float32";
     const narrow = nodes.find((node) => node.accumulation);
     box.accumulation = narrow?.accumulation?.dtype ?? null;
@@ -178,7 +198,11 @@ export class StepGraph {
 
   /* Follows an input back over casts and sums to the box that made it. */
   private link(
-    links: Map<string, Link>, keys: (string | null)[], input: number, user: number, to: string,
+    links: Map<string, Link>,
+    keys: (string | null)[],
+    input: number,
+    user: number,
+    to: string,
   ): void {
     const arrives = this.graph.nodes[input] as RawGraph["nodes"][number];
     let source = input;
@@ -209,8 +233,14 @@ export class StepGraph {
     const a = layerPath(this.places[source]?.module ?? "");
     const b = layerPath(this.places[user]?.module ?? "");
     const folded = /\.\[\d+-\d+\]/.exec(from)?.[0];
-    return folded !== undefined && to.includes(folded) && a !== null && b !== null &&
-      a.stem === b.stem && a.index !== b.index;
+    return (
+      folded !== undefined &&
+      to.includes(folded) &&
+      a !== null &&
+      b !== null &&
+      a.stem === b.stem &&
+      a.index !== b.index
+    );
   }
 
   private frames(foldLayers: boolean, expanded: Set<string>): Folded["frames"] {
@@ -225,7 +255,12 @@ export class StepGraph {
       if (run) {
         const layers = Number(run[3]) - Number(run[2]) + 1;
         const name = (run[1] as string).split(".").pop();
-        add(`${box.lane}|${run[0]}`, `${name} ${run[2]}–${run[3]}: ${layers} alike`, layers, box.key);
+        add(
+          `${box.lane}|${run[0]}`,
+          `${name} ${run[2]}–${run[3]}: ${layers} alike`,
+          layers,
+          box.key,
+        );
       }
       if (box.kind === "kernel" && expanded.has(`${box.lane}|${box.scope}`))
         add(`${box.lane}|${box.scope}`, shortName(box.scope), 0, box.key);
@@ -243,7 +278,8 @@ export class StepGraph {
       for (const input of node.inputs) if (!inside.has(input)) read.add(input);
     }
     let bytes = 0;
-    for (const index of read) bytes += bytesOf(this.graph.nodes[index] as RawGraph["nodes"][number]);
+    for (const index of read)
+      bytes += bytesOf(this.graph.nodes[index] as RawGraph["nodes"][number]);
     return { read: bytes, written };
   }
 
@@ -255,9 +291,11 @@ export class StepGraph {
     }
     if (names.length === 0) return this.graph.nodes[nodes[0] ?? 0]?.op ?? "copy";
     const products = names.filter((name) => /matmul|conv2d|pool|softmax|layer_norm/.test(name));
-    const shown = products.length > 0 && names.length > most
-      ? [...new Set([...products, ...names])] : names;
-    return shown.slice(0, most).join(" + ") + (shown.length > most ? ` + ${shown.length - most}` : "");
+    const shown =
+      products.length > 0 && names.length > most ? [...new Set([...products, ...names])] : names;
+    return (
+      shown.slice(0, most).join(" + ") + (shown.length > most ? ` + ${shown.length - most}` : "")
+    );
   }
 
   detail(key: string): Detail {
@@ -266,8 +304,12 @@ export class StepGraph {
     const scope = draft?.box.scope.replace(/\[(\d+)-\d+\]/, "$1") ?? "";
     const parameters = this.graph.states
       .filter((state) => state.trainable && state.name.startsWith(`${scope}.`))
-      .map((s) => ({ name: s.name.slice(scope.length + 1), shape: s.shape.join(" × "),
-        dtype: s.dtype, bytes: bytesOf(s) }));
+      .map((s) => ({
+        name: s.name.slice(scope.length + 1),
+        shape: s.shape.join(" × "),
+        dtype: s.dtype,
+        bytes: bytesOf(s),
+      }));
     return { key, kernels, parameters };
   }
 
@@ -281,11 +323,16 @@ export class StepGraph {
     const narrow = nodes.find((node) => node.accumulation)?.accumulation;
     const moved = this.traffic(group);
     return {
-      id, kind: GROUP_KINDS[group.kind] ?? "", part: PARTS[group.part] ?? "",
-      operations: this.operations(group.nodes, 6), inputTypes: [...types].join(", "),
-      outputType: result?.dtype ?? "", shape: result?.shape.join(" × ") ?? "",
+      id,
+      kind: GROUP_KINDS[group.kind] ?? "",
+      part: PARTS[group.part] ?? "",
+      operations: this.operations(group.nodes, 6),
+      inputTypes: [...types].join(", "),
+      outputType: result?.dtype ?? "",
+      shape: result?.shape.join(" × ") ?? "",
       accumulation: narrow ? narrowText(narrow) : "float32",
-      readBytes: moved.read, writtenBytes: moved.written,
+      readBytes: moved.read,
+      writtenBytes: moved.written,
     };
   }
 }
@@ -298,7 +345,10 @@ const laneOfKey = (key: string): string => key.slice(0, key.indexOf("|"));
 
 export function shortName(scope: string): string {
   const parts = scope.replace(/^model\./, "").split(".");
-  return parts.slice(-2).join(".").replace(/\[\d+-\d+\]\.?/, "");
+  return parts
+    .slice(-2)
+    .join(".")
+    .replace(/\[\d+-\d+\]\.?/, "");
 }
 
 function newDraft(key: string, lane: Lane, module: string, isOpen: boolean): Draft {
@@ -306,9 +356,23 @@ function newDraft(key: string, lane: Lane, module: string, isOpen: boolean): Dra
   const size = isOpen ? KERNEL : BOX;
   return {
     box: {
-      key, lane, kind, title: shortName(module), subtitle: "", scope: module, dtype: "float32",
-      casts: 0, pol: null, accumulation: null, bytes: 0, kernels: 0, canExpand: false, ...size,
+      key,
+      lane,
+      kind,
+      title: shortName(module),
+      subtitle: "",
+      scope: module,
+      dtype: "float32",
+      casts: 0,
+      pol: null,
+      accumulation: null,
+      bytes: 0,
+      kernels: 0,
+      canExpand: false,
+      ...size,
     },
-    nodes: [], groups: new Set(), dtypes: new Map(),
+    nodes: [],
+    groups: new Set(),
+    dtypes: new Map(),
   };
 }

@@ -1,5 +1,5 @@
-/* The step graph as the engine writes it (engine/graph/json.c), and the picture that the worker makes
- * of it. */
+/* The step graph as the engine writes it (engine/graph/json.c), and the picture that the worker
+ * makes of it. */
 
 export interface RawNode {
   op: string;
@@ -146,7 +146,15 @@ export type Answer =
   | { kind: "failed"; id: number; status: number; message: string };
 
 const BYTES: Record<string, number> = {
-  float32: 4, int32: 4, uint32: 4, bfloat16: 2, float16: 2, cbfloat16: 2, bool: 1, int64: 8, uint8: 1,
+  float32: 4,
+  int32: 4,
+  uint32: 4,
+  bfloat16: 2,
+  float16: 2,
+  cbfloat16: 2,
+  bool: 1,
+  int64: 8,
+  uint8: 1,
 };
 
 export function bytesOf(value: { shape: number[]; dtype: string }): number {

@@ -1,6 +1,7 @@
-/* Where the boxes stand: three lanes side by side. The forward lane runs down, the backward lane up,
- * so that a module and its gradients stand at about the same height; the updates stand beside the
- * gradients they use. dagre places each lane; edges between lanes are straight curves of our own. */
+/* Where the boxes stand: three lanes side by side. The forward lane runs down, the backward lane
+ * up, so that a module and its gradients stand at about the same height; the updates stand beside
+ * the gradients they use. dagre places each lane; edges between lanes are straight curves of our
+ * own. */
 import { graphlib, layout as dagreLayout } from "@dagrejs/dagre";
 import { LANES, type Frame, type Lane, type Picture, type PictureNode } from "@/graph/format";
 import type { Box, Folded, Link } from "@/graph/fold";
@@ -20,10 +21,18 @@ interface Placed {
 }
 
 /* Edges into and out of a frame are longer: its border and label need the room. */
-function placeLane(lane: Lane, boxes: Box[], links: Link[], frameOfBox: Map<string, string>): Placed {
+function placeLane(
+  lane: Lane,
+  boxes: Box[],
+  links: Link[],
+  frameOfBox: Map<string, string>,
+): Placed {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({
-    rankdir: lane === "backward" ? "BT" : "TB", nodesep: 28, ranksep: 44, edgesep: 14,
+    rankdir: lane === "backward" ? "BT" : "TB",
+    nodesep: 28,
+    ranksep: 44,
+    edgesep: 14,
     ranker: boxes.length > MANY_BOXES ? "longest-path" : "network-simplex",
   });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -42,15 +51,22 @@ function placeLane(lane: Lane, boxes: Box[], links: Link[], frameOfBox: Map<stri
   links.forEach((link, i) => {
     const edge = graph.edge({ v: link.from, w: link.to, name: String(i) }) as
       { points?: { x: number; y: number }[] } | undefined;
-    points.set(link, (edge?.points ?? []).map((p): [number, number] => [p.x, p.y]));
+    points.set(
+      link,
+      (edge?.points ?? []).map((p): [number, number] => [p.x, p.y]),
+    );
   });
   const size = graph.graph() as { width?: number; height?: number };
   return { nodes, points, width: size.width ?? 0, height: size.height ?? 0 };
 }
 
-/* Updates hang on nothing but gradients: one column, each as near to its gradients as there is room. */
+/* Updates hang on nothing but gradients: one column, each as near to its gradients as there is
+ * room. */
 function placeUpdates(
-  boxes: Box[], links: Link[], backward: Placed, frameOfBox: Map<string, string>,
+  boxes: Box[],
+  links: Link[],
+  backward: Placed,
+  frameOfBox: Map<string, string>,
 ): Placed {
   const wanted = (box: Box): number => {
     const sources = links
@@ -80,8 +96,11 @@ function placeUpdates(
     const a = nodes.get(link.from) as PictureNode;
     const b = nodes.get(link.to) as PictureNode;
     const right = Math.max(a.x + a.width, b.x + b.width);
-    points.set(link, [[a.x + a.width, a.y + a.height / 2], [right + 22, (a.y + b.y + b.height) / 2],
-      [b.x + b.width, b.y + b.height / 2]]);
+    points.set(link, [
+      [a.x + a.width, a.y + a.height / 2],
+      [right + 22, (a.y + b.y + b.height) / 2],
+      [b.x + b.width, b.y + b.height / 2],
+    ]);
   }
   return { nodes, points, width: width + 30, height: free };
 }
@@ -106,8 +125,15 @@ function frameOf(frame: Folded["frames"][number], nodes: Map<string, PictureNode
   const top = Math.min(...members.map((n) => n.y)) - room - 14;
   const right = Math.max(...members.map((n) => n.x + n.width)) + room;
   const bottom = Math.max(...members.map((n) => n.y + n.height)) + room;
-  return { key: frame.key, label: frame.label, layers: frame.layers, x: left, y: top,
-    width: right - left, height: bottom - top };
+  return {
+    key: frame.key,
+    label: frame.label,
+    layers: frame.layers,
+    x: left,
+    y: top,
+    width: right - left,
+    height: bottom - top,
+  };
 }
 
 function crossing(a: PictureNode, b: PictureNode): [number, number][] {
@@ -122,8 +148,11 @@ export function arrange(folded: Folded): Picture {
   const of = (lane: Lane) => folded.boxes.filter((box) => box.lane === lane);
   const within = (lane: Lane) =>
     folded.links.filter((link) => !link.crosses && link.from.startsWith(`${lane}|`));
-  const framed = new Map(folded.frames.flatMap((frame) =>
-    frame.members.map((member): [string, string] => [member, frame.key])));
+  const framed = new Map(
+    folded.frames.flatMap((frame) =>
+      frame.members.map((member): [string, string] => [member, frame.key]),
+    ),
+  );
   const forward = placeLane("forward", of("forward"), within("forward"), framed);
   const backward = placeLane("backward", of("backward"), within("backward"), framed);
   const update = placeUpdates(of("update"), folded.links, backward, framed);
@@ -150,9 +179,13 @@ export function arrange(folded: Folded): Picture {
   });
   const bottom = Math.max(...[...nodes.values()].map((n) => n.y + n.height), 200);
   return {
-    nodes: [...nodes.values()], edges, lanes,
-    frames: folded.frames.flatMap((frame) => frameOf(frame, nodes) ?? [])
+    nodes: [...nodes.values()],
+    edges,
+    lanes,
+    frames: folded.frames
+      .flatMap((frame) => frameOf(frame, nodes) ?? [])
       .sort((a, b) => b.layers - a.layers),
-    width: x - LANE_GAP + MARGIN, height: bottom + MARGIN,
+    width: x - LANE_GAP + MARGIN,
+    height: bottom + MARGIN,
   };
 }

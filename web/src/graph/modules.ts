@@ -8,15 +8,33 @@ import { PART, type Lane, type RawGraph, type RawNode } from "@/graph/format";
 
 export interface Place {
   lane: Lane;
-  /** Scope of the module: "model.layers.3.attention"; "inputs", "results" and "optimizer" are ours. */
+  /** Scope of the module: "model.layers.3.attention"; "inputs", "results" and "optimizer" are
+   * ours. */
   module: string;
 }
 
 const LEAVES = new Set(["state", "constant", "batch_sum"]);
 /* Ops that move or repeat values: they differ between equal layers when common parts are shared. */
 const PLUMBING = new Set([
-  "broadcast_to", "reshape", "constant", "materialize", "cast", "transpose", "slice", "state",
-  "sqrt", "sub", "div", "mul", "add", "partial", "batch_sum", "square", "sum", "rsqrt", "reciprocal",
+  "broadcast_to",
+  "reshape",
+  "constant",
+  "materialize",
+  "cast",
+  "transpose",
+  "slice",
+  "state",
+  "sqrt",
+  "sub",
+  "div",
+  "mul",
+  "add",
+  "partial",
+  "batch_sum",
+  "square",
+  "sum",
+  "rsqrt",
+  "reciprocal",
 ]);
 
 export function laneOf(node: RawNode): Lane | null {
@@ -42,7 +60,12 @@ function longestScope(name: string, scopes: Set<string>): string | null {
   return null;
 }
 
-function moduleOf(node: RawNode, lane: Lane, scopes: Set<string>, cache: Map<string, string>): string {
+function moduleOf(
+  node: RawNode,
+  lane: Lane,
+  scopes: Set<string>,
+  cache: Map<string, string>,
+): string {
   if (node.op === "input") return "inputs";
   const scope = node.scope ?? "";
   if (scope === "") return "results";
@@ -50,7 +73,9 @@ function moduleOf(node: RawNode, lane: Lane, scopes: Set<string>, cache: Map<str
   let found = cache.get(key);
   if (found === undefined) {
     const name = scope.replace(/^optimizer\./, "model.");
-    found = longestScope(name, scopes) ?? longestScope(scope, scopes) ??
+    found =
+      longestScope(name, scopes) ??
+      longestScope(scope, scopes) ??
       (scope.startsWith("optimizer") ? "optimizer" : scope);
     cache.set(key, found);
   }
@@ -76,9 +101,7 @@ interface LayerPath {
 
 export function layerPath(module: string): LayerPath | null {
   const match = /^(.*?)\.(\d+)(?:\.(.*))?$/.exec(module);
-  return match
-    ? { stem: match[1] as string, index: Number(match[2]), rest: match[3] ?? "" }
-    : null;
+  return match ? { stem: match[1] as string, index: Number(match[2]), rest: match[3] ?? "" } : null;
 }
 
 export interface LayerRun {

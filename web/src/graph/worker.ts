@@ -1,5 +1,5 @@
-/* Reads, folds and lays out the step graph away from the page, which stays responsive meanwhile: the
- * file may be tens of megabytes. */
+/* Reads, folds and lays out the step graph away from the page, which stays responsive meanwhile:
+ * the file may be tens of megabytes. */
 import type { Answer, Order, RawGraph } from "@/graph/format";
 import { StepGraph } from "@/graph/fold";
 import { arrange } from "@/graph/layout";
@@ -14,8 +14,12 @@ async function read(order: Extract<Order, { kind: "load" }>): Promise<RawGraph |
   const response = await fetch(order.url ?? "", { credentials: "same-origin" });
   if (response.ok) return (await response.json()) as RawGraph;
   const problem = (await response.json().catch(() => ({}))) as { detail?: string };
-  return { kind: "failed", id: order.id, status: response.status,
-    message: problem.detail ?? `the server answered ${response.status}` };
+  return {
+    kind: "failed",
+    id: order.id,
+    status: response.status,
+    message: problem.detail ?? `the server answered ${response.status}`,
+  };
 }
 
 async function handle(order: Order): Promise<void> {
@@ -24,10 +28,15 @@ async function handle(order: Order): Promise<void> {
     const graph = await read(order);
     if ("kind" in graph) return post(graph);
     step = new StepGraph(graph);
-    return post({ kind: "loaded", id: order.id, summary: step.summary(),
-      milliseconds: performance.now() - start });
+    return post({
+      kind: "loaded",
+      id: order.id,
+      summary: step.summary(),
+      milliseconds: performance.now() - start,
+    });
   }
-  if (!step) return post({ kind: "failed", id: order.id, status: 0, message: "no graph was loaded" });
+  if (!step)
+    return post({ kind: "failed", id: order.id, status: 0, message: "no graph was loaded" });
   if (order.kind === "detail") {
     step.fold(new Set(order.expanded), order.fold);
     return post({ kind: "detail", id: order.id, detail: step.detail(order.key) });

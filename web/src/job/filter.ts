@@ -22,10 +22,14 @@ function comparison(word: string): Test | null {
   const limit = Number(match[3]);
   const compare = (value: number): boolean => {
     switch (match[2]) {
-      case "<": return value < limit;
-      case ">": return value > limit;
-      case "<=": return value <= limit;
-      default: return value >= limit;
+      case "<":
+        return value < limit;
+      case ">":
+        return value > limit;
+      case "<=":
+        return value <= limit;
+      default:
+        return value >= limit;
     }
   };
   return (job) => {
@@ -42,8 +46,14 @@ function testOf(word: string): Test {
   const [key, value] = word.split("=");
   if (value !== undefined) return (job) => job.labels[key ?? ""] === value;
   return (job) =>
-    [job.name, job.id, job.model ?? "", job.optimizer ?? "", job.state, ...Object.keys(job.labels)]
-      .some((text) => text.toLowerCase().includes(lower));
+    [
+      job.name,
+      job.id,
+      job.model ?? "",
+      job.optimizer ?? "",
+      job.state,
+      ...Object.keys(job.labels),
+    ].some((text) => text.toLowerCase().includes(lower));
 }
 
 export function filterJobs(jobs: Job[], text: string): Job[] {

@@ -1,5 +1,6 @@
 /* The three things worth knowing first, from what is known of a job: where the time goes, which
- * numbers are in trouble, what is not recorded. Each names its cause and the page that shows more. */
+ * numbers are in trouble, what is not recorded. Each names its cause and the page that shows more.
+ */
 import type { GapEvent, Job, Numerics, TopologySample } from "@generated/client";
 import { percent } from "@/base/format";
 
@@ -20,7 +21,9 @@ function timeFindings(sample: TopologySample | undefined): Finding[] {
     const feeder = inputs.find((p) => (p.busy ?? 0) > 0.9);
     if (idle > 0.3)
       found.push({
-        weight: 40 * idle, tone: idle > 0.5 ? "bad" : "warn", page: "topology",
+        weight: 40 * idle,
+        tone: idle > 0.5 ? "bad" : "warn",
+        page: "topology",
         text: feeder
           ? `${feeder.name} is busy ${percent(feeder.busy)} and starves ${replica.name}, which ` +
             `waits ${percent(idle)} of its time`
@@ -30,8 +33,12 @@ function timeFindings(sample: TopologySample | undefined): Finding[] {
   for (const process of processes) {
     const pressed = process.back_pressured ?? 0;
     if (pressed > 0.5 && !/input/.test(process.role))
-      found.push({ weight: 35 * pressed, tone: "warn", page: "topology",
-        text: `${process.name} is back-pressured ${percent(pressed)} of its time` });
+      found.push({
+        weight: 35 * pressed,
+        tone: "warn",
+        page: "topology",
+        text: `${process.name} is back-pressured ${percent(pressed)} of its time`,
+      });
   }
   return found;
 }
@@ -45,16 +52,28 @@ function numberFindings(numerics: Numerics | undefined): Finding[] {
     if (!tensor || record.count === 0) continue;
     const bad = record.nan + record.inf;
     if (bad > 0)
-      found.push({ weight: 90, tone: "bad", page: "numerics",
-        text: `${tensor.name}: ${bad} values are NaN or infinite at step ${record.step}` });
+      found.push({
+        weight: 90,
+        tone: "bad",
+        page: "numerics",
+        text: `${tensor.name}: ${bad} values are NaN or infinite at step ${record.step}`,
+      });
     const flushed = record.flushed / record.count;
     if (flushed > 0.05)
-      found.push({ weight: 50 * flushed, tone: "warn", page: "numerics",
-        text: `${tensor.name}: ${percent(flushed)} flushed to zero at step ${record.step}` });
+      found.push({
+        weight: 50 * flushed,
+        tone: "warn",
+        page: "numerics",
+        text: `${tensor.name}: ${percent(flushed)} flushed to zero at step ${record.step}`,
+      });
     const absorbed = record.absorbed / record.count;
     if (absorbed > 0.2)
-      found.push({ weight: 30 * absorbed, tone: "info", page: "numerics",
-        text: `${tensor.name}: ${percent(absorbed)} of the updates round away` });
+      found.push({
+        weight: 30 * absorbed,
+        tone: "info",
+        page: "numerics",
+        text: `${tensor.name}: ${percent(absorbed)} of the updates round away`,
+      });
   }
   return found;
 }
@@ -62,10 +81,12 @@ function numberFindings(numerics: Numerics | undefined): Finding[] {
 /* Either ids that the server no longer has, or counts of what the run dropped. */
 export function gapText(gap: GapEvent): string {
   if (gap.reason) return gap.reason;
-  return Object.entries(gap)
-    .filter(([, count]) => typeof count === "number" && count > 0)
-    .map(([what, count]) => `${String(count)} ${what}`)
-    .join(", ") || "the run's queue was full";
+  return (
+    Object.entries(gap)
+      .filter(([, count]) => typeof count === "number" && count > 0)
+      .map(([what, count]) => `${String(count)} ${what}`)
+      .join(", ") || "the run's queue was full"
+  );
 }
 
 export interface Known {
@@ -78,14 +99,27 @@ export interface Known {
 export function findingsOf({ job, sample, numerics, gaps }: Known): Finding[] {
   const found = [...(job.alive ? timeFindings(sample) : []), ...numberFindings(numerics)];
   if (job.state === "FAILED")
-    found.push({ weight: 100, tone: "bad", page: "logs",
-      text: `failed (${job.reason ?? "unknown"}): ${job.message}` });
+    found.push({
+      weight: 100,
+      tone: "bad",
+      page: "logs",
+      text: `failed (${job.reason ?? "unknown"}): ${job.message}`,
+    });
   const gap = gaps[gaps.length - 1];
   if (gap)
-    found.push({ weight: 70, tone: "warn", page: "logs", text: `some records are missing: ${gapText(gap)}` });
+    found.push({
+      weight: 70,
+      tone: "warn",
+      page: "logs",
+      text: `some records are missing: ${gapText(gap)}`,
+    });
   if (job.restarts > 0)
-    found.push({ weight: 20, tone: "info", page: "logs",
-      text: `started again ${job.restarts} times after a failure` });
+    found.push({
+      weight: 20,
+      tone: "info",
+      page: "logs",
+      text: `started again ${job.restarts} times after a failure`,
+    });
   /* One line for each thing: the newest of what is said of the same tensor or process. */
   const seen = new Set<string>();
   const about = (one: Finding) => one.text.split(/[ :]/)[0] + one.page;

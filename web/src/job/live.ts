@@ -31,7 +31,8 @@ export class LivePoints {
   add(event: MetricEvent): void {
     for (const [name, points] of Object.entries(event.series)) {
       const live = this.of(name, event.attempt ?? 1);
-      for (const [step, time_ms, value] of points) push(live, step ?? 0, time_ms ?? 0, value ?? null);
+      for (const [step, time_ms, value] of points)
+        push(live, Number(step), Number(time_ms), typeof value === "number" ? value : null);
       this.changed.add(name);
     }
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.tell());

@@ -18,6 +18,7 @@ import {
 import { ApiError } from "@/api/transport";
 import { JobStream, streamStatus } from "@/api/stream";
 import { LivePoints } from "@/job/live";
+import { isRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -32,7 +33,8 @@ export const isFinal = (state: State): boolean => FINAL.has(state);
 /* A row that was published before the database gave it its number goes after all that has one. */
 const NO_ID_YET = 1e12;
 const withId = (event: StreamEvent): object => ({
-  id: NO_ID_YET + event.id, ...(event.payload as object),
+  id: NO_ID_YET + event.id,
+  ...(event.payload as object),
 });
 
 export class JobModel {
@@ -73,22 +75,30 @@ export class JobModel {
     if (this.closed || !this.job.peek()) return;
     let lastEventId = 0;
     try {
-      const metrics = await api.getMetrics({ id: this.id, names: ["loss"], max_points: 1 });
-      this.names.value = metrics.names;
-      lastEventId = metrics.last_event_id;
-    } catch {
       /* A job that waits has no metrics yet: the stream brings them. */
+      if (isRecorded(this.job.peek())) {
+        const metrics = await api.getMetrics({ id: this.id, names: ["loss"], max_points: 1 });
+        this.names.value = metrics.names;
+        lastEventId = metrics.last_event_id;
+      }
+    } catch {
+      /* As above: the run store is being made at this moment. */
     }
     if (this.closed) return;
     if (IS_REPORT) {
       streamStatus.value = "ended";
       return;
     }
-    this.stream = new JobStream(this.id, lastEventId, (event) => this.take(event), async () => {
-      await this.refresh();
-      const job = this.job.peek();
-      return job !== null && isFinal(job.state) && !job.alive;
-    });
+    this.stream = new JobStream(
+      this.id,
+      lastEventId,
+      (event) => this.take(event),
+      async () => {
+        await this.refresh();
+        const job = this.job.peek();
+        return job !== null && isFinal(job.state) && !job.alive;
+      },
+    );
     this.refreshTimer = setInterval(() => void this.refresh(), REFRESH_MS) as unknown as number;
   }
 
@@ -155,7 +165,8 @@ export class JobModel {
 
   private takeState(event: StateEvent): void {
     const job = this.job.peek();
-    if (job) this.job.value = { ...job, state: event.to_state, attempt: event.attempt ?? job.attempt };
+    if (job)
+      this.job.value = { ...job, state: event.to_state, attempt: event.attempt ?? job.attempt };
     void this.refresh();
   }
 
@@ -166,7 +177,9 @@ export class JobModel {
       this.flushTimer = undefined;
       batch(() => {
         if (this.newClosures.length > 0)
-          this.closures.value = [...this.closures.peek(), ...this.newClosures].slice(-KEPT_CLOSURES);
+          this.closures.value = [...this.closures.peek(), ...this.newClosures].slice(
+            -KEPT_CLOSURES,
+          );
         if (this.newLogs.length > 0)
           this.logs.value = [...this.logs.peek(), ...this.newLogs].slice(-KEPT_LOGS);
       });

@@ -2,7 +2,9 @@
 export function payloadText(payload: unknown): string {
   if (payload === null || typeof payload !== "object") return String(payload);
   return Object.entries(payload)
-    .map(([key, value]) =>
-      `${key} ${typeof value === "number" ? Number(value.toPrecision(6)) : JSON.stringify(value)}`)
+    .map(
+      ([key, value]) =>
+        `${key} ${typeof value === "number" ? Number(value.toPrecision(6)) : JSON.stringify(value)}`,
+    )
     .join("   ");
 }

@@ -99,14 +99,17 @@ function xOf(columns: Columns, options: CurveOptions, start_ms: number | null): 
 }
 
 function curveOf(columns: Columns, options: CurveOptions, from: number, to: number): Curve {
-  const cut = <T,>(column: T[]): T[] => column.slice(from, to);
+  const cut = <T>(column: T[]): T[] => column.slice(from, to);
   const part: Columns = {
-    step: cut(columns.step), time_ms: cut(columns.time_ms), value: cut(columns.value),
+    step: cut(columns.step),
+    time_ms: cut(columns.time_ms),
+    value: cut(columns.value),
     minimum: columns.minimum && cut(columns.minimum),
     maximum: columns.maximum && cut(columns.maximum),
   };
   const curve: Curve = {
-    label: options.label, colour: options.colour,
+    label: options.label,
+    colour: options.colour,
     x: xOf(part, options, columns.time_ms[0] ?? null),
     y: part.value,
   };
@@ -120,18 +123,33 @@ function curveOf(columns: Columns, options: CurveOptions, from: number, to: numb
 
 /** The curves of one series of one run: one for each attempt, and one for each branch left. */
 export function curvesOf(
-  name: string, metrics: Metrics | undefined, live: LivePoints | undefined, options: CurveOptions,
+  name: string,
+  metrics: Metrics | undefined,
+  live: LivePoints | undefined,
+  options: CurveOptions,
 ): Curve[] {
   const stored = metrics?.series.filter((one) => one.name === name) ?? [];
   const lively = live?.get(name) ?? [];
   const attempts = new Set([...stored, ...lively].map((one) => one.attempt));
-  const branches = [...attempts].sort((a, b) => a - b).map((attempt) => {
-    const base = stored.find((one) => one.attempt === attempt) ??
-      { name, attempt, level: 0, count: 0, step: [], value: [] };
-    const columns = columnsOf(base, lively.find((one) => one.attempt === attempt));
-    smooth(columns, options.smoothing);
-    return { attempt, columns };
-  }).filter(({ columns }) => columns.step.length > 0);
+  const branches = [...attempts]
+    .sort((a, b) => a - b)
+    .map((attempt) => {
+      const base = stored.find((one) => one.attempt === attempt) ?? {
+        name,
+        attempt,
+        level: 0,
+        count: 0,
+        step: [],
+        value: [],
+      };
+      const columns = columnsOf(
+        base,
+        lively.find((one) => one.attempt === attempt),
+      );
+      smooth(columns, options.smoothing);
+      return { attempt, columns };
+    })
+    .filter(({ columns }) => columns.step.length > 0);
   const curves: Curve[] = [];
   let fork = Infinity;
   for (const { columns } of branches.reverse()) {
@@ -140,7 +158,8 @@ export function curvesOf(
     if (end < columns.step.length)
       curves.unshift({
         ...curveOf(columns, options, Math.max(0, end - 1), columns.step.length),
-        dimmed: true, dash: [3, 3],
+        dimmed: true,
+        dash: [3, 3],
       });
     if (end > 0) curves.push(curveOf(columns, options, 0, end));
     fork = Math.min(fork, columns.step[0] ?? fork);

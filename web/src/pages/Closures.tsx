@@ -2,12 +2,12 @@
 import { useMemo, useState } from "preact/hooks";
 import { api, type Closure } from "@generated/client";
 import { integer, timeWithMilliseconds } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Chart, type Curve } from "@/components/Chart";
 import { Empty, Failure, Loading, PageHeader, Tile } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import { payloadText } from "@/job/payload";
 
 const ROW = 30;
@@ -16,7 +16,8 @@ const TAIL = 1000;
 const lag = (one: Closure): number => one.delivered_ms - one.issued_ms;
 
 function quantile(sorted: number[], share: number): number | null {
-  return sorted.length === 0 ? null
+  return sorted.length === 0
+    ? null
     : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number);
 }
 
@@ -54,23 +55,38 @@ function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
   const last = rows[rows.length - 1];
   return (
     <dl class="tiles">
-      <Tile label="Delivered" value={integer(rows.length)} note={rows.length >= TAIL ? "newest" : ""} />
+      <Tile
+        label="Delivered"
+        value={integer(rows.length)}
+        note={rows.length >= TAIL ? "newest" : ""}
+      />
       <Tile label="Rate" value={ratePerSecond(rows.slice(-200)).toFixed(1)} unit="/s" />
       <Tile label="Median lag" value={integer(quantile(sorted, 0.5))} unit="ms" />
       <Tile label="99 % within" value={integer(quantile(sorted, 0.99))} unit="ms" />
-      <Tile label="Newest step delivered" value={integer(last?.step)}
-        note={newest !== null && last ? `${integer(Math.max(0, newest - last.step))} steps behind` : ""} />
+      <Tile
+        label="Newest step delivered"
+        value={integer(last?.step)}
+        note={
+          newest !== null && last ? `${integer(Math.max(0, newest - last.step))} steps behind` : ""
+        }
+      />
     </dl>
   );
 }
 
 export function Closures() {
   const model = current.value as JobModel;
-  const stored = useResource(() => api.listClosures({ id: model.id, tail: TAIL, limit: TAIL }), [model.id]);
+  const stored = useRecorded(
+    model,
+    () => api.listClosures({ id: model.id, tail: TAIL, limit: TAIL }),
+    [],
+  );
   const [follow, setFollow] = useState(true);
   const name = query.value.get("name") ?? "";
-  const all = useMemo(() => merged(stored.data?.closures ?? [], model.closures.value),
-    [stored.data, model.closures.value]);
+  const all = useMemo(
+    () => merged(stored.data?.closures ?? [], model.closures.value),
+    [stored.data, model.closures.value],
+  );
   const names = [...new Set(all.map((one) => one.name))];
   const rows = useMemo(() => (name ? all.filter((one) => one.name === name) : all), [all, name]);
   const curves = useMemo(() => lagCurves(rows), [rows]);
@@ -78,30 +94,53 @@ export function Closures() {
     <>
       <PageHeader title="Closures">
         {names.length > 1 && (
-          <label class="row">name
-            <select value={name} onChange={(e) => setQuery({ name: e.currentTarget.value || null })}>
+          <label class="row">
+            name
+            <select
+              value={name}
+              onChange={(e) => setQuery({ name: e.currentTarget.value || null })}
+            >
               <option value="">all</option>
-              {names.map((one) => <option key={one}>{one}</option>)}
-            </select></label>
+              {names.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
         )}
-        <button aria-pressed={follow} onClick={() => setFollow(!follow)}>follow</button>
+        <button aria-pressed={follow} onClick={() => setFollow(!follow)}>
+          follow
+        </button>
       </PageHeader>
       {stored.error && !stored.data && <Failure error={stored.error} />}
       {stored.loading && !stored.data && <Loading />}
       {stored.data && rows.length === 0 && (
-        <section class="panel"><Empty title="No closure was delivered yet" icon="closures">
-          A step closure runs after its step was committed, with the values that it asked for.
-        </Empty></section>
+        <section class="panel">
+          <Empty title="No closure was delivered yet" icon="closures">
+            A step closure runs after its step was committed, with the values that it asked for.
+          </Empty>
+        </section>
       )}
       {rows.length > 0 && (
         <>
           <Figures rows={rows} newest={model.job.value?.progress.step ?? null} />
           <div class="after-tiles">
-            <Chart title="Lag from commit to delivery, ms" curves={curves} axis="step" height={110} />
+            <Chart
+              title="Lag from commit to delivery, ms"
+              curves={curves}
+              axis="step"
+              height={110}
+            />
           </div>
           <section class="panel grow list-panel">
-            <VirtualList rows={rows} rowHeight={ROW} keyOf={(one) => one.id} label="Closures"
-              follow={follow} onFollow={setFollow} render={(one) => <Row one={one} />} />
+            <VirtualList
+              rows={rows}
+              rowHeight={ROW}
+              keyOf={(one) => one.id}
+              label="Closures"
+              follow={follow}
+              onFollow={setFollow}
+              render={(one) => <Row one={one} />}
+            />
           </section>
         </>
       )}

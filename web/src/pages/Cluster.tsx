@@ -20,15 +20,29 @@ async function readiness(): Promise<Readiness> {
   }
 }
 
-function Usage({ label, used, all, text }: {
-  label: string; used: number; all: number; text: (value: number) => string;
+function Usage({
+  label,
+  used,
+  all,
+  text,
+}: {
+  label: string;
+  used: number;
+  all: number;
+  text: (value: number) => string;
 }) {
   const share = all > 0 ? used / all : 0;
   return (
     <div class="usage">
       <span>{label}</span>
-      <Meter share={share} label={label} tone={share > 0.9 ? "bad" : share > 0.75 ? "warn" : "info"} />
-      <span class="number soft nowrap">{text(used)} of {text(all)}</span>
+      <Meter
+        share={share}
+        label={label}
+        tone={share > 0.9 ? "bad" : share > 0.75 ? "warn" : "info"}
+      />
+      <span class="number soft nowrap">
+        {text(used)} of {text(all)}
+      </span>
     </div>
   );
 }
@@ -43,7 +57,9 @@ function Checks() {
         {(data?.checks ?? []).map((check) => (
           <li key={check.name} class={check.ok ? "good" : "bad"}>
             <Icon name={check.ok ? "check" : "warn"} />
-            <span><strong>{check.name}</strong> {check.detail}</span>
+            <span>
+              <strong>{check.name}</strong> {check.detail}
+            </span>
           </li>
         ))}
       </ul>
@@ -58,16 +74,34 @@ function Audit() {
     <section class="panel scroll">
       <h2>Orders</h2>
       <table>
-        <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th>
-          <th scope="col">Job</th><th scope="col" class="number">Answer</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">Job</th>
+            <th scope="col" class="number">
+              Answer
+            </th>
+          </tr>
+        </thead>
         <tbody>
           {data.entries.map((entry) => (
             <tr key={entry.seq}>
-              <td class="nowrap" title={date(entry.time_ms)}>{ago(entry.time_ms)}</td>
+              <td class="nowrap" title={date(entry.time_ms)}>
+                {ago(entry.time_ms)}
+              </td>
               <td>{entry.peer}</td>
-              <td><code>{entry.method} {entry.path}</code></td>
-              <td>{entry.job && <a href={href(`/jobs/${encodeURIComponent(entry.job)}/pulse`)}>
-                {entry.job}</a>}</td>
+              <td>
+                <code>
+                  {entry.method} {entry.path}
+                </code>
+              </td>
+              <td>
+                {entry.job && (
+                  <a href={href(`/jobs/${encodeURIComponent(entry.job)}/pulse`)}>{entry.job}</a>
+                )}
+              </td>
               <td class="number">{entry.status}</td>
             </tr>
           ))}
@@ -84,12 +118,32 @@ function Server() {
     <section class="panel">
       <h2>Server</h2>
       <dl class="facts">
-        <div><dt>Version</dt><dd>{data.version}, API {data.api}</dd></div>
-        <div><dt>Serves</dt><dd>{data.mode === "root" ? "a queue of jobs" : "one run"}</dd></div>
-        <div><dt>Started</dt><dd>{date(data.started_ms)}, process {data.pid}</dd></div>
-        <div><dt>Can</dt><dd class="labels">{Object.entries(data.features).map(([name, on]) => (
-          <Badge key={name} tone={on ? "good" : "calm"} icon={on ? "check" : "close"}>{name}</Badge>
-        ))}</dd></div>
+        <div>
+          <dt>Version</dt>
+          <dd>
+            {data.version}, API {data.api}
+          </dd>
+        </div>
+        <div>
+          <dt>Serves</dt>
+          <dd>{data.mode === "root" ? "a queue of jobs" : "one run"}</dd>
+        </div>
+        <div>
+          <dt>Started</dt>
+          <dd>
+            {date(data.started_ms)}, process {data.pid}
+          </dd>
+        </div>
+        <div>
+          <dt>Can</dt>
+          <dd class="labels">
+            {Object.entries(data.features).map(([name, on]) => (
+              <Badge key={name} tone={on ? "good" : "calm"} icon={on ? "check" : "close"}>
+                {name}
+              </Badge>
+            ))}
+          </dd>
+        </div>
       </dl>
     </section>
   );
@@ -106,11 +160,19 @@ export function Cluster() {
         <div class="stack">
           <dl class="tiles">
             <Tile label="Cores given to jobs" value={`${data.used.cores} / ${data.budget.cores}`} />
-            <Tile label="Memory given to jobs" value={bytes(data.used.memory_bytes)}
-              note={`of ${bytes(data.budget.memory_bytes)}`} />
-            <Tile label="Disk free" value={bytes(data.disk_free_bytes)}
+            <Tile
+              label="Memory given to jobs"
+              value={bytes(data.used.memory_bytes)}
+              note={`of ${bytes(data.budget.memory_bytes)}`}
+            />
+            <Tile
+              label="Disk free"
+              value={bytes(data.disk_free_bytes)}
               note={`of ${bytes(data.disk_total_bytes)}`}
-              {...(data.disk_free_bytes < 0.05 * data.disk_total_bytes ? { tone: "bad" as const } : {})} />
+              {...(data.disk_free_bytes < 0.05 * data.disk_total_bytes
+                ? { tone: "bad" as const }
+                : {})}
+            />
           </dl>
           <div class="columns halves">
             <section class="panel">
@@ -119,26 +181,46 @@ export function Cluster() {
                 {data.hosts.map((host) => (
                   <div key={host.name} class="stack tight">
                     <strong>{host.name}</strong>
-                    <Usage label="load" used={host.load ?? 0} all={host.cores}
-                      text={(v) => number(v, 3)} />
-                    <Usage label="memory" used={host.memory_bytes - host.memory_free_bytes}
-                      all={host.memory_bytes} text={bytes} />
+                    <Usage
+                      label="load"
+                      used={host.load ?? 0}
+                      all={host.cores}
+                      text={(v) => number(v, 3)}
+                    />
+                    <Usage
+                      label="memory"
+                      used={host.memory_bytes - host.memory_free_bytes}
+                      all={host.memory_bytes}
+                      text={bytes}
+                    />
                   </div>
                 ))}
-                <Usage label="disk" used={data.disk_total_bytes - data.disk_free_bytes}
-                  all={data.disk_total_bytes} text={bytes} />
+                <Usage
+                  label="disk"
+                  used={data.disk_total_bytes - data.disk_free_bytes}
+                  all={data.disk_total_bytes}
+                  text={bytes}
+                />
               </div>
             </section>
             <section class="panel">
               <h2>Jobs</h2>
-              <table><tbody>
-                {Object.entries(data.jobs).filter(([, count]) => count > 0).map(([state, count]) => (
-                  <tr key={state}><td>
-                    <a href={href(`/jobs?filter=state:${state.toLowerCase()}`)}>
-                      <StateBadge state={state as State} /></a></td>
-                    <td class="number">{integer(count)}</td></tr>
-                ))}
-              </tbody></table>
+              <table>
+                <tbody>
+                  {Object.entries(data.jobs)
+                    .filter(([, count]) => count > 0)
+                    .map(([state, count]) => (
+                      <tr key={state}>
+                        <td>
+                          <a href={href(`/jobs?filter=state:${state.toLowerCase()}`)}>
+                            <StateBadge state={state as State} />
+                          </a>
+                        </td>
+                        <td class="number">{integer(count)}</td>
+                      </tr>
+                    ))}
+                </tbody>
+              </table>
             </section>
             <Checks />
             <Server />

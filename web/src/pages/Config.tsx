@@ -7,6 +7,7 @@ import { tokensOf, yamlLines, type YamlLine } from "@/base/yaml";
 import { Icon } from "@/components/Icon";
 import { Choice, Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { current, type JobModel } from "@/job/model";
+import { isRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -16,7 +17,9 @@ function textOf(origin: unknown): string {
   if (typeof origin === "string") return origin;
   if (origin === null || typeof origin !== "object") return String(origin);
   const o = origin as Record<string, unknown>;
-  const place = [o.file ?? o.source, o.line, o.column].filter((part) => part !== undefined).join(":");
+  const place = [o.file ?? o.source, o.line, o.column]
+    .filter((part) => part !== undefined)
+    .join(":");
   return String(o.origin ?? o.place ?? place);
 }
 
@@ -24,14 +27,19 @@ function textOf(origin: unknown): string {
 export function originsOf(origins: unknown): Origins {
   const found: Origins = new Map();
   const isOrigin = (value: unknown): boolean =>
-    typeof value !== "object" || value === null || "line" in value || "origin" in value ||
-    "source" in value || "place" in value;
+    typeof value !== "object" ||
+    value === null ||
+    "line" in value ||
+    "origin" in value ||
+    "source" in value ||
+    "place" in value;
   const walk = (value: unknown, path: string): void => {
     if (isOrigin(value)) {
       found.set(path, textOf(value));
       return;
     }
-    for (const [key, one] of Object.entries(value as object)) walk(one, path ? `${path}.${key}` : key);
+    for (const [key, one] of Object.entries(value as object))
+      walk(one, path ? `${path}.${key}` : key);
   };
   if (Array.isArray(origins)) {
     for (const one of origins as Record<string, unknown>[])
@@ -48,29 +56,54 @@ function kindOf(origin: string): "default" | "given" | "option" {
 export function YamlText({ line }: { line: string }) {
   return (
     <>
-      {tokensOf(line).map((token, i) => <span key={i} class={`y-${token.kind}`}>{token.text}</span>)}
+      {tokensOf(line).map((token, i) => (
+        <span key={i} class={`y-${token.kind}`}>
+          {token.text}
+        </span>
+      ))}
     </>
   );
 }
 
-function Line({ line, index, origin, found }: {
-  line: YamlLine; index: number; origin: string | undefined; found: boolean;
+function Line({
+  line,
+  index,
+  origin,
+  found,
+}: {
+  line: YamlLine;
+  index: number;
+  origin: string | undefined;
+  found: boolean;
 }) {
   const kind = origin ? kindOf(origin) : null;
   return (
     <div class={`code-line${found ? " found" : ""}${kind === "default" ? " by-default" : ""}`}>
-      <span class="line-number" aria-hidden="true">{index + 1}</span>
-      <code><YamlText line={line.text} /></code>
+      <span class="line-number" aria-hidden="true">
+        {index + 1}
+      </span>
+      <code>
+        <YamlText line={line.text} />
+      </code>
       {origin && (
         <span class={`origin ${kind}`} title={`${line.path}: ${origin}`}>
-          {origin.replace(/^.*\/(?=[^/]+:\d)/, "")}</span>
+          {origin.replace(/^.*\/(?=[^/]+:\d)/, "")}
+        </span>
       )}
     </div>
   );
 }
 
-function Resolved({ text, origins, hideDefaults, filter }: {
-  text: string; origins: Origins; hideDefaults: boolean; filter: string;
+function Resolved({
+  text,
+  origins,
+  hideDefaults,
+  filter,
+}: {
+  text: string;
+  origins: Origins;
+  hideDefaults: boolean;
+  filter: string;
 }) {
   const lines = useMemo(() => yamlLines(text), [text]);
   const originOf = (path: string | null) => {
@@ -83,8 +116,15 @@ function Resolved({ text, origins, hideDefaults, filter }: {
       {lines.map((line, i) => {
         const origin = originOf(line.path);
         if (hideDefaults && origin && kindOf(origin) === "default") return null;
-        return <Line key={i} line={line} index={i} origin={origin}
-          found={filter !== "" && line.text.includes(filter)} />;
+        return (
+          <Line
+            key={i}
+            line={line}
+            index={i}
+            origin={origin}
+            found={filter !== "" && line.text.includes(filter)}
+          />
+        );
       })}
     </div>
   );
@@ -102,44 +142,80 @@ async function copy(text: string): Promise<boolean> {
 export function Config() {
   const model = current.value as JobModel;
   const { data, error, loading } = useResource(
-    () => api.getJobConfig({ id: model.id }), [model.id, model.job.value?.attempt]);
+    () => api.getJobConfig({ id: model.id }),
+    [model.id, isRecorded(model.job.value)],
+  );
   const view = query.value.get("view") ?? "resolved";
   const filter = query.value.get("filter") ?? "";
   const hideDefaults = query.value.get("defaults") === "0";
   const origins = useMemo(() => originsOf(data?.origins), [data]);
   const [copied, setCopied] = useState(false);
-  const text = (view === "submitted" ? data?.submitted : data?.yaml) ?? data?.yaml ?? data?.submitted;
+  const text =
+    (view === "submitted" ? data?.submitted : data?.yaml) ?? data?.yaml ?? data?.submitted;
   return (
     <>
-      <PageHeader title="Config"
-        note={origins.size > 0 ? `${origins.size} settings with their origins` : undefined}>
+      <PageHeader
+        title="Config"
+        note={origins.size > 0 ? `${origins.size} settings with their origins` : undefined}
+      >
         {data?.submitted && (
-          <Choice label="Which text" value={view}
-            options={[["resolved", "resolved"], ["submitted", "as sent"]] as const}
-            onChange={(value) => setQuery({ view: value === "resolved" ? null : value })} />
+          <Choice
+            label="Which text"
+            value={view}
+            options={
+              [
+                ["resolved", "resolved"],
+                ["submitted", "as sent"],
+              ] as const
+            }
+            onChange={(value) => setQuery({ view: value === "resolved" ? null : value })}
+          />
         )}
         {origins.size > 0 && (
-          <label class="row nowrap"><input type="checkbox" checked={hideDefaults}
-            onChange={(e) => setQuery({ defaults: e.currentTarget.checked ? "0" : null })} />
-            only what was set</label>
+          <label class="row nowrap">
+            <input
+              type="checkbox"
+              checked={hideDefaults}
+              onChange={(e) => setQuery({ defaults: e.currentTarget.checked ? "0" : null })}
+            />
+            only what was set
+          </label>
         )}
-        <input type="search" class="filter" placeholder="Find" value={filter} aria-label="Find"
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })} />
-        {text && <button onClick={() => void copy(text).then(setCopied)}>
-          {copied ? "copied" : "copy"}</button>}
-        {!IS_REPORT && <a class="button" href={href(`/submit?from=${encodeURIComponent(model.id)}`)}>
-          <Icon name="fork" />use for a new job</a>}
+        <input
+          type="search"
+          class="filter"
+          placeholder="Find"
+          value={filter}
+          aria-label="Find"
+          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
+        />
+        {text && (
+          <button onClick={() => void copy(text).then(setCopied)}>
+            {copied ? "copied" : "copy"}
+          </button>
+        )}
+        {!IS_REPORT && (
+          <a class="button" href={href(`/submit?from=${encodeURIComponent(model.id)}`)}>
+            <Icon name="fork" />
+            use for a new job
+          </a>
+        )}
       </PageHeader>
       {error && !data && <Failure error={error} />}
       {loading && !data && <Loading />}
       {data && !text && (
-        <section class="panel"><Empty title="The configuration was not recorded" icon="config" />
+        <section class="panel">
+          <Empty title="The configuration was not recorded" icon="config" />
         </section>
       )}
       {text && (
         <section class="panel grow code-panel">
-          <Resolved text={text} origins={view === "submitted" ? new Map() : origins} filter={filter}
-            hideDefaults={hideDefaults} />
+          <Resolved
+            text={text}
+            origins={view === "submitted" ? new Map() : origins}
+            filter={filter}
+            hideDefaults={hideDefaults}
+          />
         </section>
       )}
     </>

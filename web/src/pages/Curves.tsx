@@ -8,6 +8,7 @@ import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
 import { Choice, Dialog, Empty, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import type { XAxis } from "@/job/series";
 import { filterJobs } from "@/job/filter";
 import { number } from "@/base/format";
@@ -15,10 +16,14 @@ import { number } from "@/base/format";
 const MAX_POINTS = 1000;
 const RELOAD_MS = 10_000;
 
-const AXES = [["step", "step"], ["samples", "samples"], ["elapsed", "time"], ["time", "clock"]] as const;
+const AXES = [
+  ["step", "step"],
+  ["samples", "samples"],
+  ["elapsed", "time"],
+  ["time", "clock"],
+] as const;
 
-const listOf = (name: string): string[] =>
-  (query.value.get(name) ?? "").split(",").filter(Boolean);
+const listOf = (name: string): string[] => (query.value.get(name) ?? "").split(",").filter(Boolean);
 
 interface Other {
   job: Job;
@@ -27,45 +32,85 @@ interface Other {
 
 async function readRun(id: string): Promise<Other> {
   const [job, metrics] = await Promise.all([
-    api.getJob({ id }), api.getMetrics({ id, max_points: MAX_POINTS }),
+    api.getJob({ id }),
+    api.getMetrics({ id, max_points: MAX_POINTS }),
   ]);
   return { job, metrics };
 }
 
 function useRuns(model: JobModel, others: string[]): { runs: Run[]; loading: boolean } {
   const job = model.job.value;
-  const own = useResource(() => readRun(model.id), [model.id, job?.attempt, job?.state],
-    job && !isFinal(job.state) ? RELOAD_MS : 0);
-  const more = useResource(() => Promise.all(others.map(readRun)), [others.join()],
-    others.length > 0 ? RELOAD_MS : 0);
+  const own = useRecorded(
+    model,
+    () => readRun(model.id),
+    [job?.attempt, job?.state],
+    job && !isFinal(job.state) ? RELOAD_MS : 0,
+  );
+  const more = useResource(
+    () => Promise.all(others.map(readRun)),
+    [others.join()],
+    others.length > 0 ? RELOAD_MS : 0,
+  );
   const all = useMemo(
-    () => [...(own.data ? [own.data] : []), ...(more.data ?? [])], [own.data, more.data]);
-  const runs = useMemo(() => all.map(({ job: one, metrics }): Run => ({
-    id: one.id, label: one.name, batchSize: one.batch_size ?? 1, metrics,
-    live: one.id === model.id ? model.live : undefined,
-  })), [all, model]);
+    () => [...(own.data ? [own.data] : []), ...(more.data ?? [])],
+    [own.data, more.data],
+  );
+  const runs = useMemo(
+    () =>
+      all.map(({ job: one, metrics }): Run => ({
+        id: one.id,
+        label: one.name,
+        batchSize: one.batch_size ?? 1,
+        metrics,
+        live: one.id === model.id ? model.live : undefined,
+      })),
+    [all, model],
+  );
   return { runs, loading: own.loading };
 }
 
-function RunPicker({ chosen, own, onClose }: { chosen: string[]; own: string; onClose: () => void }) {
+function RunPicker({
+  chosen,
+  own,
+  onClose,
+}: {
+  chosen: string[];
+  own: string;
+  onClose: () => void;
+}) {
   const { data } = useResource(() => api.listJobs({ limit: 1000 }), []);
   const [filter, setFilter] = useState("");
-  const shown = filterJobs((data?.jobs ?? []).filter((job) => job.id !== own), filter).slice(0, 60);
+  const shown = filterJobs(
+    (data?.jobs ?? []).filter((job) => job.id !== own),
+    filter,
+  ).slice(0, 60);
   const toggle = (id: string) => {
     const next = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id];
     setQuery({ runs: next.join(",") });
   };
   return (
     <Dialog title="Compare with" onClose={onClose} wide>
-      <input type="search" value={filter} placeholder="Filter: words, team=vision, loss<0.5"
-        aria-label="Filter runs" class="filter" onInput={(e) => setFilter(e.currentTarget.value)} />
+      <input
+        type="search"
+        value={filter}
+        placeholder="Filter: words, team=vision, loss<0.5"
+        aria-label="Filter runs"
+        class="filter"
+        onInput={(e) => setFilter(e.currentTarget.value)}
+      />
       <ul class="picker">
         {shown.map((job) => (
           <li key={job.id}>
             <label>
-              <input type="checkbox" checked={chosen.includes(job.id)} onChange={() => toggle(job.id)} />
+              <input
+                type="checkbox"
+                checked={chosen.includes(job.id)}
+                onChange={() => toggle(job.id)}
+              />
               <span class="strong">{job.name}</span>
-              <span class="faint ellipsis">{job.model} · {job.optimizer}</span>
+              <span class="faint ellipsis">
+                {job.model} · {job.optimizer}
+              </span>
               <span class="spacer" />
               <span class="number soft">loss {number(job.progress.loss)}</span>
               <StateBadge state={job.state} reason={job.reason} />
@@ -84,11 +129,16 @@ function RunChips({ runs, others }: { runs: Run[]; others: string[] }) {
     <div class="chips" role="group" aria-label="Runs shown">
       {runs.map((run, i) => (
         <span class="chip" key={run.id}>
-          <i class="swatch" style={{ borderColor: `var(${colourOf(i)})` }} />{run.label}
+          <i class="swatch" style={{ borderColor: `var(${colourOf(i)})` }} />
+          {run.label}
           {others.includes(run.id) && (
-            <button class="plain icon" aria-label={`Remove ${run.label}`}
-              onClick={() => setQuery({ runs: others.filter((id) => id !== run.id).join(",") })}>
-              <Icon name="close" /></button>
+            <button
+              class="plain icon"
+              aria-label={`Remove ${run.label}`}
+              onClick={() => setQuery({ runs: others.filter((id) => id !== run.id).join(",") })}
+            >
+              <Icon name="close" />
+            </button>
           )}
         </span>
       ))}
@@ -110,24 +160,54 @@ function ordered(names: string[], pins: string[], filter: string): string[] {
   return names.filter(test).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
-function Controls({ axis, smoothing, logarithmic, filter }: {
-  axis: XAxis; smoothing: number; logarithmic: boolean; filter: string;
+function Controls({
+  axis,
+  smoothing,
+  logarithmic,
+  filter,
+}: {
+  axis: XAxis;
+  smoothing: number;
+  logarithmic: boolean;
+  filter: string;
 }) {
   return (
     <>
-      <Choice label="Horizontal axis" value={axis} options={AXES}
-        onChange={(value) => setQuery({ x: value === "step" ? null : value })} />
-      <button aria-pressed={logarithmic} onClick={() => setQuery({ log: logarithmic ? null : "1" })}>
-        log</button>
-      <label class="row nowrap">smooth
-        <input type="range" min={0} max={0.98} step={0.02} value={smoothing}
+      <Choice
+        label="Horizontal axis"
+        value={axis}
+        options={AXES}
+        onChange={(value) => setQuery({ x: value === "step" ? null : value })}
+      />
+      <button
+        aria-pressed={logarithmic}
+        onClick={() => setQuery({ log: logarithmic ? null : "1" })}
+      >
+        log
+      </button>
+      <label class="row nowrap">
+        smooth
+        <input
+          type="range"
+          min={0}
+          max={0.98}
+          step={0.02}
+          value={smoothing}
           aria-valuetext={`weight of the past ${smoothing}`}
-          onInput={(e) => setQuery({ smooth: e.currentTarget.value === "0" ? null :
-            e.currentTarget.value })} />
+          onInput={(e) =>
+            setQuery({ smooth: e.currentTarget.value === "0" ? null : e.currentTarget.value })
+          }
+        />
         <span class="number fixed">{smoothing.toFixed(2)}</span>
       </label>
-      <input type="search" class="filter" placeholder="Series, as a pattern" value={filter}
-        aria-label="Filter series" onInput={(e) => setQuery({ filter: e.currentTarget.value })} />
+      <input
+        type="search"
+        class="filter"
+        placeholder="Series, as a pattern"
+        value={filter}
+        aria-label="Filter series"
+        onInput={(e) => setQuery({ filter: e.currentTarget.value })}
+      />
     </>
   );
 }
@@ -144,30 +224,53 @@ export function Curves() {
   const { runs, loading } = useRuns(model, others);
   const names = new Set([...runs.flatMap((run) => run.metrics?.names ?? []), ...model.names.value]);
   const shown = ordered([...names], pins, filter);
-  const pin = (name: string) => setQuery({
-    pins: (pins.includes(name) ? pins.filter((one) => one !== name) : [...pins, name]).join(","),
-  });
+  const pin = (name: string) =>
+    setQuery({
+      pins: (pins.includes(name) ? pins.filter((one) => one !== name) : [...pins, name]).join(","),
+    });
   return (
     <>
       <PageHeader title="Curves" note={`${shown.length} series`}>
         <Controls axis={axis} smoothing={smoothing} logarithmic={logarithmic} filter={filter} />
-        <button onClick={() => setPicking(true)}><Icon name="curves" />Compare</button>
+        <button onClick={() => setPicking(true)}>
+          <Icon name="curves" />
+          Compare
+        </button>
       </PageHeader>
       <RunChips runs={runs} others={others} />
       {loading && runs.length === 0 && <Loading />}
       {!loading && shown.length === 0 && (
-        <section class="panel"><Empty title="No series" icon="curves">
-          {filter ? "No name matches the pattern." : "Metrics appear with the first step."}
-        </Empty></section>
+        <section class="panel">
+          <Empty title="No series" icon="curves">
+            {filter ? "No name matches the pattern." : "Metrics appear with the first step."}
+          </Empty>
+        </section>
       )}
       <div class="chart-grid">
         {shown.map((name) => (
-          <MetricChart key={name} title={name} names={[name]} runs={runs} axis={axis}
-            smoothing={smoothing} logarithmic={logarithmic} height={190} sync="curves" legend={false}
+          <MetricChart
+            key={name}
+            title={name}
+            names={[name]}
+            runs={runs}
+            axis={axis}
+            smoothing={smoothing}
+            logarithmic={logarithmic}
+            height={190}
+            sync="curves"
+            legend={false}
             actions={
-              <button class="plain icon" aria-pressed={pins.includes(name)} onClick={() => pin(name)}
-                aria-label={`Pin ${name} to the top`} title="Pin to the top"><Icon name="pin" /></button>
-            } />
+              <button
+                class="plain icon"
+                aria-pressed={pins.includes(name)}
+                onClick={() => pin(name)}
+                aria-label={`Pin ${name} to the top`}
+                title="Pin to the top"
+              >
+                <Icon name="pin" />
+              </button>
+            }
+          />
         ))}
       </div>
       {picking && <RunPicker chosen={others} own={model.id} onClose={() => setPicking(false)} />}

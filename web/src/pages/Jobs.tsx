@@ -6,11 +6,20 @@ import { ago, compact, date, duration, number } from "@/base/format";
 import { useResource } from "@/base/resource";
 import { href, query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
-import { Empty, Failure, Loading, Meter, PageHeader, StateBadge, stateTone } from "@/components/parts";
+import {
+  Empty,
+  Failure,
+  Loading,
+  Meter,
+  PageHeader,
+  StateBadge,
+  stateTone,
+} from "@/components/parts";
 import { Sparkline } from "@/components/Sparkline";
 import { act } from "@/job/actions";
 import { filterJobs } from "@/job/filter";
 import { isFinal } from "@/job/model";
+import { isRecorded } from "@/job/recorded";
 
 declare const IS_REPORT: boolean;
 
@@ -52,24 +61,51 @@ function seconds(job: Job): number | null {
 function LossCell({ job }: { job: Job }) {
   const { loss, minimum_loss } = job.progress;
   if (loss === null) return <>–</>;
-  return <>{number(loss)}<span class="sub faint">lowest {number(minimum_loss)}</span></>;
+  return (
+    <>
+      {number(loss)}
+      <span class="sub faint">lowest {number(minimum_loss)}</span>
+    </>
+  );
 }
 
 function TimeCell({ job }: { job: Job }) {
   if (job.alive && job.progress.eta_seconds !== null)
-    return <>{duration(job.progress.eta_seconds)}<span class="sub faint">left</span></>;
+    return (
+      <>
+        {duration(job.progress.eta_seconds)}
+        <span class="sub faint">left</span>
+      </>
+    );
   const ran = seconds(job);
-  return ran === null ? <>–</> : <>{duration(ran)}<span class="sub faint">ran</span></>;
+  return ran === null ? (
+    <>–</>
+  ) : (
+    <>
+      {duration(ran)}
+      <span class="sub faint">ran</span>
+    </>
+  );
 }
 
 function NameCell({ job }: { job: Job }) {
   const why = job.waiting_for ?? (job.state === "FAILED" ? job.message : null);
   return (
     <>
-      <a class="strong" href={href(`/jobs/${encodeURIComponent(job.id)}/pulse`)}>{job.name}</a>
+      <a class="strong" href={href(`/jobs/${encodeURIComponent(job.id)}/pulse`)}>
+        {job.name}
+      </a>
       <span class="sub faint ellipsis" title={why ?? job.id}>
-        {why ? <><Icon name={job.waiting_for ? "clock" : "warn"} />{why}</> :
-          [job.model, job.optimizer, job.id !== job.name ? job.id : null].filter(Boolean).join(" · ")}
+        {why ? (
+          <>
+            <Icon name={job.waiting_for ? "clock" : "warn"} />
+            {why}
+          </>
+        ) : (
+          [job.model, job.optimizer, job.id !== job.name ? job.id : null]
+            .filter(Boolean)
+            .join(" · ")
+        )}
       </span>
     </>
   );
@@ -79,8 +115,14 @@ function Labels({ job }: { job: Job }) {
   return (
     <span class="labels">
       {Object.entries(job.labels).map(([key, value]) => (
-        <button key={key} class="label" title={`${key}=${value}: filter by it`}
-          onClick={() => setQuery({ filter: `${key}=${value}` })}>{key}={value}</button>
+        <button
+          key={key}
+          class="label"
+          title={`${key}=${value}: filter by it`}
+          onClick={() => setQuery({ filter: `${key}=${value}` })}
+        >
+          {key}={value}
+        </button>
       ))}
     </span>
   );
@@ -91,31 +133,81 @@ function ProgressCell({ job }: { job: Job }) {
   if (last_step === null || last_step === 0) return <span class="faint">–</span>;
   return (
     <span class="progress-cell">
-      <Meter share={(step ?? 0) / last_step} label={`Progress of ${job.name}`}
-        tone={stateTone(job.state)} />
-      <span class="small number soft">{compact(step ?? 0)} / {compact(last_step)}</span>
+      <Meter
+        share={(step ?? 0) / last_step}
+        label={`Progress of ${job.name}`}
+        tone={stateTone(job.state)}
+      />
+      <span class="small number soft">
+        {compact(step ?? 0)} / {compact(last_step)}
+      </span>
     </span>
   );
 }
 
 const FIELDS: Field[] = [
-  { name: "name", title: "Job", key: (j) => j.name.toLowerCase(), cell: (j) => <NameCell job={j} /> },
-  { name: "state", title: "State", key: (j) => j.state,
-    cell: (j) => <StateBadge state={j.state} reason={j.reason} /> },
-  { name: "progress", title: "Progress", cell: (j) => <ProgressCell job={j} />,
-    key: (j) => (j.progress.step ?? 0) / (j.progress.last_step || 1) },
-  { name: "time", title: "Time", number: true, cell: (j) => <TimeCell job={j} />,
-    key: (j) => (j.alive ? j.progress.eta_seconds : seconds(j)) },
-  { name: "rate", title: "Samples/s", number: true, key: (j) => j.progress.samples_per_second,
-    cell: (j) => compact(j.progress.samples_per_second) },
-  { name: "loss", title: "Loss", number: true, key: (j) => j.progress.loss,
-    cell: (j) => <LossCell job={j} /> },
-  { name: "spark", title: "Curve", key: () => null, cell: (j) => <Spark job={j} /> },
+  {
+    name: "name",
+    title: "Job",
+    key: (j) => j.name.toLowerCase(),
+    cell: (j) => <NameCell job={j} />,
+  },
+  {
+    name: "state",
+    title: "State",
+    key: (j) => j.state,
+    cell: (j) => <StateBadge state={j.state} reason={j.reason} />,
+  },
+  {
+    name: "progress",
+    title: "Progress",
+    cell: (j) => <ProgressCell job={j} />,
+    key: (j) => (j.progress.step ?? 0) / (j.progress.last_step || 1),
+  },
+  {
+    name: "time",
+    title: "Time",
+    number: true,
+    cell: (j) => <TimeCell job={j} />,
+    key: (j) => (j.alive ? j.progress.eta_seconds : seconds(j)),
+  },
+  {
+    name: "rate",
+    title: "Samples/s",
+    number: true,
+    key: (j) => j.progress.samples_per_second,
+    cell: (j) => compact(j.progress.samples_per_second),
+  },
+  {
+    name: "loss",
+    title: "Loss",
+    number: true,
+    key: (j) => j.progress.loss,
+    cell: (j) => <LossCell job={j} />,
+  },
+  {
+    name: "spark",
+    title: "Curve",
+    key: () => null,
+    cell: (j) => (isRecorded(j) ? <Spark job={j} /> : <span class="faint">–</span>),
+  },
   { name: "priority", title: "Prio", key: (j) => j.priority, cell: (j) => j.priority },
-  { name: "labels", title: "Labels", key: (j) => Object.keys(j.labels).join(),
-    cell: (j) => <Labels job={j} /> },
-  { name: "age", title: "Created", key: (j) => j.created_ms,
-    cell: (j) => <span class="soft nowrap" title={date(j.created_ms)}>{ago(j.created_ms)}</span> },
+  {
+    name: "labels",
+    title: "Labels",
+    key: (j) => Object.keys(j.labels).join(),
+    cell: (j) => <Labels job={j} />,
+  },
+  {
+    name: "age",
+    title: "Created",
+    key: (j) => j.created_ms,
+    cell: (j) => (
+      <span class="soft nowrap" title={date(j.created_ms)}>
+        {ago(j.created_ms)}
+      </span>
+    ),
+  },
 ];
 
 function sorted(jobs: Job[], by: string, down: boolean): Job[] {
@@ -129,23 +221,43 @@ function sorted(jobs: Job[], by: string, down: boolean): Job[] {
   return [...jobs].sort(order);
 }
 
-function HeaderRow({ by, down, all, onAll }: {
-  by: string; down: boolean; all: boolean; onAll: (on: boolean) => void;
+function HeaderRow({
+  by,
+  down,
+  all,
+  onAll,
+}: {
+  by: string;
+  down: boolean;
+  all: boolean;
+  onAll: (on: boolean) => void;
 }) {
-  const turn = (name: string) =>
-    setQuery({ sort: name === by && !down ? `-${name}` : name });
+  const turn = (name: string) => setQuery({ sort: name === by && !down ? `-${name}` : name });
   return (
     <tr>
       {!IS_REPORT && (
-        <th class="tick"><input type="checkbox" checked={all} aria-label="Select all jobs shown"
-          onChange={(e) => onAll(e.currentTarget.checked)} /></th>
+        <th class="tick">
+          <input
+            type="checkbox"
+            checked={all}
+            aria-label="Select all jobs shown"
+            onChange={(e) => onAll(e.currentTarget.checked)}
+          />
+        </th>
       )}
       {FIELDS.map((field) => (
-        <th key={field.name} class={field.number ? "number" : ""} scope="col"
-          aria-sort={by === field.name ? (down ? "descending" : "ascending") : undefined}>
-          {field.name === "spark" ? field.title : (
+        <th
+          key={field.name}
+          class={field.number ? "number" : ""}
+          scope="col"
+          aria-sort={by === field.name ? (down ? "descending" : "ascending") : undefined}
+        >
+          {field.name === "spark" ? (
+            field.title
+          ) : (
             <button class="sort" onClick={() => turn(field.name)}>
-              {field.title}<i aria-hidden="true">{by === field.name ? (down ? "↓" : "↑") : ""}</i>
+              {field.title}
+              <i aria-hidden="true">{by === field.name ? (down ? "↓" : "↑") : ""}</i>
             </button>
           )}
         </th>
@@ -170,10 +282,18 @@ function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
         </button>
       ))}
       {jobs.length > 1 && (
-        <a class="button" href={href(
-          `/jobs/${encodeURIComponent(jobs[0]?.id ?? "")}/curves?runs=` +
-          jobs.slice(1).map((job) => encodeURIComponent(job.id)).join(","))}>
-          <Icon name="curves" />compare
+        <a
+          class="button"
+          href={href(
+            `/jobs/${encodeURIComponent(jobs[0]?.id ?? "")}/curves?runs=` +
+              jobs
+                .slice(1)
+                .map((job) => encodeURIComponent(job.id))
+                .join(","),
+          )}
+        >
+          <Icon name="curves" />
+          compare
         </a>
       )}
     </div>
@@ -190,8 +310,10 @@ export function Jobs() {
   const sort = query.value.get("sort") ?? "-age";
   const by = sort.replace(/^-/, "");
   const down = sort.startsWith("-");
-  const shown = useMemo(() => sorted(filterJobs(data ?? [], filter), by, down),
-    [data, filter, by, down]);
+  const shown = useMemo(
+    () => sorted(filterJobs(data ?? [], filter), by, down),
+    [data, filter, by, down],
+  );
   const chosen = shown.filter((job) => selected.has(job.id));
   const select = (id: string, on: boolean) => {
     const next = new Set(selected);
@@ -203,36 +325,62 @@ export function Jobs() {
     <>
       <PageHeader title="Jobs" note={data && countText(shown.length, data.length)}>
         {chosen.length > 0 && <Bulk jobs={chosen} onDone={reload} />}
-        <input type="search" placeholder="Filter: words, team=vision, loss<0.5" value={filter}
-          aria-label="Filter jobs" class="filter"
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })} />
-        {!IS_REPORT && <a class="button" href={href("/submit")}><Icon name="submit" />Submit</a>}
+        <input
+          type="search"
+          placeholder="Filter: words, team=vision, loss<0.5"
+          value={filter}
+          aria-label="Filter jobs"
+          class="filter"
+          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
+        />
+        {!IS_REPORT && (
+          <a class="button" href={href("/submit")}>
+            <Icon name="submit" />
+            Submit
+          </a>
+        )}
       </PageHeader>
       {error && !data && <Failure error={error} retry={reload} />}
       {loading && !data && <Loading />}
       {data && shown.length === 0 && (
         <Empty title={data.length === 0 ? "No jobs yet" : "No job matches the filter"} icon="jobs">
-          {data.length === 0 && <>Send one from <a href={href("/submit")}>Submit</a>, or with
-            <code> csengine submit CONFIG.yaml</code>.</>}
+          {data.length === 0 && (
+            <>
+              Send one from <a href={href("/submit")}>Submit</a>, or with
+              <code> csengine submit CONFIG.yaml</code>.
+            </>
+          )}
         </Empty>
       )}
       {shown.length > 0 && (
         <div class="panel scroll" tabIndex={0} role="region" aria-label="Table of jobs">
           <table class="jobs">
             <thead>
-              <HeaderRow by={by} down={down} all={chosen.length === shown.length}
-                onAll={(on) => setSelected(new Set(on ? shown.map((job) => job.id) : []))} />
+              <HeaderRow
+                by={by}
+                down={down}
+                all={chosen.length === shown.length}
+                onAll={(on) => setSelected(new Set(on ? shown.map((job) => job.id) : []))}
+              />
             </thead>
             <tbody>
               {shown.slice(0, rows).map((job) => (
                 <tr key={job.id} class={selected.has(job.id) ? "selected" : ""}>
                   {!IS_REPORT && (
-                    <td class="tick"><input type="checkbox" checked={selected.has(job.id)}
-                      aria-label={`Select ${job.name}`}
-                      onChange={(e) => select(job.id, e.currentTarget.checked)} /></td>
+                    <td class="tick">
+                      <input
+                        type="checkbox"
+                        checked={selected.has(job.id)}
+                        aria-label={`Select ${job.name}`}
+                        onChange={(e) => select(job.id, e.currentTarget.checked)}
+                      />
+                    </td>
                   )}
                   {FIELDS.map((field) => (
-                    <td key={field.name} class={`${field.number ? "number " : ""}col-${field.name}`}>
+                    <td
+                      key={field.name}
+                      class={`${field.number ? "number " : ""}col-${field.name}`}
+                    >
                       {field.cell(job)}
                     </td>
                   ))}
@@ -241,8 +389,11 @@ export function Jobs() {
             </tbody>
           </table>
           {shown.length > rows && (
-            <div class="more"><button onClick={() => setRows(rows + PAGE_ROWS)}>
-              Show {Math.min(PAGE_ROWS, shown.length - rows)} more</button></div>
+            <div class="more">
+              <button onClick={() => setRows(rows + PAGE_ROWS)}>
+                Show {Math.min(PAGE_ROWS, shown.length - rows)} more
+              </button>
+            </div>
           )}
         </div>
       )}

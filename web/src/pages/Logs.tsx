@@ -2,19 +2,22 @@
 import { useMemo, useState } from "preact/hooks";
 import { api, type LogLine } from "@generated/client";
 import { timeWithMilliseconds } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 
 const ROW = 22;
 const TAIL = 10_000;
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
 
 function parse(text: string): LogLine[] {
-  return text.split("\n").filter(Boolean).map((line) => JSON.parse(line) as LogLine);
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as LogLine);
 }
 
 async function read(id: string): Promise<LogLine[]> {
@@ -26,7 +29,9 @@ const levelOf = (line: LogLine): string => line.level.toUpperCase();
 const rankOf = (line: LogLine): number => LEVELS.findIndex((level) => level === levelOf(line));
 
 const who = (line: LogLine): string =>
-  line.rank === null || line.rank < 0 || line.role === "coordinator" ? line.role : `${line.role} ${line.rank}`;
+  line.rank === null || line.rank < 0 || line.role === "coordinator"
+    ? line.role
+    : `${line.role} ${line.rank}`;
 
 function Row({ line }: { line: LogLine }) {
   return (
@@ -41,7 +46,8 @@ function Row({ line }: { line: LogLine }) {
 
 function save(lines: LogLine[], name: string): void {
   const text = lines
-    .map((l) => `${new Date(l.time_ms).toISOString()} ${levelOf(l)} ${who(l)}: ${l.message}\n`).join("");
+    .map((l) => `${new Date(l.time_ms).toISOString()} ${levelOf(l)} ${who(l)}: ${l.message}\n`)
+    .join("");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   link.download = name;
@@ -50,7 +56,7 @@ function save(lines: LogLine[], name: string): void {
 }
 
 function useLines(model: JobModel) {
-  const stored = useResource(() => read(model.id), [model.id]);
+  const stored = useRecorded(model, () => read(model.id), []);
   const live = model.logs.value;
   const lines = useMemo(() => {
     const last = stored.data?.[stored.data.length - 1]?.id ?? -1;
@@ -69,38 +75,74 @@ export function Logs() {
   const roles = [...new Set(lines.map(who))].sort();
   const shown = useMemo(() => {
     const least = LEVELS.indexOf(level as (typeof LEVELS)[number]);
-    return lines.filter((line) =>
-      rankOf(line) >= least && (!role || who(line) === role || line.role === role) &&
-      (!text || line.message.toLowerCase().includes(text)));
+    return lines.filter(
+      (line) =>
+        rankOf(line) >= least &&
+        (!role || who(line) === role || line.role === role) &&
+        (!text || line.message.toLowerCase().includes(text)),
+    );
   }, [lines, level, role, text]);
   return (
     <>
       <PageHeader title="Logs" note={`${shown.length} of ${lines.length} lines`}>
-        <label class="row">from
+        <label class="row">
+          from
           <select value={role} onChange={(e) => setQuery({ role: e.currentTarget.value || null })}>
             <option value="">everyone</option>
-            {roles.map((one) => <option key={one}>{one}</option>)}
-          </select></label>
-        <label class="row">at least
+            {roles.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label class="row">
+          at least
           <select value={level} onChange={(e) => setQuery({ level: e.currentTarget.value })}>
-            {LEVELS.map((one) => <option key={one} value={one}>{one.toLowerCase()}</option>)}
-          </select></label>
-        <input type="search" class="filter" placeholder="Text" aria-label="Filter lines"
+            {LEVELS.map((one) => (
+              <option key={one} value={one}>
+                {one.toLowerCase()}
+              </option>
+            ))}
+          </select>
+        </label>
+        <input
+          type="search"
+          class="filter"
+          placeholder="Text"
+          aria-label="Filter lines"
           value={query.value.get("filter") ?? ""}
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })} />
-        <button aria-pressed={follow} onClick={() => setFollow(!follow)}>follow</button>
-        <button class="icon" aria-label="Save the lines shown" title="Save the lines shown"
-          onClick={() => save(shown, `${model.id}.log`)}><Icon name="download" /></button>
+          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
+        />
+        <button aria-pressed={follow} onClick={() => setFollow(!follow)}>
+          follow
+        </button>
+        <button
+          class="icon"
+          aria-label="Save the lines shown"
+          title="Save the lines shown"
+          onClick={() => save(shown, `${model.id}.log`)}
+        >
+          <Icon name="download" />
+        </button>
       </PageHeader>
       {stored.error && !stored.data && <Failure error={stored.error} />}
       {stored.loading && !stored.data && <Loading />}
       {stored.data && (
         <section class="panel grow list-panel logs">
-          {shown.length === 0
-            ? <Empty title="No lines" icon="logs">
-                {lines.length > 0 ? "None passes the filter." : "Nothing was said yet."}</Empty>
-            : <VirtualList rows={shown} rowHeight={ROW} keyOf={(line) => line.id} label="Log lines"
-                follow={follow} onFollow={setFollow} render={(line) => <Row line={line} />} />}
+          {shown.length === 0 ? (
+            <Empty title="No lines" icon="logs">
+              {lines.length > 0 ? "None passes the filter." : "Nothing was said yet."}
+            </Empty>
+          ) : (
+            <VirtualList
+              rows={shown}
+              rowHeight={ROW}
+              keyOf={(line) => line.id}
+              label="Log lines"
+              follow={follow}
+              onFollow={setFollow}
+              render={(line) => <Row line={line} />}
+            />
+          )}
         </section>
       )}
     </>

@@ -2,14 +2,22 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Job, type Transition } from "@generated/client";
 import { compact, date, duration, integer, number, shortDate, time } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, type Run } from "@/components/MetricChart";
-import { Empty, Failure, Loading, StateBadge, Tile, stateIcon, stateTone } from "@/components/parts";
+import {
+  Empty,
+  Failure,
+  Loading,
+  StateBadge,
+  Tile,
+  stateIcon,
+  stateTone,
+} from "@/components/parts";
 import { findingsOf } from "@/job/findings";
 import { lastOf } from "@/job/series";
 import { current, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 import { payloadText } from "@/job/payload";
 
 const RATE_NAMES = ["samples_per_second", "steps_per_second", "tokens_per_second"];
@@ -23,10 +31,13 @@ function StateRail({ transitions }: { transitions: Transition[] }) {
       {transitions.map((one, i) => {
         const next = transitions[i + 1];
         const seconds = ((next?.time_ms ?? end) - one.time_ms) / 1000;
-        const isNewAttempt = i > 0 && one.attempt !== transitions[i - 1]?.attempt;
+        const isNewAttempt = one.attempt > 1 && one.attempt !== transitions[i - 1]?.attempt;
         return (
-          <li key={one.seq} class={`${stateTone(one.to)}${next ? "" : " now"}`}
-            title={`${date(one.time_ms)}\n${one.message}`}>
+          <li
+            key={one.seq}
+            class={`${stateTone(one.to)}${next ? "" : " now"}`}
+            title={`${date(one.time_ms)}\n${one.message}`}
+          >
             {isNewAttempt && <span class="attempt">attempt {one.attempt}</span>}
             <Icon name={stateIcon(one.to)} />
             <span class="what">{one.to.toLowerCase()}</span>
@@ -61,26 +72,46 @@ function Tiles({ job, model, run }: { job: Job; model: JobModel; run: Run }) {
   const live = useLatest(model, names);
   const of = (name: string) => live[name] ?? lastOf(name, run.metrics);
   const samples = of("samples_per_second") ?? job.progress.samples_per_second;
-  const steps = job.progress.steps_per_second ??
+  const steps =
+    job.progress.steps_per_second ??
     (samples !== null && job.batch_size ? samples / job.batch_size : null);
   const tokens = of("tokens_per_second");
   const scale = of("loss_scale");
   return (
     <dl class="tiles">
-      <Tile label="Loss" value={number(of("loss") ?? job.progress.loss)}
-        note={`lowest ${number(job.progress.minimum_loss)}`} />
-      <Tile label="Steps" value={number(steps, 3)} unit="/s"
-        note={`${integer(job.progress.step)} of ${integer(job.progress.last_step)}`} />
-      <Tile label="Samples" value={compact(samples)} unit="/s"
-        note={`batch ${integer(job.batch_size)}`} />
+      <Tile
+        label="Loss"
+        value={number(of("loss") ?? job.progress.loss)}
+        note={`lowest ${number(job.progress.minimum_loss)}`}
+      />
+      <Tile
+        label="Steps"
+        value={number(steps, 3)}
+        unit="/s"
+        note={`${integer(job.progress.step)} of ${integer(job.progress.last_step)}`}
+      />
+      <Tile
+        label="Samples"
+        value={compact(samples)}
+        unit="/s"
+        note={`batch ${integer(job.batch_size)}`}
+      />
       {tokens !== null && <Tile label="Tokens" value={compact(tokens)} unit="/s" />}
-      <Tile label="Loss scale" value={scale === null ? "off" : integer(scale)}
-        note={scale === null ? "no loss scaling" : `2^${Math.log2(scale).toFixed(0)}`} />
-      <Tile label={job.alive ? "Left" : "Ran"}
+      <Tile
+        label="Loss scale"
+        value={scale === null ? "off" : integer(scale)}
+        note={scale === null ? "no loss scaling" : `2^${Math.log2(scale).toFixed(0)}`}
+      />
+      <Tile
+        label={job.alive ? "Left" : "Ran"}
         value={duration(job.alive ? job.progress.eta_seconds : ran(job))}
-        note={job.started_ms ? `started ${shortDate(job.started_ms)}` : "not started"} />
-      <Tile label="Replicas" value={integer(job.num_csx)}
-        note={`attempt ${job.attempt}${job.restarts ? `, ${job.restarts} restarts` : ""}`} />
+        note={job.started_ms ? `started ${shortDate(job.started_ms)}` : "not started"}
+      />
+      <Tile
+        label="Replicas"
+        value={integer(job.num_csx)}
+        note={`attempt ${job.attempt}${job.restarts ? `, ${job.restarts} restarts` : ""}`}
+      />
     </dl>
   );
 }
@@ -90,9 +121,13 @@ const ran = (job: Job): number | null =>
 
 function Findings({ model, job }: { model: JobModel; job: Job }) {
   const to = job.progress.step ?? undefined;
-  const ask = { id: job.id, limit: 1000, ...(to !== undefined ? { from: Math.max(0, to - 200) } : {}) };
-  const numerics = useResource(() => api.getNumerics(ask), [job.id, model.numericsVersion.value]);
-  const stored = useResource(() => api.getTopology({ id: job.id, samples: 1 }), [job.id]);
+  const ask = {
+    id: job.id,
+    limit: 1000,
+    ...(to !== undefined ? { from: Math.max(0, to - 200) } : {}),
+  };
+  const numerics = useRecorded(model, () => api.getNumerics(ask), [model.numericsVersion.value]);
+  const stored = useRecorded(model, () => api.getTopology({ id: job.id, samples: 1 }), []);
   const samples = model.topology.value;
   const sample = samples[samples.length - 1] ?? stored.data?.samples[0];
   const found = findingsOf({ job, sample, numerics: numerics.data, gaps: model.gaps.value });
@@ -107,8 +142,10 @@ function Findings({ model, job }: { model: JobModel; job: Job }) {
           </li>
         ))}
         {found.length === 0 && (
-          <li class="good"><Icon name="check" /><span>Nothing does: no process starves, no
-            number overflows, nothing is missing.</span></li>
+          <li class="good">
+            <Icon name="check" />
+            <span>Nothing does: no process starves, no number overflows, nothing is missing.</span>
+          </li>
         )}
       </ul>
     </section>
@@ -117,33 +154,48 @@ function Findings({ model, job }: { model: JobModel; job: Job }) {
 
 function Facts({ job }: { job: Job }) {
   const facts: [string, string | null][] = [
-    ["Model", job.model], ["Optimizer", job.optimizer], ["Seed", integer(job.seed)],
-    ["Batch", job.batch_size === null ? null :
-      `${job.batch_size}, in microbatches of ${job.micro_batch_size ?? "?"}`],
+    ["Model", job.model],
+    ["Optimizer", job.optimizer],
+    ["Seed", integer(job.seed)],
+    [
+      "Batch",
+      job.batch_size === null
+        ? null
+        : `${job.batch_size}, in microbatches of ${job.micro_batch_size ?? "?"}`,
+    ],
     ["Host", job.host === null ? null : `${job.host}, process ${job.pid ?? "–"}`],
-    ["Directory", job.model_dir], ["Priority", job.priority],
+    ["Directory", job.model_dir],
+    ["Priority", job.priority],
     ["Message", job.message || null],
   ];
   return (
     <section class="panel">
       <h2>About</h2>
       <dl class="facts">
-        {facts.filter(([, value]) => value).map(([name, value]) => (
-          <div key={name}><dt>{name}</dt><dd title={value ?? ""}>{value}</dd></div>
-        ))}
+        {facts
+          .filter(([, value]) => value)
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd title={value ?? ""}>{value}</dd>
+            </div>
+          ))}
       </dl>
     </section>
   );
 }
 
 function LatestClosures({ model }: { model: JobModel }) {
-  const stored = useResource(() => api.listClosures({ id: model.id, tail: 6 }), [model.id]);
+  const stored = useRecorded(model, () => api.listClosures({ id: model.id, tail: 6 }), []);
   const rows = [...(stored.data?.closures ?? []), ...model.closures.value].slice(-6).reverse();
   if (rows.length === 0) return null;
   return (
     <section class="panel">
-      <div class="head"><h2>Step closures</h2><span class="spacer" />
-        <a href={href(`/jobs/${encodeURIComponent(model.id)}/closures`)}>all</a></div>
+      <div class="head">
+        <h2>Step closures</h2>
+        <span class="spacer" />
+        <a href={href(`/jobs/${encodeURIComponent(model.id)}/closures`)}>all</a>
+      </div>
       <ul class="feed">
         {rows.map((one) => (
           <li key={one.id}>
@@ -162,11 +214,17 @@ export function useRun(model: JobModel, names: string[] | undefined, maxPoints =
   const job = model.job.value;
   const key = `${job?.attempt}/${job?.state}/${names?.join() ?? model.names.value.length}`;
   const ask = { id: model.id, max_points: maxPoints, ...(names ? { names } : {}) };
-  const resource = useResource(() => api.getMetrics(ask), [model.id, key]);
-  const run = useMemo((): Run => ({
-    id: model.id, label: job?.name ?? model.id, batchSize: job?.batch_size ?? 1,
-    metrics: resource.data, live: model.live,
-  }), [model, job?.name, job?.batch_size, resource.data]);
+  const resource = useRecorded(model, () => api.getMetrics(ask), [key]);
+  const run = useMemo(
+    (): Run => ({
+      id: model.id,
+      label: job?.name ?? model.id,
+      batchSize: job?.batch_size ?? 1,
+      metrics: resource.data,
+      live: model.live,
+    }),
+    [model, job?.name, job?.batch_size, resource.data],
+  );
   return { run, resource };
 }
 
@@ -185,21 +243,41 @@ export function Pulse() {
         <StateRail transitions={model.transitions.value} />
       </section>
       {job.waiting_for && (
-        <div class="banner info" role="status"><Icon name="clock" />
-          <span>Waiting: {job.waiting_for}</span></div>
+        <div class="banner info" role="status">
+          <Icon name="clock" />
+          <span>Waiting: {job.waiting_for}</span>
+        </div>
       )}
       <Tiles job={job} model={model} run={run} />
       <div class="columns main-side">
         <div class="stack">
-          {names.size === 0 && !resource.loading
-            ? <section class="panel"><Empty title="No metrics yet" icon="curves">
-                They appear with the first step. <StateBadge state={job.state} /></Empty></section>
-            : <MetricChart title={lossNames.length > 1 ? "Loss: training and validation" : "Loss"}
-                names={lossNames} runs={[run]} axis="step" smoothing={0} height={270} />}
+          {names.size === 0 && !resource.loading ? (
+            <section class="panel">
+              <Empty title="No metrics yet" icon="curves">
+                They appear with the first step. <StateBadge state={job.state} />
+              </Empty>
+            </section>
+          ) : (
+            <MetricChart
+              title={lossNames.length > 1 ? "Loss: training and validation" : "Loss"}
+              names={lossNames}
+              runs={[run]}
+              axis="step"
+              smoothing={0}
+              height={270}
+            />
+          )}
           <div class="columns halves">
             {side.map((name) => (
-              <MetricChart key={name} title={name} names={[name]} runs={[run]} axis="step"
-                smoothing={0} height={120} />
+              <MetricChart
+                key={name}
+                title={name}
+                names={[name]}
+                runs={[run]}
+                axis="step"
+                smoothing={0}
+                height={120}
+              />
             ))}
           </div>
         </div>

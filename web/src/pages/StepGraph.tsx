@@ -3,7 +3,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type Precision } from "@generated/client";
 import type { ApiError } from "@/api/transport";
 import { bytes, compact, integer } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { PanZoom } from "@/components/PanZoom";
 import { Choice, Empty, Failure, Loading, PageHeader } from "@/components/parts";
@@ -11,6 +10,7 @@ import { graphClient } from "@/graph/client";
 import { DTYPES, Drawing, Tips, styleOf } from "@/graph/Drawing";
 import type { Detail, Picture, PictureNode, Summary } from "@/graph/format";
 import { current, type JobModel } from "@/job/model";
+import { isRecorded, useRecorded } from "@/job/recorded";
 
 interface ReportedOp {
   op: string;
@@ -24,7 +24,7 @@ interface ReportedOp {
 }
 
 const opsOf = (precision: Precision | undefined): ReportedOp[] =>
-  ((precision as { ops?: ReportedOp[] } | undefined)?.ops ?? []);
+  (precision as { ops?: ReportedOp[] } | undefined)?.ops ?? [];
 
 interface Loaded {
   picture: Picture | undefined;
@@ -33,13 +33,25 @@ interface Loaded {
   milliseconds: number;
 }
 
-function usePicture(url: string, hash: string, expanded: string[], fold: boolean): Loaded {
+const NOT_COMPILED = new Set<string>(["QUEUED", "COMPILING", "STARTING"]);
+
+function usePicture(
+  ready: boolean,
+  url: string,
+  hash: string,
+  expanded: string[],
+  fold: boolean,
+): Loaded {
   const [loaded, setLoaded] = useState<Loaded>({
-    picture: undefined, summary: undefined, error: undefined, milliseconds: 0,
+    picture: undefined,
+    summary: undefined,
+    error: undefined,
+    milliseconds: 0,
   });
-  const key = `${url}#${hash}/${expanded.join()}/${fold}`;
+  const key = `${ready}/${url}#${hash}/${expanded.join()}/${fold}`;
   useEffect(() => {
     let dropped = false;
+    if (!ready) return undefined;
     const { client, loaded: reading } = graphClient(url, hash);
     reading
       .then(async ({ summary }) => {
@@ -63,14 +75,24 @@ function Legend({ summary }: { summary: Summary }) {
       {[...there, ...(others ? ["int32"] : [])].map((dtype) => (
         <span key={dtype}>
           <svg width="30" height="8" aria-hidden="true">
-            <path d="M1 4h28" style={{ stroke: `var(${styleOf(dtype).token})`, strokeWidth: "2.5px",
-              strokeDasharray: styleOf(dtype).dash }} />
-          </svg>{dtype === "int32" ? "integers" : dtype}
+            <path
+              d="M1 4h28"
+              style={{
+                stroke: `var(${styleOf(dtype).token})`,
+                strokeWidth: "2.5px",
+                strokeDasharray: styleOf(dtype).dash,
+              }}
+            />
+          </svg>
+          {dtype === "int32" ? "integers" : dtype}
         </span>
       ))}
-      <span><svg width="14" height="14" aria-hidden="true">
-        <path d="M7 1 13 7 7 13 1 7Z" fill="none" stroke="var(--text-soft)" stroke-width="1.5" />
-      </svg>cast</span>
+      <span>
+        <svg width="14" height="14" aria-hidden="true">
+          <path d="M7 1 13 7 7 13 1 7Z" fill="none" stroke="var(--text-soft)" stroke-width="1.5" />
+        </svg>
+        cast
+      </span>
     </div>
   );
 }
@@ -78,15 +100,31 @@ function Legend({ summary }: { summary: Summary }) {
 function KernelTable({ detail }: { detail: Detail }) {
   return (
     <table class="kernels">
-      <thead><tr><th scope="col">Kernel</th><th scope="col">In → out</th>
-        <th scope="col" class="number">Reads</th><th scope="col" class="number">Writes</th></tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">Kernel</th>
+          <th scope="col">In → out</th>
+          <th scope="col" class="number">
+            Reads
+          </th>
+          <th scope="col" class="number">
+            Writes
+          </th>
+        </tr>
+      </thead>
       <tbody>
         {detail.kernels.map((kernel) => (
           <tr key={kernel.id} title={`sums in ${kernel.accumulation}`}>
-            <td><span class="strong">{kernel.operations}</span>
-              <span class="sub faint">{kernel.kind} {kernel.id} · {kernel.shape || "scalar"}
-                {kernel.accumulation !== "float32" && ` · sums ${kernel.accumulation}`}</span></td>
-            <td class="small">{kernel.inputTypes || "–"} → {kernel.outputType}</td>
+            <td>
+              <span class="strong">{kernel.operations}</span>
+              <span class="sub faint">
+                {kernel.kind} {kernel.id} · {kernel.shape || "scalar"}
+                {kernel.accumulation !== "float32" && ` · sums ${kernel.accumulation}`}
+              </span>
+            </td>
+            <td class="small">
+              {kernel.inputTypes || "–"} → {kernel.outputType}
+            </td>
             <td class="number">{bytes(kernel.readBytes)}</td>
             <td class="number">{bytes(kernel.writtenBytes)}</td>
           </tr>
@@ -102,12 +140,20 @@ function PrecisionTable({ ops }: { ops: ReportedOp[] }) {
     <>
       <h3>Why these formats</h3>
       <table>
-        <thead><tr><th scope="col">Op</th><th scope="col">Class</th><th scope="col">Because</th>
-        </tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">Op</th>
+            <th scope="col">Class</th>
+            <th scope="col">Because</th>
+          </tr>
+        </thead>
         <tbody>
           {ops.slice(0, 60).map((op, i) => (
-            <tr key={i}><td>{op.op}</td><td>{op.set}</td>
-              <td class="small soft">{op.why}</td></tr>
+            <tr key={i}>
+              <td>{op.op}</td>
+              <td>{op.set}</td>
+              <td class="small soft">{op.why}</td>
+            </tr>
           ))}
         </tbody>
       </table>
@@ -115,38 +161,61 @@ function PrecisionTable({ ops }: { ops: ReportedOp[] }) {
   );
 }
 
-function Side({ node, detail, ops, onToggle }: {
-  node: PictureNode; detail: Detail | undefined; ops: ReportedOp[]; onToggle: () => void;
+function Side({
+  node,
+  detail,
+  ops,
+  onToggle,
+}: {
+  node: PictureNode;
+  detail: Detail | undefined;
+  ops: ReportedOp[];
+  onToggle: () => void;
 }) {
   const scope = node.scope.replace(/\[(\d+)-\d+\]/, "$1");
   const own = ops.filter((op) => op.scope === scope && op.backward === (node.lane === "backward"));
   const facts: [string, string][] = [
-    ["Lane", node.lane], ["Scope", node.scope], ["Format", node.dtype],
+    ["Lane", node.lane],
+    ["Scope", node.scope],
+    ["Format", node.dtype],
     ["Long sums in", node.accumulation ?? "float32"],
     ["POL", node.pol === null ? "the model's" : String(node.pol)],
-    ["Inserted casts", integer(node.casts)], ["Bytes moved", bytes(node.bytes)],
+    ["Inserted casts", integer(node.casts)],
+    ["Bytes moved", bytes(node.bytes)],
     ["Time", "not recorded for single kernels; see Timeline"],
   ];
   return (
     <aside class="side panel scroll" aria-label="Chosen part">
-      <div class="head"><h2 class="ellipsis">{node.title}</h2><span class="spacer" />
-        {node.canExpand && <button onClick={onToggle}>Open its kernels</button>}</div>
+      <div class="head">
+        <h2 class="ellipsis">{node.title}</h2>
+        <span class="spacer" />
+        {node.canExpand && <button onClick={onToggle}>Open its kernels</button>}
+      </div>
       <div class="body stack">
         <dl class="facts">
           {facts.map(([name, value]) => (
-            <div key={name}><dt>{name}</dt><dd title={value}>{value}</dd></div>
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd title={value}>{value}</dd>
+            </div>
           ))}
         </dl>
         {detail ? <KernelTable detail={detail} /> : <Loading />}
         {detail && detail.parameters.length > 0 && (
           <>
             <h3>Parameters</h3>
-            <table><tbody>
-              {detail.parameters.map((p) => (
-                <tr key={p.name}><td class="small">{p.name}</td><td class="small soft">{p.shape}</td>
-                  <td class="small">{p.dtype}</td><td class="number small">{bytes(p.bytes)}</td></tr>
-              ))}
-            </tbody></table>
+            <table>
+              <tbody>
+                {detail.parameters.map((p) => (
+                  <tr key={p.name}>
+                    <td class="small">{p.name}</td>
+                    <td class="small soft">{p.shape}</td>
+                    <td class="small">{p.dtype}</td>
+                    <td class="number small">{bytes(p.bytes)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
           </>
         )}
         <PrecisionTable ops={own} />
@@ -156,9 +225,11 @@ function Side({ node, detail, ops, onToggle }: {
 }
 
 function summaryText(s: Summary): string {
-  return `${compact(s.nodes)} nodes in ${compact(s.kernels)} kernels · ` +
+  return (
+    `${compact(s.nodes)} nodes in ${compact(s.kernels)} kernels · ` +
     `${compact(s.parameters)} parameters (${bytes(s.parameterBytes)}) · ${s.casts} casts · ` +
-    `${s.microbatches} × ${s.microBatchSize} samples`;
+    `${s.microbatches} × ${s.microBatchSize} samples`
+  );
 }
 
 export function StepGraph() {
@@ -170,8 +241,14 @@ export function StepGraph() {
   const search = query.value.get("find") ?? "";
   const url = `/api/v1/jobs/${encodeURIComponent(model.id)}/graph`;
   const hash = String(job?.attempt ?? 0);
-  const { picture, summary, error, milliseconds } = usePicture(url, hash, expanded, fold);
-  const precision = useResource(() => api.getPrecision({ id: model.id }), [model.id, hash]);
+  /* A step that is being compiled has no graph yet. */
+  const ready = isRecorded(job) && !NOT_COMPILED.has(job?.state ?? "");
+  const { picture, summary, error, milliseconds } = usePicture(ready, url, hash, expanded, fold);
+  const precision = useRecorded(
+    model,
+    () => (ready ? api.getPrecision({ id: model.id }) : Promise.resolve({})),
+    [hash, ready],
+  );
   const ops = useMemo(() => opsOf(precision.data), [precision.data]);
   const [detail, setDetail] = useState<Detail>();
   const show = useRef<(x: number, y: number) => void>(() => undefined);
@@ -180,50 +257,98 @@ export function StepGraph() {
   useEffect(() => {
     setDetail(undefined);
     if (node)
-      void graphClient(url, hash).client.detail(node.key, expanded, fold).then(setDetail)
+      void graphClient(url, hash)
+        .client.detail(node.key, expanded, fold)
+        .then(setDetail)
         .catch(() => undefined);
   }, [node?.key, picture]);
   useEffect(() => {
-    const found = search && picture?.nodes.find((one) =>
-      `${one.scope} ${one.title}`.toLowerCase().includes(search.toLowerCase()));
+    const found =
+      search &&
+      picture?.nodes.find((one) =>
+        `${one.scope} ${one.title}`.toLowerCase().includes(search.toLowerCase()),
+      );
     if (found) show.current(found.x + found.width / 2, found.y + found.height / 2);
   }, [search, picture]);
 
-  const actions = useMemo(() => ({
-    choose: (key: string) => setQuery({ at: query.peek().get("at") === key ? null : key }),
-    toggle: (key: string) => {
-      const open = (query.peek().get("open") ?? "").split(",").filter(Boolean);
-      const next = open.includes(key) ? open.filter((one) => one !== key) : [...open, key];
-      setQuery({ open: next.join(","), at: null });
-    },
-  }), []);
+  const actions = useMemo(
+    () => ({
+      choose: (key: string) => setQuery({ at: query.peek().get("at") === key ? null : key }),
+      toggle: (key: string) => {
+        const open = (query.peek().get("open") ?? "").split(",").filter(Boolean);
+        const next = open.includes(key) ? open.filter((one) => one !== key) : [...open, key];
+        setQuery({ open: next.join(","), at: null });
+      },
+    }),
+    [],
+  );
   return (
     <>
       <PageHeader title="Step graph" note={summary && summaryText(summary)}>
-        <Choice label="Equal layers" value={fold ? "1" : "0"}
-          options={[["1", "fold layers"], ["0", "every layer"]] as const}
-          onChange={(value) => setQuery({ fold: value === "1" ? null : "0", open: null, at: null })} />
-        <input type="search" class="filter" placeholder="Find a module" value={search}
-          aria-label="Find a module" onInput={(e) => setQuery({ find: e.currentTarget.value })} />
+        <Choice
+          label="Equal layers"
+          value={fold ? "1" : "0"}
+          options={
+            [
+              ["1", "fold layers"],
+              ["0", "every layer"],
+            ] as const
+          }
+          onChange={(value) => setQuery({ fold: value === "1" ? null : "0", open: null, at: null })}
+        />
+        <input
+          type="search"
+          class="filter"
+          placeholder="Find a module"
+          value={search}
+          aria-label="Find a module"
+          onInput={(e) => setQuery({ find: e.currentTarget.value })}
+        />
       </PageHeader>
       {error && <Failure error={error} />}
-      {!error && !picture && <Loading />}
+      {!error &&
+        !picture &&
+        (ready ? (
+          <Loading />
+        ) : (
+          <section class="panel">
+            <Empty title="Not compiled yet" icon="graph">
+              The step graph is there as soon as the step is compiled.
+            </Empty>
+          </section>
+        ))}
       {picture && summary && (
         <div class={`graph-page grow${node ? " with-side" : ""}`}>
           <section class="panel graph-panel" aria-label="Drawing">
-            <div class="head"><Legend summary={summary} /><span class="spacer" />
-              <span class="faint small nowrap">laid out in {Math.round(milliseconds)} ms</span></div>
-            {picture.nodes.length === 0
-              ? <Empty title="The graph is empty" icon="graph" />
-              : <PanZoom width={picture.width} height={picture.height} defs={<Tips />}
-                  label="Step graph" fitKey={`${model.id}/${fold}`}
-                  onReady={(to) => (show.current = to)}>
-                  <Drawing picture={picture} chosen={chosen} search={search}
-                    onChoose={actions.choose} onToggle={actions.toggle} />
-                </PanZoom>}
+            <div class="head">
+              <Legend summary={summary} />
+              <span class="spacer" />
+              <span class="faint small nowrap">laid out in {Math.round(milliseconds)} ms</span>
+            </div>
+            {picture.nodes.length === 0 ? (
+              <Empty title="The graph is empty" icon="graph" />
+            ) : (
+              <PanZoom
+                width={picture.width}
+                height={picture.height}
+                defs={<Tips />}
+                label="Step graph"
+                fitKey={`${model.id}/${fold}`}
+                onReady={(to) => (show.current = to)}
+              >
+                <Drawing
+                  picture={picture}
+                  chosen={chosen}
+                  search={search}
+                  onChoose={actions.choose}
+                  onToggle={actions.toggle}
+                />
+              </PanZoom>
+            )}
           </section>
-          {node && <Side node={node} detail={detail} ops={ops}
-            onToggle={() => actions.toggle(node.key)} />}
+          {node && (
+            <Side node={node} detail={detail} ops={ops} onToggle={() => actions.toggle(node.key)} />
+          )}
         </div>
       )}
     </>

@@ -60,17 +60,30 @@ const problemFaults = (error: ApiError): Diagnostic[] =>
 function useCheck(text: string): [Check, (check: Check) => void] {
   const [check, setCheck] = useState<Check>({ state: "unknown", diagnostics: [], milliseconds: 0 });
   const turn = useRef(0);
-  const ask = useMemo(() => debounce((config: string) => {
-    const mine = ++turn.current;
-    setCheck((old) => ({ ...old, state: "checking" }));
-    api.validateConfig({}, { config }).then(
-      (answer) => mine === turn.current && setCheck({
-        state: answer.valid ? "valid" : "faulty", diagnostics: answer.diagnostics,
-        milliseconds: answer.milliseconds }),
-      (error: ApiError) => mine === turn.current && setCheck({
-        state: "faulty", diagnostics: problemFaults(error), milliseconds: 0 }),
-    );
-  }, CHECK_MS), []);
+  const ask = useMemo(
+    () =>
+      debounce((config: string) => {
+        const mine = ++turn.current;
+        setCheck((old) => ({ ...old, state: "checking" }));
+        api.validateConfig({}, { config }).then(
+          (answer) =>
+            mine === turn.current &&
+            setCheck({
+              state: answer.valid ? "valid" : "faulty",
+              diagnostics: answer.diagnostics,
+              milliseconds: answer.milliseconds,
+            }),
+          (error: ApiError) =>
+            mine === turn.current &&
+            setCheck({
+              state: "faulty",
+              diagnostics: problemFaults(error),
+              milliseconds: 0,
+            }),
+        );
+      }, CHECK_MS),
+    [],
+  );
   useEffect(() => {
     if (text.trim()) ask(text);
   }, [text]);
@@ -78,10 +91,15 @@ function useCheck(text: string): [Check, (check: Check) => void] {
 }
 
 function labelsOf(text: string): Record<string, string> {
-  return Object.fromEntries(text.split(/[\s,]+/).filter(Boolean).map((word) => {
-    const [key, ...value] = word.split("=");
-    return [key as string, value.join("=")];
-  }));
+  return Object.fromEntries(
+    text
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map((word) => {
+        const [key, ...value] = word.split("=");
+        return [key as string, value.join("=")];
+      }),
+  );
 }
 
 function specOf(config: string, form: Form): JobSpec {
@@ -92,17 +110,22 @@ function specOf(config: string, form: Form): JobSpec {
   if (form.cores) spec.resources = { cores: Number(form.cores) };
   if (form.restarts) spec.restart_policy = { max_num_restarts: Number(form.restarts) };
   if (form.resumeJob)
-    spec.resume_from = { job: form.resumeJob,
-      ...(form.resumeStep !== "" ? { step: Number(form.resumeStep) } : {}) };
+    spec.resume_from = {
+      job: form.resumeJob,
+      ...(form.resumeStep !== "" ? { step: Number(form.resumeStep) } : {}),
+    };
   return spec;
 }
 
 function Faults({ check }: { check: Check }) {
   if (check.state === "valid")
-    return <p class="banner good"><Icon name="check" />
-      <span>No fault found ({check.milliseconds.toFixed(0)} ms).</span></p>;
-  if (check.diagnostics.length === 0)
-    return <p class="faint small">Checked while you type.</p>;
+    return (
+      <p class="banner good">
+        <Icon name="check" />
+        <span>No fault found ({check.milliseconds.toFixed(0)} ms).</span>
+      </p>
+    );
+  if (check.diagnostics.length === 0) return <p class="faint small">Checked while you type.</p>;
   return (
     <ul class="faults">
       {check.diagnostics.map((one, i) => (
@@ -111,8 +134,11 @@ function Faults({ check }: { check: Check }) {
           <span>
             {one.line && (
               <button class="link number" onClick={() => showPlace(one.line ?? 1, one.column ?? 1)}>
-                line {one.line}{one.column ? `, column ${one.column}` : ""}</button>
-            )} {one.message}
+                line {one.line}
+                {one.column ? `, column ${one.column}` : ""}
+              </button>
+            )}{" "}
+            {one.message}
             {one.hint && <span class="soft"> {one.hint}</span>}
           </span>
         </li>
@@ -122,11 +148,22 @@ function Faults({ check }: { check: Check }) {
 }
 
 function Fields({ form, set }: { form: Form; set: (part: Partial<Form>) => void }) {
-  const text = (name: keyof Form, label: string, hint: string, type: "text" | "number" = "text") => (
+  const text = (
+    name: keyof Form,
+    label: string,
+    hint: string,
+    type: "text" | "number" = "text",
+  ) => (
     <div class="field">
       <label for={name}>{label}</label>
-      <input id={name} type={type as "text"} min={0} value={form[name]} placeholder={hint}
-        onInput={(e) => set({ [name]: e.currentTarget.value })} />
+      <input
+        id={name}
+        type={type as "text"}
+        min={0}
+        value={form[name]}
+        placeholder={hint}
+        onInput={(e) => set({ [name]: e.currentTarget.value })}
+      />
     </div>
   );
   return (
@@ -134,10 +171,15 @@ function Fields({ form, set }: { form: Form; set: (part: Partial<Form>) => void 
       {text("name", "Name", "for people")}
       <div class="field">
         <label for="priority">Priority</label>
-        <select id="priority" value={form.priority}
-          onChange={(e) => set({ priority: e.currentTarget.value as Priority })}>
-          <option value="p0">p0, first</option><option value="p1">p1</option>
-          <option value="p2">p2</option><option value="p3">p3, last</option>
+        <select
+          id="priority"
+          value={form.priority}
+          onChange={(e) => set({ priority: e.currentTarget.value as Priority })}
+        >
+          <option value="p0">p0, first</option>
+          <option value="p1">p1</option>
+          <option value="p2">p2</option>
+          <option value="p3">p3, last</option>
         </select>
       </div>
       {text("labels", "Labels", "team=vision purpose=test")}
@@ -153,11 +195,20 @@ export function Submit() {
   const from = query.value.get("from");
   const step = query.value.get("step");
   const source = useResource(
-    () => (from ? api.getJobConfig({ id: from }) : Promise.resolve(null)), [from]);
+    () => (from ? api.getJobConfig({ id: from }) : Promise.resolve(null)),
+    [from],
+  );
   const version = useResource(() => api.getVersion(), []);
   const [config, setConfig] = useState(from ? "" : EXAMPLE);
-  const [form, setForm] = useState<Form>({ name: "", priority: "p2", labels: "", cores: "",
-    restarts: "", resumeJob: step !== null ? (from ?? "") : "", resumeStep: step ?? "" });
+  const [form, setForm] = useState<Form>({
+    name: "",
+    priority: "p2",
+    labels: "",
+    cores: "",
+    restarts: "",
+    resumeJob: step !== null ? (from ?? "") : "",
+    resumeStep: step ?? "",
+  });
   const [sending, setSending] = useState(false);
   const key = useRef(crypto.getRandomValues(new Uint32Array(4)).join("-"));
   const [check, setCheck] = useCheck(config);
@@ -182,34 +233,77 @@ export function Submit() {
     setSending(false);
   };
   if (version.data && version.data.mode === "run")
-    return <Empty title="This server shows one run" icon="submit">A server that takes jobs is started
-      with <code>csengine serve --root DIR</code>.</Empty>;
+    return (
+      <Empty title="This server shows one run" icon="submit">
+        A server that takes jobs is started with <code>csengine serve --root DIR</code>.
+      </Empty>
+    );
   return (
     <>
       <PageHeader title="Submit" note={from ? `from ${from}` : "a new job"}>
-        <label class="button file">Open a file
-          <input type="file" accept=".yaml,.yml" onChange={(e) => {
-            void e.currentTarget.files?.[0]?.text().then(change);
-          }} /></label>
-        <button class="primary" data-after-editor onClick={() => void send()}
-          disabled={sending || check.state === "faulty" || !config.trim()}>
-          <Icon name="submit" />{sending ? "Sending" : "Submit"}</button>
+        <label class="button file">
+          Open a file
+          <input
+            type="file"
+            accept=".yaml,.yml"
+            onChange={(e) => {
+              void e.currentTarget.files?.[0]?.text().then(change);
+            }}
+          />
+        </label>
+        <button
+          class="primary"
+          data-after-editor
+          onClick={() => void send()}
+          disabled={sending || check.state === "faulty" || !config.trim()}
+        >
+          <Icon name="submit" />
+          {sending ? "Sending" : "Submit"}
+        </button>
       </PageHeader>
       <div class="submit grow">
         <section class="panel editor-panel">
-          <div class="head"><h2>Configuration</h2><span class="spacer" />
+          <div class="head">
+            <h2>Configuration</h2>
+            <span class="spacer" />
             <span class={`check ${check.state}`} role="status">
-              {{ unknown: "", checking: "checking", valid: "valid",
-                faulty: `${check.diagnostics.length} faults` }[check.state]}</span></div>
-          <Editor value={config} diagnostics={check.diagnostics} onInput={change}
-            label="Configuration, YAML" onSubmit={() => void send()} />
-          <p class="hint faint small">Tab indents; Escape leaves the field; Ctrl and Enter submits.</p>
+              {
+                {
+                  unknown: "",
+                  checking: "checking",
+                  valid: "valid",
+                  faulty:
+                    check.diagnostics.length === 1
+                      ? "1 fault"
+                      : `${check.diagnostics.length} faults`,
+                }[check.state]
+              }
+            </span>
+          </div>
+          <Editor
+            value={config}
+            diagnostics={check.diagnostics}
+            onInput={change}
+            label="Configuration, YAML"
+            onSubmit={() => void send()}
+          />
+          <p class="hint faint small">
+            Tab indents; Escape leaves the field; Ctrl and Enter submits.
+          </p>
         </section>
         <div class="stack">
-          <section class="panel"><h2>Job</h2><div class="body">
-            <Fields form={form} set={(part) => setForm((old) => ({ ...old, ...part }))} /></div></section>
-          <section class="panel"><h2>Faults</h2>
-            <div class="body" id="diagnostics" aria-live="polite"><Faults check={check} /></div></section>
+          <section class="panel">
+            <h2>Job</h2>
+            <div class="body">
+              <Fields form={form} set={(part) => setForm((old) => ({ ...old, ...part }))} />
+            </div>
+          </section>
+          <section class="panel">
+            <h2>Faults</h2>
+            <div class="body" id="diagnostics" aria-live="polite">
+              <Faults check={check} />
+            </div>
+          </section>
         </div>
       </div>
     </>

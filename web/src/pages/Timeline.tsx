@@ -3,12 +3,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import { api, type Trace } from "@generated/client";
 import { integer, percent } from "@/base/format";
-import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
 import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
+import { useRecorded } from "@/job/recorded";
 
 interface Span {
   kind: string;
@@ -22,7 +22,10 @@ interface Lane {
 }
 
 /* Kinds as the engine names them: colour and pattern. */
-const KINDS: Record<string, { token: string; text: string; pattern: "plain" | "stripes" | "dots" }> = {
+const KINDS: Record<
+  string,
+  { token: string; text: string; pattern: "plain" | "stripes" | "dots" }
+> = {
   compute: { token: "--series-1", text: "compute", pattern: "plain" },
   reduce: { token: "--series-0", text: "reduce", pattern: "plain" },
   weights: { token: "--series-4", text: "weights", pattern: "stripes" },
@@ -81,8 +84,16 @@ function total(spans: Span[], test: (span: Span) => boolean): number {
 /* Share of the time in which at least two lanes work. */
 function overlapOf(lanes: Lane[], extent: Extent): number {
   const turns = lanes.flatMap((lane) =>
-    lane.spans.filter((s) => s.kind !== "wait")
-      .flatMap((s) => [[s.start_us, 1], [s.end_us, -1]] as [number, number][]));
+    lane.spans
+      .filter((s) => s.kind !== "wait")
+      .flatMap(
+        (s) =>
+          [
+            [s.start_us, 1],
+            [s.end_us, -1],
+          ] as [number, number][],
+      ),
+  );
   turns.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   let active = 0;
   let last = extent.from;
@@ -96,8 +107,11 @@ function overlapOf(lanes: Lane[], extent: Extent): number {
 }
 
 const text_us = (us: number): string =>
-  us >= 1e6 ? `${(us / 1e6).toFixed(2)} s` : us >= 1000 ? `${(us / 1000).toFixed(us >= 1e4 ? 1 : 2)} ms`
-    : `${us.toFixed(us < 10 ? 1 : 0)} µs`;
+  us >= 1e6
+    ? `${(us / 1e6).toFixed(2)} s`
+    : us >= 1000
+      ? `${(us / 1000).toFixed(us >= 1e4 ? 1 : 2)} ms`
+      : `${us.toFixed(us < 10 ? 1 : 0)} µs`;
 
 function patternOf(context: CanvasRenderingContext2D, kind: string): string | CanvasPattern {
   const { token, pattern } = kindOf(kind);
@@ -194,10 +208,11 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
     const width = (canvas.current?.clientWidth ?? 0) - LEFT - 12;
     return view.from + ((x - LEFT) / width) * (view.to - view.from);
   };
-  const zoom = (factor: number, about = (view.from + view.to) / 2) => setView({
-    from: Math.max(extent.from, about - (about - view.from) * factor),
-    to: Math.min(extent.to, about + (view.to - about) * factor),
-  });
+  const zoom = (factor: number, about = (view.from + view.to) / 2) =>
+    setView({
+      from: Math.max(extent.from, about - (about - view.from) * factor),
+      to: Math.min(extent.to, about + (view.to - about) * factor),
+    });
   const move = (share: number) => {
     const width = view.to - view.from;
     const from = Math.min(Math.max(extent.from, view.from + share * width), extent.to - width);
@@ -207,14 +222,22 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
     const lane = lanes[Math.floor((event.offsetY - AXIS) / LANE_HEIGHT)];
     const at = timeAt(event.offsetX);
     const span = lane?.spans.find((s) => s.start_us <= at && s.end_us >= at);
-    setTip(span ? `${lane?.name}: ${span.kind}, ${text_us(span.end_us - span.start_us)}, ` +
-      `from ${text_us(span.start_us - extent.from)}` : "");
+    setTip(
+      span
+        ? `${lane?.name}: ${span.kind}, ${text_us(span.end_us - span.start_us)}, ` +
+            `from ${text_us(span.start_us - extent.from)}`
+        : "",
+    );
     if (event.buttons === 1) move(-event.movementX / ((canvas.current?.clientWidth ?? 1) - LEFT));
   };
   const keys = (event: KeyboardEvent) => {
     const moves: Record<string, () => void> = {
-      ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15), "+": () => zoom(0.7),
-      "=": () => zoom(0.7), "-": () => zoom(1.4), "0": () => setView(extent),
+      ArrowLeft: () => move(-0.15),
+      ArrowRight: () => move(0.15),
+      "+": () => zoom(0.7),
+      "=": () => zoom(0.7),
+      "-": () => zoom(1.4),
+      "0": () => setView(extent),
     };
     const action = moves[event.key];
     if (!action || event.ctrlKey || event.metaKey) return;
@@ -223,7 +246,13 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
   };
   return (
     <>
-      <canvas class="gantt" ref={canvas} tabIndex={0} role="img" onMouseMove={hover} onKeyDown={keys}
+      <canvas
+        class="gantt"
+        ref={canvas}
+        tabIndex={0}
+        role="img"
+        onMouseMove={hover}
+        onKeyDown={keys}
         onWheel={(event) => {
           if (!event.ctrlKey && !event.metaKey && !event.altKey) return;
           event.preventDefault();
@@ -231,30 +260,48 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
         }}
         onDblClick={() => setView(extent)}
         style={{ height: `${AXIS + lanes.length * LANE_HEIGHT + 8}px` }}
-        aria-label={`Timeline of ${lanes.length} processes over ` +
-          `${text_us(extent.to - extent.from)}; the table below has the same as figures`} />
+        aria-label={
+          `Timeline of ${lanes.length} processes over ` +
+          `${text_us(extent.to - extent.from)}; the table below has the same as figures`
+        }
+      />
       <p class="tip small soft">{tip || "Drag moves, Ctrl and the wheel scale, 0 shows all."}</p>
     </>
   );
 }
 
 function Shares({ lanes }: { lanes: Lane[] }) {
-  const kinds = [...new Set(lanes.flatMap((lane) => lane.spans.map((s) => s.kind)))]
-    .sort((a, b) => Object.keys(KINDS).indexOf(a) - Object.keys(KINDS).indexOf(b));
+  const kinds = [...new Set(lanes.flatMap((lane) => lane.spans.map((s) => s.kind)))].sort(
+    (a, b) => Object.keys(KINDS).indexOf(a) - Object.keys(KINDS).indexOf(b),
+  );
   const extent = extentOf(lanes);
   const length = Math.max(1, extent.to - extent.from);
   return (
     <table>
-      <thead><tr><th scope="col">Process</th>
-        {kinds.map((kind) => <th key={kind} scope="col" class="number">{kindOf(kind).text}</th>)}
-        <th scope="col" class="number">spans</th></tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">Process</th>
+          {kinds.map((kind) => (
+            <th key={kind} scope="col" class="number">
+              {kindOf(kind).text}
+            </th>
+          ))}
+          <th scope="col" class="number">
+            spans
+          </th>
+        </tr>
+      </thead>
       <tbody>
         {lanes.map((lane) => (
           <tr key={lane.name}>
             <td>{lane.name}</td>
             {kinds.map((kind) => {
               const us = total(lane.spans, (s) => s.kind === kind);
-              return <td key={kind} class="number" title={text_us(us)}>{percent(us / length)}</td>;
+              return (
+                <td key={kind} class="number" title={text_us(us)}>
+                  {percent(us / length)}
+                </td>
+              );
             })}
             <td class="number">{integer(lane.spans.length)}</td>
           </tr>
@@ -278,8 +325,13 @@ function Legend({ lanes }: { lanes: Lane[] }) {
   return (
     <div class="legend">
       {[...kinds].map((kind) => (
-        <span key={kind}><i class={`block ${kindOf(kind).pattern}`}
-          style={{ "--ink": `var(${kindOf(kind).token})` }} />{kindOf(kind).text}</span>
+        <span key={kind}>
+          <i
+            class={`block ${kindOf(kind).pattern}`}
+            style={{ "--ink": `var(${kindOf(kind).token})` }}
+          />
+          {kindOf(kind).text}
+        </span>
       ))}
     </div>
   );
@@ -291,11 +343,15 @@ export function Timeline() {
   const wanted = query.value.get("step");
   const every = job && !isFinal(job.state) && wanted === null ? 3000 : 0;
   const range = wanted === null ? {} : { from: Number(wanted), to: Number(wanted) };
-  const { data, error, loading } = useResource(
-    () => api.getTrace({ id: model.id, ...range }), [model.id, wanted], every);
+  const { data, error, loading } = useRecorded(
+    model,
+    () => api.getTrace({ id: model.id, ...range }),
+    [wanted],
+    every,
+  );
   const steps = data?.steps ?? [];
   const step = wanted === null ? steps[steps.length - 1] : Number(wanted);
-  const all = useResource(() => api.getTrace({ id: model.id }), [model.id]);
+  const all = useRecorded(model, () => api.getTrace({ id: model.id }), []);
   const known = [...new Set([...(all.data?.steps ?? []), ...steps])].sort((a, b) => a - b);
   const lanes = useMemo(() => {
     const events = (data?.traceEvents ?? []).filter((event) => {
@@ -306,34 +362,61 @@ export function Timeline() {
   }, [data, step]);
   return (
     <>
-      <PageHeader title="Timeline" note={step !== undefined && lanes.length > 0 &&
-        `step ${integer(step)} · ${percent(overlapOf(lanes, extentOf(lanes)))} of the time at least ` +
-        "two processes work"}>
+      <PageHeader
+        title="Timeline"
+        note={
+          step !== undefined &&
+          lanes.length > 0 &&
+          `step ${integer(step)} · ${percent(overlapOf(lanes, extentOf(lanes)))} of the time at least ` +
+            "two processes work"
+        }
+      >
         {known.length > 0 && (
-          <label class="row">step
-            <select value={String(step ?? "")}
-              onChange={(e) => setQuery({ step: e.currentTarget.value || null })}>
-              {known.map((one) => <option key={one} value={String(one)}>{integer(one)}</option>)}
+          <label class="row">
+            step
+            <select
+              value={String(step ?? "")}
+              onChange={(e) => setQuery({ step: e.currentTarget.value || null })}
+            >
+              {known.map((one) => (
+                <option key={one} value={String(one)}>
+                  {integer(one)}
+                </option>
+              ))}
             </select>
           </label>
         )}
         {wanted !== null && <button onClick={() => setQuery({ step: null })}>newest</button>}
         {data && lanes.length > 0 && (
           <button onClick={() => download(data, `${model.id}-step-${step}.trace.json`)}>
-            <Icon name="download" />Chrome trace</button>
+            <Icon name="download" />
+            Chrome trace
+          </button>
         )}
       </PageHeader>
       {error && !data && <Failure error={error} />}
       {loading && !data && <Loading />}
       {data && lanes.length === 0 && (
-        <section class="panel"><Empty title="No step was sampled yet" icon="timeline">
-          {data.missing ?? "One step in a hundred is recorded, at most one a second."}</Empty></section>
+        <section class="panel">
+          <Empty title="No step was sampled yet" icon="timeline">
+            {data.missing ?? "One step in a hundred is recorded, at most one a second."}
+          </Empty>
+        </section>
       )}
       {lanes.length > 0 && (
         <div class="stack">
-          <section class="panel"><div class="head"><Legend lanes={lanes} /></div>
-            <div class="body"><Gantt lanes={lanes} /></div></section>
-          <section class="panel scroll"><h2>Share of the step</h2><Shares lanes={lanes} /></section>
+          <section class="panel">
+            <div class="head">
+              <Legend lanes={lanes} />
+            </div>
+            <div class="body">
+              <Gantt lanes={lanes} />
+            </div>
+          </section>
+          <section class="panel scroll">
+            <h2>Share of the step</h2>
+            <Shares lanes={lanes} />
+          </section>
         </div>
       )}
     </>

@@ -1,0 +1,54 @@
+#!/bin/sh
+# What stands in deploy/ is what its readers take: systemd's own check of the unit, and the Grafana
+# dashboard as JSON whose panels have a place, an id and a query each.
+set -u
+source=${top_srcdir:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# The codes that no repetition mends are those of the table, by the names they have there.
+for code in $(sed -n 's/^RestartPreventExitStatus=//p' "$source/deploy/csengine.service"); do
+    grep -q "^| $code | .* | no |" "$source/docs/operations.md" ||
+        fail "exit code $code is retryable"
+done
+if command -v systemd-analyze >/dev/null; then
+    # Of the program alone is asked that it is there; any will do.
+    sed 's|^ExecStart=/usr/bin/csengine|ExecStart=/bin/true|' "$source/deploy/csengine.service" \
+        >"$work/csengine.service"
+    said=$(systemd-analyze verify --man=no "$work/csengine.service" 2>&1 | grep csengine.service)
+    [ -z "$said" ] || fail "the unit: $said"
+fi
+python=
+for choice in ${PYTHON:-} python3 /usr/bin/python3; do
+    "$choice" -c 'import json' 2>/dev/null && python=$choice && break
+done
+[ -n "$python" ] || exit "$failures"
+"$python" - "$source/deploy/grafana.json" <<'PYTHON' || fail "the Grafana dashboard"
+import json
+import sys
+
+with open(sys.argv[1]) as file:
+    dashboard = json.load(file)
+panels = dashboard["panels"]
+assert len({panel["id"] for panel in panels}) == len(panels) >= 10
+taken = set()
+for panel in panels:
+    place = panel["gridPos"]
+    cells = {(x, y) for x in range(place["x"], place["x"] + place["w"])
+             for y in range(place["y"], place["y"] + place["h"])}
+    assert not cells & taken and place["x"] + place["w"] <= 24, panel["title"]
+    taken |= cells
+    assert panel["title"] and panel["targets"]
+    for target in panel["targets"]:
+        assert target["expr"].count("(") == target["expr"].count(")")
+        assert 'instance=~"$instance"' in target["expr"], target["expr"]
+variables = {one["name"] for one in dashboard["templating"]["list"]}
+assert variables == {"datasource", "instance", "run"}, variables
+PYTHON
+[ "$failures" = 0 ]

@@ -1,0 +1,8 @@
+#!/bin/sh
+# The pages over the real server and a real run: see check_dashboard.mjs.
+set -eu
+. "$top_srcdir/tests/web/prepare.sh"
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+timeout 280 "$node" "$top_srcdir/tests/web/check_dashboard.mjs" "$CSENGINE_EXECUTABLE" "$dist" \
+    "$shots" "$directory"

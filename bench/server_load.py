@@ -127,8 +127,8 @@ def run_load(server, job, options):
     for item in tabs + readers:
         selector.register(item.socket, selectors.EVENT_READ, item)
     time.sleep(1)
-    begin, cpu, memory = time.monotonic(), server.cpu_seconds(), server.resident_mib()
-    asked = 0
+    begin, cpu = time.monotonic(), server.cpu_seconds()
+    asked, residents = 0, []
     for tab in tabs:  # what came before is not of this measurement
         tab.from_ms = time.time() * 1000
     while (now := time.monotonic()) - begin < options.seconds:
@@ -136,6 +136,8 @@ def run_load(server, job, options):
             if asked < (now - begin) * options.rate and not reader.waits:
                 reader.ask()
                 asked += 1
+        if now - begin > len(residents) * options.seconds / 10:
+            residents.append(round(server.resident_mib(), 1))
         for key, _ in selector.select(0.001):
             if isinstance(key.data, Tab):
                 key.data.read(time.time() * 1000)
@@ -152,7 +154,7 @@ def run_load(server, job, options):
         "points": len(delays), "step_to_stream_ms_median": percentile(delays, 0.5),
         "step_to_stream_ms_p99": percentile(delays, 0.99),
         "server_cores": round((server.cpu_seconds() - cpu) / took, 3),
-        "resident_mib_before": round(memory, 1), "resident_mib_after": round(server.resident_mib(), 1),
+        "resident_mib": residents + [round(server.resident_mib(), 1)],
     }
     for s in idle:
         s.close()

@@ -327,7 +327,6 @@ void cse_http_stop(cse_http **http)
     cse_http *h = *http;
     if (h == NULL)
         return;
-    *http = NULL;
     /* No connection may sleep when the library ends: what waits is finished first. */
     if (h->daemon != NULL) {
         MHD_socket listening = MHD_quiesce_daemon(h->daemon);
@@ -359,6 +358,7 @@ void cse_http_stop(cse_http **http)
     free(h->url);
     free(h->host);
     free(h);
+    *http = NULL; /* routes have reached it until now */
 }
 
 const char *cse_http_url_view(const cse_http *http)

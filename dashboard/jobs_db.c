@@ -195,14 +195,15 @@ cse_status cse_jobs_db_update(cse_jobs_db *db, const cse_job_record *r)
 {
     sqlite3_stmt *statement = NULL;
     CSE_TRY(begin(db,
-                  "UPDATE jobs SET name=?,labels=?,priority=?,state=?,reason=?,message=?,"
+                  "UPDATE jobs SET name=?,labels=?,spec=?,priority=?,state=?,reason=?,message=?,"
                   "started_ms=?,ended_ms=?,attempt=?,base_attempt=?,restarts=?,pid=?,pid_start=?,"
                   "exit_code=?,cores=?,not_before_ms=?,kill_at_ms=?,cancelled=?,revision=? "
                   "WHERE id=?",
-                  &statement, "ssisssiiiiiiiiiiiiis", r->name, r->labels, (int64_t)r->priority,
-                  cse_run_state_name(r->state), r->reason, r->message, r->started_ms, r->ended_ms,
-                  r->attempt, r->base_attempt, r->restarts, r->pid, r->pid_start, r->exit_code,
-                  r->cores, r->not_before_ms, r->kill_at_ms, r->cancelled, r->revision, r->id));
+                  &statement, "sssisssiiiiiiiiiiiiis", r->name, r->labels, r->spec,
+                  (int64_t)r->priority, cse_run_state_name(r->state), r->reason, r->message,
+                  r->started_ms, r->ended_ms, r->attempt, r->base_attempt, r->restarts, r->pid,
+                  r->pid_start, r->exit_code, r->cores, r->not_before_ms, r->kill_at_ms,
+                  r->cancelled, r->revision, r->id));
     return end(db, statement, sqlite3_step(statement));
 }
 

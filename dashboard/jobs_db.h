@@ -22,6 +22,13 @@ enum {
     CSE_JOB_PRIORITIES = 4,
 };
 
+typedef enum cse_job_end {
+    CSE_JOB_END_NONE,
+    CSE_JOB_END_CANCEL,
+    CSE_JOB_END_KILL,
+    CSE_JOB_END_RESTART, /* to start again with another number of replicas */
+} cse_job_end;
+
 /* A row of the table of jobs. */
 typedef struct cse_job_record {
     int64_t seq; /* order of creation, from 1 */
@@ -42,7 +49,7 @@ typedef struct cse_job_record {
     int64_t cores, memory_bytes;
     int64_t not_before_ms; /* a restart waits until then */
     int64_t kill_at_ms;    /* 0: never */
-    int64_t cancelled;     /* 1: asked to end; 2: killed */
+    int64_t cancelled;     /* a cse_job_end: why its end was asked for */
     int64_t revision;
 } cse_job_record;
 
@@ -54,7 +61,7 @@ void cse_jobs_db_close(cse_jobs_db **db);
 
 /* Appends; `seq` is set. CSE_USAGE when the id is taken. */
 cse_status cse_jobs_db_insert(cse_jobs_db *db, cse_job_record *record);
-/* Writes all of the record but id, seq, spec and creation. */
+/* Writes all of the record but id, seq, digest and creation. */
 cse_status cse_jobs_db_update(cse_jobs_db *db, const cse_job_record *record);
 cse_status cse_jobs_db_remove(cse_jobs_db *db, const char *id);
 /* Every job in the order of creation; the records are valid during the call. */

@@ -54,9 +54,10 @@ static void judge(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
     char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
     cse_run_reason reason = reason_of_exit(record->exit_code);
     cse_job_last_error(entry, error, sizeof error);
-    if (record->cancelled != 0) {
+    if (record->cancelled != CSE_JOB_END_NONE) {
         cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
-                             record->cancelled == 2 ? "killed on request" : "ended on request");
+                             record->cancelled == CSE_JOB_END_KILL ? "killed on request"
+                                                                   : "ended on request");
         return;
     }
     if (record->exit_code == 0) {
@@ -83,7 +84,13 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
 {
     cse_job_record *record = &entry->record;
     char message[CSE_JOB_MESSAGE_BYTES];
-    bool failed = record->state == CSE_RUN_FAILED && record->cancelled == 0 &&
+    if (record->state == CSE_RUN_CANCELLED && record->cancelled == CSE_JOB_END_RESTART) {
+        record->cancelled = CSE_JOB_END_NONE;
+        cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
+                             "starts again with another number of replicas");
+        return;
+    }
+    bool failed = record->state == CSE_RUN_FAILED && record->cancelled == CSE_JOB_END_NONE &&
                   cse_run_reason_retryable(cse_run_reason_of(record->reason)) &&
                   record->restarts < record->max_num_restarts;
     if (record->state != CSE_RUN_RECOVERING && !failed) {
@@ -207,7 +214,7 @@ static void launch(cse_jobs *jobs, cse_job_entry *entry)
     record->base_attempt = status.attempt;
     record->attempt++;
     record->exit_code = -1;
-    record->cancelled = 0;
+    record->cancelled = CSE_JOB_END_NONE;
     if (cse_job_launch(jobs, entry) != CSE_OK) {
         snprintf(message, sizeof message, "%.*s", (int)sizeof message - 1, cse_error_message());
         cse_job_entry_change(jobs, entry, CSE_RUN_FAILED, "NO_RESOURCES", message);
@@ -274,7 +281,7 @@ static void kill_late(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
         return;
     cse_log_line(CSE_LOG_WARNING, "job %s did not end in time: killed", entry->record.id);
     entry->record.kill_at_ms = 0;
-    entry->record.cancelled = 2;
+    entry->record.cancelled = CSE_JOB_END_KILL;
     cse_job_entry_kill(jobs, entry);
 }
 

@@ -121,7 +121,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
     cse_job_record *record = &entry->record;
     if (strcmp(verb->verb, "resume") == 0 && entry->settled && jobs->root != NULL) {
         record->restarts = record->not_before_ms = record->ended_ms = 0;
-        record->cancelled = 0;
+        record->cancelled = CSE_JOB_END_NONE;
         entry->settled = false;
         free(entry->facts); /* there will be others */
         entry->facts = NULL;
@@ -160,7 +160,7 @@ static void note_end(cse_jobs *jobs, const char *id, const cse_job_verb *verb)
     cse_job_entry *entry = cse_job_entry_find(jobs, id);
     bool kills = strcmp(verb->verb, "kill") == 0;
     if (entry != NULL) {
-        entry->record.cancelled = kills ? 2 : 1;
+        entry->record.cancelled = kills ? CSE_JOB_END_KILL : CSE_JOB_END_CANCEL;
         if (!kills && verb->grace_s >= 0)
             entry->record.kill_at_ms = cse_store_now_ms() + (int64_t)(verb->grace_s * 1000) + 5000;
         cse_job_entry_save(jobs, entry);
@@ -185,6 +185,68 @@ static cse_status send_verb(const run_place *place, const cse_job_verb *verb, ch
     return CSE_OK;
 }
 
+/* The number of replicas as an override of the job's configuration. */
+static void set_replicas(cse_job_record *record, int64_t num_csx)
+{
+    json_t *spec = json_loads(record->spec, 0, NULL);
+    json_t *overrides = json_object_get(spec, "overrides");
+    if (overrides == NULL) {
+        overrides = json_object();
+        json_object_set_new(spec, "overrides", overrides);
+    }
+    json_object_set_new(overrides, "backend.cluster_config.num_csx", json_integer(num_csx));
+    if (json_object_get(json_object_get(spec, "resources"), "cores") == NULL)
+        record->cores = num_csx;
+    free(record->spec);
+    record->spec = json_dumps(spec, JSON_COMPACT);
+    json_decref(spec);
+}
+
+/* A run cannot have more replicas than it was started with; but what it computes does not depend on
+ * their number, so that it can end with a checkpoint and go on with as many as are wanted. */
+static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_place *place,
+                                   const cse_job_verb *verb, char detail[256])
+{
+    const cse_job_verb cancel = { .verb = "cancel",
+                                  .message = "starts again with another number of replicas",
+                                  .save = true,
+                                  .grace_s = -1 };
+    CSE_TRY(send_verb(place, &cancel, detail));
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, id);
+    if (entry != NULL) {
+        set_replicas(&entry->record, verb->num_csx);
+        entry->record.cancelled = CSE_JOB_END_RESTART;
+        cse_job_entry_save(jobs, entry);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    snprintf(detail, 256, "ends with a checkpoint and goes on with %lld replicas, the same bits",
+             (long long)verb->num_csx);
+    return CSE_OK;
+}
+
+/* To the run's process, without the lock. */
+static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
+                                  const cse_job_verb *verb, char detail[256])
+{
+    bool kills = strcmp(verb->verb, "kill") == 0, cancels = strcmp(verb->verb, "cancel") == 0;
+    run_place place = find_run(jobs, record->model_dir);
+    if (kills || cancels)
+        note_end(jobs, record->id, verb);
+    cse_status status =
+        kills ? signal_run(&place, record, SIGKILL) : send_verb(&place, verb, detail);
+    if (kills)
+        snprintf(detail, 256, "its processes are killed");
+    if (cancels && status != CSE_OK && (record->pid > 0 || place.pid > 0)) {
+        status = signal_run(&place, record, SIGINT);
+        snprintf(detail, 256, "asked to end by a signal");
+    }
+    if (strcmp(verb->verb, "scale") == 0 && status == CSE_UNAVAILABLE && jobs->root != NULL &&
+        strncmp(cse_error_message(), "unsupported", strlen("unsupported")) == 0)
+        status = scale_by_restart(jobs, record->id, &place, verb, detail);
+    return status;
+}
+
 cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb, char detail[256])
 {
     cse_status status = CSE_OK;
@@ -200,19 +262,8 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb,
     else
         *record = entry->record;
     pthread_mutex_unlock(&jobs->lock);
-    if (!done) {
-        bool kills = strcmp(verb->verb, "kill") == 0, cancels = strcmp(verb->verb, "cancel") == 0;
-        run_place place = find_run(jobs, record->model_dir);
-        if (kills || cancels)
-            note_end(jobs, id, verb);
-        status = kills ? signal_run(&place, record, SIGKILL) : send_verb(&place, verb, detail);
-        if (kills)
-            snprintf(detail, 256, "its processes are killed");
-        if (cancels && status != CSE_OK && (record->pid > 0 || place.pid > 0)) {
-            status = signal_run(&place, record, SIGINT);
-            snprintf(detail, 256, "asked to end by a signal");
-        }
-    }
+    if (!done)
+        status = do_with_process(jobs, record, verb, detail);
     free(record);
     cse_jobs_nudge(jobs);
     return status;

@@ -199,6 +199,28 @@ def verbs_take_effect():
         server.stop()
 
 
+def a_job_scales_also_beyond_its_start():
+    """Fewer replicas while it runs; more by a new attempt from a checkpoint, whose losses are those
+    of a run that was left alone."""
+    server = root_server("--cores", "4")
+    try:
+        put(server, "alone", steps=40000)
+        put(server, "scaled", steps=40000)
+        server.wait_for("scaled", "RUNNING")
+        detail = act(server, "scaled", "scale", {"num_csx": 3})["detail"]
+        check("3 replicas" in detail, detail)
+        for id in ("scaled", "alone"):
+            server.wait_for(id, "SUCCEEDED")
+        job = server.job("scaled")
+        equal((job["attempt"], job["num_csx"], job["progress"]["step"]), (2, 3, 40000))
+        series = server.get(f"{API}/jobs/scaled/metrics?names=loss&attempt=2&max_points=20000&from=39000").json()["series"][0]
+        alone = server.get(f"{API}/jobs/alone/metrics?names=loss&max_points=20000&from=39000").json()["series"][0]
+        equal((series["step"], series["value"]), (alone["step"], alone["value"]), "the same bits")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 def the_queue_has_an_order():
     server = root_server("--cores", "2")
     try:
@@ -419,7 +441,8 @@ def a_run_started_by_hand_shows_itself():
 if __name__ == "__main__":
     support.main([
         the_same_call_twice_is_one_job, faults_have_their_place, a_job_from_creation_to_removal,
-        what_is_asked_for_reaches_the_run, verbs_take_effect, the_queue_has_an_order, a_lost_job_fails_or_recovers,
+        what_is_asked_for_reaches_the_run, verbs_take_effect,
+        a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_lost_job_fails_or_recovers,
         jobs_outlive_a_killed_server, what_a_killed_server_left_half_done_is_no_obstacle,
         a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,
     ])

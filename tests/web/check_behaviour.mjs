@@ -282,7 +282,7 @@ async function report(checks, mock, context) {
     topology: "svg.topology",
     graph: "svg >> text=alike",
     timeline: "text=Share of the step",
-    numerics: "text=observed tensors",
+    numerics: "text=tensors, as of step",
     closures: "text=Median lag",
     checkpoints: "text=verified",
     logs: "text=checkpoint written",

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pages' sources against TypeScript and their layout, and the API's description against what is made of it: every
-# operation becomes a function of the client, every schema a type.
+# The pages' sources against TypeScript and their layout, and the API's description against what is
+# made of it: every operation becomes a function of the client, every schema a type.
 set -eu
 top_srcdir=${top_srcdir:-.} top_builddir=${top_builddir:-build}
 skip() {
@@ -14,6 +14,7 @@ node=${NODE:-$(command -v node || :)} npm=${NPM:-$(command -v npm || :)}
 # A copy: the sources may be read-only, and the compiler looks for packages above its files.
 work=$top_builddir/web_types
 mkdir -p "$work"
+work=$(cd "$work" && pwd)
 rm -rf "$work/src" "$work/tools"
 cp -R "$top_srcdir/web/src" "$top_srcdir/web/tools" "$top_srcdir/web/tsconfig.json" \
     "$top_srcdir/web/package.json" "$work/"
@@ -33,8 +34,9 @@ functions=$(grep -cE '^  [a-zA-Z]+: \(parameters' "$work/generated/client.ts")
     echo "$operations operations, $functions functions in the client"
     exit 1
 }
-(cd "$top_srcdir" && "$work/node_modules/.bin/prettier" --check --log-level warn \
-    --config web/.prettierrc.json 'web/src/**/*.{ts,tsx,css}' 'web/tools/*.mjs' 'tests/web/*.mjs') || {
+prettier="$work/node_modules/.bin/prettier --check --log-level warn"
+(cd "$top_srcdir" && $prettier --config web/.prettierrc.json 'web/src/**/*.{ts,tsx,css}' \
+    'web/tools/*.mjs' 'tests/web/*.mjs') || {
     echo 'the layout of these files is not what prettier makes (npx prettier --write FILE in web/)'
     exit 1
 }

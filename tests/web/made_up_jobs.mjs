@@ -498,105 +498,109 @@ export function graphText(layers) {
   return graphs.get(layers);
 }
 
+const RUNNING = { start_ms: NOW - 60_000, first: 0, last: 3000 };
+
+const LIVE_NAMES = [
+  "loss",
+  "val_loss",
+  "lr/0",
+  "gradient_norm",
+  "loss_scale",
+  "samples_per_second",
+];
+const MANY_NAMES = [
+  ...LIVE_NAMES,
+  ...Array.from({ length: 14 }, (_, i) => `layers/${i}/activation_mean`),
+];
+
+const SPECS = [
+  {
+    id: "gpt2-live",
+    name: "gpt2 tiny",
+    state: "RUNNING",
+    attempts: [RUNNING],
+    names: LIVE_NAMES,
+    created_ms: NOW - 76_800,
+    total: 100_000,
+    labels: { team: "language", purpose: "sweep" },
+    layers: 48,
+    live: true,
+  },
+  {
+    id: "million",
+    name: "a million steps",
+    state: "SUCCEEDED",
+    names: MANY_NAMES,
+    seed: 3,
+    total: 999_999,
+    attempts: [{ start_ms: NOW - 6 * HOUR, first: 0, last: 999_999 }],
+    layers: 4,
+  },
+  {
+    id: "resumed",
+    name: "fc resumed",
+    model: "fc_mnist",
+    optimizer: "SGD",
+    seed: 2,
+    state: "SUCCEEDED",
+    total: 4000,
+    layers: 4,
+    labels: { team: "vision" },
+    attempts: [
+      { start_ms: NOW - 2 * HOUR, first: 0, last: 2600 },
+      { start_ms: NOW - 1.8 * HOUR, first: 2001, last: 4000 },
+    ],
+  },
+  {
+    id: "failed",
+    name: "cnn fashion",
+    model: "cnn",
+    optimizer: "Adam",
+    seed: 5,
+    state: "FAILED",
+    reason: "NUMERICS",
+    attempts: [{ ...RUNNING, last: 420 }],
+    labels: { team: "vision" },
+    message: "the loss scale is at its floor of 1 and layers.7.ffn overflows",
+  },
+  {
+    id: "queued",
+    name: "gpt2 wide",
+    state: "QUEUED",
+    priority: "p1",
+    labels: { team: "language" },
+    waiting: "2 cores; 2 of 2 are used by gpt2 tiny",
+  },
+  {
+    id: "paused",
+    name: "ablation 3",
+    state: "PAUSED",
+    seed: 7,
+    created_ms: NOW - 26 * HOUR,
+    attempts: [{ ...RUNNING, last: 900 }],
+  },
+  {
+    id: "cancelled",
+    name: "ablation 2",
+    state: "CANCELLED",
+    seed: 8,
+    created_ms: NOW - 28 * HOUR,
+    attempts: [{ ...RUNNING, last: 300 }],
+  },
+];
+
+const sweep = (i) => ({
+  id: `sweep-${i}`,
+  name: `sweep lr ${(0.001 * (i + 1)).toFixed(3)}`,
+  seed: i,
+  state: "SUCCEEDED",
+  total: 2000,
+  labels: { sweep: "lr", team: "language" },
+  created_ms: NOW - (30 + i) * HOUR,
+  attempts: [{ ...RUNNING, last: 2000 }],
+});
+
 export function madeUpJobs() {
-  const running = { start_ms: NOW - 60_000, first: 0, last: 3000 };
-  const many = [
-    "loss",
-    "val_loss",
-    "lr/0",
-    "gradient_norm",
-    "loss_scale",
-    "samples_per_second",
-    ...Array.from({ length: 14 }, (_, i) => `layers/${i}/activation_mean`),
-  ];
-  const jobs = [
-    new MadeUpJob({
-      id: "gpt2-live",
-      name: "gpt2 tiny",
-      state: "RUNNING",
-      attempts: [running],
-      created_ms: NOW - 76_800,
-      names: ["loss", "val_loss", "lr/0", "gradient_norm", "loss_scale", "samples_per_second"],
-      total: 100_000,
-      labels: { team: "language", purpose: "sweep" },
-      layers: 48,
-      live: true,
-    }),
-    new MadeUpJob({
-      id: "million",
-      name: "a million steps",
-      state: "SUCCEEDED",
-      names: many,
-      seed: 3,
-      total: 999_999,
-      attempts: [{ start_ms: NOW - 6 * HOUR, first: 0, last: 999_999 }],
-      layers: 4,
-    }),
-    new MadeUpJob({
-      id: "resumed",
-      name: "fc resumed",
-      model: "fc_mnist",
-      optimizer: "SGD",
-      seed: 2,
-      state: "SUCCEEDED",
-      total: 4000,
-      layers: 4,
-      labels: { team: "vision" },
-      attempts: [
-        { start_ms: NOW - 2 * HOUR, first: 0, last: 2600 },
-        { start_ms: NOW - 1.8 * HOUR, first: 2001, last: 4000 },
-      ],
-    }),
-    new MadeUpJob({
-      id: "failed",
-      name: "cnn fashion",
-      model: "cnn",
-      optimizer: "Adam",
-      seed: 5,
-      state: "FAILED",
-      reason: "NUMERICS",
-      retryable: false,
-      attempts: [{ ...running, last: 420 }],
-      message: "the loss scale is at its floor of 1 and layers.7.ffn overflows",
-      labels: { team: "vision" },
-    }),
-    new MadeUpJob({
-      id: "queued",
-      name: "gpt2 wide",
-      state: "QUEUED",
-      priority: "p1",
-      waiting: "2 cores; 2 of 2 are used by gpt2 tiny",
-      labels: { team: "language" },
-    }),
-    new MadeUpJob({
-      id: "paused",
-      name: "ablation 3",
-      state: "PAUSED",
-      attempts: [{ ...running, last: 900 }],
-      seed: 7,
-      created_ms: NOW - 26 * HOUR,
-    }),
-    new MadeUpJob({
-      id: "cancelled",
-      name: "ablation 2",
-      state: "CANCELLED",
-      seed: 8,
-      attempts: [{ ...running, last: 300 }],
-      created_ms: NOW - 28 * HOUR,
-    }),
-  ];
-  for (let i = 0; i < 18; i++)
-    jobs.push(
-      new MadeUpJob({
-        id: `sweep-${i}`,
-        name: `sweep lr ${(0.001 * (i + 1)).toFixed(3)}`,
-        seed: i,
-        state: "SUCCEEDED",
-        total: 2000,
-        labels: { sweep: "lr", team: "language" },
-        created_ms: NOW - (30 + i) * HOUR,
-        attempts: [{ ...running, last: 2000 }],
-      }),
-    );
-  return new Map(jobs.map((job) => [job.id, job]));
+  const specs = [...SPECS, ...Array.from({ length: 18 }, (_, i) => sweep(i))];
+  return new Map(specs.map((spec) => [spec.id, new MadeUpJob(structuredClone(spec))]));
 }

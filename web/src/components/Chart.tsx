@@ -5,6 +5,7 @@ import { useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { themeVersion } from "@/base/theme";
 import { compact, number } from "@/base/format";
+import { keyMoves } from "@/base/keys";
 import { Plot, type Curve, type PlotOptions } from "@/components/plot";
 import { Icon } from "@/components/Icon";
 
@@ -63,80 +64,80 @@ function describe(title: string, curves: Curve[]): string {
   );
 }
 
-export function Chart(props: ChartProps) {
-  const { host, seen } = useInView("250px");
+function Legend({ curves }: { curves: Curve[] }) {
+  return (
+    <div class="legend">
+      {distinct(curves).map((c) => (
+        <span key={c.label}>
+          {swatch(c)}
+          {c.label}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/* The plot lives while the chart is in view; its curves come from the properties and, between two
+ * renderings, from the subscription. */
+function usePlot(props: ChartProps, seen: boolean) {
   const canvas = useRef<HTMLDivElement>(null);
+  const cursor = useRef<HTMLSpanElement>(null);
   const plot = useRef<Plot | null>(null);
   const latest = useRef(props);
-  const legend = useRef<HTMLSpanElement>(null);
   const [zoomed, setZoomed] = useState(false);
   latest.current = props;
-
+  const options = (): PlotOptions => ({
+    ...latest.current,
+    onRange: (from, to) => {
+      setZoomed(!(plot.current?.isFollowing ?? true));
+      latest.current.onRange?.(from, to);
+    },
+  });
   const draw = (curves: Curve[]) => {
     plot.current?.set(curves);
     plot.current?.onCursor((x, values) => {
-      if (!legend.current) return;
-      legend.current.textContent =
-        x === null ? "" : `${props.axis} ${compact(x)}  ${values.map((v) => number(v)).join("  ")}`;
+      if (cursor.current)
+        cursor.current.textContent =
+          x === null
+            ? ""
+            : `${latest.current.axis} ${compact(x)}  ${values.map((v) => number(v)).join("  ")}`;
     });
   };
-
   useEffect(() => {
-    if (!seen || !canvas.current) return;
-    const options: PlotOptions = {
-      ...latest.current,
-      onRange: (from, to) => {
-        setZoomed(!(plot.current?.isFollowing ?? true));
-        latest.current.onRange?.(from, to);
-      },
-    };
-    plot.current = new Plot(canvas.current, options);
+    if (!seen || !canvas.current) return undefined;
+    plot.current = new Plot(canvas.current, options());
     draw(latest.current.curves);
     return () => {
       plot.current?.destroy();
       plot.current = null;
     };
   }, [seen]);
-  useEffect(() => {
-    plot.current?.configure({
-      ...props,
-      onRange: (from, to) => {
-        setZoomed(!(plot.current?.isFollowing ?? true));
-        latest.current.onRange?.(from, to);
-      },
-    });
-  }, [props.axis, props.logarithmic]);
+  useEffect(() => plot.current?.configure(options()), [props.axis, props.logarithmic]);
   useEffect(() => draw(props.curves), [props.curves, seen]);
-  useEffect(
-    () => (seen && props.subscribe ? props.subscribe(draw) : undefined),
-    [props.subscribe, seen],
-  );
+  useEffect(() => (seen ? props.subscribe?.(draw) : undefined), [props.subscribe, seen]);
   useSignalEffect(() => {
     if (themeVersion.value > 0) plot.current?.rebuild();
   });
+  return { canvas, cursor, plot, zoomed };
+}
 
-  const keys = (event: KeyboardEvent) => {
-    const moves: Record<string, () => void> = {
-      ArrowLeft: () => plot.current?.move(-0.15),
-      ArrowRight: () => plot.current?.move(0.15),
-      "+": () => plot.current?.move(0, 0.7),
-      "=": () => plot.current?.move(0, 0.7),
-      "-": () => plot.current?.move(0, 1.4),
-      "0": () => plot.current?.show(null),
-    };
-    const move = moves[event.key];
-    if (!move || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    move();
-  };
-
+export function Chart(props: ChartProps) {
+  const { host, seen } = useInView("250px");
+  const { canvas, cursor, plot, zoomed } = usePlot(props, seen);
+  const keys = keyMoves({
+    ArrowLeft: () => plot.current?.move(-0.15),
+    ArrowRight: () => plot.current?.move(0.15),
+    "+": () => plot.current?.move(0, 0.7),
+    "-": () => plot.current?.move(0, 1.4),
+    "0": () => plot.current?.show(null),
+  });
   return (
     <figure class={props.bare ? "chart bare" : "chart panel"} ref={host}>
       <figcaption>
         <span class="title ellipsis" title={props.title}>
           {props.title}
         </span>
-        <span class="cursor number faint" ref={legend} />
+        <span class="cursor number faint" ref={cursor} />
         {zoomed && (
           <button class="plain small" onClick={() => plot.current?.show(null)}>
             <Icon name="fit" />
@@ -146,14 +147,7 @@ export function Chart(props: ChartProps) {
         {props.actions}
       </figcaption>
       {props.legend !== false && distinct(props.curves).length > 1 && (
-        <div class="legend">
-          {distinct(props.curves).map((c) => (
-            <span key={c.label}>
-              {swatch(c)}
-              {c.label}
-            </span>
-          ))}
-        </div>
+        <Legend curves={props.curves} />
       )}
       <div
         class="canvas"

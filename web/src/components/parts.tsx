@@ -4,6 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import type { State } from "@generated/client";
 import type { ApiError } from "@/api/transport";
 import { percent } from "@/base/format";
+import type { Resource } from "@/base/resource";
+import { query, setQuery } from "@/base/route";
 import { Icon, type IconName } from "@/components/Icon";
 
 type Tone = "good" | "warn" | "bad" | "info" | "calm";
@@ -222,4 +224,59 @@ export function Dialog({
       <div class="body">{children}</div>
     </dialog>
   );
+}
+
+/** A search field whose text is part of the address. */
+export function Filter({
+  name = "filter",
+  label,
+  placeholder,
+}: {
+  name?: string;
+  label: string;
+  placeholder: string;
+}) {
+  return (
+    <input
+      type="search"
+      class="filter"
+      placeholder={placeholder}
+      aria-label={label}
+      value={query.value.get(name) ?? ""}
+      onInput={(e) => setQuery({ [name]: e.currentTarget.value })}
+    />
+  );
+}
+
+/** A labelled choice from a list; the first option may stand for all of them. */
+export function Pick({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <label class="row nowrap">
+      {label}
+      <select value={value} onChange={(e) => onChange(e.currentTarget.value)}>
+        {options.map(([key, text]) => (
+          <option key={key} value={key}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Why what was asked for is not there yet. */
+export function Waiting({ for: asked }: { for: Resource<unknown> }) {
+  if (asked.data !== undefined) return null;
+  if (asked.error) return <Failure error={asked.error} retry={asked.reload} />;
+  return asked.loading ? <Loading /> : null;
 }

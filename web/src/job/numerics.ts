@@ -1,6 +1,6 @@
 /* Reading the statistics of tensors: a run may observe thousands of tensors at hundreds of steps,
- * so that a page asks for the newest observed step, for the first bad record, and for all steps of the
- * one tensor that is looked at. */
+ * so that a page asks for the newest observed step, for the first bad record, and for all steps of
+ * the one tensor that is looked at. */
 import { api, type Numerics as Answer, type NumericsRecord, type Tensor } from "@generated/client";
 
 const PAGE = 1000;

@@ -1,11 +1,11 @@
 /* What was saved: sizes, digests, downloads; a new start from any of them; two side by side. */
 import { useState } from "preact/hooks";
-import { api, type Checkpoint, type Metrics } from "@generated/client";
+import { api, type Checkpoint, type Job, type Metrics } from "@generated/client";
 import { bytes, date, integer, number } from "@/base/format";
 import { useResource } from "@/base/resource";
 import { href, query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
-import { Badge, Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { Badge, Empty, PageHeader, Waiting } from "@/components/parts";
 import { act } from "@/job/actions";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
@@ -100,37 +100,46 @@ function useStepMetrics(job: string, step: number) {
   );
 }
 
+type Compared = [name: string, first: string, second: string, change: string];
+
+function comparedFacts(a: Checkpoint, b: Checkpoint): Compared[] {
+  const same = (equal: boolean, text = "same") => (equal ? text : "differs");
+  const digest = (one: Checkpoint) => one.digest?.slice(0, 16) ?? "–";
+  return [
+    ["step", integer(a.step), integer(b.step), integer(b.step - a.step)],
+    ["attempt", String(a.attempt), String(b.attempt), same(a.attempt === b.attempt)],
+    ["bytes", bytes(a.bytes), bytes(b.bytes), same(a.bytes === b.bytes)],
+    ["digest", digest(a), digest(b), same(a.digest === b.digest, "same bits")],
+  ];
+}
+
+function comparedMetrics(a: Metrics | undefined, b: Metrics | undefined): Compared[] {
+  const names = [...new Set([...(a?.names ?? []), ...(b?.names ?? [])])].sort();
+  return names.map((name) => {
+    const x = valueAt(a, name);
+    const y = valueAt(b, name);
+    return [name, number(x), number(y), x !== null && y !== null ? number(y - x) : "–"];
+  });
+}
+
+/* How many of the tensors observed at both steps have other bits. */
+function useDigests(job: string, a: number, b: number): string {
+  const read = (step: number) => api.getNumerics({ id: job, step, limit: 1000 });
+  const first = useResource(() => read(a), [job, a]);
+  const second = useResource(() => read(b), [job, b]);
+  const digests = new Map(first.data?.records.map((r) => [r.tensor, r.digest]) ?? []);
+  const both = second.data?.records.filter((r) => digests.has(r.tensor)) ?? [];
+  const differing = both.filter((r) => digests.get(r.tensor) !== r.digest);
+  return both.length > 0
+    ? `${differing.length} of ${both.length} observed tensors differ in their bits`
+    : "no tensor digests were recorded at both steps (numerics)";
+}
+
 function Diff({ job, a, b }: { job: string; a: Checkpoint; b: Checkpoint }) {
   const left = useStepMetrics(job, a.step);
   const right = useStepMetrics(job, b.step);
-  const numericsA = useResource(
-    () => api.getNumerics({ id: job, step: a.step, limit: 1000 }),
-    [a.step],
-  );
-  const numericsB = useResource(
-    () => api.getNumerics({ id: job, step: b.step, limit: 1000 }),
-    [b.step],
-  );
-  const names = [...new Set([...(left.data?.names ?? []), ...(right.data?.names ?? [])])].sort();
-  const digests = new Map(numericsA.data?.records.map((r) => [r.tensor, r.digest]) ?? []);
-  const both = numericsB.data?.records.filter((r) => digests.has(r.tensor)) ?? [];
-  const differing = both.filter((r) => digests.get(r.tensor) !== r.digest);
-  const rows: [string, string, string, string][] = [
-    ["step", integer(a.step), integer(b.step), integer(b.step - a.step)],
-    ["attempt", String(a.attempt), String(b.attempt), a.attempt === b.attempt ? "same" : "differs"],
-    ["bytes", bytes(a.bytes), bytes(b.bytes), a.bytes === b.bytes ? "same" : "differs"],
-    [
-      "digest",
-      a.digest?.slice(0, 16) ?? "–",
-      b.digest?.slice(0, 16) ?? "–",
-      a.digest === b.digest ? "same bits" : "differs",
-    ],
-    ...names.map((name): [string, string, string, string] => {
-      const x = valueAt(left.data, name);
-      const y = valueAt(right.data, name);
-      return [name, number(x), number(y), x !== null && y !== null ? number(y - x) : "–"];
-    }),
-  ];
+  const digests = useDigests(job, a.step, b.step);
+  const rows = [...comparedFacts(a, b), ...comparedMetrics(left.data, right.data)];
   return (
     <section class="panel scroll">
       <div class="head">
@@ -138,34 +147,30 @@ function Diff({ job, a, b }: { job: string; a: Checkpoint; b: Checkpoint }) {
           Step {integer(a.step)} and step {integer(b.step)}
         </h2>
         <span class="spacer" />
-        <span class="soft small">
-          {both.length > 0
-            ? `${differing.length} of ${both.length} observed tensors differ in their bits`
-            : "no tensor digests were recorded at both steps (numerics)"}
-        </span>
+        <span class="soft small">{digests}</span>
       </div>
       <table>
         <thead>
           <tr>
-            <th scope="col" />
-            <th scope="col" class="number">
-              first
+            <th scope="col">
+              <span class="hidden-text">What</span>
             </th>
-            <th scope="col" class="number">
-              second
-            </th>
-            <th scope="col" class="number">
-              change
-            </th>
+            {["first", "second", "change"].map((text) => (
+              <th key={text} scope="col" class="number">
+                {text}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map(([name, x, y, d]) => (
+          {rows.map(([name, ...values]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td class="number">{x}</td>
-              <td class="number">{y}</td>
-              <td class="number">{d}</td>
+              {values.map((value, i) => (
+                <td key={i} class="number">
+                  {value}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
@@ -174,107 +179,114 @@ function Diff({ job, a, b }: { job: string; a: Checkpoint; b: Checkpoint }) {
   );
 }
 
-export function Checkpoints() {
-  const model = current.value as JobModel;
-  const job = model.job.value;
-  const { data, error, loading } = useRecorded(model, () => api.listCheckpoints({ id: model.id }), [
-    model.checkpointsVersion.value,
-    job?.state,
-  ]);
-  const [busy, setBusy] = useState(false);
-  const rows = [...(data?.checkpoints ?? [])].sort(
-    (a, b) => b.step - a.step || b.attempt - a.attempt,
+const keyOf = (one: Checkpoint): string => `${one.attempt}.${one.step}`;
+
+function choose(one: Checkpoint, on: boolean): void {
+  const chosen = (query.peek().get("diff") ?? "").split(",").filter(Boolean);
+  const others = chosen.filter((key) => key !== keyOf(one));
+  setQuery({ diff: (on ? [...others, keyOf(one)].slice(-2) : others).join(",") });
+}
+
+const COLUMNS: readonly [string, string][] = [
+  ["Step", "number"],
+  ["Attempt", "number"],
+  ["Written", ""],
+  ["Size", "number"],
+  ["Took", "number"],
+  ["Digest", ""],
+  ["State", ""],
+];
+
+function CheckpointTable({
+  rows,
+  job,
+  chosen,
+}: {
+  rows: Checkpoint[];
+  job: string;
+  chosen: string[];
+}) {
+  return (
+    <section class="panel scroll" tabIndex={0} role="region" aria-label="Table of checkpoints">
+      <table>
+        <thead>
+          <tr>
+            <th class="tick">
+              <span class="hidden-text">Compare</span>
+            </th>
+            {COLUMNS.map(([text, kind]) => (
+              <th key={text} scope="col" class={kind}>
+                {text}
+              </th>
+            ))}
+            <th scope="col">
+              <span class="hidden-text">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((one) => (
+            <Row
+              key={keyOf(one)}
+              one={one}
+              job={job}
+              chosen={chosen.includes(keyOf(one))}
+              onChoose={(on) => choose(one, on)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
-  const chosen = (query.value.get("diff") ?? "").split(",").filter(Boolean);
-  const keyOf = (one: Checkpoint) => `${one.attempt}.${one.step}`;
-  const choose = (one: Checkpoint, on: boolean) => {
-    const next = on
-      ? [...chosen, keyOf(one)].slice(-2)
-      : chosen.filter((key) => key !== keyOf(one));
-    setQuery({ diff: next.join(",") });
-  };
-  const pair = rows.filter((one) => chosen.includes(keyOf(one))).reverse();
+}
+
+function SaveButton({ job }: { job: Job }) {
+  const [busy, setBusy] = useState(false);
   const save = async () => {
-    if (!job) return;
     setBusy(true);
     await act(job, "checkpoint");
     setBusy(false);
   };
+  if (IS_REPORT || !job.capabilities.includes("checkpoint")) return null;
+  return (
+    <button disabled={busy} onClick={() => void save()}>
+      <Icon name="save" />
+      Save one now
+    </button>
+  );
+}
+
+export function Checkpoints() {
+  const model = current.value as JobModel;
+  const job = model.job.value;
+  const stored = useRecorded(model, () => api.listCheckpoints({ id: model.id }), [
+    model.checkpointsVersion.value,
+    job?.state,
+  ]);
+  const rows = [...(stored.data?.checkpoints ?? [])].sort(
+    (a, b) => b.step - a.step || b.attempt - a.attempt,
+  );
+  const chosen = (query.value.get("diff") ?? "").split(",").filter(Boolean);
+  const [b, a] = rows.filter((one) => chosen.includes(keyOf(one)));
+  const total = rows.reduce((sum, one) => sum + one.bytes, 0);
   return (
     <>
-      <PageHeader
-        title="Checkpoints"
-        note={rows.length > 0 && `${rows.length}, ${bytes(rows.reduce((s, c) => s + c.bytes, 0))}`}
-      >
+      <PageHeader title="Checkpoints" note={rows.length > 0 && `${rows.length}, ${bytes(total)}`}>
         {rows.length > 1 && <span class="faint small">tick two to compare them</span>}
-        {job?.capabilities.includes("checkpoint") && !IS_REPORT && (
-          <button disabled={busy} onClick={() => void save()}>
-            <Icon name="save" />
-            Save one now
-          </button>
-        )}
+        {job && <SaveButton job={job} />}
       </PageHeader>
-      {error && !data && <Failure error={error} />}
-      {loading && !data && <Loading />}
-      {data && rows.length === 0 && (
+      <Waiting for={stored} />
+      {stored.data && rows.length === 0 && (
         <section class="panel">
           <Empty title="Nothing was saved yet" icon="checkpoints">
             Checkpoints are written as the configuration says, and whenever one is asked for.
           </Empty>
         </section>
       )}
-      {rows.length > 0 && (
-        <div class="stack">
-          {pair.length === 2 && pair[0] && pair[1] && (
-            <Diff job={model.id} a={pair[0]} b={pair[1]} />
-          )}
-          <section
-            class="panel scroll"
-            tabIndex={0}
-            role="region"
-            aria-label="Table of checkpoints"
-          >
-            <table>
-              <thead>
-                <tr>
-                  <th class="tick">
-                    <span class="hidden-text">Compare</span>
-                  </th>
-                  <th scope="col" class="number">
-                    Step
-                  </th>
-                  <th scope="col" class="number">
-                    Attempt
-                  </th>
-                  <th scope="col">Written</th>
-                  <th scope="col" class="number">
-                    Size
-                  </th>
-                  <th scope="col" class="number">
-                    Took
-                  </th>
-                  <th scope="col">Digest</th>
-                  <th scope="col">State</th>
-                  <th scope="col">
-                    <span class="hidden-text">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((one) => (
-                  <Row
-                    key={keyOf(one)}
-                    one={one}
-                    job={model.id}
-                    chosen={chosen.includes(keyOf(one))}
-                    onChoose={(on) => choose(one, on)}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </section>
-        </div>
-      )}
+      <div class="stack">
+        {a && b && <Diff job={model.id} a={a} b={b} />}
+        {rows.length > 0 && <CheckpointTable rows={rows} job={model.id} chosen={chosen} />}
+      </div>
     </>
   );
 }

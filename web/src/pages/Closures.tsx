@@ -4,7 +4,7 @@ import { api, type Closure } from "@generated/client";
 import { integer, timeWithMilliseconds } from "@/base/format";
 import { query, setQuery } from "@/base/route";
 import { Chart, type Curve } from "@/components/Chart";
-import { Empty, Failure, Loading, PageHeader, Tile } from "@/components/parts";
+import { Empty, PageHeader, Pick, Tile, Waiting } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
@@ -74,6 +74,40 @@ function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
   );
 }
 
+function Delivered({ rows, newest }: { rows: Closure[]; newest: number | null }) {
+  const [follow, setFollow] = useState(true);
+  const curves = useMemo(() => lagCurves(rows), [rows]);
+  return (
+    <>
+      <Figures rows={rows} newest={newest} />
+      <div class="after-tiles">
+        <Chart
+          title="Lag from commit to delivery, ms"
+          curves={curves}
+          axis="step"
+          height={110}
+          actions={
+            <button class="small" aria-pressed={follow} onClick={() => setFollow(!follow)}>
+              follow
+            </button>
+          }
+        />
+      </div>
+      <section class="panel grow list-panel">
+        <VirtualList
+          rows={rows}
+          rowHeight={ROW}
+          keyOf={(one) => one.id}
+          label="Closures"
+          follow={follow}
+          onFollow={setFollow}
+          render={(one) => <Row one={one} />}
+        />
+      </section>
+    </>
+  );
+}
+
 export function Closures() {
   const model = current.value as JobModel;
   const stored = useRecorded(
@@ -81,7 +115,6 @@ export function Closures() {
     () => api.listClosures({ id: model.id, tail: TAIL, limit: TAIL }),
     [],
   );
-  const [follow, setFollow] = useState(true);
   const name = query.value.get("name") ?? "";
   const all = useMemo(
     () => merged(stored.data?.closures ?? [], model.closures.value),
@@ -89,30 +122,19 @@ export function Closures() {
   );
   const names = [...new Set(all.map((one) => one.name))];
   const rows = useMemo(() => (name ? all.filter((one) => one.name === name) : all), [all, name]);
-  const curves = useMemo(() => lagCurves(rows), [rows]);
   return (
     <>
       <PageHeader title="Closures">
         {names.length > 1 && (
-          <label class="row">
-            name
-            <select
-              value={name}
-              onChange={(e) => setQuery({ name: e.currentTarget.value || null })}
-            >
-              <option value="">all</option>
-              {names.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
+          <Pick
+            label="name"
+            value={name}
+            onChange={(value) => setQuery({ name: value })}
+            options={[["", "all"], ...names.map((one) => [one, one] as const)]}
+          />
         )}
-        <button aria-pressed={follow} onClick={() => setFollow(!follow)}>
-          follow
-        </button>
       </PageHeader>
-      {stored.error && !stored.data && <Failure error={stored.error} />}
-      {stored.loading && !stored.data && <Loading />}
+      <Waiting for={stored} />
       {stored.data && rows.length === 0 && (
         <section class="panel">
           <Empty title="No closure was delivered yet" icon="closures">
@@ -120,30 +142,7 @@ export function Closures() {
           </Empty>
         </section>
       )}
-      {rows.length > 0 && (
-        <>
-          <Figures rows={rows} newest={model.job.value?.progress.step ?? null} />
-          <div class="after-tiles">
-            <Chart
-              title="Lag from commit to delivery, ms"
-              curves={curves}
-              axis="step"
-              height={110}
-            />
-          </div>
-          <section class="panel grow list-panel">
-            <VirtualList
-              rows={rows}
-              rowHeight={ROW}
-              keyOf={(one) => one.id}
-              label="Closures"
-              follow={follow}
-              onFollow={setFollow}
-              render={(one) => <Row one={one} />}
-            />
-          </section>
-        </>
-      )}
+      {rows.length > 0 && <Delivered rows={rows} newest={model.job.value?.progress.step ?? null} />}
     </>
   );
 }

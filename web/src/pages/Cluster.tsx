@@ -1,11 +1,11 @@
 /* The server and its machine: what there is, what is used of it, whether all is well. */
-import { api, type Readiness, type State } from "@generated/client";
+import { api, type Cluster as ClusterData, type Readiness, type State } from "@generated/client";
 import { ApiError } from "@/api/transport";
 import { ago, bytes, date, integer, number } from "@/base/format";
 import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { Icon } from "@/components/Icon";
-import { Badge, Failure, Loading, Meter, PageHeader, StateBadge, Tile } from "@/components/parts";
+import { Badge, Failure, Meter, PageHeader, StateBadge, Tile, Waiting } from "@/components/parts";
 
 const EVERY_MS = 3000;
 
@@ -149,79 +149,92 @@ function Server() {
   );
 }
 
+const LOW_DISK = 0.05;
+
+function Figures({ data }: { data: ClusterData }) {
+  const low = data.disk_free_bytes < LOW_DISK * data.disk_total_bytes;
+  return (
+    <dl class="tiles">
+      <Tile label="Cores given to jobs" value={`${data.used.cores} / ${data.budget.cores}`} />
+      <Tile
+        label="Memory given to jobs"
+        value={bytes(data.used.memory_bytes)}
+        note={`of ${bytes(data.budget.memory_bytes)}`}
+      />
+      <Tile
+        label="Disk free"
+        value={bytes(data.disk_free_bytes)}
+        note={`of ${bytes(data.disk_total_bytes)}`}
+        {...(low ? { tone: "bad" as const } : {})}
+      />
+    </dl>
+  );
+}
+
+function Hosts({ data }: { data: ClusterData }) {
+  return (
+    <section class="panel">
+      <h2>Hosts</h2>
+      <div class="body stack">
+        {data.hosts.map((host) => (
+          <div key={host.name} class="stack tight">
+            <strong>{host.name}</strong>
+            <Usage label="load" used={host.load ?? 0} all={host.cores} text={(v) => number(v, 3)} />
+            <Usage
+              label="memory"
+              used={host.memory_bytes - host.memory_free_bytes}
+              all={host.memory_bytes}
+              text={bytes}
+            />
+          </div>
+        ))}
+        <Usage
+          label="disk"
+          used={data.disk_total_bytes - data.disk_free_bytes}
+          all={data.disk_total_bytes}
+          text={bytes}
+        />
+      </div>
+    </section>
+  );
+}
+
+function Counts({ data }: { data: ClusterData }) {
+  const there = Object.entries(data.jobs).filter(([, count]) => count > 0);
+  return (
+    <section class="panel">
+      <h2>Jobs</h2>
+      <table>
+        <tbody>
+          {there.map(([state, count]) => (
+            <tr key={state}>
+              <td>
+                <a href={href(`/jobs?filter=state:${state.toLowerCase()}`)}>
+                  <StateBadge state={state as State} />
+                </a>
+              </td>
+              <td class="number">{integer(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
 export function Cluster() {
-  const { data, error, loading } = useResource(() => api.getCluster(), [], EVERY_MS);
+  const asked = useResource(() => api.getCluster(), [], EVERY_MS);
+  const { data } = asked;
   return (
     <>
       <PageHeader title="Cluster" />
-      {error && !data && <Failure error={error} />}
-      {loading && !data && <Loading />}
+      <Waiting for={asked} />
       {data && (
         <div class="stack">
-          <dl class="tiles">
-            <Tile label="Cores given to jobs" value={`${data.used.cores} / ${data.budget.cores}`} />
-            <Tile
-              label="Memory given to jobs"
-              value={bytes(data.used.memory_bytes)}
-              note={`of ${bytes(data.budget.memory_bytes)}`}
-            />
-            <Tile
-              label="Disk free"
-              value={bytes(data.disk_free_bytes)}
-              note={`of ${bytes(data.disk_total_bytes)}`}
-              {...(data.disk_free_bytes < 0.05 * data.disk_total_bytes
-                ? { tone: "bad" as const }
-                : {})}
-            />
-          </dl>
+          <Figures data={data} />
           <div class="columns halves">
-            <section class="panel">
-              <h2>Hosts</h2>
-              <div class="body stack">
-                {data.hosts.map((host) => (
-                  <div key={host.name} class="stack tight">
-                    <strong>{host.name}</strong>
-                    <Usage
-                      label="load"
-                      used={host.load ?? 0}
-                      all={host.cores}
-                      text={(v) => number(v, 3)}
-                    />
-                    <Usage
-                      label="memory"
-                      used={host.memory_bytes - host.memory_free_bytes}
-                      all={host.memory_bytes}
-                      text={bytes}
-                    />
-                  </div>
-                ))}
-                <Usage
-                  label="disk"
-                  used={data.disk_total_bytes - data.disk_free_bytes}
-                  all={data.disk_total_bytes}
-                  text={bytes}
-                />
-              </div>
-            </section>
-            <section class="panel">
-              <h2>Jobs</h2>
-              <table>
-                <tbody>
-                  {Object.entries(data.jobs)
-                    .filter(([, count]) => count > 0)
-                    .map(([state, count]) => (
-                      <tr key={state}>
-                        <td>
-                          <a href={href(`/jobs?filter=state:${state.toLowerCase()}`)}>
-                            <StateBadge state={state as State} />
-                          </a>
-                        </td>
-                        <td class="number">{integer(count)}</td>
-                      </tr>
-                    ))}
-                </tbody>
-              </table>
-            </section>
+            <Hosts data={data} />
+            <Counts data={data} />
             <Checks />
             <Server />
           </div>

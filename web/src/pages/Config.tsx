@@ -5,7 +5,7 @@ import { useResource } from "@/base/resource";
 import { href, query, setQuery } from "@/base/route";
 import { tokensOf, yamlLines, type YamlLine } from "@/base/yaml";
 import { Icon } from "@/components/Icon";
-import { Choice, Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { Choice, Empty, Filter, PageHeader, Waiting } from "@/components/parts";
 import { current, type JobModel } from "@/job/model";
 import { isRecorded } from "@/job/recorded";
 
@@ -139,61 +139,58 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
+const VIEWS = [
+  ["resolved", "resolved"],
+  ["submitted", "as sent"],
+] as const;
+
+function CopyButton({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <button onClick={() => void copy(text).then(setCopied)}>{copied ? "copied" : "copy"}</button>
+  );
+}
+
+function HideDefaults({ hidden }: { hidden: boolean }) {
+  return (
+    <label class="row nowrap">
+      <input
+        type="checkbox"
+        checked={hidden}
+        onChange={(e) => setQuery({ defaults: e.currentTarget.checked ? "0" : null })}
+      />
+      only what was set
+    </label>
+  );
+}
+
 export function Config() {
   const model = current.value as JobModel;
-  const { data, error, loading } = useResource(
+  const stored = useResource(
     () => api.getJobConfig({ id: model.id }),
     [model.id, isRecorded(model.job.value)],
   );
+  const { data } = stored;
   const view = query.value.get("view") ?? "resolved";
-  const filter = query.value.get("filter") ?? "";
-  const hideDefaults = query.value.get("defaults") === "0";
+  const hidden = query.value.get("defaults") === "0";
   const origins = useMemo(() => originsOf(data?.origins), [data]);
-  const [copied, setCopied] = useState(false);
-  const text =
-    (view === "submitted" ? data?.submitted : data?.yaml) ?? data?.yaml ?? data?.submitted;
+  const submitted = view === "submitted";
+  const text = (submitted ? data?.submitted : data?.yaml) ?? data?.yaml ?? data?.submitted;
+  const note = origins.size > 0 ? `${origins.size} settings with their origins` : undefined;
   return (
     <>
-      <PageHeader
-        title="Config"
-        note={origins.size > 0 ? `${origins.size} settings with their origins` : undefined}
-      >
+      <PageHeader title="Config" note={note}>
         {data?.submitted && (
           <Choice
             label="Which text"
             value={view}
-            options={
-              [
-                ["resolved", "resolved"],
-                ["submitted", "as sent"],
-              ] as const
-            }
+            options={VIEWS}
             onChange={(value) => setQuery({ view: value === "resolved" ? null : value })}
           />
         )}
-        {origins.size > 0 && (
-          <label class="row nowrap">
-            <input
-              type="checkbox"
-              checked={hideDefaults}
-              onChange={(e) => setQuery({ defaults: e.currentTarget.checked ? "0" : null })}
-            />
-            only what was set
-          </label>
-        )}
-        <input
-          type="search"
-          class="filter"
-          placeholder="Find"
-          value={filter}
-          aria-label="Find"
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
-        />
-        {text && (
-          <button onClick={() => void copy(text).then(setCopied)}>
-            {copied ? "copied" : "copy"}
-          </button>
-        )}
+        {origins.size > 0 && <HideDefaults hidden={hidden} />}
+        <Filter label="Find" placeholder="Find" />
+        {text && <CopyButton key={view} text={text} />}
         {!IS_REPORT && (
           <a class="button" href={href(`/submit?from=${encodeURIComponent(model.id)}`)}>
             <Icon name="fork" />
@@ -201,8 +198,7 @@ export function Config() {
           </a>
         )}
       </PageHeader>
-      {error && !data && <Failure error={error} />}
-      {loading && !data && <Loading />}
+      <Waiting for={stored} />
       {data && !text && (
         <section class="panel">
           <Empty title="The configuration was not recorded" icon="config" />
@@ -212,9 +208,9 @@ export function Config() {
         <section class="panel grow code-panel">
           <Resolved
             text={text}
-            origins={view === "submitted" ? new Map() : origins}
-            filter={filter}
-            hideDefaults={hideDefaults}
+            origins={submitted ? new Map() : origins}
+            hideDefaults={hidden}
+            filter={query.value.get("filter") ?? ""}
           />
         </section>
       )}

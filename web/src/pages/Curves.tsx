@@ -6,7 +6,7 @@ import { useResource } from "@/base/resource";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { MetricChart, colourOf, type Run } from "@/components/MetricChart";
-import { Choice, Dialog, Empty, Loading, PageHeader, StateBadge } from "@/components/parts";
+import { Choice, Dialog, Empty, Filter, Loading, PageHeader, StateBadge } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import type { XAxis } from "@/job/series";
@@ -164,12 +164,10 @@ function Controls({
   axis,
   smoothing,
   logarithmic,
-  filter,
 }: {
   axis: XAxis;
   smoothing: number;
   logarithmic: boolean;
-  filter: string;
 }) {
   return (
     <>
@@ -200,14 +198,7 @@ function Controls({
         />
         <span class="number fixed">{smoothing.toFixed(2)}</span>
       </label>
-      <input
-        type="search"
-        class="filter"
-        placeholder="Series, as a pattern"
-        value={filter}
-        aria-label="Filter series"
-        onInput={(e) => setQuery({ filter: e.currentTarget.value })}
-      />
+      <Filter label="Filter series" placeholder="Series, as a pattern" />
     </>
   );
 }
@@ -231,7 +222,7 @@ export function Curves() {
   return (
     <>
       <PageHeader title="Curves" note={`${shown.length} series`}>
-        <Controls axis={axis} smoothing={smoothing} logarithmic={logarithmic} filter={filter} />
+        <Controls axis={axis} smoothing={smoothing} logarithmic={logarithmic} />
         <button onClick={() => setPicking(true)}>
           <Icon name="curves" />
           Compare

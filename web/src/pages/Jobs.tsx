@@ -9,6 +9,7 @@ import { Icon } from "@/components/Icon";
 import {
   Empty,
   Failure,
+  Filter,
   Loading,
   Meter,
   PageHeader,
@@ -221,17 +222,27 @@ function sorted(jobs: Job[], by: string, down: boolean): Job[] {
   return [...jobs].sort(order);
 }
 
+interface Order {
+  by: string;
+  down: boolean;
+}
+
+/* The order is in the address: "loss", or "-loss" for the other way round. */
+function orderOf(): Order {
+  const sort = query.value.get("sort") ?? "-age";
+  return { by: sort.replace(/^-/, ""), down: sort.startsWith("-") };
+}
+
 function HeaderRow({
-  by,
-  down,
+  order,
   all,
   onAll,
 }: {
-  by: string;
-  down: boolean;
+  order: Order;
   all: boolean;
   onAll: (on: boolean) => void;
 }) {
+  const { by, down } = order;
   const turn = (name: string) => setQuery({ sort: name === by && !down ? `-${name}` : name });
   return (
     <tr>
@@ -302,37 +313,112 @@ function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
 
 const countText = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);
 
+function JobRow({
+  job,
+  ticked,
+  onTick,
+}: {
+  job: Job;
+  ticked: boolean;
+  onTick: (on: boolean) => void;
+}) {
+  return (
+    <tr class={ticked ? "selected" : ""}>
+      {!IS_REPORT && (
+        <td class="tick">
+          <input
+            type="checkbox"
+            checked={ticked}
+            aria-label={`Select ${job.name}`}
+            onChange={(e) => onTick(e.currentTarget.checked)}
+          />
+        </td>
+      )}
+      {FIELDS.map((field) => (
+        <td key={field.name} class={`${field.number ? "number " : ""}col-${field.name}`}>
+          {field.cell(job)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function JobTable({
+  jobs,
+  selected,
+  onSelect,
+}: {
+  jobs: Job[];
+  selected: ReadonlySet<string>;
+  onSelect: (ids: ReadonlySet<string>) => void;
+}) {
+  const [rows, setRows] = useState(PAGE_ROWS);
+  const tick = (id: string, on: boolean) => {
+    const next = new Set(selected);
+    if (on) next.add(id);
+    else next.delete(id);
+    onSelect(next);
+  };
+  return (
+    <div class="panel scroll" tabIndex={0} role="region" aria-label="Table of jobs">
+      <table class="jobs">
+        <thead>
+          <HeaderRow
+            order={orderOf()}
+            all={jobs.every((job) => selected.has(job.id))}
+            onAll={(on) => onSelect(new Set(on ? jobs.map((job) => job.id) : []))}
+          />
+        </thead>
+        <tbody>
+          {jobs.slice(0, rows).map((job) => (
+            <JobRow
+              key={job.id}
+              job={job}
+              ticked={selected.has(job.id)}
+              onTick={(on) => tick(job.id, on)}
+            />
+          ))}
+        </tbody>
+      </table>
+      {jobs.length > rows && (
+        <div class="more">
+          <button onClick={() => setRows(rows + PAGE_ROWS)}>
+            Show {Math.min(PAGE_ROWS, jobs.length - rows)} more
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function NoJobs({ none }: { none: boolean }) {
+  return (
+    <Empty title={none ? "No jobs yet" : "No job matches the filter"} icon="jobs">
+      {none && (
+        <>
+          Send one from <a href={href("/submit")}>Submit</a>, or with
+          <code> csengine submit CONFIG.yaml</code>.
+        </>
+      )}
+    </Empty>
+  );
+}
+
 export function Jobs() {
   const { data, error, loading, reload } = useResource(allJobs, [], IS_REPORT ? 0 : 2000);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [rows, setRows] = useState(PAGE_ROWS);
   const filter = query.value.get("filter") ?? "";
-  const sort = query.value.get("sort") ?? "-age";
-  const by = sort.replace(/^-/, "");
-  const down = sort.startsWith("-");
+  const { by, down } = orderOf();
   const shown = useMemo(
     () => sorted(filterJobs(data ?? [], filter), by, down),
     [data, filter, by, down],
   );
   const chosen = shown.filter((job) => selected.has(job.id));
-  const select = (id: string, on: boolean) => {
-    const next = new Set(selected);
-    if (on) next.add(id);
-    else next.delete(id);
-    setSelected(next);
-  };
   return (
     <>
       <PageHeader title="Jobs" note={data && countText(shown.length, data.length)}>
         {chosen.length > 0 && <Bulk jobs={chosen} onDone={reload} />}
-        <input
-          type="search"
-          placeholder="Filter: words, team=vision, loss<0.5"
-          value={filter}
-          aria-label="Filter jobs"
-          class="filter"
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
-        />
+        <Filter label="Filter jobs" placeholder="Filter: words, team=vision, loss<0.5" />
         {!IS_REPORT && (
           <a class="button" href={href("/submit")}>
             <Icon name="submit" />
@@ -342,61 +428,8 @@ export function Jobs() {
       </PageHeader>
       {error && !data && <Failure error={error} retry={reload} />}
       {loading && !data && <Loading />}
-      {data && shown.length === 0 && (
-        <Empty title={data.length === 0 ? "No jobs yet" : "No job matches the filter"} icon="jobs">
-          {data.length === 0 && (
-            <>
-              Send one from <a href={href("/submit")}>Submit</a>, or with
-              <code> csengine submit CONFIG.yaml</code>.
-            </>
-          )}
-        </Empty>
-      )}
-      {shown.length > 0 && (
-        <div class="panel scroll" tabIndex={0} role="region" aria-label="Table of jobs">
-          <table class="jobs">
-            <thead>
-              <HeaderRow
-                by={by}
-                down={down}
-                all={chosen.length === shown.length}
-                onAll={(on) => setSelected(new Set(on ? shown.map((job) => job.id) : []))}
-              />
-            </thead>
-            <tbody>
-              {shown.slice(0, rows).map((job) => (
-                <tr key={job.id} class={selected.has(job.id) ? "selected" : ""}>
-                  {!IS_REPORT && (
-                    <td class="tick">
-                      <input
-                        type="checkbox"
-                        checked={selected.has(job.id)}
-                        aria-label={`Select ${job.name}`}
-                        onChange={(e) => select(job.id, e.currentTarget.checked)}
-                      />
-                    </td>
-                  )}
-                  {FIELDS.map((field) => (
-                    <td
-                      key={field.name}
-                      class={`${field.number ? "number " : ""}col-${field.name}`}
-                    >
-                      {field.cell(job)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {shown.length > rows && (
-            <div class="more">
-              <button onClick={() => setRows(rows + PAGE_ROWS)}>
-                Show {Math.min(PAGE_ROWS, shown.length - rows)} more
-              </button>
-            </div>
-          )}
-        </div>
-      )}
+      {data && shown.length === 0 && <NoJobs none={data.length === 0} />}
+      {shown.length > 0 && <JobTable jobs={shown} selected={selected} onSelect={setSelected} />}
     </>
   );
 }

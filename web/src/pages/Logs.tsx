@@ -4,7 +4,7 @@ import { api, type LogLine } from "@generated/client";
 import { timeWithMilliseconds } from "@/base/format";
 import { query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
-import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { Empty, Filter, PageHeader, Pick, Waiting } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
@@ -65,6 +65,18 @@ function useLines(model: JobModel) {
   return { stored, lines };
 }
 
+const LEVEL_OPTIONS = LEVELS.map((one) => [one, one.toLowerCase()] as const);
+
+function chosenLines(lines: LogLine[], level: string, role: string, text: string): LogLine[] {
+  const least = LEVELS.findIndex((one) => one === level);
+  return lines.filter(
+    (line) =>
+      rankOf(line) >= least &&
+      (!role || who(line) === role || line.role === role) &&
+      (!text || line.message.toLowerCase().includes(text)),
+  );
+}
+
 export function Logs() {
   const model = current.value as JobModel;
   const { stored, lines } = useLines(model);
@@ -73,45 +85,23 @@ export function Logs() {
   const level = query.value.get("level") ?? "INFO";
   const text = (query.value.get("filter") ?? "").toLowerCase();
   const roles = [...new Set(lines.map(who))].sort();
-  const shown = useMemo(() => {
-    const least = LEVELS.indexOf(level as (typeof LEVELS)[number]);
-    return lines.filter(
-      (line) =>
-        rankOf(line) >= least &&
-        (!role || who(line) === role || line.role === role) &&
-        (!text || line.message.toLowerCase().includes(text)),
-    );
-  }, [lines, level, role, text]);
+  const shown = useMemo(() => chosenLines(lines, level, role, text), [lines, level, role, text]);
   return (
     <>
       <PageHeader title="Logs" note={`${shown.length} of ${lines.length} lines`}>
-        <label class="row">
-          from
-          <select value={role} onChange={(e) => setQuery({ role: e.currentTarget.value || null })}>
-            <option value="">everyone</option>
-            {roles.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
-        <label class="row">
-          at least
-          <select value={level} onChange={(e) => setQuery({ level: e.currentTarget.value })}>
-            {LEVELS.map((one) => (
-              <option key={one} value={one}>
-                {one.toLowerCase()}
-              </option>
-            ))}
-          </select>
-        </label>
-        <input
-          type="search"
-          class="filter"
-          placeholder="Text"
-          aria-label="Filter lines"
-          value={query.value.get("filter") ?? ""}
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
+        <Pick
+          label="from"
+          value={role}
+          onChange={(value) => setQuery({ role: value })}
+          options={[["", "everyone"], ...roles.map((one) => [one, one] as const)]}
         />
+        <Pick
+          label="at least"
+          value={level}
+          options={LEVEL_OPTIONS}
+          onChange={(value) => setQuery({ level: value })}
+        />
+        <Filter label="Filter lines" placeholder="Text" />
         <button aria-pressed={follow} onClick={() => setFollow(!follow)}>
           follow
         </button>
@@ -124,8 +114,7 @@ export function Logs() {
           <Icon name="download" />
         </button>
       </PageHeader>
-      {stored.error && !stored.data && <Failure error={stored.error} />}
-      {stored.loading && !stored.data && <Loading />}
+      <Waiting for={stored} />
       {stored.data && (
         <section class="panel grow list-panel logs">
           {shown.length === 0 ? (

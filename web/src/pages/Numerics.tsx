@@ -9,7 +9,7 @@ import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
 import { Chart, type Curve } from "@/components/Chart";
 import { MetricChart } from "@/components/MetricChart";
-import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { Empty, Failure, Filter, Loading, PageHeader } from "@/components/parts";
 import { styleOf } from "@/graph/Drawing";
 import { current, type JobModel } from "@/job/model";
 import {
@@ -384,14 +384,7 @@ export function Numerics() {
   return (
     <>
       <PageHeader title="Numerics" note={note}>
-        <input
-          type="search"
-          class="filter"
-          placeholder="Filter: name, cast, gradient, bfloat16"
-          value={filter}
-          aria-label="Filter tensors"
-          onInput={(e) => setQuery({ filter: e.currentTarget.value })}
-        />
+        <Filter label="Filter tensors" placeholder="Filter: name, cast, gradient, bfloat16" />
       </PageHeader>
       {error && !data && <Failure error={error} />}
       {loading && !data && <Loading />}

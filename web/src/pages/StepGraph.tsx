@@ -5,7 +5,7 @@ import type { ApiError } from "@/api/transport";
 import { bytes, compact, integer } from "@/base/format";
 import { query, setQuery } from "@/base/route";
 import { PanZoom } from "@/components/PanZoom";
-import { Choice, Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { Choice, Empty, Failure, Filter, Loading, PageHeader } from "@/components/parts";
 import { graphClient } from "@/graph/client";
 import { DTYPES, Drawing, Tips, styleOf } from "@/graph/Drawing";
 import type { Detail, Picture, PictureNode, Summary } from "@/graph/format";
@@ -35,13 +35,8 @@ interface Loaded {
 
 const NOT_COMPILED = new Set<string>(["QUEUED", "COMPILING", "STARTING"]);
 
-function usePicture(
-  ready: boolean,
-  url: string,
-  hash: string,
-  expanded: string[],
-  fold: boolean,
-): Loaded {
+/* A step that is being compiled has no graph yet. */
+function usePicture(ready: boolean, { url, hash, expanded, fold }: Asked): Loaded {
   const [loaded, setLoaded] = useState<Loaded>({
     picture: undefined,
     summary: undefined,
@@ -232,123 +227,134 @@ function summaryText(s: Summary): string {
   );
 }
 
-export function StepGraph() {
-  const model = current.value as JobModel;
-  const job = model.job.value;
-  const expanded = (query.value.get("open") ?? "").split(",").filter(Boolean);
-  const fold = query.value.get("fold") !== "0";
-  const chosen = query.value.get("at");
-  const search = query.value.get("find") ?? "";
-  const url = `/api/v1/jobs/${encodeURIComponent(model.id)}/graph`;
-  const hash = String(job?.attempt ?? 0);
-  /* A step that is being compiled has no graph yet. */
-  const ready = isRecorded(job) && !NOT_COMPILED.has(job?.state ?? "");
-  const { picture, summary, error, milliseconds } = usePicture(ready, url, hash, expanded, fold);
-  const precision = useRecorded(
-    model,
-    () => (ready ? api.getPrecision({ id: model.id }) : Promise.resolve({})),
-    [hash, ready],
-  );
-  const ops = useMemo(() => opsOf(precision.data), [precision.data]);
-  const [detail, setDetail] = useState<Detail>();
-  const show = useRef<(x: number, y: number) => void>(() => undefined);
-  const node = picture?.nodes.find((one) => one.key === chosen);
+interface Asked {
+  url: string;
+  hash: string;
+  expanded: string[];
+  fold: boolean;
+  chosen: string | null;
+  search: string;
+}
 
+/* What is open, chosen and looked for is in the address. */
+function asked(model: JobModel): Asked {
+  return {
+    url: `/api/v1/jobs/${encodeURIComponent(model.id)}/graph`,
+    hash: String(model.job.value?.attempt ?? 0),
+    expanded: (query.value.get("open") ?? "").split(",").filter(Boolean),
+    fold: query.value.get("fold") !== "0",
+    chosen: query.value.get("at"),
+    search: query.value.get("find") ?? "",
+  };
+}
+
+const choose = (key: string) => setQuery({ at: query.peek().get("at") === key ? null : key });
+
+function toggle(key: string): void {
+  const open = (query.peek().get("open") ?? "").split(",").filter(Boolean);
+  const next = open.includes(key) ? open.filter((one) => one !== key) : [...open, key];
+  setQuery({ open: next.join(","), at: null });
+}
+
+function useDetail(node: PictureNode | undefined, what: Asked, picture: Picture | undefined) {
+  const [detail, setDetail] = useState<Detail>();
   useEffect(() => {
     setDetail(undefined);
     if (node)
-      void graphClient(url, hash)
-        .client.detail(node.key, expanded, fold)
+      void graphClient(what.url, what.hash)
+        .client.detail(node.key, what.expanded, what.fold)
         .then(setDetail)
         .catch(() => undefined);
   }, [node?.key, picture]);
-  useEffect(() => {
-    const found =
-      search &&
-      picture?.nodes.find((one) =>
-        `${one.scope} ${one.title}`.toLowerCase().includes(search.toLowerCase()),
-      );
-    if (found) show.current(found.x + found.width / 2, found.y + found.height / 2);
-  }, [search, picture]);
+  return detail;
+}
 
-  const actions = useMemo(
-    () => ({
-      choose: (key: string) => setQuery({ at: query.peek().get("at") === key ? null : key }),
-      toggle: (key: string) => {
-        const open = (query.peek().get("open") ?? "").split(",").filter(Boolean);
-        const next = open.includes(key) ? open.filter((one) => one !== key) : [...open, key];
-        setQuery({ open: next.join(","), at: null });
-      },
-    }),
-    [],
+function DrawingPanel({ loaded, what, fitKey }: { loaded: Loaded; what: Asked; fitKey: string }) {
+  const { summary, milliseconds } = loaded;
+  const picture = loaded.picture as Picture;
+  const show = useRef<(x: number, y: number) => void>(() => undefined);
+  useEffect(() => {
+    const text = what.search.toLowerCase();
+    const found =
+      text && picture.nodes.find((one) => `${one.scope} ${one.title}`.toLowerCase().includes(text));
+    if (found) show.current(found.x + found.width / 2, found.y + found.height / 2);
+  }, [what.search, picture]);
+  return (
+    <section class="panel graph-panel" aria-label="Drawing">
+      <div class="head">
+        {summary && <Legend summary={summary} />}
+        <span class="spacer" />
+        <span class="faint small nowrap">laid out in {Math.round(milliseconds)} ms</span>
+      </div>
+      {picture.nodes.length === 0 ? (
+        <Empty title="The graph is empty" icon="graph" />
+      ) : (
+        <PanZoom
+          width={picture.width}
+          height={picture.height}
+          defs={<Tips />}
+          label="Step graph"
+          fitKey={fitKey}
+          onReady={(to) => (show.current = to)}
+        >
+          <Drawing
+            picture={picture}
+            chosen={what.chosen}
+            search={what.search}
+            onChoose={choose}
+            onToggle={toggle}
+          />
+        </PanZoom>
+      )}
+    </section>
   );
+}
+
+const NotCompiled = () => (
+  <section class="panel">
+    <Empty title="Not compiled yet" icon="graph">
+      The step graph is there as soon as the step is compiled.
+    </Empty>
+  </section>
+);
+
+const FOLDING = [
+  ["1", "fold layers"],
+  ["0", "every layer"],
+] as const;
+
+export function StepGraph() {
+  const model = current.value as JobModel;
+  const job = model.job.value;
+  const what = asked(model);
+  const ready = isRecorded(job) && !NOT_COMPILED.has(job?.state ?? "");
+  const loaded = usePicture(ready, what);
+  const precision = useRecorded(
+    model,
+    () => (ready ? api.getPrecision({ id: model.id }) : Promise.resolve({})),
+    [what.hash, ready],
+  );
+  const ops = useMemo(() => opsOf(precision.data), [precision.data]);
+  const { picture, summary, error } = loaded;
+  const node = picture?.nodes.find((one) => one.key === what.chosen);
+  const detail = useDetail(node, what, picture);
   return (
     <>
       <PageHeader title="Step graph" note={summary && summaryText(summary)}>
         <Choice
           label="Equal layers"
-          value={fold ? "1" : "0"}
-          options={
-            [
-              ["1", "fold layers"],
-              ["0", "every layer"],
-            ] as const
-          }
+          value={what.fold ? "1" : "0"}
+          options={FOLDING}
           onChange={(value) => setQuery({ fold: value === "1" ? null : "0", open: null, at: null })}
         />
-        <input
-          type="search"
-          class="filter"
-          placeholder="Find a module"
-          value={search}
-          aria-label="Find a module"
-          onInput={(e) => setQuery({ find: e.currentTarget.value })}
-        />
+        <Filter name="find" label="Find a module" placeholder="Find a module" />
       </PageHeader>
       {error && <Failure error={error} />}
-      {!error &&
-        !picture &&
-        (ready ? (
-          <Loading />
-        ) : (
-          <section class="panel">
-            <Empty title="Not compiled yet" icon="graph">
-              The step graph is there as soon as the step is compiled.
-            </Empty>
-          </section>
-        ))}
-      {picture && summary && (
+      {!error && !picture && (ready ? <Loading /> : <NotCompiled />)}
+      {picture && (
         <div class={`graph-page grow${node ? " with-side" : ""}`}>
-          <section class="panel graph-panel" aria-label="Drawing">
-            <div class="head">
-              <Legend summary={summary} />
-              <span class="spacer" />
-              <span class="faint small nowrap">laid out in {Math.round(milliseconds)} ms</span>
-            </div>
-            {picture.nodes.length === 0 ? (
-              <Empty title="The graph is empty" icon="graph" />
-            ) : (
-              <PanZoom
-                width={picture.width}
-                height={picture.height}
-                defs={<Tips />}
-                label="Step graph"
-                fitKey={`${model.id}/${fold}`}
-                onReady={(to) => (show.current = to)}
-              >
-                <Drawing
-                  picture={picture}
-                  chosen={chosen}
-                  search={search}
-                  onChoose={actions.choose}
-                  onToggle={actions.toggle}
-                />
-              </PanZoom>
-            )}
-          </section>
-          {node && (
-            <Side node={node} detail={detail} ops={ops} onToggle={() => actions.toggle(node.key)} />
-          )}
+          <DrawingPanel loaded={loaded} what={what} fitKey={`${model.id}/${what.fold}`} />
+          {node && <Side node={node} detail={detail} ops={ops} onToggle={() => toggle(node.key)} />}
         </div>
       )}
     </>

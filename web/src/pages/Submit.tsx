@@ -191,35 +191,15 @@ function Fields({ form, set }: { form: Form; set: (part: Partial<Form>) => void 
   );
 }
 
-export function Submit() {
-  const from = query.value.get("from");
-  const step = query.value.get("step");
-  const source = useResource(
-    () => (from ? api.getJobConfig({ id: from }) : Promise.resolve(null)),
-    [from],
-  );
-  const version = useResource(() => api.getVersion(), []);
-  const [config, setConfig] = useState(from ? "" : EXAMPLE);
-  const [form, setForm] = useState<Form>({
-    name: "",
-    priority: "p2",
-    labels: "",
-    cores: "",
-    restarts: "",
-    resumeJob: step !== null ? (from ?? "") : "",
-    resumeStep: step ?? "",
-  });
+const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
+/* Sent twice by a nervous hand, the same text makes one job: the key changes with the text. */
+function useSubmission(config: string, form: Form, refuse: (check: Check) => void) {
   const [sending, setSending] = useState(false);
-  const key = useRef(crypto.getRandomValues(new Uint32Array(4)).join("-"));
-  const [check, setCheck] = useCheck(config);
+  const key = useRef(newKey());
   useEffect(() => {
-    const text = source.data?.submitted ?? source.data?.yaml;
-    if (text) setConfig(text);
-  }, [source.data]);
-  const change = (text: string) => {
-    key.current = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    setConfig(text);
-  };
+    key.current = newKey();
+  }, [config]);
   const send = async () => {
     setSending(true);
     try {
@@ -227,70 +207,117 @@ export function Submit() {
       tell("good", `${job.name} is ${job.state.toLowerCase()}`);
       navigate(`/jobs/${encodeURIComponent(job.id)}/pulse`);
     } catch (error) {
-      setCheck({ state: "faulty", diagnostics: problemFaults(error as ApiError), milliseconds: 0 });
+      refuse({ state: "faulty", diagnostics: problemFaults(error as ApiError), milliseconds: 0 });
       tell("bad", `The job was refused: ${(error as ApiError).message}`);
     }
     setSending(false);
   };
-  if (version.data && version.data.mode === "run")
+  return { sending, send };
+}
+
+function checkText({ state, diagnostics }: Check): string {
+  if (state === "unknown") return "";
+  if (state !== "faulty") return state;
+  return diagnostics.length === 1 ? "1 fault" : `${diagnostics.length} faults`;
+}
+
+function EditorPanel({
+  config,
+  check,
+  onChange,
+  onSubmit,
+}: {
+  config: string;
+  check: Check;
+  onChange: (text: string) => void;
+  onSubmit: () => void;
+}) {
+  return (
+    <section class="panel editor-panel">
+      <div class="head">
+        <h2>Configuration</h2>
+        <span class="spacer" />
+        <span class={`check ${check.state}`} role="status">
+          {checkText(check)}
+        </span>
+      </div>
+      <Editor
+        value={config}
+        diagnostics={check.diagnostics}
+        onInput={onChange}
+        label="Configuration, YAML"
+        onSubmit={onSubmit}
+      />
+      <p class="hint faint small">Tab indents; Escape leaves the field; Ctrl and Enter submits.</p>
+    </section>
+  );
+}
+
+function FileButton({ onText }: { onText: (text: string) => void }) {
+  return (
+    <label class="button file">
+      Open a file
+      <input
+        type="file"
+        accept=".yaml,.yml"
+        onChange={(e) => {
+          void e.currentTarget.files?.[0]?.text().then(onText);
+        }}
+      />
+    </label>
+  );
+}
+
+function emptyForm(job: string, step: string | null): Form {
+  return {
+    name: "",
+    priority: "p2",
+    labels: "",
+    cores: "",
+    restarts: "",
+    resumeJob: step !== null ? job : "",
+    resumeStep: step ?? "",
+  };
+}
+
+export function Submit() {
+  const from = query.value.get("from");
+  const source = useResource(
+    () => (from ? api.getJobConfig({ id: from }) : Promise.resolve(null)),
+    [from],
+  );
+  const version = useResource(() => api.getVersion(), []);
+  const [config, setConfig] = useState(from ? "" : EXAMPLE);
+  const [form, setForm] = useState(() => emptyForm(from ?? "", query.value.get("step")));
+  const [check, setCheck] = useCheck(config);
+  const { sending, send } = useSubmission(config, form, setCheck);
+  useEffect(() => {
+    const text = source.data?.submitted ?? source.data?.yaml;
+    if (text) setConfig(text);
+  }, [source.data]);
+  if (version.data?.mode === "run")
     return (
       <Empty title="This server shows one run" icon="submit">
         A server that takes jobs is started with <code>csengine serve --root DIR</code>.
       </Empty>
     );
+  const cannot = sending || check.state === "faulty" || !config.trim();
   return (
     <>
       <PageHeader title="Submit" note={from ? `from ${from}` : "a new job"}>
-        <label class="button file">
-          Open a file
-          <input
-            type="file"
-            accept=".yaml,.yml"
-            onChange={(e) => {
-              void e.currentTarget.files?.[0]?.text().then(change);
-            }}
-          />
-        </label>
-        <button
-          class="primary"
-          data-after-editor
-          onClick={() => void send()}
-          disabled={sending || check.state === "faulty" || !config.trim()}
-        >
+        <FileButton onText={setConfig} />
+        <button class="primary" data-after-editor disabled={cannot} onClick={() => void send()}>
           <Icon name="submit" />
           {sending ? "Sending" : "Submit"}
         </button>
       </PageHeader>
       <div class="submit grow">
-        <section class="panel editor-panel">
-          <div class="head">
-            <h2>Configuration</h2>
-            <span class="spacer" />
-            <span class={`check ${check.state}`} role="status">
-              {
-                {
-                  unknown: "",
-                  checking: "checking",
-                  valid: "valid",
-                  faulty:
-                    check.diagnostics.length === 1
-                      ? "1 fault"
-                      : `${check.diagnostics.length} faults`,
-                }[check.state]
-              }
-            </span>
-          </div>
-          <Editor
-            value={config}
-            diagnostics={check.diagnostics}
-            onInput={change}
-            label="Configuration, YAML"
-            onSubmit={() => void send()}
-          />
-          <p class="hint faint small">
-            Tab indents; Escape leaves the field; Ctrl and Enter submits.
-          </p>
-        </section>
+        <EditorPanel
+          config={config}
+          check={check}
+          onChange={setConfig}
+          onSubmit={() => cannot || void send()}
+        />
         <div class="stack">
           <section class="panel">
             <h2>Job</h2>

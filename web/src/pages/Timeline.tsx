@@ -3,10 +3,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import { api, type Trace } from "@generated/client";
 import { integer, percent } from "@/base/format";
+import { keyMoves } from "@/base/keys";
 import { query, setQuery } from "@/base/route";
 import { colour, themeVersion } from "@/base/theme";
 import { Icon } from "@/components/Icon";
-import { Empty, Failure, Loading, PageHeader } from "@/components/parts";
+import { Empty, PageHeader, Pick, Waiting } from "@/components/parts";
 import { current, isFinal, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 
@@ -188,26 +189,10 @@ function paint(canvas: HTMLCanvasElement, lanes: Lane[], view: Extent, origin: n
   });
 }
 
-function Gantt({ lanes }: { lanes: Lane[] }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const extent = useMemo(() => extentOf(lanes), [lanes]);
+/* What is in view, and how it moves: never beyond what was recorded. */
+function useView(extent: Extent) {
   const [view, setView] = useState<Extent>(extent);
-  const [tip, setTip] = useState("");
   useEffect(() => setView(extent), [extent]);
-  const draw = () => canvas.current && paint(canvas.current, lanes, view, extent.from);
-  useEffect(() => void draw(), [lanes, view]);
-  useSignalEffect(() => {
-    if (themeVersion.value > 0) draw();
-  });
-  useEffect(() => {
-    const observer = new ResizeObserver(() => draw());
-    if (canvas.current) observer.observe(canvas.current);
-    return () => observer.disconnect();
-  }, [lanes, view]);
-  const timeAt = (x: number) => {
-    const width = (canvas.current?.clientWidth ?? 0) - LEFT - 12;
-    return view.from + ((x - LEFT) / width) * (view.to - view.from);
-  };
   const zoom = (factor: number, about = (view.from + view.to) / 2) =>
     setView({
       from: Math.max(extent.from, about - (about - view.from) * factor),
@@ -218,32 +203,58 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
     const from = Math.min(Math.max(extent.from, view.from + share * width), extent.to - width);
     setView({ from, to: from + width });
   };
+  return { view, zoom, move, showAll: () => setView(extent) };
+}
+
+/* Draws when the lanes, the view, the size or the theme change. */
+function usePaint(lanes: Lane[], view: Extent, origin: number) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const draw = () => canvas.current && paint(canvas.current, lanes, view, origin);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => draw());
+    if (canvas.current) observer.observe(canvas.current);
+    draw();
+    return () => observer.disconnect();
+  }, [lanes, view]);
+  useSignalEffect(() => {
+    if (themeVersion.value > 0) draw();
+  });
+  return canvas;
+}
+
+function spanText(lane: Lane | undefined, at: number, origin: number): string {
+  const span = lane?.spans.find((s) => s.start_us <= at && s.end_us >= at);
+  if (!span) return "";
+  return (
+    `${lane?.name}: ${span.kind}, ${text_us(span.end_us - span.start_us)}, ` +
+    `from ${text_us(span.start_us - origin)}`
+  );
+}
+
+function Gantt({ lanes }: { lanes: Lane[] }) {
+  const extent = useMemo(() => extentOf(lanes), [lanes]);
+  const { view, zoom, move, showAll } = useView(extent);
+  const canvas = usePaint(lanes, view, extent.from);
+  const [tip, setTip] = useState("");
+  const width = () => (canvas.current?.clientWidth ?? 1) - LEFT - 12;
+  const timeAt = (x: number) => view.from + ((x - LEFT) / width()) * (view.to - view.from);
   const hover = (event: MouseEvent) => {
     const lane = lanes[Math.floor((event.offsetY - AXIS) / LANE_HEIGHT)];
-    const at = timeAt(event.offsetX);
-    const span = lane?.spans.find((s) => s.start_us <= at && s.end_us >= at);
-    setTip(
-      span
-        ? `${lane?.name}: ${span.kind}, ${text_us(span.end_us - span.start_us)}, ` +
-            `from ${text_us(span.start_us - extent.from)}`
-        : "",
-    );
-    if (event.buttons === 1) move(-event.movementX / ((canvas.current?.clientWidth ?? 1) - LEFT));
+    setTip(spanText(lane, timeAt(event.offsetX), extent.from));
+    if (event.buttons === 1) move(-event.movementX / width());
   };
-  const keys = (event: KeyboardEvent) => {
-    const moves: Record<string, () => void> = {
-      ArrowLeft: () => move(-0.15),
-      ArrowRight: () => move(0.15),
-      "+": () => zoom(0.7),
-      "=": () => zoom(0.7),
-      "-": () => zoom(1.4),
-      "0": () => setView(extent),
-    };
-    const action = moves[event.key];
-    if (!action || event.ctrlKey || event.metaKey) return;
+  const wheel = (event: WheelEvent) => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) return;
     event.preventDefault();
-    action();
+    zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(event.offsetX));
   };
+  const keys = keyMoves({
+    ArrowLeft: () => move(-0.15),
+    ArrowRight: () => move(0.15),
+    "+": () => zoom(0.7),
+    "-": () => zoom(1.4),
+    "0": showAll,
+  });
   return (
     <>
       <canvas
@@ -253,12 +264,8 @@ function Gantt({ lanes }: { lanes: Lane[] }) {
         role="img"
         onMouseMove={hover}
         onKeyDown={keys}
-        onWheel={(event) => {
-          if (!event.ctrlKey && !event.metaKey && !event.altKey) return;
-          event.preventDefault();
-          zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(event.offsetX));
-        }}
-        onDblClick={() => setView(extent)}
+        onWheel={wheel}
+        onDblClick={showAll}
         style={{ height: `${AXIS + lanes.length * LANE_HEIGHT + 8}px` }}
         aria-label={
           `Timeline of ${lanes.length} processes over ` +
@@ -337,54 +344,47 @@ function Legend({ lanes }: { lanes: Lane[] }) {
   );
 }
 
+/* The spans of one step of what was sampled. */
+function lanesOfStep(trace: Trace | undefined, step: number | undefined): Lane[] {
+  const events = (trace?.traceEvents ?? []).filter((event) => {
+    const at = (event.args as { step?: number } | undefined)?.step;
+    return at === undefined || step === undefined || at === step;
+  });
+  return lanesOf({ ...(trace as Trace), traceEvents: events });
+}
+
+const REREAD_MS = 3000;
+
 export function Timeline() {
   const model = current.value as JobModel;
   const job = model.job.value;
   const wanted = query.value.get("step");
-  const every = job && !isFinal(job.state) && wanted === null ? 3000 : 0;
+  const every = job && !isFinal(job.state) && wanted === null ? REREAD_MS : 0;
   const range = wanted === null ? {} : { from: Number(wanted), to: Number(wanted) };
-  const { data, error, loading } = useRecorded(
-    model,
-    () => api.getTrace({ id: model.id, ...range }),
-    [wanted],
-    every,
-  );
+  const read = () => api.getTrace({ id: model.id, ...range });
+  const stored = useRecorded(model, read, [wanted], every);
+  const all = useRecorded(model, () => api.getTrace({ id: model.id }), []);
+  const { data } = stored;
   const steps = data?.steps ?? [];
   const step = wanted === null ? steps[steps.length - 1] : Number(wanted);
-  const all = useRecorded(model, () => api.getTrace({ id: model.id }), []);
   const known = [...new Set([...(all.data?.steps ?? []), ...steps])].sort((a, b) => a - b);
-  const lanes = useMemo(() => {
-    const events = (data?.traceEvents ?? []).filter((event) => {
-      const at = (event.args as { step?: number } | undefined)?.step;
-      return at === undefined || step === undefined || at === step;
-    });
-    return lanesOf({ ...(data as Trace), traceEvents: events });
-  }, [data, step]);
+  const lanes = useMemo(() => lanesOfStep(data, step), [data, step]);
+  const overlap = lanes.length > 0 ? percent(overlapOf(lanes, extentOf(lanes))) : "";
   return (
     <>
       <PageHeader
         title="Timeline"
         note={
-          step !== undefined &&
-          lanes.length > 0 &&
-          `step ${integer(step)} · ${percent(overlapOf(lanes, extentOf(lanes)))} of the time ` +
-            "at least two processes work"
+          overlap && `step ${integer(step)} · ${overlap} of the time at least two processes work`
         }
       >
         {known.length > 0 && (
-          <label class="row">
-            step
-            <select
-              value={String(step ?? "")}
-              onChange={(e) => setQuery({ step: e.currentTarget.value || null })}
-            >
-              {known.map((one) => (
-                <option key={one} value={String(one)}>
-                  {integer(one)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Pick
+            label="step"
+            value={String(step ?? "")}
+            onChange={(v) => setQuery({ step: v })}
+            options={known.map((one) => [String(one), integer(one)] as const)}
+          />
         )}
         {wanted !== null && <button onClick={() => setQuery({ step: null })}>newest</button>}
         {data && lanes.length > 0 && (
@@ -394,8 +394,7 @@ export function Timeline() {
           </button>
         )}
       </PageHeader>
-      {error && !data && <Failure error={error} />}
-      {loading && !data && <Loading />}
+      <Waiting for={stored} />
       {data && lanes.length === 0 && (
         <section class="panel">
           <Empty title="No step was sampled yet" icon="timeline">

@@ -1,0 +1,217 @@
+/* What the made-up server answers: the paths of dashboard/openapi.json as far as the pages use
+ * them, over a map of made-up jobs. */
+import { MadeUpJob, graphText, madeUpJobs, origins, precisionOf } from "./made_up_jobs.mjs";
+
+const GIB = 2 ** 30;
+const SETTLE_MS = 150;
+
+export class Refusal extends Error {
+  constructor(status, detail, errors) {
+    super(detail);
+    this.status = status;
+    this.problem = { type: "urn:csengine:problem:mock", title: detail, status, detail, errors };
+  }
+}
+
+function faultsOf(config) {
+  const faults = [];
+  config.split("\n").forEach((line, i) => {
+    const place = (text, message) => {
+      const at = line.indexOf(text);
+      if (at >= 0) faults.push({ line: i + 1, column: at + 1, message });
+    };
+    place("lerning_rate", 'unknown setting "lerning_rate"; did you mean "learning_rate"?');
+    place("\t", "a tab; YAML is indented by blanks");
+  });
+  return faults;
+}
+
+/* What each order does to a job; the answer's detail is returned. */
+const VERBS = {
+  pause(job) {
+    job.transit("PAUSING");
+    setTimeout(() => job.transit("PAUSED"), SETTLE_MS);
+    return "it pauses";
+  },
+  resume(job) {
+    job.transit("RUNNING");
+    return "it goes on";
+  },
+  checkpoint(job) {
+    job.publish("checkpoint", { step: job.step });
+    return `saved at step ${job.step}`;
+  },
+  cancel(job) {
+    job.transit("CANCELLING");
+    setTimeout(() => {
+      job.transit("CANCELLED");
+      job.publish("end", { state: "CANCELLED", reason: null, message: "cancelled" });
+    }, SETTLE_MS);
+    return "it ends after the step in flight";
+  },
+  kill(job) {
+    job.transit("CANCELLED");
+    return "killed";
+  },
+  scale(job, body) {
+    job.replicas = body.num_csx;
+    return `${body.num_csx} replicas from now on`;
+  },
+};
+
+const numbers = (query, ...names) =>
+  Object.fromEntries(
+    names.filter((name) => query.has(name)).map((name) => [name, Number(query.get(name))]),
+  );
+
+function topologyOf(job, query) {
+  const count = job.step === null ? 0 : Number(query.get("samples") ?? 1);
+  const at = (i) => Date.now() - (count - i) * 500;
+  return { missing: null, samples: Array.from({ length: count }, (_, i) => job.topology(at(i))) };
+}
+
+function graphOf(job) {
+  if (job.step === null) throw new Refusal(404, "the step was not compiled yet");
+  return graphText(job.layers);
+}
+
+/* Behind /api/v1/jobs/{id}/; texts are sent as they are. */
+const OF_JOB = {
+  "": (job) => job.job(),
+  transitions: (job) => ({ transitions: job.transitions }),
+  metrics: (job, query) =>
+    job.metrics({
+      ...numbers(query, "from", "to", "max_points", "attempt"),
+      names: query.get("names")?.split(","),
+    }),
+  closures: (job) => ({ closures: job.closures(), next_after: null }),
+  checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
+  precision: (job) => precisionOf(job.layers),
+  topology: topologyOf,
+  numerics: (job, query) =>
+    job.numerics({
+      ...numbers(query, "step", "from", "limit", "attempt"),
+      tensor: query.get("tensor") ?? undefined,
+      bad: query.get("bad") === "true",
+    }),
+  trace: (job, query) => job.trace(numbers(query, "from", "to")),
+  config: (job) => ({ yaml: job.config, submitted: job.config, origins: origins() }),
+  graph: graphOf,
+  logs: (job) =>
+    job
+      .logs()
+      .map((line) => JSON.stringify(line))
+      .join("\n"),
+};
+
+const CHECKS = [
+  { name: "store", ok: true, detail: "writable" },
+  { name: "disk", ok: true, detail: "41 GiB free" },
+  { name: "queue", ok: true, detail: "1 waits" },
+];
+
+const ORDER = {
+  seq: 1,
+  peer: "127.0.0.1",
+  method: "POST",
+  path: "/api/v1/jobs",
+  status: 201,
+  job: "gpt2-live",
+};
+
+export class MockApi {
+  jobs = madeUpJobs();
+
+  find(id) {
+    const job = this.jobs.get(id);
+    if (!job) throw new Refusal(404, `there is no job "${id}"`);
+    return job;
+  }
+
+  counts() {
+    const all = {};
+    for (const job of this.jobs.values()) all[job.state] = (all[job.state] ?? 0) + 1;
+    return all;
+  }
+
+  cluster() {
+    const host = {
+      name: "localhost",
+      cores: 2,
+      memory_bytes: 8 * GIB,
+      load: 1.7,
+      memory_free_bytes: 5.2 * GIB,
+    };
+    return {
+      hosts: [host],
+      budget: { cores: 2, memory_bytes: 8 * GIB },
+      used: { cores: 2, memory_bytes: 1.1 * GIB },
+      jobs: this.counts(),
+      disk_free_bytes: 41 * GIB,
+      disk_total_bytes: 100 * GIB,
+    };
+  }
+
+  list() {
+    const all = [...this.jobs.values()].map((job) => job.job());
+    all.sort((a, b) => b.created_ms - a.created_ms);
+    return { jobs: all, next_page_token: null, total: all.length };
+  }
+
+  create(body) {
+    const spec = typeof body === "object" ? body : { config: body };
+    const errors = faultsOf(spec.config);
+    if (errors.length > 0) throw new Refusal(422, errors[0].message, errors);
+    const id = `job-${this.jobs.size + 1}`;
+    const job = new MadeUpJob({
+      id,
+      name: spec.name ?? id,
+      state: "QUEUED",
+      config: spec.config,
+      created_ms: Date.now(),
+      labels: spec.labels ?? {},
+      waiting: "2 cores",
+    });
+    this.jobs.set(id, job);
+    return job.job();
+  }
+
+  fixed(path) {
+    const now = Date.now();
+    const answers = {
+      "/session": { authenticated: true, required: false },
+      "/readyz": { ready: true, checks: CHECKS },
+      "/api/v1/version": {
+        version: "0.1.0",
+        api: "v1",
+        mode: "root",
+        started_ms: now - 9e6,
+        pid: 4242,
+        features: { submit: true, scale: true },
+      },
+      "/api/v1/audit": { next_page_token: null, entries: [{ ...ORDER, time_ms: now - 6e5 }] },
+    };
+    return path === "/api/v1/cluster" ? this.cluster() : answers[path];
+  }
+
+  /** [status, body] of a request. */
+  answer(method, url, body) {
+    const path = url.pathname;
+    const fixed = this.fixed(path);
+    if (fixed) return [200, fixed];
+    if (path === "/api/v1/config:validate") {
+      const diagnostics = faultsOf(body.config ?? body);
+      return [200, { valid: diagnostics.length === 0, diagnostics, milliseconds: 3.2 }];
+    }
+    if (path === "/api/v1/jobs")
+      return method === "POST" ? [201, this.create(body)] : [200, this.list()];
+    const [, id, rest = ""] = /^\/api\/v1\/jobs\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
+    const job = id && this.find(decodeURIComponent(id));
+    if (job && method === "POST" && VERBS[rest]) {
+      const detail = VERBS[rest](job, body);
+      return [202, { id: job.id, verb: rest, detail, state: job.state }];
+    }
+    if (job && OF_JOB[rest]) return [200, OF_JOB[rest](job, url.searchParams)];
+    throw new Refusal(404, "there is no such path");
+  }
+}

@@ -1,0 +1,11 @@
+/* Keys of things that are moved and scaled. */
+
+/** A handler that runs what belongs to a key; "=" is "+" without Shift. */
+export function keyMoves(moves: Record<string, () => void>) {
+  return (event: KeyboardEvent): void => {
+    const move = moves[event.key === "=" ? "+" : event.key];
+    if (!move || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    move();
+  };
+}

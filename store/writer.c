@@ -424,7 +424,7 @@ void *cse_writer_main(void *self)
             answer(store, asked, status);
         answered = asked;
         if (closing && status != CSE_OK && store->matters_lost)
-            cse_log_line(CSE_LOG_ERROR, "run store: the end of the run could not be written: %s",
+            cse_log_line(CSE_LOG_WARNING, "run store: the end of the run could not be written: %s",
                          cse_error_message());
     } while (!closing);
     return NULL;

@@ -21,7 +21,11 @@ enum { BLOCK = CSE_OBSERVED_BLOCK, TABLES = 8 };
 /* Sanitizers instrument the choice, which runs before they are set up. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if __GNUC__ >= 12
+#define VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
 #define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #else
 #define VECTOR_CLONES
 #endif
@@ -210,12 +214,21 @@ static void read_block(const cse_observed_values *v, int64_t at, int n, uint32_t
         widen_block(x, halves, v->stored);
 }
 
+VECTOR_CLONES
+static void find_exponents(uint8_t *restrict exponents, const uint32_t *restrict x)
+{
+    for (int i = 0; i < BLOCK; i++)
+        exponents[i] = (uint8_t)(x[i] >> 23);
+}
+
 /* Several tables, since equal exponents often follow each other. */
 static void count_exponents(uint32_t tables[TABLES][CSE_EXPONENT_BINS], const uint32_t x[BLOCK])
 {
+    _Alignas(64) uint8_t exponents[BLOCK];
+    find_exponents(exponents, x);
     for (int i = 0; i < BLOCK; i += TABLES)
         for (int t = 0; t < TABLES; t++)
-            tables[t][x[i + t] >> 23 & 0xff]++;
+            tables[t][exponents[i + t]]++;
 }
 
 void cse_observe(cse_observed *record, const cse_observed_values *v)

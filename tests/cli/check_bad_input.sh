@@ -114,9 +114,9 @@ expect 'no checkpoint there' 66 'nowhere.mdl' \
 
 # A full disk: the checkpoint that was there stays whole.
 mkdir "$work/small"
-if mount -t tmpfs -o size=200k tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=3m tmpfs "$work/small" 2>/dev/null; then
     run --model_dir "$work/small/model" || { echo "small model:"; cat "$work/err"; failed=1; }
-    head -c 300k /dev/zero >"$work/small/filler" 2>/dev/null
+    head -c 4m /dev/zero >"$work/small/filler" 2>/dev/null
     expect 'a full disk' 74 'space\|disk' \
         start --model_dir "$work/small/model" --num_steps 12
     for kept in "$work"/small/model/*.mdl; do

@@ -271,6 +271,46 @@ def parts_of_a_checkpoint_make_the_whole():
         server.stop()
 
 
+def pages_are_served_and_kept():
+    """The embedded pages, compressed or not, and a directory instead of them."""
+    import gzip
+    import os
+    import re
+
+    folder = support.folder()
+    server = Server("--root", folder + "/root")
+    try:
+        for path in ("/", "/jobs", "/jobs/x/curves"):
+            page = server.get(path, Accept="text/html")
+            equal((page.status, page.headers["Content-Type"]), (200, "text/html; charset=utf-8"), path)
+        for link in re.findall(r'(?:src|href)="(/assets/[^"]+)"', page.body.decode()):
+            packed, plain = server.get(link, Accept_Encoding="gzip, br"), server.get(link)
+            equal((packed.status, plain.status), (200, 200), link)
+            equal(packed.headers["Content-Encoding"], "gzip", link)
+            check("Content-Encoding" not in plain.headers, link)
+            check(gzip.decompress(packed.body) == plain.body, link)
+            check("immutable" in plain.headers["Cache-Control"], link)
+            equal(server.get(link, If_None_Match=packed.headers["ETag"]).status, 304, link)
+        equal(server.get("/assets/none.js").status, 404)
+        equal(server.request("POST", "/").status, 404)
+    finally:
+        server.stop()
+    os.makedirs(folder + "/web/assets")
+    for name, text in (("web/index.html", "index"), ("web/assets/a.js", "script"), ("secret.js", "secret")):
+        with open(f"{folder}/{name}", "w") as f:
+            f.write(text)
+    os.symlink("../secret.js", folder + "/web/link.js")
+    server = Server("--root", folder + "/root", "--web_dir", folder + "/web")
+    try:
+        equal(server.get("/jobs/x").body, b"index")
+        answer = server.get("/assets/a.js")
+        equal((answer.body, answer.headers["Content-Type"]), (b"script", "text/javascript; charset=utf-8"))
+        equal(server.get("/link.js").status, 404, "a link that leads out")
+        equal(server.get("/assets").body, b"index")
+    finally:
+        server.stop()
+
+
 def curves_hold_every_point():
     """All points one by one, and buckets, against the points summed up here."""
     run = finished_run(support.folder())
@@ -307,6 +347,6 @@ def curves_hold_every_point():
 if __name__ == "__main__":
     support.main([
         routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
-        curves_hold_every_point, every_answer_of_a_run_is_described,
+        pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
         every_answer_of_a_root_is_described,
     ])

@@ -221,6 +221,33 @@ def rates_are_bounded():
         server.stop()
 
 
+def connections_are_bounded():
+    server = root_server("--connections", "8")
+    try:
+        held = []
+        for _ in range(30):
+            s = socket.create_connection((server.host, server.port))
+            s.settimeout(0.05)
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            held.append(s)
+        time.sleep(1)
+        served = 0
+        for s in held:
+            try:
+                served += s.recv(1000).startswith(b"HTTP/1.1 200")
+            except OSError:
+                pass
+        check(1 <= served <= 8, served, "are served at once")
+        for s in held:
+            s.close()
+        until = time.monotonic() + 10
+        while answers(server, head(server, target="/healthz")) != 200:
+            check(time.monotonic() < until, "nobody is served any more")
+            time.sleep(0.1)
+    finally:
+        server.stop()
+
+
 def every_answer_has_its_guards():
     server = root_server()
     try:
@@ -301,5 +328,6 @@ if __name__ == "__main__":
     support.main([
         paths_do_not_leave, hosts_and_origins_are_checked, headers_stand_once, bodies_are_bounded,
         tokens_are_asked_for, open_addresses_need_a_token, sockets_are_private, rates_are_bounded,
+        connections_are_bounded,
         every_answer_has_its_guards, odd_bytes_harm_nothing,
     ])

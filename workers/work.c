@@ -248,8 +248,9 @@ bool cse_work_advance(cse_work *work, uint64_t step)
     if (laps < 4 || (done + 1) % (laps / 2) == 0)
         events |= CSE_EVENT_FREED;
     if (cse_step_number(next) >= atomic_load(&cluster->control->end)) {
+        /* The end concerns everybody, whatever they wait for. */
         atomic_store(&cluster->control->urgent, 1);
-        events |= CSE_EVENT_URGENT;
+        events |= CSE_EVENT_URGENT | CSE_EVENT_CONTROL;
     }
     cse_arena_ring(cluster, events);
     return true;

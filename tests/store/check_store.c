@@ -112,9 +112,10 @@ static void assert_rows(void)
     assert_text("SELECT inf || hex(digest) FROM numerics", "33132333435363738");
     assert_text("SELECT process || kind || (end_ns - start_ns) FROM timeline", "replica 0compute4");
     assert_text("SELECT content FROM artefacts WHERE name = 'config.yaml'", "a: 1\n");
+    /* Points and observations of one writing are one event each, behind the others of it. */
     assert_text("SELECT group_concat(type) FROM (SELECT type FROM events WHERE type <> 'metric' "
-                "ORDER BY id)",
-                "state,state,closure,checkpoint,log,topology,note,numerics");
+                "ORDER BY type)",
+                "checkpoint,closure,log,note,numerics,state,state,topology");
     ck_assert_int_eq((int)number("SELECT count(*) FROM events WHERE NOT json_valid(payload)"), 0);
     assert_text("SELECT json_extract(payload, '$.to_state') FROM events WHERE id = 2", "RUNNING");
     assert_text("SELECT json_extract(payload, '$.series.loss[1][2]') FROM events WHERE type = "

@@ -56,6 +56,8 @@ for wrong in '--tolerance x' '--tolerance -1' '--steps 0' '--fp16_type half' '--
 done
 [ ! -e other.yaml ] || fail "a file was written in spite of wrong options"
 
+[ -z "$(ls "$work/tmp")" ] || fail "left behind: $(ls "$work/tmp")"
+[ "${CSE_SANITIZE:-no}" = no ] || exit $failed # 25 more trainings show nothing new of memory
 "$csengine" sweep-precision "$config" --steps 3 >table.md 2>err || fail "sweep: $(cat err)"
 [ "$(grep -c '^| ' table.md)" = 26 ] || fail "the table has not its 25 rows: $(cat table.md)"
 grep -q '| - |' table.md && grep -v '^| fp32' table.md | grep -q '| - |' &&

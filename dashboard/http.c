@@ -328,13 +328,7 @@ void cse_http_stop(cse_http **http)
     if (h == NULL)
         return;
     /* No connection may sleep when the library ends: what waits is finished first. */
-    if (h->daemon != NULL) {
-        MHD_socket listening = MHD_quiesce_daemon(h->daemon);
-        if (listening != MHD_INVALID_SOCKET)
-            close(listening);
-    } else if (h->socket >= 0) {
-        close(h->socket);
-    }
+    MHD_socket listening = h->daemon != NULL ? MHD_quiesce_daemon(h->daemon) : h->socket;
     pthread_mutex_lock(&h->lock);
     h->ending = true;
     pthread_cond_broadcast(&h->work);
@@ -346,6 +340,9 @@ void cse_http_stop(cse_http **http)
         cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
+    /* Not before: until then the library's threads may still look at the socket. */
+    if (listening != MHD_INVALID_SOCKET)
+        close(listening);
     cse_guard_destroy(&h->guard);
     cse_access_destroy(&h->access);
     cse_api_destroy(&h->api);

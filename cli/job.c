@@ -9,7 +9,6 @@
 #include "cli/report.h"
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
-#include "engine/base/registry.h"
 #include "engine/base/text.h"
 #include "engine/config/yaml.h"
 #include "workers/keeper.h"
@@ -139,35 +138,6 @@ static void fill_members(cse_prepared_job *job)
     settings->configuration_origins = job->origins.data;
 }
 
-/* Each member's name against its drop-in folder, at its place in the file. */
-static cse_status check_members(const cse_config *config)
-{
-    static const struct {
-        const char *section, *kind, *member;
-    } rows[] = { { "model", "models", "model" },
-                 { "optimizer", "optimizers", "optimizer" },
-                 { "schedulers", "schedules", "schedule" },
-                 { "loggers", "loggers", "logger" },
-                 { "train_dataloader", "inputs", "input function" },
-                 { "val_dataloader", "inputs", "input function" } };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const cse_kind *kind = cse_kinds;
-        while (kind->name != NULL && strcmp(kind->name, rows[i].kind) != 0)
-            kind++;
-        int count = cse_config_member_count(config, rows[i].section);
-        for (int k = 0; k < count && kind->name != NULL; k++) {
-            const cse_config_member *member = cse_config_member_view(config, rows[i].section, k);
-            const void *found = NULL;
-            if (member->library != NULL)
-                continue;
-            cse_status status = cse_registry_get(kind->table, rows[i].member, member->name, &found);
-            if (status != CSE_OK)
-                return cse_fail_within(status, "configuration: %s: ", member->origin);
-        }
-    }
-    return CSE_OK;
-}
-
 /* What a mode cannot do without. */
 static cse_status check_mode(const cse_prepared_job *job)
 {
@@ -219,7 +189,9 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
     cse_status status = cse_config_load(path, overrides, count, &job->config);
     free(overrides);
     CSE_TRY(status);
-    CSE_TRY(check_members(job->config));
+    status = cse_config_check_members(job->config);
+    if (status != CSE_OK)
+        return cse_fail_within(status, "configuration: ");
     set_log_level(job->config);
     fill_session(job);
     fill_precision(job);

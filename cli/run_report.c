@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "cli/client_command.h"
 #include "cli/local_run.h"
@@ -175,24 +174,6 @@ static const cse_web_file *find_template(const cse_web_file *files)
     return NULL;
 }
 
-static bool unpack(const cse_web_file *file, cse_text *text)
-{
-    char buffer[65536];
-    z_stream stream = { .next_in = (Bytef *)(uintptr_t)file->gzip,
-                        .avail_in = (uInt)file->gzip_bytes };
-    if (inflateInit2(&stream, 15 + 16) != Z_OK)
-        return false;
-    int code = Z_OK;
-    while (code == Z_OK) {
-        stream.next_out = (Bytef *)buffer;
-        stream.avail_out = sizeof buffer;
-        code = inflate(&stream, Z_NO_FLUSH);
-        cse_text_add_bytes(text, buffer, sizeof buffer - stream.avail_out);
-    }
-    inflateEnd(&stream);
-    return code == Z_STREAM_END;
-}
-
 /* A script's text must not hold "</script": no "<" at all. */
 static void add_escaped(cse_text *page, const cse_text *data)
 {
@@ -216,7 +197,7 @@ static cse_status fill(const cse_web_file *files, const cse_text *data, cse_text
         return cse_fail(CSE_UNAVAILABLE,
                         "this csengine was built without pages: install nodejs and npm, configure "
                         "--with-web=yes and make; --json writes the data alone");
-    bool whole = unpack(file, &template);
+    bool whole = cse_web_file_unpack(file, &template);
     const char *at = whole ? strstr(template.data, place) : NULL;
     if (at != NULL) {
         cse_text_add_bytes(page, template.data, (size_t)(at - template.data));

@@ -22,7 +22,6 @@
 #include "dashboard/jobs.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "engine/base/registry.h"
 #include "engine/config/config.h"
 
 extern char **environ;
@@ -69,34 +68,6 @@ void cse_add_diagnostic(json_t *faults, const char *message)
 
 /* ---- in this process ---- */
 
-/* Names of members against their folders. */
-static cse_status check_members(const cse_config *config)
-{
-    static const struct {
-        const char *section, *kind, *member;
-    } rows[] = { { "model", "models", "model" },
-                 { "optimizer", "optimizers", "optimizer" },
-                 { "schedulers", "schedules", "schedule" },
-                 { "train_dataloader", "inputs", "input function" },
-                 { "val_dataloader", "inputs", "input function" } };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const cse_kind *kind = cse_kinds;
-        while (kind->name != NULL && strcmp(kind->name, rows[i].kind) != 0)
-            kind++;
-        int count = cse_config_member_count(config, rows[i].section);
-        for (int k = 0; k < count && kind->name != NULL; k++) {
-            const cse_config_member *member = cse_config_member_view(config, rows[i].section, k);
-            const void *found = NULL;
-            if (member->library != NULL)
-                continue;
-            cse_status status = cse_registry_get(kind->table, rows[i].member, member->name, &found);
-            if (status != CSE_OK)
-                return cse_fail_within(status, "%s: ", member->origin);
-        }
-    }
-    return CSE_OK;
-}
-
 static void read_facts(const cse_config *config, cse_config_facts *facts)
 {
     const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
@@ -112,7 +83,7 @@ bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *fact
     cse_config *config = NULL;
     cse_status status = cse_config_parse(source, yaml, NULL, 0, &config);
     if (status == CSE_OK)
-        status = check_members(config);
+        status = cse_config_check_members(config);
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
     if (status != CSE_OK)

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "dashboard/http_internal.h"
 #include "dashboard/web_files.h"
@@ -39,24 +38,6 @@ static const cse_web_file *find_file(const char *path)
     return NULL;
 }
 
-static bool unpack(const cse_web_file *file, cse_text *text)
-{
-    char buffer[16384];
-    z_stream stream = { .next_in = (Bytef *)(uintptr_t)file->gzip,
-                        .avail_in = (uInt)file->gzip_bytes };
-    if (inflateInit2(&stream, 15 + 16) != Z_OK)
-        return false;
-    int code = Z_OK;
-    while (code == Z_OK) {
-        stream.next_out = (Bytef *)buffer;
-        stream.avail_out = sizeof buffer;
-        code = inflate(&stream, Z_NO_FLUSH);
-        cse_text_add_bytes(text, buffer, sizeof buffer - stream.avail_out);
-    }
-    inflateEnd(&stream);
-    return code == Z_STREAM_END;
-}
-
 static void answer_file(const cse_web_file *file, bool takes_gzip, cse_answer *answer)
 {
     cse_text text = { 0 };
@@ -65,7 +46,7 @@ static void answer_file(const cse_web_file *file, bool takes_gzip, cse_answer *a
         answer->fixed_body = file->gzip;
         answer->fixed_size = file->gzip_bytes;
         cse_answer_header(answer, "Content-Encoding", "gzip");
-    } else if (unpack(file, &text)) {
+    } else if (cse_web_file_unpack(file, &text)) {
         cse_answer_text(answer, 200, file->content_type, &text);
     } else {
         cse_text_clear(&text);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "engine/base/text.h"
+
 typedef struct cse_web_file {
     const char *path;         /* "/index.html"; NULL ends the table */
     const char *content_type; /* with its charset */
@@ -16,5 +18,8 @@ typedef struct cse_web_file {
 } cse_web_file;
 
 extern const cse_web_file cse_web_files[] __attribute__((weak));
+
+/* Adds the file's content to `text`; false where it is damaged. */
+bool cse_web_file_unpack(const cse_web_file *file, cse_text *text);
 
 #endif

@@ -56,6 +56,10 @@ int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);
 
+/* Every member's name against the drop-in folder of its kind; those of a library of the user's own
+ * are left to it. Fails as the registry says ("did you mean"), after "file:line:column: ". */
+cse_status cse_config_check_members(const cse_config *config);
+
 /* What stands in the section `precision` about formats (see precision_settings.h), as YAML with its
  * places for cse_configuration.precision; NULL where nothing does. Borrowed. */
 const char *cse_config_precision_view(const cse_config *config);

@@ -162,8 +162,8 @@ mkdir -p "$work/runtime/csengine"
 printf '{"url": "unix:%s"}\n' "$work/socket" >"$work/runtime/csengine/server.json"
 CSE_TOKEN_FILE=$work/token expect 0 'WAITING FOR' get jobs
 expect 77 'give its token' get jobs
-mkdir "$work/root"
+mkdir "$work/queue"
 printf '{"url": "unix:%s", "token_file": "%s"}\n' "$work/socket" "$work/token" \
-    >"$work/root/server.json"
-expect 0 'WAITING FOR' get jobs --server "$work/root"
+    >"$work/queue/server.json"
+expect 0 'WAITING FOR' get jobs --server "$work/queue"
 [ "$failures" = 0 ]

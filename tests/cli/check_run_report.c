@@ -4,6 +4,7 @@
 #include "cli/thinned.c"
 
 #include <check.h>
+#include <zlib.h>
 
 /* What run_report.c calls of the rest of the command line; nobody is asked here. */
 cse_status cse_client_call(cse_client *client, const cse_client_request *request,

@@ -19,7 +19,7 @@ async function orders(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}${JOB}/pulse`);
   const state = async (text) => {
-    await page.locator(`.topbar .badge >> text=${text}`).waitFor({ timeout: 5000 });
+    await page.locator(`.topbar .badge >> text=${text}`).waitFor({ timeout: 30_000 });
     checks.that(true, `the state becomes ${text}`);
   };
   await state("running");
@@ -31,16 +31,16 @@ async function orders(checks, mock, context) {
   await page.locator("button[data-verb=resume]").click();
   await state("running");
   await page.locator("button[data-verb=checkpoint]").click();
-  await page.locator(".toast >> text=saved at step").waitFor({ timeout: 5000 });
+  await page.locator(".toast >> text=saved at step").waitFor({ timeout: 30_000 });
   await page.locator("button[data-verb=scale]").click();
   await page.locator("dialog input[type=number]").fill("3");
   await page.locator("dialog button.primary").click();
-  await page.locator(".toast >> text=3 replicas").waitFor({ timeout: 5000 });
+  await page.locator(".toast >> text=3 replicas").waitFor({ timeout: 30_000 });
   checks.that(mock.jobs.get("gpt2-live").replicas === 3, "scale sends the number of replicas");
   await page.locator("button[data-verb=cancel]").click();
   await page.locator("dialog button.primary").click();
   await state("cancelled");
-  await page.locator(".stream-status >> text=ended").waitFor({ timeout: 5000 });
+  await page.locator(".stream-status >> text=ended").waitFor({ timeout: 30_000 });
   checks.that(faults.length === 0, "orders: silent console", faults.join("\n"));
   await page.close();
 }
@@ -50,7 +50,7 @@ async function submit(checks, mock, context) {
   await page.goto(`${mock.url}/submit`);
   const field = page.locator(".editor textarea");
   await field.fill("trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n");
-  await page.locator(".edit-line.faulty").waitFor({ timeout: 5000 });
+  await page.locator(".edit-line.faulty").waitFor({ timeout: 30_000 });
   const line = await page.locator(".edit-line.faulty").innerText();
   checks.that(
     /lerning_rate/.test(line) && /did you mean/.test(line),
@@ -64,12 +64,12 @@ async function submit(checks, mock, context) {
   );
   await page.screenshot({ path: join(shots, "submit-fault.png") });
   await field.fill("trainer:\n  init:\n    seed: 1\n");
-  await page.locator(".check.valid").waitFor({ timeout: 5000 });
+  await page.locator(".check.valid").waitFor({ timeout: 30_000 });
   await page.locator("#name").fill("from the test");
   await page.locator("#labels").fill("team=vision");
   await page.locator("header button.primary").click();
-  await page.waitForURL(/\/jobs\/job-\d+\/pulse/, { timeout: 5000 });
-  await page.locator(".topbar >> text=from the test").waitFor({ timeout: 5000 });
+  await page.waitForURL(/\/jobs\/job-\d+\/pulse/, { timeout: 30_000 });
+  await page.locator(".topbar >> text=from the test").waitFor({ timeout: 30_000 });
   const made = [...mock.jobs.values()].at(-1);
   checks.that(made.labels.team === "vision", "labels travel with the job");
   checks.that(faults.length === 0, "submit: silent console", faults.join("\n"));
@@ -81,11 +81,11 @@ async function cut(checks, mock, context) {
   const { page } = await openTab(context, mock.url);
   mock.asked.length = 0;
   await page.goto(`${mock.url}${JOB}/pulse`);
-  await page.locator(".stream-status.live").waitFor({ timeout: 5000 });
+  await page.locator(".stream-status.live").waitFor({ timeout: 30_000 });
   await page.waitForTimeout(300);
   mock.cut();
-  await page.locator(".stream-status.reconnecting").waitFor({ timeout: 3000 });
-  await page.locator(".stream-status.live").waitFor({ timeout: 5000 });
+  await page.locator(".stream-status.reconnecting").waitFor({ timeout: 30_000 });
+  await page.locator(".stream-status.live").waitFor({ timeout: 30_000 });
   checks.that(
     mock.asked.length >= 2 && mock.asked.at(-1) > mock.asked[0],
     "after a cut the stream goes on behind the last event",
@@ -177,7 +177,7 @@ async function unfold(context, mock) {
   const { page } = await openGraph(context, mock);
   const start = Date.now();
   await page.locator("button >> text=every layer").click();
-  await page.locator(".node >> nth=300").waitFor({ timeout: 20_000 });
+  await page.locator(".node >> nth=300").waitFor({ timeout: 30_000 });
   const took = Date.now() - start;
   await page.screenshot({ path: join(shots, "graph-every-layer.png") });
   const longest = await page.evaluate(() => window.longest);
@@ -276,7 +276,7 @@ async function report(checks, mock, context) {
   const url = pathToFileURL(file).href;
   const { page, faults } = await openTab(context, url);
   await page.goto(url);
-  await page.locator("text=What stands out").waitFor({ timeout: 10_000 });
+  await page.locator("text=What stands out").waitFor({ timeout: 30_000 });
   const signs = {
     curves: "figure canvas",
     topology: "svg.topology",
@@ -294,7 +294,7 @@ async function report(checks, mock, context) {
       await page
         .locator(sign)
         .first()
-        .waitFor({ timeout: 5000 })
+        .waitFor({ timeout: 30_000 })
         .then(
           () => true,
           () => false,

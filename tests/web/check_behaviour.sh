@@ -2,4 +2,4 @@
 # What the pages do and how quick they are, over made-up jobs: see check_behaviour.mjs.
 set -eu
 . "$top_srcdir/tests/web/prepare.sh"
-exec timeout 300 "$node" "$top_srcdir/tests/web/check_behaviour.mjs" "$dist" "$shots"
+exec timeout 600 "$node" "$top_srcdir/tests/web/check_behaviour.mjs" "$dist" "$shots"

@@ -69,7 +69,7 @@ async function submit(checks, page, url) {
   await page.goto(`${url}/submit`);
   const field = page.locator(".editor textarea");
   await field.fill(config("num_stepz"));
-  await page.locator(".edit-line.faulty").waitFor({ timeout: 10_000 });
+  await page.locator(".edit-line.faulty").waitFor({ timeout: 30_000 });
   const line = await page.locator(".edit-line.faulty").innerText();
   checks.that(/num_stepz/.test(line), "the fault stands at the line that has it", line);
   checks.that(
@@ -78,11 +78,11 @@ async function submit(checks, page, url) {
   );
   await page.screenshot({ path: join(shots, "real-submit-fault.png") });
   await field.fill(config("num_steps"));
-  await page.locator(".check.valid").waitFor({ timeout: 10_000 });
+  await page.locator(".check.valid").waitFor({ timeout: 30_000 });
   await page.locator("#name").fill("from the browser");
   await page.locator("#labels").fill("team=test");
   await page.locator("header button.primary").click();
-  await page.waitForURL(/\/jobs\/[^/]+\/pulse/, { timeout: 10_000 });
+  await page.waitForURL(/\/jobs\/[^/]+\/pulse/, { timeout: 30_000 });
   return /\/jobs\/([^/]+)\/pulse/.exec(page.url())[1];
 }
 
@@ -135,7 +135,7 @@ async function cancel(checks, page, url, id) {
     return !now.alive && now;
   });
   checks.that(job.state === "CANCELLED", "cancelled: the job ended", JSON.stringify(job.state));
-  await page.locator(".stream-status >> text=ended").waitFor({ timeout: 10_000 });
+  await page.locator(".stream-status >> text=ended").waitFor({ timeout: 30_000 });
   checks.that(true, "the page says that the stream is over");
 }
 
@@ -159,7 +159,7 @@ async function everyPage(checks, page, url, id, faults) {
     const there = await page
       .locator(sign)
       .first()
-      .waitFor({ timeout: 10_000 })
+      .waitFor({ timeout: 30_000 })
       .then(
         () => true,
         () => false,
@@ -177,7 +177,7 @@ async function everyPage(checks, page, url, id, faults) {
       await page
         .locator(sign)
         .first()
-        .waitFor({ timeout: 10_000 })
+        .waitFor({ timeout: 30_000 })
         .then(
           () => true,
           () => false,

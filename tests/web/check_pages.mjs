@@ -67,7 +67,7 @@ async function visit(checks, mock, context, theme) {
     const there = await page
       .locator(sign)
       .first()
-      .waitFor({ timeout: 10_000 })
+      .waitFor({ timeout: 30_000 })
       .then(
         () => true,
         () => false,
@@ -98,6 +98,9 @@ async function walk(page, steps) {
   return seen;
 }
 
+/* Keys as fast as a hand presses them: none waits until the page has taken the one before. */
+const type = (page, keys) => Promise.all([...keys].map((key) => page.keyboard.press(key)));
+
 async function keyboard(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}${job}/topology`);
@@ -118,15 +121,14 @@ async function keyboard(checks, mock, context) {
   );
   await page.keyboard.press("Escape");
   await page.evaluate(() => document.activeElement.blur());
-  await page.keyboard.press("g");
-  await page.keyboard.press("c");
+  await type(page, "gc");
   await page.waitForURL(`${mock.url}${job}/curves`);
   const chart = page.locator("figure .canvas").first();
   await chart.waitFor();
   await page.locator("figure canvas").first().waitFor();
   await chart.focus();
   await page.keyboard.press("+");
-  await page.locator("figure >> text=show all").first().waitFor({ timeout: 3000 });
+  await page.locator("figure >> text=show all").first().waitFor({ timeout: 30_000 });
   checks.that(true, "a chart is scaled by the keyboard");
   await page.keyboard.press("0");
   await page.keyboard.press("?");
@@ -136,21 +138,21 @@ async function keyboard(checks, mock, context) {
     (await page.locator("dialog[open]").count()) === 0,
     "Escape closes the list of shortcuts",
   );
-  await page.keyboard.press("g");
-  await page.keyboard.press("j");
+  await type(page, "gj");
   await page.waitForURL(`${mock.url}/jobs`);
   await page.locator("table.jobs").waitFor();
   await page.keyboard.press("/");
   await page.keyboard.type("team=vision loss<3");
-  await page.waitForTimeout(150);
-  const rows = await page.locator("table.jobs tbody tr").allInnerTexts();
+  const row = page.locator("table.jobs tbody tr");
+  await page.waitForFunction(() => document.querySelectorAll("table.jobs tbody tr").length === 1);
+  const rows = await row.allInnerTexts();
   checks.that(
     rows.length === 1 && /fc resumed/.test(rows[0]),
     "the filter of jobs takes labels and figures",
     rows.join("|"),
   );
   await page.goBack();
-  const back = await page.waitForURL(`${mock.url}${job}/curves`, { timeout: 5000 }).then(
+  const back = await page.waitForURL(`${mock.url}${job}/curves`, { timeout: 30_000 }).then(
     () => true,
     () => false,
   );

@@ -2,4 +2,4 @@
 # Every page in light and dark, over made-up jobs, in a real browser: see check_pages.mjs.
 set -eu
 . "$top_srcdir/tests/web/prepare.sh"
-exec timeout 300 "$node" "$top_srcdir/tests/web/check_pages.mjs" "$dist" "$shots"
+exec timeout 600 "$node" "$top_srcdir/tests/web/check_pages.mjs" "$dist" "$shots"

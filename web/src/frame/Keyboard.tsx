@@ -12,18 +12,19 @@ function isTyping(target: EventTarget | null): boolean {
 
 export function Keyboard({ job, onHelp }: { job: string | null; onHelp: () => void }) {
   useEffect(() => {
-    let started = 0;
+    let started = -Infinity;
     const press = (event: KeyboardEvent) => {
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector("dialog[open]")) return;
       const entry = PAGES.find((page) => page.key === event.key && (!page.ofJob || job));
-      if (performance.now() - started < SEQUENCE_MS && entry) {
-        started = 0;
+      /* When the key was pressed, not when a busy page came to it. */
+      if (event.timeStamp - started < SEQUENCE_MS && entry) {
+        started = -Infinity;
         event.preventDefault();
         navigate(
           entry.ofJob ? `/jobs/${encodeURIComponent(job ?? "")}/${entry.name}` : `/${entry.name}`,
         );
-      } else if (event.key === "g") started = performance.now();
+      } else if (event.key === "g") started = event.timeStamp;
       else if (event.key === "?") onHelp();
       else if (event.key === "/") {
         const filter = document.querySelector<HTMLInputElement>("main input[type=search]");

@@ -12,7 +12,7 @@
 #include "engine/types/dtype.h"
 #include "engine/types/narrow.h"
 
-enum { BLOCK = CSE_OBSERVED_BLOCK, TABLES = 8 };
+enum { BLOCK = CSE_OBSERVED_BLOCK, TABLES = 8, LANES = 64, NEAR = 24 };
 
 #define INFINITE 0x7f800000u
 #define LEAST_NORMAL 0x00800000u
@@ -200,45 +200,119 @@ static void widen_block(uint32_t *restrict y, const uint16_t *restrict x, cse_dt
         widen(y, x, CSE_CBFLOAT16);
 }
 
-/* Bits as float32 of elements [at, at + n), and zeros after them. */
-static void read_block(const cse_observed_values *v, int64_t at, int n, uint32_t x[BLOCK])
+/* Bits as float32 of elements [at, at + n), and zeros after them: where they are, or in `room`. */
+static const uint32_t *read_block(const cse_observed_values *v, int64_t at, int n,
+                                  uint32_t room[BLOCK])
 {
     const bool narrow = v->stored != CSE_FLOAT32;
     const size_t size = narrow ? 2 : 4;
     _Alignas(64) uint16_t halves[BLOCK];
-    unsigned char *to = narrow ? (unsigned char *)halves : (unsigned char *)x;
-    memcpy(to, (const unsigned char *)v->values + (size_t)at * size, (size_t)n * size);
-    if (n < BLOCK)
+    const unsigned char *from = (const unsigned char *)v->values + (size_t)at * size;
+    unsigned char *to = narrow ? (unsigned char *)halves : (unsigned char *)room;
+    if (n == BLOCK && !narrow)
+        return (const uint32_t *)(const void *)from;
+    if (n < BLOCK) {
+        memcpy(to, from, (size_t)n * size);
         memset(to + (size_t)n * size, 0, (size_t)(BLOCK - n) * size);
+    }
     if (narrow)
-        widen_block(x, halves, v->stored);
+        widen_block(room, n < BLOCK ? halves : (const uint16_t *)(const void *)from, v->stored);
+    return room;
+}
+
+/* ---- exponents ---- */
+
+typedef uint8_t byte_lanes __attribute__((vector_size(LANES)));
+
+/* The least and the greatest exponent of the finite normal numbers; greatest < least where there is
+ * none. */
+typedef struct exponent_range {
+    uint8_t least, greatest;
+} exponent_range;
+
+VECTOR_CLONES
+static exponent_range find_exponents(uint8_t *restrict exponents, const uint32_t *restrict x)
+{
+    uint8_t below = UINT8_MAX, above = 0; /* of exponent - 1, of exponent + 1: 0 and 255 wrap */
+    for (int i = 0; i < BLOCK; i++)
+        exponents[i] = (uint8_t)(x[i] >> 23);
+    for (int i = 0; i < BLOCK; i++) {
+        const uint8_t less = (uint8_t)(exponents[i] - 1), more = (uint8_t)(exponents[i] + 1);
+        below = less < below ? less : below;
+        above = more > above ? more : above;
+    }
+    return (exponent_range){ (uint8_t)(below + 1), (uint8_t)(above - 1) };
+}
+
+/* Counts on the way: `near` holds each exponent's in LANES parts, which are added up before one of
+ * them could be too large for a byte; `tables` the rest. */
+typedef struct exponent_counts {
+    byte_lanes near[CSE_EXPONENT_BINS];
+    uint32_t tables[TABLES][CSE_EXPONENT_BINS];
+    exponent_range range; /* of what `near` holds */
+    int blocks;
+} exponent_counts;
+
+static void add_up(exponent_counts *c)
+{
+    for (int exponent = c->range.least; exponent <= c->range.greatest; exponent++) {
+        uint32_t sum = 0;
+        for (int j = 0; j < LANES; j++)
+            sum += c->near[exponent][j];
+        c->tables[0][exponent] += sum;
+        c->near[exponent] = (byte_lanes){ 0 };
+    }
+    c->range = (exponent_range){ UINT8_MAX, 0 };
+    c->blocks = 0;
 }
 
 VECTOR_CLONES
-static void find_exponents(uint8_t *restrict exponents, const uint32_t *restrict x)
+static void count_near(byte_lanes *restrict near, const byte_lanes *restrict exponents,
+                       exponent_range range)
 {
-    for (int i = 0; i < BLOCK; i++)
-        exponents[i] = (uint8_t)(x[i] >> 23);
+    for (int exponent = range.least; exponent <= range.greatest; exponent++) {
+        const byte_lanes wanted = (uint8_t)exponent - (byte_lanes){ 0 };
+        byte_lanes n = near[exponent];
+        for (int i = 0; i < BLOCK / LANES; i++)
+            n -= (byte_lanes)(exponents[i] == wanted); /* true is -1 */
+        near[exponent] = n;
+    }
 }
 
-/* Several tables, since equal exponents often follow each other. */
-static void count_exponents(uint32_t tables[TABLES][CSE_EXPONENT_BINS], const uint32_t x[BLOCK])
+/* A block's exponents are mostly near each other: each is then looked for in vectors. Zeros and
+ * what is not finite were counted already. Else several tables are counted up, since equal
+ * exponents often follow each other. */
+static void count_exponents(exponent_counts *c, const uint32_t x[BLOCK], block_counts counts)
 {
-    _Alignas(64) uint8_t exponents[BLOCK];
-    find_exponents(exponents, x);
-    for (int i = 0; i < BLOCK; i += TABLES)
-        for (int t = 0; t < TABLES; t++)
-            tables[t][exponents[i + t]]++;
+    byte_lanes lanes[BLOCK / LANES];
+    const uint8_t *exponents = (const uint8_t *)lanes;
+    const exponent_range range = find_exponents((uint8_t *)lanes, x);
+    if (range.greatest - range.least >= NEAR) {
+        for (int i = 0; i < BLOCK; i += TABLES)
+            for (int t = 0; t < TABLES; t++)
+                c->tables[t][exponents[i + t]]++;
+        return;
+    }
+    c->tables[0][0] += counts.zeros;
+    c->tables[0][CSE_EXPONENT_BINS - 1] += counts.nan + counts.infinite - counts.saturated;
+    if (range.greatest < range.least)
+        return;
+    if (c->blocks == UINT8_MAX / (BLOCK / LANES))
+        add_up(c);
+    count_near(c->near, lanes, range);
+    c->range.least = range.least < c->range.least ? range.least : c->range.least;
+    c->range.greatest = range.greatest > c->range.greatest ? range.greatest : c->range.greatest;
+    c->blocks++;
 }
 
 void cse_observe(cse_observed *record, const cse_observed_values *v)
 {
-    uint32_t tables[TABLES][CSE_EXPONENT_BINS] = { { 0 } };
-    _Alignas(64) uint32_t x[BLOCK], y[BLOCK];
+    exponent_counts exponents = { .range = { UINT8_MAX, 0 } };
+    _Alignas(64) uint32_t room[BLOCK], y[BLOCK];
     int64_t filled = 0;
     for (int64_t at = 0; at < v->count; at += BLOCK) {
         const int n = v->count - at < BLOCK ? (int)(v->count - at) : BLOCK;
-        read_block(v, at, n, x);
+        const uint32_t *x = read_block(v, at, n, room);
         const block_counts counts = count_block(y, x, v->rounded);
         filled += BLOCK - n;
         record->nan += counts.nan;
@@ -248,14 +322,15 @@ void cse_observe(cse_observed *record, const cse_observed_values *v)
         record->zeros += counts.zeros;
         record->digest +=
             digest_block(y, (uint64_t)(v->first_index + at) / BLOCK, (uint64_t)v->microbatch);
-        count_exponents(tables, x);
+        count_exponents(&exponents, x, counts);
     }
     record->count += (uint64_t)v->count;
     record->zeros -= (uint64_t)filled;
     record->exponents[0] -= (uint64_t)filled;
+    add_up(&exponents);
     for (int bin = 0; bin < CSE_EXPONENT_BINS; bin++)
         for (int t = 0; t < TABLES; t++)
-            record->exponents[bin] += tables[t][bin];
+            record->exponents[bin] += exponents.tables[t][bin];
 }
 
 VECTOR_CLONES
@@ -284,11 +359,11 @@ bool cse_observe_finds_nonfinite(const float *values, int64_t count)
 uint64_t cse_observe_digest(const float *values, int64_t count, int64_t first_index)
 {
     const cse_observed_values v = { .values = values, .count = count };
-    _Alignas(64) uint32_t x[BLOCK], y[BLOCK];
+    _Alignas(64) uint32_t room[BLOCK], y[BLOCK];
     uint64_t digest = 0;
     for (int64_t at = 0; at < count; at += BLOCK) {
-        read_block(&v, at, count - at < BLOCK ? (int)(count - at) : BLOCK, x);
-        count_float32(y, x);
+        const int n = count - at < BLOCK ? (int)(count - at) : BLOCK;
+        count_float32(y, read_block(&v, at, n, room));
         digest += digest_block(y, (uint64_t)(first_index + at) / BLOCK, 0);
     }
     return digest;

@@ -8,7 +8,7 @@
 #include "engine/execute/observe.h"
 #include "engine/types/dtype.h"
 
-enum { MOST = 3000 };
+enum { MOST = 40000, PART = 3000 };
 
 static uint64_t state = 7;
 
@@ -34,6 +34,17 @@ static float any_float(void)
     return cse_float_from_bits(r % 3 == 0 ? next_random()
                                           : (next_random() & 0x87ffffffu) |
                                                 (100 + next_random() % 50) << 23);
+}
+
+/* As values of one tensor are: exponents of a few binades beside each other, about `middle`, among
+ * them zeros and what is not finite; a spread of 0 gives one exponent alone. */
+static float near_float(int middle, uint32_t spread)
+{
+    uint32_t r = next_random();
+    if (spread > 0 && r % 16 == 0)
+        return r % 64 == 0 ? INFINITY : r % 128 == 16 ? nanf("") : -0.0f;
+    return cse_float_from_bits((next_random() & 0x807fffffu) |
+                               ((uint32_t)middle + next_random() % (spread + 1)) << 23);
 }
 
 static float rounded(cse_dtype dtype, float value)
@@ -71,10 +82,12 @@ START_TEST(counts_are_those_of_a_plain_count)
     static float x[MOST];
     const cse_dtype dtype = formats[_i];
     for (int round = 0; round < 40; round++) {
-        const int n = (int)(next_random() % MOST);
+        const int n = (int)(next_random() % (round % 4 == 0 ? MOST : PART));
+        const int middle = 1 + (int)(next_random() % 220);
+        const uint32_t spread = next_random() % 34;
         cse_observed plain, record = { .count = 0 };
         for (int i = 0; i < n; i++)
-            x[i] = any_float();
+            x[i] = round % 2 == 1 ? any_float() : near_float(middle, round % 8 == 0 ? 0 : spread);
         count_plainly(x, n, dtype, &plain);
         cse_observe(&record,
                     &(cse_observed_values){
@@ -97,21 +110,21 @@ END_TEST
 
 START_TEST(stored_16_bit_values_are_read_as_they_are)
 {
-    static uint16_t stored[MOST];
-    static float wide[MOST];
+    static uint16_t stored[PART];
+    static float wide[PART];
     const cse_dtype dtype = formats[_i];
     cse_observed narrow = { .count = 0 }, plain = { .count = 0 };
     if (dtype == CSE_FLOAT32)
         return;
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < PART; i++) {
         stored[i] = (uint16_t)next_random();
         wide[i] = cse_float_from_format(dtype, stored[i]);
     }
     cse_observe(&narrow, &(cse_observed_values){
-                             .values = stored, .stored = dtype, .rounded = dtype, .count = MOST });
+                             .values = stored, .stored = dtype, .rounded = dtype, .count = PART });
     cse_observe(&plain,
                 &(cse_observed_values){
-                    .values = wide, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
+                    .values = wide, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = PART });
     ck_assert(memcmp(&narrow, &plain, sizeof plain) == 0);
     ck_assert_uint_eq(narrow.saturated, 0);
     ck_assert_uint_eq(narrow.flushed, 0);
@@ -125,50 +138,50 @@ static uint64_t digest_of(const float *x, int n)
 
 START_TEST(digests_tell_a_changed_bit_and_an_exchange)
 {
-    static float x[MOST];
-    for (int i = 0; i < MOST; i++)
+    static float x[PART];
+    for (int i = 0; i < PART; i++)
         x[i] = (float)next_random() * 0x1p-31f - 1;
-    const uint64_t whole = digest_of(x, MOST);
+    const uint64_t whole = digest_of(x, PART);
     for (int round = 0; round < 2000; round++) {
-        int i = (int)(next_random() % MOST), j = (int)(next_random() % MOST);
+        int i = (int)(next_random() % PART), j = (int)(next_random() % PART);
         float kept = x[i];
         x[i] = cse_float_from_bits(cse_float_bits(kept) ^ 1u << next_random() % 32);
-        ck_assert(digest_of(x, MOST) != whole);
+        ck_assert(digest_of(x, PART) != whole);
         x[i] = kept;
         if (x[i] == x[j])
             continue;
         x[i] = x[j];
         x[j] = kept;
-        ck_assert(digest_of(x, MOST) != whole);
+        ck_assert(digest_of(x, PART) != whole);
         x[j] = x[i];
         x[i] = kept;
     }
-    ck_assert_uint_eq(digest_of(x, MOST), whole);
+    ck_assert_uint_eq(digest_of(x, PART), whole);
 }
 END_TEST
 
 START_TEST(digests_of_parts_add_up_and_nans_are_alike)
 {
-    static float x[MOST];
-    for (int i = 0; i < MOST; i++)
+    static float x[PART];
+    for (int i = 0; i < PART; i++)
         x[i] = any_float();
     cse_observed record = { .count = 0 };
     cse_observe(&record,
                 &(cse_observed_values){
-                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = MOST });
-    for (int cut = 0; cut < MOST; cut += CSE_OBSERVED_BLOCK)
+                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = PART });
+    for (int cut = 0; cut < PART; cut += CSE_OBSERVED_BLOCK)
         ck_assert_uint_eq(cse_observe_digest(x, cut, 0) +
-                              cse_observe_digest(x + cut, MOST - cut, cut),
+                              cse_observe_digest(x + cut, PART - cut, cut),
                           record.digest);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < PART; i++)
         if (isnan(x[i]))
             x[i] = cse_float_from_bits(0xffc01234u);
-    ck_assert_uint_eq(digest_of(x, MOST), record.digest);
+    ck_assert_uint_eq(digest_of(x, PART), record.digest);
     /* A far index is another one. */
-    ck_assert(cse_observe_digest(x, MOST, (int64_t)1 << 33) != record.digest);
-    ck_assert(cse_observe_digest(x, MOST, CSE_OBSERVED_BLOCK) != record.digest);
+    ck_assert(cse_observe_digest(x, PART, (int64_t)1 << 33) != record.digest);
+    ck_assert(cse_observe_digest(x, PART, CSE_OBSERVED_BLOCK) != record.digest);
     cse_observed other = { .count = 0 };
-    cse_observe(&other, &(cse_observed_values){ .values = x, .count = MOST, .microbatch = 1 });
+    cse_observe(&other, &(cse_observed_values){ .values = x, .count = PART, .microbatch = 1 });
     ck_assert(other.digest != record.digest);
 }
 END_TEST
@@ -193,16 +206,16 @@ END_TEST
 
 START_TEST(records_join_to_the_same_in_any_order)
 {
-    static float x[4][MOST];
+    static float x[4][PART];
     cse_observed parts[4], forwards = { .count = 0 }, backwards = { .count = 0 };
     memset(parts, 0, sizeof parts);
     for (int p = 0; p < 4; p++) {
-        for (int i = 0; i < MOST; i++)
+        for (int i = 0; i < PART; i++)
             x[p][i] = any_float();
         cse_observe(&parts[p], &(cse_observed_values){ .values = x[p],
                                                        .stored = CSE_FLOAT32,
                                                        .rounded = CSE_FLOAT16,
-                                                       .count = MOST,
+                                                       .count = PART,
                                                        .microbatch = p });
         parts[p].first_microbatch = p == 0 ? 0 : 7 - p;
     }
@@ -212,7 +225,7 @@ START_TEST(records_join_to_the_same_in_any_order)
     }
     ck_assert(memcmp(&forwards, &backwards, sizeof forwards) == 0);
     ck_assert_int_eq(forwards.first_microbatch, 4);
-    ck_assert_uint_eq(forwards.count, 4 * MOST);
+    ck_assert_uint_eq(forwards.count, 4 * PART);
 }
 END_TEST
 

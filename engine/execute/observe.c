@@ -64,70 +64,7 @@ INLINE uint32_t round_magnitude(uint32_t magnitude, format f)
     return choose(magnitude >= f.overflow, INFINITE, finite);
 }
 
-typedef struct block_counts {
-    uint32_t nan, infinite, saturated, flushed, zeros;
-} block_counts;
-
-/* Counts the block and leaves the rounded values' bits in y, NaNs all alike. All counts are found
- * from the magnitudes before rounding. */
-INLINE block_counts round_and_count(uint32_t *restrict y, const uint32_t *restrict x, format f)
-{
-    uint32_t nan = 0, over = 0, nonfinite = 0, under = 0, zeros = 0;
-    for (int i = 0; i < BLOCK; i++) {
-        const uint32_t before = x[i] & 0x7fffffffu;
-        nan += before > INFINITE;
-        over += before >= f.overflow;
-        nonfinite += before >= INFINITE;
-        under += before < f.kept;
-        zeros += before < LEAST_NORMAL;
-    }
-    for (int i = 0; i < BLOCK; i++) {
-        const uint32_t before = x[i] & 0x7fffffffu, sign = x[i] & 0x80000000u;
-        const uint32_t after = f.dropped > 0 ? round_magnitude(before, f) : before;
-        y[i] = choose(before > INFINITE, CANONICAL_NAN, after | sign);
-    }
-    return (block_counts){ nan, over - nan, over - nonfinite, under - zeros, zeros };
-}
-
-VECTOR_CLONES
-static block_counts count_float32(uint32_t *restrict y, const uint32_t *restrict x)
-{
-    return round_and_count(y, x, FLOAT32);
-}
-
-VECTOR_CLONES
-static block_counts count_bfloat16(uint32_t *restrict y, const uint32_t *restrict x)
-{
-    return round_and_count(y, x, BFLOAT16);
-}
-
-VECTOR_CLONES
-static block_counts count_float16(uint32_t *restrict y, const uint32_t *restrict x)
-{
-    return round_and_count(y, x, FLOAT16);
-}
-
-VECTOR_CLONES
-static block_counts count_cbfloat16(uint32_t *restrict y, const uint32_t *restrict x)
-{
-    return round_and_count(y, x, CBFLOAT16);
-}
-
-static block_counts count_block(uint32_t *restrict y, const uint32_t *restrict x, cse_dtype rounded)
-{
-    switch (rounded) {
-    case CSE_BFLOAT16:
-        return count_bfloat16(y, x);
-    case CSE_FLOAT16:
-        return count_float16(y, x);
-    case CSE_CBFLOAT16:
-        return count_cbfloat16(y, x);
-    default:
-        return count_float32(y, x);
-    }
-}
-
-/* ---- digests ---- */
+/* ---- places ---- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -136,7 +73,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* An odd number for each place of a block, in halves. */
+/* Two odd numbers for each place of a block. */
 typedef struct place_numbers {
     _Alignas(64) uint32_t low[BLOCK], high[BLOCK];
 } place_numbers;
@@ -149,37 +86,121 @@ static const place_numbers *places(void)
     if (atomic_load_explicit(&filled, memory_order_acquire))
         return &numbers;
     for (int i = 0; i < BLOCK; i++) {
-        const uint64_t number = mix((uint64_t)i + 0x9e3779b97f4a7c15u) | 1;
-        numbers.low[i] = (uint32_t)number;
-        numbers.high[i] = (uint32_t)(number >> 32);
+        const uint64_t number = mix((uint64_t)i + 0x9e3779b97f4a7c15u);
+        numbers.low[i] = (uint32_t)number | 1;
+        numbers.high[i] = (uint32_t)(number >> 32) | 1;
     }
     atomic_store_explicit(&filled, true, memory_order_release);
     return &numbers;
 }
 
-VECTOR_CLONES
-static uint64_t sum_of_places(const uint32_t *restrict y, const uint32_t *restrict low,
-                              const uint32_t *restrict high)
+/* ---- a block ---- */
+
+typedef struct block_counts {
+    uint32_t nan, infinite, saturated, flushed, zeros;
+    uint32_t low, high; /* sums of the rounded values, each times its place's numbers */
+} block_counts;
+
+INLINE uint32_t round_bits(uint32_t x, format f)
 {
-    uint64_t sum = 0;
-    uint32_t upper = 0;
+    const uint32_t before = x & 0x7fffffffu, sign = x & 0x80000000u;
+    return (f.dropped > 0 ? round_magnitude(before, f) : before) | sign;
+}
+
+/* The lower half of a rounded value is often zero, and a product's lower half hears of its factors'
+ * lower halves alone. */
+INLINE uint32_t swap_halves(uint32_t y)
+{
+    return y << 16 | y >> 16;
+}
+
+/* Where a value of the block is not finite or becomes infinite. NaNs are all alike. */
+INLINE block_counts look_at_nonfinite(const uint32_t *restrict x, const place_numbers *restrict p,
+                                      format f)
+{
+    uint32_t nan = 0, over = 0, nonfinite = 0, low = 0, high = 0;
     for (int i = 0; i < BLOCK; i++) {
-        sum += (uint64_t)y[i] * low[i];
-        upper += y[i] * high[i];
+        const uint32_t before = x[i] & 0x7fffffffu;
+        const uint32_t y =
+            swap_halves(choose(before > INFINITE, CANONICAL_NAN, round_bits(x[i], f)));
+        nan += before > INFINITE;
+        over += before >= f.overflow;
+        nonfinite += before >= INFINITE;
+        low += y * p->low[i];
+        high += y * p->high[i];
     }
-    return sum + ((uint64_t)upper << 32);
+    return (block_counts){
+        .nan = nan, .infinite = over - nan, .saturated = over - nonfinite, .low = low, .high = high
+    };
 }
 
-/* The elements, each times its place's odd number, so that a change of one always shows; mixed with
- * the block's own place in the tensor and the microbatch. */
-static uint64_t digest_block(const uint32_t *y, uint64_t block, uint64_t microbatch)
+/* All counts are found from the magnitudes before rounding. */
+INLINE block_counts look_at(const uint32_t *restrict x, const place_numbers *restrict p, format f)
 {
-    const place_numbers *numbers = places();
-    const uint64_t place = mix(block * 2 + 1) ^ mix(microbatch * 2 + 2);
-    return mix(sum_of_places(y, numbers->low, numbers->high) + place);
+    uint32_t largest = 0, under = 0, zeros = 0, low = 0, high = 0;
+    for (int i = 0; i < BLOCK; i++) {
+        const uint32_t before = x[i] & 0x7fffffffu, y = swap_halves(round_bits(x[i], f));
+        largest = before > largest ? before : largest;
+        under += before < f.kept;
+        zeros += before < LEAST_NORMAL;
+        low += y * p->low[i];
+        high += y * p->high[i];
+    }
+    block_counts counts = { .low = low, .high = high };
+    if (largest >= f.overflow)
+        counts = look_at_nonfinite(x, p, f);
+    counts.flushed = under - zeros;
+    counts.zeros = zeros;
+    return counts;
 }
 
-/* ---- counting ---- */
+VECTOR_CLONES
+static block_counts count_float32(const uint32_t *restrict x, const place_numbers *restrict p)
+{
+    return look_at(x, p, FLOAT32);
+}
+
+VECTOR_CLONES
+static block_counts count_bfloat16(const uint32_t *restrict x, const place_numbers *restrict p)
+{
+    return look_at(x, p, BFLOAT16);
+}
+
+VECTOR_CLONES
+static block_counts count_float16(const uint32_t *restrict x, const place_numbers *restrict p)
+{
+    return look_at(x, p, FLOAT16);
+}
+
+VECTOR_CLONES
+static block_counts count_cbfloat16(const uint32_t *restrict x, const place_numbers *restrict p)
+{
+    return look_at(x, p, CBFLOAT16);
+}
+
+static block_counts count_block(const uint32_t *x, const place_numbers *p, cse_dtype rounded)
+{
+    switch (rounded) {
+    case CSE_BFLOAT16:
+        return count_bfloat16(x, p);
+    case CSE_FLOAT16:
+        return count_float16(x, p);
+    case CSE_CBFLOAT16:
+        return count_cbfloat16(x, p);
+    default:
+        return count_float32(x, p);
+    }
+}
+
+/* The elements, each times its place's odd numbers, so that a change of one always shows; mixed
+ * with the block's own place in the tensor and the microbatch. */
+static uint64_t digest_block(block_counts counts, uint64_t block, uint64_t microbatch)
+{
+    const uint64_t place = mix(block * 2 + 1) ^ mix(microbatch * 2 + 2);
+    return mix(((uint64_t)counts.high << 32 | counts.low) + place);
+}
+
+/* ---- reading ---- */
 
 INLINE void widen(uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype)
 {
@@ -308,12 +329,13 @@ static void count_exponents(exponent_counts *c, const uint32_t x[BLOCK], block_c
 void cse_observe(cse_observed *record, const cse_observed_values *v)
 {
     exponent_counts exponents = { .range = { UINT8_MAX, 0 } };
-    _Alignas(64) uint32_t room[BLOCK], y[BLOCK];
+    const place_numbers *p = places();
+    _Alignas(64) uint32_t room[BLOCK];
     int64_t filled = 0;
     for (int64_t at = 0; at < v->count; at += BLOCK) {
         const int n = v->count - at < BLOCK ? (int)(v->count - at) : BLOCK;
         const uint32_t *x = read_block(v, at, n, room);
-        const block_counts counts = count_block(y, x, v->rounded);
+        const block_counts counts = count_block(x, p, v->rounded);
         filled += BLOCK - n;
         record->nan += counts.nan;
         record->infinite += counts.infinite;
@@ -321,7 +343,7 @@ void cse_observe(cse_observed *record, const cse_observed_values *v)
         record->flushed += counts.flushed;
         record->zeros += counts.zeros;
         record->digest +=
-            digest_block(y, (uint64_t)(v->first_index + at) / BLOCK, (uint64_t)v->microbatch);
+            digest_block(counts, (uint64_t)(v->first_index + at) / BLOCK, (uint64_t)v->microbatch);
         count_exponents(&exponents, x, counts);
     }
     record->count += (uint64_t)v->count;
@@ -359,12 +381,13 @@ bool cse_observe_finds_nonfinite(const float *values, int64_t count)
 uint64_t cse_observe_digest(const float *values, int64_t count, int64_t first_index)
 {
     const cse_observed_values v = { .values = values, .count = count };
-    _Alignas(64) uint32_t room[BLOCK], y[BLOCK];
+    const place_numbers *p = places();
+    _Alignas(64) uint32_t room[BLOCK];
     uint64_t digest = 0;
     for (int64_t at = 0; at < count; at += BLOCK) {
         const int n = count - at < BLOCK ? (int)(count - at) : BLOCK;
-        count_float32(y, read_block(&v, at, n, room));
-        digest += digest_block(y, (uint64_t)(first_index + at) / BLOCK, 0);
+        const block_counts counts = count_float32(read_block(&v, at, n, room), p);
+        digest += digest_block(counts, (uint64_t)(first_index + at) / BLOCK, 0);
     }
     return digest;
 }

@@ -231,8 +231,12 @@ static void simplify_once(cse_graph *graph)
                 node->inputs[i] = node->inputs[i]->forward_to;
         cse_trace_on_behalf(node, node->backward);
         cse_node *replacement = apply_rules(graph, node);
-        if (replacement == NULL && is_shareable(node))
+        if (replacement == NULL && is_shareable(node)) {
             replacement = find_equal(table, size - 1, node);
+            /* Of a value that both passes want, the forward one comes first. */
+            if (replacement != NULL)
+                replacement->backward = replacement->backward && node->backward;
+        }
         if (replacement != NULL && replacement != node)
             cse_graph_replace(node, replacement);
     }

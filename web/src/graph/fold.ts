@@ -40,6 +40,13 @@ interface Draft {
   dtypes: Map<string, number>;
 }
 
+/** The module under which a place is drawn, and whether this very layer stands for its run. */
+interface ModuleKey {
+  module: string;
+  stands: boolean;
+  first: string;
+}
+
 export class StepGraph {
   readonly places: (Place | null)[];
   readonly runs: LayerRun[];
@@ -51,6 +58,7 @@ export class StepGraph {
   /* Modules with modules inside: what is left to them is glue (residual sums), drawn as kernels,
    * since one box for all of it would be before and after its own parts. */
   private readonly parents = new Set<string>();
+  private readonly moduleKeys = new Map<string, ModuleKey>();
 
   constructor(readonly graph: RawGraph) {
     this.places = placesOf(graph);
@@ -108,15 +116,14 @@ export class StepGraph {
     };
   }
 
-  /* The module under which a place is drawn, and whether this very layer stands for its run. */
-  private moduleKey(
-    place: Place,
-    foldLayers: boolean,
-  ): {
-    module: string;
-    stands: boolean;
-    first: string;
-  } {
+  private moduleKey(place: Place, foldLayers: boolean): ModuleKey {
+    const key = `${foldLayers}|${place.module}`;
+    let known = this.moduleKeys.get(key);
+    if (!known) this.moduleKeys.set(key, (known = this.makeModuleKey(place, foldLayers)));
+    return known;
+  }
+
+  private makeModuleKey(place: Place, foldLayers: boolean): ModuleKey {
     const path = foldLayers ? layerPath(place.module) : null;
     const run =
       path &&
@@ -232,15 +239,9 @@ export class StepGraph {
   private isNextLayer(source: number, user: number, from: string, to: string): boolean {
     const a = layerPath(this.places[source]?.module ?? "");
     const b = layerPath(this.places[user]?.module ?? "");
+    if (a === null || b === null || a.stem !== b.stem || a.index === b.index) return false;
     const folded = /\.\[\d+-\d+\]/.exec(from)?.[0];
-    return (
-      folded !== undefined &&
-      to.includes(folded) &&
-      a !== null &&
-      b !== null &&
-      a.stem === b.stem &&
-      a.index !== b.index
-    );
+    return folded !== undefined && to.includes(folded);
   }
 
   private frames(foldLayers: boolean, expanded: Set<string>): Folded["frames"] {

@@ -5,23 +5,17 @@
 import { graphlib, layout as dagreLayout } from "@dagrejs/dagre";
 import { LANES, type Frame, type Lane, type Picture, type PictureNode } from "@/graph/format";
 import type { Box, Folded, Link } from "@/graph/fold";
+import { placeChain, type Placed } from "@/graph/chain";
 
 const LANE_GAP = 150;
 const TOP = 64;
 const MARGIN = 40;
 const FRAME_ROOM = 30;
-/* Above this many boxes a simpler ranking keeps the time linear. */
+/* Above this many boxes a lane is placed layer by layer, and a part of one is ranked more simply. */
 const MANY_BOXES = 80;
 
-interface Placed {
-  nodes: Map<string, PictureNode>;
-  points: Map<Link, [number, number][]>;
-  width: number;
-  height: number;
-}
-
 /* Edges into and out of a frame are longer: its border and label need the room. */
-function placeLane(
+function placePart(
   lane: Lane,
   boxes: Box[],
   links: Link[],
@@ -60,6 +54,16 @@ function placeLane(
   return { nodes, points, width: size.width ?? 0, height: size.height ?? 0 };
 }
 
+function placeLane(
+  lane: Lane,
+  boxes: Box[],
+  links: Link[],
+  frameOfBox: Map<string, string>,
+): Placed {
+  const place = (some: Box[], joined: Link[]) => placePart(lane, some, joined, frameOfBox);
+  return boxes.length > MANY_BOXES ? placeChain(lane, boxes, links, place) : place(boxes, links);
+}
+
 /* Updates hang on nothing but gradients: one column, each as near to its gradients as there is
  * room. */
 function placeUpdates(
@@ -68,11 +72,15 @@ function placeUpdates(
   backward: Placed,
   frameOfBox: Map<string, string>,
 ): Placed {
+  const sourcesOf = new Map<string, number[]>();
+  for (const link of links) {
+    const y = backward.nodes.get(link.from)?.y;
+    const known = sourcesOf.get(link.to);
+    if (y !== undefined && known) known.push(y);
+    else if (y !== undefined) sourcesOf.set(link.to, [y]);
+  }
   const wanted = (box: Box): number => {
-    const sources = links
-      .filter((link) => link.to === box.key)
-      .map((link) => backward.nodes.get(link.from)?.y)
-      .filter((y): y is number => y !== undefined);
+    const sources = sourcesOf.get(box.key) ?? [];
     return sources.length > 0 ? sources.reduce((a, b) => a + b, 0) / sources.length : -1;
   };
   /* What works on all parameters at once (norms, the schedule) feeds the others: it comes first. */

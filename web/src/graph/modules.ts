@@ -82,15 +82,33 @@ function moduleOf(
   return found;
 }
 
+/* What repeats a value stands in each kernel that reads it, under the name of where it was first
+ * wanted: it belongs to the kernel. */
+const REPEATED = new Set(["broadcast_to", "reshape", "materialize"]);
+
+function placeRepeated(graph: RawGraph, places: (Place | null)[]): void {
+  for (const { nodes } of graph.groups) {
+    const inside = new Set(nodes);
+    for (const user of [...nodes].reverse()) {
+      const place = places[user];
+      for (const i of graph.nodes[user]?.inputs ?? [])
+        if (place && places[i] && inside.has(i) && REPEATED.has(graph.nodes[i]?.op ?? ""))
+          places[i] = place;
+    }
+  }
+}
+
 /** The place of every node; null for what is only read (weights, constants, sums). */
 export function placesOf(graph: RawGraph): (Place | null)[] {
   const scopes = moduleScopes(graph);
   const cache = new Map<string, string>();
-  return graph.nodes.map((node) => {
+  const places = graph.nodes.map((node): Place | null => {
     const lane = laneOf(node);
     if (lane === null || LEAVES.has(node.op)) return null;
     return { lane, module: moduleOf(node, lane, scopes, cache) };
   });
+  placeRepeated(graph, places);
+  return places;
 }
 
 interface LayerPath {
@@ -99,9 +117,19 @@ interface LayerPath {
   rest: string;
 }
 
+const paths = new Map<string, LayerPath | null>();
+
+/* A graph asks for each of its few modules tens of thousands of times. */
 export function layerPath(module: string): LayerPath | null {
-  const match = /^(.*?)\.(\d+)(?:\.(.*))?$/.exec(module);
-  return match ? { stem: match[1] as string, index: Number(match[2]), rest: match[3] ?? "" } : null;
+  let path = paths.get(module);
+  if (path === undefined) {
+    const match = /^(.*?)\.(\d+)(?:\.(.*))?$/.exec(module);
+    path = match
+      ? { stem: match[1] as string, index: Number(match[2]), rest: match[3] ?? "" }
+      : null;
+    paths.set(module, path);
+  }
+  return path;
 }
 
 export interface LayerRun {

@@ -1,0 +1,29 @@
+#!/bin/sh
+# A value that the forward pass and the gradient both want is one of the forward pass: what is
+# forward reads nothing that is backward.
+set -u
+csengine=${CSENGINE_EXECUTABLE:?}
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || { echo 'skipped: no python'; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$csengine" compile "${top_srcdir:-.}/configs/gpt2_tiny.yaml" --compile_dir "$work" \
+    --set model.num_layers=1 --set model.hidden_size=32 >"$work/output" 2>&1 ||
+    { cat "$work/output"; exit 1; }
+"$python" - "$work"/*/graph.json <<'END'
+import json
+import sys
+
+REPLICA = 1
+with open(sys.argv[1]) as file:
+    nodes = json.load(file)["nodes"]
+wrong = [
+    f"{node['op']} in {node.get('scope')} reads the gradient's {nodes[i]['op']}"
+    for node in nodes
+    if node["part"] == REPLICA and not node["backward"]
+    for i in node["inputs"]
+    if nodes[i]["backward"]
+]
+print(f"{len(nodes)} nodes, {len(wrong)} wrong", *wrong, sep="\n")
+sys.exit(bool(wrong) or not any(node["backward"] for node in nodes))
+END

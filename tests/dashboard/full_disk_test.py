@@ -172,6 +172,22 @@ def a_job_without_room_trains_on_and_says_so():
         server.stop()
 
 
+def missed_checkpoints(server, id):
+    """Training goes on past checkpoints that find no room, whoever asked for them, and says so."""
+    act(server, id, "checkpoint")
+    begin = server.job(id)["progress"]["step"]
+    wait("checkpoints are passed", lambda: server.job(id)["progress"]["step"] > begin + 10000, 180)
+    stream = Stream(server, f"{API}/jobs/{id}/events?types=log", timeout=60)
+    for _ in range(1000):
+        line = stream.next()[2]["payload"]
+        if "goes on without it" in line["message"]:
+            break
+    else:
+        raise Failure("no line about a missed checkpoint")
+    equal(line["level"], "warning")
+    stream.close()
+
+
 def refused(server, method, path, body=None, headers=None):
     answer = server.request(method, path, body, headers)
     equal(answer.status, 503, f"{method} {path}: {answer.body}")
@@ -197,7 +213,7 @@ def the_server_refuses_what_it_could_not_keep():
     try:
         put(server, "ended", steps=50)
         server.wait_for("ended", "SUCCEEDED")
-        put(server, "runs")
+        put(server, "runs", checkpoint=5000)
         running(server, "runs")
         put(server, "waits", steps=50)
         tag = server.get(f"{API}/jobs/ended").headers["ETag"]
@@ -221,6 +237,7 @@ def the_server_refuses_what_it_could_not_keep():
         equal([n for n in sorted(os.listdir(root)) if n != "ballast"], before)
         reads_go_on(server)
         goes_on(server, "runs")
+        missed_checkpoints(server, "runs")
         # What the job itself can do needs no room of the server's.
         act(server, "runs", "pause")
         server.wait_for("runs", "PAUSED")

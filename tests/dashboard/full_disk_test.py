@@ -109,17 +109,22 @@ def goes_on(server, id):
 
 
 def told_live(server, id):
-    """Points of steps that are not in the store come with the events."""
+    """Points of steps that are not in the store come with the events, and what is between is said to
+    be missing."""
     stored = int(of_store(server, id, "SELECT max(step) FROM points"))
     stream = Stream(server, f"{API}/jobs/{id}/events?types=metric", timeout=60)
     equal(stream.status, 200)
+    gaps = []
     for _ in range(1000):
         event = stream.next()
-        if max(point[0] for point in event[2]["payload"]["series"].get("loss", [[0]])) > stored:
+        if event[1] == "gap":
+            gaps.append(event[2]["payload"])
+        elif max(point[0] for point in event[2]["payload"]["series"].get("loss", [[0]])) > stored:
             break
     else:
         raise Failure("no live event is newer than the store")
     stream.close()
+    check(len(gaps) == 1 and gaps[0]["from"] <= gaps[0]["to"], gaps)
 
 
 def nothing_is_lost_unsaid(server, id):
@@ -180,7 +185,7 @@ def missed_checkpoints(server, id):
     stream = Stream(server, f"{API}/jobs/{id}/events?types=log", timeout=60)
     for _ in range(1000):
         line = stream.next()[2]["payload"]
-        if "goes on without it" in line["message"]:
+        if "message" in line and "goes on without it" in line["message"]:
             break
     else:
         raise Failure("no line about a missed checkpoint")

@@ -9,14 +9,18 @@ seconds=${FUZZ_SECONDS:-2}
 python=${PYTHON:-python3}
 here=${top_builddir:-.}/tests/fuzz
 tree=${top_srcdir:-.}
-[ "${CSE_SANITIZE:-no}" = no ] || { echo 'the harnesses have sanitizers of their own: skipped'; exit 77; }
+[ "${CSE_SANITIZE:-no}" = no ] || {
+    echo 'the harnesses have sanitizers of their own: skipped'
+    exit 77
+}
 command -v "$python" >/dev/null || { echo 'there is no python3: skipped'; exit 77; }
 
 mkdir -p "$here/bin" "$here/objects"
 work=$(mktemp -d "$here/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 clang=
-echo 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVMFuzzerTestOneInput(const char *d, long n) { return d == 0 && n != 0; }' >"$work/probe.c"
+echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d == 0 && n != 0; }' \
+    >"$work/probe.c"
 for candidate in clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19; do
     if "$candidate" -fsanitize=fuzzer,address -o "$work/probe" "$work/probe.c" 2>/dev/null; then
         clang=$candidate

@@ -60,7 +60,7 @@ harnesses='request configuration graph'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/include" "$tree/tests/fuzz" -name '*.[ch]' \
-    -exec ls -t {} + | head -n 1)
+    -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
 cache=$(command -v ccache || :)
 export cache newest
 # shellcheck disable=SC2016 # for the shell that xargs starts

@@ -6,8 +6,31 @@
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/config/config.h"
+#include "engine/config/precision_settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_table(const cse_setting *table, const char *yaml)
+{
+    cse_settings *settings = NULL;
+    if (cse_settings_parse(table, "fuzzed", yaml, &settings) == CSE_OK)
+        cse_settings_destroy(&settings);
+    else if (*cse_error_message() == '\0')
+        abort();
+}
+
+/* Most members have a name or two of this table. */
+static void read_member(const cse_config_member *member)
+{
+    static const cse_setting table[] = {
+        { "lr", CSE_SETTING_NUMBER, "0.1", .doc = "a number" },
+        { "batch_size", CSE_SETTING_INTEGER, "1", .doc = "an integer" },
+        { "betas", CSE_SETTING_NUMBER_LIST, "[0.9, 0.999]", .doc = "numbers" },
+        { "name", CSE_SETTING_TEXT, "null", .doc = "a text" },
+        { NULL },
+    };
+    read_table(table, member->yaml);
+}
 
 /* Members' settings are checked by their own tables, from text that is read once more. */
 static void read_members(const cse_config *config)
@@ -16,9 +39,10 @@ static void read_members(const cse_config *config)
                                             "loggers", "train_dataloader", "val_dataloader" };
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         for (int k = 0; k < cse_config_member_count(config, sections[i]); k++)
-            if (cse_config_member_view(config, sections[i], k)->yaml == NULL)
-                abort();
+            read_member(cse_config_member_view(config, sections[i], k));
     (void)cse_config_check_members(config);
+    read_table(cse_precision_setting_table, cse_config_precision_view(config));
+    read_table(cse_numerics_setting_table, cse_config_numerics_view(config));
 }
 
 static void read_again(const cse_config *config)

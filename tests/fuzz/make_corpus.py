@@ -81,6 +81,30 @@ for path, item in document["paths"].items():
             continue
         for i, text in enumerate(request(path, method, item, operation)):
             write("request", f"{operation['operationId']}-{i}", text)
+host = "Host: 127.0.0.1:8080"
+write("request", "token", f"GET /api/v1/jobs\n{host}\nAuthorization: Bearer a-token-of-32-printable-letters.\n\n")
+write("request", "cookie", f"GET /api/v1/jobs\n{host}\nX-Cookie: {2**40}.{'0f' * 8}.{'0f' * 32}\n\n")
+write("request", "origin", f"GET /api/v1/jobs?limit=2&label=a%3Db\n{host}\nOrigin: http://127.0.0.1:8080\n"
+      "Sec-Fetch-Site: same-origin\nSec-Fetch-Mode: navigate\n\n")
+write("configuration", "rest", """%YAML 1.1
+---
+trainer:
+  init:
+    backend: {compile_dir: null, cluster_config: {num_csx: 2, job_labels: [team=vision, "owner=x.y"]}}
+    model: {name: fc_mnist, library: ./libmodel.so, hidden_sizes: [32]}
+    optimizer: {SGD: {lr: 0.01, momentum: .inf, weight_decay: -1.5e-3}}
+    schedulers: [{LinearLR: {total_iters: 100}}, {CosineDecayLR: {total_iters: 1_000}}]
+    loggers: [{TensorBoardLogger: {}}, {CSVLogger: {}}]
+    precision: {fp16_type: bfloat16, graphamp: {preset: mp3, allow: [matmul]}, tile_length: 64}
+    loop: {num_steps: 10, eval_frequency: 0.5}
+    numerics: {every: 10}
+    seed: 1 # a comment
+  fit:
+    ckpt_path: ~
+    train_dataloader: {data_processor: synthetic, features: [16], batch_size: 64, "micro_batch_size": 16}
+    val_dataloader: {data_processor: 'csv', path: "a\\tb\\u00e9"}
+...
+""")
 for path in glob.glob(f"{tree}/configs/*.yaml"):
     write("configuration", os.path.basename(path), open(path).read())
 names = re.findall(r'"([A-Za-z][A-Za-z0-9_/:.-]*)"', json.dumps(document["paths"]) + json.dumps(document["components"]))

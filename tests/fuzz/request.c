@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "dashboard/http_internal.h"
 #include "engine/base/arena.h"
@@ -107,13 +108,37 @@ static char *read_headers(char *at, struct MHD_Connection *connection)
     return at;
 }
 
-static cse_http *server(void)
+/* The token of the corpus, in a file for as long as it is read. */
+static void make_access(const char *token, cse_access **access)
+{
+    char path[] = "/tmp/fuzz-token-XXXXXX";
+    int file = token != NULL ? mkstemp(path) : -1;
+    if (token != NULL && (file < 0 || write(file, token, strlen(token)) < 0))
+        abort();
+    const cse_access_options options = { .host = "127.0.0.1",
+                                         .token_file = token != NULL ? path : NULL };
+    if (cse_access_new(&options, access) != CSE_OK)
+        abort();
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+}
+
+/* One that wants a token for those who send something like one, an open one for the others. */
+static cse_http *server(struct MHD_Connection *connection)
 {
     static cse_http http;
-    if (http.api == NULL &&
-        (cse_api_load(cse_openapi_text, &http.api) != CSE_OK ||
-         cse_access_new(&(cse_access_options){ .host = "127.0.0.1" }, &http.access) != CSE_OK))
-        abort();
+    static cse_access *open, *guarded;
+    if (http.api == NULL) {
+        if (cse_api_load(cse_openapi_text, &http.api) != CSE_OK)
+            abort();
+        make_access(NULL, &open);
+        make_access("a-token-of-32-printable-letters.", &guarded);
+    }
+    bool tries = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization") ||
+                 MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, "");
+    http.access = tries ? guarded : open;
     return &http;
 }
 
@@ -125,6 +150,7 @@ static void run(cse_exchange *exchange, char *text, const char *end)
         return;
     at = read_headers(at, exchange->connection);
     exchange->target = target;
+    exchange->http = server(exchange->connection);
     bool passes = cse_exchange_check_head(exchange, method, "HTTP/1.1");
     if (passes && cse_api_has_body(&exchange->match) && at < end)
         cse_text_add_bytes(&exchange->body, at, (size_t)(end - at));
@@ -142,7 +168,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
     char *text = cse_calloc(1, size + 1);
     memcpy(text, data, size);
-    exchange->http = server();
     exchange->connection = &connection;
     exchange->answer.file = -1;
     run(exchange, text, text + size);

@@ -1,4 +1,5 @@
 /* Finds the command, checks its arguments against its table, runs it. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,9 @@ static bool run_program_option(const char *word)
 
 int main(int argc, char **argv)
 {
+    /* A limit of the size of files is a failure of the write that meets it, like a full disk, and
+     * no end of the process. */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         cse_print_help(stderr);
         return cse_status_exit_code(CSE_USAGE);

@@ -71,6 +71,10 @@ bool cse_api_has_body(const cse_api_match *match);
 bool cse_api_check(const cse_api *api, const json_t *schema, const json_t *value,
                    const char *pointer, json_t *errors);
 
+/* Where an integer is wanted, 6.0 is one in JSON: members of `value` at such places become integers
+ * as the routes read them, as far as they are exact. */
+void cse_api_make_whole(const cse_api *api, const json_t *schema, json_t *value);
+
 /* "#/components/schemas/Job" and such; NULL when there is none. */
 const json_t *cse_api_resolve(const cse_api *api, const json_t *schema);
 

@@ -289,6 +289,7 @@ static bool check_json_body(cse_exchange *exchange, const json_t *schema)
         answer_json_error(exchange, &error);
         return false;
     }
+    cse_api_make_whole(exchange->http->api, schema, exchange->body_json);
     json_t *errors = json_array();
     if (!cse_api_check(exchange->http->api, schema, exchange->body_json, "", errors)) {
         const json_t *first = json_array_get(errors, 0);

@@ -77,6 +77,24 @@ void cse_channel_wake(cse_channel *channel, unsigned types)
             c->wake(c->waker);
 }
 
+/* Events that neither came nor stand in the store, which may yet get them. */
+static unsigned push_gap(cse_channel *channel, int64_t from, int64_t to)
+{
+    cse_text json = { 0 };
+    const unsigned type = cse_feed_type("gap");
+    cse_text_add(&json,
+                 "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
+                 "\"to\":%lld,\"reason\":\"the run store lacks these events: it is behind the "
+                 "run\"}}",
+                 (long long)channel->last_id, (long long)cse_store_now_ms(), (long long)from,
+                 (long long)to);
+    push(channel,
+         &(cse_live_event){
+             .type = type, .came_ns = cse_clock_ns(), .json = json.data, .size = json.size });
+    atomic_fetch_add(&channel->feed->gaps, 1);
+    return type;
+}
+
 /* Those that waited and whose turn it is; `impatient`: also behind a hole that stays. */
 static unsigned push_pending(cse_channel *channel, bool impatient)
 {
@@ -90,6 +108,8 @@ static unsigned push_pending(cse_channel *channel, bool impatient)
         }
         if (event->id != channel->last_id + 1 && !impatient)
             break;
+        if (event->id != channel->last_id + 1)
+            types |= push_gap(channel, channel->last_id + 1, event->id - 1);
         types |= event->type;
         push(channel, event);
     }

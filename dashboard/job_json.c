@@ -71,13 +71,34 @@ static double least_value(cse_store_reader *reader, const char *series)
     return least;
 }
 
-static json_t *progress_json(cse_store_reader *reader, bool alive)
+/* What the run holds of a series and could not write, else what is written. `place` 1: the newest
+ * value, 2: the least. */
+static double newest_value(cse_store_reader *reader, const json_t *behind, const char *series,
+                           int place)
+{
+    const json_t *latest = json_object_get(json_object_get(behind, "latest"), series);
+    const json_t *value = json_array_get(latest, (size_t)place);
+    double written = (double)NAN;
+    if (reader != NULL && (value == NULL || place == 2))
+        written = place == 2 ? least_value(reader, series) : last_value(reader, series);
+    double held = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    if (place == 2)
+        return fmin(written, held);
+    return value != NULL ? held : written;
+}
+
+static json_t *progress_json(cse_store_reader *reader, const json_t *behind, bool alive)
 {
     json_t *progress = json_object();
     json_t *step = reader != NULL ? read_integer(reader, "last_step") : json_null();
+    json_int_t held = json_integer_value(json_object_get(behind, "last_step"));
+    if (behind != NULL && held >= 0 && held > json_integer_value(step)) {
+        json_decref(step);
+        step = json_integer(held);
+    }
     json_t *last = reader != NULL ? read_integer(reader, "run_last_step") : json_null();
     json_t *batch = reader != NULL ? read_integer(reader, "batch_size") : json_null();
-    double rate = reader != NULL ? last_value(reader, "samples_per_second") : (double)NAN;
+    double rate = newest_value(reader, behind, "samples_per_second", 1);
     double steps_rate = json_is_integer(batch) && json_integer_value(batch) > 0
                             ? rate / (double)json_integer_value(batch)
                             : (double)NAN;
@@ -87,14 +108,29 @@ static json_t *progress_json(cse_store_reader *reader, bool alive)
     json_object_set_new(progress, "last_step", last);
     json_object_set_new(progress, "samples_per_second", number_or_null(rate));
     json_object_set_new(progress, "steps_per_second", number_or_null(steps_rate));
-    json_object_set_new(progress, "loss",
-                        number_or_null(reader != NULL ? last_value(reader, "loss") : (double)NAN));
+    json_object_set_new(progress, "loss", number_or_null(newest_value(reader, behind, "loss", 1)));
     json_object_set_new(progress, "minimum_loss",
-                        number_or_null(reader != NULL ? least_value(reader, "loss") : (double)NAN));
+                        number_or_null(newest_value(reader, behind, "loss", 2)));
     json_object_set_new(progress, "eta_seconds",
                         number_or_null(known && steps_rate > 0 ? rest / steps_rate : (double)NAN));
     json_decref(batch);
     return progress;
+}
+
+/* Why, since when and how far the run store is behind the run; null when it is not. */
+static json_t *store_failure_json(const json_t *behind)
+{
+    static const char *const lost[] = { "points", "logs", "closures", "samples" };
+    if (behind == NULL)
+        return json_null();
+    json_t *failure = json_object(), *counts = json_object();
+    json_object_set(failure, "since_ms", json_object_get(behind, "since_ms"));
+    json_object_set(failure, "message", json_object_get(behind, "message"));
+    json_object_set(failure, "waiting_rows", json_object_get(behind, "waiting_rows"));
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        json_object_set(counts, lost[i], json_object_get(json_object_get(behind, "lost"), lost[i]));
+    json_object_set_new(failure, "lost", counts);
+    return failure;
 }
 
 static void add_run_facts(json_t *object, cse_store_reader *reader)
@@ -253,13 +289,16 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
     const char *model_dir = job->record.model_dir;
     if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
         reader = NULL;
+    json_t *behind = reader != NULL ? cse_store_reader_behind(reader) : NULL;
     add_times(facts, job, reader);
     add_run_facts(facts, reader);
     json_object_set_new(facts, "pid",
                         job->alive && job->record.pid > 0 ? json_integer(job->record.pid)
                         : job->alive && reader != NULL    ? read_integer(reader, "pid")
                                                           : json_null());
-    json_object_set_new(facts, "progress", progress_json(reader, job->alive));
+    json_object_set_new(facts, "progress", progress_json(reader, behind, job->alive));
+    json_object_set_new(facts, "store_failure", store_failure_json(behind));
+    json_decref(behind);
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
     return facts;
 }

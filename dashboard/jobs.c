@@ -18,6 +18,8 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 
+enum { RESERVE_BYTES = 256 << 10 };
+
 /* ---- entries ---- */
 
 cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id)
@@ -28,11 +30,49 @@ cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id)
     return NULL;
 }
 
-void cse_job_entry_save(cse_jobs *jobs, const cse_job_entry *entry)
+void cse_job_entry_save(cse_jobs *jobs, cse_job_entry *entry)
 {
-    if (jobs->db != NULL && jobs->root != NULL &&
-        cse_jobs_db_update(jobs->db, &entry->record) != CSE_OK)
-        cse_log_line(CSE_LOG_ERROR, "job %s: %s", entry->record.id, cse_error_message());
+    if (jobs->db == NULL || jobs->root == NULL)
+        return;
+    bool failed = cse_jobs_db_update(jobs->db, &entry->record) != CSE_OK;
+    if (failed && !entry->unsaved)
+        cse_log_line(CSE_LOG_ERROR, "job %s: %s; tried again until it is written", entry->record.id,
+                     cse_error_message());
+    entry->unsaved = failed;
+}
+
+cse_status cse_jobs_check_room(cse_jobs *jobs)
+{
+    if (jobs->root == NULL || cse_jobs_db_check(jobs->db) == CSE_OK)
+        return CSE_OK;
+    char why[512];
+    snprintf(why, sizeof why, "%s", cse_error_message());
+    return cse_fail(CSE_TEMPORARY, "%s; make room on the disk of %s, then ask again", why,
+                    jobs->root);
+}
+
+static bool reserve_path(const cse_jobs *jobs, char path[PATH_MAX])
+{
+    return jobs->root != NULL &&
+           (size_t)snprintf(path, PATH_MAX, "%s/jobs.reserve", jobs->root) < PATH_MAX;
+}
+
+void cse_jobs_reserve_make(cse_jobs *jobs)
+{
+    char path[PATH_MAX];
+    int file = reserve_path(jobs, path) ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    if (file < 0)
+        return;
+    if (posix_fallocate(file, 0, RESERVE_BYTES) != 0)
+        unlink(path);
+    close(file);
+}
+
+void cse_jobs_reserve_release(cse_jobs *jobs)
+{
+    char path[PATH_MAX];
+    if (reserve_path(jobs, path))
+        unlink(path);
 }
 
 /* What the run says of itself is not told again: it tells its own changes. */
@@ -82,16 +122,18 @@ static void tell(cse_jobs *jobs, const cse_job_transition *t)
     cse_text_clear(&json);
 }
 
-void cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
-                          const char *reason, const char *message)
+cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
+                                const char *reason, const char *message)
 {
+    cse_status status = CSE_OK;
     cse_job_record *record = &entry->record;
     /* A new attempt begins where a state may stand first. */
     cse_run_state from = cse_run_state_is_terminal(record->state) ? CSE_RUN_NONE : record->state;
     if (from != to && !cse_run_state_may_follow(from, to)) {
         cse_log_line(CSE_LOG_ERROR, "job %s: %s may not follow %s", record->id,
                      cse_run_state_name(to), cse_run_state_name(from));
-        return;
+        return cse_fail(CSE_INTERNAL, "job \"%s\": %s may not follow %s", record->id,
+                        cse_run_state_name(to), cse_run_state_name(from));
     }
     const cse_job_transition transition = { .job = record->id,
                                             .time_ms = cse_store_now_ms(),
@@ -100,12 +142,16 @@ void cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to
                                             .to = to,
                                             .reason = reason,
                                             .message = message };
-    if (jobs->db != NULL && cse_jobs_db_add_transition(jobs->db, &transition) != CSE_OK)
-        cse_log_line(CSE_LOG_ERROR, "job %s: %s", record->id, cse_error_message());
+    if (jobs->db != NULL)
+        status = cse_jobs_db_add_transition(jobs->db, &transition);
+    if (status != CSE_OK)
+        cse_log_line(CSE_LOG_ERROR, "job %s: %s; not recorded: %s, %s", record->id,
+                     cse_error_message(), cse_run_state_name(to), message);
     tell(jobs, &transition);
     record->state = to;
     snprintf(record->reason, sizeof record->reason, "%s", reason);
     snprintf(record->message, sizeof record->message, "%s", message);
+    return status;
 }
 
 /* ---- copies ---- */
@@ -212,6 +258,7 @@ static cse_status open_root(cse_jobs *jobs)
     snprintf(path, sizeof path, "%s/jobs.db", jobs->root);
     CSE_TRY(cse_jobs_db_open(path, &jobs->db));
     CSE_TRY(cse_jobs_db_each(jobs->db, add_entry, jobs));
+    cse_jobs_reserve_make(jobs);
     jobs->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&jobs->lock);
     cse_jobs_adopt(jobs);
@@ -440,6 +487,15 @@ static cse_status write_config(const cse_job_record *record, const char *config)
     return cse_fail(CSE_IO, "%s: %s", path, strerror(code));
 }
 
+/* A job that never came to be leaves nothing on the disk. */
+static void drop_config(const cse_job_record *record)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.4000s/submitted.yaml", record->model_dir);
+    unlink(path);
+    rmdir(record->model_dir);
+}
+
 static cse_job_outcome known_job(cse_jobs *jobs, const cse_job_request *request, const char *digest,
                                  cse_job *job)
 {
@@ -457,7 +513,11 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
 {
     const char *config = json_string_value(json_object_get(request->spec, "config"));
     CSE_TRY(write_config(record, config));
-    CSE_TRY(cse_jobs_db_insert(jobs->db, record));
+    cse_status status = cse_jobs_db_insert(jobs->db, record);
+    if (status != CSE_OK) {
+        drop_config(record);
+        return status;
+    }
     add_entry(jobs, record);
     cse_job_entry *entry = jobs->entries[jobs->entry_count - 1];
     cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", "created");
@@ -493,7 +553,9 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome == CSE_JOB_CREATED) {
         fill_record(jobs, request, &facts, record);
         memcpy(record->digest, digest, sizeof record->digest);
-        *error = insert_job(jobs, request, record, job);
+        *error = cse_jobs_check_room(jobs);
+        if (*error == CSE_OK)
+            *error = insert_job(jobs, request, record, job);
         outcome = *error == CSE_OK ? CSE_JOB_CREATED : CSE_JOB_ERROR;
     }
     pthread_mutex_unlock(&jobs->lock);

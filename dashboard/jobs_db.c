@@ -377,8 +377,7 @@ cse_status cse_jobs_db_keep_answer(cse_jobs_db *db, const char *key, const cse_k
 cse_status cse_jobs_db_check(cse_jobs_db *db)
 {
     sqlite3_stmt *s = NULL;
-    CSE_TRY(begin(db, "BEGIN IMMEDIATE", &s, ""));
-    CSE_TRY(end(db, s, sqlite3_step(s)));
-    CSE_TRY(begin(db, "ROLLBACK", &s, ""));
+    /* A transaction that changes nothing would succeed on a full disk. */
+    CSE_TRY(begin(db, "INSERT OR REPLACE INTO answers(key,time_ms) VALUES('',0)", &s, ""));
     return end(db, s, sqlite3_step(s));
 }

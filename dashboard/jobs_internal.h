@@ -10,6 +10,7 @@
 typedef struct cse_job_entry {
     cse_job_record record;
     bool alive, settled;
+    bool unsaved;   /* jobs.db had no room for its record: tried again at each look */
     bool child;     /* of this process: its exit status can be had */
     int descriptor; /* pidfd of its process, -1 */
     char waiting_for[512];
@@ -34,12 +35,19 @@ struct cse_jobs {
 cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id);
 /* Takes over what the run's store says, when it speaks of the present attempt. */
 void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry);
-/* The one place where the server changes a state. */
-void cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
-                          const char *reason, const char *message);
+/* The one place where the server changes a state. What happened is so, whether or not jobs.db has
+ * room for it: CSE_OK, or why it could not be written. */
+cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
+                                const char *reason, const char *message);
 /* Kills the run's processes: its coordinator, then what keeps it. */
 void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry);
-void cse_job_entry_save(cse_jobs *jobs, const cse_job_entry *entry);
+void cse_job_entry_save(cse_jobs *jobs, cse_job_entry *entry);
+/* Whether jobs.db takes what somebody asks for, before anything is done about it: CSE_TEMPORARY
+ * with what to do when it does not. A server without a queue has nothing to write. */
+cse_status cse_jobs_check_room(cse_jobs *jobs);
+/* Some room of the root's disk that is kept, so that jobs can be removed when it is full. */
+void cse_jobs_reserve_make(cse_jobs *jobs);
+void cse_jobs_reserve_release(cse_jobs *jobs);
 
 /* Without the lock: what is read of a settled job's store need not be read again. */
 void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts);

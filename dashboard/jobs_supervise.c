@@ -202,12 +202,19 @@ static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, si
     return true;
 }
 
-static void launch(cse_jobs *jobs, cse_job_entry *entry)
+/* False when it cannot be: a process that jobs.db does not know would be lost to the next server.
+ */
+static bool launch(cse_jobs *jobs, cse_job_entry *entry)
 {
     char message[CSE_JOB_MESSAGE_BYTES];
     cse_job_record *record = &entry->record;
     cse_store_reader *reader = NULL;
     cse_run_status status = { .attempt = 0 };
+    if (cse_jobs_check_room(jobs) != CSE_OK) {
+        snprintf(entry->waiting_for, sizeof entry->waiting_for, "room on the disk: %s",
+                 cse_error_message());
+        return false;
+    }
     if (cse_readers_borrow(jobs->options.readers, record->model_dir, &reader) == CSE_OK)
         cse_store_reader_status(reader, &status);
     cse_readers_give_back(jobs->options.readers, record->model_dir, &reader);
@@ -228,6 +235,7 @@ static void launch(cse_jobs *jobs, cse_job_entry *entry)
     }
     entry->waiting_for[0] = '\0';
     cse_job_entry_save(jobs, entry);
+    return true;
 }
 
 static const cse_job_entry *first_waiting(const cse_jobs *jobs, int64_t now_ms)
@@ -265,11 +273,10 @@ static void serve_queue(cse_jobs *jobs)
         cse_job_entry *first = (cse_job_entry *)(uintptr_t)first_waiting(jobs, now_ms);
         bool starts =
             first != NULL && fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
-        if (!starts) {
+        if (!starts || !launch(jobs, first)) {
             say_what_is_awaited(jobs, first, now_ms);
             return;
         }
-        launch(jobs, first);
     }
 }
 
@@ -290,6 +297,8 @@ static void look(cse_jobs *jobs)
     int64_t now_ms = cse_store_now_ms();
     for (int i = 0; i < jobs->entry_count; i++) {
         cse_job_entry *entry = jobs->entries[i];
+        if (entry->unsaved)
+            cse_job_entry_save(jobs, entry);
         if (!entry->alive)
             continue;
         if (is_gone(entry)) {

@@ -120,6 +120,8 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
     bool ends = strcmp(verb->verb, "cancel") == 0 || strcmp(verb->verb, "kill") == 0;
     cse_job_record *record = &entry->record;
     if (strcmp(verb->verb, "resume") == 0 && entry->settled && jobs->root != NULL) {
+        if ((*status = cse_jobs_check_room(jobs)) != CSE_OK)
+            return true;
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = CSE_JOB_END_NONE;
         entry->settled = false;
@@ -145,6 +147,8 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         *status = refuse(record, verb->verb);
         return true;
     }
+    if ((*status = cse_jobs_check_room(jobs)) != CSE_OK)
+        return true;
     cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
                          verb->message != NULL ? verb->message : "cancelled before it ran");
     record->ended_ms = cse_store_now_ms();
@@ -309,6 +313,8 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
     pthread_mutex_lock(&jobs->lock);
     cse_job_entry *entry = cse_job_entry_find(jobs, id);
     cse_status status = check_revision(entry, id, revision);
+    if (status == CSE_OK)
+        status = cse_jobs_check_room(jobs);
     if (status == CSE_OK) {
         if (name != NULL)
             snprintf(entry->record.name, sizeof entry->record.name, "%s", json_string_value(name));
@@ -334,6 +340,15 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
+/* Jobs are removed to make room, so it works without any. */
+static cse_status remove_record(cse_jobs *jobs, const char *id)
+{
+    if (cse_jobs_db_remove(jobs->db, id) == CSE_OK)
+        return CSE_OK;
+    cse_jobs_reserve_release(jobs);
+    return cse_jobs_db_remove(jobs->db, id);
+}
+
 cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
 {
     if (jobs->root == NULL)
@@ -345,7 +360,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         status = cse_fail(CSE_USAGE, "job \"%s\" is %s: only what has ended can be removed", id,
                           cse_run_state_name(entry->record.state));
     if (status == CSE_OK)
-        status = cse_jobs_db_remove(jobs->db, id);
+        status = remove_record(jobs, id);
     if (status == CSE_OK) {
         cse_readers_forget(jobs->options.readers, entry->record.model_dir);
         /* Links are removed, not followed. */
@@ -358,6 +373,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         cse_job_record_clear(&entry->record);
         free(entry->facts);
         free(entry);
+        cse_jobs_reserve_make(jobs);
     }
     pthread_mutex_unlock(&jobs->lock);
     return status;

@@ -3,6 +3,7 @@
  * Patterns are compiled once, when the description is loaded, and found again by their text; they
  * are POSIX extended regular expressions, which for the plain ones in use read the same. Depth is
  * bounded by the description: no schema of it refers to itself. */
+#include <math.h>
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,6 +54,58 @@ static bool is_type(const json_t *value, const char *type)
     const char *have = type_name(value);
     return strcmp(have, type) == 0 || (strcmp(type, "number") == 0 && json_is_integer(value));
 }
+
+/* ---- whole numbers ---- */
+
+static bool takes_integers(const json_t *type)
+{
+    size_t i;
+    json_t *one;
+    if (json_is_string(type))
+        return strcmp(json_string_value(type), "integer") == 0;
+    json_array_foreach(type, i, one)
+    {
+        if (strcmp(json_string_value(one), "integer") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The integer that stands for `value` at a place of this schema; NULL when it stays as it is. */
+static json_t *whole_number(const cse_api *api, const json_t *schema, const json_t *value)
+{
+    const double most = 9007199254740992.0; /* 2^53 */
+    double number = json_real_value(value);
+    bool whole = json_is_real(value) && number == floor(number) && fabs(number) <= most &&
+                 takes_integers(json_object_get(cse_api_resolve(api, schema), "type"));
+    return whole ? json_integer((json_int_t)number) : NULL;
+}
+
+void cse_api_make_whole(const cse_api *api, const json_t *schema, json_t *value)
+{
+    schema = cse_api_resolve(api, schema);
+    const json_t *items = json_object_get(schema, "items");
+    for (size_t i = 0; items != NULL && i < json_array_size(value); i++) {
+        json_t *one = json_array_get(value, i), *whole = whole_number(api, items, one);
+        if (whole != NULL)
+            json_array_set_new(value, i, whole);
+        else
+            cse_api_make_whole(api, items, one);
+    }
+    void *at = json_is_object(value) ? json_object_iter(value) : NULL;
+    for (; at != NULL; at = json_object_iter_next(value, at)) {
+        const json_t *property =
+            json_object_get(json_object_get(schema, "properties"), json_object_iter_key(at));
+        json_t *one = json_object_iter_value(at);
+        json_t *whole = property != NULL ? whole_number(api, property, one) : NULL;
+        if (whole != NULL)
+            json_object_iter_set_new(value, at, whole);
+        else if (property != NULL)
+            cse_api_make_whole(api, property, one);
+    }
+}
+
+/* ---- values ---- */
 
 static bool check_type(const json_t *type, const json_t *value, const char *pointer, json_t *errors)
 {

@@ -89,7 +89,9 @@ static void done(cse_server *server, const cse_request *request, const cse_answe
     if (db == NULL || strcmp(request->operation_id, "validateConfig") == 0)
         return;
     if (cse_jobs_db_audit(db, &entry) != CSE_OK)
-        cse_log_line(CSE_LOG_WARNING, "audit: %s", cse_error_message());
+        cse_log_line(CSE_LOG_WARNING, "audit: %s; not recorded: %s %s from %s: %d",
+                     cse_error_message(), request->method, request->path, request->peer,
+                     answer->status);
     keep_answer(db, request, answer);
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/json.h"
+#include "store/behind.h"
 #include "store/database.h"
 #include "store/run_lock.h"
 
@@ -271,6 +272,41 @@ static void take_status(void *self, const cse_row *row)
     status->attempt = row->fields[6].integer;
 }
 
+json_t *cse_store_reader_behind(cse_store_reader *reader)
+{
+    cse_run_status stored = { .attempt = 0 };
+    const cse_store_query newest = { .limit = 1, .newest_first = true };
+    json_t *behind = cse_behind_read(reader->model_dir);
+    if (behind == NULL)
+        return NULL;
+    cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &newest, take_status, &stored);
+    if (json_integer_value(json_object_get(behind, "attempt")) >= stored.attempt)
+        return behind;
+    json_decref(behind); /* of an attempt that others followed */
+    return NULL;
+}
+
+/* What the run could not write down, of its step and its state. */
+static void take_behind(cse_store_reader *reader, cse_run_status *status)
+{
+    json_t *behind = cse_store_reader_behind(reader);
+    const json_t *last = json_object_get(behind, "transition");
+    const char *state = json_string_value(json_array_get(last, 1));
+    const char *reason = json_string_value(json_array_get(last, 2));
+    const char *message = json_string_value(json_array_get(last, 3));
+    int64_t step = behind != NULL ? json_integer_value(json_object_get(behind, "last_step")) : -1;
+    if (step > status->last_step)
+        status->last_step = step;
+    if (state != NULL && cse_run_state_of(state) != CSE_RUN_NONE) {
+        status->state = cse_run_state_of(state);
+        snprintf(status->reason, sizeof status->reason, "%s", reason != NULL ? reason : "");
+        snprintf(status->message, sizeof status->message, "%s", message != NULL ? message : "");
+        status->since_ms = json_integer_value(json_array_get(last, 0));
+        status->attempt = json_integer_value(json_object_get(behind, "attempt"));
+    }
+    json_decref(behind);
+}
+
 cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status)
 {
     cse_text text = { 0 };
@@ -282,6 +318,7 @@ cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *sta
     if (cse_store_reader_key(reader, "last_step", &text))
         status->last_step = strtoll(text.data, NULL, 10);
     cse_text_clear(&text);
+    take_behind(reader, status);
     if (status->alive || cse_run_state_is_terminal(status->state) ||
         status->state == CSE_RUN_QUEUED)
         return CSE_OK;

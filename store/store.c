@@ -22,6 +22,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "store/behind.h"
 #include "store/run_lock.h"
 #include "store/writer.h"
 
@@ -113,6 +114,25 @@ static void read_numbers(cse_store *store)
         1;
 }
 
+/* The end that the attempt before reported, when it never found room in the database. */
+static bool take_end_left_behind(cse_store *store, cse_run_state from)
+{
+    json_t *behind = cse_behind_read(store->model_dir);
+    const json_t *end = json_object_get(behind, "transition");
+    const char *to = json_string_value(json_array_get(end, 1));
+    const char *reason = json_string_value(json_array_get(end, 2));
+    const char *message = json_string_value(json_array_get(end, 3));
+    bool known = to != NULL && reason != NULL && message != NULL &&
+                 cse_run_state_is_terminal(cse_run_state_of(to)) &&
+                 json_integer_value(json_object_get(behind, "attempt")) == store->attempt - 1;
+    if (known)
+        ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++,
+                (int64_t)json_integer_value(json_array_get(end, 0)), cse_run_state_name(from), to,
+                reason, message, store->attempt - 1);
+    json_decref(behind);
+    return known;
+}
+
 /* The end that the attempt before could not report itself. */
 static void close_attempt_before(cse_store *store)
 {
@@ -120,7 +140,8 @@ static void close_attempt_before(cse_store *store)
     cse_database_text(store->database, "SELECT to_state FROM transitions ORDER BY seq DESC LIMIT 1",
                       last, sizeof last);
     cse_run_state state = cse_run_state_of(last);
-    if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state))
+    if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state) ||
+        take_end_left_behind(store, state))
         return;
     ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_store_now_ms(),
             cse_run_state_name(state), cse_run_state_name(CSE_RUN_FAILED),
@@ -220,6 +241,9 @@ static void release(cse_store **store)
     cse_publisher_close(&s->publisher);
     cse_store_reserve_release(s);
     free(s->reserve_path);
+    cse_behind_close(s);
+    free(s->model_dir);
+    free(s->latest);
     cse_database_close(&s->database);
     if (s->log != NULL)
         fclose(s->log);
@@ -262,6 +286,8 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
     *result = NULL;
     store->state = CSE_RUN_NONE;
     store->last_step = store->written_step = -1;
+    store->behind = -1;
+    store->model_dir = cse_strdup(model_dir);
     fill_options(store, options);
     make_locks(store);
     cse_status status = cse_run_lock_take(model_dir, &store->lock);
@@ -276,6 +302,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         set_identity(store);
         open_log(store, model_dir);
         open_reserve(store, model_dir);
+        store->behind = cse_behind_open(model_dir);
         status = start_thread(store);
     }
     if (status != CSE_OK) {

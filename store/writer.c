@@ -16,6 +16,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "store/behind.h"
 
 #define MILLISECONDS INT64_C(1000000)
 enum {
@@ -165,12 +166,30 @@ static void emit_gap(cse_store *store)
 
 /* ---- from the queue to rows and events ---- */
 
+static void note_latest(cse_store *store, const cse_point *point)
+{
+    if (point->series < 0)
+        return;
+    while (store->latest_count <= point->series) {
+        CSE_GROW(store->latest, store->latest_count, store->latest_capacity);
+        store->latest[store->latest_count++] = (cse_latest){ .name = NULL };
+    }
+    cse_latest *latest = &store->latest[point->series];
+    if (latest->name == NULL)
+        *latest = (cse_latest){ .name = series_name(store, point->series), .least = point->value };
+    latest->step = point->step;
+    latest->value = point->value;
+    if (!(latest->least <= point->value))
+        latest->least = point->value;
+}
+
 static void take_points(cse_store *store, const cse_row *row)
 {
     for (int i = 0; i < cse_row_point_count(row); i++) {
         cse_point point = cse_row_point(row, i);
         CSE_GROW(store->points, store->point_count, store->point_capacity);
         store->points[store->point_count++] = point;
+        note_latest(store, &point);
         cse_buckets_add(store->buckets, &point, &store->pending);
         if (point.step > store->last_step)
             store->last_step = point.step;
@@ -294,6 +313,8 @@ static void note_failure(cse_store *store, int64_t now_ns)
                      "memory and written when there is room",
                      cse_error_message());
     }
+    if (!store->failing)
+        store->failing_since_ms = cse_store_now_ms();
     store->failing = true;
     store->written_step = -1; /* its row may be among those that are dropped */
     store->retry_ns = now_ns + RETRY_MS * MILLISECONDS;
@@ -354,14 +375,18 @@ static cse_status write_pending(cse_store *store)
     int64_t now_ns = cse_clock_ns();
     store->commit_ns = now_ns + store->options.commit_interval_ms * MILLISECONDS;
     if (status != CSE_OK) {
+        char error[256];
+        snprintf(error, sizeof error, "%s", cse_error_message());
         note_failure(store, now_ns);
         cse_store_reserve_release(store);
         store->matters_lost = write_what_matters(store) != CSE_OK;
-        return status;
+        cse_behind_write(store, error);
+        return cse_fail(status, "%s", error);
     }
     store->matters_lost = false;
     if (store->failing) {
         cse_log_line(CSE_LOG_INFO, "run store: can be written again");
+        cse_behind_clear(store);
         cse_store_reserve_make(store);
     }
     store->failing = false;
@@ -427,5 +452,8 @@ void *cse_writer_main(void *self)
             cse_log_line(CSE_LOG_WARNING, "run store: the end of the run could not be written: %s",
                          cse_error_message());
     } while (!closing);
+    /* Closing writes as well, and a write beyond a file size limit is a signal, which this thread
+     * does not take. */
+    cse_database_close(&store->database);
     return NULL;
 }

@@ -16,6 +16,13 @@ typedef struct cse_dropped {
     int64_t points, logs, closures, samples, events;
 } cse_dropped;
 
+/* The newest point of a series in this attempt, and the least value so far. */
+typedef struct cse_latest {
+    const char *name; /* borrowed; NULL: no point yet */
+    int64_t step;
+    double value, least;
+} cse_latest;
+
 struct cse_store {
     cse_store_options options; /* defaults filled in */
     int lock;                  /* descriptor of run.lock */
@@ -51,7 +58,14 @@ struct cse_store {
     char *reserve_path;          /* a file whose room is given back when the disk is full */
     bool has_reserve;
     int64_t warned_ns; /* 0: never */
-    cse_dropped lost;  /* not yet noted in a gap event */
+    char *model_dir;
+    int64_t failing_since_ms;
+    int behind;       /* descriptor of run.behind (store/behind.h), -1 */
+    bool behind_says; /* that something is missing */
+    uint64_t behind_writes;
+    cse_latest *latest; /* by series */
+    int latest_count, latest_capacity;
+    cse_dropped lost; /* not yet noted in a gap event */
 };
 
 /* The body of the thread; `self` is the store. */

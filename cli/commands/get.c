@@ -232,6 +232,9 @@ static void show_job(const json_t *job)
     show_time("started", job, "started_ms");
     show_time("ended", job, "ended_ms");
     show_text("duration", cse_age_text(duration_s(job), duration));
+    const json_t *failure = json_object_get(job, "store_failure");
+    show_time("not recorded since", failure, "since_ms");
+    show_text("because", cse_json_text(failure, "message", ""));
     show_progress(job);
 }
 

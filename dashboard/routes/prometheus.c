@@ -50,6 +50,11 @@ static bool add_job(void *self, const cse_job *job)
         add_label(g->text, job->record.name);
         cse_text_add(g->text, "\"} %.17g\n", json_number_value(value));
     }
+    cse_text_add(g->text, "csengine_job_store_failing{job=\"");
+    add_label(g->text, job->record.id);
+    cse_text_add(g->text, "\",name=\"");
+    add_label(g->text, job->record.name);
+    cse_text_add(g->text, "\"} %d\n", json_is_object(json_object_get(shown, "store_failure")));
     json_decref(shown);
     return ++g->count < 1000;
 }

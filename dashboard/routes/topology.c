@@ -18,22 +18,24 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     cse_server_run run;
     if (!cse_server_open_run(request, answer, &run))
         return;
-    json_t *samples = json_array();
+    json_t *samples = json_array(), *behind = cse_store_reader_behind(run.reader);
     const cse_store_query query = { .limit = cse_request_integer(request, "samples", 1),
                                     .newest_first = true };
     cse_status status =
         cse_store_reader_rows(run.reader, CSE_ROW_TOPOLOGY, &query, take_sample, samples);
     cse_server_close_run(request, &run);
-    bool none = json_array_size(samples) == 0;
+    const char *missing = json_array_size(samples) == 0
+                              ? "no sample was taken: the run has not taken steps for half a second"
+                              : NULL;
+    if (behind != NULL)
+        missing = "the run store cannot be written; newer samples come with the events";
     if (status == CSE_OK)
         cse_answer_json(answer, 200,
-                        json_pack("{s:O, s:s?}", "samples", samples, "missing",
-                                  none ? "no sample was taken: the run has not taken steps for "
-                                         "half a second"
-                                       : NULL));
+                        json_pack("{s:O, s:s?}", "samples", samples, "missing", missing));
     else
         cse_answer_failure(answer, status);
     json_decref(samples);
+    json_decref(behind);
 }
 
 const cse_route cse_route_topology = {

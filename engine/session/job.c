@@ -129,9 +129,19 @@ static cse_status save(job *j, int64_t step)
     return CSE_OK;
 }
 
+/* The checkpoint that ends a run must stand. One on the way that finds no room is missed, and the
+ * one before it stays: a full disk is no reason to lose the steps that follow. */
 static cse_status save_step(void *self, const cse_values *values)
 {
-    return save(self, cse_values_step(values));
+    job *j = self;
+    int64_t step = cse_values_step(values);
+    cse_status status = save(j, step);
+    bool ends = j->session->ending || step == j->session->report.run_last_step;
+    if (ends || (status != CSE_IO && status != CSE_CANNOT_CREATE))
+        return status;
+    cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; training goes on without it",
+                 (long long)step, cse_error_message());
+    return CSE_OK;
 }
 
 /* ---- steps ---- */

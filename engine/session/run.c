@@ -276,7 +276,9 @@ static cse_stop_request stop_requested(void *self)
 
 static void on_phase(void *self, cse_phase phase, const char *message)
 {
-    cse_recorder_phase(((runner *)self)->session->recorder, phase, message);
+    cse_session *session = ((runner *)self)->session;
+    session->ending = session->ending || phase == CSE_PHASE_CANCELLING;
+    cse_recorder_phase(session->recorder, phase, message);
 }
 
 static void on_endpoint(void *self, const char *endpoint)
@@ -340,6 +342,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     cse_recorder_begin(session->recorder, r->step);
     session->executing = true;
+    session->ending = false;
     session->locked = true;
     cse_status status = cse_execution_run(&execution, result);
     session->executing = false;

@@ -119,6 +119,7 @@ typedef struct cse_session {
     bool locked;                     /* the last execution left no checkpoint of its last step */
     cse_step *traced;                /* while a step is traced */
     bool executing, states_standing; /* between cse_run's start and end; inside a snapshot */
+    bool ending;                     /* the execution was asked to end */
     cse_session_hooks hooks;
     cse_session_report report;
     struct cse_recorder *recorder; /* of a job with a run store; NULL otherwise */

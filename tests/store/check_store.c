@@ -13,6 +13,7 @@
 #include <zmq.h>
 
 #include "engine/base/clock.h"
+#include "store/behind.h"
 #include "store/reader.h"
 #include "store/run_lock.h"
 #include "store/store.h"
@@ -458,6 +459,39 @@ static void count_warnings(void *self, cse_log_level level, const char *line)
     warnings += level == CSE_LOG_WARNING && strstr(line, "run store") != NULL;
 }
 
+/* What stands beside a store that cannot be written. */
+static void assert_behind(cse_run_state state)
+{
+    cse_store_reader *reader = NULL;
+    cse_run_status status;
+    ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
+    ck_assert_int_eq(cse_store_reader_status(reader, &status), CSE_OK);
+    ck_assert_int_eq(status.state, state);
+    int64_t last_step = status.last_step; /* the very last may have met a full queue */
+    ck_assert_int_gt(last_step, 30000);
+    json_t *behind = cse_store_reader_behind(reader);
+    ck_assert_ptr_nonnull(behind);
+    ck_assert_int_gt(json_integer_value(json_object_get(behind, "since_ms")), 1600000000000);
+    ck_assert(json_is_integer(json_object_get(behind, "waiting_rows")));
+    ck_assert_int_gt(json_integer_value(json_object_get(json_object_get(behind, "lost"), "points")),
+                     0);
+    ck_assert_str_ne(json_string_value(json_object_get(behind, "message")), "");
+    const json_t *loss = json_object_get(json_object_get(behind, "latest"), "loss");
+    ck_assert_int_eq(json_integer_value(json_array_get(loss, 0)), last_step);
+    ck_assert_double_eq(json_number_value(json_array_get(loss, 1)), (double)last_step);
+    ck_assert_double_eq(json_number_value(json_array_get(loss, 2)), 0);
+    json_decref(behind);
+    cse_store_reader_close(&reader);
+}
+
+static void assert_nothing_behind(void)
+{
+    cse_store_reader *reader = NULL;
+    ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
+    ck_assert_ptr_null(cse_store_reader_behind(reader));
+    cse_store_reader_close(&reader);
+}
+
 /* In a process of its own: a limit of the size of files stands for a full disk. */
 static void fill_the_disk(void)
 {
@@ -466,6 +500,7 @@ static void fill_the_disk(void)
     char reserve[128];
     warnings = 0;
     cse_log_set_sink(count_warnings, NULL);
+    assert_nothing_behind();
     getrlimit(RLIMIT_FSIZE, &before);
     limit = before;
     limit.rlim_cur = 200 << 10;
@@ -479,6 +514,7 @@ static void fill_the_disk(void)
             cse_store_flush(store); /* fails from some moment on */
     }
     ck_assert_int_eq(cse_store_flush(store), CSE_IO);
+    assert_behind(CSE_RUN_STARTING);
     ck_assert_int_lt(cse_clock_ns() - started, INT64_C(20000000000));
     cse_store_transition(store, CSE_RUN_RUNNING, NULL, NULL);
     ck_assert_int_eq(cse_store_state(store), CSE_RUN_RUNNING);
@@ -489,6 +525,7 @@ static void fill_the_disk(void)
     cse_store_point(store, loss, 60000, 1);
     ck_assert_int_eq(cse_store_flush(store), CSE_OK);
     cse_log_set_sink(NULL, NULL);
+    assert_nothing_behind();
     ck_assert_int_eq(access(reserve, F_OK), 0); /* taken again */
     cse_store_close(&store);
     ck_assert_int_ne(access(reserve, F_OK), 0);
@@ -505,6 +542,43 @@ START_TEST(a_full_disk_stops_nobody_and_what_matters_is_written_later)
     ck_assert_double_eq(kept + gap, 60001);
     assert_text("SELECT value FROM run WHERE key = 'last_step'", "60000");
     assert_text("PRAGMA integrity_check", "ok");
+}
+END_TEST
+
+/* The end is known although it never got into the database, to readers and to the next attempt. */
+START_TEST(an_end_that_found_no_room_is_known)
+{
+    struct rlimit before, limit;
+    cse_run_status status;
+    cse_store_reader *reader = NULL;
+    cse_store *store = open_store(NULL);
+    cse_log_set_sink(count_warnings, NULL);
+    cse_store_transition(store, CSE_RUN_STARTING, NULL, NULL);
+    cse_store_transition(store, CSE_RUN_RUNNING, NULL, NULL);
+    ck_assert_int_eq(cse_store_flush(store), CSE_OK);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 4096; /* the block, and not one page more */
+    setrlimit(RLIMIT_FSIZE, &limit);
+    cse_store_point(store, cse_store_series(store, "loss"), 7, 1.5);
+    cse_store_transition(store, CSE_RUN_SUCCEEDED, NULL, "the end");
+    cse_store_close(&store);
+    setrlimit(RLIMIT_FSIZE, &before);
+    cse_log_set_sink(NULL, NULL);
+    assert_text("SELECT group_concat(to_state) FROM transitions", "STARTING,RUNNING");
+    ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
+    ck_assert_int_eq(cse_store_reader_status(reader, &status), CSE_OK);
+    ck_assert_int_eq(status.state, CSE_RUN_SUCCEEDED);
+    ck_assert(!status.derived);
+    ck_assert_str_eq(status.message, "the end");
+    ck_assert_int_eq(status.last_step, 7);
+    cse_store_reader_close(&reader);
+    store = open_store(NULL);
+    cse_store_transition(store, CSE_RUN_STARTING, NULL, NULL);
+    cse_store_close(&store);
+    assert_text("SELECT group_concat(to_state) FROM transitions",
+                "STARTING,RUNNING,SUCCEEDED,STARTING");
+    assert_nothing_behind();
 }
 END_TEST
 
@@ -565,6 +639,7 @@ int main(void)
     tcase_add_test(cases, a_killed_writer_leaves_a_store_that_can_be_read);
     tcase_add_test(cases, a_full_queue_drops_points_and_counts_them_but_no_state);
     tcase_add_test(cases, a_full_disk_stops_nobody_and_what_matters_is_written_later);
+    tcase_add_test(cases, an_end_that_found_no_room_is_known);
     tcase_add_test(cases, rows_are_paged_and_filtered);
     Suite *suite = suite_create("run store");
     suite_add_tcase(suite, cases);

@@ -76,6 +76,35 @@ async function submit(checks, mock, context) {
   await page.close();
 }
 
+/* A full disk stands out, on the job's first page, for as long as it lasts. */
+async function fullDisk(checks, mock, context) {
+  const { page, faults } = await openTab(context, mock.url);
+  const job = mock.jobs.get("gpt2-live");
+  job.storeFailure = {
+    since_ms: Date.now() - 60_000,
+    message: "database or disk is full",
+    waiting_rows: 4711,
+    lost: { points: 12, logs: 0, closures: 0, samples: 3 },
+  };
+  await page.goto(`${mock.url}${JOB}/pulse`);
+  const line = page.locator(".findings li.bad >> text=run store cannot be written since");
+  await line.waitFor({ timeout: 30_000 });
+  const text = await line.innerText();
+  checks.that(
+    /disk is full.*training goes on, 4.?711 records wait.*lost so far: 12 points, 3 samples$/.test(
+      text,
+    ),
+    "a full disk stands out",
+    text,
+  );
+  await page.screenshot({ path: join(shots, "full-disk.png") });
+  job.storeFailure = null;
+  await line.waitFor({ state: "detached", timeout: 30_000 });
+  checks.that(true, "and no more when there is room");
+  checks.that(faults.length === 0, "full disk: silent console", faults.join("\n"));
+  await page.close();
+}
+
 /* The server drops every stream: the tab says so, comes back, and has missed nothing. */
 async function cut(checks, mock, context) {
   const { page } = await openTab(context, mock.url);
@@ -320,6 +349,7 @@ try {
   checks.figure("bundle, gzipped", bundle / 1024, 120, "KiB");
   await figures(checks, mock, context);
   await cut(checks, mock, context);
+  await fullDisk(checks, mock, context);
   await submit(checks, mock, context);
   await report(checks, mock, context);
   await orders(checks, mock, context);

@@ -211,6 +211,7 @@ export class MadeUpJob {
         minimum_loss: loss ? loss.value(loss.last) * 0.97 : null,
         eta_seconds: alive && loss ? (this.total - loss.last) / this.rate : null,
       },
+      store_failure: this.storeFailure ?? null,
       resources: { cores: 2 },
       model_dir: `runs/${this.id}`,
       host: "localhost",

@@ -2,7 +2,7 @@
  * numbers are in trouble, what is not recorded. Each names its cause and the page that shows more.
  */
 import type { GapEvent, Job, Numerics, TopologySample } from "@generated/client";
-import { percent } from "@/base/format";
+import { integer, percent, time } from "@/base/format";
 
 export interface Finding {
   weight: number;
@@ -89,6 +89,26 @@ export function gapText(gap: GapEvent): string {
   );
 }
 
+/* Training goes on, but what one sees over REST is as old as the failure. */
+function storeFinding(failure: Job["store_failure"]): Finding[] {
+  if (!failure) return [];
+  const lost = Object.entries(failure.lost)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${integer(count)} ${what}`)
+    .join(", ");
+  return [
+    {
+      weight: 95,
+      tone: "bad",
+      page: "logs",
+      text:
+        `run store cannot be written since ${time(failure.since_ms)} (${failure.message}); ` +
+        `training goes on, ${integer(failure.waiting_rows)} records wait for room` +
+        (lost ? `, lost so far: ${lost}` : ""),
+    },
+  ];
+}
+
 export interface Known {
   job: Job;
   sample: TopologySample | undefined;
@@ -97,7 +117,11 @@ export interface Known {
 }
 
 export function findingsOf({ job, sample, numerics, gaps }: Known): Finding[] {
-  const found = [...(job.alive ? timeFindings(sample) : []), ...numberFindings(numerics)];
+  const found = [
+    ...storeFinding(job.store_failure),
+    ...(job.alive ? timeFindings(sample) : []),
+    ...numberFindings(numerics),
+  ];
   if (job.state === "FAILED")
     found.push({
       weight: 100,

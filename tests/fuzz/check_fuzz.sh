@@ -1,0 +1,101 @@
+#!/bin/sh
+# Inputs that are looked for, not thought of: libFuzzer varies requests, configurations and step
+# graphs towards code that nothing reached yet, under the address and undefined behaviour
+# sanitizers. A few seconds each; FUZZ_SECONDS makes it longer, FUZZ_CORPUS=DIR keeps what was found
+# and begins from it. What ends a harness is left in the build directory, to be run again as
+# tests/fuzz/bin/NAME FILE.
+set -eu
+seconds=${FUZZ_SECONDS:-2}
+python=${PYTHON:-python3}
+here=${top_builddir:-.}/tests/fuzz
+tree=${top_srcdir:-.}
+[ "${CSE_SANITIZE:-no}" = no ] || {
+    echo 'the harnesses have sanitizers of their own: skipped'
+    exit 77
+}
+command -v "$python" >/dev/null || { echo 'there is no python3: skipped'; exit 77; }
+
+mkdir -p "$here/bin" "$here/objects"
+work=$(mktemp -d "$here/work.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+clang=
+echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d == 0 && n != 0; }' \
+    >"$work/probe.c"
+for candidate in clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19; do
+    if "$candidate" -fsanitize=fuzzer,address -o "$work/probe" "$work/probe.c" 2>/dev/null; then
+        clang=$candidate
+        break
+    fi
+done
+[ -n "$clang" ] || { echo 'there is no clang with libFuzzer: skipped'; exit 77; }
+
+# As the build has it, but for the compiler: what is looked into is compiled anew, what it calls
+# beyond that is taken from the library.
+variable() { # name: its value in the Makefile
+    printf 'include Makefile\nprint-value:\n\t@echo $(%s)\n' "$1" |
+        (cd "${top_builddir:-.}" && make -s -f - print-value)
+}
+flags="-g -O1 -std=gnu11 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize-recover=undefined -DHAVE_CONFIG_H -D_GNU_SOURCE -DCSE_BUILDING_LIBRARY
+    -DCSE_BINDIR=\"/nowhere\" -DCSE_DATADIR=\"/nowhere\"
+    -I${top_builddir:-.} -I$tree -I$tree/include $(variable JANSSON_CFLAGS) $(variable FYAML_CFLAGS)
+    $(variable SODIUM_CFLAGS) $(variable MICROHTTPD_CFLAGS) $(variable SQLITE_CFLAGS)"
+libraries="$(variable dependency_libs) $(variable dashboard_libs)"
+
+sources_of() { # harness
+    echo "tests/fuzz/$1.c"
+    (
+        cd "$tree"
+        case $1 in
+        request) ls dashboard/target.c dashboard/exchange.c dashboard/api.c dashboard/schema.c \
+            dashboard/answer.c dashboard/access.c ;;
+        configuration) ls engine/config/*.c ;;
+        graph) ls engine/graph/*.c ;;
+        esac
+        ls engine/base/*.c
+    )
+}
+
+harnesses='request configuration graph'
+for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
+export clang flags tree here
+newest=$(find "$tree/engine" "$tree/dashboard" "$tree/include" "$tree/tests/fuzz" -name '*.[ch]' \
+    -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
+cache=$(command -v ccache || :)
+export cache newest
+# shellcheck disable=SC2016 # for the shell that xargs starts
+xargs -P 2 -n 1 sh -c '
+    object=$here/objects/$(echo "$1" | tr / _).o
+    [ -n "$(find "$object" -newer "$newest" 2>/dev/null)" ] ||
+        $cache $clang $flags -w -c -o "$object" "$tree/$1"' compile <"$work/sources"
+for harness in $harnesses; do
+    objects=$(sources_of "$harness" | tr / _ | sed "s|^|$here/objects/|; s|\$|.o|")
+    # shellcheck disable=SC2086 # lists of words
+    $clang -fsanitize=fuzzer,address,undefined -o "$here/bin/$harness" $objects \
+        "${top_builddir:-.}/.libs/libcsengine_dashboard.a" \
+        "${top_builddir:-.}/.libs/libcsengine_internal.a" $libraries
+done
+
+"$python" "$tree/tests/fuzz/make_corpus.py" "$tree" "$work"
+mkdir -p "$work/graph"
+"$CSENGINE_EXECUTABLE" compile "$tree/configs/synthetic.yaml" --compile_dir "$work/compiled" \
+    --model_dir "$work/run" >"$work/compile.log" 2>&1 || cat "$work/compile.log"
+find "$work/compiled" -name 'graph*.json' -exec cp {} "$work/graph/" \;
+
+failed=0
+for harness in $harnesses; do
+    begin=$work/$harness
+    corpus=${FUZZ_CORPUS:-$work/grown}/$harness
+    mkdir -p "$corpus"
+    if "$here/bin/$harness" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -seed=1 \
+        -dict="$work/$harness.dict" -artifact_prefix="$here/$harness-" -print_final_stats=1 \
+        "$corpus" "$begin" >"$work/$harness.log" 2>&1; then
+        echo "$harness: $(ls "$begin" | wc -l) inputs to begin with," \
+            "$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$harness.log") runs," \
+            "$(sed -n 's/.*\(cov: [0-9]*\).*/\1/p' "$work/$harness.log" | tail -n 1)"
+    else
+        failed=1
+        tail -n 60 "$work/$harness.log"
+    fi
+done
+exit "$failed"

@@ -1,0 +1,114 @@
+"""Writes what the fuzzers begin with: requests made from the examples of the API's description,
+configurations, and the words of both.
+
+Usage: make_corpus.py SOURCE_TREE DIRECTORY"""
+import glob
+import json
+import os
+import re
+import sys
+
+tree, out = sys.argv[1:]
+document = json.load(open(f"{tree}/dashboard/openapi.json"))
+
+
+def write(kind, name, text):
+    os.makedirs(f"{out}/{kind}", exist_ok=True)
+    with open(f"{out}/{kind}/{name}", "w") as f:
+        f.write(text)
+
+
+def words(kind, names):
+    with open(f"{out}/{kind}.dict", "w") as f:
+        f.write("".join(f'"{name}"\n' for name in sorted(set(names)) if len(name) > 1))
+
+
+def resolve(node):
+    while "$ref" in node:
+        target = document
+        for word in node["$ref"].split("/")[1:]:
+            target = target[word]
+        node = target
+    return node
+
+
+def example(schema):
+    schema = resolve(schema)
+    if "examples" in schema:
+        return schema["examples"][0]
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type", "string")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        return {name: example(member) for name, member in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [example(schema.get("items", {}))]
+    return {"integer": 1, "number": 0.5, "boolean": True, "null": None}.get(kind, "a")
+
+
+def text_of(value):
+    if isinstance(value, list):
+        return ",".join(text_of(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def request(path, method, item, operation):
+    query, headers = [], ["Host: 127.0.0.1:8080", "Accept: application/json"]
+    for parameter in item.get("parameters", []) + operation.get("parameters", []):
+        parameter = resolve(parameter)
+        value = text_of(example(parameter["schema"]))
+        if parameter["in"] == "path":
+            path = path.replace("{" + parameter["name"] + "}", value)
+        elif parameter["in"] == "query":
+            query.append(f"{parameter['name']}={value}")
+        elif parameter["in"] == "header":
+            headers.append(f"{parameter['name']}: {value}")
+    target = path + ("?" + "&".join(query) if query else "")
+    contents = resolve(operation.get("requestBody", {})).get("content", {})
+    for media, content in contents.items() or [(None, None)]:
+        body, more = "", []
+        if media:
+            value = example(content["schema"])
+            body = json.dumps(value) if "json" in media else "trainer: {init: {seed: 1}}\n"
+            more = [f"Content-Type: {media}", f"Content-Length: {len(body)}"]
+        yield f"{method.upper()} {target}\n" + "\n".join(headers + more) + "\n\n" + body
+
+
+for path, item in document["paths"].items():
+    for method, operation in item.items():
+        if not isinstance(operation, dict) or "operationId" not in operation:
+            continue
+        for i, text in enumerate(request(path, method, item, operation)):
+            write("request", f"{operation['operationId']}-{i}", text)
+host = "Host: 127.0.0.1:8080"
+write("request", "token", f"GET /api/v1/jobs\n{host}\nAuthorization: Bearer a-token-of-32-printable-letters.\n\n")
+write("request", "cookie", f"GET /api/v1/jobs\n{host}\nX-Cookie: {2**40}.{'0f' * 8}.{'0f' * 32}\n\n")
+write("request", "origin", f"GET /api/v1/jobs?limit=2&label=a%3Db\n{host}\nOrigin: http://127.0.0.1:8080\n"
+      "Sec-Fetch-Site: same-origin\nSec-Fetch-Mode: navigate\n\n")
+write("configuration", "rest", """%YAML 1.1
+---
+trainer:
+  init:
+    backend: {compile_dir: null, cluster_config: {num_csx: 2, job_labels: [team=vision, "owner=x.y"]}}
+    model: {name: fc_mnist, library: ./libmodel.so, hidden_sizes: [32]}
+    optimizer: {SGD: {lr: 0.01, momentum: .inf, weight_decay: -1.5e-3}}
+    schedulers: [{LinearLR: {total_iters: 100}}, {CosineDecayLR: {total_iters: 1_000}}]
+    loggers: [{TensorBoardLogger: {}}, {CSVLogger: {}}]
+    precision: {fp16_type: bfloat16, graphamp: {preset: mp3, allow: [matmul]}, tile_length: 64}
+    loop: {num_steps: 10, eval_frequency: 0.5}
+    numerics: {every: 10}
+    seed: 1 # a comment
+  fit:
+    ckpt_path: ~
+    train_dataloader: {data_processor: synthetic, features: [16], batch_size: 64, "micro_batch_size": 16}
+    val_dataloader: {data_processor: 'csv', path: "a\\tb\\u00e9"}
+...
+""")
+for path in glob.glob(f"{tree}/configs/*.yaml"):
+    write("configuration", os.path.basename(path), open(path).read())
+names = re.findall(r'"([A-Za-z][A-Za-z0-9_/:.-]*)"', json.dumps(document["paths"]) + json.dumps(document["components"]))
+words("request", [n for n in names if len(n) < 40])
+tables = "".join(open(p).read() for p in glob.glob(f"{tree}/engine/config/*.c"))
+words("configuration", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', tables))
+words("graph", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', open(f"{tree}/engine/graph/json.c").read()))

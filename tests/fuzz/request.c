@@ -1,0 +1,183 @@
+/* A request as text, through all checks that stand before a route: target, headers, place, access,
+ * parameters and body against the API's description.
+ *
+ *     METHOD TARGET
+ *     Name: value
+ *
+ *     body
+ *
+ * What the HTTP library would tell of a connection is told here from the text, so that no socket
+ * is needed. Whatever comes, there is an answer: a status of the description's, or the route's. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "dashboard/http_internal.h"
+#include "engine/base/arena.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST_HEADERS = 80 };
+
+struct MHD_Connection {
+    struct {
+        const char *name, *value;
+    } headers[MOST_HEADERS];
+    int count;
+};
+
+const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                        const char *key)
+{
+    const char *wanted = kind == MHD_COOKIE_KIND ? "X-Cookie" : key;
+    for (int i = 0; i < connection->count; i++)
+        if (strcasecmp(connection->headers[i].name, wanted) == 0)
+            return connection->headers[i].value;
+    return NULL;
+}
+
+int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                              MHD_KeyValueIterator iterator, void *self)
+{
+    for (int i = 0; i < connection->count; i++)
+        iterator(self, kind, connection->headers[i].name, connection->headers[i].value);
+    return connection->count;
+}
+
+const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
+                                                        enum MHD_ConnectionInfoType type, ...)
+{
+    (void)connection;
+    (void)type;
+    return NULL;
+}
+
+bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_seconds)
+{
+    (void)guard;
+    (void)address;
+    (void)wait_seconds;
+    return true;
+}
+
+void cse_pages_answer(const cse_http *http, const cse_request *request, cse_answer *answer)
+{
+    (void)http;
+    cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "no page %s", request->path);
+}
+
+static void handle(const cse_request *request, cse_answer *answer)
+{
+    (void)request;
+    cse_answer_empty(answer, 204);
+}
+
+const cse_operation *cse_route_operation(const char *id)
+{
+    static const cse_operation operation = { .id = "any", .handle = handle };
+    (void)id;
+    return &operation;
+}
+
+/* The line that begins at *at, ended by a zero; *at is behind it. NULL at the end of the text. */
+static char *next_line(char **at)
+{
+    char *line = *at;
+    if (line == NULL || *line == '\0')
+        return NULL;
+    char *end = strchr(line, '\n');
+    *at = end != NULL ? end + 1 : line + strlen(line);
+    if (end != NULL)
+        *end = '\0';
+    return line;
+}
+
+static char *read_headers(char *at, struct MHD_Connection *connection)
+{
+    char *line;
+    while ((line = next_line(&at)) != NULL && *line != '\0') {
+        char *colon = strchr(line, ':');
+        if (colon == NULL || connection->count == MOST_HEADERS)
+            continue;
+        *colon = '\0';
+        colon += 1 + strspn(colon + 1, " ");
+        connection->headers[connection->count].name = line;
+        connection->headers[connection->count++].value = colon;
+    }
+    return at;
+}
+
+/* The token of the corpus, in a file for as long as it is read. */
+static void make_access(const char *token, cse_access **access)
+{
+    char path[] = "/tmp/fuzz-token-XXXXXX";
+    int file = token != NULL ? mkstemp(path) : -1;
+    if (token != NULL && (file < 0 || write(file, token, strlen(token)) < 0))
+        abort();
+    const cse_access_options options = { .host = "127.0.0.1",
+                                         .token_file = token != NULL ? path : NULL };
+    if (cse_access_new(&options, access) != CSE_OK)
+        abort();
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+}
+
+/* One that wants a token for those who send something like one, an open one for the others. */
+static cse_http *server(struct MHD_Connection *connection)
+{
+    static cse_http http;
+    static cse_access *open, *guarded;
+    if (http.api == NULL) {
+        if (cse_api_load(cse_openapi_text, &http.api) != CSE_OK)
+            abort();
+        make_access(NULL, &open);
+        make_access("a-token-of-32-printable-letters.", &guarded);
+    }
+    bool tries = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization") ||
+                 MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, "");
+    http.access = tries ? guarded : open;
+    return &http;
+}
+
+static void run(cse_exchange *exchange, char *text, const char *end)
+{
+    char *at = text, *target = next_line(&at);
+    const char *method = target != NULL ? strsep(&target, " ") : NULL;
+    if (target == NULL)
+        return;
+    at = read_headers(at, exchange->connection);
+    exchange->target = target;
+    exchange->http = server(exchange->connection);
+    bool passes = cse_exchange_check_head(exchange, method, "HTTP/1.1");
+    if (passes && cse_api_has_body(&exchange->match) && at < end)
+        cse_text_add_bytes(&exchange->body, at, (size_t)(end - at));
+    passes = passes && cse_exchange_check_body(exchange);
+    if (passes)
+        cse_exchange_handle(exchange);
+    if (passes != (exchange->answer.status == 204) || exchange->answer.status < 200 ||
+        exchange->answer.status >= 500)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct MHD_Connection connection = { .count = 0 };
+    cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
+    char *text = cse_calloc(1, size + 1);
+    memcpy(text, data, size);
+    exchange->connection = &connection;
+    exchange->answer.file = -1;
+    run(exchange, text, text + size);
+    cse_api_match_clear(&exchange->match);
+    cse_answer_clear(&exchange->answer);
+    json_decref(exchange->values);
+    json_decref(exchange->body_json);
+    cse_text_clear(&exchange->body);
+    free(exchange->query_text);
+    free(exchange);
+    free(text);
+    return 0;
+}

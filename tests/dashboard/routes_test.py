@@ -182,8 +182,8 @@ def every_answer_of_a_run_is_described():
     try:
         # The plain questions are answered, not only refused as described.
         for name in ("", "/transitions", "/logs", "/metrics", "/closures", "/graph", "/precision",
-                     "/topology", "/numerics", "/trace", "/config", "/checkpoints", "/checkpoints/300",
-                     "/checkpoints/300/file"):
+                     "/topology", "/numerics", "/trace", "/kernels", "/config", "/checkpoints",
+                     "/checkpoints/300", "/checkpoints/300/file"):
             equal(server.get(f"{API}/jobs/run1{name}").status, 200, name)
         run_rounds(server, {"id": "run1", "step": 300})
     finally:

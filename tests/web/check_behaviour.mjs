@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 import { openBrowser, openTab } from "./browser.mjs";
 import { startMock } from "./mock.mjs";
 import { Checks } from "./checks.mjs";
-import { graphText, precisionOf } from "./made_up_jobs.mjs";
+import { graphText, kernelsOf, precisionOf } from "./made_up_jobs.mjs";
 import { measureLatency } from "./latency.mjs";
 
 const [dist, shots] = process.argv.slice(2);
@@ -258,6 +258,7 @@ function reportOf(mock) {
     [`${base}/topology`]: { samples: [job.topology()], missing: null },
     [`${base}/numerics`]: job.numerics({}),
     [`${base}/trace`]: job.trace({}),
+    [`${base}/kernels`]: kernelsOf(job),
   };
 }
 

@@ -1,6 +1,6 @@
 /* Made-up jobs in every state a page must show, in the shapes of dashboard/openapi.json. */
 import { MadeUpSeries } from "./made_up_series.mjs";
-import { madeUpGraph } from "./made_up_graph.mjs";
+import { madeUpGraph, madeUpKernels } from "./made_up_graph.mjs";
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
@@ -493,6 +493,19 @@ export function precisionOf(layers) {
 }
 
 const graphs = new Map();
+/* A run that has not started, and the one that failed early, have no times. */
+export function kernelsOf(job) {
+  if (job.step === null || job.id === "failed")
+    return {
+      attempt: 1,
+      step: null,
+      processes: [],
+      kernels: [],
+      missing: "no step's kernels were timed yet",
+    };
+  return madeUpKernels(JSON.parse(graphText(job.layers)), 300);
+}
+
 export function graphText(layers) {
   if (!graphs.has(layers)) graphs.set(layers, JSON.stringify(madeUpGraph({ layers })));
   return graphs.get(layers);

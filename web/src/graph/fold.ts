@@ -37,6 +37,8 @@ interface Draft {
   box: Box;
   nodes: number[];
   groups: Set<number>;
+  /* With those of the layers that are not drawn. */
+  all: Set<number>;
   dtypes: Map<string, number>;
 }
 
@@ -48,6 +50,8 @@ export class StepGraph {
   /* Kernels of each module in their order, to find the first layer's kernel for a later layer's. */
   private readonly kernelsOf = new Map<string, number[]>();
   private readonly ordinalOf = new Map<number, number>();
+  /* A kernel that spans modules belongs to the one where it begins. */
+  private readonly beginsAt = new Map<number, number>();
   /* Modules with modules inside: what is left to them is glue (residual sums), drawn as kernels,
    * since one box for all of it would be before and after its own parts. */
   private readonly parents = new Set<string>();
@@ -59,6 +63,7 @@ export class StepGraph {
     this.places.forEach((place, i) => {
       const group = graph.nodes[i]?.group ?? -1;
       if (!place) return;
+      if (group >= 0 && !this.beginsAt.has(group)) this.beginsAt.set(group, i);
       const above = place.module.lastIndexOf(".");
       if (above > 0 && place.lane !== "update") this.parents.add(place.module.slice(0, above));
       if (group >= 0 && !this.ordinalOf.has(group)) this.addKernel(place, group);
@@ -149,6 +154,7 @@ export class StepGraph {
       draft = newDraft(key, place.lane, module, isOpen);
       this.drafts.set(key, draft);
     }
+    if (this.beginsAt.get(node.group) === index) draft.all.add(node.group);
     if (stands) {
       draft.nodes.push(index);
       if (node.group >= 0) draft.groups.add(node.group);
@@ -162,6 +168,7 @@ export class StepGraph {
     const nodes = draft.nodes.map((i) => this.graph.nodes[i] as RawGraph["nodes"][number]);
     box.casts = nodes.filter((node) => node.inserted_cast).length;
     box.kernels = draft.groups.size;
+    box.groups = [...draft.all];
     box.canExpand = box.kind === "module" && box.kernels > 1;
     for (const group of draft.groups) {
       const moved = this.traffic(this.graph.groups[group] as RawGroup);
@@ -313,6 +320,19 @@ export class StepGraph {
     return { key, kernels, parameters };
   }
 
+  rows(kernels: number[]): KernelRow[] {
+    const boxes = new Map<number, string>();
+    for (const { box } of this.drafts.values())
+      for (const group of box.groups) boxes.set(group, box.key);
+    return kernels
+      .filter((id) => this.graph.groups[id])
+      .map((id) => ({ ...this.kernelRow(id), box: boxes.get(id) ?? "" }));
+  }
+
+  private scopeOf(id: number): string {
+    return this.places[this.beginsAt.get(id) ?? -1]?.module ?? "";
+  }
+
   private kernelRow(id: number): KernelRow {
     const group = this.graph.groups[id] as RawGroup;
     const nodes = group.nodes.map((i) => this.graph.nodes[i] as RawGraph["nodes"][number]);
@@ -333,6 +353,8 @@ export class StepGraph {
       accumulation: narrow ? narrowText(narrow) : "float32",
       readBytes: moved.read,
       writtenBytes: moved.written,
+      scope: this.scopeOf(id),
+      box: "",
     };
   }
 }
@@ -368,11 +390,13 @@ function newDraft(key: string, lane: Lane, module: string, isOpen: boolean): Dra
       accumulation: null,
       bytes: 0,
       kernels: 0,
+      groups: [],
       canExpand: false,
       ...size,
     },
     nodes: [],
     groups: new Set(),
+    all: new Set(),
     dtypes: new Map(),
   };
 }

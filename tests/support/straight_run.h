@@ -12,6 +12,7 @@ typedef struct straight_run {
     uint64_t seed;
     int64_t step;     /* steps done */
     cse_tally *tally; /* borrowed; NULL: steps are not observed */
+    int64_t *group_ns; /* borrowed; each group's last time; NULL: groups are not timed */
 } straight_run;
 
 /* States start at their initial values for `seed`. */

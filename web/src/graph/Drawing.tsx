@@ -82,8 +82,10 @@ function Edge({ edge, faded, strong }: { edge: PictureEdge; faded: boolean; stro
   );
 }
 
-function subtitle(node: PictureNode): string {
-  const parts = [node.subtitle];
+/* A kernel's box has no room for its share besides all of it. */
+function subtitle(node: PictureNode, hasShare = false): string {
+  const isNarrow = hasShare && node.kind === "kernel";
+  const parts = [isNarrow ? node.subtitle.replace(/ · \d+ ops$/, "") : node.subtitle];
   if (node.bytes > 0) parts.push(bytes(node.bytes));
   return parts.join(" · ");
 }
@@ -121,6 +123,7 @@ function Box({
     event.preventDefault();
     event.stopPropagation();
   };
+  const isTimed = share !== null && share > 0;
   const title = clip(node.title, node, tags.join(" "));
   const classes = ["node", node.kind, chosen && "chosen", faded && "faded", found && "found"];
   return (
@@ -136,7 +139,7 @@ function Box({
     >
       <title>
         {`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
-          (share === null ? "" : `\n${percent(share)} of the time of all kernels`) +
+          (!isTimed ? "" : `\n${percent(share)} of the time of all kernels`) +
           (node.canExpand ? "\nDouble click opens it" : "")}
       </title>
       <rect width={node.width} height={node.height} rx={5} />
@@ -147,9 +150,9 @@ function Box({
         rx={2}
         style={{ fill: `var(${style.token})` }}
       />
-      {share !== null && share > 0 && (
+      {isTimed && (
         <rect
-          class="heat"
+          class="time"
           y={node.height - 4}
           width={Math.max(2, (node.width * share) / most)}
           height={4}
@@ -157,8 +160,12 @@ function Box({
         />
       )}
       <text class="title" x={14} y={node.kind === "kernel" ? 15 : 19}>{`${title} `}</text>
-      <text class="sub" x={14} y={node.kind === "kernel" ? 28 : 36}>{`${subtitle(node)} `}</text>
-      {share !== null && (
+      <text
+        class="sub"
+        x={14}
+        y={node.kind === "kernel" ? 28 : 36}
+      >{`${subtitle(node, isTimed)} `}</text>
+      {isTimed && (
         <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 28 : 36} text-anchor="end">
           {percent(share)}
         </text>

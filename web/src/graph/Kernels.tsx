@@ -11,6 +11,7 @@ import {
   gigabytes,
   shareOf,
   shortTime,
+  timeOf,
   type KernelTimes,
   type Timing,
 } from "@/job/kernels";
@@ -23,7 +24,7 @@ function describe(row: KernelRow): string {
 }
 
 function TimeCells({ row, times }: { row: KernelRow; times: KernelTimes | undefined }) {
-  const time = times?.of.get(row.id);
+  const time = timeOf(times, row);
   if (!time) return <td class="number">–</td>;
   return (
     <td class="number" title={`least ${shortTime(time.min_ns)}`}>
@@ -36,10 +37,10 @@ function TimeCells({ row, times }: { row: KernelRow; times: KernelTimes | undefi
 }
 
 function RateCells({ row, times }: { row: KernelRow; times: KernelTimes | undefined }) {
-  const time = times?.of.get(row.id);
+  const time = timeOf(times, row);
   return (
     <td class="number">
-      {percent(time ? shareOf(times, [row.id]) : null)}
+      {percent(time ? shareOf(times, row.alike) : null)}
       <span class="sub faint">{gigabytes(bytesPerSecond(row, time))}</span>
     </td>
   );
@@ -91,6 +92,7 @@ export function KernelTable({
               <span class="sub faint">
                 {row.kind} {row.id} · {row.shape || "scalar"}
                 {row.accumulation !== "float32" && ` · sums ${row.accumulation}`}
+                {row.alike.length > 1 && ` · ${row.alike.length} alike`}
               </span>
               <span class="sub faint">
                 {row.inputTypes || "–"} → {row.outputType}
@@ -117,7 +119,7 @@ const ORDERS = [
 type Order = (typeof ORDERS)[number][0];
 
 function rank(row: KernelRow, times: KernelTimes, order: Order): number {
-  const time = times.of.get(row.id);
+  const time = timeOf(times, row);
   if (order === "call") return -(time?.median_ns ?? 0);
   if (order === "rate") return bytesPerSecond(row, time) ?? Infinity;
   return -(time?.total_ns ?? 0);
@@ -137,8 +139,8 @@ function useRows(times: KernelTimes | undefined, drawn: Drawn): KernelRow[] | un
     if (!times) return undefined;
     const { client, loaded } = graphClient(drawn.url, drawn.hash);
     loaded
-      .then(() => client.rows(times.slowestFirst.slice(0, LISTED), drawn.expanded, drawn.fold))
-      .then((found) => !dropped && setRows(found))
+      .then(() => client.rows(drawn.expanded, drawn.fold))
+      .then((found) => !dropped && setRows(found.filter((row) => timeOf(times, row))))
       .catch(() => undefined);
     return () => {
       dropped = true;
@@ -168,6 +170,7 @@ function SlowestTable({
               </button>
               <span class="sub faint">
                 {row.kind} {row.id} · {shortName(row.scope) || row.part}
+                {row.alike.length > 1 && ` · ${row.alike.length} alike`}
               </span>
             </td>
             <BytesCell row={row} />
@@ -195,7 +198,11 @@ export function Slowest({
   const wanted = query.value.get("by");
   const order = ORDERS.find(([key]) => key === wanted)?.[0] ?? "time";
   const sorted =
-    times && rows?.slice().sort((a, b) => rank(a, times, order) - rank(b, times, order));
+    times &&
+    rows
+      ?.slice()
+      .sort((a, b) => rank(a, times, order) - rank(b, times, order))
+      .slice(0, LISTED);
   return (
     <aside class="side panel scroll" aria-label="Slowest kernels">
       <div class="head">

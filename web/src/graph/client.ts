@@ -71,9 +71,9 @@ export class LayoutClient {
     return (answer as Extract<Answer, { kind: "detail" }>).detail;
   }
 
-  /** Those of `kernels` that the graph has, in this order. */
-  async rows(kernels: number[], expanded: string[], fold: boolean): Promise<KernelRow[]> {
-    const answer = await this.ask({ kind: "rows", kernels, expanded, fold });
+  /** All kernels; of equal layers that are drawn as one, the first's. */
+  async rows(expanded: string[], fold: boolean): Promise<KernelRow[]> {
+    const answer = await this.ask({ kind: "rows", expanded, fold });
     return (answer as Extract<Answer, { kind: "rows" }>).rows;
   }
 }

@@ -47,6 +47,8 @@ export class StepGraph {
   readonly runs: LayerRun[];
   private readonly sums = new Map<number, number>();
   private drafts = new Map<string, Draft>();
+  /* By the first layer's kernel, those of all layers that are drawn as one. */
+  private alike = new Map<number, number[]>();
   /* Kernels of each module in their order, to find the first layer's kernel for a later layer's. */
   private readonly kernelsOf = new Map<string, number[]>();
   private readonly ordinalOf = new Map<number, number>();
@@ -102,6 +104,7 @@ export class StepGraph {
 
   fold(expanded: Set<string>, foldLayers: boolean): Folded {
     this.drafts = new Map();
+    this.alike = this.findAlike(foldLayers);
     const keys: (string | null)[] = this.places.map((place, i) =>
       place ? this.draft(place, i, expanded, foldLayers) : null,
     );
@@ -320,13 +323,33 @@ export class StepGraph {
     return { key, kernels, parameters };
   }
 
-  rows(kernels: number[]): KernelRow[] {
+  /** All kernels; of equal layers that are drawn as one, the first's. */
+  rows(): KernelRow[] {
     const boxes = new Map<number, string>();
     for (const { box } of this.drafts.values())
       for (const group of box.groups) boxes.set(group, box.key);
-    return kernels
-      .filter((id) => this.graph.groups[id])
-      .map((id) => ({ ...this.kernelRow(id), box: boxes.get(id) ?? "" }));
+    return [...this.alike.keys()].map((id) => ({
+      ...this.kernelRow(id),
+      box: boxes.get(id) ?? "",
+    }));
+  }
+
+  private findAlike(foldLayers: boolean): Map<number, number[]> {
+    const alike = new Map<number, number[]>();
+    this.graph.groups.forEach((_, id) => {
+      const first = this.firstOf(id, foldLayers);
+      alike.set(first, [...(alike.get(first) ?? []), id]);
+    });
+    return alike;
+  }
+
+  /* The first layer's kernel in the place of this one. */
+  private firstOf(id: number, foldLayers: boolean): number {
+    const place = this.places[this.beginsAt.get(id) ?? -1];
+    if (!place) return id;
+    const { stands, first } = this.moduleKey(place, foldLayers);
+    if (stands) return id;
+    return this.kernelsOf.get(`${place.lane}|${first}`)?.[this.ordinalOf.get(id) ?? 0] ?? id;
   }
 
   private scopeOf(id: number): string {
@@ -355,6 +378,7 @@ export class StepGraph {
       writtenBytes: moved.written,
       scope: this.scopeOf(id),
       box: "",
+      alike: this.alike.get(id) ?? [id],
     };
   }
 }

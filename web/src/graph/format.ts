@@ -129,8 +129,10 @@ export interface KernelRow {
   writtenBytes: number;
   shape: string;
   scope: string;
-  /** The box it is drawn in. */
+  /** The box it is drawn in; "" when it is in none. */
   box: string;
+  /** The kernels of equal layers that it stands for, itself included. */
+  alike: number[];
 }
 
 export interface Detail {
@@ -143,7 +145,7 @@ export type Order =
   | { kind: "load"; id: number; url?: string; graph?: RawGraph }
   | { kind: "layout"; id: number; expanded: string[]; fold: boolean }
   | { kind: "detail"; id: number; key: string; expanded: string[]; fold: boolean }
-  | { kind: "rows"; id: number; kernels: number[]; expanded: string[]; fold: boolean };
+  | { kind: "rows"; id: number; expanded: string[]; fold: boolean };
 
 export type Answer =
   | { kind: "loaded"; id: number; summary: Summary; milliseconds: number }

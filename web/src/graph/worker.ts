@@ -43,7 +43,7 @@ async function handle(order: Order): Promise<void> {
   }
   if (order.kind === "rows") {
     step.fold(new Set(order.expanded), order.fold);
-    return post({ kind: "rows", id: order.id, rows: step.rows(order.kernels) });
+    return post({ kind: "rows", id: order.id, rows: step.rows() });
   }
   const picture = arrange(step.fold(new Set(order.expanded), order.fold));
   post({ kind: "picture", id: order.id, picture, milliseconds: performance.now() - start });

@@ -14,7 +14,6 @@ export interface KernelTimes {
   /** Of all kernels, over all processes. */
   total_ns: number;
   of: Map<number, KernelTime>;
-  slowestFirst: number[];
 }
 
 export interface Timing {
@@ -32,7 +31,6 @@ function read(answer: Kernels): KernelTimes | undefined {
     processes: answer.processes,
     total_ns: answer.kernels.reduce((all, one) => all + one.total_ns, 0),
     of: new Map(answer.kernels.map((one) => [one.kernel, one])),
-    slowestFirst: answer.kernels.map((one) => one.kernel),
   };
 }
 
@@ -62,11 +60,28 @@ export function nanoseconds(times: KernelTimes, kernels: Iterable<number>): numb
   return sum;
 }
 
+/** Of the kernel and those of equal layers that it stands for; undefined: not timed. */
+export function timeOf(times: KernelTimes | undefined, row: KernelRow): KernelTime | undefined {
+  let sum: KernelTime | undefined;
+  for (const id of row.alike) {
+    const one = times?.of.get(id);
+    if (one && !sum) sum = { ...one };
+    else if (one && sum) {
+      const calls = sum.calls + one.calls;
+      sum.median_ns = (sum.median_ns * sum.calls + one.median_ns * one.calls) / calls;
+      sum.calls = calls;
+      sum.total_ns += one.total_ns;
+      sum.min_ns = Math.min(sum.min_ns, one.min_ns);
+    }
+  }
+  return sum;
+}
+
 /** Bytes read and written in one second of the kernel's time. An update's calls are stretches that
  * together move the kernel's bytes once; the others move them in each call. */
 export function bytesPerSecond(row: KernelRow, time: KernelTime | undefined): number | null {
   if (!time || time.total_ns === 0) return null;
-  const times = row.part === "update" ? 1 : time.calls;
+  const times = row.part === "update" ? row.alike.length : time.calls;
   return ((row.readBytes + row.writtenBytes) * times * 1e9) / time.total_ns;
 }
 

@@ -4,8 +4,8 @@
  * One process writes: the run's coordinator, which holds model_dir/run.lock for as long as it
  * lives. What it reports is copied into a bounded queue and written by a thread of the store's own,
  * a few times a second; no call waits for a disk, and a step's values cost well under a
- * microsecond. When the queue is full, samples (timeline, kernels, topology, numerics) are dropped first,
- * then points, closures and log lines, each counted and noted in a `gap` event; transitions,
+ * microsecond. When the queue is full, samples (timeline, kernels, topology, numerics) are dropped
+ * first, then points, closures and log lines, each counted and noted in a `gap` event; transitions,
  * checkpoints, artefacts and facts about the run never are. When the disk is full or broken,
  * training goes on: what must not be lost waits in memory, one line says so, and it is written when
  * there is room again.
@@ -147,9 +147,9 @@ void cse_store_timeline(cse_store *store, const cse_span *spans, int count);
 
 typedef struct cse_kernel_row {
     int64_t step;
-    const char *process;  /* "replica 0" */
-    int64_t kernel;       /* index in the graph's groups */
-    int64_t calls;        /* in this step, by this process */
+    const char *process; /* "replica 0" */
+    int64_t kernel;      /* index in the graph's groups */
+    int64_t calls;       /* in this step, by this process */
     int64_t total_ns, min_ns, median_ns;
 } cse_kernel_row;
 void cse_store_kernel(cse_store *store, const cse_kernel_row *row);

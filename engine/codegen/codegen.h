@@ -2,8 +2,9 @@
  * and cached.
  *
  * The file holds one function for each group, named by its number, three entries (replica, weights,
- * update) that call them in order, and a table of them, for who calls them one by one. The compiled step is kept in a directory of its own,
- * named by a hash over everything that decides its bits, so that a second run only loads it. */
+ * update) that call them in order, and a table of them, for who calls them one by one. The compiled
+ * step is kept in a directory of its own, named by a hash over everything that decides its bits, so
+ * that a second run only loads it. */
 #ifndef CSE_CODEGEN_CODEGEN_H
 #define CSE_CODEGEN_CODEGEN_H
 

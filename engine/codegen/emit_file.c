@@ -72,7 +72,8 @@ static void emit_update_entry(const cse_graph *graph, cse_text *out)
  * compiler may inline. */
 static void emit_table(const cse_graph *graph, cse_text *out)
 {
-    cse_text_add(out, "CSE_ENTRY void (*const cse_step_groups[])(const cse_step_frame *frame) = {\n");
+    cse_text_add(out,
+                 "CSE_ENTRY void (*const cse_step_groups[])(const cse_step_frame *frame) = {\n");
     for (int g = 0; g < graph->group_count; g++)
         cse_text_add(out, graph->groups[g].part == CSE_PART_UPDATE ? "    0,\n" : "    group_%d,\n",
                      g);

@@ -179,8 +179,7 @@ static cse_status check_object(const compiled *self, const char *path)
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
-        !self->update || !self->groups ||
-        (self->graph->observation_count > 0 && !self->propose))
+        !self->update || !self->groups || (self->graph->observation_count > 0 && !self->propose))
         return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
     if (*abi != CSE_STEP_ABI)
         return cse_fail(CSE_DATA,

@@ -493,6 +493,7 @@ export function precisionOf(layers) {
 }
 
 const graphs = new Map();
+const times = new Map();
 /* A run that has not started, and the one that failed early, have no times. */
 export function kernelsOf(job) {
   if (job.step === null || job.id === "failed")
@@ -503,7 +504,9 @@ export function kernelsOf(job) {
       kernels: [],
       missing: "no step's kernels were timed yet",
     };
-  return madeUpKernels(JSON.parse(graphText(job.layers)), 300);
+  if (!times.has(job.layers))
+    times.set(job.layers, madeUpKernels(JSON.parse(graphText(job.layers)), 300));
+  return times.get(job.layers);
 }
 
 export function graphText(layers) {

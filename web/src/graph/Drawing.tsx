@@ -150,11 +150,11 @@ function Box({
         rx={2}
         style={{ fill: `var(${style.token})` }}
       />
-      {isTimed && (
+      {isTimed && share > most / 100 && (
         <rect
           class="time"
           y={node.height - 4}
-          width={Math.max(2, (node.width * share) / most)}
+          width={(node.width * share) / most}
           height={4}
           rx={2}
         />

@@ -52,10 +52,10 @@ export class StepGraph {
   /* Kernels of each module in their order, to find the first layer's kernel for a later layer's. */
   private readonly kernelsOf = new Map<string, number[]>();
   private readonly ordinalOf = new Map<number, number>();
-  /* The nodes of a kernel that are placed first and last. One that spans modules is timed for the
-   * one where it ends: an update begins with the optimizer's own values. */
+  /* The node of a kernel that is placed first, and that for whose module it is timed: the same, but
+   * the last one of an update, which begins with the optimizer's own values. */
   private readonly beginsAt = new Map<number, number>();
-  private readonly endsAt = new Map<number, number>();
+  private readonly timedAt = new Map<number, number>();
   /* Modules with modules inside: what is left to them is glue (residual sums), drawn as kernels,
    * since one box for all of it would be before and after its own parts. */
   private readonly parents = new Set<string>();
@@ -68,7 +68,8 @@ export class StepGraph {
       const group = graph.nodes[i]?.group ?? -1;
       if (!place) return;
       if (group >= 0 && !this.beginsAt.has(group)) this.beginsAt.set(group, i);
-      if (group >= 0) this.endsAt.set(group, i);
+      if (group >= 0 && (!this.timedAt.has(group) || place.lane === "update"))
+        this.timedAt.set(group, i);
       const above = place.module.lastIndexOf(".");
       if (above > 0 && place.lane !== "update") this.parents.add(place.module.slice(0, above));
       if (group >= 0 && !this.ordinalOf.has(group)) this.addKernel(place, group);
@@ -160,7 +161,7 @@ export class StepGraph {
       draft = newDraft(key, place.lane, module, isOpen);
       this.drafts.set(key, draft);
     }
-    if (this.endsAt.get(node.group) === index) draft.all.add(node.group);
+    if (this.timedAt.get(node.group) === index) draft.all.add(node.group);
     if (stands) {
       draft.nodes.push(index);
       if (node.group >= 0) draft.groups.add(node.group);
@@ -356,7 +357,7 @@ export class StepGraph {
   }
 
   private scopeOf(id: number): string {
-    return this.places[this.endsAt.get(id) ?? -1]?.module ?? "";
+    return this.places[this.timedAt.get(id) ?? -1]?.module ?? "";
   }
 
   private kernelRow(id: number): KernelRow {

@@ -128,7 +128,7 @@ function PrecisionTable({ ops }: { ops: ReportedOp[] }) {
   );
 }
 
-/* A kernel that spans modules counts where it ends. */
+/* A kernel that spans modules counts for one of them. */
 function timeText(node: PictureNode, { times, missing }: Timing): string {
   if (!times) return missing ?? "not timed";
   const layers = node.groups.length > node.kernels ? ", all layers together" : "";

@@ -32,6 +32,7 @@ static const struct {
     { "/topology", "samples=120", "getTopology", NULL, false },
     { "/numerics", "limit=1000", "getNumerics", "records", false },
     { "/trace", "", "getTrace", NULL, false },
+    { "/kernels", "", "getKernels", NULL, false },
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 

@@ -128,6 +128,22 @@ cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken)
     return CSE_OK;
 }
 
+cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *taken,
+                                     cse_kernel_time *times, int *count)
+{
+    cse_cluster_sample(runner->cluster, runner->steps);
+    cse_status status = cse_step_runner_run(runner, taken);
+    *count =
+        cse_cluster_kernel_times(runner->cluster, 0, times, runner->executable->graph->group_count);
+    cse_cluster_sample(runner->cluster, -1);
+    return status;
+}
+
+const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner)
+{
+    return runner->executable->graph;
+}
+
 int64_t cse_step_runner_batch_size(const cse_step_runner *runner)
 {
     const cse_graph *graph = runner->executable->graph;

@@ -5,6 +5,7 @@
 #define CSE_CLI_STEP_RUNNER_H
 
 #include "engine/session/job.h"
+#include "workers/execution.h"
 
 typedef struct cse_step_runner cse_step_runner;
 
@@ -21,6 +22,14 @@ typedef struct cse_step_time {
 
 /* One whole step. */
 cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken);
+
+/* One whole step that times its kernels: `times` has room for each group of the graph, *count
+ * becomes how many are filled. */
+cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *taken,
+                                     cse_kernel_time *times, int *count);
+
+/* The planned step; borrowed. */
+const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner);
 
 /* Samples of a step. */
 int64_t cse_step_runner_batch_size(const cse_step_runner *runner);

@@ -8,7 +8,7 @@ _csengine()
     fi
     case ${COMP_WORDS[1]} in
         bench)
-            options="--precision --model_dir --compile_dir --weight_grad_reduce --set --steps --json --help"
+            options="--precision --model_dir --compile_dir --weight_grad_reduce --set --steps --kernels --json --help"
             words="step"
             ;;
         cancel)

@@ -70,12 +70,20 @@ cse_status cse_database_check(sqlite3 *handle, const char *path)
                         "%s is a database, but no run store of csengine: move it away, or choose "
                         "another model_dir",
                         path);
-    if (version != CSE_STORE_VERSION)
+    if (version < CSE_STORE_OLDEST_VERSION || version > CSE_STORE_VERSION)
         return cse_fail(CSE_DATA,
                         "%s is a run store of version %lld; this csengine has version %d: use the "
                         "csengine that wrote it, or choose another model_dir",
                         path, (long long)version, CSE_STORE_VERSION);
     return CSE_OK;
+}
+
+/* Whether there is nothing yet, or a store of an earlier version, which lacks some tables. */
+static bool lacks_tables(sqlite3 *handle)
+{
+    return first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0 ||
+           (first_integer(handle, "PRAGMA application_id") == CSE_STORE_APPLICATION_ID &&
+            first_integer(handle, "PRAGMA user_version") == CSE_STORE_OLDEST_VERSION);
 }
 
 /* The tables, their mark and their version come in one transaction: there is no half schema. */
@@ -86,7 +94,7 @@ static cse_status prepare_schema(sqlite3 *handle, const char *path)
                     "PRAGMA journal_size_limit=16777216"));
     CSE_TRY(run_sql(handle, path, "BEGIN IMMEDIATE"));
     cse_status status = CSE_OK;
-    if (first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0) {
+    if (lacks_tables(handle)) {
         cse_text mark = { 0 };
         cse_text_add(&mark, "PRAGMA application_id=%d; PRAGMA user_version=%d",
                      CSE_STORE_APPLICATION_ID, CSE_STORE_VERSION);
@@ -259,7 +267,8 @@ void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms)
     snprintf(sql, sizeof sql,
              "DELETE FROM events WHERE id <= %lld AND type NOT IN "
              "('state','checkpoint','gap'); DELETE FROM topology WHERE time_ms < %lld;"
-             "DELETE FROM timeline WHERE rowid < (SELECT max(rowid) FROM timeline) - %d",
-             (long long)event, (long long)time_ms, CSE_STORE_KEPT_SPANS);
+             "DELETE FROM timeline WHERE rowid < (SELECT max(rowid) FROM timeline) - %d;"
+             "DELETE FROM kernels WHERE rowid < (SELECT max(rowid) FROM kernels) - %d",
+             (long long)event, (long long)time_ms, CSE_STORE_KEPT_SPANS, CSE_STORE_KEPT_KERNELS);
     sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
 }

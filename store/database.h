@@ -28,7 +28,7 @@ void cse_database_series(cse_database *database,
  * fails. */
 void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms);
 
-/* CSE_DATA when what is open is no run store, or one of a version that is not this one. */
+/* CSE_DATA when what is open is no run store, or one of a version that is not read. */
 cse_status cse_database_check(struct sqlite3 *handle, const char *path);
 
 /* Written by autogen.sh from schema.sql. */

@@ -211,6 +211,13 @@ static void read_row(sqlite3_stmt *statement, cse_row *row)
     }
 }
 
+/* Stores of an earlier version lack tables that came later. */
+static bool has_table(cse_store_reader *reader, cse_row_kind kind)
+{
+    return sqlite3_table_column_metadata(reader->handle, NULL, cse_row_describe(kind)->table, NULL,
+                                         NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
 cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
                                  const cse_store_query *query,
                                  void (*take)(void *self, const cse_row *row), void *self)
@@ -218,6 +225,8 @@ cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
     cse_text sql = { 0 };
     cse_row row = { .kind = kind };
     sqlite3_stmt *statement = NULL;
+    if (kind == CSE_ROW_KERNEL && !has_table(reader, kind))
+        return CSE_OK;
     cse_status status = build_sql(kind, query, &sql);
     int code = SQLITE_OK;
     if (status == CSE_OK) {

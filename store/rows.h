@@ -41,6 +41,8 @@ typedef enum cse_row_worth { CSE_WORTH_SAMPLE, CSE_WORTH_METRIC, CSE_WORTH_KEPT 
       "first_microbatch digest histogram",                                                       \
       "iiiiiiiiiiiibb", NULL, SAMPLE)                                                            \
     X(SPAN, "timeline", "attempt step process kind start_ns end_ns", "iissii", NULL, SAMPLE)     \
+    X(KERNEL, "kernels", "attempt step process kernel calls total_ns min_ns median_ns",          \
+      "iisiiiii", NULL, SAMPLE)                                                                  \
     X(TOPOLOGY, "topology", "time_ms payload", "ij", "topology", SAMPLE)                         \
     X(ARTEFACT, "artefacts", "name time_ms media_type content", "sisb", NULL, KEPT)
 

@@ -517,6 +517,13 @@ void cse_store_timeline(cse_store *store, const cse_span *spans, int count)
     pthread_mutex_unlock(&store->mutex);
 }
 
+void cse_store_kernel(cse_store *store, const cse_kernel_row *row)
+{
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_KERNEL, store->attempt, row->step, row->process, row->kernel,
+                row->calls, row->total_ns, row->min_ns, row->median_ns);
+}
+
 void cse_store_topology(cse_store *store, const char *payload)
 {
     if (store != NULL && payload != NULL)

@@ -4,8 +4,8 @@
  * One process writes: the run's coordinator, which holds model_dir/run.lock for as long as it
  * lives. What it reports is copied into a bounded queue and written by a thread of the store's own,
  * a few times a second; no call waits for a disk, and a step's values cost well under a
- * microsecond. When the queue is full, samples (timeline, topology, numerics) are dropped first,
- * then points, closures and log lines, each counted and noted in a `gap` event; transitions,
+ * microsecond. When the queue is full, samples (timeline, kernels, topology, numerics) are dropped
+ * first, then points, closures and log lines, each counted and noted in a `gap` event; transitions,
  * checkpoints, artefacts and facts about the run never are. When the disk is full or broken,
  * training goes on: what must not be lost waits in memory, one line says so, and it is written when
  * there is room again.
@@ -38,11 +38,14 @@
 typedef struct cse_store cse_store;
 
 enum {
-    CSE_STORE_VERSION = 1,                 /* PRAGMA user_version */
+    CSE_STORE_VERSION = 2,                 /* PRAGMA user_version */
+    CSE_STORE_OLDEST_VERSION = 1,          /* that is read, and brought up by a new attempt: it has
+                                              no table of kernels */
     CSE_STORE_APPLICATION_ID = 0x43534531, /* PRAGMA application_id, "CSE1" */
     CSE_STORE_KEPT_EVENTS = 4000, /* newest ones; states, checkpoints and gaps are all kept */
     CSE_STORE_KEPT_TOPOLOGY_MS = 3600000,
     CSE_STORE_KEPT_SPANS = 200000,
+    CSE_STORE_KEPT_KERNELS = 100000, /* rows: the newest samples */
 };
 
 typedef struct cse_store_options {
@@ -141,6 +144,15 @@ typedef struct cse_span {
     int64_t start_ns, end_ns;
 } cse_span;
 void cse_store_timeline(cse_store *store, const cse_span *spans, int count);
+
+typedef struct cse_kernel_row {
+    int64_t step;
+    const char *process; /* "replica 0" */
+    int64_t kernel;      /* index in the graph's groups */
+    int64_t calls;       /* in this step, by this process */
+    int64_t total_ns, min_ns, median_ns;
+} cse_kernel_row;
+void cse_store_kernel(cse_store *store, const cse_kernel_row *row);
 
 /* `payload` is JSON. */
 void cse_store_topology(cse_store *store, const char *payload);

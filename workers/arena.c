@@ -150,6 +150,7 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     /* Of so many steps in a row so many are observed, at most. */
     if (head->observe_every > 0)
         head->observed_count = head->record_count / head->observe_every + 1;
+    head->group_count = graph->group_count;
     head->joined_bytes = cse_sums_joined_bytes(graph);
     head->reduce_chunks = (int32_t)chunks_of(head->joined_bytes / 4, CSE_REDUCE_CHUNK_ELEMENTS,
                                              CSE_JOIN_BLOCK, &head->reduce_chunk_elements);
@@ -191,6 +192,10 @@ static void arrange(cse_arena_head *head)
     head->at_undo = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
     head->at_records = place(&total, head->record_count * head->record_stride, PAGE_BYTES);
     head->at_observed = place(&total, head->observed_count * head->observed_stride, PAGE_BYTES);
+    head->at_kernels = place(&total,
+                             (head->replicas + head->weight_servers) * head->group_count *
+                                 (int64_t)sizeof(cse_kernel_runs),
+                             PAGE_BYTES);
     head->at_weights = place(&total, head->weights_bytes, PAGE_BYTES);
     head->at_reduced = place(&total, head->partial_bytes, PAGE_BYTES);
     head->at_states = place(&total, head->state_bytes, PAGE_BYTES);

@@ -42,7 +42,7 @@
 #include "workers/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 3,
+    CSE_ARENA_VERSION = 4,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* least; larger when there would be too many chunks */
     CSE_UPDATE_CHUNK_LINES = 512,
     CSE_MOST_CHUNKS = 1024,
@@ -69,7 +69,13 @@ typedef struct cse_work_span {
     int32_t spare;
 } cse_work_span;
 
-enum { CSE_MOST_SPANS = 256 };
+enum { CSE_MOST_SPANS = 256, CSE_RECENT_RUNS = 26 };
+
+/* What a process's runs of one group took in the sampled step. */
+typedef struct cse_kernel_runs {
+    int64_t calls, total_ns, least_ns;
+    float recent_ns[CSE_RECENT_RUNS]; /* the last ones: run r at r % CSE_RECENT_RUNS */
+} cse_kernel_runs;
 
 typedef struct cse_slot {
     _Alignas(64) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
@@ -85,6 +91,7 @@ typedef struct cse_slot {
     _Alignas(64) _Atomic int64_t span_number; /* step + 1 that the spans are of */
     _Atomic int32_t span_count;
     cse_work_span spans[CSE_MOST_SPANS];
+    _Atomic int64_t kernels_number; /* as span_number, of its cse_kernel_runs */
 } cse_slot;
 
 typedef struct cse_control {
@@ -129,10 +136,11 @@ typedef struct cse_arena_head {
     int64_t observed_bytes, observed_stride; /* of a step */
     int64_t observed_count;                  /* observed steps that may be unrecorded */
     int64_t piece_observed;                  /* offset of a piece's counts in its slot */
+    int64_t group_count;                     /* of the graph: kernels that are timed */
     int64_t spin_ns;
     int64_t at_step, at_bell, at_control, at_norm, at_slots, at_nodes, at_reduce, at_update,
         at_progress, at_undo, at_ring, at_segments, at_records, at_weights, at_reduced, at_states,
-        at_observed, at_input, at_partials;
+        at_observed, at_kernels, at_input, at_partials;
 } cse_arena_head;
 
 /* A process's view of an arena. */
@@ -169,6 +177,13 @@ static inline unsigned char *cse_arena_undo(const cse_cluster *cluster, int slot
 {
     return cluster->base + cluster->head->at_undo +
            (2 * (int64_t)slot + parity) * CSE_UNDO_LINE_BYTES;
+}
+
+/* Of a slot that computes; one for each group of the graph. */
+static inline cse_kernel_runs *cse_arena_kernel_runs(const cse_cluster *cluster, int slot)
+{
+    return (cse_kernel_runs *)(void *)(cluster->base + cluster->head->at_kernels) +
+           slot * cluster->head->group_count;
 }
 
 static inline unsigned char *cse_arena_input(const cse_cluster *cluster, int64_t position)

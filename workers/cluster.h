@@ -174,6 +174,11 @@ void cse_cluster_sample(cse_cluster *cluster, int64_t step);
  * committed they are all there. */
 int cse_cluster_spans(const cse_cluster *cluster, int slot, cse_process_span *spans, int most);
 
+/* How long each kernel took the slot's process in the sampled step: those that it ran, at most
+ * `most`; their number. As above. None where the step was observed as well. */
+int cse_cluster_kernel_times(const cse_cluster *cluster, int slot, cse_kernel_time *times,
+                             int most);
+
 /* Step, stage and every unfinished unit of work with its owner, for a hang report. */
 void cse_cluster_dump(const cse_cluster *cluster, cse_text *out);
 

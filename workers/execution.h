@@ -59,6 +59,16 @@ typedef struct cse_process_span {
     int64_t start_ns, end_ns;
 } cse_process_span;
 
+/* How long the runs of one kernel (a group of the graph) took a process in a sampled step. A run is
+ * a microbatch, the step, or for a kernel of the update a stretch of its lines. */
+typedef struct cse_kernel_time {
+    int64_t step;     /* steps done when it is over */
+    char process[32]; /* "replica 0" */
+    int kernel;       /* index in graph->groups */
+    int64_t calls, total_ns, min_ns;
+    int64_t median_ns; /* of the last 26 */
+} cse_kernel_time;
+
 typedef struct cse_execution_callbacks {
     void *self;
     /* In step order, in the coordinator's thread, while training goes on. A failure ends the run
@@ -85,8 +95,11 @@ typedef struct cse_execution_callbacks {
      *      "streams":[{"name","from","to","depth","capacity","credits","mb_per_second"}, ...]}
      * May be NULL. */
     void (*on_topology)(void *self, const char *json);
-    /* The spans of a sampled step: of every 100th, at most one a second. May be NULL. */
+    /* The spans of a sampled step: of about every 100th, at most one a second, and one in five
+     * seconds where steps are slow; not of an observed one when there are others. May be NULL. */
     void (*on_spans)(void *self, const cse_process_span *spans, int count);
+    /* The kernels of the same step, process by process. May be NULL. */
+    void (*on_kernels)(void *self, const cse_kernel_time *times, int count);
 } cse_execution_callbacks;
 
 typedef struct cse_execution {

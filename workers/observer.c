@@ -18,7 +18,9 @@
 #define INTERVAL_NS INT64_C(500000000)
 #define SAMPLE_INTERVAL_NS INT64_C(1000000000)      /* at most a sample in this time */
 #define SLOW_SAMPLE_INTERVAL_NS INT64_C(5000000000) /* below SAMPLED_STEPS a second: any step */
-enum { SAMPLED_STEPS = 100, MOST_PAIRS = 256, MEGABYTE = 1000000 };
+/* The first sample may be of a step that touches its memory for the first time: some follow soon.
+ */
+enum { SAMPLED_STEPS = 100, EARLY_SAMPLES = 3, MOST_PAIRS = 256, MEGABYTE = 1000000 };
 
 struct cse_observer {
     cse_cluster *cluster;
@@ -28,7 +30,9 @@ struct cse_observer {
     int64_t look_ns, look_step, cpu_ns;
     double rate;                     /* steps a second between the last two looks */
     int64_t sampled_step, sample_ns; /* -1: none is awaited */
+    int samples;
     cse_process_span *spans;
+    cse_kernel_time *kernels;
     cse_text json;
 };
 
@@ -87,6 +91,7 @@ cse_observer *cse_observer_new(cse_cluster *cluster, const cse_execution_callbac
     o->slot_count = cse_cluster_slot_count(cluster);
     o->loads = cse_calloc((size_t)o->slot_count, sizeof *o->loads);
     o->spans = cse_calloc((size_t)o->slot_count * CSE_MOST_SPANS, sizeof *o->spans);
+    o->kernels = cse_calloc((size_t)cluster->head->group_count + 1, sizeof *o->kernels);
     o->sampled_step = -1;
     return o;
 }
@@ -97,6 +102,7 @@ void cse_observer_destroy(cse_observer **observer)
         return;
     free((*observer)->loads);
     free((*observer)->spans);
+    free((*observer)->kernels);
     cse_text_clear(&(*observer)->json);
     free(*observer);
     *observer = NULL;
@@ -315,6 +321,16 @@ static void take_spans(cse_observer *o)
         o->callbacks->on_spans(o->callbacks->self, o->spans, count);
 }
 
+static void take_kernels(cse_observer *o)
+{
+    for (int slot = 0; slot < o->slot_count; slot++) {
+        int count = cse_cluster_kernel_times(o->cluster, slot, o->kernels,
+                                             (int)o->cluster->head->group_count);
+        if (count > 0)
+            o->callbacks->on_kernels(o->callbacks->self, o->kernels, count);
+    }
+}
+
 /* The next step to sample is far enough ahead that every process sees it begin. */
 static void sample(cse_observer *o, int64_t now_ns)
 {
@@ -324,16 +340,21 @@ static void sample(cse_observer *o, int64_t now_ns)
         if (done <= o->sampled_step + 1)
             return;
         take_spans(o);
+        if (o->callbacks->on_kernels != NULL)
+            take_kernels(o);
         o->sampled_step = -1;
         cse_cluster_sample(o->cluster, -1);
     }
-    bool fast = o->rate >= SAMPLED_STEPS;
+    bool fast = o->rate >= SAMPLED_STEPS, early = o->samples < EARLY_SAMPLES;
     if (o->sample_ns != 0 &&
-        now_ns - o->sample_ns < (fast ? SAMPLE_INTERVAL_NS : SLOW_SAMPLE_INTERVAL_NS))
+        now_ns - o->sample_ns < (fast || early ? SAMPLE_INTERVAL_NS : SLOW_SAMPLE_INTERVAL_NS))
         return;
     int64_t next = done + 2;
     if (fast)
         next = (next + SAMPLED_STEPS) / SAMPLED_STEPS * SAMPLED_STEPS - 1;
+    if (cse_arena_observes(o->cluster, next))
+        next++; /* counting numbers takes time that other steps do not take */
+    o->samples++;
     o->sampled_step = next;
     o->sample_ns = now_ns;
     cse_cluster_sample(o->cluster, next);

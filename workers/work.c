@@ -60,7 +60,8 @@ static cse_status check_graph(const cse_cluster *cluster, const cse_graph *graph
             lines = graph->groups[i].first_line +
                     (graph->groups[i].elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
     if (graph->microbatch_count != head->microbatches ||
-        graph->micro_batch_size != head->micro_batch_size || lines != head->update_lines ||
+        graph->micro_batch_size != head->micro_batch_size ||
+        graph->group_count != head->group_count || lines != head->update_lines ||
         graph->space_bytes[CSE_SPACE_PARTIAL] != head->partial_bytes ||
         graph->space_bytes[CSE_SPACE_STATE] != head->state_bytes ||
         graph->space_bytes[CSE_SPACE_INPUT] != head->input_bytes ||
@@ -94,6 +95,7 @@ static cse_status prepare_compute(cse_work *work)
     work->joined = cse_aligned_calloc((size_t)head->update_chunk_lines * CSE_LINE_ELEMENTS * 4);
     work->direct_offsets =
         cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
+    work->group_ns = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->group_ns);
     for (int g = 0; g < work->graph->group_count; g++)
         work->direct_offsets[g] = cse_sums_direct_offset(work->graph, g, head->joined_bytes);
     CSE_TRY(cse_work_observe_prepare(work));
@@ -137,6 +139,7 @@ void cse_work_destroy(cse_work **work)
     free((*work)->join.blocks);
     free((*work)->joined);
     free((*work)->direct_offsets);
+    free((*work)->group_ns);
     cse_work_observe_release(*work);
     free(*work);
     *work = NULL;

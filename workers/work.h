@@ -55,6 +55,8 @@ struct cse_work {
     cse_tally tally;
     float *proposed; /* values of one update part's nodes */
 
+    int64_t *group_ns; /* of one timed run, by group */
+
     cse_ring_view ring;
 };
 
@@ -70,6 +72,12 @@ bool cse_work_fill(cse_work *work, uint64_t step, cse_status *status);
  * each other become one. */
 void cse_work_note(cse_work *work, int64_t number, cse_span_kind kind, int64_t start_ns,
                    int64_t end_ns);
+
+/* Runs REPLICA or WEIGHTS with the worker's frame, or lines of an UPDATE group; in a sampled step,
+ * notes how long each kernel took. See kernel_times.c. */
+void cse_work_run_part(cse_work *work, cse_part part);
+void cse_work_run_update(cse_work *work, int group, const int64_t lines[2],
+                         const cse_line_undo *undo);
 
 /* Whether every node that step `step` needs is complete. */
 bool cse_work_pieces_complete(cse_work *work, uint64_t step);

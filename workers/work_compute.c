@@ -148,7 +148,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     frame->first_sample = leaf * head->micro_batch_size;
     frame->base[CSE_SPACE_INPUT] = cse_arena_input(cluster, q);
     frame->base[CSE_SPACE_PARTIAL] = head->exact ? sum_at(work, work->held) : work->leaf;
-    work->executable->replica(work->executable, frame);
+    cse_work_run_part(work, CSE_PART_REPLICA);
     fold(work, frame->step);
     CSE_KILLPOINT(CSE_KILL_LEAF_DONE);
     if (work->folded < work->piece.size)

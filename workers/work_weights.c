@@ -88,9 +88,9 @@ bool cse_work_norm(cse_work *work, uint64_t step)
         !cse_word_claim(cluster->norm, number, work->slot, work->incarnation))
         return false;
     CSE_KILLPOINT(CSE_KILL_NORM_CLAIMED);
-    cse_frame *frame = cse_work_frame_for(work, step);
+    cse_work_frame_for(work, step);
     cse_work_observe_open(work, step);
-    work->executable->weights(work->executable, frame);
+    cse_work_run_part(work, CSE_PART_WEIGHTS);
     cse_work_observe_close(work, step);
     cse_record_slot *record = cse_arena_record(cluster, cse_step_number(step));
     atomic_store(&record->normed_ns, cse_clock_ns());
@@ -133,7 +133,7 @@ static void update_part(cse_work *work, int chunk, int64_t number, cse_update_pa
         .dirty_base = dirty + (uint64_t)(part.chunk_line - part.first),
     };
     const int64_t lines[2] = { part.first, part.end };
-    work->executable->update(work->executable, &work->frame, part.group, lines, &undo);
+    cse_work_run_update(work, part.group, lines, &undo);
     /* Clean before the next group begins: its first old values may go where the last line's are. */
     CSE_COMPILER_BARRIER();
     atomic_store(&progress->value,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/job.h"
+#include "cli/kernel_times.h"
 #include "cli/report.h"
 #include "cli/step_runner.h"
 #include "engine/base/arena.h"
@@ -28,6 +29,7 @@ typedef struct variant {
     int override_count;
     cse_prepared_job job;
     cse_step_runner *runner;
+    cse_kernel_bench *kernels; /* NULL: not asked for */
     double *clock_ms, *processor_ms;
     int64_t count;
     double median_ms, least_ms, median_processor_ms;
@@ -116,7 +118,7 @@ static cse_status open_variant(const cse_command_line *line, int64_t steps, vari
 {
     CSE_TRY(prepare_job(line, v));
     cse_job_settings *settings = &v->job.settings;
-    const int64_t most = 2 * steps + WARM_UP_STEPS + 1;
+    const int64_t most = 4 * steps + WARM_UP_STEPS + 1;
     settings->session.num_csx = 1;
     settings->session.num_workers_per_csx = 1;
     settings->session.max_wgt_servers = 0;
@@ -131,6 +133,7 @@ static cse_status open_variant(const cse_command_line *line, int64_t steps, vari
 
 static void close_variant(variant *v)
 {
+    cse_kernel_bench_destroy(&v->kernels);
     cse_step_runner_destroy(&v->runner);
     cse_job_clear(&v->job);
     free(v->clock_ms);
@@ -215,12 +218,14 @@ static void print_json(const variant *variants, int count, int64_t steps)
     for (int i = 0; i < count; i++) {
         const variant *v = &variants[i];
         double samples = (double)cse_step_runner_batch_size(v->runner);
-        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "precision",
-                                              v->name, "median_ms", v->median_ms, "least_ms",
-                                              v->least_ms, "processor_ms", v->median_processor_ms,
-                                              "ratio", variants[0].median_ms / v->median_ms,
-                                              "steps_per_second", 1e3 / v->median_ms,
-                                              "samples_per_second", 1e3 * samples / v->median_ms));
+        json_t *object =
+            json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "precision", v->name, "median_ms",
+                      v->median_ms, "least_ms", v->least_ms, "processor_ms", v->median_processor_ms,
+                      "ratio", variants[0].median_ms / v->median_ms, "steps_per_second",
+                      1e3 / v->median_ms, "samples_per_second", 1e3 * samples / v->median_ms);
+        if (v->kernels != NULL)
+            json_object_set_new(object, "timing", cse_kernel_bench_json(v->kernels));
+        json_array_append_new(list, object);
     }
     json_t *object = json_pack("{s:I, s:o}", "steps", (json_int_t)steps, "variants", list);
     json_dumpf(object, stdout, JSON_COMPACT);
@@ -241,6 +246,11 @@ static void print_table(const variant *variants, int count, int64_t steps)
                v->least_ms, v->median_processor_ms, 1e3 / v->median_ms,
                1e3 * samples / v->median_ms, variants[0].median_ms / v->median_ms);
     }
+    for (int i = 0; i < count; i++)
+        if (variants[i].kernels != NULL) {
+            printf("\n%s, ", variants[i].name);
+            cse_kernel_bench_print(variants[i].kernels);
+        }
 }
 
 static cse_status bench(const cse_command_line *line, variant *variants, int *count)
@@ -256,6 +266,8 @@ static cse_status bench(const cse_command_line *line, variant *variants, int *co
     for (int i = 0; i < *count; i++)
         CSE_TRY(open_variant(line, steps, &variants[i]));
     CSE_TRY(measure(variants, *count, steps));
+    for (int i = 0; cse_option_is_on(line, "kernels") && i < *count; i++)
+        CSE_TRY(cse_kernel_bench_new(variants[i].runner, steps, &variants[i].kernels));
     (cse_option_is_on(line, "json") ? print_json : print_table)(variants, *count, steps);
     return CSE_OK;
 }
@@ -280,6 +292,7 @@ static const cse_option options[] = {
       "payload of the gradient reduction: fp32, bf16, bf16sr, fp16 or cb16" },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
     { "steps", "N", NULL, "steps to measure of each; the default is 50" },
+    { "kernels", NULL, NULL, "times each kernel, and shows the slowest ones" },
     { "json", NULL, NULL, "one JSON object on stdout" },
     { 0 },
 };

@@ -1,16 +1,17 @@
 /* From a planned graph to running code: one readable C file, compiled by the machine's C compiler
  * and cached.
  *
- * The file holds one function for each group, named by its number, and three entries (replica,
- * weights, update) that call them in order. The compiled step is kept in a directory of its own,
- * named by a hash over everything that decides its bits, so that a second run only loads it. */
+ * The file holds one function for each group, named by its number, three entries (replica, weights,
+ * update) that call them in order, and a table of them, for who calls them one by one. The compiled
+ * step is kept in a directory of its own, named by a hash over everything that decides its bits, so
+ * that a second run only loads it. */
 #ifndef CSE_CODEGEN_CODEGEN_H
 #define CSE_CODEGEN_CODEGEN_H
 
 #include "engine/graph/graph.h"
 
 /* Raised when the frame, the undo record, the kernels or the entries change. */
-enum { CSE_STEP_ABI = 2 };
+enum { CSE_STEP_ABI = 3 };
 
 typedef struct cse_compile_result {
     char directory[4096]; /* holds graph.json, plan.txt, step.c and, with a compiler, step.so */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
@@ -27,6 +28,7 @@ typedef struct compiled {
     cse_graph *graph;
     void *object;
     part_function *replica, *weights;
+    part_function *const *groups; /* by number; NULL for those of UPDATE */
     update_function *update;
     propose_function *propose; /* of observed graphs */
     cse_kernel **kernels;
@@ -59,6 +61,22 @@ static void run_weights(cse_executable *executable, cse_frame *frame)
     self->weights(frame);
 }
 
+static void run_timed(cse_executable *executable, cse_frame *frame, cse_part part, int64_t ns[])
+{
+    compiled *self = (compiled *)executable;
+    const cse_graph *graph = self->graph;
+    hand_over(self, frame);
+    int64_t start_ns = cse_clock_ns();
+    for (int g = 0; g < graph->group_count; g++) {
+        if (graph->groups[g].part != part)
+            continue;
+        self->groups[g](frame);
+        const int64_t end_ns = cse_clock_ns();
+        ns[g] = end_ns - start_ns;
+        start_ns = end_ns;
+    }
+}
+
 static void run_update(cse_executable *executable, cse_frame *frame, int group,
                        const int64_t lines[2], const cse_line_undo *undo)
 {
@@ -81,6 +99,13 @@ static void interpret_weights(cse_executable *executable, cse_frame *frame)
 {
     cse_executable *interpreter = ((compiled *)executable)->interpreter;
     interpreter->weights(interpreter, frame);
+}
+
+static void interpret_timed(cse_executable *executable, cse_frame *frame, cse_part part,
+                            int64_t ns[])
+{
+    cse_executable *interpreter = ((compiled *)executable)->interpreter;
+    interpreter->timed(interpreter, frame, part, ns);
 }
 
 static void interpret_update(cse_executable *executable, cse_frame *frame, int group,
@@ -154,7 +179,7 @@ static cse_status check_object(const compiled *self, const char *path)
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
-        !self->update || (self->graph->observation_count > 0 && !self->propose))
+        !self->update || !self->groups || (self->graph->observation_count > 0 && !self->propose))
         return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
     if (*abi != CSE_STEP_ABI)
         return cse_fail(CSE_DATA,
@@ -196,11 +221,13 @@ static cse_status load_object(compiled *self, const char *path)
     find_function(self->object, "cse_step_replica", &self->replica);
     find_function(self->object, "cse_step_weights", &self->weights);
     find_function(self->object, "cse_step_update", &self->update);
+    self->groups = dlsym(self->object, "cse_step_groups");
     find_function(self->object, "cse_step_propose", &self->propose);
     CSE_TRY(check_object(self, path));
     self->base.kind = "compiled";
     self->base.replica = run_replica;
     self->base.weights = run_weights;
+    self->base.timed = run_timed;
     self->base.update = run_update;
     self->base.propose = run_propose;
     return make_kernels(self);
@@ -213,6 +240,7 @@ static cse_status load_interpreter(compiled *self, const char *directory)
     self->base.kind = "interpreted";
     self->base.replica = interpret_replica;
     self->base.weights = interpret_weights;
+    self->base.timed = interpret_timed;
     self->base.update = interpret_update;
     self->base.propose = interpret_propose;
     return cse_executable_interpret(self->graph, &self->interpreter);

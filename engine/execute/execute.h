@@ -46,6 +46,10 @@ struct cse_executable {
     const char *kind; /* "compiled" or "interpreted" */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
+    /* What `replica` or `weights` does, with the same bits, and times each group: ns[g] becomes the
+     * nanoseconds that group g of graph->groups took, for the groups of `part` (REPLICA or
+     * WEIGHTS). Nothing is observed: frame->tally is NULL. */
+    void (*timed)(cse_executable *self, cse_frame *frame, cse_part part, int64_t ns[]);
     /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from
      * the group's own first line. `undo` NULL: no old values are kept. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/execute/observe.h"
 #include "engine/trace/arguments.h"
 
@@ -85,19 +86,44 @@ static void run_observed(interpreter *self, const cse_frame *frame, cse_node *no
         frame->tally->take(frame->tally, frame, observation, place_of(self, frame, node));
 }
 
+static void run_group(interpreter *self, const cse_frame *frame, const cse_group *group)
+{
+    for (int n = 0; n < group->node_count; n++) {
+        cse_node *node = group->nodes[n];
+        if (frame->tally != NULL && node->observation > 0)
+            run_observed(self, frame, node);
+        else
+            run_node(self, frame, node);
+    }
+}
+
+static void fill_leaves(interpreter *self, const cse_frame *frame)
+{
+    for (int n = 0; n < self->base.graph->node_count; n++)
+        fill_leaf(self, frame, self->base.graph->nodes[n]);
+}
+
 static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
 {
     const cse_graph *graph = self->base.graph;
-    for (int n = 0; n < graph->node_count; n++)
-        fill_leaf(self, frame, graph->nodes[n]);
+    fill_leaves(self, frame);
     for (int g = 0; g < graph->group_count; g++)
-        for (int n = 0; graph->groups[g].part == part && n < graph->groups[g].node_count; n++) {
-            cse_node *node = graph->groups[g].nodes[n];
-            if (frame->tally != NULL && node->observation > 0)
-                run_observed(self, frame, node);
-            else
-                run_node(self, frame, node);
-        }
+        if (graph->groups[g].part == part)
+            run_group(self, frame, &graph->groups[g]);
+}
+
+static void run_timed(cse_executable *executable, cse_frame *frame, cse_part part, int64_t ns[])
+{
+    interpreter *self = (interpreter *)executable;
+    const cse_graph *graph = self->base.graph;
+    fill_leaves(self, frame);
+    for (int g = 0; g < graph->group_count; g++) {
+        if (graph->groups[g].part != part)
+            continue;
+        const int64_t start_ns = cse_clock_ns();
+        run_group(self, frame, &graph->groups[g]);
+        ns[g] = cse_clock_ns() - start_ns;
+    }
 }
 
 static void run_replica(cse_executable *executable, cse_frame *frame)
@@ -245,6 +271,7 @@ cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **exe
                                    .kind = "interpreted",
                                    .replica = run_replica,
                                    .weights = run_weights,
+                                   .timed = run_timed,
                                    .update = run_update,
                                    .propose = run_propose,
                                    .destroy = destroy };

@@ -442,6 +442,20 @@ void cse_recorder_spans(cse_recorder *recorder, const cse_process_span *spans, i
                            1);
 }
 
+void cse_recorder_kernels(cse_recorder *recorder, const cse_kernel_time *times, int count)
+{
+    if (recorder == NULL || !recorder->step->training)
+        return;
+    for (int i = 0; i < count; i++)
+        cse_store_kernel(recorder->store, &(cse_kernel_row){ .step = times[i].step,
+                                                             .process = times[i].process,
+                                                             .kernel = times[i].kernel,
+                                                             .calls = times[i].calls,
+                                                             .total_ns = times[i].total_ns,
+                                                             .min_ns = times[i].min_ns,
+                                                             .median_ns = times[i].median_ns });
+}
+
 /* ---- what the job says ---- */
 
 void cse_recorder_graph(cse_recorder *recorder, const char *step_name, const cse_graph *graph)

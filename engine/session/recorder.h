@@ -40,6 +40,7 @@ void cse_recorder_scale(cse_recorder *recorder, int num_csx);
 
 void cse_recorder_topology(cse_recorder *recorder, const char *json);
 void cse_recorder_spans(cse_recorder *recorder, const cse_process_span *spans, int count);
+void cse_recorder_kernels(cse_recorder *recorder, const cse_kernel_time *times, int count);
 
 void cse_recorder_graph(cse_recorder *recorder, const char *step_name, const cse_graph *graph);
 void cse_recorder_compiled(cse_recorder *recorder);

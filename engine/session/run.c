@@ -296,6 +296,11 @@ static void on_spans(void *self, const cse_process_span *spans, int count)
     cse_recorder_spans(((runner *)self)->session->recorder, spans, count);
 }
 
+static void on_kernels(void *self, const cse_kernel_time *times, int count)
+{
+    cse_recorder_kernels(((runner *)self)->session->recorder, times, count);
+}
+
 static void on_scale(void *self, int num_csx)
 {
     cse_recorder_scale(((runner *)self)->session->recorder, num_csx);
@@ -337,7 +342,8 @@ static cse_status execute(runner *r, const char *artefact_directory)
                        .on_scale = on_scale,
                        .on_endpoint = on_endpoint,
                        .on_topology = session->recorder != NULL ? on_topology : NULL,
-                       .on_spans = session->recorder != NULL ? on_spans : NULL },
+                       .on_spans = session->recorder != NULL ? on_spans : NULL,
+                       .on_kernels = session->recorder != NULL ? on_kernels : NULL },
     };
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     cse_recorder_begin(session->recorder, r->step);

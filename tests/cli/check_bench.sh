@@ -43,6 +43,18 @@ grep -Eq '^bf16 .* 1\.000$' "$work/table" || fail "no line for bf16: $(cat "$wor
 grep -q '^fp32 ' "$work/table" || fail "no line for fp32"
 bench --steps 2 | grep -q '^as configured' || fail "no line for the configuration itself"
 
+# Kernels: the shares of all of them are the whole, and their time is within the step's.
+bench --steps 5 --kernels --json >"$work/json" || fail "kernels are not timed"
+grep -o '"\(share\|ms\|step_ms\)":[^,}]*' "$work/json" | awk -F: '
+    /share/ { shares += $2; count++ }
+    /"ms/ { ms += $2 }
+    /step_ms/ { step = $2 }
+    END { exit !(count > 3 && (shares - 1) ^ 2 < 1e-6 && ms > 0 && ms <= step) }' ||
+    fail "times of kernels do not fit together: $(cat "$work/json")"
+bench --precision fp32,bf16 --steps 2 --kernels >"$work/table" || fail "no table of kernels"
+[ "$(grep -c 'matmul.* model' "$work/table")" -ge 4 ] ||
+    fail "no products of two variants: $(cat "$work/table")"
+
 refused() { # words arguments...
     words=$1
     shift

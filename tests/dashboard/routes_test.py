@@ -199,8 +199,8 @@ def every_answer_of_a_run_is_described():
     try:
         # The plain questions are answered, not only refused as described.
         for name in ("", "/transitions", "/logs", "/metrics", "/closures", "/graph", "/precision",
-                     "/topology", "/numerics", "/trace", "/config", "/checkpoints", "/checkpoints/300",
-                     "/checkpoints/300/file"):
+                     "/topology", "/numerics", "/trace", "/kernels", "/config", "/checkpoints",
+                     "/checkpoints/300", "/checkpoints/300/file"):
             equal(server.get(f"{API}/jobs/run1{name}").status, 200, name)
         # To JSON 2.0 is an integer; and what is too long has an answer of its own.
         equal([server.request("POST", f"{API}/jobs/run1/scale", {"num_csx": n}).status for n in (2, 2.0, 2.5)],
@@ -366,9 +366,62 @@ def curves_hold_every_point():
         server.stop()
 
 
+REPLICA, LAST_STEP = 1, 4000
+
+
+def kernels_of_a_sampled_step_are_timed():
+    """The newest sample, and each by its step, against the trace of the same steps and the graph."""
+    import subprocess
+
+    folder = support.folder()
+    with open(f"{folder}/config.yaml", "w") as f:
+        f.write(support.configuration(LAST_STEP))
+    result = subprocess.run(
+        [support.EXECUTABLE, "start", f"{folder}/config.yaml", "--model_dir", f"{folder}/run1", "--no_dashboard"],
+        capture_output=True, timeout=240 * support.SLOW,
+    )
+    equal(result.returncode, 0, result.stderr.decode())
+    server = Server("--run", f"{folder}/run1")
+    try:
+        path = f"{API}/jobs/run1"
+        newest = server.get(path + "/kernels").json()
+        trace = server.get(path + "/trace").json()
+        groups = server.get(path + "/graph").json()["groups"]
+        equal((newest["attempt"], newest["missing"]), (1, None))
+        sampled = [step for step in trace["steps"] if any(
+            e["ph"] == "X" and e["name"] == "compute" and e["args"]["step"] == step for e in trace["traceEvents"])]
+        check(newest["step"] in sampled, newest["step"], sampled)
+        for step in sampled[:3] + [newest["step"]]:
+            answer = server.get(f"{path}/kernels?step={step}").json()
+            kernels = answer["kernels"]
+            check(kernels and answer["processes"], "kernels of step", step)
+            totals = [kernel["total_ns"] for kernel in kernels]
+            equal(totals, sorted(totals, reverse=True))
+            equal(len({kernel["kernel"] for kernel in kernels}), len(kernels))
+            replica = [k for k in kernels if groups[k["kernel"]]["part"] == REPLICA]
+            equal(len(replica), sum(group["part"] == REPLICA for group in groups))
+            equal(len({kernel["calls"] for kernel in replica}), 1, "every microbatch runs all of them")
+            spans = [e for e in trace["traceEvents"]
+                     if e["ph"] == "X" and e["name"] == "compute" and e["args"]["step"] == step]
+            compute_ns = 1000 * sum(e["dur"] for e in spans)
+            # Spans below 200 ns are left out; their ends are microseconds in floating point.
+            check(sum(k["total_ns"] for k in replica) <= compute_ns + 1000 * replica[0]["calls"],
+                  "kernels take part of the time of their program", step, replica, spans)
+            for k in kernels:
+                check(0 <= k["min_ns"] * k["calls"] <= k["total_ns"] and k["min_ns"] <= k["median_ns"] + 1, k)
+        none = server.get(f"{path}/kernels?step={LAST_STEP + 1}").json()
+        equal((none["step"], none["kernels"]), (None, []))
+        check("not timed" in none["missing"], none["missing"])
+        equal(server.get(path + "/kernels?step=0").status, 400)
+        other = server.get(path + "/kernels?attempt=2").json()
+        check(other["step"] is None and "no step's kernels were timed" in other["missing"], other)
+    finally:
+        server.stop()
+
+
 if __name__ == "__main__":
     support.main([
         routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
         pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
-        every_answer_of_a_root_is_described,
+        every_answer_of_a_root_is_described, kernels_of_a_sampled_step_are_timed,
     ])

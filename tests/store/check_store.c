@@ -87,7 +87,7 @@ START_TEST(every_table_has_the_columns_of_the_list)
             words += *c == ' ';
         ck_assert_int_eq(words, (int)strlen(row->types));
     }
-    ck_assert_int_eq((int)number("PRAGMA user_version"), 1);
+    ck_assert_int_eq((int)number("PRAGMA user_version"), 2);
     assert_text("PRAGMA journal_mode", "wal");
 }
 END_TEST
@@ -112,6 +112,8 @@ static void assert_rows(void)
     assert_text("SELECT name || kind || line FROM tensors", "wgradient7");
     assert_text("SELECT inf || hex(digest) FROM numerics", "33132333435363738");
     assert_text("SELECT process || kind || (end_ns - start_ns) FROM timeline", "replica 0compute4");
+    assert_text("SELECT process || kernel || calls || total_ns || min_ns || median_ns FROM kernels",
+                "replica 17489220");
     assert_text("SELECT content FROM artefacts WHERE name = 'config.yaml'", "a: 1\n");
     /* Points and observations of one writing are one event each, behind the others of it. */
     assert_text("SELECT group_concat(type) FROM (SELECT type FROM events WHERE type <> 'metric' "
@@ -162,6 +164,13 @@ START_TEST(each_report_is_a_row)
         &(cse_span){
             .step = 2, .process = "replica 0", .kind = "compute", .start_ns = 5, .end_ns = 9 },
         1);
+    cse_store_kernel(store, &(cse_kernel_row){ .step = 2,
+                                               .process = "replica 1",
+                                               .kernel = 7,
+                                               .calls = 4,
+                                               .total_ns = 89,
+                                               .min_ns = 2,
+                                               .median_ns = 20 });
     cse_store_topology(store, "{\"streams\":[]}");
     cse_store_artefact(store, "config.yaml", "application/yaml", "a: 1\n", 5);
     cse_store_event(store, "note", "{\"x\":1}");
@@ -383,6 +392,45 @@ START_TEST(something_else_under_the_name_is_refused)
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "version 9"));
     query("PRAGMA application_id = 5", text, sizeof text);
     ck_assert_int_eq(cse_store_open(folder, NULL, &store), CSE_DATA);
+}
+END_TEST
+
+static void count_row(void *self, const cse_row *row)
+{
+    (void)row;
+    ++*(int *)self;
+}
+
+static int count_kernels(void)
+{
+    const cse_store_query all = { .limit = 0 };
+    cse_store_reader *reader = NULL;
+    int count = 0;
+    ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
+    ck_assert_int_eq(cse_store_reader_rows(reader, CSE_ROW_KERNEL, &all, count_row, &count),
+                     CSE_OK);
+    cse_store_reader_close(&reader);
+    return count;
+}
+
+/* Version 1 had no table of kernels. */
+START_TEST(a_store_of_the_version_before_is_read_and_goes_on)
+{
+    char text[64];
+    cse_store *store = open_store(NULL);
+    cse_store_transition(store, CSE_RUN_STARTING, NULL, NULL);
+    cse_store_close(&store);
+    query("DROP TABLE kernels", text, sizeof text);
+    query("PRAGMA user_version = 1", text, sizeof text);
+    ck_assert_int_eq(count_kernels(), 0);
+    store = open_store(NULL);
+    ck_assert_int_eq((int)number("PRAGMA user_version"), 2);
+    ck_assert_int_eq(cse_store_attempt(store), 2);
+    cse_store_kernel(store, &(cse_kernel_row){ .step = 3, .process = "replica 0", .calls = 1 });
+    ck_assert_int_eq(cse_store_flush(store), CSE_OK);
+    assert_text("SELECT group_concat(to_state || attempt) FROM transitions", "STARTING1,FAILED1");
+    cse_store_close(&store);
+    ck_assert_int_eq(count_kernels(), 1);
 }
 END_TEST
 
@@ -636,6 +684,7 @@ int main(void)
     tcase_add_test(cases, events_are_published_with_the_ids_that_are_stored);
     tcase_add_test(cases, a_second_writer_is_refused);
     tcase_add_test(cases, something_else_under_the_name_is_refused);
+    tcase_add_test(cases, a_store_of_the_version_before_is_read_and_goes_on);
     tcase_add_test(cases, a_killed_writer_leaves_a_store_that_can_be_read);
     tcase_add_test(cases, a_full_queue_drops_points_and_counts_them_but_no_state);
     tcase_add_test(cases, a_full_disk_stops_nobody_and_what_matters_is_written_later);

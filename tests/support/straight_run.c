@@ -50,6 +50,17 @@ cse_frame straight_run_frame(const straight_run *run)
     return frame;
 }
 
+static void run_part(const straight_run *run, cse_frame *frame, cse_part part)
+{
+    cse_executable *executable = run->executable;
+    if (run->group_ns != NULL)
+        executable->timed(executable, frame, part, run->group_ns);
+    else if (part == CSE_PART_REPLICA)
+        executable->replica(executable, frame);
+    else
+        executable->weights(executable, frame);
+}
+
 void straight_run_step(straight_run *run, unsigned char *const inputs[])
 {
     cse_executable *executable = run->executable;
@@ -59,11 +70,11 @@ void straight_run_step(straight_run *run, unsigned char *const inputs[])
         frame.first_sample = m * graph->micro_batch_size;
         frame.base[CSE_SPACE_INPUT] = inputs[m];
         frame.base[CSE_SPACE_PARTIAL] = run->leaves[m];
-        executable->replica(executable, &frame);
+        run_part(run, &frame, CSE_PART_REPLICA);
     }
     fold(run, 0, graph->microbatch_count);
     frame = straight_run_frame(run);
-    executable->weights(executable, &frame);
+    run_part(run, &frame, CSE_PART_WEIGHTS);
     for (int g = 0; g < graph->group_count; g++) {
         int64_t elements = graph->groups[g].elements;
         const int64_t lines[2] = { 0, (elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS };

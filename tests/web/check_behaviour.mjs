@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 import { openBrowser, openTab } from "./browser.mjs";
 import { startMock } from "./mock.mjs";
 import { Checks } from "./checks.mjs";
-import { graphText, precisionOf } from "./made_up_jobs.mjs";
+import { graphText, kernelsOf, precisionOf } from "./made_up_jobs.mjs";
 import { measureLatency } from "./latency.mjs";
 
 const [dist, shots] = process.argv.slice(2);
@@ -287,6 +287,7 @@ function reportOf(mock) {
     [`${base}/topology`]: { samples: [job.topology()], missing: null },
     [`${base}/numerics`]: job.numerics({}),
     [`${base}/trace`]: job.trace({}),
+    [`${base}/kernels`]: kernelsOf(job),
   };
 }
 
@@ -331,6 +332,35 @@ async function report(checks, mock, context) {
       `report: ${name} shows "${sign}"`,
     );
   }
+  await page.locator('nav a[href$="/graph"]').click();
+  await page.locator("button >> text=Slowest kernels").click();
+  const rate = page.locator("aside table >> text=GB/s").first();
+  checks.that(
+    await rate.waitFor({ timeout: 30_000 }).then(
+      () => true,
+      () => false,
+    ),
+    "report: the slowest kernels have their rates",
+  );
+  const times = await page.locator("aside tbody tr td:nth-child(3)").allInnerTexts();
+  const scale = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
+  const ns = times.map((text) => text.split(/\s+/)).map(([value, unit]) => value * scale[unit]);
+  checks.that(
+    ns.length > 5 && ns.every((value, i) => i === 0 || value <= ns[i - 1]),
+    "report: the slowest kernel is first",
+    times.join(", "),
+  );
+  await page.locator("aside tbody button").first().click();
+  checks.that(
+    await page
+      .locator("aside dt >> text=Time")
+      .waitFor({ timeout: 30_000 })
+      .then(
+        () => true,
+        () => false,
+      ),
+    "report: a kernel of the list leads to its box",
+  );
   await page.screenshot({ path: join(shots, "report.png") });
   checks.that(faults.length === 0, "report: silent console, no request", faults.join("\n"));
   await page.close();

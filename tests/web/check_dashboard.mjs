@@ -145,6 +145,7 @@ const ENDED = {
   curves: "figure >> text=loss",
   topology: "svg.topology",
   graph: "svg >> text=Forward",
+  "graph?slowest=1": "aside >> text=GB/s",
   timeline: "text=Share of the step",
   numerics: "h1 >> text=Numerics",
   closures: "h1 >> text=Closures",
@@ -166,7 +167,7 @@ async function everyPage(checks, page, url, id, faults) {
       );
     checks.that(there, `ended run: ${name} shows "${sign}"`);
     await page.waitForTimeout(150);
-    await page.screenshot({ path: join(shots, `real-${name}.png`) });
+    await page.screenshot({ path: join(shots, `real-${name.replace(/[?=]/g, "-")}.png`) });
   }
   for (const [name, sign] of Object.entries({
     jobs: "text=from the browser",

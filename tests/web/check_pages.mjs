@@ -25,6 +25,7 @@ const PAGES = {
       "&at=forward|model.transformer_decoder.layers.[0-47].self_attn",
     "aside >> text=Parameters",
   ],
+  slowest: [`${job}/graph?slowest=1`, "aside >> text=GB/s"],
   timeline: [`${job}/timeline`, "text=Share of the step"],
   numerics: [`${job}/numerics`, "text=The first to overflow"],
   closures: [`${job}/closures`, "text=Median lag"],

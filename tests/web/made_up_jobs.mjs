@@ -1,6 +1,6 @@
 /* Made-up jobs in every state a page must show, in the shapes of dashboard/openapi.json. */
 import { MadeUpSeries } from "./made_up_series.mjs";
-import { madeUpGraph } from "./made_up_graph.mjs";
+import { madeUpGraph, madeUpKernels } from "./made_up_graph.mjs";
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
@@ -494,6 +494,22 @@ export function precisionOf(layers) {
 }
 
 const graphs = new Map();
+const times = new Map();
+/* A run that has not started, and the one that failed early, have no times. */
+export function kernelsOf(job) {
+  if (job.step === null || job.id === "failed")
+    return {
+      attempt: 1,
+      step: null,
+      processes: [],
+      kernels: [],
+      missing: "no step's kernels were timed yet",
+    };
+  if (!times.has(job.layers))
+    times.set(job.layers, madeUpKernels(JSON.parse(graphText(job.layers)), 300));
+  return times.get(job.layers);
+}
+
 export function graphText(layers) {
   if (!graphs.has(layers)) graphs.set(layers, JSON.stringify(madeUpGraph({ layers })));
   return graphs.get(layers);

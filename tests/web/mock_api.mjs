@@ -1,6 +1,13 @@
 /* What the made-up server answers: the paths of dashboard/openapi.json as far as the pages use
  * them, over a map of made-up jobs. */
-import { MadeUpJob, graphText, madeUpJobs, origins, precisionOf } from "./made_up_jobs.mjs";
+import {
+  MadeUpJob,
+  graphText,
+  kernelsOf,
+  madeUpJobs,
+  origins,
+  precisionOf,
+} from "./made_up_jobs.mjs";
 
 const GIB = 2 ** 30;
 const SETTLE_MS = 150;
@@ -97,6 +104,7 @@ const OF_JOB = {
   trace: (job, query) => job.trace(numbers(query, "from", "to")),
   config: (job) => ({ yaml: job.config, submitted: job.config, origins: origins() }),
   graph: graphOf,
+  kernels: kernelsOf,
   logs: (job) =>
     job
       .logs()

@@ -215,6 +215,9 @@ typedef struct witness {
     int64_t strike_every; /* a child gets `strike_signal` at each such step; 0: never */
     int64_t strikes, most_strikes;
     int strike_signal;
+    bool stop_when_timed; /* request `stop` when kernels of so many steps were seen */
+    int timed;
+    int64_t sampled_step, compute_ns; /* of the spans of a sampled step, over all processes */
     unsigned char *expected_snapshot; /* states after `expected_at` steps */
     int64_t expected_at;
 } witness;
@@ -274,9 +277,46 @@ static bool wants_snapshot(void *self, int64_t steps)
     return seen.snapshot_every > 0 && steps % seen.snapshot_every == 0;
 }
 
+static void on_spans(void *self, const cse_process_span *spans, int count)
+{
+    (void)self;
+    seen.compute_ns = 0;
+    for (int i = 0; i < count; i++) {
+        seen.sampled_step = spans[i].step;
+        if (spans[i].kind == CSE_SPAN_COMPUTE)
+            seen.compute_ns += spans[i].end_ns - spans[i].start_ns;
+    }
+}
+
+/* Of one process: what its kernels took is in its spans, and so in those of all. */
+static void on_kernels(void *self, const cse_kernel_time *times, int count)
+{
+    int64_t replica_ns = 0;
+    (void)self;
+    ck_assert_int_gt(count, 0);
+    for (int i = 0; i < count; i++) {
+        const cse_kernel_time *t = &times[i];
+        ck_assert_int_eq(t->step, seen.sampled_step);
+        ck_assert_int_ne(t->step % OBSERVED, 0);
+        ck_assert_str_eq(t->process, times[0].process);
+        ck_assert(t->kernel >= 0 && t->kernel < graph->group_count);
+        ck_assert(t->calls > 0 && t->min_ns >= 0 && t->min_ns <= t->median_ns + 1);
+        ck_assert(t->min_ns * t->calls <= t->total_ns && t->median_ns <= t->total_ns);
+        if (graph->groups[t->kernel].part == CSE_PART_REPLICA) {
+            ck_assert_int_le(t->calls, MICROBATCHES);
+            replica_ns += t->total_ns;
+        }
+    }
+    /* Spans below 200 ns are left out. */
+    ck_assert_int_le(replica_ns, seen.compute_ns + MICROBATCHES * 200);
+    seen.timed++;
+}
+
 static cse_stop_request stop_requested(void *self)
 {
     (void)self;
+    if (seen.stop_when_timed)
+        return seen.timed > 0 ? seen.stop : CSE_STOP_NONE;
     return seen.stop != CSE_STOP_NONE && seen.records >= seen.stop_at ? seen.stop : CSE_STOP_NONE;
 }
 
@@ -399,6 +439,19 @@ START_TEST(every_cluster_gives_the_bits_of_a_straight_line)
     ck_assert(!result.stopped);
     ck_assert(result.train_seconds > 0);
     free(seen.expected_snapshot);
+}
+END_TEST
+
+START_TEST(a_sampled_step_times_its_kernels_and_changes_no_bit)
+{
+    execution.cluster = clusters[_i];
+    execution.callbacks.on_spans = on_spans;
+    execution.callbacks.on_kernels = on_kernels;
+    seen.stop = CSE_STOP_CHECKPOINT;
+    seen.stop_when_timed = true;
+    expect_run(MOST_STEPS);
+    ck_assert_int_gt(seen.timed, 0);
+    expect_straight(result.steps_done);
 }
 END_TEST
 
@@ -547,6 +600,8 @@ int main(int argc, char **argv)
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, every_cluster_gives_the_bits_of_a_straight_line, 0,
+                        (int)(sizeof clusters / sizeof clusters[0]));
+    tcase_add_loop_test(tests, a_sampled_step_times_its_kernels_and_changes_no_bit, 0,
                         (int)(sizeof clusters / sizeof clusters[0]));
     tcase_add_test(tests, a_stopped_run_goes_on_with_the_same_bits);
     tcase_add_test(tests, no_steps_start_nothing);

@@ -2,7 +2,8 @@
  * and by the words in the boxes; a cast is a diamond on the edge. */
 import { memo } from "@/components/memo";
 import type { Frame, Picture, PictureEdge, PictureNode } from "@/graph/format";
-import { bytes } from "@/base/format";
+import { bytes, percent } from "@/base/format";
+import { shareOf, type KernelTimes } from "@/job/kernels";
 
 export const DTYPES: Record<string, { token: string; dash: string; short: string }> = {
   float32: { token: "--float32", dash: "", short: "fp32" },
@@ -81,14 +82,18 @@ function Edge({ edge, faded, strong }: { edge: PictureEdge; faded: boolean; stro
   );
 }
 
-function subtitle(node: PictureNode): string {
-  const parts = [node.subtitle];
+/* A kernel's box has no room for its share besides all of it. */
+function subtitle(node: PictureNode, hasShare = false): string {
+  const isNarrow = hasShare && node.kind === "kernel";
+  const parts = [isNarrow ? node.subtitle.replace(/ · \d+ ops$/, "") : node.subtitle];
   if (node.bytes > 0) parts.push(bytes(node.bytes));
   return parts.join(" · ");
 }
 
 function Box({
   node,
+  share,
+  most,
   chosen,
   faded,
   found,
@@ -96,6 +101,10 @@ function Box({
   onOpen,
 }: {
   node: PictureNode;
+  /** Of the time of all kernels; null: not timed. */
+  share: number | null;
+  /** The largest share of a box. */
+  most: number;
   chosen: boolean;
   faded: boolean;
   found: boolean;
@@ -114,6 +123,7 @@ function Box({
     event.preventDefault();
     event.stopPropagation();
   };
+  const isTimed = share !== null && share > 0;
   const title = clip(node.title, node, tags.join(" "));
   const classes = ["node", node.kind, chosen && "chosen", faded && "faded", found && "found"];
   return (
@@ -129,6 +139,7 @@ function Box({
     >
       <title>
         {`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
+          (!isTimed ? "" : `\n${percent(share)} of the time of all kernels`) +
           (node.canExpand ? "\nDouble click opens it" : "")}
       </title>
       <rect width={node.width} height={node.height} rx={5} />
@@ -139,8 +150,26 @@ function Box({
         rx={2}
         style={{ fill: `var(${style.token})` }}
       />
+      {isTimed && share > most / 100 && (
+        <rect
+          class="time"
+          y={node.height - 4}
+          width={(node.width * share) / most}
+          height={4}
+          rx={2}
+        />
+      )}
       <text class="title" x={14} y={node.kind === "kernel" ? 15 : 19}>{`${title} `}</text>
-      <text class="sub" x={14} y={node.kind === "kernel" ? 29 : 37}>{`${subtitle(node)} `}</text>
+      <text
+        class="sub"
+        x={14}
+        y={node.kind === "kernel" ? 28 : 36}
+      >{`${subtitle(node, isTimed)} `}</text>
+      {isTimed && (
+        <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 28 : 36} text-anchor="end">
+          {percent(share)}
+        </text>
+      )}
       <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 15 : 19} text-anchor="end">
         {tags.join(" ")}
       </text>
@@ -198,13 +227,17 @@ const LANE_TITLES = { forward: "Forward", backward: "Backward", update: "Update"
 
 export interface DrawingProps {
   picture: Picture;
+  times: KernelTimes | undefined;
   chosen: string | null;
   search: string;
   onChoose: (key: string) => void;
   onToggle: (key: string) => void;
 }
 
-export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: DrawingProps) => {
+export const Drawing = memo((props: DrawingProps) => {
+  const { picture, times, chosen, search, onChoose, onToggle } = props;
+  const shares = new Map(picture.nodes.map((node) => [node.key, shareOf(times, node.groups)]));
+  const most = Math.max(...[...shares.values()].map((share) => share ?? 0));
   const near = new Set(chosen ? [chosen] : []);
   for (const edge of picture.edges)
     if (edge.from === chosen || edge.to === chosen) near.add(edge.from).add(edge.to);
@@ -245,6 +278,8 @@ export const Drawing = memo(({ picture, chosen, search, onChoose, onToggle }: Dr
         <Box
           key={node.key}
           node={node}
+          share={shares.get(node.key) ?? null}
+          most={most}
           chosen={node.key === chosen}
           found={found(node)}
           faded={(chosen !== null && !near.has(node.key)) || (wanted !== "" && !found(node))}

@@ -1,6 +1,6 @@
 /* The page's side of the layout worker: orders out, answers back as promises. Pictures are kept by
  * the graph's hash and what is open in it. */
-import type { Answer, Detail, Order, Picture, RawGraph, Summary } from "@/graph/format";
+import type { Answer, Detail, KernelRow, Order, Picture, RawGraph, Summary } from "@/graph/format";
 import { ApiError } from "@/api/transport";
 import { reportAnswers } from "@/api/report";
 
@@ -69,6 +69,12 @@ export class LayoutClient {
   async detail(key: string, expanded: string[], fold: boolean): Promise<Detail> {
     const answer = await this.ask({ kind: "detail", key, expanded, fold });
     return (answer as Extract<Answer, { kind: "detail" }>).detail;
+  }
+
+  /** All kernels; of equal layers that are drawn as one, the first's. */
+  async rows(expanded: string[], fold: boolean): Promise<KernelRow[]> {
+    const answer = await this.ask({ kind: "rows", expanded, fold });
+    return (answer as Extract<Answer, { kind: "rows" }>).rows;
   }
 }
 

@@ -37,6 +37,8 @@ interface Draft {
   box: Box;
   nodes: number[];
   groups: Set<number>;
+  /* With those of the layers that are not drawn. */
+  all: Set<number>;
   dtypes: Map<string, number>;
 }
 
@@ -52,9 +54,15 @@ export class StepGraph {
   readonly runs: LayerRun[];
   private readonly sums = new Map<number, number>();
   private drafts = new Map<string, Draft>();
+  /* By the first layer's kernel, those of all layers that are drawn as one. */
+  private alike = new Map<number, number[]>();
   /* Kernels of each module in their order, to find the first layer's kernel for a later layer's. */
   private readonly kernelsOf = new Map<string, number[]>();
   private readonly ordinalOf = new Map<number, number>();
+  /* The node of a kernel that is placed first, and that for whose module it is timed: the same, but
+   * the last one of an update, which begins with the optimizer's own values. */
+  private readonly beginsAt = new Map<number, number>();
+  private readonly timedAt = new Map<number, number>();
   /* Modules with modules inside: what is left to them is glue (residual sums), drawn as kernels,
    * since one box for all of it would be before and after its own parts. */
   private readonly parents = new Set<string>();
@@ -67,6 +75,9 @@ export class StepGraph {
     this.places.forEach((place, i) => {
       const group = graph.nodes[i]?.group ?? -1;
       if (!place) return;
+      if (group >= 0 && !this.beginsAt.has(group)) this.beginsAt.set(group, i);
+      if (group >= 0 && (!this.timedAt.has(group) || place.lane === "update"))
+        this.timedAt.set(group, i);
       const above = place.module.lastIndexOf(".");
       if (above > 0 && place.lane !== "update") this.parents.add(place.module.slice(0, above));
       if (group >= 0 && !this.ordinalOf.has(group)) this.addKernel(place, group);
@@ -105,6 +116,7 @@ export class StepGraph {
 
   fold(expanded: Set<string>, foldLayers: boolean): Folded {
     this.drafts = new Map();
+    this.alike = this.findAlike(foldLayers);
     const keys: (string | null)[] = this.places.map((place, i) =>
       place ? this.draft(place, i, expanded, foldLayers) : null,
     );
@@ -156,6 +168,7 @@ export class StepGraph {
       draft = newDraft(key, place.lane, module, isOpen);
       this.drafts.set(key, draft);
     }
+    if (this.timedAt.get(node.group) === index) draft.all.add(node.group);
     if (stands) {
       draft.nodes.push(index);
       if (node.group >= 0) draft.groups.add(node.group);
@@ -169,6 +182,7 @@ export class StepGraph {
     const nodes = draft.nodes.map((i) => this.graph.nodes[i] as RawGraph["nodes"][number]);
     box.casts = nodes.filter((node) => node.inserted_cast).length;
     box.kernels = draft.groups.size;
+    box.groups = [...draft.all];
     box.canExpand = box.kind === "module" && box.kernels > 1;
     for (const group of draft.groups) {
       const moved = this.traffic(this.graph.groups[group] as RawGroup);
@@ -314,6 +328,39 @@ export class StepGraph {
     return { key, kernels, parameters };
   }
 
+  /** All kernels; of equal layers that are drawn as one, the first's. */
+  rows(): KernelRow[] {
+    const boxes = new Map<number, string>();
+    for (const { box } of this.drafts.values())
+      for (const group of box.groups) boxes.set(group, box.key);
+    return [...this.alike.keys()].map((id) => ({
+      ...this.kernelRow(id),
+      box: boxes.get(id) ?? "",
+    }));
+  }
+
+  private findAlike(foldLayers: boolean): Map<number, number[]> {
+    const alike = new Map<number, number[]>();
+    this.graph.groups.forEach((_, id) => {
+      const first = this.firstOf(id, foldLayers);
+      alike.set(first, [...(alike.get(first) ?? []), id]);
+    });
+    return alike;
+  }
+
+  /* The first layer's kernel in the place of this one. */
+  private firstOf(id: number, foldLayers: boolean): number {
+    const place = this.places[this.beginsAt.get(id) ?? -1];
+    if (!place) return id;
+    const { stands, first } = this.moduleKey(place, foldLayers);
+    if (stands) return id;
+    return this.kernelsOf.get(`${place.lane}|${first}`)?.[this.ordinalOf.get(id) ?? 0] ?? id;
+  }
+
+  private scopeOf(id: number): string {
+    return this.places[this.timedAt.get(id) ?? -1]?.module ?? "";
+  }
+
   private kernelRow(id: number): KernelRow {
     const group = this.graph.groups[id] as RawGroup;
     const nodes = group.nodes.map((i) => this.graph.nodes[i] as RawGraph["nodes"][number]);
@@ -334,6 +381,9 @@ export class StepGraph {
       accumulation: narrow ? narrowText(narrow) : "float32",
       readBytes: moved.read,
       writtenBytes: moved.written,
+      scope: this.scopeOf(id),
+      box: "",
+      alike: this.alike.get(id) ?? [id],
     };
   }
 }
@@ -369,11 +419,13 @@ function newDraft(key: string, lane: Lane, module: string, isOpen: boolean): Dra
       accumulation: null,
       bytes: 0,
       kernels: 0,
+      groups: [],
       canExpand: false,
       ...size,
     },
     nodes: [],
     groups: new Set(),
+    all: new Set(),
     dtypes: new Map(),
   };
 }

@@ -64,6 +64,8 @@ export interface PictureNode {
   /** Read and written in one run of it. */
   bytes: number;
   kernels: number;
+  /** Kernels of all layers that it stands for, as indices of the graph's groups. */
+  groups: number[];
   canExpand: boolean;
   x: number;
   y: number;
@@ -126,6 +128,11 @@ export interface KernelRow {
   readBytes: number;
   writtenBytes: number;
   shape: string;
+  scope: string;
+  /** The box it is drawn in; "" when it is in none. */
+  box: string;
+  /** The kernels of equal layers that it stands for, itself included. */
+  alike: number[];
 }
 
 export interface Detail {
@@ -137,12 +144,14 @@ export interface Detail {
 export type Order =
   | { kind: "load"; id: number; url?: string; graph?: RawGraph }
   | { kind: "layout"; id: number; expanded: string[]; fold: boolean }
-  | { kind: "detail"; id: number; key: string; expanded: string[]; fold: boolean };
+  | { kind: "detail"; id: number; key: string; expanded: string[]; fold: boolean }
+  | { kind: "rows"; id: number; expanded: string[]; fold: boolean };
 
 export type Answer =
   | { kind: "loaded"; id: number; summary: Summary; milliseconds: number }
   | { kind: "picture"; id: number; picture: Picture; milliseconds: number }
   | { kind: "detail"; id: number; detail: Detail }
+  | { kind: "rows"; id: number; rows: KernelRow[] }
   | { kind: "failed"; id: number; status: number; message: string };
 
 const BYTES: Record<string, number> = {

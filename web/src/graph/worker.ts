@@ -41,6 +41,10 @@ async function handle(order: Order): Promise<void> {
     step.fold(new Set(order.expanded), order.fold);
     return post({ kind: "detail", id: order.id, detail: step.detail(order.key) });
   }
+  if (order.kind === "rows") {
+    step.fold(new Set(order.expanded), order.fold);
+    return post({ kind: "rows", id: order.id, rows: step.rows() });
+  }
   const picture = arrange(step.fold(new Set(order.expanded), order.fold));
   post({ kind: "picture", id: order.id, picture, milliseconds: performance.now() - start });
 }

@@ -2,13 +2,22 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type Precision } from "@generated/client";
 import type { ApiError } from "@/api/transport";
-import { bytes, compact, integer } from "@/base/format";
+import { bytes, compact, integer, percent } from "@/base/format";
 import { query, setQuery } from "@/base/route";
 import { PanZoom } from "@/components/PanZoom";
 import { Choice, Empty, Failure, Filter, Loading, PageHeader } from "@/components/parts";
 import { graphClient } from "@/graph/client";
 import { DTYPES, Drawing, Tips, styleOf } from "@/graph/Drawing";
+import { KernelTable, Slowest } from "@/graph/Kernels";
 import type { Detail, Picture, PictureNode, Summary } from "@/graph/format";
+import {
+  nanoseconds,
+  shareOf,
+  shortTime,
+  useKernels,
+  type KernelTimes,
+  type Timing,
+} from "@/job/kernels";
 import { current, type JobModel } from "@/job/model";
 import { isRecorded, useRecorded } from "@/job/recorded";
 
@@ -92,43 +101,6 @@ function Legend({ summary }: { summary: Summary }) {
   );
 }
 
-function KernelTable({ detail }: { detail: Detail }) {
-  return (
-    <table class="kernels">
-      <thead>
-        <tr>
-          <th scope="col">Kernel</th>
-          <th scope="col">In → out</th>
-          <th scope="col" class="number">
-            Reads
-          </th>
-          <th scope="col" class="number">
-            Writes
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {detail.kernels.map((kernel) => (
-          <tr key={kernel.id} title={`sums in ${kernel.accumulation}`}>
-            <td>
-              <span class="strong">{kernel.operations}</span>
-              <span class="sub faint">
-                {kernel.kind} {kernel.id} · {kernel.shape || "scalar"}
-                {kernel.accumulation !== "float32" && ` · sums ${kernel.accumulation}`}
-              </span>
-            </td>
-            <td class="small">
-              {kernel.inputTypes || "–"} → {kernel.outputType}
-            </td>
-            <td class="number">{bytes(kernel.readBytes)}</td>
-            <td class="number">{bytes(kernel.writtenBytes)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
 function PrecisionTable({ ops }: { ops: ReportedOp[] }) {
   if (ops.length === 0) return null;
   return (
@@ -156,14 +128,24 @@ function PrecisionTable({ ops }: { ops: ReportedOp[] }) {
   );
 }
 
+/* A kernel that spans modules counts for one of them. */
+function timeText(node: PictureNode, { times, missing }: Timing): string {
+  if (!times) return missing ?? "not timed";
+  const layers = node.groups.length > node.kernels ? ", all layers together" : "";
+  const share = percent(shareOf(times, node.groups));
+  return `${shortTime(nanoseconds(times, node.groups))}, ${share} of step ${times.step}${layers}`;
+}
+
 function Side({
   node,
   detail,
+  timing,
   ops,
   onToggle,
 }: {
   node: PictureNode;
   detail: Detail | undefined;
+  timing: Timing;
   ops: ReportedOp[];
   onToggle: () => void;
 }) {
@@ -177,7 +159,7 @@ function Side({
     ["POL", node.pol === null ? "the model's" : String(node.pol)],
     ["Inserted casts", integer(node.casts)],
     ["Bytes moved", bytes(node.bytes)],
-    ["Time", "not recorded for single kernels; see Timeline"],
+    ["Time", timeText(node, timing)],
   ];
   return (
     <aside class="side panel scroll" aria-label="Chosen part">
@@ -195,7 +177,7 @@ function Side({
             </div>
           ))}
         </dl>
-        {detail ? <KernelTable detail={detail} /> : <Loading />}
+        {detail ? <KernelTable rows={detail.kernels} times={timing.times} /> : <Loading />}
         {detail && detail.parameters.length > 0 && (
           <>
             <h3>Parameters</h3>
@@ -234,6 +216,7 @@ interface Asked {
   fold: boolean;
   chosen: string | null;
   search: string;
+  slowest: boolean;
 }
 
 /* What is open, chosen and looked for is in the address. */
@@ -245,6 +228,7 @@ function asked(model: JobModel): Asked {
     fold: query.value.get("fold") !== "0",
     chosen: query.value.get("at"),
     search: query.value.get("find") ?? "",
+    slowest: query.value.get("slowest") === "1",
   };
 }
 
@@ -269,7 +253,17 @@ function useDetail(node: PictureNode | undefined, what: Asked, picture: Picture 
   return detail;
 }
 
-function DrawingPanel({ loaded, what, fitKey }: { loaded: Loaded; what: Asked; fitKey: string }) {
+function DrawingPanel({
+  loaded,
+  what,
+  times,
+  fitKey,
+}: {
+  loaded: Loaded;
+  what: Asked;
+  times: KernelTimes | undefined;
+  fitKey: string;
+}) {
   const { summary, milliseconds } = loaded;
   const picture = loaded.picture as Picture;
   const show = useRef<(x: number, y: number) => void>(() => undefined);
@@ -299,6 +293,7 @@ function DrawingPanel({ loaded, what, fitKey }: { loaded: Loaded; what: Asked; f
         >
           <Drawing
             picture={picture}
+            times={times}
             chosen={what.chosen}
             search={what.search}
             onChoose={choose}
@@ -338,6 +333,8 @@ export function StepGraph() {
   const { picture, summary, error } = loaded;
   const node = picture?.nodes.find((one) => one.key === what.chosen);
   const detail = useDetail(node, what, picture);
+  const timing = useKernels(model, ready, what.hash);
+  const withSide = node !== undefined || what.slowest;
   return (
     <>
       <PageHeader title="Step graph" note={summary && summaryText(summary)}>
@@ -347,14 +344,34 @@ export function StepGraph() {
           options={FOLDING}
           onChange={(value) => setQuery({ fold: value === "1" ? null : "0", open: null, at: null })}
         />
+        <button
+          aria-pressed={what.slowest}
+          onClick={() => setQuery({ slowest: what.slowest ? null : "1", at: null })}
+        >
+          Slowest kernels
+        </button>
         <Filter name="find" label="Find a module" placeholder="Find a module" />
       </PageHeader>
       {error && <Failure error={error} />}
       {!error && !picture && (ready ? <Loading /> : <NotCompiled />)}
       {picture && (
-        <div class={`graph-page grow${node ? " with-side" : ""}`}>
-          <DrawingPanel loaded={loaded} what={what} fitKey={`${model.id}/${what.fold}`} />
-          {node && <Side node={node} detail={detail} ops={ops} onToggle={() => toggle(node.key)} />}
+        <div class={`graph-page grow${withSide ? " with-side" : ""}`}>
+          <DrawingPanel
+            loaded={loaded}
+            what={what}
+            times={timing.times}
+            fitKey={`${model.id}/${what.fold}`}
+          />
+          {node && (
+            <Side
+              node={node}
+              detail={detail}
+              timing={timing}
+              ops={ops}
+              onToggle={() => toggle(node.key)}
+            />
+          )}
+          {!node && what.slowest && <Slowest timing={timing} drawn={what} onChoose={choose} />}
         </div>
       )}
     </>

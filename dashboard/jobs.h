@@ -111,9 +111,10 @@ typedef struct cse_config_facts {
     json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
 } cse_config_facts;
 
-/* Settings against their tables, in this process, without a model: appends what is wrong. `facts`
- * may be NULL. */
-bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *facts);
+/* Settings, with these overrides (path -> value, or NULL), against their tables, in this process,
+ * without a model: appends what is wrong, all of it. `facts` may be NULL. */
+bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *faults,
+                        cse_config_facts *facts);
 /* A message "configuration: file:line:column: text" as a Diagnostic, appended. */
 void cse_add_diagnostic(json_t *faults, const char *message);
 

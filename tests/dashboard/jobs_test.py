@@ -112,7 +112,23 @@ def faults_have_their_place():
             fault = answer.json()["errors"][0]
             equal((fault["line"], fault["column"]), (line, column), fault)
             check("num_steps" in fault["hint"], fault)
-        # What only the model knows is found by the deeper check.
+        # Every fault is told at once, those of members as well, and again by a job's refusal.
+        many = wrong.replace("hidden_sizes", "hiden_sizes").replace("batch_size: 64", "batch_size: lots")
+        many = many.replace("lr: 0.01", "lr: 0.01, momentom: 0.9").replace("    seed: 1", "    loggers: [{NoSuchLogger: {}}]\n    seed: 1")
+        places = set()
+        for word in ("num_stesp", "hiden_sizes", "momentom", "NoSuchLogger", "lots"):
+            line = next(i for i, l in enumerate(many.splitlines(), 1) if word in l)
+            places.add((line, many.splitlines()[line - 1].index(word) + 1))
+        result = server.request("POST", f"{API}/config:validate", {"config": many}).json()
+        equal({(d["line"], d["column"]) for d in result["diagnostics"]}, places, result)
+        refusal = server.request("POST", f"{API}/jobs", {"config": many})
+        equal((refusal.status, {(d["line"], d["column"]) for d in refusal.json()["errors"]}), (422, places), refusal.body)
+        # An override is checked like the text, and may mend it.
+        for value, valid in (("{num_steps: 5}", True), ("{num_stesp: 5}", False)):
+            body = {"config": wrong, "overrides": {"loop": value}, "depth": "settings"}
+            result = server.request("POST", f"{API}/config:validate", body).json()
+            equal((result["valid"], len(result["diagnostics"])), (valid, 0 if valid else 1), result)
+        # What the model's settings are is found as well.
         deep = text.replace("hidden_sizes", "hiden_sizes")
         line = next(i for i, l in enumerate(deep.splitlines(), 1) if "hiden" in l)
         result = server.request("POST", f"{API}/config:validate", {"config": deep}).json()
@@ -288,10 +304,10 @@ def a_lost_job_fails_or_recovers():
         check("RECOVERING" in states, states)
         os.kill(coordinator_of(server, "again"), signal.SIGKILL)
         equal(server.wait_for("again", "FAILED")["restarts"], 1)
-        put(server, "wrong", steps=50, overrides={"loop.num_steps": -1})
+        put(server, "wrong", steps=50, overrides={"fit.train_dataloader.micro_batch_size": 7})
         job = server.wait_for("wrong", "FAILED")
         equal((job["reason"], job["retryable"]), ("CONFIG", False), job["message"])
-        check("num_steps" in job["message"], job["message"])
+        check("micro_batch_size" in job["message"], job["message"])
     finally:
         end_jobs(server)
         server.stop()

@@ -467,6 +467,16 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
     return CSE_OK;
 }
 
+/* What it is to start from, if anything, is there or may still come. */
+static bool has_origin(cse_jobs *jobs, const json_t *spec, cse_status *error)
+{
+    const json_t *from = json_object_get(spec, "resume_from");
+    cse_text path = { 0 };
+    *error = from != NULL ? cse_job_origin_find(jobs, from, true, &path) : CSE_OK;
+    cse_text_clear(&path);
+    return *error == CSE_OK;
+}
+
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
                                 json_t *faults, cse_status *error)
 {
@@ -491,6 +501,8 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);
     outcome = known_job(jobs, request, digest, job);
+    if (outcome == CSE_JOB_CREATED && !has_origin(jobs, request->spec, error))
+        outcome = CSE_JOB_NO_ORIGIN;
     if (outcome == CSE_JOB_CREATED) {
         fill_record(jobs, request, &facts, record);
         memcpy(record->digest, digest, sizeof record->digest);

@@ -13,18 +13,16 @@ typedef struct listing {
     json_t *list;
 } listing;
 
-bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
-                    char path[CSE_JOB_PATH_BYTES])
+bool cse_saved_file(const char *model_dir, const char *name, char path[CSE_JOB_PATH_BYTES])
 {
     char joined[2 * PATH_MAX], real[PATH_MAX], directory[PATH_MAX];
     struct stat about;
-    const char *name = json_string_value(json_object_get(checkpoint, "path"));
-    if (name == NULL || realpath(run->job.record.model_dir, directory) == NULL)
+    if (name == NULL || realpath(model_dir, directory) == NULL)
         return false;
     if (name[0] == '/')
         snprintf(joined, sizeof joined, "%s", name);
     else
-        snprintf(joined, sizeof joined, "%s/%s", run->job.record.model_dir, name);
+        snprintf(joined, sizeof joined, "%s/%s", model_dir, name);
     if (realpath(joined, real) == NULL && name[0] != '/') /* told from where the run was started */
         snprintf(joined, sizeof joined, "%s", name);
     if (realpath(joined, real) == NULL)
@@ -35,6 +33,13 @@ bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
         return false;
     memcpy(path, real, strlen(real) + 1);
     return true;
+}
+
+bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
+                    char path[CSE_JOB_PATH_BYTES])
+{
+    return cse_saved_file(run->job.record.model_dir,
+                          json_string_value(json_object_get(checkpoint, "path")), path);
 }
 
 static json_t *digest_json(const cse_field *field)

@@ -1,5 +1,6 @@
 """Jobs from their creation to their end: the queue, the verbs, and what happens when a job, or the
 server itself, is killed."""
+import glob
 import http.client
 import json
 import os
@@ -164,9 +165,23 @@ def what_is_asked_for_reaches_the_run():
         put(server, "other", steps=50, resume_from={"job": "one", "step": 200}, overrides={"loop.num_steps": 30, "seed": 7})
         job = server.wait_for("other", "SUCCEEDED")
         equal((job["progress"]["step"], job["seed"]), (230, 7))
-        put(server, "nowhere", steps=50, resume_from={"job": "one", "step": 250})
-        job = server.wait_for("nowhere", "FAILED")
-        check("no such checkpoint" in job["message"], job["message"])
+        # A source that is not there is refused at once, and what there is is named.
+        for origin, named in (({"job": "one", "step": 250}, ("no checkpoint of step 250", "100", "200", "300")),
+                              ({"job": "onee"}, ("no job \"onee\"", "did you mean \"one\"?", "other"))):
+            for method, path in (("PUT", f"{API}/jobs/nowhere"), ("POST", f"{API}/jobs")):
+                answer = server.request(method, path, {"config": text, "resume_from": origin})
+                equal((answer.status, answer.headers["content-type"]), (422, "application/problem+json"), answer.body)
+                problem = answer.json()
+                equal([e["pointer"] for e in problem["errors"]], ["/resume_from"], problem)
+                for word in named:
+                    check(word in problem["detail"], word, problem)
+        equal(server.request("GET", f"{API}/jobs/nowhere").status, 404)
+        equal(server.get(f"{API}/jobs").json()["total"], 2)
+        # A checkpoint whose file is gone is none; of those that are left the newest is meant.
+        os.unlink(sorted(glob.glob(server.job("one")["model_dir"] + "/checkpoint_*"))[-1])
+        equal(server.request("POST", f"{API}/jobs", {"config": text, "resume_from": {"job": "one", "step": 300}}).status, 422)
+        put(server, "newest", steps=50, resume_from={"job": "one"}, overrides={"loop.num_steps": 10})
+        equal(server.wait_for("newest", "SUCCEEDED")["progress"]["step"], 210)
         for word in ("compile_only", "validate_only"):
             put(server, word, **{word: True})
             equal(server.wait_for(word, "SUCCEEDED")["progress"]["step"], None, word)

@@ -65,11 +65,12 @@ static json_t *checkpoint_json(const cse_server_run *run, const cse_row *row)
     json_object_set_new(object, "write_ms",
                         f[7].integer >= 0 ? json_integer(f[7].integer) : json_null());
     json_object_set_new(object, "verified", json_boolean(f[8].integer > 0));
-    json_object_set_new(object, "deleted",
-                        json_boolean(f[9].integer > 0 || !cse_saved_path(run, object, path)));
+    bool deleted = f[9].integer > 0 || !cse_saved_path(run, object, path);
+    json_object_set_new(object, "deleted", json_boolean(deleted));
     json_object_set_new(links, "self", json_sprintf("/api/v1/jobs/%s/checkpoints/%lld", id, step));
-    json_object_set_new(links, "file",
-                        json_sprintf("/api/v1/jobs/%s/checkpoints/%lld/file", id, step));
+    if (!deleted)
+        json_object_set_new(links, "file",
+                            json_sprintf("/api/v1/jobs/%s/checkpoints/%lld/file", id, step));
     json_object_set_new(object, "links", links);
     return object;
 }

@@ -185,6 +185,8 @@ void cse_store_reserve_release(cse_store *store)
 static void open_reserve(cse_store *store, const char *model_dir)
 {
     cse_text path = { 0 };
+    store->model_dir = cse_strdup(model_dir);
+    store->sweep = true;
     cse_text_add(&path, "%s/run.reserve", model_dir);
     store->reserve_path = path.data;
     cse_store_reserve_make(store);
@@ -220,6 +222,7 @@ static void release(cse_store **store)
     cse_publisher_close(&s->publisher);
     cse_store_reserve_release(s);
     free(s->reserve_path);
+    free(s->model_dir);
     cse_database_close(&s->database);
     if (s->log != NULL)
         fclose(s->log);

@@ -104,6 +104,8 @@ typedef struct cse_checkpoint_row {
     const char *path, *digest;
     bool verified;
 } cse_checkpoint_row;
+/* When the file is gone later, the store marks the row as deleted by itself: when an attempt
+ * begins, after the next checkpoint, and at the end; the event is sent again then. */
 void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row);
 
 /* `role`: "coordinator", "replica", "weight_server", "input_worker"; `rank` among its role. */

@@ -265,8 +265,15 @@ def parts_of_a_checkpoint_make_the_whole():
         fresh = server.get(path, Range="bytes=0-9", If_Range=answer.headers["ETag"])
         equal(fresh.status, 206, "If-Range of this file")
         equal(server.request("DELETE", f"{API}/jobs/run1/checkpoints/200").status, 204)
-        equal(server.get(path).status, 404)
-        check(server.get(f"{API}/jobs/run1/checkpoints/200").json()["deleted"], "told as deleted")
+        gone = server.get(path)
+        equal((gone.status, gone.headers["Content-Type"], gone.json()["type"]),
+              (410, "application/problem+json", "urn:csengine:problem:gone"), gone.body)
+        listed = {one["step"]: one for one in server.get(f"{API}/jobs/run1/checkpoints").json()["checkpoints"]}
+        for step, one in listed.items():
+            equal((one["deleted"], "file" in one["links"]), (step == 200, step != 200), one)
+            check(step == 200 or str(step) in gone.json()["detail"], "what is left is named", gone.body)
+        equal(server.get(f"{API}/jobs/run1/checkpoints/200").json(), listed[200])
+        check(len(listed) > 1, "others are left", listed)
     finally:
         server.stop()
 

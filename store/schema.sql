@@ -40,6 +40,9 @@ CREATE TABLE numerics(tensor INTEGER, attempt INTEGER, step INTEGER, count INTEG
     inf INTEGER, saturated INTEGER, flushed INTEGER, zeros INTEGER, absorbed INTEGER,
     max_exponent INTEGER, first_microbatch INTEGER, digest BLOB, histogram BLOB,
     PRIMARY KEY(tensor, attempt, step)) WITHOUT ROWID;
+-- The few rows that are looked for among the many; readers ask by this very condition.
+CREATE INDEX numerics_bad ON numerics(step, attempt, tensor)
+    WHERE nan > 0 OR inf > 0 OR saturated > 0;
 
 -- What each process did in sampled steps; clock of the run's host.
 CREATE TABLE timeline(attempt INTEGER, step INTEGER, process TEXT, kind TEXT, start_ns INTEGER,

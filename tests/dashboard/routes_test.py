@@ -278,6 +278,41 @@ def parts_of_a_checkpoint_make_the_whole():
         server.stop()
 
 
+def bad_records_are_found_behind_many_good_ones():
+    """However many records a run has, all bad ones come, page by page, in order."""
+    import sqlite3
+
+    run = finished_run(support.folder())
+    steps, tensors = 3000, 100
+    with sqlite3.connect(f"{run}/run.db") as db:
+        db.execute("DELETE FROM numerics")
+        db.execute("DELETE FROM tensors")
+        db.executemany("INSERT INTO tensors VALUES(?, 1, 't' || ?, 's', 'add', 'observed', NULL, 'float16', 0, NULL, 0)",
+                       [(t, t) for t in range(1, tensors + 1)])
+        db.execute("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "
+                   "INSERT INTO numerics SELECT i % ? + 1, 1, i / ? + 1, 64, 0, 0, 0, 0, 0, 0, 1, -1, NULL, NULL FROM n",
+                   (steps * tensors, tensors, tensors))
+        # One at the beginning, then whole steps at the end: more of one step than a page has.
+        db.execute("UPDATE numerics SET saturated = 2 WHERE step = 1 AND tensor = 7")
+        db.execute("UPDATE numerics SET nan = 1 WHERE step = 2999 AND tensor <= 25")
+        db.execute("UPDATE numerics SET inf = 1 WHERE step = 3000 AND tensor IN (3, 99)")
+    db.close()
+    wanted = [(1, 7)] + [(2999, t) for t in range(1, 26)] + [(3000, 3), (3000, 99)]
+    server = Server("--run", run)
+    try:
+        got, token, pages = [], "", 0
+        while token is not None and pages < 20:
+            page = server.get(f"{API}/jobs/run1/numerics?bad=true&limit=10" + (f"&page_token={token}" if token else "")).json()
+            check(len(page["records"]) <= 10, "a page is no longer than asked for")
+            got += [(r["step"], r["tensor"]) for r in page["records"]]
+            token, pages = page["next_page_token"], pages + 1
+        equal(got, wanted)
+        only = server.get(f"{API}/jobs/run1/numerics?bad=true&tensor=99&from=2").json()["records"]
+        equal([(r["step"], r["tensor"], r["inf"]) for r in only], [(3000, 99, 1)])
+    finally:
+        server.stop()
+
+
 def pages_are_served_and_kept():
     """The embedded pages, compressed or not, and a directory instead of them."""
     import gzip
@@ -354,6 +389,6 @@ def curves_hold_every_point():
 if __name__ == "__main__":
     support.main([
         routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
-        pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
+        bad_records_are_found_behind_many_good_ones, pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
         every_answer_of_a_root_is_described,
     ])

@@ -4,7 +4,9 @@ The requests are made from the description: for each parameter and body values i
 what is accepted. A generator of this kind finds answers of 5xx, answers that are not described, and
 bodies that are not as the schema says."""
 import json
+import math
 import random
+import struct
 import sys
 
 import support
@@ -278,6 +280,57 @@ def parts_of_a_checkpoint_make_the_whole():
         server.stop()
 
 
+def tensors_of(path):
+    """Names, types and elements of a checkpoint, by the lines at its end alone."""
+    with open(path, "rb") as f:
+        raw = f.read()
+    lines = raw[-98 - int(raw[-98:][16:32], 16):-98].decode().splitlines()
+    found = {}
+    for line in lines:
+        head, _, name = line.partition("] ")
+        _, offset, size, _, dtype, _ = head.split(" ", 5)
+        data = raw[int(offset):int(offset) + int(size)]
+        letter = {"float32": "f", "int32": "i"}.get(dtype)
+        found[name] = (dtype, struct.unpack(f"<{len(data) // 4}{letter}", data) if letter else None, data)
+    return found
+
+
+def a_diff_tells_values():
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    try:
+        a, b = (tensors_of(f"{run}/checkpoint_{step}.mdl") for step in (100, 300))
+        wanted = {}
+        for name in a:
+            if a[name][2] == b[name][2]:
+                continue
+            pairs, letter = list(zip(a[name][1], b[name][1])), {"float32": "f", "int32": "i"}[a[name][0]]
+            wanted[name] = {
+                "elements": len(pairs),
+                "differing": sum(struct.pack(letter, x) != struct.pack(letter, y) for x, y in pairs),
+                "max_absolute": max(abs(x - y) for x, y in pairs),
+                "max_relative": max(abs(x - y) / max(abs(x), abs(y)) for x, y in pairs if x or y),
+            }
+        check(len(wanted) > 3, "training changes weights", wanted)
+        path, got, token = f"{API}/jobs/run1/checkpoints/100/diff?with=300&limit=2", {}, ""
+        while token is not None:
+            page = server.get(path + (f"&page_token={token}" if token else "")).json()
+            check(len(page["tensors"]) <= 2, "a page")
+            equal((page["total"], page["differing"], page["same"]), (len(a), len(wanted), len(a) - len(wanted)))
+            got.update({t["name"]: {key: t[key] for key in wanted[t["name"]]} for t in page["tensors"]})
+            token = page["next_page_token"]
+        equal(sorted(got), sorted(wanted))
+        for name, values in wanted.items():  # JSON has 15 digits
+            check(all(math.isclose(got[name][key], values[key], rel_tol=1e-13) for key in values), name, got, values)
+        equal(server.get(f"{API}/jobs/run1/checkpoints/100/diff?with=100").json()["tensors"], [])
+        equal(server.get(f"{API}/jobs/run1/checkpoints/100/diff?with=150").status, 404)
+        equal(server.get(f"{API}/jobs/run1/checkpoints/100/diff").status, 400)
+        equal(server.request("DELETE", f"{API}/jobs/run1/checkpoints/100").status, 204)
+        equal(server.get(path).status, 410)
+    finally:
+        server.stop()
+
+
 def bad_records_are_found_behind_many_good_ones():
     """However many records a run has, all bad ones come, page by page, in order."""
     import sqlite3
@@ -389,6 +442,7 @@ def curves_hold_every_point():
 if __name__ == "__main__":
     support.main([
         routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
+        a_diff_tells_values,
         bad_records_are_found_behind_many_good_ones, pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
         every_answer_of_a_root_is_described,
     ])

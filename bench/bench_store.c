@@ -8,7 +8,7 @@
 #include "store/reader.h"
 #include "store/store.h"
 
-enum { SERIES = 5, BATCH = 1000 };
+enum { FEW = 5, MOST = 256 };
 
 static int compare(const void *a, const void *b)
 {
@@ -17,24 +17,24 @@ static int compare(const void *a, const void *b)
 }
 
 /* Steps `pause_ns` apart, as training has them; prints what each call took. */
-static void measure(cse_store *store, int steps, int64_t pause_ns, const char *what)
+static void measure(cse_store *store, int count, int steps, int64_t pause_ns, const char *what)
 {
-    int series[SERIES];
-    double values[SERIES];
+    int series[MOST];
+    double values[MOST];
     char name[32];
     int64_t *taken = malloc((size_t)steps * sizeof *taken), total = 0;
-    for (int i = 0; i < SERIES; i++) {
+    for (int i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%s/%d", what, i);
         series[i] = cse_store_series(store, name);
     }
     for (int step = 0; step < steps; step++) {
-        for (int i = 0; i < SERIES; i++)
+        for (int i = 0; i < count; i++)
             values[i] = 1.0 / (step + i + 1);
         int64_t before = cse_clock_ns();
         cse_store_points(
             store,
             &(cse_step_points){
-                .step = step, .time_ms = 1, .count = SERIES, .series = series, .values = values });
+                .step = step, .time_ms = 1, .count = count, .series = series, .values = values });
         taken[step] = cse_clock_ns() - before;
         total += taken[step];
         while (cse_clock_ns() < before + pause_ns)
@@ -42,8 +42,8 @@ static void measure(cse_store *store, int steps, int64_t pause_ns, const char *w
     }
     qsort(taken, (size_t)steps, sizeof *taken, compare);
     printf("%-24s %d metrics a step: mean %.0f ns a metric, median %.0f, p99 %.0f, worst %.0f us\n",
-           what, SERIES, (double)total / steps / SERIES, (double)taken[steps / 2] / SERIES,
-           (double)taken[steps - steps / 100 - 1] / SERIES, (double)taken[steps - 1] * 1e-3);
+           what, count, (double)total / steps / count, (double)taken[steps / 2] / count,
+           (double)taken[steps - steps / 100 - 1] / count, (double)taken[steps - 1] * 1e-3);
     free(taken);
 }
 
@@ -55,9 +55,11 @@ int main(void)
         fprintf(stderr, "%s\n", cse_error_message());
         return 1;
     }
-    measure(store, 200000, 0, "as fast as it goes");
+    measure(store, FEW, 200000, 0, "as fast as it goes");
     cse_store_flush(store);
-    measure(store, 20000, 100000, "10000 steps/s");
+    measure(store, FEW, 20000, 100000, "10000 steps/s");
+    cse_store_flush(store);
+    measure(store, MOST, 1000, 4000000, "250 steps/s");
     int64_t before = cse_clock_ns();
     cse_store_flush(store);
     printf("%-24s %.1f ms\n", "last flush", (double)(cse_clock_ns() - before) * 1e-6);

@@ -7,6 +7,9 @@
 #include "cli/client_internal.h"
 #include "engine/base/text.h"
 
+/* What a message has room for, with one more fault and the end. */
+enum { MOST_SAID_BYTES = 2800 };
+
 static cse_status status_of(int http, bool in_configuration)
 {
     switch (http) {
@@ -81,6 +84,10 @@ cse_status cse_client_faults(const cse_client *api, int http, const char *said,
     cse_text_add(&text, "%s", said);
     json_array_foreach(faults, i, fault)
     {
+        if (text.size > MOST_SAID_BYTES) {
+            cse_text_add(&text, "\n  and %zu more", json_array_size(faults) - i);
+            break;
+        }
         if (!is_said(said, fault))
             add_fault(&text, api, fault);
     }

@@ -186,12 +186,10 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
     int count = 0;
     CSE_TRY(cse_command_line_overrides(line, &overrides, &count));
     const char *path = line->arguments[line->argument_count - 1];
-    cse_status status = cse_config_load(path, overrides, count, &job->config);
+    const cse_config_text text = { path, NULL, overrides, count };
+    cse_status status = cse_config_check(&text, &job->faults, &job->config);
     free(overrides);
     CSE_TRY(status);
-    status = cse_config_check_members(job->config);
-    if (status != CSE_OK)
-        return cse_fail_within(status, "configuration: ");
     set_log_level(job->config);
     fill_session(job);
     fill_precision(job);
@@ -204,6 +202,7 @@ void cse_job_clear(cse_prepared_job *job)
 {
     free(job->labels);
     free(job->grad_scaler);
+    cse_faults_clear(&job->faults);
     cse_text_clear(&job->resolved);
     cse_text_clear(&job->origins);
     cse_config_destroy(&job->config);

@@ -5,6 +5,7 @@
 
 #include "cli/command_line.h"
 #include "engine/base/text.h"
+#include "engine/config/faults.h"
 #include "engine/session/job.h"
 
 /* Settings that people touch daily, as flags in the references' spelling. */
@@ -39,6 +40,7 @@
 /* A job's settings and what they borrow from. */
 typedef struct cse_prepared_job {
     cse_config *config;
+    cse_faults faults; /* of the configuration, when that is why it cannot be prepared */
     cse_job_settings settings;
     const char **labels;
     char *grad_scaler;

@@ -331,6 +331,9 @@ static void check_parameter(const cse_api *api, const cse_api_match *match,
         cse_api_check(api, c->schema, value, c->name, c->errors);
     else if (fallback != NULL)
         json_object_set_new(c->values, c->name, json_deep_copy(fallback));
+    else if (strcmp(where, "query") == 0 && json_is_true(json_object_get(parameter, "required")))
+        json_array_append_new(c->errors, json_pack("{s:s, s:s}", "pointer", c->name, "message",
+                                                   "the parameter is missing from the query"));
 }
 
 static void report_unknown(const cse_api *api, const json_t *parameters, const char *name,

@@ -1,7 +1,7 @@
-/* A configuration is checked in two rounds: its settings against their tables here, in a
- * millisecond; then the members' own settings and the step, by a `csengine start --validate_only`
- * with bounded time and memory, since they may run a model's code. The first fault of a round is
- * what it tells. */
+/* A configuration is checked in two rounds: its settings against and its members' against their
+ * tables here, in a millisecond; then what members make of them, and the step, by a `csengine start
+ * --validate_only` with bounded time and memory, since they may run a model's code. A round tells
+ * every fault it finds; the second begins only where the first finds none. */
 #include "dashboard/check.h"
 
 #include <errno.h>
@@ -49,6 +49,13 @@ static bool find_place(const char *message, long *line, long *column, const char
     return false;
 }
 
+/* Up to its question mark. */
+static size_t hint_length(const char *hint)
+{
+    size_t length = strcspn(hint, "?;\n");
+    return length + (hint[length] == '?');
+}
+
 void cse_add_diagnostic(json_t *faults, const char *message)
 {
     long line = 0, column = 0;
@@ -62,7 +69,7 @@ void cse_add_diagnostic(json_t *faults, const char *message)
     }
     json_object_set_new(fault, "message", shown != NULL ? shown : json_string("wrong"));
     if (meant != NULL)
-        json_object_set_new(fault, "hint", json_stringn(meant, strcspn(meant, ";\n")));
+        json_object_set_new(fault, "hint", json_stringn(meant, hint_length(meant)));
     json_array_append_new(faults, fault);
 }
 
@@ -78,16 +85,63 @@ static void read_facts(const cse_config *config, cse_config_facts *facts)
                               json_string(cse_settings_text_at(cluster, "job_labels", i)));
 }
 
-bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *facts)
+/* "PATH=VALUE", the value as `--set` takes it: words stand as they are. The caller frees it. */
+static char *setting_text(const char *path, const json_t *value)
 {
+    char *json = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    cse_text text = { 0 };
+    cse_text_add(&text, "%s=%s", path, json_is_string(value) ? json_string_value(value) : json);
+    free(json);
+    return text.data;
+}
+
+/* The overrides as a command line would have them. Release with clear_overrides. */
+static int read_overrides(const json_t *overrides, cse_config_override **list)
+{
+    int count = 0;
+    const char *path;
+    json_t *value;
+    *list = cse_calloc(json_object_size(overrides) + 1, sizeof **list);
+    json_object_foreach((json_t *)(uintptr_t)overrides, path, value)
+    {
+        char *text = setting_text(path, value), *origin = NULL;
+        if (asprintf(&origin, "--set %s", path) < 0)
+            origin = cse_strdup("--set");
+        (*list)[count++] = (cse_config_override){ .path = cse_strdup(path),
+                                                  .value = cse_strdup(text + strlen(path) + 1),
+                                                  .origin = origin };
+        free(text);
+    }
+    return count;
+}
+
+static void clear_overrides(cse_config_override *list, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free((char *)(uintptr_t)list[i].path);
+        free((char *)(uintptr_t)list[i].value);
+        free((char *)(uintptr_t)list[i].origin);
+    }
+    free(list);
+}
+
+bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *faults,
+                        cse_config_facts *facts)
+{
+    cse_config_override *list = NULL;
+    int count = read_overrides(overrides, &list);
+    const cse_config_text text = { source, yaml, list, count };
     cse_config *config = NULL;
-    cse_status status = cse_config_parse(source, yaml, NULL, 0, &config);
-    if (status == CSE_OK)
-        status = cse_config_check_members(config);
+    cse_faults found = { 0 };
+    cse_status status = cse_config_check(&text, &found, &config);
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
-    if (status != CSE_OK)
+    if (status != CSE_OK && found.count == 0)
         cse_add_diagnostic(faults, cse_error_message());
+    for (int i = 0; i < found.count; i++)
+        cse_add_diagnostic(faults, found.messages[i]);
+    cse_faults_clear(&found);
+    clear_overrides(list, count);
     cse_config_destroy(&config);
     return status == CSE_OK;
 }
@@ -129,12 +183,8 @@ static char **make_words(const cse_check *check, const char *directory)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)check->overrides, path, value)
     {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         words[n++] = cse_strdup("--set");
-        if (asprintf(&words[n], "%s=%s", path,
-                     json_is_string(value) ? json_string_value(value) : text) >= 0)
-            n++;
-        free(text);
+        words[n++] = setting_text(path, value);
         if (n > 2 * MOST_OVERRIDES)
             break;
     }
@@ -180,20 +230,34 @@ static bool read_until_end(int input, cse_text *output)
     }
 }
 
+/* The message, and those of further faults on the indented lines after it. */
+static bool take_messages(const char *output, json_t *faults)
+{
+    static const char mark[] = "csengine: error: ", indent[] = "  ";
+    const char *at = output != NULL ? strstr(output, mark) : NULL;
+    if (at == NULL)
+        return false;
+    at += sizeof mark - 1;
+    do {
+        size_t length = strcspn(at, "\n");
+        char *line = strndup(at, length);
+        cse_add_diagnostic(faults, line);
+        free(line);
+        at += length + (at[length] == '\n');
+        if (strncmp(at, indent, sizeof indent - 1) != 0)
+            break;
+        at += sizeof indent - 1;
+    } while (json_array_size(faults) < CSE_MOST_FAULTS);
+    return true;
+}
+
 static void take_result(const cse_text *output, int how, bool in_time, json_t *faults)
 {
-    static const char mark[] = "csengine: error: ";
-    const char *at = output->data != NULL ? strstr(output->data, mark) : NULL;
-    char *line =
-        at != NULL ? strndup(at + sizeof mark - 1, strcspn(at, "\n") - sizeof mark + 1) : NULL;
     if (!in_time)
         cse_add_diagnostic(faults, "the check took too long: the step may be too large to be "
                                    "traced here");
-    else if (line != NULL)
-        cse_add_diagnostic(faults, line);
-    else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
+    else if (!take_messages(output->data, faults) && (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
         cse_add_diagnostic(faults, "the check of the step ended without a word");
-    free(line);
 }
 
 static cse_status check_step(const cse_check *check, const char *directory, json_t *faults)
@@ -228,7 +292,8 @@ static cse_status check_step(const cse_check *check, const char *directory, json
 
 cse_status cse_check_configuration(const cse_check *check, json_t *faults)
 {
-    if (!cse_check_settings(check->yaml, faults, NULL) || check->executable == NULL)
+    if (!cse_check_settings(check->yaml, check->overrides, faults, NULL) ||
+        check->executable == NULL)
         return CSE_OK;
     char directory[] = "/tmp/csengine-check-XXXXXX";
     if (mkdtemp(directory) == NULL)

@@ -37,6 +37,17 @@ static void answer_faults(cse_answer *answer, json_t *faults)
                           "the configuration is wrong: %s", message);
 }
 
+static void answer_no_origin(cse_answer *answer, cse_status error)
+{
+    const char *message = cse_error_message();
+    if (error == CSE_NO_INPUT)
+        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE,
+                          json_pack("[{s:s, s:s}]", "pointer", "/resume_from", "message", message),
+                          "%s", message);
+    else
+        cse_answer_failure(answer, error);
+}
+
 void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id)
 {
     cse_job job = { .alive = false };
@@ -57,6 +68,9 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
         break;
     case CSE_JOB_WRONG:
         answer_faults(answer, faults);
+        break;
+    case CSE_JOB_NO_ORIGIN:
+        answer_no_origin(answer, error);
         break;
     default:
         if (cse_jobs_is_root(jobs))

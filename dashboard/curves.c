@@ -194,8 +194,10 @@ cse_status cse_curves_turn(const char *rows, const cse_curves_head *head, bool b
         first = false;
         clear_series(&s);
     }
-    cse_text_add(&text, "],\"names\":%s,\"attempts\":%lld,\"last_event_id\":%lld}", head->names,
-                 (long long)head->attempts, (long long)head->last_event_id);
+    cse_text_add(&text,
+                 "],\"names\":%s,\"attempts\":%lld,\"last_event_id\":%lld,\"dropped_series\":%lld}",
+                 head->names, (long long)head->attempts, (long long)head->last_event_id,
+                 (long long)head->dropped_series);
     if (binary)
         join_binary(&text, &numbers, out);
     else

@@ -8,7 +8,7 @@
 
 typedef struct cse_curves_head {
     const char *names; /* JSON array: every series of the run */
-    int64_t attempts, last_event_id;
+    int64_t attempts, last_event_id, dropped_series;
 } cse_curves_head;
 
 /* `rows` is what cse_store_reader_metrics wrote. Appends Metrics of the API as JSON, or with

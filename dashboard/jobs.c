@@ -527,6 +527,16 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
     return CSE_OK;
 }
 
+/* What it is to start from, if anything, is there or may still come. */
+static bool has_origin(cse_jobs *jobs, const json_t *spec, cse_status *error)
+{
+    const json_t *from = json_object_get(spec, "resume_from");
+    cse_text path = { 0 };
+    *error = from != NULL ? cse_job_origin_find(jobs, from, true, &path) : CSE_OK;
+    cse_text_clear(&path);
+    return *error == CSE_OK;
+}
+
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
                                 json_t *faults, cse_status *error)
 {
@@ -545,11 +555,14 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome != CSE_JOB_CREATED)
         return outcome;
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    if (!cse_check_settings(config, faults, &facts))
+    const json_t *overrides = json_object_get(request->spec, "overrides");
+    if (!cse_check_settings(config, overrides, faults, &facts))
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);
     outcome = known_job(jobs, request, digest, job);
+    if (outcome == CSE_JOB_CREATED && !has_origin(jobs, request->spec, error))
+        outcome = CSE_JOB_NO_ORIGIN;
     if (outcome == CSE_JOB_CREATED) {
         fill_record(jobs, request, &facts, record);
         memcpy(record->digest, digest, sizeof record->digest);

@@ -58,10 +58,11 @@ typedef struct cse_job_request {
 
 typedef enum cse_job_outcome {
     CSE_JOB_CREATED,
-    CSE_JOB_KNOWN, /* the same id with the same body */
-    CSE_JOB_TAKEN, /* the same id with another body */
-    CSE_JOB_WRONG, /* the configuration; `faults` is filled */
-    CSE_JOB_ERROR, /* `error` with its message */
+    CSE_JOB_KNOWN,     /* the same id with the same body */
+    CSE_JOB_TAKEN,     /* the same id with another body */
+    CSE_JOB_WRONG,     /* the configuration; `faults` is filled */
+    CSE_JOB_NO_ORIGIN, /* what resume_from names is not there; `error` with its message */
+    CSE_JOB_ERROR,     /* `error` with its message */
 } cse_job_outcome;
 /* `faults`: an array that gets Diagnostic objects. `job` is filled when created or known. */
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
@@ -111,9 +112,10 @@ typedef struct cse_config_facts {
     json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
 } cse_config_facts;
 
-/* Settings against their tables, in this process, without a model: appends what is wrong. `facts`
- * may be NULL. */
-bool cse_check_settings(const char *yaml, json_t *faults, cse_config_facts *facts);
+/* Settings, with these overrides (path -> value, or NULL), against their tables, in this process,
+ * without a model: appends what is wrong, all of it. `facts` may be NULL. */
+bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *faults,
+                        cse_config_facts *facts);
 /* A message "configuration: file:line:column: text" as a Diagnostic, appended. */
 void cse_add_diagnostic(json_t *faults, const char *message);
 

@@ -58,6 +58,11 @@ void *cse_jobs_supervise(void *jobs);
 /* Finds the processes that an earlier server started. */
 void cse_jobs_adopt(cse_jobs *jobs);
 
+/* jobs_origin.c: the path of the checkpoint that `from` (ResumeFrom) means, appended. CSE_NO_INPUT,
+ * saying what there is, when there is no such job or checkpoint; `may_come`: of a job that has not
+ * ended nothing is appended instead, since it may still write one. With the lock held. */
+cse_status cse_job_origin_find(cse_jobs *jobs, const json_t *from, bool may_come, cse_text *path);
+
 /* jobs_launch.c */
 cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry);
 /* Start of a process in clock ticks since boot; 0: there is none. */

@@ -56,39 +56,6 @@ static void add_override(command *c, const char *path, const json_t *value)
     free(text);
 }
 
-static void take_checkpoint(void *self, const cse_row *row)
-{
-    if (row->fields[9].integer == 0 && row->fields[4].text != NULL)
-        cse_text_add(self, "%s", row->fields[4].text);
-}
-
-/* Path of the checkpoint that resume_from means. */
-static cse_status find_checkpoint(cse_jobs *jobs, const json_t *from, cse_text *path)
-{
-    const char *id = json_string_value(json_object_get(from, "job"));
-    const json_t *step = json_object_get(from, "step");
-    cse_job_entry *other = cse_job_entry_find(jobs, id);
-    cse_store_reader *reader = NULL;
-    cse_text name = { 0 };
-    if (other == NULL)
-        return cse_fail(CSE_NO_INPUT, "resume_from: there is no job \"%s\"", id);
-    CSE_TRY(cse_readers_borrow(jobs->options.readers, other->record.model_dir, &reader));
-    cse_store_query query = { .limit = 1, .newest_first = true };
-    if (step != NULL)
-        query.first_step = query.last_step = json_integer_value(step);
-    cse_status status =
-        cse_store_reader_rows(reader, CSE_ROW_CHECKPOINT, &query, take_checkpoint, &name);
-    cse_readers_give_back(jobs->options.readers, other->record.model_dir, &reader);
-    if (status == CSE_OK && name.data == NULL)
-        status = cse_fail(CSE_NO_INPUT, "resume_from: job \"%s\" has no such checkpoint", id);
-    if (status == CSE_OK && name.data[0] == '/')
-        cse_text_add(path, "%s", name.data);
-    else if (status == CSE_OK)
-        cse_text_add(path, "%s/%s", other->record.model_dir, name.data);
-    cse_text_clear(&name);
-    return status;
-}
-
 /* As the configuration would have them: JSON is YAML. */
 static void add_labels(command *c, const char *labels_text)
 {
@@ -122,7 +89,7 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     const json_t *from = json_object_get(spec, "resume_from");
     if (from != NULL && entry->record.attempt <= 1) {
         cse_text checkpoint = { 0 };
-        status = find_checkpoint(jobs, from, &checkpoint);
+        status = cse_job_origin_find(jobs, from, false, &checkpoint);
         if (status == CSE_OK)
             add_word(c, "--checkpoint_path=%s", checkpoint.data);
         cse_text_clear(&checkpoint);

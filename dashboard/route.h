@@ -55,6 +55,7 @@ bool cse_request_accepts(const cse_request *request, const char *media_type);
     X(METHOD_NOT_ALLOWED, 405, "method-not-allowed", "The path has no such method")       \
     X(NOT_ACCEPTABLE, 406, "not-acceptable", "No such representation")                    \
     X(CONFLICT, 409, "conflict", "Not possible in the present state")                     \
+    X(GONE, 410, "gone", "No longer there")                                               \
     X(PRECONDITION_FAILED, 412, "precondition-failed", "It has changed meanwhile")        \
     X(TOO_LARGE, 413, "too-large", "The body is too large")                               \
     X(UNSUPPORTED_MEDIA_TYPE, 415, "unsupported-media-type", "Content-Type not accepted") \

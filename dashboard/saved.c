@@ -13,18 +13,16 @@ typedef struct listing {
     json_t *list;
 } listing;
 
-bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
-                    char path[CSE_JOB_PATH_BYTES])
+bool cse_saved_file(const char *model_dir, const char *name, char path[CSE_JOB_PATH_BYTES])
 {
     char joined[2 * PATH_MAX], real[PATH_MAX], directory[PATH_MAX];
     struct stat about;
-    const char *name = json_string_value(json_object_get(checkpoint, "path"));
-    if (name == NULL || realpath(run->job.record.model_dir, directory) == NULL)
+    if (name == NULL || realpath(model_dir, directory) == NULL)
         return false;
     if (name[0] == '/')
         snprintf(joined, sizeof joined, "%s", name);
     else
-        snprintf(joined, sizeof joined, "%s/%s", run->job.record.model_dir, name);
+        snprintf(joined, sizeof joined, "%s/%s", model_dir, name);
     if (realpath(joined, real) == NULL && name[0] != '/') /* told from where the run was started */
         snprintf(joined, sizeof joined, "%s", name);
     if (realpath(joined, real) == NULL)
@@ -35,6 +33,13 @@ bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
         return false;
     memcpy(path, real, strlen(real) + 1);
     return true;
+}
+
+bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
+                    char path[CSE_JOB_PATH_BYTES])
+{
+    return cse_saved_file(run->job.record.model_dir,
+                          json_string_value(json_object_get(checkpoint, "path")), path);
 }
 
 static json_t *digest_json(const cse_field *field)
@@ -60,11 +65,12 @@ static json_t *checkpoint_json(const cse_server_run *run, const cse_row *row)
     json_object_set_new(object, "write_ms",
                         f[7].integer >= 0 ? json_integer(f[7].integer) : json_null());
     json_object_set_new(object, "verified", json_boolean(f[8].integer > 0));
-    json_object_set_new(object, "deleted",
-                        json_boolean(f[9].integer > 0 || !cse_saved_path(run, object, path)));
+    bool deleted = f[9].integer > 0 || !cse_saved_path(run, object, path);
+    json_object_set_new(object, "deleted", json_boolean(deleted));
     json_object_set_new(links, "self", json_sprintf("/api/v1/jobs/%s/checkpoints/%lld", id, step));
-    json_object_set_new(links, "file",
-                        json_sprintf("/api/v1/jobs/%s/checkpoints/%lld/file", id, step));
+    if (!deleted)
+        json_object_set_new(links, "file",
+                            json_sprintf("/api/v1/jobs/%s/checkpoints/%lld/file", id, step));
     json_object_set_new(object, "links", links);
     return object;
 }

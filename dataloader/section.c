@@ -9,36 +9,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/registry.h"
+#include "engine/config/dataloader_table.h"
 
 static const char subject[] = "data loader";
-
-const cse_setting cse_dataloader_settings[] = {
-    { .name = "data_processor", .type = CSE_SETTING_TEXT, .doc = "name of the input function" },
-    { .name = "batch_size",
-      .type = CSE_SETTING_INTEGER,
-      .min = 1,
-      .max = 1e15,
-      .doc = "samples of the global batch" },
-    { .name = "micro_batch_size",
-      .type = CSE_SETTING_INTEGER,
-      .default_value = "null",
-      .min = 1,
-      .max = 1e15,
-      .doc = "samples of one microbatch, divides batch_size; null: batch_size" },
-    { .name = "shuffle",
-      .type = CSE_SETTING_BOOL,
-      .default_value = "false",
-      .doc = "another order of the samples in each epoch" },
-    { .name = "shuffle_seed",
-      .type = CSE_SETTING_INTEGER,
-      .default_value = "null",
-      .doc = "chooses the orders; null: the run's seed" },
-    { .name = "drop_last",
-      .type = CSE_SETTING_BOOL,
-      .default_value = "true",
-      .doc = "leave out the remainder of an epoch that fills no batch" },
-    { 0 },
-};
 
 static int table_length(const cse_setting *table)
 {
@@ -97,15 +70,6 @@ static cse_status find_input(const char *yaml, const cse_input_descriptor **desc
     return status;
 }
 
-static cse_setting *joined_table(const cse_setting *own)
-{
-    int common_length = table_length(cse_dataloader_settings), own_length = table_length(own);
-    cse_setting *table = cse_calloc((size_t)(common_length + own_length + 1), sizeof *table);
-    memcpy(table, cse_dataloader_settings, (size_t)common_length * sizeof *table);
-    memcpy(table + common_length, own, (size_t)own_length * sizeof *table);
-    return table;
-}
-
 /* The divisors of `whole` on both sides of `size`, or the trivial one where none is near. */
 enum { NEAR = 1000000 };
 
@@ -148,7 +112,7 @@ cse_status cse_dataloader_section_parse(const char *yaml, uint64_t default_seed,
     *section = (cse_dataloader_section){ 0 };
     yaml = yaml == NULL ? "" : yaml;
     CSE_TRY(find_input(yaml, &section->descriptor));
-    section->table = joined_table(section->descriptor->settings);
+    section->table = cse_dataloader_table_new(section->descriptor->settings);
     cse_status status = cse_settings_parse(section->table, subject, yaml, &section->settings);
     if (status != CSE_OK) {
         section->settings = NULL;

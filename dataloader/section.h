@@ -13,9 +13,6 @@ typedef struct cse_dataloader_section {
     cse_batching batching;
 } cse_dataloader_section;
 
-/* The settings that every data loader has, ended by a NULL name. */
-extern const cse_setting cse_dataloader_settings[];
-
 /* Checks the section's text (see cse_dataloader_open), but not yet against the data. The caller
  * releases the result with cse_dataloader_section_clear; on failure there is nothing to release. */
 cse_status cse_dataloader_section_parse(const char *yaml, uint64_t default_seed,

@@ -261,6 +261,27 @@ void cse_database_series(cse_database *database,
     sqlite3_finalize(statement);
 }
 
+void cse_database_checkpoints(cse_database *database, void (*take)(void *self, const cse_row *row),
+                              void *self)
+{
+    sqlite3_stmt *statement = NULL;
+    const cse_row_description *about = cse_row_describe(CSE_ROW_CHECKPOINT);
+    if (sqlite3_prepare_v2(database->handle,
+                           "SELECT id, attempt, step, time_ms, path, bytes, digest, write_ms, "
+                           "verified, deleted FROM checkpoints WHERE deleted = 0 ORDER BY id",
+                           -1, &statement, NULL) == SQLITE_OK)
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            cse_row row = { .kind = CSE_ROW_CHECKPOINT, .count = (int)strlen(about->types) };
+            for (int i = 0; i < row.count; i++)
+                if (about->types[i] == 'i')
+                    row.fields[i].integer = sqlite3_column_int64(statement, i);
+                else
+                    row.fields[i].text = (const char *)sqlite3_column_text(statement, i);
+            take(self, &row);
+        }
+    sqlite3_finalize(statement);
+}
+
 void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms)
 {
     char sql[STATEMENT_BYTES];

@@ -24,6 +24,10 @@ void cse_database_text(cse_database *database, const char *sql, char *text, size
 void cse_database_series(cse_database *database,
                          void (*take)(void *self, int64_t id, const char *name), void *self);
 
+/* Calls `take` with the row of each checkpoint that is not marked as deleted. */
+void cse_database_checkpoints(cse_database *database, void (*take)(void *self, const cse_row *row),
+                              void *self);
+
 /* Removes events of frequent types up to `event`, and topologies before `time_ms`; no harm when it
  * fails. */
 void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms);

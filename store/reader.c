@@ -170,8 +170,14 @@ static cse_status build_sql(cse_row_kind kind, const cse_store_query *query, cse
         add_condition(sql, &first, "step >= ?4");
     if (query->last_step != 0 && has_step)
         add_condition(sql, &first, "step <= ?5");
+    if (query->bad && kind == CSE_ROW_NUMERICS)
+        add_condition(sql, &first, "(nan > 0 OR inf > 0 OR saturated > 0)");
     CSE_TRY(add_filters(sql, &first, kind, query));
-    cse_text_add(sql, " ORDER BY %s%s LIMIT ?6", order, query->newest_first ? " DESC" : "");
+    cse_text_add(sql, " ORDER BY %s%s", order, query->newest_first ? " DESC" : "");
+    if (kind == CSE_ROW_NUMERICS) /* the rows of a step, always in one order: pages count them */
+        cse_text_add(sql,
+                     query->newest_first ? ", attempt DESC, tensor DESC" : ", attempt, tensor");
+    cse_text_add(sql, " LIMIT ?6");
     return CSE_OK;
 }
 

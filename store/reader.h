@@ -48,6 +48,8 @@ typedef struct cse_store_query {
     bool newest_first;
     int64_t attempt;               /* 0: all; of tables that have the column */
     int64_t first_step, last_step; /* last_step 0: to the end; of tables that have the column */
+    bool bad;                      /* of numerics: only those that have a NaN, an infinity or a
+                                    * saturated value */
     cse_store_filter filters[4];   /* column NULL: none */
 } cse_store_query;
 

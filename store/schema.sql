@@ -48,22 +48,22 @@ CREATE TABLE IF NOT EXISTS numerics(tensor INTEGER, attempt INTEGER, step INTEGE
     inf INTEGER, saturated INTEGER, flushed INTEGER, zeros INTEGER, absorbed INTEGER,
     max_exponent INTEGER, first_microbatch INTEGER, digest BLOB, histogram BLOB,
     PRIMARY KEY(tensor, attempt, step)) WITHOUT ROWID;
+-- The few rows that are looked for among the many; readers ask by this very condition.
+CREATE INDEX IF NOT EXISTS numerics_bad ON numerics(step, attempt, tensor)
+    WHERE nan > 0 OR inf > 0 OR saturated > 0;
 
 -- What each process did in sampled steps; clock of the run's host.
 CREATE TABLE IF NOT EXISTS timeline(attempt INTEGER, step INTEGER, process TEXT, kind TEXT,
-    start_ns INTEGER,
-    end_ns INTEGER);
+    start_ns INTEGER, end_ns INTEGER);
 CREATE INDEX IF NOT EXISTS timeline_by_step ON timeline(attempt, step);
 
 -- How long the kernels of the plan took each process in sampled steps; `kernel` is the index of the
 -- group in graph.training.json, a call a microbatch, the step, or a stretch of an update's lines.
 CREATE TABLE IF NOT EXISTS kernels(attempt INTEGER, step INTEGER, process TEXT, kernel INTEGER,
-    calls INTEGER,
-    total_ns INTEGER, min_ns INTEGER, median_ns INTEGER);
+    calls INTEGER, total_ns INTEGER, min_ns INTEGER, median_ns INTEGER);
 CREATE INDEX IF NOT EXISTS kernels_by_step ON kernels(attempt, step);
 
 CREATE TABLE IF NOT EXISTS topology(time_ms INTEGER PRIMARY KEY, payload TEXT);
 
 CREATE TABLE IF NOT EXISTS artefacts(name TEXT PRIMARY KEY, time_ms INTEGER, media_type TEXT,
-    content BLOB)
-    WITHOUT ROWID;
+    content BLOB) WITHOUT ROWID;

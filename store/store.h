@@ -13,7 +13,7 @@
  * Keys of the table `run` that csengine sets: id, name, created_ms, model, optimizer,
  * config_digest, csengine_version, host, pid, control_endpoint, events_endpoint, attempt, state,
  * last_step, run_last_step, batch_size, micro_batch_size, num_csx, seed, labels (JSON), compiled
- * (JSON), waiting_for.
+ * (JSON), waiting_for, dropped_series (named values that a step has beyond those recorded).
  *
  * Events go to the table `events` and, with the same ids, over a ZeroMQ PUB socket as two frames:
  * the type and {"id":..,"time_ms":..,"type":..,"payload":..}. Payloads:
@@ -107,6 +107,8 @@ typedef struct cse_checkpoint_row {
     const char *path, *digest;
     bool verified;
 } cse_checkpoint_row;
+/* When the file is gone later, the store marks the row as deleted by itself: when an attempt
+ * begins, after the next checkpoint, and at the end; the event is sent again then. */
 void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row);
 
 /* `role`: "coordinator", "replica", "weight_server", "input_worker"; `rank` among its role. */

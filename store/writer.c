@@ -258,6 +258,8 @@ static void prepare(cse_store *store)
         } else {
             if (row.kind == CSE_ROW_LOG)
                 write_log_line(store, &row);
+            if (row.kind == CSE_ROW_CHECKPOINT && row.fields[9].integer == 0)
+                store->sweep = true;
             emit_row(store, &row);
         }
     }
@@ -440,6 +442,8 @@ void *cse_writer_main(void *self)
     uint64_t asked, answered = 0;
     do {
         take_queue(store, &urgent, &closing, &asked);
+        if ((store->sweep || closing) && !store->failing)
+            cse_store_sweep(store);
         prepare(store);
         bool due = time_is_up(store->failing ? store->retry_ns : store->commit_ns);
         cse_status status = CSE_OK;

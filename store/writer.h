@@ -53,12 +53,13 @@ struct cse_store {
     int point_count, point_capacity;
     int64_t last_step, written_step;
     int64_t pruned_event;
+    char *model_dir;
+    bool sweep;                  /* files of checkpoints are to be looked for */
     int64_t commit_ns, retry_ns; /* when to write next */
     bool failing, matters_lost;  /* the last write failed; even that of what matters most */
     char *reserve_path;          /* a file whose room is given back when the disk is full */
     bool has_reserve;
     int64_t warned_ns; /* 0: never */
-    char *model_dir;
     int64_t failing_since_ms;
     int behind;       /* descriptor of run.behind (store/behind.h), -1 */
     bool behind_says; /* that something is missing */
@@ -74,6 +75,10 @@ void *cse_writer_main(void *self);
 /* Takes some room of the disk, and gives it back. */
 void cse_store_reserve_make(cse_store *store);
 void cse_store_reserve_release(cse_store *store);
+
+/* Adds the rows of checkpoints whose file is gone, now marked as deleted, to those taken from the
+ * queue. Of the writer's thread. */
+void cse_store_sweep(cse_store *store);
 
 /* Counts a row that is dropped. */
 void cse_dropped_count(cse_dropped *dropped, const cse_row *row);

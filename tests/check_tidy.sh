@@ -35,7 +35,7 @@ dataloader: base types config
 workers: base types graph trace passes execute checkpoint dataloader config
 store: base types
 session: $engine loggers dataloader store workers
-dashboard: base types config store workers
+dashboard: base types config checkpoint store workers
 cli: $engine dataloader store workers session dashboard
 "
 

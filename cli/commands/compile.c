@@ -115,8 +115,9 @@ static int run(const cse_command_line *line)
     cse_status status = cse_job_prepare(line, CSE_JOB_COMPILE, &job);
     if (status == CSE_OK)
         status = compile(line, &job);
+    int exit_code = cse_report_faults(status, &job.faults);
     cse_job_clear(&job);
-    return cse_report(status);
+    return exit_code;
 }
 
 static const cse_option options[] = {

@@ -15,13 +15,7 @@
 #include "engine/config/settings.h"
 #include "engine/passes/pass.h"
 
-/* Kinds whose descriptors have their table of settings after name and summary. */
-typedef struct settings_descriptor {
-    const char *name;
-    const char *summary;
-    const cse_setting *settings;
-} settings_descriptor;
-
+/* Kinds whose descriptors begin as cse_configured_descriptor does. */
 static const char *const kinds_with_settings[] = { "inputs", "loggers",    "metrics",
                                                    "models", "optimizers", "schedules" };
 
@@ -102,7 +96,7 @@ static cse_status show_member(listing *list, const cse_kind *kind, const char *n
         show(list, (row){ descriptor->name, descriptor->summary, NULL, NULL });
         return CSE_OK;
     }
-    const settings_descriptor *descriptor = member;
+    const cse_configured_descriptor *descriptor = member;
     if (!list->json)
         printf("%s: %s\n", descriptor->name, descriptor->summary);
     show_settings(list, descriptor->settings, "");

@@ -52,7 +52,8 @@ static int run(const cse_command_line *line)
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
-    int exit_code = status == CSE_OK ? run_started(line, &job) : cse_report(status);
+    int exit_code =
+        status == CSE_OK ? run_started(line, &job) : cse_report_faults(status, &job.faults);
     cse_job_clear(&job);
     return exit_code;
 }

@@ -6,6 +6,29 @@
 #include "dashboard/saved.h"
 #include "dashboard/server.h"
 
+/* Names the checkpoints that can be had instead. */
+static void answer_gone(const cse_server_run *run, const json_t *checkpoint, cse_answer *answer)
+{
+    json_t *list = json_array(), *one;
+    size_t i;
+    cse_text steps = { 0 };
+    if (cse_saved_list(run, list) != CSE_OK)
+        json_array_clear(list);
+    json_array_foreach(list, i, one)
+    {
+        if (!json_is_true(json_object_get(one, "deleted")) && steps.size < 200)
+            cse_text_add(&steps, "%s%lld", steps.size > 0 ? ", " : "",
+                         (long long)json_integer_value(json_object_get(one, "step")));
+    }
+    cse_answer_problem(answer, CSE_PROBLEM_GONE,
+                       "the file %s of step %lld was removed; files are there of the steps: %s",
+                       json_string_value(json_object_get(checkpoint, "path")),
+                       (long long)json_integer_value(json_object_get(checkpoint, "step")),
+                       steps.size > 0 ? steps.data : "none");
+    cse_text_clear(&steps);
+    json_decref(list);
+}
+
 static void get_file(const cse_request *request, cse_answer *answer)
 {
     cse_server_run run;
@@ -34,7 +57,7 @@ static void get_file(const cse_request *request, cse_answer *answer)
     } else if (found != NULL) {
         if (file >= 0)
             close(file);
-        cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "the checkpoint's file is gone");
+        answer_gone(&run, found, answer);
     }
     json_decref(found);
     cse_server_close_run(request, &run);

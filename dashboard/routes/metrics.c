@@ -1,4 +1,6 @@
 /* Series of a run at the resolution that was asked for. */
+#include <stdlib.h>
+
 #include "dashboard/curves.h"
 #include "dashboard/server.h"
 #include "engine/base/json.h"
@@ -37,6 +39,10 @@ static cse_status read_curves(const cse_request *request, cse_store_reader *read
                                   take_number, &head->last_event_id));
     CSE_TRY(cse_store_reader_status(reader, &status));
     head->attempts = status.attempt;
+    cse_text dropped = { 0 };
+    if (cse_store_reader_key(reader, "dropped_series", &dropped))
+        head->dropped_series = strtoll(dropped.data, NULL, 10);
+    cse_text_clear(&dropped);
     return cse_store_reader_metrics(reader, &query, rows);
 }
 

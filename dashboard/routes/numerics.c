@@ -8,7 +8,7 @@
 #include "engine/base/arena.h"
 
 /* A page token is the step to go on with and how many of its records were given already. */
-enum { MOST_TENSORS = 4096, TOKEN_STEP_SHIFT = 20, MOST_SCANNED = 200000 };
+enum { MOST_TENSORS = 4096, TOKEN_STEP_SHIFT = 20 };
 
 typedef struct choice {
     const char *wanted; /* id, or a part of the name; NULL: all */
@@ -68,19 +68,9 @@ static json_t *base64(const cse_field *field)
     return value;
 }
 
-typedef struct collection {
-    json_t *records;
-    int64_t limit;
-    bool bad; /* only those with a NaN, an infinity or a saturated value */
-} collection;
-
 static void take_record(void *self, const cse_row *row)
 {
-    const collection *taken = self;
-    const cse_field *f = row->fields;
-    bool is_bad = f[4].integer > 0 || f[5].integer > 0 || f[6].integer > 0;
-    if ((int64_t)json_array_size(taken->records) >= taken->limit || (taken->bad && !is_bad))
-        return;
+    json_t *records = self;
     static const char *const names[] = { "tensor", "attempt",  "step",         "count",
                                          "nan",    "inf",      "saturated",    "flushed",
                                          "zeros",  "absorbed", "max_exponent", "first_microbatch" };
@@ -91,7 +81,7 @@ static void take_record(void *self, const cse_row *row)
         json_object_set_new(record, "first_microbatch", json_null());
     json_object_set_new(record, "digest", hexadecimal(&row->fields[12]));
     json_object_set_new(record, "histogram", base64(&row->fields[13]));
-    json_array_append_new(taken->records, record);
+    json_array_append_new(records, record);
 }
 
 static json_int_t step_at(const json_t *records, size_t index)
@@ -130,21 +120,16 @@ static cse_status read_records(const cse_request *request, cse_store_reader *rea
     cse_store_query query = { .attempt = cse_request_integer(request, "attempt", 0),
                               .limit = skipped + cse_request_integer(request, "limit", 100),
                               .first_step = cse_request_integer(request, "from", 0),
-                              .last_step = cse_request_integer(request, "to", 0) };
+                              .last_step = cse_request_integer(request, "to", 0),
+                              .bad = cse_request_bool(request, "bad") };
     if (cse_request_has(request, "step"))
         query.first_step = query.last_step = cse_request_integer(request, "step", 0);
     if (first > query.first_step)
         query.first_step = first;
     if (cse_request_has(request, "tensor"))
         query.filters[0] = (cse_store_filter){ "tensor", wanted };
-    collection taken = { .records = records,
-                         .limit = query.limit,
-                         .bad = cse_request_bool(request, "bad") };
-    /* Records are chosen here, not by the store: as many as it takes, within reason. */
-    if (taken.bad)
-        query.limit = MOST_SCANNED;
     cse_status status =
-        cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, &taken);
+        cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, records);
     for (int64_t i = 0; i < skipped && json_array_size(records) > 0; i++)
         json_array_remove(records, 0);
     return status;

@@ -192,27 +192,52 @@ static cse_status name_damage(int descriptor, const char *path, uint64_t size, u
                     path);
 }
 
-cse_status cse_seal_verify(int descriptor, const char *path)
+/* The last line, and what it says the manifest's size is. */
+static cse_status read_last_line(int descriptor, const char *path, char line[LAST_LINE_BYTES + 1],
+                                 uint64_t *size, uint64_t *manifest)
 {
     struct stat status;
-    char line[LAST_LINE_BYTES + 1] = "", digits[CSE_DIGEST_DIGITS + 1];
     if (fstat(descriptor, &status) != 0)
         return cse_fail(CSE_IO, "%s: cannot be examined: %s", path, strerror(errno));
-    uint64_t size = (uint64_t)status.st_size;
+    *size = (uint64_t)status.st_size;
     char *end = NULL;
-    uint64_t manifest = 0;
-    if (size >= LAST_LINE_BYTES &&
-        cse_read_at(descriptor, line, LAST_LINE_BYTES, size - LAST_LINE_BYTES) == LAST_LINE_BYTES)
-        manifest = strtoull(line + MARK_BYTES, &end, 16);
+    memset(line, 0, LAST_LINE_BYTES + 1);
+    if (*size >= LAST_LINE_BYTES &&
+        cse_read_at(descriptor, line, LAST_LINE_BYTES, *size - LAST_LINE_BYTES) == LAST_LINE_BYTES)
+        *manifest = strtoull(line + MARK_BYTES, &end, 16);
     if (memcmp(line, SEAL_MARK, MARK_BYTES) != 0 || end != line + MARK_BYTES + 16 ||
         line[LAST_LINE_BYTES - 1] != '\n')
         return cse_fail(CSE_DATA,
                         "%s: not a whole checkpoint: the seal at its end is missing, so it was cut "
                         "short or changed by another program; use another checkpoint",
                         path);
+    return CSE_OK;
+}
+
+cse_status cse_seal_verify(int descriptor, const char *path)
+{
+    char line[LAST_LINE_BYTES + 1], digits[CSE_DIGEST_DIGITS + 1];
+    uint64_t size = 0, manifest = 0;
+    CSE_TRY(read_last_line(descriptor, path, line, &size, &manifest));
     if (!digest_of_file_start(descriptor, size - CSE_DIGEST_DIGITS - 1, digits))
         return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
     if (memcmp(digits, line + LAST_LINE_BYTES - CSE_DIGEST_DIGITS - 1, CSE_DIGEST_DIGITS) != 0)
         return name_damage(descriptor, path, size, manifest);
     return CSE_OK;
+}
+
+cse_status cse_seal_read(int descriptor, const char *path, char **lines, uint64_t *begin)
+{
+    char line[LAST_LINE_BYTES + 1];
+    uint64_t size = 0, manifest = 0;
+    *lines = NULL;
+    CSE_TRY(read_last_line(descriptor, path, line, &size, &manifest));
+    uint64_t limit = size - LAST_LINE_BYTES;
+    if (manifest > limit || manifest > MANIFEST_LIMIT_BYTES)
+        return cse_fail(CSE_DATA, "%s: damaged in its seal; use another checkpoint", path);
+    *begin = limit - manifest;
+    *lines = cse_calloc(1, (size_t)manifest + 1);
+    if (cse_read_at(descriptor, *lines, (size_t)manifest, *begin) == (int64_t)manifest)
+        return CSE_OK;
+    return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
 }

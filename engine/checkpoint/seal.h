@@ -24,6 +24,10 @@ cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char 
 /* CSE_DATA when the file is not exactly what was sealed. */
 cse_status cse_seal_verify(int descriptor, const char *path);
 
+/* The lines about the tensors as one text that the caller frees, and where in the file they begin.
+ * What they say is not proven: cse_seal_verify does that. CSE_DATA when there is no seal. */
+cse_status cse_seal_read(int descriptor, const char *path, char **lines, uint64_t *begin);
+
 /* pread and pwrite of all `size` bytes. Reading returns what there was up to the end of the file,
  * or -1; writing 0 or -1; with errno. */
 int64_t cse_read_at(int descriptor, void *data, size_t size, uint64_t offset);

@@ -30,6 +30,7 @@ struct cse_config {
     cse_settings *settings;
     member_list sections[SECTION_COUNT];
     const char *precision, *numerics;
+    cse_faults *faults; /* while it is checked; NULL: the first fault ends the check */
 };
 
 static cse_status fail_at(const cse_config *config, cse_yaml_place place, const char *what)
@@ -238,12 +239,16 @@ static cse_status read_section(cse_config *config, const char *name, const cse_y
     for (int i = 0; i < count; i++) {
         const cse_yaml_node *node = is_list ? section->children[i] : section;
         cse_config_member *member = &list->members[i];
+        cse_status status;
         if (strcmp(name, "model") == 0)
-            CSE_TRY(read_named(config, node, "name", member));
+            status = read_named(config, node, "name", member);
         else if (strstr(name, "dataloader") != NULL)
-            CSE_TRY(read_named(config, node, "data_processor", member));
+            status = read_named(config, node, "data_processor", member);
         else
-            CSE_TRY(read_keyed(config, name, node, member));
+            status = read_keyed(config, name, node, member);
+        if (status != CSE_OK)
+            member->name = NULL;
+        CSE_TRY(cse_faults_take(config->faults, status));
     }
     list->count = count;
     return CSE_OK;
@@ -347,39 +352,36 @@ static bool is_label_word(const char *word, size_t length)
     return true;
 }
 
-static cse_status check_labels(const cse_settings *cluster)
+static cse_status check_labels(const cse_settings *cluster, cse_faults *faults)
 {
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++) {
         const char *label = cse_settings_text_at(cluster, "job_labels", i);
         size_t key = strcspn(label, "=");
-        if (label[key] != '=' || !is_label_word(label, key) ||
-            !is_label_word(label + key + 1, strlen(label + key + 1)))
-            return cse_fail(CSE_CONFIG,
-                            "%s: %s: cluster_config.job_labels: \"%.140s\" is no label; accepted: "
-                            "key=value, each of 1 to 63 letters, digits and inner -_.",
-                            subject, cse_settings_origin(cluster, "job_labels"), label);
+        if (label[key] == '=' && is_label_word(label, key) &&
+            is_label_word(label + key + 1, strlen(label + key + 1)))
+            continue;
+        CSE_TRY(cse_faults_take(
+            faults, cse_fail(CSE_CONFIG,
+                             "%s: %s: cluster_config.job_labels: \"%.140s\" is no label; accepted: "
+                             "key=value, each of 1 to 63 letters, digits and inner -_.",
+                             subject, cse_settings_origin(cluster, "job_labels"), label)));
     }
     return CSE_OK;
 }
 
-static cse_status check_together(const cse_config *config)
+static cse_status check_loop(const cse_settings *loop)
 {
-    const cse_settings *loop = cse_config_section_view(config, "init.loop");
     CSE_TRY(reject_pair(loop, "loop", "num_epochs", "num_steps"));
     if (cse_settings_has(loop, "steps_per_epoch") && !cse_settings_has(loop, "num_epochs"))
         return cse_fail(CSE_CONFIG,
                         "%s: %s: loop.steps_per_epoch says nothing without loop.num_epochs; add "
                         "num_epochs or use num_steps",
                         subject, cse_settings_origin(loop, "steps_per_epoch"));
-    const cse_settings *precision = cse_config_section_view(config, "init.precision");
-    CSE_TRY(reject_pair(precision, "precision", "max_gradient_norm", "max_gradient_value"));
-    CSE_TRY(require_positive(precision, "max_gradient_norm"));
-    CSE_TRY(require_positive(precision, "max_gradient_value"));
-    CSE_TRY(require_positive(precision, "initial_loss_scale"));
-    CSE_TRY(check_loss_scaling(precision));
-    CSE_TRY(check_cbfloat16(precision));
-    CSE_TRY(check_labels(cse_config_section_view(config, "init.backend.cluster_config")));
-    const cse_settings *backend = cse_config_section_view(config, "init.backend");
+    return CSE_OK;
+}
+
+static cse_status check_backend(const cse_settings *backend)
+{
     if (cse_settings_bool(backend, "compile_only") && cse_settings_bool(backend, "validate_only"))
         return cse_fail(CSE_CONFIG,
                         "%s: %s: backend.validate_only and backend.compile_only exclude each "
@@ -388,14 +390,55 @@ static cse_status check_together(const cse_config *config)
     return CSE_OK;
 }
 
+static cse_status check_precision(const cse_settings *precision, cse_faults *faults)
+{
+    static const char *const positive[] = { "max_gradient_norm", "max_gradient_value",
+                                            "initial_loss_scale" };
+    CSE_TRY(cse_faults_take(
+        faults, reject_pair(precision, "precision", "max_gradient_norm", "max_gradient_value")));
+    for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
+        CSE_TRY(cse_faults_take(faults, require_positive(precision, positive[i])));
+    cse_status status = check_loss_scaling(precision);
+    if (status == CSE_OK)
+        status = check_cbfloat16(precision);
+    return cse_faults_take(faults, status);
+}
+
+/* A section none of whose own settings is at fault, or NULL: what settings are to each other can
+ * be said of values only. */
+static const cse_settings *sound_section(const cse_config *config, const char *path)
+{
+    const cse_settings *settings = config->settings;
+    char *copy = cse_strdup(path), *rest = copy;
+    for (char *name = strsep(&rest, "."); name != NULL && settings != NULL;
+         name = strsep(&rest, "."))
+        settings = cse_settings_nested(settings, name);
+    free(copy);
+    return settings == NULL || settings->faulty ? NULL : settings;
+}
+
+static cse_status check_together(const cse_config *config)
+{
+    const cse_settings *loop = sound_section(config, "trainer.init.loop");
+    const cse_settings *precision = sound_section(config, "trainer.init.precision");
+    const cse_settings *cluster = sound_section(config, "trainer.init.backend.cluster_config");
+    const cse_settings *backend = sound_section(config, "trainer.init.backend");
+    if (loop != NULL)
+        CSE_TRY(cse_faults_take(config->faults, check_loop(loop)));
+    if (precision != NULL)
+        CSE_TRY(check_precision(precision, config->faults));
+    if (cluster != NULL)
+        CSE_TRY(check_labels(cluster, config->faults));
+    return backend != NULL ? cse_faults_take(config->faults, check_backend(backend)) : CSE_OK;
+}
+
 /* --- Loading --- */
 
-static cse_status finish(cse_config *config, const cse_config_override *overrides,
-                         int override_count)
+static cse_status finish(cse_config *config, const cse_config_text *text)
 {
-    for (int i = 0; i < override_count; i++)
-        CSE_TRY(apply_override(config, &overrides[i]));
-    cse_settings_expected expected = { cse_config_table, subject, "" };
+    for (int i = 0; i < text->override_count; i++)
+        CSE_TRY(cse_faults_take(config->faults, apply_override(config, &text->overrides[i])));
+    cse_settings_expected expected = { cse_config_table, subject, "", config->faults };
     CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
     read_precision(config);
@@ -403,46 +446,62 @@ static cse_status finish(cse_config *config, const cse_config_override *override
     return read_sections(config);
 }
 
-static cse_config *config_new(const char *source)
+static cse_status read_text(cse_config *config, const cse_config_text *text)
 {
+    cse_status status = text->yaml == NULL
+                            ? cse_yaml_parse_file(config->arena, text->source, &config->root)
+                            : cse_yaml_parse(config->arena, text->source, text->yaml,
+                                             strlen(text->yaml), &config->root);
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", subject);
+}
+
+/* `members`: what they are called and set to is checked as well. */
+static cse_status make(const cse_config_text *text, bool members, cse_faults *faults,
+                       cse_config **config)
+{
+    *config = NULL;
     cse_arena *arena = cse_arena_new();
-    cse_config *config = cse_arena_alloc(arena, sizeof *config);
-    config->arena = arena;
-    config->source = cse_arena_string(arena, source);
-    return config;
+    cse_config *made = cse_arena_alloc(arena, sizeof *made);
+    made->arena = arena;
+    made->source = cse_arena_string(arena, text->source);
+    made->faults = faults;
+    cse_status status = read_text(made, text);
+    if (status != CSE_OK)
+        cse_faults_take(faults, status);
+    else
+        status = finish(made, text);
+    if (status == CSE_OK && members)
+        status = cse_config_check_members(made, faults);
+    made->faults = NULL;
+    /* Whatever ended a check that took faults over, the first of them is what it says. */
+    if (status == CSE_OK || status == CSE_CONFIG) {
+        cse_status first = cse_faults_end(faults);
+        status = first != CSE_OK ? first : status;
+    }
+    if (status != CSE_OK)
+        cse_config_destroy(&made);
+    *config = made;
+    return status;
 }
 
 cse_status cse_config_load(const char *path, const cse_config_override *overrides,
                            int override_count, cse_config **config)
 {
-    *config = NULL;
-    cse_config *loaded = config_new(path);
-    cse_status status = cse_yaml_parse_file(loaded->arena, path, &loaded->root);
-    if (status != CSE_OK)
-        status = cse_fail_within(status, "%s: ", subject);
-    else
-        status = finish(loaded, overrides, override_count);
-    if (status != CSE_OK)
-        cse_config_destroy(&loaded);
-    *config = loaded;
-    return status;
+    const cse_config_text text = { path, NULL, overrides, override_count };
+    return make(&text, false, NULL, config);
 }
 
 cse_status cse_config_parse(const char *source, const char *yaml,
                             const cse_config_override *overrides, int override_count,
                             cse_config **config)
 {
-    *config = NULL;
-    cse_config *loaded = config_new(source);
-    cse_status status = cse_yaml_parse(loaded->arena, source, yaml, strlen(yaml), &loaded->root);
-    if (status != CSE_OK)
-        status = cse_fail_within(status, "%s: ", subject);
-    else
-        status = finish(loaded, overrides, override_count);
-    if (status != CSE_OK)
-        cse_config_destroy(&loaded);
-    *config = loaded;
-    return status;
+    const cse_config_text text = { source, yaml, overrides, override_count };
+    return make(&text, false, NULL, config);
+}
+
+cse_status cse_config_check(const cse_config_text *text, cse_faults *faults, cse_config **config)
+{
+    return make(text, true, faults, config);
 }
 
 void cse_config_destroy(cse_config **config)

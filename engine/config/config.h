@@ -10,6 +10,7 @@
 #define CSE_CONFIG_CONFIG_H
 
 #include "csengine/extend.h"
+#include "engine/config/faults.h"
 
 typedef struct cse_config cse_config;
 
@@ -34,6 +35,19 @@ cse_status cse_config_parse(const char *source, const char *yaml,
                             cse_config **config);
 void cse_config_destroy(cse_config **config);
 
+/* What a configuration is made of. */
+typedef struct cse_config_text {
+    const char *source; /* the file's path, or what messages call the text */
+    const char *yaml;   /* NULL: the file is read */
+    const cse_config_override *overrides;
+    int override_count;
+} cse_config_text;
+
+/* As above, and then as cse_config_check_members. With a collector of faults it goes on after each
+ * fault as far as others do not follow from it, and fails in the end with the message of the
+ * first; then `*config` is NULL. `faults` may be NULL. */
+cse_status cse_config_check(const cse_config_text *text, cse_faults *faults, cse_config **config);
+
 /* "trainer" is the root of the table. Checked settings of a section: "init.loop", "fit",
  * "init.backend.cluster_config", "init" itself. Borrowed; a section that is not in the table ends
  * the process with a message. Fields: see config_table.c or `csengine list settings`. */
@@ -56,9 +70,10 @@ int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);
 
-/* Every member's name against the drop-in folder of its kind; those of a library of the user's own
- * are left to it. Fails as the registry says ("did you mean"), after "file:line:column: ". */
-cse_status cse_config_check_members(const cse_config *config);
+/* Every member's name against the drop-in folder of its kind, and its settings against its table;
+ * a model of a library of the user's own is left to it. CSE_CONFIG with the place; `faults` may be
+ * NULL. */
+cse_status cse_config_check_members(const cse_config *config, cse_faults *faults);
 
 /* What stands in the section `precision` about formats (see precision_settings.h), as YAML with its
  * places for cse_configuration.precision; NULL where nothing does. Borrowed. */

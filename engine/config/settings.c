@@ -18,7 +18,7 @@ cse_status cse_settings_parse(const cse_setting *table, const char *subject, con
     if (status != CSE_OK) {
         status = cse_fail_within(status, "%s: ", subject);
     } else {
-        cse_settings_expected expected = { table, subject, "" };
+        cse_settings_expected expected = { .table = table, .subject = subject, .prefix = "" };
         status = cse_settings_check(arena, &expected, root, settings);
     }
     if (status != CSE_OK)

@@ -18,6 +18,7 @@ typedef struct check {
     cse_arena *arena;
     const char *subject;
     const char *prefix;
+    cse_faults *faults;
 } check;
 
 static void describe_bounds(const cse_setting *setting, cse_text *text)
@@ -240,7 +241,7 @@ static cse_status read_nested(const check *c, const cse_setting *setting, const 
                               cse_setting_value *value)
 {
     const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
-    cse_settings_expected expected = { setting->nested, c->subject, prefix };
+    cse_settings_expected expected = { setting->nested, c->subject, prefix, c->faults };
     return cse_settings_check(c->arena, &expected, node, &value->nested);
 }
 
@@ -319,20 +320,43 @@ static cse_status reject_unknown(const check *c, const cse_setting *table, const
     return status;
 }
 
-static cse_status check_names(const check *c, const cse_setting *table, const cse_yaml_node *node)
+static cse_status reject_kind(const check *c, const cse_yaml_node *node)
 {
-    if (node->kind != CSE_YAML_MAPPING)
-        return cse_fail(CSE_CONFIG,
-                        "%s: %s: %.*s%sa mapping of settings belongs here, \"name: value\"",
-                        c->subject, cse_yaml_place_text(c->arena, node->place),
-                        c->prefix[0] != '\0' ? (int)strlen(c->prefix) - 1 : 0, c->prefix,
-                        c->prefix[0] != '\0' ? ": " : "");
+    return cse_fail(CSE_CONFIG, "%s: %s: %.*s%sa mapping of settings belongs here, \"name: value\"",
+                    c->subject, cse_yaml_place_text(c->arena, node->place),
+                    c->prefix[0] != '\0' ? (int)strlen(c->prefix) - 1 : 0, c->prefix,
+                    c->prefix[0] != '\0' ? ": " : "");
+}
+
+static cse_status check_names(const check *c, const cse_yaml_node *node, cse_settings *checked)
+{
     for (int i = 0; i < node->count; i++) {
-        const cse_setting *setting = table;
+        const cse_setting *setting = checked->table;
         while (setting->name != NULL && strcmp(setting->name, node->keys[i].text) != 0)
             setting++;
-        if (setting->name == NULL)
-            return reject_unknown(c, table, &node->keys[i]);
+        if (setting->name != NULL)
+            continue;
+        checked->faulty = true;
+        CSE_TRY(cse_faults_take(c->faults, reject_unknown(c, checked->table, &node->keys[i])));
+    }
+    return CSE_OK;
+}
+
+static cse_status check_values(const check *c, const cse_yaml_node *node, cse_settings *checked)
+{
+    for (int i = 0; i < checked->count; i++) {
+        const cse_setting *setting = &checked->table[i];
+        cse_setting_value *value = &checked->values[i];
+        const cse_yaml_node *given = cse_yaml_find(node, setting->name);
+        cse_status status;
+        if (given == NULL) {
+            status = read_default(c, setting, node, value);
+        } else {
+            value->origin = cse_yaml_place_text(c->arena, given->place);
+            status = read_value(c, setting, given, value);
+        }
+        checked->faulty = checked->faulty || status != CSE_OK;
+        CSE_TRY(cse_faults_take(c->faults, status));
     }
     return CSE_OK;
 }
@@ -341,10 +365,10 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
                               const cse_yaml_node *node, cse_settings **settings)
 {
     const cse_setting *table = expected->table;
-    check c = { arena, expected->subject, expected->prefix };
+    check c = { arena, expected->subject, expected->prefix, expected->faults };
     bool empty = cse_yaml_is_null(node);
-    if (!empty)
-        CSE_TRY(check_names(&c, table, node));
+    if (!empty && node->kind != CSE_YAML_MAPPING)
+        return cse_faults_take(c.faults, reject_kind(&c, node));
     cse_settings *checked = cse_arena_alloc(arena, sizeof *checked);
     checked->arena = arena;
     checked->table = table;
@@ -352,20 +376,15 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
         checked->count++;
     checked->values =
         cse_arena_alloc(arena, ((size_t)checked->count + 1) * sizeof *checked->values);
-    for (int i = 0; i < checked->count; i++) {
-        cse_setting_value *value = &checked->values[i];
-        const cse_yaml_node *given = empty ? NULL : cse_yaml_find(node, table[i].name);
-        if (given == NULL) {
-            CSE_TRY(read_default(&c, &table[i], node, value));
-            continue;
-        }
-        value->origin = cse_yaml_place_text(arena, given->place);
-        CSE_TRY(read_value(&c, &table[i], given, value));
-    }
+    if (!empty)
+        CSE_TRY(check_names(&c, node, checked));
+    CSE_TRY(check_values(&c, node, checked));
+    *settings = checked;
+    if (c.faults != NULL && c.faults->count > 0)
+        return CSE_OK;
     cse_text canonical = { 0 };
     cse_settings_print(checked, &canonical);
     checked->canonical = cse_arena_string(arena, canonical.data);
     cse_text_clear(&canonical);
-    *settings = checked;
     return CSE_OK;
 }

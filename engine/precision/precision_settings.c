@@ -143,7 +143,9 @@ static uint8_t level_plus_one(const cse_settings *settings, const char *name)
 static cse_status read_pol_entry(cse_precision *precision, const cse_yaml_node *node)
 {
     cse_settings *entry = NULL;
-    const cse_settings_expected expected = { cse_pol_setting_table, subject, "pol." };
+    const cse_settings_expected expected = { .table = cse_pol_setting_table,
+                                             .subject = subject,
+                                             .prefix = "pol." };
     CSE_TRY(cse_settings_check(precision->arena, &expected, node, &entry));
     uint8_t forward = level_plus_one(entry, "level"), backward = level_plus_one(entry, "bwd_level");
     if (backward == 0)

@@ -21,7 +21,8 @@
 #include "workers/run_directory.h"
 
 enum {
-    MOST_SERIES = 64,
+    MOST_SERIES = CSE_RECORDER_MOST_SERIES,
+    MOST_CLOSURES = 64, /* listed each at its own pace; those beyond share one */
     MOST_PAYLOAD_VALUES = 16,
     HELD_STEPS = 64, /* at most so many points of a value that stands still are left out */
 };
@@ -47,7 +48,7 @@ struct cse_recorder {
     int count, constants;
     int rate_series;
     int64_t rate_ns, rate_step; /* 0: no step yet */
-    int64_t closure_ns[MOST_SERIES], closures_skipped[MOST_SERIES];
+    int64_t closure_ns[MOST_CLOSURES], closures_skipped[MOST_CLOSURES];
     bool compiling;
 };
 
@@ -219,6 +220,17 @@ static int64_t unix_ms(const cse_recorder *recorder, int64_t clock_ns)
     return (clock_ns + recorder->unix_ns) / 1000000;
 }
 
+/* The first name that is left out stands in the log, the number in the store. */
+static void say_dropped(const cse_recorder *recorder, int dropped, const char *first)
+{
+    if (dropped > 0)
+        cse_log_line(CSE_LOG_WARNING,
+                     "run store: a step has %d named values more than the %d that are recorded; "
+                     "the first that is left out is \"%s\"",
+                     dropped, MOST_SERIES, first);
+    cse_store_set_integer(recorder->store, "dropped_series", dropped);
+}
+
 /* A training step's scalars that have a name of their own. */
 static void find_values(cse_recorder *recorder, const cse_step *step)
 {
@@ -226,10 +238,16 @@ static void find_values(cse_recorder *recorder, const cse_step *step)
     recorder->count = step->training ? recorder->constants : 0;
     for (int i = 0; i < recorder->count; i++)
         recorder->values[i].written_step = -1;
+    int dropped = 0;
+    const char *first_dropped = NULL;
     for (int i = 0; step->training && i < graph->fetch_count; i++) {
         const cse_fetch_entry *fetch = &graph->fetches[i];
-        if (!cse_fetch_is_metric(fetch) || recorder->count == MOST_SERIES)
+        if (!cse_fetch_is_metric(fetch))
             continue;
+        if (recorder->count == MOST_SERIES) {
+            first_dropped = dropped++ == 0 ? fetch->name : first_dropped;
+            continue;
+        }
         recorder->values[recorder->count++] =
             (recorded){ .fetch = i,
                         .series = cse_store_series(recorder->store, fetch->name),
@@ -237,6 +255,8 @@ static void find_values(cse_recorder *recorder, const cse_step *step)
                         .last_step = -1,
                         .written_step = -1 };
     }
+    if (step->training)
+        say_dropped(recorder, dropped, first_dropped);
 }
 
 void cse_recorder_constant(cse_recorder *recorder, const char *name, double value)
@@ -358,7 +378,7 @@ void cse_recorder_closure(cse_recorder *recorder, const cse_step_closure_entry *
     if (recorder == NULL)
         return;
     int index = (int)(entry - recorder->step->closures);
-    int place = index < MOST_SERIES ? index : MOST_SERIES - 1;
+    int place = index < MOST_CLOSURES ? index : MOST_CLOSURES - 1;
     if (!entry->on_checkpoint && called_ns - recorder->closure_ns[place] < CLOSURE_INTERVAL_NS) {
         recorder->closures_skipped[place]++;
         return;

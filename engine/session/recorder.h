@@ -10,6 +10,10 @@
 
 typedef struct cse_recorder cse_recorder;
 
+/* Named values of a training step that become series. Those beyond are left out; a log line says
+ * so, and the key dropped_series of the run store how many. */
+enum { CSE_RECORDER_MOST_SERIES = 256 };
+
 /* Opens the run store of the session's model_dir, which must exist, and says what is run; the state
  * is COMPILING then. A disk that is full is no reason to fail: *recorder is NULL then, and a line
  * says so. Fails as cse_store_open does when another run holds model_dir, or run.db is something

@@ -144,6 +144,11 @@ expect 'NaN loss' 1 'the loss is' \
 expect 'an unknown command' 64 'start' "$csengine" strat
 expect 'an unknown flag' 64 'num_csx' start --num_csz 2
 expect 'an unknown key' 78 'did you mean "seed"' start --set trainer.init.sed=1
+expect 'several faults' 78 'error: .*unknown setting "trainer.init.sed"' \
+    start --set trainer.init.sed=1 --set optimizer.SGD.momentom=1 --set loop.num_steps=x
+for fault in '^  .*loop.num_steps: "x" is not an integer' '^  .*did you mean "momentum"'; do
+    grep -q "$fault" "$work/err" || { echo "no line like $fault"; cat "$work/err"; failed=1; }
+done
 expect 'no configuration there' 66 'none.yaml' "$csengine" start "$work/none.yaml"
 
 left=$(find "$work/run" -name 'csengine-*' 2>/dev/null)

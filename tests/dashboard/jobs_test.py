@@ -1,5 +1,6 @@
 """Jobs from their creation to their end: the queue, the verbs, and what happens when a job, or the
 server itself, is killed."""
+import glob
 import http.client
 import json
 import os
@@ -112,7 +113,23 @@ def faults_have_their_place():
             fault = answer.json()["errors"][0]
             equal((fault["line"], fault["column"]), (line, column), fault)
             check("num_steps" in fault["hint"], fault)
-        # What only the model knows is found by the deeper check.
+        # Every fault is told at once, those of members as well, and again by a job's refusal.
+        many = wrong.replace("hidden_sizes", "hiden_sizes").replace("batch_size: 64", "batch_size: lots")
+        many = many.replace("lr: 0.01", "lr: 0.01, momentom: 0.9").replace("    seed: 1", "    loggers: [{NoSuchLogger: {}}]\n    seed: 1")
+        places = set()
+        for word in ("num_stesp", "hiden_sizes", "momentom", "NoSuchLogger", "lots"):
+            line = next(i for i, l in enumerate(many.splitlines(), 1) if word in l)
+            places.add((line, many.splitlines()[line - 1].index(word) + 1))
+        result = server.request("POST", f"{API}/config:validate", {"config": many}).json()
+        equal({(d["line"], d["column"]) for d in result["diagnostics"]}, places, result)
+        refusal = server.request("POST", f"{API}/jobs", {"config": many})
+        equal((refusal.status, {(d["line"], d["column"]) for d in refusal.json()["errors"]}), (422, places), refusal.body)
+        # An override is checked like the text, and may mend it.
+        for value, valid in (("{num_steps: 5}", True), ("{num_stesp: 5}", False)):
+            body = {"config": wrong, "overrides": {"loop": value}, "depth": "settings"}
+            result = server.request("POST", f"{API}/config:validate", body).json()
+            equal((result["valid"], len(result["diagnostics"])), (valid, 0 if valid else 1), result)
+        # What the model's settings are is found as well.
         deep = text.replace("hidden_sizes", "hiden_sizes")
         line = next(i for i, l in enumerate(deep.splitlines(), 1) if "hiden" in l)
         result = server.request("POST", f"{API}/config:validate", {"config": deep}).json()
@@ -148,9 +165,23 @@ def what_is_asked_for_reaches_the_run():
         put(server, "other", steps=50, resume_from={"job": "one", "step": 200}, overrides={"loop.num_steps": 30, "seed": 7})
         job = server.wait_for("other", "SUCCEEDED")
         equal((job["progress"]["step"], job["seed"]), (230, 7))
-        put(server, "nowhere", steps=50, resume_from={"job": "one", "step": 250})
-        job = server.wait_for("nowhere", "FAILED")
-        check("no such checkpoint" in job["message"], job["message"])
+        # A source that is not there is refused at once, and what there is is named.
+        for origin, named in (({"job": "one", "step": 250}, ("no checkpoint of step 250", "100", "200", "300")),
+                              ({"job": "onee"}, ("no job \"onee\"", "did you mean \"one\"?", "other"))):
+            for method, path in (("PUT", f"{API}/jobs/nowhere"), ("POST", f"{API}/jobs")):
+                answer = server.request(method, path, {"config": text, "resume_from": origin})
+                equal((answer.status, answer.headers["content-type"]), (422, "application/problem+json"), answer.body)
+                problem = answer.json()
+                equal([e["pointer"] for e in problem["errors"]], ["/resume_from"], problem)
+                for word in named:
+                    check(word in problem["detail"], word, problem)
+        equal(server.request("GET", f"{API}/jobs/nowhere").status, 404)
+        equal(server.get(f"{API}/jobs").json()["total"], 2)
+        # A checkpoint whose file is gone is none; of those that are left the newest is meant.
+        os.unlink(sorted(glob.glob(server.job("one")["model_dir"] + "/checkpoint_*"))[-1])
+        equal(server.request("POST", f"{API}/jobs", {"config": text, "resume_from": {"job": "one", "step": 300}}).status, 422)
+        put(server, "newest", steps=50, resume_from={"job": "one"}, overrides={"loop.num_steps": 10})
+        equal(server.wait_for("newest", "SUCCEEDED")["progress"]["step"], 210)
         for word in ("compile_only", "validate_only"):
             put(server, word, **{word: True})
             equal(server.wait_for(word, "SUCCEEDED")["progress"]["step"], None, word)
@@ -288,10 +319,10 @@ def a_lost_job_fails_or_recovers():
         check("RECOVERING" in states, states)
         os.kill(coordinator_of(server, "again"), signal.SIGKILL)
         equal(server.wait_for("again", "FAILED")["restarts"], 1)
-        put(server, "wrong", steps=50, overrides={"loop.num_steps": -1})
+        put(server, "wrong", steps=50, overrides={"fit.train_dataloader.micro_batch_size": 7})
         job = server.wait_for("wrong", "FAILED")
         equal((job["reason"], job["retryable"]), ("CONFIG", False), job["message"])
-        check("num_steps" in job["message"], job["message"])
+        check("micro_batch_size" in job["message"], job["message"])
     finally:
         end_jobs(server)
         server.stop()

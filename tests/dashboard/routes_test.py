@@ -4,7 +4,9 @@ The requests are made from the description: for each parameter and body values i
 what is accepted. A generator of this kind finds answers of 5xx, answers that are not described, and
 bodies that are not as the schema says."""
 import json
+import math
 import random
+import struct
 import sys
 
 import support
@@ -287,8 +289,101 @@ def parts_of_a_checkpoint_make_the_whole():
         fresh = server.get(path, Range="bytes=0-9", If_Range=answer.headers["ETag"])
         equal(fresh.status, 206, "If-Range of this file")
         equal(server.request("DELETE", f"{API}/jobs/run1/checkpoints/200").status, 204)
-        equal(server.get(path).status, 404)
-        check(server.get(f"{API}/jobs/run1/checkpoints/200").json()["deleted"], "told as deleted")
+        gone = server.get(path)
+        equal((gone.status, gone.headers["Content-Type"], gone.json()["type"]),
+              (410, "application/problem+json", "urn:csengine:problem:gone"), gone.body)
+        listed = {one["step"]: one for one in server.get(f"{API}/jobs/run1/checkpoints").json()["checkpoints"]}
+        for step, one in listed.items():
+            equal((one["deleted"], "file" in one["links"]), (step == 200, step != 200), one)
+            check(step == 200 or str(step) in gone.json()["detail"], "what is left is named", gone.body)
+        equal(server.get(f"{API}/jobs/run1/checkpoints/200").json(), listed[200])
+        check(len(listed) > 1, "others are left", listed)
+    finally:
+        server.stop()
+
+
+def tensors_of(path):
+    """Names, types and elements of a checkpoint, by the lines at its end alone."""
+    with open(path, "rb") as f:
+        raw = f.read()
+    lines = raw[-98 - int(raw[-98:][16:32], 16):-98].decode().splitlines()
+    found = {}
+    for line in lines:
+        head, _, name = line.partition("] ")
+        _, offset, size, _, dtype, _ = head.split(" ", 5)
+        data = raw[int(offset):int(offset) + int(size)]
+        letter = {"float32": "f", "int32": "i"}.get(dtype)
+        found[name] = (dtype, struct.unpack(f"<{len(data) // 4}{letter}", data) if letter else None, data)
+    return found
+
+
+def a_diff_tells_values():
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    try:
+        a, b = (tensors_of(f"{run}/checkpoint_{step}.mdl") for step in (100, 300))
+        wanted = {}
+        for name in a:
+            if a[name][2] == b[name][2]:
+                continue
+            pairs, letter = list(zip(a[name][1], b[name][1])), {"float32": "f", "int32": "i"}[a[name][0]]
+            wanted[name] = {
+                "elements": len(pairs),
+                "differing": sum(struct.pack(letter, x) != struct.pack(letter, y) for x, y in pairs),
+                "max_absolute": max(abs(x - y) for x, y in pairs),
+                "max_relative": max(abs(x - y) / max(abs(x), abs(y)) for x, y in pairs if x or y),
+            }
+        check(len(wanted) > 3, "training changes weights", wanted)
+        path, got, token = f"{API}/jobs/run1/checkpoints/100/diff?with=300&limit=2", {}, ""
+        while token is not None:
+            page = server.get(path + (f"&page_token={token}" if token else "")).json()
+            check(len(page["tensors"]) <= 2, "a page")
+            equal((page["total"], page["differing"], page["same"]), (len(a), len(wanted), len(a) - len(wanted)))
+            got.update({t["name"]: {key: t[key] for key in wanted[t["name"]]} for t in page["tensors"]})
+            token = page["next_page_token"]
+        equal(sorted(got), sorted(wanted))
+        for name, values in wanted.items():  # JSON has 15 digits
+            check(all(math.isclose(got[name][key], values[key], rel_tol=1e-13) for key in values), name, got, values)
+        equal(server.get(f"{API}/jobs/run1/checkpoints/100/diff?with=100").json()["tensors"], [])
+        equal(server.get(f"{API}/jobs/run1/checkpoints/100/diff?with=150").status, 404)
+        equal(server.get(f"{API}/jobs/run1/checkpoints/100/diff").status, 400)
+        equal(server.request("DELETE", f"{API}/jobs/run1/checkpoints/100").status, 204)
+        equal(server.get(path).status, 410)
+    finally:
+        server.stop()
+
+
+def bad_records_are_found_behind_many_good_ones():
+    """However many records a run has, all bad ones come, page by page, in order."""
+    import sqlite3
+
+    run = finished_run(support.folder())
+    steps, tensors = 3000, 100
+    with sqlite3.connect(f"{run}/run.db") as db:
+        db.execute("DELETE FROM numerics")
+        db.execute("DELETE FROM tensors")
+        db.executemany("INSERT INTO tensors VALUES(?, 1, 't' || ?, 's', 'add', 'observed', NULL, 'float16', 0, NULL, 0)",
+                       [(t, t) for t in range(1, tensors + 1)])
+        db.execute("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "
+                   "INSERT INTO numerics SELECT i % ? + 1, 1, i / ? + 1, 64, 0, 0, 0, 0, 0, 0, 1, -1, NULL, NULL FROM n",
+                   (steps * tensors, tensors, tensors))
+        # One at the beginning, then whole steps at the end: more of one step than a page has.
+        db.execute("UPDATE numerics SET saturated = 2 WHERE step = 1 AND tensor = 7")
+        db.execute("UPDATE numerics SET nan = 1 WHERE step = 2999 AND tensor <= 25")
+        db.execute("UPDATE numerics SET inf = 1 WHERE step = 3000 AND tensor IN (3, 99)")
+    db.close()
+    wanted = [(1, 7)] + [(2999, t) for t in range(1, 26)] + [(3000, 3), (3000, 99)]
+    server = Server("--run", run)
+    try:
+        got, token, pages = [], "", 0
+        while token is not None and pages < 20:
+            page = server.get(f"{API}/jobs/run1/numerics?bad=true&limit=10" + (f"&page_token={token}" if token else "")).json()
+            check(len(page["records"]) <= 10, "a page is no longer than asked for")
+            got += [(r["step"], r["tensor"]) for r in page["records"]]
+            token, pages = page["next_page_token"], pages + 1
+        equal(got, wanted)
+        only = server.get(f"{API}/jobs/run1/numerics?bad=true&tensor=99&from=2").json()["records"]
+        equal([(r["step"], r["tensor"], r["inf"]) for r in only], [(3000, 99, 1)])
     finally:
         server.stop()
 
@@ -422,6 +517,7 @@ def kernels_of_a_sampled_step_are_timed():
 if __name__ == "__main__":
     support.main([
         routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
+        a_diff_tells_values, bad_records_are_found_behind_many_good_ones,
         pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
         every_answer_of_a_root_is_described, kernels_of_a_sampled_step_are_timed,
     ])

@@ -3,6 +3,7 @@
  *
  * `hows` says with which settings and files to open a member; a member without a row fails. */
 #include "dataloader/section.h"
+#include "engine/config/dataloader_table.h"
 #include "tests/dataloader/fixture.h"
 
 typedef struct how {

@@ -126,8 +126,18 @@ static void assert_rows(void)
                 "NaN");
 }
 
+static void write_file(const char *name, char path[128])
+{
+    snprintf(path, 128, "%s/%s", folder, name);
+    FILE *file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
 START_TEST(each_report_is_a_row)
 {
+    char path[128];
+    write_file("checkpoint_2.h5", path);
     cse_store *store = open_store(NULL);
     ck_assert_int_eq(cse_store_attempt(store), 1);
     ck_assert_int_eq(cse_store_transition(store, CSE_RUN_STARTING, NULL, NULL), CSE_OK);
@@ -671,6 +681,52 @@ START_TEST(rows_are_paged_and_filtered)
 }
 END_TEST
 
+static void report_checkpoint(cse_store *store, int64_t step, const char *path)
+{
+    cse_store_checkpoint(
+        store, &(cse_checkpoint_row){
+                   .step = step, .path = path, .bytes = 5, .digest = "d", .verified = true });
+}
+
+#define DELETED "SELECT group_concat(step || ':' || deleted) FROM checkpoints"
+
+START_TEST(a_checkpoint_whose_file_is_gone_is_marked)
+{
+    char paths[4][128], name[32];
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "checkpoint_%d.mdl", i);
+        write_file(name, paths[i]);
+    }
+    cse_store *store = open_store(NULL);
+    report_checkpoint(store, 0, paths[0]);
+    report_checkpoint(store, 1, "/elsewhere/checkpoint_1.mdl"); /* the run was moved here */
+    report_checkpoint(store, 2, paths[2]);
+    ck_assert_int_eq(cse_store_flush(store), CSE_OK);
+    assert_text(DELETED, "0:0,1:0,2:0");
+    /* The next checkpoint shows what was pruned before it. */
+    ck_assert_int_eq(unlink(paths[0]), 0);
+    report_checkpoint(store, 3, paths[3]);
+    for (int i = 0; i < 500 && number("SELECT sum(deleted) FROM checkpoints") < 1; i++)
+        cse_sleep_ns(20000000);
+    assert_text(DELETED, "0:1,1:0,2:0,3:0");
+    /* The end does, and the next attempt. */
+    ck_assert_int_eq(unlink(paths[2]), 0);
+    cse_store_close(&store);
+    assert_text(DELETED, "0:1,1:0,2:1,3:0");
+    ck_assert_int_eq(unlink(paths[1]), 0);
+    store = open_store(NULL);
+    ck_assert_int_eq(cse_store_flush(store), CSE_OK);
+    assert_text(DELETED, "0:1,1:1,2:1,3:0");
+    cse_store_close(&store);
+    assert_text("SELECT path || bytes || digest || verified || attempt FROM checkpoints WHERE "
+                "step = 1",
+                "/elsewhere/checkpoint_1.mdl5d11");
+    assert_text("SELECT group_concat(json_extract(payload, '$.step')) FROM events WHERE type = "
+                "'checkpoint' AND json_extract(payload, '$.deleted') = 1",
+                "0,2,1");
+}
+END_TEST
+
 int main(void)
 {
     TCase *cases = tcase_create("store");
@@ -690,6 +746,7 @@ int main(void)
     tcase_add_test(cases, a_full_disk_stops_nobody_and_what_matters_is_written_later);
     tcase_add_test(cases, an_end_that_found_no_room_is_known);
     tcase_add_test(cases, rows_are_paged_and_filtered);
+    tcase_add_test(cases, a_checkpoint_whose_file_is_gone_is_marked);
     Suite *suite = suite_create("run store");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

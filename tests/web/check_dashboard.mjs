@@ -1,10 +1,11 @@
-/* The pages over the real server and a real training run: a configuration with a fault and then a
+/* The pages over the real server and a real training run: a configuration with faults and then a
  * good one are submitted, live points arrive, pause, resume, checkpoint and cancel are clicked and
- * take effect in the run, and every page then shows what the ended run left.
+ * take effect in the run, and every page then shows what the ended run left. A checkpoint is
+ * downloaded, and another job started from it; two are compared. A second server wants a token.
  *
  * Usage: node check_dashboard.mjs CSENGINE DIST SCREENSHOTS DIRECTORY */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openTab } from "./browser.mjs";
 import { Checks } from "./checks.mjs";
@@ -12,13 +13,13 @@ import { measureLatency } from "./latency.mjs";
 
 const [csengine, dist, shots, directory] = process.argv.slice(2);
 
-const config = (setting) => `trainer:
+const config = (setting, rate = "lr: 0.01") => `trainer:
   init:
     backend:
       cluster_config: {num_csx: 2, num_workers_per_csx: 1}
     model: {name: fc_mnist, input_size: 256, hidden_sizes: [256], num_classes: 4}
     optimizer:
-      SGD: {lr: 0.01}
+      SGD: {${rate}}
     loop: {${setting}: 1000000}
     logging: {log_steps: 50}
     seed: 1
@@ -32,12 +33,12 @@ const config = (setting) => `trainer:
       micro_batch_size: 32
 `;
 
-function startServer() {
-  const root = join(directory, "root");
+function startServer(name, ...more) {
+  const root = join(directory, name);
   mkdirSync(root, { recursive: true });
   const server = spawn(
     csengine,
-    ["serve", "--root", root, "--listen", "127.0.0.1:0", "--cores", "4", "--web_dir", dist],
+    ["serve", "--root", root, "--listen", "127.0.0.1:0", "--web_dir", dist, ...more],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const url = new Promise((resolve, reject) => {
@@ -53,6 +54,8 @@ function startServer() {
 }
 
 const ask = async (url, path) => (await fetch(`${url}/api/v1${path}`)).json();
+
+const order = (url, id, verb) => fetch(`${url}/api/v1/jobs/${id}/${verb}`, { method: "POST" });
 
 async function until(what, test, wait_ms = 30_000) {
   const end = Date.now() + wait_ms;
@@ -77,6 +80,18 @@ async function submit(checks, page, url) {
     "the list of faults names line and column",
   );
   await page.screenshot({ path: join(shots, "real-submit-fault.png") });
+  await field.fill(config("num_stepz", "lr: much, momentom: 0"));
+  const faulty = page.locator(".edit-line.faulty");
+  await until("both lines are marked", async () => (await faulty.count()) === 2);
+  checks.that(
+    /much/.test(await faulty.nth(0).innerText()) &&
+      /num_stepz/.test(await faulty.nth(1).innerText()),
+    "every line with a fault is marked",
+  );
+  checks.that(
+    (await page.locator(".faults").innerText()).match(/line \d+, column \d+/g).length === 3,
+    "each fault is in the list, two of one line as well",
+  );
   await field.fill(config("num_steps"));
   await page.locator(".check.valid").waitFor({ timeout: 30_000 });
   await page.locator("#name").fill("from the browser");
@@ -123,6 +138,121 @@ async function orders(checks, page, url, id) {
   await badge(page, "running");
   await until("the run goes on", async () => (await job()).progress.step > step);
   checks.that(true, "resumed: the step goes on");
+}
+
+async function download(checks, page, url, id) {
+  const [one] = (await ask(url, `/jobs/${id}/checkpoints`)).checkpoints;
+  const { model_dir } = await ask(url, `/jobs/${id}`);
+  const path = one.path.startsWith("/") ? one.path : join(model_dir, one.path);
+  await page.goto(`${url}/jobs/${id}/checkpoints`);
+  const link = page.locator(`a[download][href*="/checkpoints/${one.step}/file"]`);
+  await link.waitFor({ timeout: 30_000 });
+  const arriving = page.waitForEvent("download", { timeout: 60_000 });
+  await link.click();
+  const file = await (await arriving).path();
+  checks.that(
+    readFileSync(file).equals(readFileSync(path)),
+    "a downloaded checkpoint has the bytes of the file",
+  );
+  return one.step;
+}
+
+/* The new job takes its first step behind the checkpoint, and stands beside the old one. */
+async function startFromHere(checks, page, url, id, step) {
+  await page.goto(`${url}/jobs/${id}/checkpoints`);
+  await page.locator(`a[href*="step=${step}"]`, { hasText: "start from here" }).click();
+  await page.locator(".check.valid").waitFor({ timeout: 60_000 });
+  await page.locator("#name").fill("a fork");
+  await page.locator("header button.primary").click();
+  await page.waitForURL(/\/jobs\/[^/]+\/pulse/, { timeout: 30_000 });
+  const fork = /\/jobs\/([^/]+)\/pulse/.exec(page.url())[1];
+  checks.that(fork !== id, "a job of its own", fork);
+  await badge(page, "running");
+  const loss = await until("points of the fork", async () => {
+    const { series } = await ask(url, `/jobs/${fork}/metrics?names=loss&max_points=20000`);
+    return series?.[0]?.step.length > 0 && series[0];
+  });
+  checks.that(loss.step[0] === step + 1, "it goes on behind the checkpoint", loss.step[0]);
+  await page.goto(`${url}/jobs/${fork}/curves?runs=${id}`);
+  await page.locator("figure canvas").first().waitFor({ timeout: 30_000 });
+  const chips = page.locator(".chips .chip");
+  await until("both runs are shown", async () => (await chips.count()) === 2);
+  const names = await chips.allInnerTexts();
+  checks.that(
+    names.some((name) => /a fork/.test(name)) &&
+      names.some((name) => /from the browser/.test(name)),
+    "curves: the fork and where it began",
+    names.join(),
+  );
+  await page.screenshot({ path: join(shots, "real-fork.png") });
+  await order(url, fork, "cancel");
+  await until("the fork ended", async () => !(await ask(url, `/jobs/${fork}`)).alive, 60_000);
+}
+
+/* The values of two checkpoints, out of their files. */
+async function compare(checks, page, url, id) {
+  const steps = (await ask(url, `/jobs/${id}/checkpoints`)).checkpoints;
+  const keys = [steps[0], steps.at(-1)].map((one) => `${one.attempt}.${one.step}`);
+  await page.goto(`${url}/jobs/${id}/checkpoints?diff=${keys.join(",")}`);
+  const row = page.locator("table[data-part=tensors] tr", {
+    has: page.locator("code", { hasText: "model.last_layer.weight" }),
+  });
+  await row.waitFor({ timeout: 30_000 });
+  const cells = await row.locator("td.number").allInnerTexts();
+  checks.that(
+    /%/.test(cells[0]) && Number(cells[1]) > 0 && Number(cells[2]) > 0,
+    "the values of two checkpoints are compared",
+    cells.join(),
+  );
+  await page.screenshot({ path: join(shots, "real-diff.png") });
+}
+
+const stop = async (server) => {
+  server.removeAllListeners("exit");
+  server.kill("SIGTERM");
+  await new Promise((done) => server.once("exit", done));
+};
+
+/* A server with a token: refused with a word, let in, and out again. */
+async function signIn(checks, context) {
+  const file = join(directory, "token");
+  writeFileSync(file, "the-right-token-of-this-test\n", { mode: 0o600 });
+  const guarded = startServer("guarded", "--token_file", file);
+  const url = await guarded.url;
+  const page = await context.newPage();
+  await page.goto(`${url}/jobs`);
+  const field = page.locator(".sign-in #token");
+  const enter = async (token) => {
+    await field.fill(token);
+    await page.locator(".sign-in button.primary").click();
+  };
+  await field.waitFor({ timeout: 30_000 });
+  const cookie = async () =>
+    (await context.cookies(url)).find((one) => one.name === "csengine_session");
+  await enter("a-wrong-token");
+  await page
+    .locator("#sign-in-error", { hasText: "this is not the token" })
+    .waitFor({ timeout: 30_000 });
+  checks.that(!(await cookie()), "a wrong token: refused, no cookie");
+  await page.screenshot({ path: join(shots, "real-sign-in.png") });
+  await enter("the-right-token-of-this-test");
+  const inside = page.locator("h1", { hasText: "Jobs" });
+  await inside.waitFor({ timeout: 30_000 });
+  const given = await cookie();
+  checks.that(
+    given?.httpOnly && given.sameSite === "Strict",
+    "the right token: let in, with a cookie that scripts cannot read",
+    JSON.stringify(given),
+  );
+  await page.reload();
+  await inside.waitFor({ timeout: 30_000 });
+  checks.that(true, "still in after a reload");
+  await page.evaluate(() => fetch("/session", { method: "DELETE" }));
+  await page.reload();
+  await field.waitFor({ timeout: 30_000 });
+  checks.that(!(await cookie()), "the session is forgotten: the token is wanted again");
+  await page.close();
+  await stop(guarded.server);
 }
 
 async function cancel(checks, page, url, id) {
@@ -195,7 +325,7 @@ async function everyPage(checks, page, url, id, faults) {
 }
 
 const checks = new Checks();
-const { server, url: starting } = startServer();
+const { server, url: starting } = startServer("root", "--cores", "4");
 const url = await starting;
 const { context, close } = await openBrowser();
 let id;
@@ -220,14 +350,17 @@ try {
     tries: 1,
   });
   await cancel(checks, page, url, id);
+  const step = await download(checks, page, url, id);
+  await startFromHere(checks, page, url, id, step);
+  await compare(checks, page, url, id);
   await everyPage(checks, page, url, id, faults);
+  await signIn(checks, context);
 } catch (error) {
   checks.that(false, "the test ran to its end", error.stack);
-  if (id) await fetch(`${url}/api/v1/jobs/${id}/kill`, { method: "POST" }).catch(() => undefined);
+  const { jobs } = await ask(url, "/jobs").catch(() => ({ jobs: [] }));
+  for (const job of jobs) await order(url, job.id, "kill").catch(() => undefined);
 }
 await close();
 if (id) writeFileSync(join(directory, "job"), (await ask(url, `/jobs/${id}`)).model_dir ?? "");
-server.removeAllListeners("exit");
-server.kill("SIGTERM");
-await new Promise((done) => server.once("exit", done));
+await stop(server);
 checks.end();

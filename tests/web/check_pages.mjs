@@ -30,7 +30,7 @@ const PAGES = {
   numerics: [`${job}/numerics`, "text=The first to overflow"],
   closures: [`${job}/closures`, "text=Median lag"],
   checkpoints: [`${job}/checkpoints`, "text=start from here"],
-  diff: ["/jobs/resumed/checkpoints?diff=1.1600,1.2400", "text=observed tensors differ"],
+  diff: ["/jobs/resumed/checkpoints?diff=1.1600,1.2400", "text=2 of 14 tensors differ"],
   logs: [`${job}/logs`, "text=checkpoint written"],
   config: [`${job}/config`, "text=--num_csx 2"],
   submit: ["/submit", "text=No fault found"],

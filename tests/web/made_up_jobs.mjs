@@ -229,6 +229,7 @@ export class MadeUpJob {
       names: all,
       attempts: this.attempts.length,
       last_event_id: this.nextEvent - 1,
+      dropped_series: 0,
       series: this.series
         .filter((s) => (!names || names.includes(s.name)) && (!attempt || s.attempt === attempt))
         .map((s) => s.query(from, to, max_points))

@@ -112,6 +112,41 @@ const OF_JOB = {
       .join("\n"),
 };
 
+const DIFF = {
+  tensors: [
+    {
+      name: "model.fc_layers.0.weight",
+      kind: "values",
+      dtype: "float32",
+      shape: "[256, 784]",
+      second_dtype: "float32",
+      second_shape: "[256, 784]",
+      elements: 200704,
+      differing: 150528,
+      non_finite: 0,
+      max_absolute: 0.0625,
+      max_relative: 1.5,
+    },
+    {
+      name: "optimizer.fc_layers.0.weight.exp_avg",
+      kind: "only_second",
+      dtype: null,
+      shape: null,
+      second_dtype: "float32",
+      second_shape: "[256, 784]",
+      elements: null,
+      differing: null,
+      non_finite: null,
+      max_absolute: null,
+      max_relative: null,
+    },
+  ],
+  total: 14,
+  same: 12,
+  differing: 2,
+  next_page_token: null,
+};
+
 const CHECKS = [
   { name: "store", ok: true, detail: "writable" },
   { name: "disk", ok: true, detail: "41 GiB free" },
@@ -219,6 +254,7 @@ export class MockApi {
       const detail = VERBS[rest](job, body);
       return [202, { id: job.id, verb: rest, detail, state: job.state }];
     }
+    if (job && /^checkpoints\/\d+\/diff$/.test(rest)) return [200, DIFF];
     if (job && OF_JOB[rest]) return [200, OF_JOB[rest](job, url.searchParams)];
     throw new Refusal(404, "there is no such path");
   }

@@ -172,6 +172,80 @@ START_TEST(bad_files_are_explained)
 }
 END_TEST
 
+/* Each fault of one text, in the order in which they are found. */
+static const struct {
+    const char *yaml;
+    const char *messages[8];
+} many[] = {
+    { "trainer:\n"
+      "  init:\n"
+      "    sed: 3\n"
+      "    model: {name: fc_mnst}\n"
+      "    optimizer: {SGD: {lrr: 0.1, momentum: much}}\n"
+      "    loop: {num_steps: many}\n"
+      "    precision: {max_gradient_norm: 1, max_gradient_value: 1}\n"
+      "  fit:\n"
+      "    train_dataloader: {data_processor: synthetic, batch_size: 0, features: [4]}\n",
+      { "a.yaml:3:5: unknown setting \"trainer.init.sed\"; did you mean \"seed\"?",
+        "a.yaml:6:23: trainer.init.loop.num_steps: \"many\" is not an integer",
+        "a.yaml:7:59: precision.max_gradient_value and precision.max_gradient_norm",
+        "a.yaml:4:19: there is no model 'fc_mnst' (did you mean 'fc_mnist'?)",
+        "a.yaml:5:23: unknown setting \"lrr\"; did you mean \"lr\"?",
+        "a.yaml:5:43: momentum: \"much\" is not a number",
+        "a.yaml:9:63: batch_size: \"0\" is out of range" } },
+    /* What settings are to each other is not asked of a section with a fault. */
+    { "trainer:\n"
+      "  init:\n"
+      "    model: {name: fc_mnist}\n"
+      "    loop: {num_epoch: 2, steps_per_epoch: 3}\n"
+      "    checkpoint: 5\n"
+      "    backend: {cluster_config: {job_labels: [a, b=c, d]}}\n",
+      { "a.yaml:4:12: unknown setting \"trainer.init.loop.num_epoch\"",
+        "a.yaml:5:17: trainer.init.checkpoint: a mapping of settings belongs here",
+        "\"a\" is no label", "\"d\" is no label" } },
+    { "trainer:\n  init: {}\n  fitt: {}\n",
+      { "a.yaml:3:3: unknown setting \"trainer.fitt\"",
+        "a.yaml:2:9: the setting \"trainer.init.model\" is missing" } },
+    { "trainer: [1", { "a.yaml:" } },
+};
+
+START_TEST(every_fault_is_told)
+{
+    const cse_config_text text = { .source = "a.yaml", .yaml = many[_i].yaml };
+    cse_faults faults = { 0 };
+    cse_config *config = NULL;
+    ck_assert_int_eq(cse_config_check(&text, &faults, &config), CSE_CONFIG);
+    ck_assert_ptr_null(config);
+    ck_assert_str_eq(cse_error_message(), faults.messages[0]);
+    int expected = 0;
+    while (many[_i].messages[expected] != NULL)
+        expected++;
+    for (int i = 0; i < faults.count && i < expected; i++)
+        ck_assert_msg(strstr(faults.messages[i], many[_i].messages[i]) != NULL, "%d: %s", i,
+                      faults.messages[i]);
+    ck_assert_int_eq(faults.count, expected);
+    cse_faults_clear(&faults);
+    /* Without a collector, the first of them. */
+    ck_assert_int_eq(cse_config_check(&text, NULL, &config), CSE_CONFIG);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), many[_i].messages[0]));
+}
+END_TEST
+
+START_TEST(faults_are_bounded)
+{
+    char yaml[8192] = "trainer:\n  init:\n    model: {name: fc_mnist}\n";
+    for (int i = 0; i < 2 * CSE_MOST_FAULTS; i++)
+        snprintf(yaml + strlen(yaml), sizeof yaml - strlen(yaml), "    wrong_%d: 1\n", i);
+    const cse_config_text text = { .source = "a.yaml", .yaml = yaml };
+    cse_faults faults = { 0 };
+    cse_config *config = NULL;
+    ck_assert_int_eq(cse_config_check(&text, &faults, &config), CSE_CONFIG);
+    ck_assert_int_eq(faults.count, CSE_MOST_FAULTS);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "\"trainer.init.wrong_0\""));
+    cse_faults_clear(&faults);
+}
+END_TEST
+
 START_TEST(a_missing_file_is_named)
 {
     cse_config *config = NULL;
@@ -222,6 +296,8 @@ int main(void)
     tcase_add_loop_test(cases, bad_overrides_are_explained, 0,
                         sizeof bad_overrides / sizeof bad_overrides[0]);
     tcase_add_loop_test(cases, bad_files_are_explained, 0, sizeof bad / sizeof bad[0]);
+    tcase_add_loop_test(cases, every_fault_is_told, 0, sizeof many / sizeof many[0]);
+    tcase_add_test(cases, faults_are_bounded);
     tcase_add_test(cases, a_missing_file_is_named);
     tcase_add_loop_test(cases, where_a_run_starts, 0, sizeof starts / sizeof starts[0]);
     tcase_add_test(cases, the_canonical_line_is_a_configuration);

@@ -9,6 +9,7 @@ import { Badge, Empty, PageHeader, Waiting } from "@/components/parts";
 import { act } from "@/job/actions";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
+import { TensorDiff } from "@/pages/TensorDiff";
 
 declare const IS_REPORT: boolean;
 
@@ -285,6 +286,9 @@ export function Checkpoints() {
       )}
       <div class="stack">
         {a && b && <Diff job={model.id} a={a} b={b} />}
+        {a && b && !IS_REPORT && !a.deleted && !b.deleted && a.step !== b.step && (
+          <TensorDiff job={model.id} a={a.step} b={b.step} />
+        )}
         {rows.length > 0 && <CheckpointTable rows={rows} job={model.id} chosen={chosen} />}
       </div>
     </>

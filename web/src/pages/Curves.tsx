@@ -215,13 +215,17 @@ export function Curves() {
   const { runs, loading } = useRuns(model, others);
   const names = new Set([...runs.flatMap((run) => run.metrics?.names ?? []), ...model.names.value]);
   const shown = ordered([...names], pins, filter);
+  const dropped = Math.max(0, ...runs.map((run) => run.metrics?.dropped_series ?? 0));
   const pin = (name: string) =>
     setQuery({
       pins: (pins.includes(name) ? pins.filter((one) => one !== name) : [...pins, name]).join(","),
     });
   return (
     <>
-      <PageHeader title="Curves" note={`${shown.length} series`}>
+      <PageHeader
+        title="Curves"
+        note={`${shown.length} series${dropped > 0 ? `, ${dropped} more are not recorded` : ""}`}
+      >
         <Controls axis={axis} smoothing={smoothing} logarithmic={logarithmic} />
         <button onClick={() => setPicking(true)}>
           <Icon name="curves" />

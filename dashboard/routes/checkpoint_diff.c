@@ -1,0 +1,86 @@
+/* Two checkpoints of a run, tensor by tensor.
+ *
+ * A page ends after so many tensors, or so many bytes that were read for it, so that an answer
+ * takes about a second at most unless a single tensor is larger. */
+#include "dashboard/saved.h"
+#include "dashboard/server.h"
+#include "engine/checkpoint/compare.h"
+
+#define MOST_BYTES (INT64_C(512) << 20)
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? json_string(text) : json_null();
+}
+
+static void take_difference(void *self, const cse_tensor_difference *d)
+{
+    static const char *const kinds[] = { "values", "form", "only_first", "only_second" };
+    const bool valued = d->kind == CSE_DIFFERENT_VALUES;
+    json_t *one = json_object(), *name = json_string(d->name);
+    json_object_set_new(one, "name", name != NULL ? name : json_string("?"));
+    json_object_set_new(one, "kind", json_string(kinds[d->kind]));
+    json_object_set_new(one, "dtype", text_or_null(d->dtypes[0]));
+    json_object_set_new(one, "shape", text_or_null(d->shapes[0]));
+    json_object_set_new(one, "second_dtype", text_or_null(d->dtypes[1]));
+    json_object_set_new(one, "second_shape", text_or_null(d->shapes[1]));
+    json_object_set_new(one, "elements", valued ? json_integer(d->elements) : json_null());
+    json_object_set_new(one, "differing", valued ? json_integer(d->differing) : json_null());
+    json_object_set_new(one, "non_finite", valued ? json_integer(d->non_finite) : json_null());
+    json_object_set_new(one, "max_absolute", valued ? json_real(d->max_absolute) : json_null());
+    json_object_set_new(one, "max_relative", valued ? json_real(d->max_relative) : json_null());
+    json_array_append_new(self, one);
+}
+
+/* The path of a step's file; false after it filled the answer. */
+static bool find_file(const cse_server_run *run, int64_t step, cse_answer *answer,
+                      char path[CSE_JOB_PATH_BYTES])
+{
+    json_t *found = cse_saved_find(run, step, answer);
+    bool there = found != NULL && cse_saved_path(run, found, path);
+    if (found != NULL && !there)
+        cse_answer_problem(answer, CSE_PROBLEM_GONE, "the file of step %lld was removed",
+                           (long long)step);
+    json_decref(found);
+    return there;
+}
+
+static void get_diff(const cse_request *request, cse_answer *answer)
+{
+    cse_server_run run;
+    char first[CSE_JOB_PATH_BYTES], second[CSE_JOB_PATH_BYTES];
+    int64_t skip = 0;
+    if (!cse_page_token_read(request, answer, &skip) || !cse_server_open_run(request, answer, &run))
+        return;
+    bool found = find_file(&run, cse_request_integer(request, "step", 0), answer, first) &&
+                 find_file(&run, cse_request_integer(request, "with", 0), answer, second);
+    cse_server_close_run(request, &run);
+    if (!found)
+        return;
+    json_t *tensors = json_array();
+    cse_comparison_result result;
+    const cse_comparison wanted = { .first = first,
+                                    .second = second,
+                                    .skip = skip,
+                                    .limit = cse_request_integer(request, "limit", 100),
+                                    .most_bytes = MOST_BYTES };
+    cse_status status = cse_checkpoint_compare(&wanted, &result, take_difference, tensors);
+    bool more = skip + result.taken < result.differing;
+    if (status == CSE_OK)
+        cse_answer_json(answer, 200,
+                        json_pack("{s:O, s:I, s:I, s:I, s:o}", "tensors", tensors, "total",
+                                  (json_int_t)result.tensors, "same", (json_int_t)result.same,
+                                  "differing", (json_int_t)result.differing, "next_page_token",
+                                  more ? cse_page_token_new(skip + result.taken) : json_null()));
+    else
+        cse_answer_failure(answer, status);
+    json_decref(tensors);
+}
+
+const cse_route cse_route_checkpoint_diff = {
+    .path = "/api/v1/jobs/{id}/checkpoints/{step}/diff",
+    .operations = {
+        { .id = "diffCheckpoints", .handle = get_diff },
+        { 0 },
+    },
+};

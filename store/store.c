@@ -206,7 +206,6 @@ void cse_store_reserve_release(cse_store *store)
 static void open_reserve(cse_store *store, const char *model_dir)
 {
     cse_text path = { 0 };
-    store->model_dir = cse_strdup(model_dir);
     store->sweep = true;
     cse_text_add(&path, "%s/run.reserve", model_dir);
     store->reserve_path = path.data;

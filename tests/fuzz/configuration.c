@@ -40,7 +40,7 @@ static void read_members(const cse_config *config)
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         for (int k = 0; k < cse_config_member_count(config, sections[i]); k++)
             read_member(cse_config_member_view(config, sections[i], k));
-    (void)cse_config_check_members(config);
+    (void)cse_config_check_members(config, NULL);
     read_table(cse_precision_setting_table, cse_config_precision_view(config));
     read_table(cse_numerics_setting_table, cse_config_numerics_view(config));
 }

@@ -324,14 +324,17 @@ export function StepGraph() {
   const what = asked(model);
   const ready = isRecorded(job) && !NOT_COMPILED.has(job?.state ?? "");
   const loaded = usePicture(ready, what);
-  const precision = useRecorded(
-    model,
-    () => (ready ? api.getPrecision({ id: model.id }) : Promise.resolve({})),
-    [what.hash, ready],
-  );
-  const ops = useMemo(() => opsOf(precision.data), [precision.data]);
   const { picture, summary, error } = loaded;
   const node = picture?.nodes.find((one) => one.key === what.chosen);
+  /* As large as the graph, and only the side panel shows it. */
+  const wanted = useRef(false);
+  wanted.current ||= node !== undefined;
+  const precision = useRecorded(
+    model,
+    () => (ready && wanted.current ? api.getPrecision({ id: model.id }) : Promise.resolve({})),
+    [what.hash, ready, wanted.current],
+  );
+  const ops = useMemo(() => opsOf(precision.data), [precision.data]);
   const detail = useDetail(node, what, picture);
   const timing = useKernels(model, ready, what.hash);
   const withSide = node !== undefined || what.slowest;

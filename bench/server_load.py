@@ -1,7 +1,12 @@
 """Load on the server: many idle event streams and mixed reads beside a run, and the time from a
 step's end to its arrival at watching streams. Prints one line of JSON; loopback only.
 
-usage: server_load.py CSENGINE [--idle N] [--rate PER_SECOND] [--seconds N] [--tabs N]"""
+With --slowdown PAIRS it measures what a dashboard costs the training instead: phases of one run
+without a server and with one that serves its tabs, in turns; steps per second come from the times in
+the run store, and the median of the pairs' ratios is printed.
+
+usage: server_load.py CSENGINE [--idle N] [--rate PER_SECOND] [--seconds N] [--tabs N]
+                               [--slowdown PAIRS] [--num_csx N]"""
 import argparse
 import json
 import os
@@ -9,6 +14,8 @@ import resource
 import selectors
 import signal
 import socket
+import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -161,6 +168,60 @@ def run_load(server, job, options):
     return report
 
 
+def drain(sockets, seconds):
+    """Reads what comes, as tabs do, for a time."""
+    selector = selectors.DefaultSelector()
+    for s in sockets:
+        selector.register(s, selectors.EVENT_READ)
+    end, received = time.monotonic() + seconds, 0
+    while (left := end - time.monotonic()) > 0:
+        for key, _ in selector.select(left):
+            received += len(key.fileobj.recv(1 << 20))
+    return received
+
+
+def steps_per_second(database, begin_ms, end_ms):
+    first, last = [
+        database.execute(
+            f"SELECT step, time_ms FROM points WHERE series = (SELECT id FROM series WHERE name = 'loss')"
+            f" AND time_ms BETWEEN ? AND ? ORDER BY step {order} LIMIT 1", (begin_ms, end_ms)).fetchone()
+        for order in ("ASC", "DESC")]
+    return (last[0] - first[0]) * 1000 / (last[1] - first[1])
+
+
+def phase(options, run, with_dashboard):
+    """Begin and end of the time that counts, in ms; what comes before lets things settle."""
+    server, tabs, received = None, [], 0
+    if with_dashboard:
+        server = Server(options.executable, run)
+        tabs = [server.connect("/api/v1/jobs/run/events?types=metric,state,topology") for _ in range(options.tabs)]
+    drain(tabs, 1)
+    begin_ms = time.time() * 1000
+    received = drain(tabs, options.seconds)
+    end_ms = time.time() * 1000
+    for s in tabs:
+        s.close()
+    if server is not None:
+        assert received > 0, "the tabs got nothing"
+        server.process.terminate()
+        server.process.wait()
+    return begin_ms, end_ms
+
+
+def measure_slowdown(options, run):
+    spans = [(phase(options, run, k % 2 == 1), phase(options, run, k % 2 == 0)) for k in range(options.slowdown)]
+    time.sleep(2)
+    database = sqlite3.connect(f"file:{run}/run.db?mode=ro", uri=True)
+    ratios, rates = [], []
+    for k, pair in enumerate(spans):
+        without, with_one = [steps_per_second(database, *span) for span in (pair if k % 2 == 0 else pair[::-1])]
+        ratios.append(without / with_one - 1)
+        rates.append(without)
+    return {"tabs": options.tabs, "num_csx": options.num_csx, "steps_per_second": round(statistics.median(rates), 1),
+            "slower_percent": round(100 * statistics.median(ratios), 3),
+            "pairs_percent": [round(100 * r, 2) for r in ratios]}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("executable")
@@ -169,6 +230,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--tabs", type=int, default=20)
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--slowdown", type=int, default=0, metavar="PAIRS")
+    parser.add_argument("--num_csx", type=int, default=1)
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20000), hard))
@@ -176,7 +239,8 @@ def main():
     with open(folder + "/c.yaml", "w") as f:
         f.write(CONFIG.format(batch=options.batch, micro=min(options.batch, 64)))
     run = subprocess.Popen(
-        [options.executable, "start", folder + "/c.yaml", "--model_dir", folder + "/run", "--no_dashboard"],
+        [options.executable, "start", folder + "/c.yaml", "--model_dir", folder + "/run", "--no_dashboard",
+         "--num_csx", str(options.num_csx)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
     server = None
@@ -184,6 +248,9 @@ def main():
         while not os.path.exists(folder + "/run/run.db"):
             time.sleep(0.1)
         time.sleep(3)
+        if options.slowdown:
+            print(json.dumps(measure_slowdown(options, folder + "/run")))
+            return
         server = Server(options.executable, folder + "/run")
         print(json.dumps(run_load(server, "run", options)))
     finally:

@@ -6,7 +6,10 @@ without a server and with one that serves its tabs, in turns; steps per second c
 the run store, and the median of the pairs' ratios is printed.
 
 usage: server_load.py CSENGINE [--idle N] [--rate PER_SECOND] [--seconds N] [--tabs N]
-                               [--slowdown PAIRS] [--num_csx N]"""
+                               [--slowdown PAIRS] [--num_csx N] [--core N]
+
+--core gives the server and its clients one core, the training the others; the training's steps per
+second before and under the load then stand in the report."""
 import argparse
 import json
 import os
@@ -232,12 +235,16 @@ def main():
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--slowdown", type=int, default=0, metavar="PAIRS")
     parser.add_argument("--num_csx", type=int, default=1)
+    parser.add_argument("--core", type=int)
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20000), hard))
     folder = tempfile.mkdtemp(prefix="cse-load-")
     with open(folder + "/c.yaml", "w") as f:
         f.write(CONFIG.format(batch=options.batch, micro=min(options.batch, 64)))
+    all_cores = os.sched_getaffinity(0)
+    if options.core is not None:
+        os.sched_setaffinity(0, all_cores - {options.core})
     run = subprocess.Popen(
         [options.executable, "start", folder + "/c.yaml", "--model_dir", folder + "/run", "--no_dashboard",
          "--num_csx", str(options.num_csx)],
@@ -247,12 +254,23 @@ def main():
     try:
         while not os.path.exists(folder + "/run/run.db"):
             time.sleep(0.1)
+        if options.core is not None:
+            os.sched_setaffinity(0, {options.core})
         time.sleep(3)
         if options.slowdown:
             print(json.dumps(measure_slowdown(options, folder + "/run")))
             return
         server = Server(options.executable, folder + "/run")
-        print(json.dumps(run_load(server, "run", options)))
+        marks = [time.time() * 1000]
+        time.sleep(min(10, options.seconds))
+        marks.append(time.time() * 1000)
+        report = run_load(server, "run", options)
+        marks.append(time.time() * 1000)
+        time.sleep(2)
+        database = sqlite3.connect(f"file:{folder}/run/run.db?mode=ro", uri=True)
+        report["training_steps_per_second"] = [
+            round(steps_per_second(database, *span), 2) for span in zip(marks, marks[1:])]
+        print(json.dumps(report))
     finally:
         run.send_signal(signal.SIGINT)
         run.wait()

@@ -212,6 +212,10 @@ def verbs_take_effect():
         reasons = [t["message"] + str(t["reason"]) for t in
                    server.get(f"{API}/jobs/v/transitions").json()["transitions"]]
         check(any("lunch" in r for r in reasons), reasons)
+        until = time.monotonic() + 60
+        while server.job("v")["progress"]["step"] <= saved[0]["step"]:
+            check(time.monotonic() < until, "no further step")
+            time.sleep(0.05)
         act(server, "v", "cancel", {"save": True})
         server.wait_for("v", "CANCELLED")
         last = server.get(f"{API}/jobs/v/checkpoints").json()["checkpoints"][-1]["step"]

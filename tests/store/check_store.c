@@ -730,7 +730,7 @@ END_TEST
 int main(void)
 {
     TCase *cases = tcase_create("store");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 600);
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, every_table_has_the_columns_of_the_list);
     tcase_add_test(cases, each_report_is_a_row);

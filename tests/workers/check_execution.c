@@ -597,7 +597,7 @@ int main(int argc, char **argv)
     self_path[length > 0 ? length : 0] = '\0';
     Suite *suite = suite_create("execution");
     TCase *tests = tcase_create("execution");
-    tcase_set_timeout(tests, 60);
+    tcase_set_timeout(tests, 600);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, every_cluster_gives_the_bits_of_a_straight_line, 0,
                         (int)(sizeof clusters / sizeof clusters[0]));

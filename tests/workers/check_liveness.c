@@ -139,7 +139,7 @@ int main(void)
 {
     Suite *suite = suite_create("liveness");
     TCase *tests = tcase_create("liveness");
-    tcase_set_timeout(tests, 60);
+    tcase_set_timeout(tests, 600);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, who_answers_lives_and_who_starts_is_given_time);
     tcase_add_test(tests, who_falls_silent_gets_one_verdict);

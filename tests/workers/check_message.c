@@ -170,7 +170,7 @@ int main(void)
 {
     Suite *suite = suite_create("message");
     TCase *tests = tcase_create("message");
-    tcase_set_timeout(tests, 60);
+    tcase_set_timeout(tests, 600);
     tcase_add_test(tests, join_has_the_documented_bytes);
     tcase_add_test(tests, log_has_the_documented_bytes);
     tcase_add_test(tests, welcome_comes_back);

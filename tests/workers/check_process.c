@@ -397,7 +397,7 @@ int main(void)
 {
     Suite *suite = suite_create("process");
     TCase *processes = tcase_create("processes");
-    tcase_set_timeout(processes, 60);
+    tcase_set_timeout(processes, 600);
     tcase_add_test(processes, exit_code_environment_and_descriptor_arrive);
     tcase_add_test(processes, a_missing_program_is_a_clear_error);
     tcase_add_test(processes, killed_and_stopped_processes_end);
@@ -409,7 +409,7 @@ int main(void)
     tcase_add_test(processes, an_abandoned_run_directory_is_swept);
     tcase_add_test(processes, without_a_runtime_directory_tmp_serves);
     TCase *keepers = tcase_create("keeper");
-    tcase_set_timeout(keepers, 60);
+    tcase_set_timeout(keepers, 600);
     tcase_add_checked_fixture(keepers, set_up_shared, tear_down_shared);
     tcase_add_test(keepers, the_keeper_hands_the_result_on);
     tcase_add_test(keepers, interrupts_reach_the_body_once_each);

@@ -481,7 +481,7 @@ int main(void)
 {
     Suite *suite = suite_create("takeover");
     TCase *tests = tcase_create("takeover");
-    tcase_set_timeout(tests, 120);
+    tcase_set_timeout(tests, 600);
     tcase_add_test(tests, test_deaths_anywhere);
     tcase_add_test(tests, test_deaths_at_each_point);
     tcase_add_test(tests, test_two_deaths_on_one_chunk);

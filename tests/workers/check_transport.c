@@ -136,7 +136,7 @@ int main(void)
 {
     Suite *suite = suite_create("transport");
     TCase *tests = tcase_create("transport");
-    tcase_set_timeout(tests, 60);
+    tcase_set_timeout(tests, 600);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, there_are_two_members);
     tcase_add_loop_test(tests, messages_go_both_ways_in_order, 0, TRANSPORTS);

@@ -272,7 +272,7 @@ int main(void)
 {
     Suite *suite = suite_create("work");
     TCase *tests = tcase_create("work");
-    tcase_set_timeout(tests, 120);
+    tcase_set_timeout(tests, 600);
     tcase_add_test(tests, test_any_number_of_replicas);
     tcase_add_test(tests, test_any_number_of_servers_and_input_workers);
     tcase_add_test(tests, test_many_microbatches);

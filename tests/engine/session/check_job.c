@@ -302,7 +302,7 @@ int main(void)
     snprintf(model_dir, sizeof model_dir, "%s/model_dir", folder);
     Suite *suite = suite_create("job");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 240);
+    tcase_set_timeout(cases, 600);
     tcase_add_test(cases, a_run_has_one_result_however_it_is_cut);
     tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
     tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);

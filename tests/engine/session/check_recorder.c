@@ -105,7 +105,7 @@ int main(void)
 {
     Suite *suite = suite_create("recorder");
     TCase *tests = tcase_create("all");
-    tcase_set_timeout(tests, 120);
+    tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, values_beyond_the_bound_are_counted_and_said, 0,
                         sizeof cases / sizeof cases[0]);
     suite_add_tcase(suite, tests);

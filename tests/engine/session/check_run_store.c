@@ -554,7 +554,7 @@ END_TEST
 int main(void)
 {
     TCase *cases = tcase_create("run store of a run");
-    tcase_set_timeout(cases, 120);
+    tcase_set_timeout(cases, 600);
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, a_run_leaves_all_of_itself);
     tcase_add_test(cases, what_a_step_used_is_recorded_with_it);

@@ -312,7 +312,7 @@ int main(void)
 {
     Suite *suite = suite_create("weight_update");
     TCase *cases = tcase_create("weight_update");
-    tcase_set_timeout(cases, 120);
+    tcase_set_timeout(cases, 600);
     tcase_add_loop_test(cases, the_interpreter_rounds_as_defined, 0, MODE_COUNT);
     tcase_add_loop_test(cases, compiled_code_rounds_as_defined, 0, MODE_COUNT);
     tcase_add_test(cases, an_overflow_leaves_the_compensation);

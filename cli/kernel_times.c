@@ -124,18 +124,6 @@ static void join(cse_kernel_bench *bench)
 
 /* ---- measuring ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_of(double *values, int64_t count)
-{
-    qsort(values, (size_t)count, sizeof *values, by_size);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 static void keep_least(cse_kernel_bench *bench, const cse_kernel_time *times, int count,
                        double step_ms)
 {
@@ -184,8 +172,8 @@ cse_status cse_kernel_bench_new(cse_step_runner *runner, int64_t steps, cse_kern
         milliseconds[i] = cse_calloc((size_t)steps, sizeof *milliseconds[i]);
     describe_all(bench);
     cse_status status = measure(bench, runner, steps, milliseconds);
-    bench->plain_ms = median_of(milliseconds[0], steps);
-    bench->timed_ms = median_of(milliseconds[1], steps);
+    bench->plain_ms = cse_median_of_times(milliseconds[0], steps);
+    bench->timed_ms = cse_median_of_times(milliseconds[1], steps);
     join(bench);
     for (int i = 0; i < 2; i++)
         free(milliseconds[i]);

@@ -139,6 +139,18 @@ cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *tak
     return status;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double cse_median_of_times(double *values, int64_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner)
 {
     return runner->executable->graph;

@@ -28,6 +28,9 @@ cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken);
 cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *taken,
                                      cse_kernel_time *times, int *count);
 
+/* Of `count` measured values, which it sorts; at least one. */
+double cse_median_of_times(double *values, int64_t count);
+
 /* The planned step; borrowed. */
 const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner);
 

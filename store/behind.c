@@ -182,3 +182,16 @@ json_t *cse_behind_read(const char *model_dir)
     close(file);
     return json_is_object(behind) ? behind : NULL;
 }
+
+bool cse_behind_last_transition(const json_t *behind, cse_behind_transition *last)
+{
+    const json_t *row = json_object_get(behind, "transition");
+    const char *to = json_string_value(json_array_get(row, 1));
+    const char *reason = json_string_value(json_array_get(row, 2));
+    const char *message = json_string_value(json_array_get(row, 3));
+    *last = (cse_behind_transition){ .time_ms = json_integer_value(json_array_get(row, 0)),
+                                     .to = to != NULL ? cse_run_state_of(to) : CSE_RUN_NONE,
+                                     .reason = reason != NULL ? reason : "",
+                                     .message = message != NULL ? message : "" };
+    return last->to != CSE_RUN_NONE;
+}

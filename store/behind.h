@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "store/states.h"
 #include "store/writer.h"
 
 /* Takes the block, blank; -1 when there is no room for it: then it is tried again when it is
@@ -31,5 +32,14 @@ void cse_behind_close(cse_store *store);
  *     latest     {"loss":[step, value, least],...}: the newest points, with the least value of the
  *                series in this attempt; one that is no finite number is a string */
 json_t *cse_behind_read(const char *model_dir);
+
+/* The transition in what was read; its texts live as long as that does. False when there is none
+ * to a known state. */
+typedef struct cse_behind_transition {
+    int64_t time_ms;
+    cse_run_state to;
+    const char *reason, *message;
+} cse_behind_transition;
+bool cse_behind_last_transition(const json_t *behind, cse_behind_transition *last);
 
 #endif

@@ -83,7 +83,7 @@ static bool lacks_tables(sqlite3 *handle)
 {
     return first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0 ||
            (first_integer(handle, "PRAGMA application_id") == CSE_STORE_APPLICATION_ID &&
-            first_integer(handle, "PRAGMA user_version") == CSE_STORE_OLDEST_VERSION);
+            first_integer(handle, "PRAGMA user_version") < CSE_STORE_VERSION);
 }
 
 /* The tables, their mark and their version come in one transaction: there is no half schema. */

@@ -304,19 +304,16 @@ json_t *cse_store_reader_behind(cse_store_reader *reader)
 /* What the run could not write down, of its step and its state. */
 static void take_behind(cse_store_reader *reader, cse_run_status *status)
 {
+    cse_behind_transition last;
     json_t *behind = cse_store_reader_behind(reader);
-    const json_t *last = json_object_get(behind, "transition");
-    const char *state = json_string_value(json_array_get(last, 1));
-    const char *reason = json_string_value(json_array_get(last, 2));
-    const char *message = json_string_value(json_array_get(last, 3));
     int64_t step = behind != NULL ? json_integer_value(json_object_get(behind, "last_step")) : -1;
     if (step > status->last_step)
         status->last_step = step;
-    if (state != NULL && cse_run_state_of(state) != CSE_RUN_NONE) {
-        status->state = cse_run_state_of(state);
-        snprintf(status->reason, sizeof status->reason, "%s", reason != NULL ? reason : "");
-        snprintf(status->message, sizeof status->message, "%s", message != NULL ? message : "");
-        status->since_ms = json_integer_value(json_array_get(last, 0));
+    if (cse_behind_last_transition(behind, &last)) {
+        status->state = last.to;
+        snprintf(status->reason, sizeof status->reason, "%s", last.reason);
+        snprintf(status->message, sizeof status->message, "%s", last.message);
+        status->since_ms = last.time_ms;
         status->attempt = json_integer_value(json_object_get(behind, "attempt"));
     }
     json_decref(behind);

@@ -6,15 +6,13 @@ CREATE TABLE IF NOT EXISTS run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 
 -- Every change of state, in order; the last one is the state.
 CREATE TABLE IF NOT EXISTS transitions(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,
-    from_state TEXT,
-    to_state TEXT NOT NULL, reason TEXT, message TEXT, attempt INTEGER NOT NULL);
+    from_state TEXT, to_state TEXT NOT NULL, reason TEXT, message TEXT, attempt INTEGER NOT NULL);
 
 CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL);
 
 -- value NULL: not a number.
 CREATE TABLE IF NOT EXISTS points(series INTEGER, attempt INTEGER, step INTEGER, time_ms INTEGER,
-    value REAL,
-    PRIMARY KEY(series, attempt, step)) WITHOUT ROWID;
+    value REAL, PRIMARY KEY(series, attempt, step)) WITHOUT ROWID;
 
 -- Bucket b of level k holds the points 8^k * b to 8^k * (b + 1) - 1 of a series, in the order in
 -- which they came; minimum, maximum and sum are over its numbers (NaN is left out), time_ms is that
@@ -24,29 +22,25 @@ CREATE TABLE IF NOT EXISTS buckets(series INTEGER, attempt INTEGER, level INTEGE
     last REAL, time_ms INTEGER, PRIMARY KEY(series, attempt, level, bucket)) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS closures(id INTEGER PRIMARY KEY, attempt INTEGER, step INTEGER,
-    issued_ms INTEGER,
-    delivered_ms INTEGER, name TEXT, payload TEXT);
+    issued_ms INTEGER, delivered_ms INTEGER, name TEXT, payload TEXT);
 
 CREATE TABLE IF NOT EXISTS checkpoints(id INTEGER PRIMARY KEY, attempt INTEGER, step INTEGER,
-    time_ms INTEGER,
-    path TEXT, bytes INTEGER, digest TEXT, write_ms INTEGER, verified INTEGER, deleted INTEGER);
+    time_ms INTEGER, path TEXT, bytes INTEGER, digest TEXT, write_ms INTEGER, verified INTEGER,
+    deleted INTEGER);
 
 CREATE TABLE IF NOT EXISTS logs(id INTEGER PRIMARY KEY, time_ms INTEGER, role TEXT, rank INTEGER,
-    level TEXT,
-    message TEXT);
+    level TEXT, message TEXT);
 
 -- What live readers are told, in order; old ones of frequent types are removed.
 CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ms INTEGER, type TEXT,
     payload TEXT);
 
 CREATE TABLE IF NOT EXISTS tensors(id INTEGER PRIMARY KEY, attempt INTEGER, name TEXT, scope TEXT,
-    op TEXT,
-    kind TEXT, source_dtype TEXT, dtype TEXT, backward INTEGER, file TEXT, line INTEGER);
+    op TEXT, kind TEXT, source_dtype TEXT, dtype TEXT, backward INTEGER, file TEXT, line INTEGER);
 
 CREATE TABLE IF NOT EXISTS numerics(tensor INTEGER, attempt INTEGER, step INTEGER, count INTEGER,
-    nan INTEGER,
-    inf INTEGER, saturated INTEGER, flushed INTEGER, zeros INTEGER, absorbed INTEGER,
-    max_exponent INTEGER, first_microbatch INTEGER, digest BLOB, histogram BLOB,
+    nan INTEGER, inf INTEGER, saturated INTEGER, flushed INTEGER, zeros INTEGER,
+    absorbed INTEGER, max_exponent INTEGER, first_microbatch INTEGER, digest BLOB, histogram BLOB,
     PRIMARY KEY(tensor, attempt, step)) WITHOUT ROWID;
 -- The few rows that are looked for among the many; readers ask by this very condition.
 CREATE INDEX IF NOT EXISTS numerics_bad ON numerics(step, attempt, tensor)

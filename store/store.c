@@ -117,18 +117,14 @@ static void read_numbers(cse_store *store)
 /* The end that the attempt before reported, when it never found room in the database. */
 static bool take_end_left_behind(cse_store *store, cse_run_state from)
 {
+    cse_behind_transition end;
     json_t *behind = cse_behind_read(store->model_dir);
-    const json_t *end = json_object_get(behind, "transition");
-    const char *to = json_string_value(json_array_get(end, 1));
-    const char *reason = json_string_value(json_array_get(end, 2));
-    const char *message = json_string_value(json_array_get(end, 3));
-    bool known = to != NULL && reason != NULL && message != NULL &&
-                 cse_run_state_is_terminal(cse_run_state_of(to)) &&
+    bool known = cse_behind_last_transition(behind, &end) && cse_run_state_is_terminal(end.to) &&
                  json_integer_value(json_object_get(behind, "attempt")) == store->attempt - 1;
     if (known)
-        ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++,
-                (int64_t)json_integer_value(json_array_get(end, 0)), cse_run_state_name(from), to,
-                reason, message, store->attempt - 1);
+        ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, end.time_ms,
+                cse_run_state_name(from), cse_run_state_name(end.to), end.reason, end.message,
+                store->attempt - 1);
     json_decref(behind);
     return known;
 }

@@ -173,19 +173,6 @@ static cse_status take_turn(variant *v, int64_t steps, int64_t wanted)
     return CSE_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts them. */
-static double median_of(double *values, int64_t count)
-{
-    qsort(values, (size_t)count, sizeof *values, by_size);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 static cse_status measure(variant *variants, int count, int64_t wanted)
 {
     int64_t slowest_ns = 1;
@@ -203,9 +190,9 @@ static cse_status measure(variant *variants, int count, int64_t wanted)
             CSE_TRY(take_turn(&variants[i], turn, wanted));
     for (int i = 0; i < count; i++) {
         variant *v = &variants[i];
-        v->median_ms = median_of(v->clock_ms, wanted);
+        v->median_ms = cse_median_of_times(v->clock_ms, wanted);
         v->least_ms = v->clock_ms[0];
-        v->median_processor_ms = median_of(v->processor_ms, wanted);
+        v->median_processor_ms = cse_median_of_times(v->processor_ms, wanted);
     }
     return CSE_OK;
 }

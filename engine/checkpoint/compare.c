@@ -3,27 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
-#include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/seal.h"
+#include "engine/checkpoint/seal_line.h"
 #include "engine/types/dtype.h"
 
 enum { BLOCK_BYTES = 1 << 18 };
 
-/* A line of a manifest, cut into its parts. */
 typedef struct entry {
-    uint64_t offset, bytes;
-    const char *name, *shape;
-    char digest[CSE_DIGEST_DIGITS + 1], dtype_text[32];
-    cse_dtype dtype; /* CSE_DTYPE_COUNT: unknown */
+    cse_seal_line line;
+    cse_dtype dtype;
 } entry;
 
 typedef struct source {
@@ -39,35 +33,17 @@ typedef struct source {
 
 /* ---- the lists ---- */
 
-static cse_dtype dtype_of(const char *name)
+static bool read_entry(const source *s, char *text, entry *e)
 {
-    int dtype = 0;
-    while (dtype < CSE_DTYPE_COUNT && strcmp(cse_dtype_name((cse_dtype)dtype), name) != 0)
-        dtype++;
-    return (cse_dtype)dtype;
-}
-
-/* "tensor OFFSET BYTES BLAKE2B DTYPE [SHAPE] NAME" */
-static bool read_line(const source *s, char *line, entry *e)
-{
-    int used = 0;
-    if (sscanf(line, "tensor %" SCNu64 " %" SCNu64 " %64[0-9a-f] %31s %n", &e->offset, &e->bytes,
-               e->digest, e->dtype_text, &used) != 4 ||
-        used == 0 || line[used] != '[')
+    if (!cse_seal_line_read(text, s->limit, &e->line))
         return false;
-    char *end = strchr(line + used, ']');
-    if (end == NULL || end[1] != ' ' || e->offset > s->limit || e->bytes > s->limit - e->offset)
-        return false;
-    end[1] = '\0';
-    e->shape = line + used;
-    e->name = end + 2;
-    e->dtype = dtype_of(e->dtype_text);
-    return e->dtype != CSE_DTYPE_COUNT && e->bytes % cse_dtype_size(e->dtype) == 0;
+    e->dtype = cse_dtype_from_name(e->line.dtype);
+    return e->dtype != CSE_DTYPE_COUNT && e->line.bytes % cse_dtype_size(e->dtype) == 0;
 }
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+    return strcmp(((const entry *)a)->line.name, ((const entry *)b)->line.name);
 }
 
 static cse_status read_entries(source *s)
@@ -75,7 +51,7 @@ static cse_status read_entries(source *s)
     char *rest = s->manifest, *line;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         CSE_GROW(s->entries, s->count, s->capacity);
-        if (!read_line(s, line, &s->entries[s->count++]))
+        if (!read_entry(s, line, &s->entries[s->count++]))
             return cse_fail(CSE_DATA, "%s: damaged in the list of its tensors", s->path);
     }
     if (s->count > 0)
@@ -147,40 +123,15 @@ static void add_block(cse_tensor_difference *d, cse_dtype dtype, const unsigned 
     }
 }
 
-static void begin_hash(source *s, const entry *e)
-{
-    cse_text head = { 0 };
-    cse_text_add(&head, "%s\n%s\n%s\n", e->name, e->dtype_text, e->shape);
-    if (sodium_init() < 0)
-        abort();
-    crypto_generichash_init(&s->hash, NULL, 0, CSE_DIGEST_DIGITS / 2);
-    crypto_generichash_update(&s->hash, (const unsigned char *)head.data, head.size);
-    cse_text_clear(&head);
-}
-
-static cse_status end_hash(source *s, const entry *e)
-{
-    unsigned char bytes[CSE_DIGEST_DIGITS / 2];
-    char digits[CSE_DIGEST_DIGITS + 1];
-    crypto_generichash_final(&s->hash, bytes, sizeof bytes);
-    sodium_bin2hex(digits, sizeof digits, bytes, sizeof bytes);
-    if (strcmp(digits, e->digest) == 0)
-        return CSE_OK;
-    return cse_fail(CSE_DATA,
-                    "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use another "
-                    "checkpoint",
-                    s->path, e->name);
-}
-
 static cse_status compare_elements(source s[2], const entry *const e[2], cse_tensor_difference *d)
 {
     const unsigned char *const blocks[2] = { s[0].block, s[1].block };
     for (int k = 0; k < 2; k++)
-        begin_hash(&s[k], e[k]);
-    for (uint64_t done = 0; done < e[0]->bytes;) {
-        size_t size = e[0]->bytes - done < BLOCK_BYTES ? (size_t)(e[0]->bytes - done) : BLOCK_BYTES;
+        cse_seal_hash_begin_tensor(&s[k].hash, &e[k]->line);
+    for (uint64_t done = 0; done < e[0]->line.bytes;) {
+        size_t size = e[0]->line.bytes - done < BLOCK_BYTES ? (size_t)(e[0]->line.bytes - done) : BLOCK_BYTES;
         for (int k = 0; k < 2; k++) {
-            if (cse_read_at(s[k].descriptor, s[k].block, size, e[k]->offset + done) !=
+            if (cse_read_at(s[k].descriptor, s[k].block, size, e[k]->line.offset + done) !=
                 (int64_t)size)
                 return cse_fail(CSE_IO, "%s: cannot be read: %s", s[k].path, strerror(errno));
             crypto_generichash_update(&s[k].hash, s[k].block, size);
@@ -188,8 +139,9 @@ static cse_status compare_elements(source s[2], const entry *const e[2], cse_ten
         add_block(d, e[0]->dtype, blocks, size);
         done += size;
     }
-    CSE_TRY(end_hash(&s[0], e[0]));
-    return end_hash(&s[1], e[1]);
+    for (int k = 0; k < 2; k++)
+        CSE_TRY(cse_seal_hash_check_tensor(&s[k].hash, &e[k]->line, s[k].path));
+    return CSE_OK;
 }
 
 /* ---- the walk ---- */
@@ -208,9 +160,9 @@ static cse_status take_pair(walk *w, const entry *first, const entry *second)
 {
     const entry *const both[2] = { first, second };
     const entry *known = first != NULL ? first : second;
-    cse_tensor_difference d = { .name = known->name };
+    cse_tensor_difference d = { .name = known->line.name };
     w->result->tensors++;
-    if (first != NULL && second != NULL && strcmp(first->digest, second->digest) == 0) {
+    if (first != NULL && second != NULL && strcmp(first->line.digest, second->line.digest) == 0) {
         w->result->same++;
         return CSE_OK;
     }
@@ -221,19 +173,19 @@ static cse_status take_pair(walk *w, const entry *first, const entry *second)
     if (number < w->wanted->skip || w->full)
         return CSE_OK;
     for (int k = 0; k < 2; k++) {
-        d.dtypes[k] = both[k] != NULL ? both[k]->dtype_text : NULL;
-        d.shapes[k] = both[k] != NULL ? both[k]->shape : NULL;
+        d.dtypes[k] = both[k] != NULL ? both[k]->line.dtype : NULL;
+        d.shapes[k] = both[k] != NULL ? both[k]->line.shape : NULL;
     }
     if (first == NULL || second == NULL) {
         d.kind = first != NULL ? CSE_ONLY_IN_FIRST : CSE_ONLY_IN_SECOND;
-    } else if (first->dtype != second->dtype || strcmp(first->shape, second->shape) != 0 ||
-               first->bytes != second->bytes) {
+    } else if (first->dtype != second->dtype || strcmp(first->line.shape, second->line.shape) != 0 ||
+               first->line.bytes != second->line.bytes) {
         d.kind = CSE_DIFFERENT_FORM;
     } else {
         d.kind = CSE_DIFFERENT_VALUES;
-        d.elements = (int64_t)(first->bytes / cse_dtype_size(first->dtype));
+        d.elements = (int64_t)(first->line.bytes / cse_dtype_size(first->dtype));
         CSE_TRY(compare_elements(w->sources, both, &d));
-        w->read_bytes += first->bytes + second->bytes;
+        w->read_bytes += first->line.bytes + second->line.bytes;
     }
     w->result->taken++;
     w->take(w->self, &d);
@@ -247,7 +199,7 @@ static cse_status walk_both(walk *w)
     while (i < a->count || k < b->count) {
         int order = i == a->count   ? 1
                     : k == b->count ? -1
-                                    : strcmp(a->entries[i].name, b->entries[k].name);
+                                    : strcmp(a->entries[i].line.name, b->entries[k].line.name);
         CSE_TRY(
             take_pair(w, order <= 0 ? &a->entries[i] : NULL, order >= 0 ? &b->entries[k] : NULL));
         i += order <= 0;

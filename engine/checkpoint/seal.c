@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/seal_line.h"
 
 #define SEAL_MARK "csengine-seal 1 "
 enum {
@@ -71,26 +70,12 @@ static bool hash_range(crypto_generichash_state *state, int descriptor, uint64_t
     return whole;
 }
 
-static void start_hash(crypto_generichash_state *state)
-{
-    if (sodium_init() < 0)
-        abort();
-    crypto_generichash_init(state, NULL, 0, CSE_DIGEST_DIGITS / 2);
-}
-
-static void finish_hash(crypto_generichash_state *state, char digits[65])
-{
-    unsigned char bytes[CSE_DIGEST_DIGITS / 2];
-    crypto_generichash_final(state, bytes, sizeof bytes);
-    sodium_bin2hex(digits, CSE_DIGEST_DIGITS + 1, bytes, sizeof bytes);
-}
-
 static bool digest_of_file_start(int descriptor, uint64_t bytes, char digits[65])
 {
     crypto_generichash_state state;
-    start_hash(&state);
+    cse_seal_hash_begin(&state);
     bool whole = hash_range(&state, descriptor, 0, bytes);
-    finish_hash(&state, digits);
+    cse_seal_hash_end(&state, digits);
     return whole;
 }
 
@@ -129,63 +114,34 @@ cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char 
     return append(descriptor, line, strlen(line), &end, path);
 }
 
-/* Whether the elements that a manifest line describes still have its digest. `name` is cut out of
- * `line`; NULL when the line itself makes no sense. */
-static bool line_holds(int descriptor, char *line, uint64_t limit, const char **name)
+/* Whether the elements that a line of the manifest describes still have its digest. What cannot be
+ * read counts as damaged. */
+static cse_status check_line(int descriptor, const char *path, char *text, uint64_t limit)
 {
-    uint64_t offset, bytes;
-    char expected[CSE_DIGEST_DIGITS + 1], dtype[32], digits[CSE_DIGEST_DIGITS + 1];
-    int used = 0;
-    *name = NULL;
-    if (sscanf(line, "tensor %" SCNu64 " %" SCNu64 " %64[0-9a-f] %31s %n", &offset, &bytes,
-               expected, dtype, &used) != 4 ||
-        used == 0 || line[used] != '[')
-        return false;
-    char *shape = line + used, *shape_end = strchr(shape, ']');
-    if (shape_end == NULL || shape_end[1] != ' ' || offset > limit || bytes > limit - offset)
-        return false;
-    shape_end[1] = '\0';
-    *name = shape_end + 2;
-    for (char *letter = shape_end + 2; *letter != '\0'; letter++)
-        *letter = (unsigned char)*letter < 32 ? '?' : *letter; /* it may go to a terminal */
-    cse_text head = { 0 };
-    cse_text_add(&head, "%s\n%s\n%s\n", *name, dtype, shape);
+    cse_seal_line line;
     crypto_generichash_state state;
-    start_hash(&state);
-    crypto_generichash_update(&state, (const unsigned char *)head.data, head.size);
-    cse_text_clear(&head);
-    bool readable = hash_range(&state, descriptor, offset, bytes);
-    finish_hash(&state, digits);
-    return readable && strcmp(digits, expected) == 0;
+    if (!cse_seal_line_read(text, limit, &line))
+        return cse_fail(CSE_DATA, "%s: damaged in the list of its tensors; use another checkpoint",
+                        path);
+    cse_seal_hash_begin_tensor(&state, &line);
+    if (!hash_range(&state, descriptor, line.offset, line.bytes))
+        memset(line.digest, 0, sizeof line.digest);
+    return cse_seal_hash_check_tensor(&state, &line, path);
 }
 
 /* The whole file's digest is wrong: says which part is. */
-static cse_status name_damage(int descriptor, const char *path, uint64_t size, uint64_t manifest)
+static cse_status name_damage(int descriptor, const char *path)
 {
-    uint64_t limit = size - LAST_LINE_BYTES;
-    char *text = NULL;
-    if (manifest <= limit && manifest <= MANIFEST_LIMIT_BYTES) {
-        text = cse_calloc(1, (size_t)manifest + 1);
-        if (cse_read_at(descriptor, text, (size_t)manifest, limit - manifest) != (int64_t)manifest)
-            text[0] = '\0';
-    }
-    char *rest = text, *line;
-    while (rest != NULL && (line = strsep(&rest, "\n")) != NULL && *line != '\0') {
-        const char *name;
-        if (line_holds(descriptor, line, limit - manifest, &name))
-            continue;
-        cse_status status =
-            name != NULL
-                ? cse_fail(CSE_DATA,
-                           "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use "
-                           "another checkpoint",
-                           path, name)
-                : cse_fail(CSE_DATA,
-                           "%s: damaged in the list of its tensors; use another checkpoint", path);
-        free(text);
-        return status;
-    }
+    char *text = NULL, *line;
+    uint64_t begin = 0;
+    cse_status status = CSE_OK;
+    if (cse_seal_read(descriptor, path, &text, &begin) == CSE_OK)
+        for (char *rest = text;
+             status == CSE_OK && (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
+            status = check_line(descriptor, path, line, begin);
     free(text);
+    if (status != CSE_OK)
+        return status;
     return cse_fail(CSE_DATA,
                     "%s: damaged outside the tensors' elements (names, shapes or facts about the "
                     "run); use another checkpoint",
@@ -222,7 +178,7 @@ cse_status cse_seal_verify(int descriptor, const char *path)
     if (!digest_of_file_start(descriptor, size - CSE_DIGEST_DIGITS - 1, digits))
         return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
     if (memcmp(digits, line + LAST_LINE_BYTES - CSE_DIGEST_DIGITS - 1, CSE_DIGEST_DIGITS) != 0)
-        return name_damage(descriptor, path, size, manifest);
+        return name_damage(descriptor, path);
     return CSE_OK;
 }
 
@@ -239,5 +195,7 @@ cse_status cse_seal_read(int descriptor, const char *path, char **lines, uint64_
     *lines = cse_calloc(1, (size_t)manifest + 1);
     if (cse_read_at(descriptor, *lines, (size_t)manifest, *begin) == (int64_t)manifest)
         return CSE_OK;
+    free(*lines);
+    *lines = NULL;
     return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
 }

@@ -36,6 +36,9 @@ typedef struct cse_configured_descriptor {
     const cse_setting *settings;
 } cse_configured_descriptor;
 
+/* Entries before the one without a name. */
+int cse_setting_table_length(const cse_setting *table);
+
 /* What a tree is checked against. */
 typedef struct cse_settings_expected {
     const cse_setting *table;

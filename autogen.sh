@@ -1,23 +1,24 @@
 #!/bin/sh
-# Scans the tree, writes the source lists and the registries of the drop-in folders, and runs
+# Scans the tree, writes the source lists and the registries of the plugin folders, and runs
 # autoreconf. Run it after adding or removing a file.
 set -eu
 cd "$(dirname "$0")"
 
-# Drop-in folders: folder | kind | C type of a descriptor | header of the contract | array.
-# A member's file ends with a descriptor named cse_<singular>_<file name>. "@" in a header's path is
-# the folder above the members'.
-drop_ins='
+# Plugin folders: folder | kind | C type of a descriptor | header of the contract | array.
+# A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
+# its own name beside it is a helper of the folder and has none. "@" in a header's path is the folder
+# above the plugins'.
+plugins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
-engine/optimizers|optimizer|cse_optimizer_descriptor|engine/session/members.h|cse_optimizers
-engine/schedules|schedule|cse_schedule_descriptor|engine/session/members.h|cse_schedules
-engine/loggers|logger|cse_logger_descriptor|engine/loggers/logger.h|cse_loggers
-engine/metrics|metric|cse_metric_descriptor|engine/session/members.h|cse_metrics
-engine/models|model|cse_model_descriptor|engine/session/members.h|cse_models
+engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer.h|cse_optimizers
+engine/schedules|schedule|cse_schedule_descriptor|engine/schedules/schedule.h|cse_schedules
+engine/metrics|metric|cse_metric_descriptor|engine/metrics/metric.h|cse_metrics
+engine/models|model|cse_model_descriptor|engine/models/models.h|cse_models
+run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
 engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs
-workers/launchers|launcher|cse_launcher|workers/launcher.h|cse_launchers
-workers/transports|transport|cse_transport|workers/transport.h|cse_transports
+workers/launchers|launcher|cse_launcher|workers/launchers/launcher.h|cse_launchers
+workers/transports|transport|cse_transport|workers/transports/transport.h|cse_transports
 cli/commands|command|cse_command|cli/command.h|cse_commands
 dashboard/routes|route|cse_route|dashboard/route.h|cse_routes
 '
@@ -28,22 +29,27 @@ write_if_changed() {
     if cmp -s "$1.new" "$1" 2>/dev/null; then rm "$1.new"; else mv "$1.new" "$1"; fi
 }
 
+plugins_of() { # folder
+    for source in $(sources_of "$1"); do
+        [ -f "${source%.c}.h" ] || echo "$source"
+    done
+}
 sources_of() { LC_ALL=C find "$@" -name '*.c' ! -name 'registry.c' | LC_ALL=C sort; }
 headers_of() { LC_ALL=C find "$@" -name '*.h' ! -path '*/generated/*' | LC_ALL=C sort; }
 
 write_registry() { # folder singular type header array
     {
-        echo "/* Written by autogen.sh: the members of $1. */"
+        echo "/* Written by autogen.sh: the plugins of $1. */"
         echo "#include <stddef.h>"
         echo
         echo "#include \"$4\""
         echo
-        for file in $(sources_of "$1"); do
+        for file in $(plugins_of "$1"); do
             echo "extern const $3 cse_$2_$(basename "$file" .c);"
         done
         echo
         echo "const $3 *const $5[] = {"
-        for file in $(sources_of "$1"); do
+        for file in $(plugins_of "$1"); do
             echo "    &cse_$2_$(basename "$file" .c),"
         done
         echo "    NULL,"
@@ -52,14 +58,14 @@ write_registry() { # folder singular type header array
 }
 
 {
-    echo "/* Written by autogen.sh: every drop-in kind of the library. */"
+    echo "/* Written by autogen.sh: every plugin kind of the library. */"
     echo "#include <stddef.h>"
     echo
     echo "#include \"engine/base/registry.h\""
     echo
 } >kinds.tmp
 { echo "const cse_kind cse_kinds[] = {"; } >kinds_rows.tmp
-for row in $drop_ins; do
+for row in $plugins; do
     IFS='|' read -r folder singular type header array <<EOF
 $row
 EOF
@@ -127,9 +133,9 @@ list() { # variable files...
 
 {
     echo "# Written by autogen.sh from the files that are there."
-    list library_sources $(sources_of engine dataloader store workers) \
-        $(LC_ALL=C find engine dataloader store workers -name registry.c | LC_ALL=C sort)
-    list library_headers $(headers_of engine dataloader store workers)
+    list library_sources $(sources_of engine dataloader store workers run) \
+        $(LC_ALL=C find engine dataloader store workers run -name registry.c | LC_ALL=C sort)
+    list library_headers $(headers_of engine dataloader store workers run)
     list dashboard_sources $(sources_of dashboard) \
         $(LC_ALL=C find dashboard -name registry.c | LC_ALL=C sort)
     list dashboard_headers $(headers_of dashboard)

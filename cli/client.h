@@ -48,7 +48,7 @@ typedef struct cse_client_answer {
     json_t *json; /* of a JSON body, else NULL */
 } cse_client_answer;
 
-/* CSE_OK for 2xx. Otherwise fails with the problem's detail and each of its faults: wrong
+/* CSE_OK for 2xx. Otherwise fails with the problem's detail and each of its diagnostics: wrong
  * configuration CSE_CONFIG, 400 CSE_USAGE, 401 and 403 CSE_PERMISSION, 404 CSE_NO_INPUT, 409
  * CSE_FAILED, 412, 429 and 503 CSE_TEMPORARY, no connection CSE_UNAVAILABLE. `answer` holds what
  * came in either case; release it with cse_client_answer_clear. */
@@ -59,7 +59,7 @@ void cse_client_answer_clear(cse_client_answer *answer);
 /* The failure that an array of Diagnostic means, with `said` before it; CSE_CONFIG where the
  * configuration that was sent is at fault. */
 cse_status cse_client_faults(const cse_client *api, int status, const char *said,
-                             const json_t *faults);
+                             const json_t *diagnostics);
 
 /* What a fault of a configuration is called in messages: the file that was sent. */
 void cse_client_name_source(cse_client *api, const char *source);

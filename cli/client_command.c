@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/report.h"
-#include "cli/run_order.h"
+#include "cli/run_command.h"
 
 int cse_client_command(const cse_command_line *line, cse_client_body *body)
 {
@@ -71,7 +71,7 @@ void cse_new_idempotency_key(char key[CSE_IDEMPOTENCY_KEY_BYTES])
 static void show_action(const json_t *action, const cse_job_order *order, const char *job)
 {
     printf("%s %s: %s\n", cse_json_text(action, "id", job), cse_json_text(action, "state", "?"),
-           cse_json_text(action, "detail", order->verb));
+           cse_json_text(action, "detail", order->command));
 }
 
 static cse_status order_over_api(cse_client *api, const cse_command_line *line,
@@ -84,7 +84,7 @@ static cse_status order_over_api(cse_client *api, const cse_command_line *line,
     cse_new_idempotency_key(key);
     cse_status status = cse_client_job_path(&path, job, "/");
     if (status == CSE_OK) {
-        cse_text_add(&path, "%s", order->verb);
+        cse_text_add(&path, "%s", order->command);
         const cse_client_request request = {
             .method = "POST", .path = path.data, .body = order->body, .idempotency_key = key
         };
@@ -101,7 +101,7 @@ static cse_status order_to_run(const cse_command_line *line, const cse_job_order
 {
     json_t *action = NULL;
     const char *job = line->arguments[order->index];
-    CSE_TRY(cse_run_order(job, order->verb, order->body, &action));
+    CSE_TRY(cse_run_command(job, order->command, order->body, &action));
     if (cse_option_is_on(line, "json")) {
         json_dumpf(action, stdout, JSON_COMPACT);
         putchar('\n');

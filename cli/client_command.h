@@ -18,11 +18,11 @@ cse_status cse_client_ask(cse_client *api, const cse_command_line *line,
 /* Adds "/api/v1/jobs/ID" and `rest`. CSE_USAGE when `id` can be none. */
 cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest);
 
-/* Sends a verb ("pause") to the job that is the line's first argument at `index`, with a body that
+/* Sends a command ("pause") to the job that is the line's first argument at `index`, with a body that
  * is taken over, or NULL; says what happens now. A model_dir stands for the run in it, which is
  * reached without a server. Returns the exit code. */
 typedef struct cse_job_order {
-    const char *verb;
+    const char *command;
     int index;    /* of the argument that names the job */
     json_t *body; /* taken over */
 } cse_job_order;

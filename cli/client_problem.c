@@ -58,11 +58,11 @@ static void add_fault(cse_text *text, const cse_client *api, json_t *fault)
         cse_text_add(text, "; %s", hint);
 }
 
-static bool has_line(const json_t *faults)
+static bool has_line(const json_t *diagnostics)
 {
     size_t i;
     json_t *fault;
-    json_array_foreach(faults, i,
+    json_array_foreach(diagnostics, i,
                        fault) if (json_is_integer(json_object_get(fault, "line"))) return true;
     return false;
 }
@@ -76,16 +76,16 @@ static bool is_said(const char *said, const json_t *fault)
 }
 
 cse_status cse_client_faults(const cse_client *api, int http, const char *said,
-                             const json_t *faults)
+                             const json_t *diagnostics)
 {
     cse_text text = { 0 };
     size_t i;
     json_t *fault;
     cse_text_add(&text, "%s", said);
-    json_array_foreach(faults, i, fault)
+    json_array_foreach(diagnostics, i, fault)
     {
         if (text.size > MOST_SAID_BYTES) {
-            cse_text_add(&text, "\n  and %zu more", json_array_size(faults) - i);
+            cse_text_add(&text, "\n  and %zu more", json_array_size(diagnostics) - i);
             break;
         }
         if (!is_said(said, fault))
@@ -94,7 +94,7 @@ cse_status cse_client_faults(const cse_client *api, int http, const char *said,
     if (http == 401)
         cse_text_add(&text, "\n  give its token by --token_file or CSE_TOKEN_FILE");
     cse_status status =
-        cse_fail(status_of(http, api->source != NULL && has_line(faults)), "%s", text.data);
+        cse_fail(status_of(http, api->source != NULL && has_line(diagnostics)), "%s", text.data);
     cse_text_clear(&text);
     return status;
 }

@@ -1,5 +1,5 @@
-/* Two forks, so that it is nobody's child: the keeper of a run waits for all its children, and the
- * dashboard goes by the keeper's end instead. A session of its own, so that Ctrl-C is not for it;
+/* Two forks, so that it is nobody's child: the supervisor of a run waits for all its children, and the
+ * dashboard goes by the supervisor's end instead. A session of its own, so that Ctrl-C is not for it;
  * lower priority than training, so that training is never slower for being watched. */
 #include "cli/dashboard_child.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/log.h"
-#include "workers/process.h"
+#include "workers/control/process.h"
 
 enum { NICE = 5 };
 

@@ -11,7 +11,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/config/yaml.h"
-#include "workers/keeper.h"
+#include "workers/control/supervisor.h"
 
 static int64_t integer_or_zero(const cse_settings *settings, const char *name)
 {
@@ -187,7 +187,7 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
     CSE_TRY(cse_command_line_overrides(line, &overrides, &count));
     const char *path = line->arguments[line->argument_count - 1];
     const cse_config_text text = { path, NULL, overrides, count };
-    cse_status status = cse_config_check(&text, &job->faults, &job->config);
+    cse_status status = cse_config_check(&text, &job->diagnostics, &job->config);
     free(overrides);
     CSE_TRY(status);
     set_log_level(job->config);
@@ -202,7 +202,7 @@ void cse_job_clear(cse_prepared_job *job)
 {
     free(job->labels);
     free(job->grad_scaler);
-    cse_faults_clear(&job->faults);
+    cse_diagnostics_clear(&job->diagnostics);
     cse_text_clear(&job->resolved);
     cse_text_clear(&job->origins);
     cse_config_destroy(&job->config);
@@ -274,8 +274,8 @@ static int run_kept(void *self)
     return cse_job_run_shown(kept->line, kept->job);
 }
 
-int cse_job_run_kept(const cse_command_line *line, cse_prepared_job *job)
+int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
     kept_job kept = { .line = line, .job = job };
-    return cse_keeper_run(run_kept, &kept);
+    return cse_supervisor_run(run_kept, &kept);
 }

@@ -4,9 +4,9 @@
 #define CSE_CLI_JOB_H
 
 #include "cli/command_line.h"
+#include "engine/base/diagnostics.h"
 #include "engine/base/text.h"
-#include "engine/config/faults.h"
-#include "engine/session/job.h"
+#include "run/job/job.h"
 
 /* Settings that people touch daily, as flags in the references' spelling. */
 #define CSE_JOB_OPTIONS                                                                         \
@@ -40,7 +40,7 @@
 /* A job's settings and what they borrow from. */
 typedef struct cse_prepared_job {
     cse_config *config;
-    cse_faults faults; /* of the configuration, when that is why it cannot be prepared */
+    cse_diagnostics diagnostics; /* of the configuration, when that is why it cannot be prepared */
     cse_job_settings settings;
     const char **labels;
     char *grad_scaler;
@@ -59,6 +59,6 @@ void cse_job_clear(cse_prepared_job *job);
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job);
 /* The same in a child process, kept by this one: whatever ends the job, nothing is left behind.
  * Before any thread exists. */
-int cse_job_run_kept(const cse_command_line *line, cse_prepared_job *job);
+int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "engine/session/job.h"
+#include "run/job/job.h"
 
 typedef struct cse_progress {
     FILE *out;

@@ -20,7 +20,7 @@ bool cse_may_colour(int stream)
     return (force != NULL && *force != '\0') || cse_is_terminal(stream);
 }
 
-int cse_report_faults(cse_status status, const cse_faults *faults)
+int cse_report_faults(cse_status status, const cse_diagnostics *diagnostics)
 {
     if (status == CSE_OK)
         return 0;
@@ -29,10 +29,10 @@ int cse_report_faults(cse_status status, const cse_faults *faults)
     fflush(stdout);
     fprintf(stderr, "csengine: %serror:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "",
             *message != '\0' ? message : cse_status_text(status));
-    for (int i = 1; faults != NULL && i < faults->count; i++)
-        fprintf(stderr, "  %s\n", faults->messages[i]);
-    if (faults != NULL && faults->count == CSE_MOST_FAULTS)
-        fprintf(stderr, "  there may be more: the check stops at %d\n", CSE_MOST_FAULTS);
+    for (int i = 1; diagnostics != NULL && i < diagnostics->count; i++)
+        fprintf(stderr, "  %s\n", diagnostics->messages[i]);
+    if (diagnostics != NULL && diagnostics->count == CSE_MAX_DIAGNOSTICS)
+        fprintf(stderr, "  there may be more: the check stops at %d\n", CSE_MAX_DIAGNOSTICS);
     fprintf(stderr, "retryable: %s\n", cse_status_retryable(status) ? "yes" : "no");
     return cse_status_exit_code(status);
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/client_command.h"
+#include "cli/downsample.h"
 #include "cli/local_run.h"
-#include "cli/thinned.h"
 #include "dashboard/web_files.h"
 #include "engine/base/arena.h"
 
@@ -69,18 +69,18 @@ static bool ask(const source *from, int part, const char *query, cse_text *body)
     return ask_server(from, parts[part].rest, query, body) == CSE_OK;
 }
 
-/* The pages after the first, joined to it, and thinned out: the page must open quickly. */
+/* The pages after the first, joined to it, and downsampled out: the page must open quickly. */
 static void add_pages(const source *from, int part, json_t *first)
 {
-    cse_thinned thinned = { .most = MOST_RECORDS };
+    cse_downsampler downsampled = { .most = MOST_RECORDS };
     char *token = cse_strdup(cse_json_text(first, "next_page_token", ""));
-    cse_thinned_add(&thinned, json_object_get(first, parts[part].records));
+    cse_downsampler_add(&downsampled, json_object_get(first, parts[part].records));
     for (int i = 0; i < MOST_PAGES && *token != '\0'; i++) {
         cse_text query = { 0 }, body = { 0 };
         cse_text_add(&query, "%s&page_token=%s", parts[part].query, token);
         bool found = ask(from, part, query.data, &body);
         json_t *page = found && body.size > 0 ? json_loadb(body.data, body.size, 0, NULL) : NULL;
-        cse_thinned_add(&thinned, json_object_get(page, parts[part].records));
+        cse_downsampler_add(&downsampled, json_object_get(page, parts[part].records));
         free(token);
         token = cse_strdup(cse_json_text(page, "next_page_token", ""));
         json_decref(page);
@@ -88,7 +88,7 @@ static void add_pages(const source *from, int part, json_t *first)
         cse_text_clear(&body);
     }
     free(token);
-    json_object_set_new(first, parts[part].records, cse_thinned_end(&thinned));
+    json_object_set_new(first, parts[part].records, cse_downsampler_end(&downsampled));
     json_object_set_new(first, "next_page_token", json_null());
 }
 

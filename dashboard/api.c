@@ -253,7 +253,7 @@ static json_t *convert(const char *text, const json_t *schema)
     return end != text && *end == '\0' && *text != ' ' ? json_real(value) : NULL;
 }
 
-/* Where the faults and values of one parameter go. */
+/* Where the diagnostics and values of one parameter go. */
 typedef struct parameter_check {
     const cse_api *api;
     const char *name;

@@ -66,7 +66,7 @@ const json_t *cse_api_body_schema(const cse_api_match *match, const char *media_
 bool cse_api_body_required(const cse_api_match *match);
 bool cse_api_has_body(const cse_api_match *match);
 
-/* Whether `value` is as `schema` says; faults are appended to `errors` with `pointer` as the start
+/* Whether `value` is as `schema` says; diagnostics are appended to `errors` with `pointer` as the start
  * of their pointers. */
 bool cse_api_check(const cse_api *api, const json_t *schema, const json_t *value,
                    const char *pointer, json_t *errors);

@@ -56,7 +56,7 @@ static size_t hint_length(const char *hint)
     return length + (hint[length] == '?');
 }
 
-void cse_add_diagnostic(json_t *faults, const char *message)
+void cse_diagnostic_json_add(json_t *diagnostics, const char *message)
 {
     long line = 0, column = 0;
     const char *text = message;
@@ -70,7 +70,7 @@ void cse_add_diagnostic(json_t *faults, const char *message)
     json_object_set_new(fault, "message", shown != NULL ? shown : json_string("wrong"));
     if (meant != NULL)
         json_object_set_new(fault, "hint", json_stringn(meant, hint_length(meant)));
-    json_array_append_new(faults, fault);
+    json_array_append_new(diagnostics, fault);
 }
 
 /* ---- in this process ---- */
@@ -125,22 +125,22 @@ static void clear_overrides(cse_config_override *list, int count)
     free(list);
 }
 
-bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *faults,
+bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagnostics,
                         cse_config_facts *facts)
 {
     cse_config_override *list = NULL;
     int count = read_overrides(overrides, &list);
     const cse_config_text text = { source, yaml, list, count };
     cse_config *config = NULL;
-    cse_faults found = { 0 };
+    cse_diagnostics found = { 0 };
     cse_status status = cse_config_check(&text, &found, &config);
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
     if (status != CSE_OK && found.count == 0)
-        cse_add_diagnostic(faults, cse_error_message());
+        cse_diagnostic_json_add(diagnostics, cse_error_message());
     for (int i = 0; i < found.count; i++)
-        cse_add_diagnostic(faults, found.messages[i]);
-    cse_faults_clear(&found);
+        cse_diagnostic_json_add(diagnostics, found.messages[i]);
+    cse_diagnostics_clear(&found);
     clear_overrides(list, count);
     cse_config_destroy(&config);
     return status == CSE_OK;
@@ -230,8 +230,8 @@ static bool read_until_end(int input, cse_text *output)
     }
 }
 
-/* The message, and those of further faults on the indented lines after it. */
-static bool take_messages(const char *output, json_t *faults)
+/* The message, and those of further diagnostics on the indented lines after it. */
+static bool take_messages(const char *output, json_t *diagnostics)
 {
     static const char mark[] = "csengine: error: ", indent[] = "  ";
     const char *at = output != NULL ? strstr(output, mark) : NULL;
@@ -241,26 +241,28 @@ static bool take_messages(const char *output, json_t *faults)
     do {
         size_t length = strcspn(at, "\n");
         char *line = strndup(at, length);
-        cse_add_diagnostic(faults, line);
+        cse_diagnostic_json_add(diagnostics, line);
         free(line);
         at += length + (at[length] == '\n');
         if (strncmp(at, indent, sizeof indent - 1) != 0)
             break;
         at += sizeof indent - 1;
-    } while (json_array_size(faults) < CSE_MOST_FAULTS);
+    } while (json_array_size(diagnostics) < CSE_MAX_DIAGNOSTICS);
     return true;
 }
 
-static void take_result(const cse_text *output, int how, bool in_time, json_t *faults)
+static void take_result(const cse_text *output, int how, bool in_time, json_t *diagnostics)
 {
     if (!in_time)
-        cse_add_diagnostic(faults, "the check took too long: the step may be too large to be "
-                                   "traced here");
-    else if (!take_messages(output->data, faults) && (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
-        cse_add_diagnostic(faults, "the check of the step ended without a word");
+        cse_diagnostic_json_add(diagnostics,
+                                "the check took too long: the step may be too large to be "
+                                "traced here");
+    else if (!take_messages(output->data, diagnostics) &&
+             (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
+        cse_diagnostic_json_add(diagnostics, "the check of the step ended without a word");
 }
 
-static cse_status check_step(const cse_check *check, const char *directory, json_t *faults)
+static cse_status check_step(const cse_check *check, const char *directory, json_t *diagnostics)
 {
     char path[PATH_MAX];
     int pipe_ends[2], how = 0;
@@ -283,22 +285,22 @@ static cse_status check_step(const cse_check *check, const char *directory, json
         if (!in_time)
             kill(pid, SIGKILL);
         waitpid(pid, &how, 0);
-        take_result(&output, how, in_time, faults);
+        take_result(&output, how, in_time, diagnostics);
     }
     close(pipe_ends[0]);
     cse_text_clear(&output);
     return status;
 }
 
-cse_status cse_check_configuration(const cse_check *check, json_t *faults)
+cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics)
 {
-    if (!cse_check_settings(check->yaml, check->overrides, faults, NULL) ||
+    if (!cse_check_settings(check->yaml, check->overrides, diagnostics, NULL) ||
         check->executable == NULL)
         return CSE_OK;
     char directory[] = "/tmp/csengine-check-XXXXXX";
     if (mkdtemp(directory) == NULL)
         return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));
-    cse_status status = check_step(check, directory, faults);
+    cse_status status = check_step(check, directory, diagnostics);
     nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return status;
 }

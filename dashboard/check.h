@@ -13,8 +13,8 @@ typedef struct cse_check {
                               * the settings are checked, in this one */
 } cse_check;
 
-/* Appends what is wrong to `faults` as Diagnostic objects. CSE_TEMPORARY when the check itself
+/* Appends what is wrong to `diagnostics` as Diagnostic objects. CSE_TEMPORARY when the check itself
  * could not be made. */
-cse_status cse_check_configuration(const cse_check *check, json_t *faults);
+cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics);
 
 #endif

@@ -22,18 +22,18 @@ static json_t *spec_of(const cse_request *request)
     return spec;
 }
 
-static void answer_faults(cse_answer *answer, json_t *faults)
+static void answer_faults(cse_answer *answer, json_t *diagnostics)
 {
-    const json_t *first = json_array_get(faults, 0);
+    const json_t *first = json_array_get(diagnostics, 0);
     const char *message = json_string_value(json_object_get(first, "message"));
     long long line = json_integer_value(json_object_get(first, "line"));
     long long column = json_integer_value(json_object_get(first, "column"));
     if (line > 0)
-        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(faults),
+        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(diagnostics),
                           "the configuration is wrong at line %lld, column %lld: %s", line, column,
                           message);
     else
-        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(faults),
+        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(diagnostics),
                           "the configuration is wrong: %s", message);
 }
 
@@ -51,11 +51,11 @@ static void answer_no_origin(cse_answer *answer, cse_status error)
 void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id)
 {
     cse_job job = { .alive = false };
-    json_t *spec = spec_of(request), *faults = json_array();
+    json_t *spec = spec_of(request), *diagnostics = json_array();
     const cse_job_request wanted = { .id = id, .spec = spec };
     cse_jobs *jobs = request->server->jobs;
     cse_status error = CSE_OK;
-    switch (cse_jobs_create(jobs, &wanted, &job, faults, &error)) {
+    switch (cse_jobs_create(jobs, &wanted, &job, diagnostics, &error)) {
     case CSE_JOB_CREATED:
         cse_server_answer_job(request, &job, 201, answer);
         break;
@@ -67,7 +67,7 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
                            "there is a job \"%s\" already, and it was asked for differently", id);
         break;
     case CSE_JOB_WRONG:
-        answer_faults(answer, faults);
+        answer_faults(answer, diagnostics);
         break;
     case CSE_JOB_NO_ORIGIN:
         answer_no_origin(answer, error);
@@ -80,5 +80,5 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
     }
     cse_job_release(&job);
     json_decref(spec);
-    json_decref(faults);
+    json_decref(diagnostics);
 }

@@ -225,11 +225,11 @@ static void add_state(json_t *object, cse_jobs *jobs, const cse_job *job)
                  (r->state == CSE_RUN_QUEUED || r->state == CSE_RUN_RECOVERING);
     json_object_set_new(object, "waiting_for", waits ? json_string(job->waiting_for) : json_null());
     json_object_set_new(object, "phase", json_string(phase_of(job)));
-    json_t *verbs = json_array();
-    for (int i = 0; cse_job_verbs[i] != NULL; i++)
-        if (cse_job_can(jobs, job, cse_job_verbs[i]))
-            json_array_append_new(verbs, json_string(cse_job_verbs[i]));
-    json_object_set_new(object, "capabilities", verbs);
+    json_t *commands = json_array();
+    for (int i = 0; cse_job_commands[i] != NULL; i++)
+        if (cse_job_can(jobs, job, cse_job_commands[i]))
+            json_array_append_new(commands, json_string(cse_job_commands[i]));
+    json_object_set_new(object, "capabilities", commands);
 }
 
 static void add_record(json_t *object, const cse_job_record *r)
@@ -289,7 +289,7 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
     const char *model_dir = job->record.model_dir;
     if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
         reader = NULL;
-    json_t *behind = reader != NULL ? cse_store_reader_behind(reader) : NULL;
+    json_t *behind = reader != NULL ? cse_store_reader_failure_journal(reader) : NULL;
     add_times(facts, job, reader);
     add_run_facts(facts, reader);
     json_object_set_new(facts, "pid",

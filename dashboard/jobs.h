@@ -60,13 +60,13 @@ typedef enum cse_job_outcome {
     CSE_JOB_CREATED,
     CSE_JOB_KNOWN,     /* the same id with the same body */
     CSE_JOB_TAKEN,     /* the same id with another body */
-    CSE_JOB_WRONG,     /* the configuration; `faults` is filled */
+    CSE_JOB_WRONG,     /* the configuration; `diagnostics` is filled */
     CSE_JOB_NO_ORIGIN, /* what resume_from names is not there; `error` with its message */
     CSE_JOB_ERROR,     /* `error` with its message */
 } cse_job_outcome;
-/* `faults`: an array that gets Diagnostic objects. `job` is filled when created or known. */
+/* `diagnostics`: an array that gets Diagnostic objects. `job` is filled when created or known. */
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                json_t *faults, cse_status *error);
+                                json_t *diagnostics, cse_status *error);
 
 /* Name, labels, priority as a merge patch. CSE_NO_INPUT: no such job; CSE_DATA: it has another
  * revision than `revision` (-1: any). */
@@ -74,19 +74,20 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
 /* With all files. CSE_USAGE while it has not ended. */
 cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision);
 
-typedef struct cse_job_verb {
-    const char *verb; /* "pause", "resume", "checkpoint", "cancel", "kill", "scale" */
+typedef struct cse_job_command {
+    const char *command; /* "pause", "resume", "checkpoint", "cancel", "kill", "scale" */
     const char *message;
     bool save;
     double grace_s; /* negative: none was given */
     int64_t num_csx;
-} cse_job_verb;
+} cse_job_command;
 /* CSE_NO_INPUT: no such job; CSE_USAGE: makes no sense in its state; else as the run answers.
- * `detail` says what happens. A verb whose effect is there already is no failure. */
-cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_verb *verb, char detail[256]);
-/* Whether the verb makes sense now. */
-bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *verb);
-extern const char *const cse_job_verbs[];
+ * `detail` says what happens. A command whose effect is there already is no failure. */
+cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *command,
+                       char detail[256]);
+/* Whether the command makes sense now. */
+bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command);
+extern const char *const cse_job_commands[];
 
 typedef struct cse_job_budget {
     int64_t cores, memory_bytes, used_cores, used_memory_bytes;
@@ -114,9 +115,9 @@ typedef struct cse_config_facts {
 
 /* Settings, with these overrides (path -> value, or NULL), against their tables, in this process,
  * without a model: appends what is wrong, all of it. `facts` may be NULL. */
-bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *faults,
+bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagnostics,
                         cse_config_facts *facts);
 /* A message "configuration: file:line:column: text" as a Diagnostic, appended. */
-void cse_add_diagnostic(json_t *faults, const char *message);
+void cse_diagnostic_json_add(json_t *diagnostics, const char *message);
 
 #endif

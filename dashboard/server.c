@@ -354,19 +354,21 @@ void cse_server_answer_job(const cse_request *request, const cse_job *job, int s
         cse_answer_header(answer, "Location", "/api/v1/jobs/%s", job->record.id);
 }
 
-void cse_server_do_verb(const cse_request *request, cse_answer *answer, const cse_job_verb *verb)
+void cse_server_do_command(const cse_request *request, cse_answer *answer,
+                           const cse_job_command *command)
 {
     char detail[256];
     cse_job *job = cse_calloc(1, sizeof *job);
     cse_jobs *jobs = request->server->jobs;
     const char *id = cse_request_text(request, "id", "");
-    cse_status status = cse_jobs_do(jobs, id, verb, detail);
+    cse_status status = cse_jobs_do(jobs, id, command, detail);
     if (status != CSE_OK)
         cse_answer_failure(answer, status);
     else if (cse_server_find_job(request, answer, job)) {
         cse_answer_json(answer, 202,
-                        json_pack("{s:s, s:s, s:s, s:s}", "id", id, "verb", verb->verb, "state",
-                                  cse_run_state_name(job->record.state), "detail", detail));
+                        json_pack("{s:s, s:s, s:s, s:s}", "id", id, "command", command->command,
+                                  "state", cse_run_state_name(job->record.state), "detail",
+                                  detail));
         cse_job_release(job);
     }
     free(job);

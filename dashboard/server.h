@@ -65,8 +65,9 @@ bool cse_server_check_revision(const cse_request *request, cse_answer *answer, i
  * the run. */
 void cse_server_answer_job(const cse_request *request, const cse_job *job, int status,
                            cse_answer *answer);
-/* A verb's route: all of them are alike. */
-void cse_server_do_verb(const cse_request *request, cse_answer *answer, const cse_job_verb *verb);
+/* A command's route: all of them are alike. */
+void cse_server_do_command(const cse_request *request, cse_answer *answer,
+                           const cse_job_command *command);
 
 /* What cannot be served now: appends a line for each check that fails. */
 bool cse_server_is_ready(cse_server *server, json_t *checks);

@@ -10,8 +10,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/json.h"
-#include "store/behind.h"
 #include "store/database.h"
+#include "store/failure_journal.h"
 #include "store/run_lock.h"
 
 struct cse_store_reader {
@@ -287,11 +287,11 @@ static void take_status(void *self, const cse_row *row)
     status->attempt = row->fields[6].integer;
 }
 
-json_t *cse_store_reader_behind(cse_store_reader *reader)
+json_t *cse_store_reader_failure_journal(cse_store_reader *reader)
 {
     cse_run_status stored = { .attempt = 0 };
     const cse_store_query newest = { .limit = 1, .newest_first = true };
-    json_t *behind = cse_behind_read(reader->model_dir);
+    json_t *behind = cse_failure_journal_read(reader->model_dir);
     if (behind == NULL)
         return NULL;
     cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &newest, take_status, &stored);
@@ -304,12 +304,12 @@ json_t *cse_store_reader_behind(cse_store_reader *reader)
 /* What the run could not write down, of its step and its state. */
 static void take_behind(cse_store_reader *reader, cse_run_status *status)
 {
-    cse_behind_transition last;
-    json_t *behind = cse_store_reader_behind(reader);
+    cse_failure_journal_transition last;
+    json_t *behind = cse_store_reader_failure_journal(reader);
     int64_t step = behind != NULL ? json_integer_value(json_object_get(behind, "last_step")) : -1;
     if (step > status->last_step)
         status->last_step = step;
-    if (cse_behind_last_transition(behind, &last)) {
+    if (cse_failure_journal_last_transition(behind, &last)) {
         status->state = last.to;
         snprintf(status->reason, sizeof status->reason, "%s", last.reason);
         snprintf(status->message, sizeof status->message, "%s", last.message);

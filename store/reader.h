@@ -29,8 +29,8 @@ typedef struct cse_run_status {
 cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status);
 
 /* What the run knows and could not write, as a full disk leaves it: the members stand in
- * store/behind.h. NULL when the store has everything. The caller's. */
-json_t *cse_store_reader_behind(cse_store_reader *reader);
+ * store/failure_journal.h. NULL when the store has everything. The caller's. */
+json_t *cse_store_reader_failure_journal(cse_store_reader *reader);
 
 /* Appends the value of a key of table `run`; false when it is unknown. */
 bool cse_store_reader_key(cse_store_reader *reader, const char *key, cse_text *value);

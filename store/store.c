@@ -22,7 +22,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
-#include "store/behind.h"
+#include "store/failure_journal.h"
 #include "store/run_lock.h"
 #include "store/writer.h"
 
@@ -117,9 +117,10 @@ static void read_numbers(cse_store *store)
 /* The end that the attempt before reported, when it never found room in the database. */
 static bool take_end_left_behind(cse_store *store, cse_run_state from)
 {
-    cse_behind_transition end;
-    json_t *behind = cse_behind_read(store->model_dir);
-    bool known = cse_behind_last_transition(behind, &end) && cse_run_state_is_terminal(end.to) &&
+    cse_failure_journal_transition end;
+    json_t *behind = cse_failure_journal_read(store->model_dir);
+    bool known = cse_failure_journal_last_transition(behind, &end) &&
+                 cse_run_state_is_terminal(end.to) &&
                  json_integer_value(json_object_get(behind, "attempt")) == store->attempt - 1;
     if (known)
         ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, end.time_ms,
@@ -238,7 +239,7 @@ static void release(cse_store **store)
     cse_publisher_close(&s->publisher);
     cse_store_reserve_release(s);
     free(s->reserve_path);
-    cse_behind_close(s);
+    cse_failure_journal_close(s);
     free(s->model_dir);
     free(s->latest);
     cse_database_close(&s->database);
@@ -299,7 +300,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         set_identity(store);
         open_log(store, model_dir);
         open_reserve(store, model_dir);
-        store->behind = cse_behind_open(model_dir);
+        store->behind = cse_failure_journal_open(model_dir);
         status = start_thread(store);
     }
     if (status != CSE_OK) {

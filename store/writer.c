@@ -16,13 +16,13 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
-#include "store/behind.h"
+#include "store/failure_journal.h"
 
 #define MILLISECONDS INT64_C(1000000)
 enum {
     RETRY_MS = 1000,
     WARN_AGAIN_MS = 60000,
-    MOST_EVENT_POINTS = 64, /* of one series in one event; more are thinned */
+    MOST_EVENT_POINTS = 64, /* of one series in one event; more are downsampled */
     PRUNE_EVERY = 500,
 };
 
@@ -382,13 +382,13 @@ static cse_status write_pending(cse_store *store)
         note_failure(store, now_ns);
         cse_store_reserve_release(store);
         store->matters_lost = write_what_matters(store) != CSE_OK;
-        cse_behind_write(store, error);
+        cse_failure_journal_write(store, error);
         return cse_fail(status, "%s", error);
     }
     store->matters_lost = false;
     if (store->failing) {
         cse_log_line(CSE_LOG_INFO, "run store: can be written again");
-        cse_behind_clear(store);
+        cse_failure_journal_clear(store);
         cse_store_reserve_make(store);
     }
     store->failing = false;

@@ -61,7 +61,7 @@ struct cse_store {
     bool has_reserve;
     int64_t warned_ns; /* 0: never */
     int64_t failing_since_ms;
-    int behind;       /* descriptor of run.behind (store/behind.h), -1 */
+    int behind;       /* descriptor of run.behind (store/failure_journal.h), -1 */
     bool behind_says; /* that something is missing */
     uint64_t behind_writes;
     cse_latest *latest; /* by series */

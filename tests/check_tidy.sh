@@ -10,40 +10,52 @@ cd "${1:-${top_srcdir:-.}}"
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-# Which folders a folder may include from, besides itself and csengine/. Dependencies point one way.
-traced='base types graph trace session'
-engine='base types config graph trace ops passes precision kernels codegen execute checkpoint'
+# The rooms from the lowest to the highest, and which rooms each may include from, besides itself and
+# csengine/. A room is a folder of engine, workers or run, or a top folder; the plugins below a room
+# belong to it. ARCHITECTURE.md draws this table.
+traced='base types graph trace'
+plan="$traced ops passes precision kernels codegen execute"
+plugins='optimizers schedules metrics models'
+control='workers/arena workers/messages workers/launchers workers/transports workers/control'
 directions="
 base:
 types: base
 config: base types
 graph: base types
 trace: base types graph
-ops: base types graph trace
-passes: base types graph trace ops kernels precision
-precision: base types graph trace config
-kernels: base types graph trace
-codegen: base types graph trace ops passes kernels
-execute: base types graph trace ops passes kernels codegen
+kernels: $traced
+precision: $traced config
+ops: $traced kernels precision
+passes: $traced ops kernels precision
+codegen: $traced ops passes kernels
+execute: $traced ops passes kernels codegen
 checkpoint: base types
 optimizers: $traced
 schedules: $traced
 metrics: $traced
 models: $traced
-loggers: base
 dataloader: base types config
-workers: base types graph trace passes execute checkpoint dataloader config
 store: base types
-session: $engine loggers dataloader store workers
-dashboard: base types config checkpoint store workers
-cli: $engine dataloader store workers session dashboard
+workers/arena: $traced passes execute dataloader
+workers/transports: base
+workers/launchers: base
+workers/messages: base workers/transports
+workers/worker: $traced passes execute dataloader workers/arena workers/messages workers/transports
+workers/control: $traced execute dataloader workers/arena workers/messages workers/transports workers/launchers
+run/loggers: base
+run/session: $plan $plugins config checkpoint dataloader $control
+run/record: $plan config checkpoint store run/loggers run/session workers/control
+run/job: $plan $plugins config checkpoint dataloader store $control run/session run/record
+run/measure: $plan config dataloader store $control run/session run/record run/job
+dashboard: base types config checkpoint store workers/control workers/messages
+cli: $plan $plugins config checkpoint dataloader store $control workers/worker run/session run/record run/job run/measure run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
 fixed_signatures=' driver_read driver_write take_call '
 
 folders=''
-for folder in engine dataloader store workers cli include tests bench examples scripts dashboard; do
+for folder in engine dataloader store workers run cli include tests bench examples scripts dashboard; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 written() { # names: the files of the tree that people write
@@ -119,7 +131,8 @@ END { finish_file() }
 directions=$directions awk '
 function folder_of(path,    parts) {
     split(path, parts, "/")
-    return parts[1] == "engine" ? parts[2] : parts[1]
+    if (parts[1] == "engine") return parts[2]
+    return parts[1] == "workers" || parts[1] == "run" ? parts[1] "/" parts[2] : parts[1]
 }
 BEGIN {
     count = split(ENVIRON["directions"], rows, "\n")
@@ -143,7 +156,7 @@ FNR == 1 {
     } else if (to != "csengine" && to != from && !((from, to) in allowed))
         print FILENAME ":" FNR ": " from " may not include from " to
 }
-' $(echo "$c_files" | grep -E '^(engine|dataloader|store|workers|cli|dashboard)/') >>"$found"
+' $(echo "$c_files" | grep -E '^(engine|dataloader|store|workers|run|cli|dashboard)/') >>"$found"
 
 # Words that mark unfinished work, paths of somebody's machine, calls that overrun or start a shell.
 # (Brackets keep the patterns from finding themselves.)
@@ -165,7 +178,7 @@ search 'a call that overruns its buffer or starts a shell' \
 
 # Every source is built, every test is run.
 if [ -f sources.am ]; then
-    built='^(engine|dataloader|store|workers|cli|dashboard)/.*\.c$'
+    built='^(engine|dataloader|store|workers|run|cli|dashboard)/.*\.c$'
     for file in $(echo "$c_files" | grep -E "$built"); do
         grep -qF "	$file" sources.am ||
             echo "$file:1: not in sources.am: run ./autogen.sh --lists-only" >>"$found"

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "cli/job.h"
-#include "cli/kernel_times.h"
 #include "cli/report.h"
-#include "cli/step_runner.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
+#include "run/measure/kernel_table.h"
+#include "run/measure/step_runner.h"
 
 enum { MOST_VARIANTS = 16, MOST_OVERRIDES = 6, WARM_UP_STEPS = 2, DEFAULT_STEPS = 50 };
 enum { NAME_BYTES = 64, OVERRIDE_BYTES = 96 };

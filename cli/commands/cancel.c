@@ -26,7 +26,7 @@ static int run(const cse_command_line *line)
         json_object_set_new(body, "save", json_boolean(cse_option_is_on(line, "save")));
     if (message != NULL)
         json_object_set_new(body, "message", json_string(message));
-    return cse_client_order(line, &(cse_job_order){ .verb = "cancel", .body = body });
+    return cse_client_order(line, &(cse_job_order){ .command = "cancel", .body = body });
 }
 
 static const cse_option options[] = {

@@ -67,7 +67,7 @@ static int run(const cse_command_line *line)
 {
     const char *word = line->arguments[0], *path = line->arguments[1];
     if (strcmp(word, "save") == 0)
-        return cse_client_order(line, &(cse_job_order){ .verb = "checkpoint", .index = 1 });
+        return cse_client_order(line, &(cse_job_order){ .command = "checkpoint", .index = 1 });
     cse_checkpoint *checkpoint = NULL;
     cse_status status = cse_checkpoint_load(path, &checkpoint);
     if (status != CSE_OK)

@@ -10,7 +10,7 @@
 #include "cli/follow.h"
 #include "cli/local_run.h"
 #include "cli/report.h"
-#include "cli/run_order.h"
+#include "cli/run_command.h"
 #include "cli/table.h"
 
 enum { PAGE = 200 };

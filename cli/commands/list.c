@@ -1,7 +1,7 @@
-/* `csengine list`: what there is: the members of every drop-in kind, the commands, the passes,
+/* `csengine list`: what there is: the members of every plugin kind, the commands, the passes,
  * the settings. With a member's name: that member's own settings.
  *
- * The kinds come from the registry, so that a new drop-in folder is listed without a change
+ * The kinds come from the registry, so that a new plugin folder is listed without a change
  * here. */
 #include <jansson.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static void show_passes(listing *list)
         show(list, (row){ pass->name, pass->summary, NULL, NULL });
 }
 
-/* Tables of the program that are no drop-in folders. */
+/* Tables of the program that are no plugin folders. */
 static const struct {
     const char *name, *summary;
 } tables[] = {
@@ -132,7 +132,7 @@ enum { TABLES = sizeof tables / sizeof tables[0] };
 static void show_kinds(listing *list)
 {
     for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++)
-        show(list, (row){ kind->name, "members of a drop-in folder", NULL, NULL });
+        show(list, (row){ kind->name, "members of a plugin folder", NULL, NULL });
     for (int i = 0; i < TABLES; i++)
         show(list, (row){ tables[i].name, tables[i].summary, NULL, NULL });
 }

@@ -8,7 +8,7 @@
 #include "cli/follow.h"
 #include "cli/local_run.h"
 #include "cli/report.h"
-#include "cli/run_order.h"
+#include "cli/run_command.h"
 
 enum { PAGE = 1000, FOLLOW_INTERVAL_US = 300000 };
 

@@ -12,7 +12,7 @@
 #include "cli/client_command.h"
 #include "cli/client_internal.h"
 #include "cli/report.h"
-#include "cli/run_order.h"
+#include "cli/run_command.h"
 
 extern char **environ;
 

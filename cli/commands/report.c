@@ -6,7 +6,7 @@
 
 #include "cli/client_command.h"
 #include "cli/report.h"
-#include "cli/run_order.h"
+#include "cli/run_command.h"
 #include "cli/run_report.h"
 
 /* A file that is whole or not there. */
@@ -94,7 +94,7 @@ const cse_command cse_command_report = {
     .summary = "writes a run as one HTML file that needs no server",
     .arguments = "MODEL_DIR|JOB",
     .doc = "The dashboard's pages with all of the run in them; observed tensors of a long run are\n"
-           "thinned out evenly. The run may still be under way.",
+           "downsampled out evenly. The run may still be under way.",
     .options = options,
     .letters = "o=output",
     .min_arguments = 1,

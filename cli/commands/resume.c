@@ -5,7 +5,7 @@ static int run(const cse_command_line *line)
 {
     const char *message = cse_option_value(line, "message");
     json_t *body = message != NULL ? json_pack("{s:s}", "message", message) : NULL;
-    return cse_client_order(line, &(cse_job_order){ .verb = "resume", .body = body });
+    return cse_client_order(line, &(cse_job_order){ .command = "resume", .body = body });
 }
 
 static const cse_option options[] = {

@@ -33,7 +33,7 @@ static int run_job(void *self)
 {
     const started *s = self;
     start_dashboard(s->line, s->job);
-    return cse_job_run_kept(s->line, s->job);
+    return cse_job_run_supervised(s->line, s->job);
 }
 
 static int run_started(const cse_command_line *line, cse_prepared_job *job)
@@ -53,7 +53,7 @@ static int run(const cse_command_line *line)
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
     int exit_code =
-        status == CSE_OK ? run_started(line, &job) : cse_report_faults(status, &job.faults);
+        status == CSE_OK ? run_started(line, &job) : cse_report_faults(status, &job.diagnostics);
     cse_job_clear(&job);
     return exit_code;
 }

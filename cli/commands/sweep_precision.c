@@ -11,7 +11,7 @@
 
 #include "cli/command_line.h"
 #include "cli/report.h"
-#include "cli/variants.h"
+#include "run/measure/variants.h"
 
 /* A row of the table: settings of the section `precision`. */
 typedef struct row {

@@ -15,11 +15,11 @@
 
 #include "cli/job.h"
 #include "cli/report.h"
-#include "cli/variants.h"
 #include "engine/base/arena.h"
 #include "engine/config/yaml.h"
 #include "engine/precision/graphamp.h"
 #include "engine/precision/search.h"
+#include "run/measure/variants.h"
 
 enum { LEVEL_FLOAT32, LEVEL_POL_0, LEVEL_POL_1, LEVEL_POL_2, LEVEL_COUNT };
 

@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "cli/command.h"
-#include "workers/execution.h"
+#include "workers/control/execution.h"
 
 static int run(const cse_command_line *line)
 {

@@ -4,13 +4,13 @@
 static void cancel_job(const cse_request *request, cse_answer *answer)
 {
     const json_t *body = request->body, *grace = json_object_get(body, "grace_s");
-    const cse_job_verb verb = {
-        .verb = "cancel",
+    const cse_job_command command = {
+        .command = "cancel",
         .message = json_string_value(json_object_get(body, "message")),
         .save = !json_is_false(json_object_get(body, "save")),
         .grace_s = grace != NULL ? json_number_value(grace) : -1,
     };
-    cse_server_do_verb(request, answer, &verb);
+    cse_server_do_command(request, answer, &command);
 }
 
 const cse_route cse_route_cancel = {

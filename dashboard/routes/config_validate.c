@@ -17,17 +17,17 @@ static void validate(const cse_request *request, cse_answer *answer)
                               .overrides = json_object_get(body, "overrides"),
                               .executable =
                                   deep ? cse_jobs_executable_view(request->server->jobs) : NULL };
-    json_t *faults = json_array();
+    json_t *diagnostics = json_array();
     int64_t began_ns = cse_clock_ns();
-    cse_status status = cse_check_configuration(&check, faults);
+    cse_status status = cse_check_configuration(&check, diagnostics);
     if (status == CSE_OK)
         cse_answer_json(answer, 200,
-                        json_pack("{s:b, s:O, s:f}", "valid", json_array_size(faults) == 0,
-                                  "diagnostics", faults, "milliseconds",
+                        json_pack("{s:b, s:O, s:f}", "valid", json_array_size(diagnostics) == 0,
+                                  "diagnostics", diagnostics, "milliseconds",
                                   (double)(cse_clock_ns() - began_ns) / 1e6));
     else
         cse_answer_failure(answer, status);
-    json_decref(faults);
+    json_decref(diagnostics);
 }
 
 const cse_route cse_route_config_validate = {

@@ -3,12 +3,12 @@
 
 static void kill_job(const cse_request *request, cse_answer *answer)
 {
-    const cse_job_verb verb = {
-        .verb = "kill",
+    const cse_job_command command = {
+        .command = "kill",
         .message = json_string_value(json_object_get(request->body, "message")),
         .grace_s = -1,
     };
-    cse_server_do_verb(request, answer, &verb);
+    cse_server_do_command(request, answer, &command);
 }
 
 const cse_route cse_route_kill = {

@@ -3,12 +3,12 @@
 
 static void scale_job(const cse_request *request, cse_answer *answer)
 {
-    const cse_job_verb verb = {
-        .verb = "scale",
+    const cse_job_command command = {
+        .command = "scale",
         .num_csx = json_integer_value(json_object_get(request->body, "num_csx")),
         .grace_s = -1,
     };
-    cse_server_do_verb(request, answer, &verb);
+    cse_server_do_command(request, answer, &command);
 }
 
 const cse_route cse_route_scale = {

@@ -18,7 +18,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     cse_server_run run;
     if (!cse_server_open_run(request, answer, &run))
         return;
-    json_t *samples = json_array(), *behind = cse_store_reader_behind(run.reader);
+    json_t *samples = json_array(), *behind = cse_store_reader_failure_journal(run.reader);
     const cse_store_query query = { .limit = cse_request_integer(request, "samples", 1),
                                     .newest_first = true };
     cse_status status =

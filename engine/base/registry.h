@@ -1,6 +1,6 @@
-/* Lookup by name in the table of a drop-in folder.
+/* Lookup by name in the table of a plugin folder.
  *
- * A drop-in folder holds one member a file; each file ends with the member's descriptor, whose
+ * A plugin folder holds one member a file; each file ends with the member's descriptor, whose
  * first two fields are its name and its one-line summary. autogen.sh writes the array of a folder's
  * descriptors (NULL-terminated, in name order), and these functions serve every kind of member
  * alike. */
@@ -27,13 +27,13 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
  * `candidates` is NULL-terminated. */
 const char *cse_did_you_mean(const char *word, const char *const *candidates);
 
-/* One entry of the list of drop-in kinds, for `csengine list`. */
+/* One entry of the list of plugin kinds, for `csengine list`. */
 typedef struct cse_kind {
     const char *name; /* plural, as in the folder: "ops" */
     const void *table;
 } cse_kind;
 
-/* Every drop-in kind, ended by a NULL name; written by autogen.sh. */
+/* Every plugin kind, ended by a NULL name; written by autogen.sh. */
 extern const cse_kind cse_kinds[];
 
 #endif

@@ -129,7 +129,8 @@ static cse_status compare_elements(source s[2], const entry *const e[2], cse_ten
     for (int k = 0; k < 2; k++)
         cse_seal_hash_begin_tensor(&s[k].hash, &e[k]->line);
     for (uint64_t done = 0; done < e[0]->line.bytes;) {
-        size_t size = e[0]->line.bytes - done < BLOCK_BYTES ? (size_t)(e[0]->line.bytes - done) : BLOCK_BYTES;
+        size_t size =
+            e[0]->line.bytes - done < BLOCK_BYTES ? (size_t)(e[0]->line.bytes - done) : BLOCK_BYTES;
         for (int k = 0; k < 2; k++) {
             if (cse_read_at(s[k].descriptor, s[k].block, size, e[k]->line.offset + done) !=
                 (int64_t)size)
@@ -178,7 +179,8 @@ static cse_status take_pair(walk *w, const entry *first, const entry *second)
     }
     if (first == NULL || second == NULL) {
         d.kind = first != NULL ? CSE_ONLY_IN_FIRST : CSE_ONLY_IN_SECOND;
-    } else if (first->dtype != second->dtype || strcmp(first->line.shape, second->line.shape) != 0 ||
+    } else if (first->dtype != second->dtype ||
+               strcmp(first->line.shape, second->line.shape) != 0 ||
                first->line.bytes != second->line.bytes) {
         d.kind = CSE_DIFFERENT_FORM;
     } else {

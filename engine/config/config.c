@@ -30,7 +30,7 @@ struct cse_config {
     cse_settings *settings;
     member_list sections[SECTION_COUNT];
     const char *precision, *numerics;
-    cse_faults *faults; /* while it is checked; NULL: the first fault ends the check */
+    cse_diagnostics *diagnostics; /* while it is checked; NULL: the first fault ends the check */
 };
 
 static cse_status fail_at(const cse_config *config, cse_yaml_place place, const char *what)
@@ -248,7 +248,7 @@ static cse_status read_section(cse_config *config, const char *name, const cse_y
             status = read_keyed(config, name, node, member);
         if (status != CSE_OK)
             member->name = NULL;
-        CSE_TRY(cse_faults_take(config->faults, status));
+        CSE_TRY(cse_diagnostics_take(config->diagnostics, status));
     }
     list->count = count;
     return CSE_OK;
@@ -352,7 +352,7 @@ static bool is_label_word(const char *word, size_t length)
     return true;
 }
 
-static cse_status check_labels(const cse_settings *cluster, cse_faults *faults)
+static cse_status check_labels(const cse_settings *cluster, cse_diagnostics *diagnostics)
 {
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++) {
         const char *label = cse_settings_text_at(cluster, "job_labels", i);
@@ -360,11 +360,12 @@ static cse_status check_labels(const cse_settings *cluster, cse_faults *faults)
         if (label[key] == '=' && is_label_word(label, key) &&
             is_label_word(label + key + 1, strlen(label + key + 1)))
             continue;
-        CSE_TRY(cse_faults_take(
-            faults, cse_fail(CSE_CONFIG,
-                             "%s: %s: cluster_config.job_labels: \"%.140s\" is no label; accepted: "
-                             "key=value, each of 1 to 63 letters, digits and inner -_.",
-                             subject, cse_settings_origin(cluster, "job_labels"), label)));
+        CSE_TRY(cse_diagnostics_take(
+            diagnostics,
+            cse_fail(CSE_CONFIG,
+                     "%s: %s: cluster_config.job_labels: \"%.140s\" is no label; accepted: "
+                     "key=value, each of 1 to 63 letters, digits and inner -_.",
+                     subject, cse_settings_origin(cluster, "job_labels"), label)));
     }
     return CSE_OK;
 }
@@ -390,18 +391,19 @@ static cse_status check_backend(const cse_settings *backend)
     return CSE_OK;
 }
 
-static cse_status check_precision(const cse_settings *precision, cse_faults *faults)
+static cse_status check_precision(const cse_settings *precision, cse_diagnostics *diagnostics)
 {
     static const char *const positive[] = { "max_gradient_norm", "max_gradient_value",
                                             "initial_loss_scale" };
-    CSE_TRY(cse_faults_take(
-        faults, reject_pair(precision, "precision", "max_gradient_norm", "max_gradient_value")));
+    CSE_TRY(
+        cse_diagnostics_take(diagnostics, reject_pair(precision, "precision", "max_gradient_norm",
+                                                      "max_gradient_value")));
     for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
-        CSE_TRY(cse_faults_take(faults, require_positive(precision, positive[i])));
+        CSE_TRY(cse_diagnostics_take(diagnostics, require_positive(precision, positive[i])));
     cse_status status = check_loss_scaling(precision);
     if (status == CSE_OK)
         status = check_cbfloat16(precision);
-    return cse_faults_take(faults, status);
+    return cse_diagnostics_take(diagnostics, status);
 }
 
 /* A section none of whose own settings is at fault, or NULL: what settings are to each other can
@@ -424,12 +426,13 @@ static cse_status check_together(const cse_config *config)
     const cse_settings *cluster = sound_section(config, "trainer.init.backend.cluster_config");
     const cse_settings *backend = sound_section(config, "trainer.init.backend");
     if (loop != NULL)
-        CSE_TRY(cse_faults_take(config->faults, check_loop(loop)));
+        CSE_TRY(cse_diagnostics_take(config->diagnostics, check_loop(loop)));
     if (precision != NULL)
-        CSE_TRY(check_precision(precision, config->faults));
+        CSE_TRY(check_precision(precision, config->diagnostics));
     if (cluster != NULL)
-        CSE_TRY(check_labels(cluster, config->faults));
-    return backend != NULL ? cse_faults_take(config->faults, check_backend(backend)) : CSE_OK;
+        CSE_TRY(check_labels(cluster, config->diagnostics));
+    return backend != NULL ? cse_diagnostics_take(config->diagnostics, check_backend(backend))
+                           : CSE_OK;
 }
 
 /* --- Loading --- */
@@ -437,8 +440,9 @@ static cse_status check_together(const cse_config *config)
 static cse_status finish(cse_config *config, const cse_config_text *text)
 {
     for (int i = 0; i < text->override_count; i++)
-        CSE_TRY(cse_faults_take(config->faults, apply_override(config, &text->overrides[i])));
-    cse_settings_expected expected = { cse_config_table, subject, "", config->faults };
+        CSE_TRY(
+            cse_diagnostics_take(config->diagnostics, apply_override(config, &text->overrides[i])));
+    cse_settings_expected expected = { cse_config_table, subject, "", config->diagnostics };
     CSE_TRY(cse_settings_check(config->arena, &expected, config->root, &config->settings));
     CSE_TRY(check_together(config));
     read_precision(config);
@@ -456,7 +460,7 @@ static cse_status read_text(cse_config *config, const cse_config_text *text)
 }
 
 /* `members`: what they are called and set to is checked as well. */
-static cse_status make(const cse_config_text *text, bool members, cse_faults *faults,
+static cse_status make(const cse_config_text *text, bool members, cse_diagnostics *diagnostics,
                        cse_config **config)
 {
     *config = NULL;
@@ -464,18 +468,18 @@ static cse_status make(const cse_config_text *text, bool members, cse_faults *fa
     cse_config *made = cse_arena_alloc(arena, sizeof *made);
     made->arena = arena;
     made->source = cse_arena_string(arena, text->source);
-    made->faults = faults;
+    made->diagnostics = diagnostics;
     cse_status status = read_text(made, text);
     if (status != CSE_OK)
-        cse_faults_take(faults, status);
+        cse_diagnostics_take(diagnostics, status);
     else
         status = finish(made, text);
     if (status == CSE_OK && members)
-        status = cse_config_check_members(made, faults);
-    made->faults = NULL;
-    /* Whatever ended a check that took faults over, the first of them is what it says. */
+        status = cse_config_check_members(made, diagnostics);
+    made->diagnostics = NULL;
+    /* Whatever ended a check that took diagnostics over, the first of them is what it says. */
     if (status == CSE_OK || status == CSE_CONFIG) {
-        cse_status first = cse_faults_end(faults);
+        cse_status first = cse_diagnostics_end(diagnostics);
         status = first != CSE_OK ? first : status;
     }
     if (status != CSE_OK)
@@ -499,9 +503,10 @@ cse_status cse_config_parse(const char *source, const char *yaml,
     return make(&text, false, NULL, config);
 }
 
-cse_status cse_config_check(const cse_config_text *text, cse_faults *faults, cse_config **config)
+cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagnostics,
+                            cse_config **config)
 {
-    return make(text, true, faults, config);
+    return make(text, true, diagnostics, config);
 }
 
 void cse_config_destroy(cse_config **config)

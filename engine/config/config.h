@@ -10,7 +10,7 @@
 #define CSE_CONFIG_CONFIG_H
 
 #include "csengine/extend.h"
-#include "engine/config/faults.h"
+#include "engine/base/diagnostics.h"
 
 typedef struct cse_config cse_config;
 
@@ -43,17 +43,18 @@ typedef struct cse_config_text {
     int override_count;
 } cse_config_text;
 
-/* As above, and then as cse_config_check_members. With a collector of faults it goes on after each
+/* As above, and then as cse_config_check_members. With a collector of diagnostics it goes on after each
  * fault as far as others do not follow from it, and fails in the end with the message of the
- * first; then `*config` is NULL. `faults` may be NULL. */
-cse_status cse_config_check(const cse_config_text *text, cse_faults *faults, cse_config **config);
+ * first; then `*config` is NULL. `diagnostics` may be NULL. */
+cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagnostics,
+                            cse_config **config);
 
 /* "trainer" is the root of the table. Checked settings of a section: "init.loop", "fit",
  * "init.backend.cluster_config", "init" itself. Borrowed; a section that is not in the table ends
  * the process with a message. Fields: see config_table.c or `csengine list settings`. */
 const cse_settings *cse_config_section_view(const cse_config *config, const char *section);
 
-/* A section whose settings belong to a member of a drop-in folder. */
+/* A section whose settings belong to a member of a plugin folder. */
 typedef struct cse_config_member {
     const char *name;    /* "SGD", "fc_mnist"; of a data loader its data_processor */
     const char *library; /* of a model: path of the shared object that holds it, or NULL */
@@ -70,10 +71,10 @@ int cse_config_member_count(const cse_config *config, const char *section);
 const cse_config_member *cse_config_member_view(const cse_config *config, const char *section,
                                                 int index);
 
-/* Every member's name against the drop-in folder of its kind, and its settings against its table;
- * a model of a library of the user's own is left to it. CSE_CONFIG with the place; `faults` may be
+/* Every member's name against the plugin folder of its kind, and its settings against its table;
+ * a model of a library of the user's own is left to it. CSE_CONFIG with the place; `diagnostics` may be
  * NULL. */
-cse_status cse_config_check_members(const cse_config *config, cse_faults *faults);
+cse_status cse_config_check_members(const cse_config *config, cse_diagnostics *diagnostics);
 
 /* What stands in the section `precision` about formats (see precision_settings.h), as YAML with its
  * places for cse_configuration.precision; NULL where nothing does. Borrowed. */

@@ -1,4 +1,4 @@
-/* The members that a configuration names, against their drop-in folders, and what it sets of them,
+/* The members that a configuration names, against their plugin folders, and what it sets of them,
  * against their own tables. Tables only: what a member checks beyond its own is found when the run
  * is put together. */
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static const void *members_of(const char *name)
 }
 
 static cse_status check_settings(const member_kind *kind, const cse_config_member *member,
-                                 const cse_configured_descriptor *descriptor, cse_faults *faults)
+                                 const cse_configured_descriptor *descriptor,
+                                 cse_diagnostics *diagnostics)
 {
     const bool input = strcmp(kind->kind, "inputs") == 0;
     cse_arena *arena = cse_arena_new();
@@ -43,7 +44,7 @@ static cse_status check_settings(const member_kind *kind, const cse_config_membe
         .subject = input ? "data loader"
                          : cse_arena_printf(arena, "%s %s", kind->member, descriptor->name),
         .prefix = "",
-        .faults = faults,
+        .diagnostics = diagnostics,
     };
     cse_status status = cse_yaml_parse(arena, "", member->yaml, strlen(member->yaml), &node);
     if (status == CSE_OK)
@@ -54,26 +55,26 @@ static cse_status check_settings(const member_kind *kind, const cse_config_membe
 }
 
 static cse_status check_member(const member_kind *kind, const cse_config_member *member,
-                               cse_faults *faults)
+                               cse_diagnostics *diagnostics)
 {
     const void *table = members_of(kind->kind), *descriptor = NULL;
     if (table == NULL || member->name == NULL || member->library != NULL)
         return CSE_OK;
     cse_status status = cse_registry_get(table, kind->member, member->name, &descriptor);
     if (status != CSE_OK)
-        return cse_faults_take(faults,
-                               cse_fail_within(status, "configuration: %s: ", member->origin));
-    return check_settings(kind, member, descriptor, faults);
+        return cse_diagnostics_take(diagnostics,
+                                    cse_fail_within(status, "configuration: %s: ", member->origin));
+    return check_settings(kind, member, descriptor, diagnostics);
 }
 
-cse_status cse_config_check_members(const cse_config *config, cse_faults *faults)
+cse_status cse_config_check_members(const cse_config *config, cse_diagnostics *diagnostics)
 {
     for (size_t i = 0; i < sizeof member_kinds / sizeof member_kinds[0]; i++) {
         int count = cse_config_member_count(config, member_kinds[i].section);
         for (int k = 0; k < count; k++)
             CSE_TRY(check_member(&member_kinds[i],
                                  cse_config_member_view(config, member_kinds[i].section, k),
-                                 faults));
+                                 diagnostics));
     }
     return CSE_OK;
 }

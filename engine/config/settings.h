@@ -3,7 +3,7 @@
 #define CSE_CONFIG_SETTINGS_H
 
 #include "csengine/extend.h"
-#include "engine/config/faults.h"
+#include "engine/base/diagnostics.h"
 #include "engine/config/yaml.h"
 
 /* One checked value. */
@@ -42,13 +42,13 @@ int cse_setting_table_length(const cse_setting *table);
 /* What a tree is checked against. */
 typedef struct cse_settings_expected {
     const cse_setting *table;
-    const char *subject; /* begins the messages: "optimizer SGD" */
-    const char *prefix;  /* stands before names in messages: "trainer.init." */
-    cse_faults *faults;  /* takes every fault over; NULL: the check ends at the first */
+    const char *subject;          /* begins the messages: "optimizer SGD" */
+    const char *prefix;           /* stands before names in messages: "trainer.init." */
+    cse_diagnostics *diagnostics; /* takes every fault over; NULL: the check ends at the first */
 } cse_settings_expected;
 
 /* As cse_settings_parse, from a tree. The result lives in `arena` and is not to be destroyed. With
- * a collector it succeeds in spite of faults: levels that have one are marked, a level that is no
+ * a collector it succeeds in spite of diagnostics: levels that have one are marked, a level that is no
  * mapping is NULL, and there is no canonical line. */
 cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
                               const cse_yaml_node *node, cse_settings **settings);

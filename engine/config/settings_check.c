@@ -18,7 +18,7 @@ typedef struct check {
     cse_arena *arena;
     const char *subject;
     const char *prefix;
-    cse_faults *faults;
+    cse_diagnostics *diagnostics;
 } check;
 
 static void describe_bounds(const cse_setting *setting, cse_text *text)
@@ -241,7 +241,7 @@ static cse_status read_nested(const check *c, const cse_setting *setting, const 
                               cse_setting_value *value)
 {
     const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
-    cse_settings_expected expected = { setting->nested, c->subject, prefix, c->faults };
+    cse_settings_expected expected = { setting->nested, c->subject, prefix, c->diagnostics };
     return cse_settings_check(c->arena, &expected, node, &value->nested);
 }
 
@@ -337,7 +337,8 @@ static cse_status check_names(const check *c, const cse_yaml_node *node, cse_set
         if (setting->name != NULL)
             continue;
         checked->faulty = true;
-        CSE_TRY(cse_faults_take(c->faults, reject_unknown(c, checked->table, &node->keys[i])));
+        CSE_TRY(cse_diagnostics_take(c->diagnostics,
+                                     reject_unknown(c, checked->table, &node->keys[i])));
     }
     return CSE_OK;
 }
@@ -356,7 +357,7 @@ static cse_status check_values(const check *c, const cse_yaml_node *node, cse_se
             status = read_value(c, setting, given, value);
         }
         checked->faulty = checked->faulty || status != CSE_OK;
-        CSE_TRY(cse_faults_take(c->faults, status));
+        CSE_TRY(cse_diagnostics_take(c->diagnostics, status));
     }
     return CSE_OK;
 }
@@ -365,10 +366,10 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
                               const cse_yaml_node *node, cse_settings **settings)
 {
     const cse_setting *table = expected->table;
-    check c = { arena, expected->subject, expected->prefix, expected->faults };
+    check c = { arena, expected->subject, expected->prefix, expected->diagnostics };
     bool empty = cse_yaml_is_null(node);
     if (!empty && node->kind != CSE_YAML_MAPPING)
-        return cse_faults_take(c.faults, reject_kind(&c, node));
+        return cse_diagnostics_take(c.diagnostics, reject_kind(&c, node));
     cse_settings *checked = cse_arena_alloc(arena, sizeof *checked);
     checked->arena = arena;
     checked->table = table;
@@ -380,7 +381,7 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
         CSE_TRY(check_names(&c, node, checked));
     CSE_TRY(check_values(&c, node, checked));
     *settings = checked;
-    if (c.faults != NULL && c.faults->count > 0)
+    if (c.diagnostics != NULL && c.diagnostics->count > 0)
         return CSE_OK;
     cse_text canonical = { 0 };
     cse_settings_print(checked, &canonical);

@@ -4,7 +4,7 @@
  *
  * Without weights each sample counts 1. Sums are float32: counts stay exact up to 2^24 samples. */
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/metrics/metric.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
 

@@ -5,7 +5,7 @@
  * over all elements of all updates; without weights each element counts 1. A scalar that is a mean
  * over the microbatch (a loss) counts once for each microbatch. Sums are float32. */
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/metrics/metric.h"
 
 static const cse_setting settings[] = { { .name = NULL } };
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/models/models.h"
 
 enum { KERNEL = 3, CONVOLUTIONS = 2 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/models/models.h"
 
 enum { MAX_LAYERS = 64 };
 

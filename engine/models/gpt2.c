@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/models/models.h"
 #include "engine/trace/trace.h"
 
 enum { MAX_LAYERS = 128, NAME_BYTES = 128 };

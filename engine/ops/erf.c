@@ -14,8 +14,8 @@ CSE_API cse_tensor *cse_erf(cse_tensor *x)
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     const double two_over_sqrt_pi = 1.1283791670955126;
-    cse_tensor *bell = cse_exp(cse_neg(cse_square(node->inputs[0])));
-    gradients[0] = cse_mul(cse_scale(output_gradient, two_over_sqrt_pi), bell);
+    cse_tensor *doorbell = cse_exp(cse_neg(cse_square(node->inputs[0])));
+    gradients[0] = cse_mul(cse_scale(output_gradient, two_over_sqrt_pi), doorbell);
 }
 
 static double value_of(double x)

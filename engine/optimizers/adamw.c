@@ -1,11 +1,11 @@
 /* AdamW: Adam with weight decay taken from the parameter itself (Loshchilov, Hutter, "Decoupled
  * weight decay regularization", ICLR 2019): p = p - lr * (u + weight_decay * p), u as Adam's. The
- * formula stands in engine/session/adam_update.c.
+ * formula stands in engine/optimizers/adam_update.c.
  *
  * Differs from PyTorch as the reference does: eps as in adam.c, and weight_decay is 0 unless given
  * (PyTorch: 0.01). The decay uses the parameter before the step, as PyTorch's does. */
 #define CSE_ADAM_WEIGHT_DECAY_DOC "fraction of the parameter, times lr, that is taken off each step"
-#include "engine/session/adam_update.h"
+#include "engine/optimizers/adam_update.h"
 
 static const cse_setting settings[] = {
     CSE_LEARNING_RATE_SETTINGS,
@@ -22,7 +22,7 @@ static cse_status check(const cse_settings *s)
     return cse_adam_check(s, "optimizer AdamW");
 }
 
-static int states(const cse_settings *s, cse_member_state list[CSE_MAX_MEMBER_STATES])
+static int states(const cse_settings *s, cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
     return cse_adam_states(s, cse_settings_bool(s, "correct_bias"), list);
 }

@@ -9,7 +9,7 @@
  * learning", 2013. Differs from PyTorch in one thing, as the reference does: the buffer starts at
  * 0, so dampening applies to the first step too (PyTorch's first buffer is the gradient itself). */
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/optimizers/optimizer.h"
 
 static const cse_setting settings[] = {
     CSE_LEARNING_RATE_SETTINGS,
@@ -53,11 +53,11 @@ static cse_status check(const cse_settings *s)
     return CSE_OK;
 }
 
-static int states(const cse_settings *s, cse_member_state list[CSE_MAX_MEMBER_STATES])
+static int states(const cse_settings *s, cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
     if (cse_settings_number(s, "momentum") == 0)
         return 0;
-    list[0] = (cse_member_state){ .name = "momentum_buffer" };
+    list[0] = (cse_declared_state){ .name = "momentum_buffer" };
     return 1;
 }
 

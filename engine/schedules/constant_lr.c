@@ -1,6 +1,6 @@
 /* ConstantLR: lr(t) = learning_rate. `total_iters` matters only in a sequence. */
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/schedules/schedule.h"
 
 static const cse_setting settings[] = {
     { .name = "learning_rate",

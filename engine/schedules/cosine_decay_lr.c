@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/schedules/schedule.h"
 
 static const cse_setting settings[] = {
     CSE_DECAY_SETTINGS,

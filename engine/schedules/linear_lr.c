@@ -5,7 +5,7 @@
  * with i initial_learning_rate, e end_learning_rate, T total_iters. PyTorch's class of this name
  * multiplies a base rate instead; the values are the same for base i and end_factor e / i. */
 #include "csengine/generated/ops.h"
-#include "engine/session/members.h"
+#include "engine/schedules/schedule.h"
 
 static const cse_setting settings[] = {
     CSE_DECAY_SETTINGS,

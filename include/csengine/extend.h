@@ -1,4 +1,4 @@
-/* For those who add a member of a drop-in kind (a model, an optimizer, an input function, ...),
+/* For those who add a member of a plugin kind (a model, an optimizer, an input function, ...),
  * inside the engine or in a shared object of their own: how a member declares its settings and
  * reads them.
  *

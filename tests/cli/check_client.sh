@@ -112,12 +112,12 @@ expect 64 '--label k: key=value is accepted' submit "$work/good.yaml" --label k
 expect 64 'JOB or JOB@STEP is accepted' submit "$work/good.yaml" --resume_from a@b
 
 # Orders.
-for verb in pause resume kill; do
-    expect 0 'a PAUSING: taken' "$verb" a --message why
-    sent "r[-1]['path'] == '/api/v1/jobs/a/$verb' and r[-1]['body'] == {'message': 'why'}"
-    expect 1 'the job has ended: SUCCEEDED' "$verb" done
+for command in pause resume kill; do
+    expect 0 'a PAUSING: taken' "$command" a --message why
+    sent "r[-1]['path'] == '/api/v1/jobs/a/$command' and r[-1]['body'] == {'message': 'why'}"
+    expect 1 'the job has ended: SUCCEEDED' "$command" done
 done
-expect 0 '"verb": "cancel"' cancel a --grace 2.5 --save=false --json
+expect 0 '"command": "cancel"' cancel a --grace 2.5 --save=false --json
 sent 'r[-1]["body"] == {"grace_s": 2.5, "save": False}'
 expect 0 'taken' scale a --num_csx 4
 sent 'r[-1]["path"].endswith("/scale") and r[-1]["body"] == {"num_csx": 4}'

@@ -1,7 +1,7 @@
 /* The page of a report: the data are put in once, unpacked from a page of this test, and nothing in
  * them can end the script that holds them. */
+#include "cli/downsample.c"
 #include "cli/run_report.c"
-#include "cli/thinned.c"
 
 #include <check.h>
 #include <zlib.h>
@@ -118,20 +118,20 @@ enum { TENSORS = 29, KEPT = 500 };
  */
 static json_t *thin(int steps, int page_size)
 {
-    cse_thinned thinned = { .most = KEPT };
+    cse_downsampler downsampled = { .most = KEPT };
     json_t *page = json_array();
     for (int step = 1; step <= steps; step++)
         for (int tensor = 0; tensor < TENSORS; tensor++) {
             json_array_append_new(page, json_pack("{s:i, s:i, s:i}", "tensor", tensor, "attempt",
                                                   1 + step / 1000, "step", 10 * step));
             if ((int)json_array_size(page) == page_size) {
-                cse_thinned_add(&thinned, page);
+                cse_downsampler_add(&downsampled, page);
                 json_array_clear(page);
             }
         }
-    cse_thinned_add(&thinned, page);
+    cse_downsampler_add(&downsampled, page);
     json_decref(page);
-    return cse_thinned_end(&thinned);
+    return cse_downsampler_end(&downsampled);
 }
 
 /* 500 records are 17 steps of 29: the stride is the least power of two with
@@ -161,13 +161,13 @@ END_TEST
 
 START_TEST(one_step_is_never_cut)
 {
-    cse_thinned thinned = { .most = 10 };
+    cse_downsampler downsampled = { .most = 10 };
     json_t *page = json_array();
     for (int tensor = 0; tensor < 40; tensor++)
         json_array_append_new(page, json_pack("{s:i, s:i}", "attempt", 1, "step", 5));
-    cse_thinned_add(&thinned, page);
+    cse_downsampler_add(&downsampled, page);
     json_decref(page);
-    json_t *kept = cse_thinned_end(&thinned);
+    json_t *kept = cse_downsampler_end(&downsampled);
     ck_assert_uint_eq(json_array_size(kept), 40);
     json_decref(kept);
 }

@@ -65,13 +65,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.validate(json.loads(body)["config"])
         if parts == ["jobs"]:
             return self.jobs(query, body)
-        identity, verb = parts[1], parts[2] if len(parts) > 2 else None
-        if verb == "events":
+        identity, command = parts[1], parts[2] if len(parts) > 2 else None
+        if command == "events":
             return self.events(identity, headers)
-        if verb == "logs":
+        if command == "logs":
             return self.logs(query, headers)
-        if verb:
-            return self.order(identity, verb)
+        if command:
+            return self.order(identity, command)
         return self.one(identity, headers, body)
 
     do_GET = do_POST = do_PUT = do_PATCH = handle_request
@@ -119,10 +119,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(200, job(identity, **ends.get(identity, {})),
                            ETag='"r%d"' % (state["patched"] + 1))
 
-    def order(self, identity, verb):
+    def order(self, identity, command):
         if identity == "done":
             return self.problem(409, "the job has ended: SUCCEEDED")
-        return self.answer(202, {"id": identity, "verb": verb, "state": "PAUSING",
+        return self.answer(202, {"id": identity, "command": command, "state": "PAUSING",
                                  "detail": "taken"})
 
     def stream(self, text):

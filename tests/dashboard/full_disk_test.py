@@ -72,9 +72,9 @@ def put(server, id, steps=LONG, checkpoint=1000000):
     equal(answer.status, 201, answer.body)
 
 
-def act(server, id, verb, body=None):
-    answer = server.request("POST", f"{API}/jobs/{id}/{verb}", body)
-    equal(answer.status, 202, f"{verb}: {answer.body}")
+def act(server, id, command, body=None):
+    answer = server.request("POST", f"{API}/jobs/{id}/{command}", body)
+    equal(answer.status, 202, f"{command}: {answer.body}")
 
 
 def of_store(server, id, sql):

@@ -1,4 +1,4 @@
-"""Jobs from their creation to their end: the queue, the verbs, and what happens when a job, or the
+"""Jobs from their creation to their end: the queue, the commands, and what happens when a job, or the
 server itself, is killed."""
 import glob
 import http.client
@@ -25,9 +25,9 @@ def put(server, id, steps=LONG, **more):
     return answer.json()
 
 
-def act(server, id, verb, body=None, status=202):
-    answer = server.request("POST", f"{API}/jobs/{id}/{verb}", body)
-    equal(answer.status, status, f"{verb} {id}: {answer.body}")
+def act(server, id, command, body=None, status=202):
+    answer = server.request("POST", f"{API}/jobs/{id}/{command}", body)
+    equal(answer.status, status, f"{command} {id}: {answer.body}")
     return answer.json()
 
 

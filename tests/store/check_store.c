@@ -13,7 +13,7 @@
 #include <zmq.h>
 
 #include "engine/base/clock.h"
-#include "store/behind.h"
+#include "store/failure_journal.h"
 #include "store/reader.h"
 #include "store/run_lock.h"
 #include "store/store.h"
@@ -527,7 +527,7 @@ static void assert_behind(cse_run_state state)
     ck_assert_int_eq(status.state, state);
     int64_t last_step = status.last_step; /* the very last may have met a full queue */
     ck_assert_int_gt(last_step, 30000);
-    json_t *behind = cse_store_reader_behind(reader);
+    json_t *behind = cse_store_reader_failure_journal(reader);
     ck_assert_ptr_nonnull(behind);
     ck_assert_int_gt(json_integer_value(json_object_get(behind, "since_ms")), 1600000000000);
     ck_assert(json_is_integer(json_object_get(behind, "waiting_rows")));
@@ -546,7 +546,7 @@ static void assert_nothing_behind(void)
 {
     cse_store_reader *reader = NULL;
     ck_assert_int_eq(cse_store_reader_open(folder, &reader), CSE_OK);
-    ck_assert_ptr_null(cse_store_reader_behind(reader));
+    ck_assert_ptr_null(cse_store_reader_failure_journal(reader));
     cse_store_reader_close(&reader);
 }
 

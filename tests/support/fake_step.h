@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "workers/cluster.h"
+#include "workers/arena/cluster.h"
 
 typedef struct fake_step fake_step;
 

@@ -4,7 +4,7 @@
 #define CSE_TESTS_SUPPORT_TRACED_RUN_H
 
 #include "dataloader/input.h"
-#include "engine/session/session.h"
+#include "run/session/session.h"
 #include "tests/support/straight_run.h"
 
 typedef struct traced_run {

@@ -55,7 +55,7 @@ function startServer(name, ...more) {
 
 const ask = async (url, path) => (await fetch(`${url}/api/v1${path}`)).json();
 
-const order = (url, id, verb) => fetch(`${url}/api/v1/jobs/${id}/${verb}`, { method: "POST" });
+const order = (url, id, command) => fetch(`${url}/api/v1/jobs/${id}/${command}`, { method: "POST" });
 
 async function until(what, test, wait_ms = 30_000) {
   const end = Date.now() + wait_ms;
@@ -114,7 +114,7 @@ async function orders(checks, page, url, id) {
   await until("the step shown goes up", async () => (await shown()) !== before);
   checks.that(true, "steps go up on the page");
   await page.screenshot({ path: join(shots, "real-pulse.png") });
-  await page.locator("button[data-verb=checkpoint]").click();
+  await page.locator("button[data-command=checkpoint]").click();
   const saved = await until(
     "a checkpoint",
     async () => (await ask(url, `/jobs/${id}/checkpoints`)).checkpoints[0],
@@ -126,7 +126,7 @@ async function orders(checks, page, url, id) {
       ),
     "the checkpoint that was asked for is a file",
   );
-  await page.locator("button[data-verb=pause]").click();
+  await page.locator("button[data-command=pause]").click();
   await badge(page, "paused");
   const step = await until("the run stands", async () => {
     const a = (await job()).progress.step;
@@ -134,7 +134,7 @@ async function orders(checks, page, url, id) {
     return a === (await job()).progress.step && a;
   });
   checks.that(step > 0, "paused: the step stands still");
-  await page.locator("button[data-verb=resume]").click();
+  await page.locator("button[data-command=resume]").click();
   await badge(page, "running");
   await until("the run goes on", async () => (await job()).progress.step > step);
   checks.that(true, "resumed: the step goes on");
@@ -257,7 +257,7 @@ async function signIn(checks, context) {
 
 async function cancel(checks, page, url, id) {
   await page.goto(`${url}/jobs/${id}/pulse`);
-  await page.locator("button[data-verb=cancel]").click();
+  await page.locator("button[data-command=cancel]").click();
   await page.locator("dialog button.primary").click();
   await badge(page, "cancelled");
   const job = await until("the job ended", async () => {

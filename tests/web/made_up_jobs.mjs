@@ -34,7 +34,7 @@ const LIVE = new Set([
   "RECOVERING",
   "CANCELLING",
 ]);
-const VERBS = {
+const COMMANDS = {
   RUNNING: ["pause", "checkpoint", "cancel", "kill", "scale"],
   PAUSED: ["resume", "checkpoint", "cancel", "kill"],
   QUEUED: ["cancel"],
@@ -218,7 +218,7 @@ export class MadeUpJob {
       pid: alive ? 4711 : null,
       exit_code: this.state === "FAILED" ? 1 : null,
       revision: this.revision,
-      capabilities: VERBS[this.state] ?? [],
+      capabilities: COMMANDS[this.state] ?? [],
       links: { self: base, events: `${base}/events` },
     };
   }

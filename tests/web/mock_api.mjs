@@ -34,7 +34,7 @@ function faultsOf(config) {
 }
 
 /* What each order does to a job; the answer's detail is returned. */
-const VERBS = {
+const COMMANDS = {
   pause(job) {
     job.transit("PAUSING");
     setTimeout(() => job.transit("PAUSED"), SETTLE_MS);
@@ -250,9 +250,9 @@ export class MockApi {
       return method === "POST" ? [201, this.create(body)] : [200, this.list()];
     const [, id, rest = ""] = /^\/api\/v1\/jobs\/([^/]+)(?:\/(.*))?$/.exec(path) ?? [];
     const job = id && this.find(decodeURIComponent(id));
-    if (job && method === "POST" && VERBS[rest]) {
-      const detail = VERBS[rest](job, body);
-      return [202, { id: job.id, verb: rest, detail, state: job.state }];
+    if (job && method === "POST" && COMMANDS[rest]) {
+      const detail = COMMANDS[rest](job, body);
+      return [202, { id: job.id, command: rest, detail, state: job.state }];
     }
     if (job && /^checkpoints\/\d+\/diff$/.test(rest)) return [200, DIFF];
     if (job && OF_JOB[rest]) return [200, OF_JOB[rest](job, url.searchParams)];

@@ -8,8 +8,8 @@
 
 #include "engine/base/clock.h"
 #include "tests/support/fake_step.h"
-#include "workers/arena.h"
-#include "workers/ring.h"
+#include "workers/arena/arena.h"
+#include "workers/arena/ring.h"
 
 static fake_step *step;
 static unsigned char *states;
@@ -64,7 +64,7 @@ START_TEST(test_another_mapping_sees_the_same)
     cse_cluster *cluster = create(), *other;
     ck_assert_int_eq(cse_cluster_map(dup(cse_cluster_descriptor(cluster)), &other), CSE_OK);
     ck_assert_ptr_ne(cluster->base, other->base);
-    cse_cluster_seat(cluster, 3, 4711);
+    cse_cluster_attach(cluster, 3, 4711);
     ck_assert_int_eq(cse_cluster_occupant(other, 3), 4711);
     ck_assert(memcmp(cse_cluster_states_view(other), states,
                      (size_t)layout.graph->space_bytes[CSE_SPACE_STATE]) == 0);
@@ -79,7 +79,7 @@ START_TEST(test_hot_words_have_lines_of_their_own)
     cse_cluster *cluster = create();
     ck_assert_uint_eq(sizeof(cse_word), 64);
     ck_assert_uint_eq((uintptr_t)cluster->step % 64, 0);
-    ck_assert_uint_ge((uintptr_t)cluster->bell - (uintptr_t)cluster->step, 64);
+    ck_assert_uint_ge((uintptr_t)cluster->doorbell - (uintptr_t)cluster->step, 64);
     ck_assert_uint_eq((uintptr_t)cse_arena_states(cluster) % 64, 0);
     ck_assert_uint_eq((uintptr_t)cse_arena_fetched(cluster, 3) % 64, 0);
     ck_assert_uint_eq((uintptr_t)cse_arena_input(cluster, 3) % 64, 0);

@@ -23,7 +23,7 @@
 #include "engine/trace/trace.h"
 #include "tests/support/straight_run.h"
 #include "tests/support/temporary_folder.h"
-#include "workers/execution.h"
+#include "workers/control/execution.h"
 
 enum {
     MICRO_BATCH = 4,

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "workers/liveness.h"
-#include "workers/run_directory.h"
+#include "workers/messages/liveness.h"
+#include "workers/messages/run_directory.h"
 
 static cse_run_directory directory;
 static char endpoint[200];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/base/random.h"
-#include "workers/message.h"
+#include "workers/messages/message.h"
 
 START_TEST(join_has_the_documented_bytes)
 {

@@ -1,4 +1,4 @@
-/* Processes, run directories, cores and the keeper: what is started ends, and nothing stays
+/* Processes, run directories, cores and the supervisor: what is started ends, and nothing stays
  * behind. */
 #include <check.h>
 #include <dirent.h>
@@ -19,9 +19,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "workers/keeper.h"
-#include "workers/process.h"
-#include "workers/run_directory.h"
+#include "workers/control/process.h"
+#include "workers/control/supervisor.h"
+#include "workers/messages/run_directory.h"
 
 static const cse_launcher *const launcher = &cse_launcher_local_process;
 
@@ -254,7 +254,7 @@ START_TEST(without_a_runtime_directory_tmp_serves)
 }
 END_TEST
 
-/* ---- Keeper ---- */
+/* ---- Supervisor ---- */
 
 /* What the body tells the test: it runs in another process. */
 typedef struct told {
@@ -318,15 +318,15 @@ static void tear_down_shared(void)
     munmap(shared, sizeof *shared);
 }
 
-static pid_t start_keeper(void)
+static pid_t start_supervisor(void)
 {
-    pid_t keeper = fork();
-    if (keeper == 0)
-        _exit(cse_keeper_run(serve_until_terminated, NULL));
+    pid_t supervisor = fork();
+    if (supervisor == 0)
+        _exit(cse_supervisor_run(serve_until_terminated, NULL));
     for (int i = 0; i < 10000 && !shared->running; i++)
         cse_sleep_ns(1000000);
     ck_assert(shared->running);
-    return keeper;
+    return supervisor;
 }
 
 static void wait_until_nothing_is_left(void)
@@ -344,24 +344,24 @@ static void wait_until_nothing_is_left(void)
                  kill(shared->body, 0) == 0, exists(shared->directory));
 }
 
-START_TEST(the_keeper_hands_the_result_on)
+START_TEST(the_supervisor_hands_the_result_on)
 {
-    ck_assert_int_eq(cse_keeper_run(return_five, NULL), 5);
+    ck_assert_int_eq(cse_supervisor_run(return_five, NULL), 5);
 }
 END_TEST
 
 START_TEST(interrupts_reach_the_body_once_each)
 {
-    pid_t keeper = start_keeper();
+    pid_t supervisor = start_supervisor();
     for (int i = 1; i <= 2; i++) {
-        kill(keeper, SIGINT);
+        kill(supervisor, SIGINT);
         for (int wait = 0; wait < 5000 && shared->interrupts < i; wait++)
             cse_sleep_ns(1000000);
         ck_assert_int_eq(shared->interrupts, i);
     }
-    kill(keeper, SIGTERM);
+    kill(supervisor, SIGTERM);
     int status;
-    ck_assert_int_eq(waitpid(keeper, &status, 0), keeper);
+    ck_assert_int_eq(waitpid(supervisor, &status, 0), supervisor);
     ck_assert_int_eq(WEXITSTATUS(status), 3);
     ck_assert_int_eq(shared->interrupts, 2);
     ck_assert_int_eq(shared->terminations, 1);
@@ -371,24 +371,24 @@ END_TEST
 
 START_TEST(a_killed_body_leaves_nothing)
 {
-    pid_t keeper = start_keeper();
+    pid_t supervisor = start_supervisor();
     kill(shared->body, SIGKILL);
     int status;
-    ck_assert_int_eq(waitpid(keeper, &status, 0), keeper);
+    ck_assert_int_eq(waitpid(supervisor, &status, 0), supervisor);
     ck_assert_int_eq(WEXITSTATUS(status), 128 + SIGKILL);
-    ck_assert(!exists(shared->directory)); /* before the keeper ends, not some time later */
+    ck_assert(!exists(shared->directory)); /* before the supervisor ends, not some time later */
     ck_assert(kill(shared->worker, 0) != 0);
     wait_until_nothing_is_left();
 }
 END_TEST
 
-START_TEST(a_killed_keeper_leaves_nothing)
+START_TEST(a_killed_supervisor_leaves_nothing)
 {
-    pid_t keeper = start_keeper();
-    kill(keeper, SIGKILL);
-    waitpid(keeper, NULL, 0);
+    pid_t supervisor = start_supervisor();
+    kill(supervisor, SIGKILL);
+    waitpid(supervisor, NULL, 0);
     wait_until_nothing_is_left();
-    /* One for each thread of the keeper that dies: the thread sanitizer brings one of its own. */
+    /* One for each thread of the supervisor that dies: the thread sanitizer brings one of its own. */
     ck_assert_int_ge(shared->terminations, 1);
 }
 END_TEST
@@ -408,15 +408,15 @@ int main(void)
     tcase_add_test(processes, run_directories_are_private_and_removed);
     tcase_add_test(processes, an_abandoned_run_directory_is_swept);
     tcase_add_test(processes, without_a_runtime_directory_tmp_serves);
-    TCase *keepers = tcase_create("keeper");
-    tcase_set_timeout(keepers, 600);
-    tcase_add_checked_fixture(keepers, set_up_shared, tear_down_shared);
-    tcase_add_test(keepers, the_keeper_hands_the_result_on);
-    tcase_add_test(keepers, interrupts_reach_the_body_once_each);
-    tcase_add_test(keepers, a_killed_body_leaves_nothing);
-    tcase_add_test(keepers, a_killed_keeper_leaves_nothing);
+    TCase *supervisors = tcase_create("supervisor");
+    tcase_set_timeout(supervisors, 600);
+    tcase_add_checked_fixture(supervisors, set_up_shared, tear_down_shared);
+    tcase_add_test(supervisors, the_supervisor_hands_the_result_on);
+    tcase_add_test(supervisors, interrupts_reach_the_body_once_each);
+    tcase_add_test(supervisors, a_killed_body_leaves_nothing);
+    tcase_add_test(supervisors, a_killed_supervisor_leaves_nothing);
     suite_add_tcase(suite, processes);
-    suite_add_tcase(suite, keepers);
+    suite_add_tcase(suite, supervisors);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

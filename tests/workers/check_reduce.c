@@ -9,7 +9,7 @@
 #include "engine/base/random.h"
 #include "engine/types/dtype.h"
 #include "tests/support/fake_step.h"
-#include "workers/reduce.h"
+#include "workers/arena/reduce.h"
 
 enum { ELEMENTS = 5000, LEAVES = 7 };
 

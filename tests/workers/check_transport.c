@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
-#include "workers/run_directory.h"
-#include "workers/transport.h"
+#include "workers/messages/run_directory.h"
+#include "workers/transports/transport.h"
 
 enum { TRANSPORTS = 2 };
 static cse_run_directory directory;

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "workers/word.h"
+#include "workers/arena/word.h"
 
 START_TEST(test_fields_come_back)
 {

@@ -99,7 +99,7 @@ static void run_and_compare(const run_case *run)
     int count = cse_cluster_slot_count(cluster);
     for (int i = 0; i < count; i++) {
         workers[i] = (worker){ .cluster = cluster, .step = step, .slot = i };
-        cse_cluster_seat(cluster, i, 1000 + i);
+        cse_cluster_attach(cluster, i, 1000 + i);
         ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work_loop, &workers[i]), 0);
     }
     bool moved = coordinate(cluster, run, got);

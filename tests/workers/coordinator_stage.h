@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/base/log.h"
-#include "workers/coordinator.h"
+#include "workers/control/coordinator.h"
 
 enum { SLOTS = 3, MOST_SNAPSHOTS = 32, RECORDS = 4 };
 #define SECOND INT64_C(1000000000)
@@ -64,7 +64,7 @@ static inline void io_signal(void *self, int slot, int number)
     s.last_signal[slot] = number;
 }
 
-static inline void io_bury(void *self, int slot)
+static inline void io_reap(void *self, int slot)
 {
     (void)self;
     ck_assert(!s.alive[slot]); /* nothing is taken over from the living */
@@ -212,7 +212,7 @@ static const cse_coordinator_io io = {
     .now_ns = io_now_ns,
     .start = io_start,
     .signal = io_signal,
-    .bury = io_bury,
+    .reap = io_reap,
     .send = io_send,
     .name = io_name,
     .release = io_release,

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-#include "workers/launcher.h"
+#include "workers/launchers/launcher.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3

@@ -10,7 +10,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "workers/transport.h"
+#include "workers/transports/transport.h"
 
 typedef struct letter {
     struct letter *next;

@@ -13,8 +13,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "workers/message.h"
-#include "workers/transport.h"
+#include "workers/messages/message.h"
+#include "workers/transports/transport.h"
 
 struct cse_socket {
     void *context, *socket;

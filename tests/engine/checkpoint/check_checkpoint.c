@@ -138,7 +138,7 @@ START_TEST(truncated_anywhere_fails)
 }
 END_TEST
 
-/* Each bit of each byte, thinned out to keep the test short; the seal covers every one. */
+/* Each bit of each byte, downsampled out to keep the test short; the seal covers every one. */
 START_TEST(every_flipped_bit_is_noticed)
 {
     cse_checkpoint checkpoint = fixture_checkpoint();

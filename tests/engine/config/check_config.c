@@ -212,7 +212,7 @@ static const struct {
 START_TEST(every_fault_is_told)
 {
     const cse_config_text text = { .source = "a.yaml", .yaml = many[_i].yaml };
-    cse_faults faults = { 0 };
+    cse_diagnostics faults = { 0 };
     cse_config *config = NULL;
     ck_assert_int_eq(cse_config_check(&text, &faults, &config), CSE_CONFIG);
     ck_assert_ptr_null(config);
@@ -224,7 +224,7 @@ START_TEST(every_fault_is_told)
         ck_assert_msg(strstr(faults.messages[i], many[_i].messages[i]) != NULL, "%d: %s", i,
                       faults.messages[i]);
     ck_assert_int_eq(faults.count, expected);
-    cse_faults_clear(&faults);
+    cse_diagnostics_clear(&faults);
     /* Without a collector, the first of them. */
     ck_assert_int_eq(cse_config_check(&text, NULL, &config), CSE_CONFIG);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), many[_i].messages[0]));
@@ -234,15 +234,15 @@ END_TEST
 START_TEST(faults_are_bounded)
 {
     char yaml[8192] = "trainer:\n  init:\n    model: {name: fc_mnist}\n";
-    for (int i = 0; i < 2 * CSE_MOST_FAULTS; i++)
+    for (int i = 0; i < 2 * CSE_MAX_DIAGNOSTICS; i++)
         snprintf(yaml + strlen(yaml), sizeof yaml - strlen(yaml), "    wrong_%d: 1\n", i);
     const cse_config_text text = { .source = "a.yaml", .yaml = yaml };
-    cse_faults faults = { 0 };
+    cse_diagnostics faults = { 0 };
     cse_config *config = NULL;
     ck_assert_int_eq(cse_config_check(&text, &faults, &config), CSE_CONFIG);
-    ck_assert_int_eq(faults.count, CSE_MOST_FAULTS);
+    ck_assert_int_eq(faults.count, CSE_MAX_DIAGNOSTICS);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "\"trainer.init.wrong_0\""));
-    cse_faults_clear(&faults);
+    cse_diagnostics_clear(&faults);
 }
 END_TEST
 

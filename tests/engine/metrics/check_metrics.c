@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/session/members.h"
+#include "engine/metrics/metric.h"
+#include "engine/models/models.h"
+#include "engine/optimizers/optimizer.h"
+#include "engine/schedules/schedule.h"
 #include "tests/reference/metrics.h"
 #include "tests/support/traced_run.h"
 
@@ -110,7 +113,7 @@ START_TEST(every_metric_keeps_its_contract)
         const cse_metric_descriptor *d = cse_metrics[k];
         ck_assert(d->summary != NULL && d->arguments != NULL && d->update != NULL);
         ck_assert(d->min_arguments >= 1 && d->max_arguments <= CSE_MAX_METRIC_ARGUMENTS);
-        ck_assert(d->state_count <= CSE_MAX_MEMBER_STATES);
+        ck_assert(d->state_count <= CSE_MAX_DECLARED_STATES);
         ck_assert_msg(strcmp(d->name, "accuracy") == 0 || strcmp(d->name, "mean") == 0,
                       "metric %s has no reference values", d->name);
     }

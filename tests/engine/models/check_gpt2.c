@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/session/job.h"
+#include "run/job/job.h"
 #include "tests/reference/gpt2.h"
 #include "tests/support/compiled_graph.h"
 #include "tests/support/temporary_folder.h"

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/session/members.h"
+#include "engine/metrics/metric.h"
+#include "engine/models/models.h"
+#include "engine/optimizers/optimizer.h"
+#include "engine/schedules/schedule.h"
 #include "tests/reference/optimizers.h"
 #include "tests/support/traced_run.h"
 
@@ -303,14 +306,14 @@ START_TEST(every_optimizer_keeps_its_contract)
 {
     for (int k = 0; cse_optimizers[k] != NULL; k++) {
         const cse_optimizer_descriptor *d = cse_optimizers[k];
-        cse_member_state states[CSE_MAX_MEMBER_STATES];
+        cse_declared_state states[CSE_MAX_DECLARED_STATES];
         cse_settings *settings = NULL;
         ck_assert(d->summary != NULL && d->summary[0] != '\0');
         ck_assert_int_eq(cse_settings_parse(d->settings, d->name, NULL, &settings), CSE_OK);
         ck_assert(!cse_settings_has(settings, "lr") &&
                   !cse_settings_has(settings, "learning_rate"));
         int count = d->states(settings, states);
-        ck_assert(count >= 0 && count <= CSE_MAX_MEMBER_STATES);
+        ck_assert(count >= 0 && count <= CSE_MAX_DECLARED_STATES);
         for (int i = 0; i < count; i++)
             ck_assert_ptr_nonnull(states[i].name);
         bool covered = false;

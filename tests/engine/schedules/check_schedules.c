@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "engine/session/members.h"
+#include "engine/metrics/metric.h"
+#include "engine/models/models.h"
+#include "engine/optimizers/optimizer.h"
+#include "engine/schedules/schedule.h"
 #include "tests/reference/optimizers.h"
 #include "tests/support/traced_run.h"
 

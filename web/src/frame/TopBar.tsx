@@ -7,7 +7,7 @@ import { href } from "@/base/route";
 import { theme, type Theme } from "@/base/theme";
 import { Icon, type IconName } from "@/components/Icon";
 import { Dialog, Meter, StateBadge } from "@/components/parts";
-import { act, type Verb } from "@/job/actions";
+import { act, type Command } from "@/job/actions";
 import { current } from "@/job/model";
 import type { Job } from "@generated/client";
 
@@ -54,13 +54,13 @@ function ThemeButton() {
   );
 }
 
-const BUTTONS: { verb: Verb; icon: IconName; text: string }[] = [
-  { verb: "pause", icon: "pause", text: "Pause" },
-  { verb: "resume", icon: "play", text: "Resume" },
-  { verb: "checkpoint", icon: "save", text: "Checkpoint" },
-  { verb: "scale", icon: "scale", text: "Scale" },
-  { verb: "cancel", icon: "stop", text: "Cancel" },
-  { verb: "kill", icon: "kill", text: "Kill" },
+const BUTTONS: { command: Command; icon: IconName; text: string }[] = [
+  { command: "pause", icon: "pause", text: "Pause" },
+  { command: "resume", icon: "play", text: "Resume" },
+  { command: "checkpoint", icon: "save", text: "Checkpoint" },
+  { command: "scale", icon: "scale", text: "Scale" },
+  { command: "cancel", icon: "stop", text: "Cancel" },
+  { command: "kill", icon: "kill", text: "Kill" },
 ];
 
 function CancelDialog({ job, onClose }: { job: Job; onClose: () => void }) {
@@ -149,21 +149,21 @@ function ScaleDialog({ job, onClose }: { job: Job; onClose: () => void }) {
 }
 
 function Controls({ job }: { job: Job }) {
-  const [asking, setAsking] = useState<Verb | null>(null);
-  const verbs = new Set<Verb>(job.capabilities);
-  if (job.state === "RUNNING") verbs.delete("resume");
-  if (job.state === "PAUSED" || job.state === "PAUSING") verbs.delete("pause");
-  const run = (verb: Verb) =>
-    verb === "cancel" || verb === "kill" || verb === "scale" ? setAsking(verb) : act(job, verb);
+  const [asking, setAsking] = useState<Command | null>(null);
+  const commands = new Set<Command>(job.capabilities);
+  if (job.state === "RUNNING") commands.delete("resume");
+  if (job.state === "PAUSED" || job.state === "PAUSING") commands.delete("pause");
+  const run = (command: Command) =>
+    command === "cancel" || command === "kill" || command === "scale" ? setAsking(command) : act(job, command);
   const close = () => setAsking(null);
   return (
     <div class="controls" role="group" aria-label="Job control">
-      {BUTTONS.filter(({ verb }) => verbs.has(verb)).map(({ verb, icon, text }) => (
+      {BUTTONS.filter(({ command }) => commands.has(command)).map(({ command, icon, text }) => (
         <button
-          key={verb}
-          data-verb={verb}
-          onClick={() => void run(verb)}
-          class={verb === "kill" ? "danger" : ""}
+          key={command}
+          data-command={command}
+          onClick={() => void run(command)}
+          class={command === "kill" ? "danger" : ""}
         >
           <Icon name={icon} />
           <span>{text}</span>

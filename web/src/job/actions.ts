@@ -23,7 +23,7 @@ export function dismiss(id: number): void {
   notes.value = notes.peek().filter((note) => note.id !== id);
 }
 
-export type Verb = "pause" | "resume" | "checkpoint" | "cancel" | "kill" | "scale";
+export type Command = "pause" | "resume" | "checkpoint" | "cancel" | "kill" | "scale";
 
 const calls = {
   pause: (id: string) => api.pauseJob({ id }, {}),
@@ -38,17 +38,17 @@ export interface VerbOptions {
   num_csx?: number;
 }
 
-export async function act(job: Job, verb: Verb, options: VerbOptions = {}): Promise<boolean> {
+export async function act(job: Job, command: Command, options: VerbOptions = {}): Promise<boolean> {
   try {
     const answer =
-      verb === "scale"
+      command === "scale"
         ? await api.scaleJob({ id: job.id }, { num_csx: options.num_csx ?? 1 })
-        : await calls[verb](job.id, options.save ?? true);
+        : await calls[command](job.id, options.save ?? true);
     tell("good", `${job.name}: ${answer.detail}`);
     if (current.peek()?.id === job.id) void current.peek()?.refresh();
     return true;
   } catch (error) {
-    tell("bad", `${job.name}: ${verb} was refused: ${(error as ApiError).message}`);
+    tell("bad", `${job.name}: ${command} was refused: ${(error as ApiError).message}`);
     return false;
   }
 }

@@ -278,18 +278,18 @@ function HeaderRow({
 }
 
 function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
-  const can = (verb: "pause" | "resume" | "cancel") =>
-    jobs.filter((job) => job.capabilities.includes(verb));
-  const run = async (verb: "pause" | "resume" | "cancel") => {
-    await Promise.all(can(verb).map((job) => act(job, verb)));
+  const can = (command: "pause" | "resume" | "cancel") =>
+    jobs.filter((job) => job.capabilities.includes(command));
+  const run = async (command: "pause" | "resume" | "cancel") => {
+    await Promise.all(can(command).map((job) => act(job, command)));
     onDone();
   };
   return (
     <div class="bulk" role="group" aria-label="Selected jobs">
       <span>{jobs.length} selected</span>
-      {(["pause", "resume", "cancel"] as const).map((verb) => (
-        <button key={verb} disabled={can(verb).length === 0} onClick={() => void run(verb)}>
-          {verb} {can(verb).length || ""}
+      {(["pause", "resume", "cancel"] as const).map((command) => (
+        <button key={command} disabled={can(command).length === 0} onClick={() => void run(command)}>
+          {command} {can(command).length || ""}
         </button>
       ))}
       {jobs.length > 1 && (

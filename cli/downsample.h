@@ -1,0 +1,26 @@
+/* Records of observed steps, downsampled out evenly: of a long run every second, fourth, ... step is
+ * kept, whole, so that the number of records stays within a bound; the first and the last step
+ * always are. Records come in the order of their steps, so that memory is bounded, too. */
+#ifndef CSE_CLI_DOWNSAMPLE_H
+#define CSE_CLI_DOWNSAMPLE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* Start from `most` and zeroes. */
+typedef struct cse_downsampler {
+    int most; /* records that are kept, but for the last step's */
+    json_t **records;
+    int64_t *ordinals; /* of each record's step among all steps */
+    int count, capacity, ordinals_capacity;
+    int64_t stride; /* steps whose ordinal is a multiple of it are kept; 0: not begun */
+    int64_t ordinal, attempt, step; /* of the newest record */
+    json_t *last;                   /* records of that step */
+} cse_downsampler;
+
+/* Records with "attempt" and "step"; the array stays the caller's. */
+void cse_downsampler_add(cse_downsampler *downsampled, const json_t *records);
+/* What was kept, as an array; releases the rest. */
+json_t *cse_downsampler_end(cse_downsampler *downsampled);
+
+#endif

@@ -1,0 +1,18 @@
+/* Orders to a run that no server knows: its model_dir says where it listens. */
+#ifndef CSE_CLI_RUN_COMMAND_H
+#define CSE_CLI_RUN_COMMAND_H
+
+#include <jansson.h>
+
+#include "csengine/status.h"
+
+/* Whether `job` is a directory with a run store, and not an id. */
+bool cse_names_run(const char *job);
+
+/* Sends the command with the members of `body` that it has (message, grace_s, save, num_csx) to the
+ * run in `model_dir`; the answer is an object as the API's Action, the caller's. CSE_UNAVAILABLE
+ * when the run has ended or cannot be reached. */
+cse_status cse_run_command(const char *model_dir, const char *command, const json_t *body,
+                           json_t **action);
+
+#endif

@@ -1,0 +1,384 @@
+/* What may be done to a job: orders to its run, changes of its words, its removal.
+ *
+ * An order goes to the run's coordinator, which answers at once; that it took effect shows in the
+ * run's state. A run that cannot be reached (it compiles, its coordinator hangs) can still be
+ * ended, by signals. */
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dashboard/jobs_internal.h"
+#include "engine/base/arena.h"
+#include "workers/control/control_client.h"
+
+const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
+                                         "kill",  "scale",  NULL };
+
+/* The states in which a command makes sense. */
+static const struct {
+    const char *command, *states;
+} senses[] = {
+    { "pause", " RUNNING PAUSING PAUSED RECOVERING " },
+    { "resume", " PAUSING PAUSED RUNNING " },
+    { "checkpoint", " RUNNING PAUSING PAUSED " },
+    { "cancel",
+      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
+    { "kill",
+      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
+    { "scale", " RUNNING PAUSED " },
+};
+
+static bool makes_sense(const char *command, cse_run_state state)
+{
+    char word[32];
+    snprintf(word, sizeof word, " %s ", cse_run_state_name(state));
+    for (size_t i = 0; i < sizeof senses / sizeof senses[0]; i++)
+        if (strcmp(senses[i].command, command) == 0)
+            return strstr(senses[i].states, word) != NULL;
+    return false;
+}
+
+bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
+{
+    cse_run_state state = job->record.state;
+    if (strcmp(command, "resume") == 0 && job->settled)
+        return jobs->root != NULL;
+    /* What has its effect already is no offer, though it would be accepted. */
+    bool stands = state == CSE_RUN_PAUSING || state == CSE_RUN_PAUSED;
+    if (cse_run_state_is_terminal(state) || (strcmp(command, "resume") == 0 && !stands) ||
+        (strcmp(command, "pause") == 0 && stands) ||
+        (strcmp(command, "cancel") == 0 && state == CSE_RUN_CANCELLING))
+        return false;
+    return makes_sense(command, job->record.state) &&
+           (job->alive || strcmp(command, "cancel") == 0 || strcmp(command, "kill") == 0);
+}
+
+/* ---- the run's process ---- */
+
+typedef struct run_place {
+    char endpoint[256];
+    int64_t pid; /* of the coordinator, while it lives; 0 */
+} run_place;
+
+static run_place find_run(cse_jobs *jobs, const char *model_dir)
+{
+    run_place place = { .pid = 0 };
+    cse_text endpoint = { 0 }, pid = { 0 };
+    cse_run_status status;
+    cse_store_reader *reader = NULL;
+    if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
+        return place;
+    if (cse_store_reader_status(reader, &status) == CSE_OK && status.alive) {
+        if (cse_store_reader_key(reader, "control_endpoint", &endpoint))
+            snprintf(place.endpoint, sizeof place.endpoint, "%s", endpoint.data);
+        if (cse_store_reader_key(reader, "pid", &pid))
+            place.pid = strtoll(pid.data, NULL, 10);
+    }
+    cse_readers_give_back(jobs->options.readers, model_dir, &reader);
+    cse_text_clear(&endpoint);
+    cse_text_clear(&pid);
+    return place;
+}
+
+/* Signals end what no message reaches. The supervisor tidies up behind a coordinator that is killed. */
+static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
+{
+    int64_t pid = number == SIGKILL && place->pid > 0 ? place->pid : record->pid;
+    if (pid == 0)
+        pid = place->pid;
+    if (pid <= 1)
+        return cse_fail(CSE_UNAVAILABLE, "the run's process cannot be found");
+    if (kill((pid_t)pid, number) != 0 && errno != ESRCH)
+        return cse_fail(CSE_PERMISSION, "process %lld: %s", (long long)pid, strerror(errno));
+    return CSE_OK;
+}
+
+void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
+{
+    run_place place = find_run(jobs, entry->record.model_dir);
+    signal_run(&place, &entry->record, SIGKILL);
+    if (place.pid != 0 && entry->record.pid != place.pid)
+        kill((pid_t)entry->record.pid, SIGTERM); /* should its supervisor hang as well */
+}
+
+/* ---- commands ---- */
+
+static cse_status refuse(const cse_job_record *record, const char *command)
+{
+    return cse_fail(CSE_USAGE, "job \"%s\" is %s: %s makes no sense then", record->id,
+                    cse_run_state_name(record->state), command);
+}
+
+/* With the lock held: commands that need no process. True when it is done, or cannot be. */
+static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_job_command *command,
+                               char detail[256], cse_status *status)
+{
+    bool ends = strcmp(command->command, "cancel") == 0 || strcmp(command->command, "kill") == 0;
+    cse_job_record *record = &entry->record;
+    if (strcmp(command->command, "resume") == 0 && entry->settled && jobs->root != NULL) {
+        if ((*status = cse_jobs_check_room(jobs)) != CSE_OK)
+            return true;
+        record->restarts = record->not_before_ms = record->ended_ms = 0;
+        record->cancelled = CSE_JOB_END_NONE;
+        entry->settled = false;
+        free(entry->facts); /* there will be others */
+        entry->facts = NULL;
+        cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
+                             command->message != NULL ? command->message : "resumed");
+        cse_job_entry_save(jobs, entry);
+        snprintf(detail, 256, "queued again; it goes on from its last checkpoint");
+        return true;
+    }
+    if (!makes_sense(command->command, record->state)) {
+        *status = refuse(record, command->command);
+        return true;
+    }
+    if (cse_run_state_is_terminal(record->state)) {
+        snprintf(detail, 256, "it has ended already");
+        return true;
+    }
+    if (entry->alive)
+        return false;
+    if (!ends) {
+        *status = refuse(record, command->command);
+        return true;
+    }
+    if ((*status = cse_jobs_check_room(jobs)) != CSE_OK)
+        return true;
+    cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
+                         command->message != NULL ? command->message : "cancelled before it ran");
+    record->ended_ms = cse_store_now_ms();
+    entry->settled = true;
+    cse_job_entry_save(jobs, entry);
+    snprintf(detail, 256, "taken out of the queue");
+    return true;
+}
+
+static void note_end(cse_jobs *jobs, const char *id, const cse_job_command *command)
+{
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, id);
+    bool kills = strcmp(command->command, "kill") == 0;
+    if (entry != NULL) {
+        entry->record.cancelled = kills ? CSE_JOB_END_KILL : CSE_JOB_END_CANCEL;
+        if (!kills && command->grace_s >= 0)
+            entry->record.kill_at_ms =
+                cse_store_now_ms() + (int64_t)(command->grace_s * 1000) + 5000;
+        cse_job_entry_save(jobs, entry);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static cse_status send_command(const run_place *place, const cse_job_command *command,
+                               char detail[256])
+{
+    cse_control_reply reply;
+    const cse_control_request request = {
+        .endpoint = place->endpoint,
+        .command = command->command,
+        .reason = command->message,
+        .save = command->save,
+        .grace_ms = command->grace_s > 0 ? (int64_t)(command->grace_s * 1000) : 0,
+        .num_csx = command->num_csx,
+        .timeout_ms = 3000,
+    };
+    CSE_TRY(cse_control_send(&request, &reply));
+    snprintf(detail, 256, "%s", reply.text);
+    return CSE_OK;
+}
+
+/* The number of replicas as an override of the job's configuration. */
+static void set_replicas(cse_job_record *record, int64_t num_csx)
+{
+    json_t *spec = json_loads(record->spec, 0, NULL);
+    json_t *overrides = json_object_get(spec, "overrides");
+    if (overrides == NULL) {
+        overrides = json_object();
+        json_object_set_new(spec, "overrides", overrides);
+    }
+    json_object_set_new(overrides, "backend.cluster_config.num_csx", json_integer(num_csx));
+    if (json_object_get(json_object_get(spec, "resources"), "cores") == NULL)
+        record->cores = num_csx;
+    free(record->spec);
+    record->spec = json_dumps(spec, JSON_COMPACT);
+    json_decref(spec);
+}
+
+/* A run cannot have more replicas than it was started with; but what it computes does not depend on
+ * their number, so that it can end with a checkpoint and go on with as many as are wanted. */
+static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_place *place,
+                                   const cse_job_command *command, char detail[256])
+{
+    const cse_job_command cancel = { .command = "cancel",
+                                     .message = "starts again with another number of replicas",
+                                     .save = true,
+                                     .grace_s = -1 };
+    CSE_TRY(send_command(place, &cancel, detail));
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, id);
+    if (entry != NULL) {
+        set_replicas(&entry->record, command->num_csx);
+        entry->record.cancelled = CSE_JOB_END_RESTART;
+        cse_job_entry_save(jobs, entry);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    snprintf(detail, 256, "ends with a checkpoint and goes on with %lld replicas, the same bits",
+             (long long)command->num_csx);
+    return CSE_OK;
+}
+
+/* To the run's process, without the lock. */
+static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
+                                  const cse_job_command *command, char detail[256])
+{
+    bool kills = strcmp(command->command, "kill") == 0,
+         cancels = strcmp(command->command, "cancel") == 0;
+    run_place place = find_run(jobs, record->model_dir);
+    if (kills || cancels)
+        note_end(jobs, record->id, command);
+    cse_status status =
+        kills ? signal_run(&place, record, SIGKILL) : send_command(&place, command, detail);
+    if (kills)
+        snprintf(detail, 256, "its processes are killed");
+    if (cancels && status != CSE_OK && (record->pid > 0 || place.pid > 0)) {
+        status = signal_run(&place, record, SIGINT);
+        snprintf(detail, 256, "asked to end by a signal");
+    }
+    if (strcmp(command->command, "scale") == 0 && status == CSE_UNAVAILABLE && jobs->root != NULL &&
+        strncmp(cse_error_message(), "unsupported", strlen("unsupported")) == 0)
+        status = scale_by_restart(jobs, record->id, &place, command, detail);
+    return status;
+}
+
+cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *command,
+                       char detail[256])
+{
+    cse_status status = CSE_OK;
+    cse_job_record *record = cse_calloc(1, sizeof *record);
+    detail[0] = '\0';
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, id);
+    if (entry != NULL && (entry->alive || jobs->root == NULL))
+        cse_job_entry_refresh(jobs, entry);
+    bool done = entry == NULL || do_without_process(jobs, entry, command, detail, &status);
+    if (entry == NULL)
+        status = cse_fail(CSE_NO_INPUT, "there is no job \"%s\"", id);
+    else
+        *record = entry->record;
+    pthread_mutex_unlock(&jobs->lock);
+    if (!done)
+        status = do_with_process(jobs, record, command, detail);
+    free(record);
+    cse_jobs_nudge(jobs);
+    return status;
+}
+
+/* ---- words ---- */
+
+static cse_status check_revision(const cse_job_entry *entry, const char *id, int64_t revision)
+{
+    if (entry == NULL)
+        return cse_fail(CSE_NO_INPUT, "there is no job \"%s\"", id);
+    if (revision >= 0 && entry->record.revision != revision)
+        return cse_fail(CSE_DATA, "job \"%s\" was changed meanwhile: read it again", id);
+    return CSE_OK;
+}
+
+static void patch_labels(cse_job_record *record, const json_t *changes)
+{
+    json_t *labels = json_loads(record->labels, 0, NULL), *value;
+    const char *key;
+    if (labels == NULL)
+        labels = json_object();
+    json_object_foreach((json_t *)(uintptr_t)changes, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(labels, key);
+        else
+            json_object_set(labels, key, value);
+    }
+    free(record->labels);
+    record->labels = json_dumps(labels, JSON_COMPACT);
+    json_decref(labels);
+}
+
+cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, const json_t *patch)
+{
+    const json_t *name = json_object_get(patch, "name");
+    const json_t *labels = json_object_get(patch, "labels");
+    const json_t *priority = json_object_get(patch, "priority");
+    if (jobs->root == NULL)
+        return cse_fail(CSE_UNAVAILABLE,
+                        "this server shows one run and keeps no names, labels or priorities");
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, id);
+    cse_status status = check_revision(entry, id, revision);
+    if (status == CSE_OK)
+        status = cse_jobs_check_room(jobs);
+    if (status == CSE_OK) {
+        if (name != NULL)
+            snprintf(entry->record.name, sizeof entry->record.name, "%s", json_string_value(name));
+        if (labels != NULL)
+            patch_labels(&entry->record, labels);
+        if (priority != NULL)
+            entry->record.priority = json_string_value(priority)[1] - '0';
+        entry->record.revision++;
+        status = cse_jobs_db_update(jobs->db, &entry->record);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    cse_jobs_nudge(jobs);
+    return status;
+}
+
+/* ---- removal ---- */
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+/* Jobs are removed to make room, so it works without any. */
+static cse_status remove_record(cse_jobs *jobs, const char *id)
+{
+    if (cse_jobs_db_remove(jobs->db, id) == CSE_OK)
+        return CSE_OK;
+    cse_jobs_reserve_release(jobs);
+    return cse_jobs_db_remove(jobs->db, id);
+}
+
+cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
+{
+    if (jobs->root == NULL)
+        return cse_fail(CSE_UNAVAILABLE, "this server shows one run and removes none");
+    pthread_mutex_lock(&jobs->lock);
+    cse_job_entry *entry = cse_job_entry_find(jobs, id);
+    cse_status status = check_revision(entry, id, revision);
+    if (status == CSE_OK && !entry->settled)
+        status = cse_fail(CSE_USAGE, "job \"%s\" is %s: only what has ended can be removed", id,
+                          cse_run_state_name(entry->record.state));
+    if (status == CSE_OK)
+        status = remove_record(jobs, id);
+    if (status == CSE_OK) {
+        cse_readers_forget(jobs->options.readers, entry->record.model_dir);
+        /* Links are removed, not followed. */
+        nftw(entry->record.model_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        int at = 0;
+        while (jobs->entries[at] != entry)
+            at++;
+        memmove(jobs->entries + at, jobs->entries + at + 1,
+                (size_t)(--jobs->entry_count - at) * sizeof jobs->entries[0]);
+        cse_job_record_clear(&entry->record);
+        free(entry->facts);
+        free(entry);
+        cse_jobs_reserve_make(jobs);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return status;
+}

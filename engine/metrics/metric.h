@@ -1,0 +1,39 @@
+/* The contract of a metric: states that sum over batches, and the value they give, as traced tensor
+ * operations. It declares its states beforehand and is called once, while the step is traced. */
+#ifndef CSE_METRICS_METRIC_H
+#define CSE_METRICS_METRIC_H
+
+#include "csengine/extend.h"
+#include "csengine/tensor.h"
+#include "engine/graph/declared_state.h"
+
+enum { CSE_MAX_METRIC_ARGUMENTS = 4 };
+
+/* One update: everything of step level except the arguments. */
+typedef struct cse_metric_step {
+    cse_tensor *arguments[CSE_MAX_METRIC_ARGUMENTS]; /* optional ones that are not given are NULL */
+    cse_tensor *states[CSE_MAX_DECLARED_STATES];
+    /* Results: every state's next value and the metric's value, a float32 scalar. */
+    cse_tensor *next_states[CSE_MAX_DECLARED_STATES];
+    cse_tensor *value;
+} cse_metric_step;
+
+typedef struct cse_metric_descriptor {
+    const char *name;
+    const char *summary;
+    const cse_setting *settings; /* none so far: an empty table */
+    const char *arguments;       /* "labels, predictions[, weights]", for messages and lists */
+    int min_arguments, max_arguments;
+    int state_count;
+    cse_declared_state states[CSE_MAX_DECLARED_STATES];
+    void (*update)(cse_metric_step *step);
+} cse_metric_descriptor;
+
+/* Sum of all elements of `x` over the global batch, and their number there; `x` may also be of step
+ * level. */
+cse_tensor *cse_metric_sum(cse_tensor *x);
+cse_tensor *cse_metric_count(const cse_tensor *x);
+
+extern const cse_metric_descriptor *const cse_metrics[];
+
+#endif

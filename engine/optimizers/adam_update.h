@@ -1,0 +1,45 @@
+/* What Adam and AdamW share: moments, bias correction and settings. */
+#ifndef CSE_OPTIMIZERS_ADAM_UPDATE_H
+#define CSE_OPTIMIZERS_ADAM_UPDATE_H
+
+#include "csengine/generated/ops.h"
+#include "engine/optimizers/optimizer.h"
+
+/* Rows of both tables; default_betas etc. as the reference has them. */
+#define CSE_ADAM_SETTINGS                                                              \
+    { .name = "betas",                                                                 \
+      .type = CSE_SETTING_NUMBER_LIST,                                                 \
+      .default_value = "[0.9, 0.999]",                                                 \
+      .min = 0,                                                                        \
+      .max = 1,                                                                        \
+      .doc = "how much of the first and of the second moment is kept, each below 1" }, \
+        { .name = "eps",                                                               \
+          .type = CSE_SETTING_NUMBER,                                                  \
+          .default_value = "1e-6",                                                     \
+          .min = 0,                                                                    \
+          .max = 1,                                                                    \
+          .doc = "added to the root of the uncorrected second moment" },               \
+        { .name = "weight_decay",                                                      \
+          .type = CSE_SETTING_NUMBER,                                                  \
+          .default_value = "0.0",                                                      \
+          .min = 0,                                                                    \
+          .max = 1e6,                                                                  \
+          .doc = CSE_ADAM_WEIGHT_DECAY_DOC },                                          \
+    {                                                                                  \
+        .name = "amsgrad", .type = CSE_SETTING_BOOL, .default_value = "false",         \
+        .doc = "divide by the greatest second moment so far"                           \
+    }
+
+/* How an Adam is varied. */
+typedef struct cse_adam_variant {
+    bool decoupled_weight_decay; /* of the parameter itself, not of the gradient */
+    bool correct_bias;
+} cse_adam_variant;
+
+/* betas must be two numbers below 1. `subject`: "optimizer Adam". */
+cse_status cse_adam_check(const cse_settings *settings, const char *subject);
+int cse_adam_states(const cse_settings *settings, bool correct_bias,
+                    cse_declared_state list[CSE_MAX_DECLARED_STATES]);
+void cse_adam_update(cse_optimizer_update *update, cse_adam_variant variant);
+
+#endif

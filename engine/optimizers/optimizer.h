@@ -1,0 +1,51 @@
+/* The contract of an optimizer: the update of one parameter as traced tensor operations of step
+ * level. It declares its states beforehand and is called once for each parameter, while the step is
+ * traced. */
+#ifndef CSE_OPTIMIZERS_OPTIMIZER_H
+#define CSE_OPTIMIZERS_OPTIMIZER_H
+
+#include "csengine/extend.h"
+#include "csengine/tensor.h"
+#include "engine/graph/declared_state.h"
+
+/* One parameter's update: everything of step level. */
+typedef struct cse_optimizer_update {
+    const cse_settings *settings;
+    cse_tensor *parameter; /* before the step */
+    cse_tensor *gradient;  /* of the parameter's shape: unscaled, clipped, mean over the batch */
+    cse_tensor *learning_rate;                   /* float32 scalar */
+    cse_tensor *states[CSE_MAX_DECLARED_STATES]; /* before the step, in declared order */
+    /* Results. A state that is left NULL does not change. */
+    cse_tensor *next_parameter;
+    cse_tensor *next_states[CSE_MAX_DECLARED_STATES];
+} cse_optimizer_update;
+
+typedef struct cse_optimizer_descriptor {
+    const char *name;
+    const char *summary;
+    const cse_setting *settings;  /* with CSE_LEARNING_RATE_SETTINGS */
+    double default_learning_rate; /* where neither lr nor a schedule is given; 0: an error */
+
+    /* What the table cannot say (nesterov needs momentum); may be NULL. */
+    cse_status (*check)(const cse_settings *settings);
+    /* Writes the states each parameter has under these settings; returns their number. */
+    int (*states)(const cse_settings *settings, cse_declared_state states[CSE_MAX_DECLARED_STATES]);
+    void (*update)(cse_optimizer_update *update);
+} cse_optimizer_descriptor;
+
+/* First rows of each optimizer's table: two names of one setting. */
+#define CSE_LEARNING_RATE_SETTINGS                                                              \
+    { .name = "lr",                                                                             \
+      .type = CSE_SETTING_NUMBER,                                                               \
+      .default_value = "null",                                                                  \
+      .min = 0,                                                                                 \
+      .max = 1e6,                                                                               \
+      .doc = "learning rate where no schedule is given" },                                      \
+    {                                                                                           \
+        .name = "learning_rate", .type = CSE_SETTING_NUMBER, .default_value = "null", .min = 0, \
+        .max = 1e6, .doc = "the same as lr"                                                     \
+    }
+
+extern const cse_optimizer_descriptor *const cse_optimizers[];
+
+#endif

@@ -1,0 +1,486 @@
+/* A whole job on top of the public session API: the same calls a person would write. */
+#include "run/job/job.h"
+#include "csengine/generated/ops.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/directory.h"
+#include "engine/base/log.h"
+#include "engine/trace/trace.h"
+#include "run/record/logger_set.h"
+#include "run/record/recorder.h"
+#include "run/session/session.h"
+
+enum { DEFAULT_LOG_STEPS = 50 };
+#define LINE_INTERVAL_NS INT64_C(1000000000)
+
+typedef struct job {
+    const cse_job_settings *settings;
+    cse_job_result *result;
+    cse_session *session;
+    cse_model *model;
+    cse_optimizer *optimizer;
+    cse_grad_scaler *scaler;
+    cse_metric *loss, *accuracy;
+    cse_logger_set *loggers;
+    bool has_accuracy; /* the validation step had labels to compare with */
+    bool evaluating;
+    int64_t logged_step, logged_ns; /* of the last logged step */
+    int64_t line_ns;                /* when a line about a step was last recorded */
+    double rate;                    /* learning rate that no schedule changes */
+    bool has_rate;
+} job;
+
+static void emit(const job *j, const cse_job_event *event)
+{
+    if (j->settings->on_event != NULL)
+        j->settings->on_event(j->settings->self, event);
+}
+
+static void emit_text(const job *j, int kind, int64_t step, const char *text)
+{
+    cse_job_event event = { .step = step, .text = text };
+    event.kind = kind == CSE_JOB_CHECKPOINT ? CSE_JOB_CHECKPOINT : CSE_JOB_LOG;
+    emit(j, &event);
+    char line[PATH_MAX + 64];
+    snprintf(line, sizeof line, "%s%s", kind == CSE_JOB_CHECKPOINT ? "saved checkpoint " : "",
+             text);
+    cse_recorder_line(j->session->recorder, line);
+}
+
+/* ---- closures ---- */
+
+static double rate(int64_t steps, int64_t batch_size, int64_t ns)
+{
+    return ns > 0 ? (double)steps * (double)batch_size * 1e9 / (double)ns : 0;
+}
+
+/* Of a logged step: every scalar with a name that the step delivers, and the rate. */
+static void log_step(const job *j, const cse_values *values, const cse_job_event *event)
+{
+    const char *name;
+    double value;
+    if (j->loggers == NULL)
+        return;
+    for (int i = 0; cse_values_named(values, &i, &name, &value);)
+        cse_logger_set_scalar(j->loggers, name, event->step, value);
+    if (j->has_rate)
+        cse_logger_set_scalar(j->loggers, "lr/0", event->step, j->rate);
+    cse_logger_set_scalar(j->loggers, "samples_per_second", event->step, event->samples_per_second);
+    cse_logger_set_flush(j->loggers);
+}
+
+/* Not each: the values of every step are in the store anyway. */
+static void record_line(job *j, const cse_job_event *event)
+{
+    char line[160];
+    int64_t now_ns = cse_clock_ns();
+    bool is_last = event->step >= event->last_step;
+    if (j->session->recorder == NULL || (now_ns - j->line_ns < LINE_INTERVAL_NS && !is_last))
+        return;
+    j->line_ns = now_ns;
+    snprintf(line, sizeof line, "%s %lld of %lld, loss %.5f, %.1f samples/s",
+             j->evaluating ? "evaluation batch" : "step", (long long)event->step,
+             (long long)event->last_step, (double)event->loss, event->global_samples_per_second);
+    cse_recorder_line(j->session->recorder, line);
+}
+
+static cse_status show_step(void *self, const cse_values *values)
+{
+    job *j = self;
+    const cse_session_report *report = &j->session->report;
+    int64_t step = cse_values_step(values);
+    if (j->logged_ns == 0) {
+        j->logged_step = report->first_commit_step;
+        j->logged_ns = report->first_commit_ns;
+    }
+    cse_job_event event = {
+        .step = step,
+        .last_step = report->run_last_step,
+        .loss = (float)cse_value(values, 0),
+        .samples_per_second =
+            rate(step - j->logged_step, report->batch_size, report->commit_ns - j->logged_ns),
+        .global_samples_per_second = rate(step - report->first_commit_step, report->batch_size,
+                                          report->commit_ns - report->first_commit_ns),
+    };
+    event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
+    emit(j, &event);
+    record_line(j, &event);
+    if (!j->evaluating)
+        log_step(j, values, &event);
+    j->logged_step = step;
+    j->logged_ns = report->commit_ns;
+    return CSE_OK;
+}
+
+static cse_status save(job *j, int64_t step)
+{
+    char path[PATH_MAX];
+    cse_checkpoint_path(j->session->configuration.model_dir, step, path, sizeof path);
+    int64_t began_ns = cse_clock_ns();
+    CSE_TRY(cse_save(path));
+    cse_recorder_checkpoint(j->session->recorder, step, path, cse_clock_ns() - began_ns);
+    snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
+    emit_text(j, CSE_JOB_CHECKPOINT, step, path);
+    return CSE_OK;
+}
+
+/* The checkpoint that ends a run must stand. One on the way that finds no room is missed, and the
+ * one before it stays: a full disk is no reason to lose the steps that follow. */
+static cse_status save_step(void *self, const cse_values *values)
+{
+    job *j = self;
+    int64_t step = cse_values_step(values);
+    cse_status status = save(j, step);
+    bool ends = j->session->ending || step == j->session->report.run_last_step;
+    if (ends || (status != CSE_IO && status != CSE_CANNOT_CREATE))
+        return status;
+    cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; training goes on without it",
+                 (long long)step, cse_error_message());
+    return CSE_OK;
+}
+
+/* ---- steps ---- */
+
+static cse_tensor *training_step(cse_step *step, void *self)
+{
+    const job *j = self;
+    const cse_clip clip = { .max_norm = j->settings->max_gradient_norm,
+                            .max_value = j->settings->max_gradient_value };
+    cse_tensor *loss = cse_model_loss(j->model, step, NULL);
+    cse_optimizer_step(step, loss, j->optimizer, j->scaler, &clip);
+    cse_step_closure(step, show_step, self, loss);
+    cse_step_name_closure(step, "progress");
+    cse_checkpoint_closure(step, save_step, self);
+    cse_step_name_closure(step, "checkpoint");
+    return loss;
+}
+
+/* Predictions that can be compared with labels: one row of scores for each integer label. */
+static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
+{
+    for (int i = 0; i < step->graph->input_count; i++) {
+        cse_node *input = step->graph->inputs[i].node;
+        if (strcmp(step->graph->inputs[i].name, "labels") == 0 && input->dtype == CSE_INT32 &&
+            input->shape.rank == 1 && cse_tensor_shape(predictions).rank == 2)
+            return input;
+    }
+    return NULL;
+}
+
+static cse_tensor *evaluation_step(cse_step *step, void *self)
+{
+    job *j = self;
+    cse_tensor *predictions = NULL;
+    cse_tensor *loss = cse_model_loss(j->model, step, &predictions);
+    cse_tensor *labels = labels_of(step, predictions);
+    cse_metric_update(j->loss, loss);
+    j->has_accuracy = labels != NULL;
+    if (labels != NULL)
+        cse_metric_update(j->accuracy, labels, cse_argmax(predictions, -1));
+    cse_step_closure(step, show_step, self, loss);
+    cse_step_name_closure(step, "evaluation");
+    return loss;
+}
+
+/* ---- hooks ---- */
+
+static int stop_requested(void *self)
+{
+    const job *j = self;
+    return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
+}
+
+static void show_graph(void *self, const cse_graph *graph)
+{
+    const job *j = self;
+    const char *name = j->evaluating ? "evaluation" : "training";
+    cse_recorder_graph(j->session->recorder, name, graph);
+    if (j->settings->on_graph != NULL)
+        j->settings->on_graph(j->settings->self, name, graph);
+}
+
+/* ---- the job's objects ---- */
+
+static cse_status make_model(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    j->model = s->model_library != NULL ? cse_model_load(s->model_library, s->model_name, s->model)
+                                        : cse_model_new(s->model_name, s->model);
+    j->model = cse_compile(j->model);
+    return cse_session_status();
+}
+
+static void make_scaler(job *j)
+{
+    char yaml[1024];
+    const char *factor = j->settings->loss_scaling_factor, *rest = j->settings->grad_scaler;
+    bool is_number_one = factor != NULL && strtod(factor, NULL) == 1.0;
+    if (factor == NULL || is_number_one)
+        return;
+    /* `rest` is a flow mapping: what it holds goes on after the factor. */
+    snprintf(yaml, sizeof yaml, "{loss_scale: %s%s%s", factor, rest ? ", " : "}",
+             rest ? strchr(rest, '{') + 1 : "");
+    j->scaler = cse_grad_scaler_new(yaml);
+}
+
+/* Without a schedule the learning rate is a setting. */
+static void record_rate(job *j)
+{
+    static const char *const names[] = { "lr", "learning_rate" };
+    const cse_settings *settings = j->optimizer->settings;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (cse_settings_has(settings, names[i])) {
+            j->has_rate = true;
+            j->rate = cse_settings_number(settings, names[i]);
+            cse_recorder_constant(j->session->recorder, "lr/0", j->rate);
+            return;
+        }
+}
+
+static cse_status make_training(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    j->optimizer = cse_configure_optimizer(s->optimizer_name, j->model, s->optimizer);
+    if (s->schedulers != NULL)
+        cse_configure_schedule(j->optimizer, s->schedulers);
+    make_scaler(j);
+    if (j->optimizer != NULL && j->optimizer->schedule == NULL)
+        record_rate(j);
+    return cse_session_status();
+}
+
+static cse_status make_metrics(job *j)
+{
+    j->loss = cse_metric_new("mean", "loss");
+    j->accuracy = cse_metric_new("accuracy", "accuracy");
+    return cse_session_status();
+}
+
+/* Loads the checkpoint that was named, or the newest one. */
+static cse_status load(job *j)
+{
+    char path[PATH_MAX], line[PATH_MAX + 64];
+    const cse_job_settings *s = j->settings;
+    const char *directory = j->session->configuration.model_dir;
+    if (s->checkpoint_path != NULL) {
+        snprintf(path, sizeof path, "%s", s->checkpoint_path);
+    } else if (s->autoload_last_checkpoint) {
+        cse_status status = cse_checkpoint_latest(directory, path, sizeof path);
+        if (status == CSE_NO_INPUT && s->mode != CSE_JOB_EVALUATE)
+            return CSE_OK;
+        if (status != CSE_OK)
+            return status;
+        j->session->hooks.counts_from_start = true;
+    } else {
+        return CSE_OK;
+    }
+    CSE_TRY(cse_load(path));
+    snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
+    snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
+             (long long)cse_global_step());
+    emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
+    return CSE_OK;
+}
+
+/* ---- loops ---- */
+
+static cse_status run_loop(job *j, const cse_executor_options *options, cse_step_function *function)
+{
+    cse_session_report *report = &j->session->report;
+    j->logged_ns = 0;
+    cse_status status = cse_run(cse_executor_new(options), function, j);
+    if (j->result->artefact_directory[0] == '\0') {
+        memcpy(j->result->artefact_directory, report->artefact_directory,
+               sizeof report->artefact_directory);
+        j->result->compile_seconds = report->compile_seconds;
+        j->result->compile_cached = report->compile_cached;
+    }
+    j->result->stopped = report->execution.stopped;
+    return status;
+}
+
+/* Against the step of the training whose states were measured. */
+static void log_validation(const job *j)
+{
+    for (int i = 0; i < j->result->metric_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
+        cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
+        cse_recorder_metric(j->session->recorder, name, cse_global_step(),
+                            j->result->metrics[i].value);
+    }
+    cse_logger_set_flush(j->loggers);
+}
+
+static cse_status evaluate(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    cse_executor_options options = { .input = s->val_dataloader,
+                                     .num_steps = s->eval_steps,
+                                     .num_epochs = s->eval_steps > 0 ? 0 : 1,
+                                     .activation_steps = s->log_steps };
+    cse_job_result *result = j->result;
+    if (options.activation_steps == 0)
+        options.activation_steps = DEFAULT_LOG_STEPS;
+    CSE_TRY(cse_metric_reset(j->loss));
+    CSE_TRY(cse_metric_reset(j->accuracy));
+    bool counts_from_start = j->session->hooks.counts_from_start;
+    j->session->hooks.counts_from_start = false;
+    cse_eval_mode(j->model);
+    j->evaluating = true;
+    cse_status status = run_loop(j, &options, evaluation_step);
+    j->evaluating = false;
+    cse_train_mode(j->model);
+    j->session->hooks.counts_from_start = counts_from_start;
+    CSE_TRY(status);
+    const cse_session_report *report = &j->session->report;
+    if (s->mode == CSE_JOB_EVALUATE && report->execution.train_seconds > 0)
+        result->samples_per_second = (double)report->last_step * (double)report->batch_size /
+                                     report->execution.train_seconds;
+    if (result->stopped || s->mode == CSE_JOB_COMPILE || s->session.compile_only ||
+        s->session.validate_only)
+        return CSE_OK;
+    result->metric_count = 0;
+    result->metrics[result->metric_count++].name = "loss";
+    CSE_TRY(cse_metric_value(j->loss, &result->metrics[0].value));
+    if (j->has_accuracy) {
+        result->metrics[result->metric_count++].name = "accuracy";
+        CSE_TRY(cse_metric_value(j->accuracy, &result->metrics[1].value));
+    }
+    log_validation(j);
+    return CSE_OK;
+}
+
+/* One stretch of training, to the next validation or the end. */
+static cse_status train_segment(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    const cse_executor_options options = {
+        .input = s->train_dataloader,
+        .num_steps = s->loop.num_steps,
+        .max_steps = s->loop.max_steps,
+        .num_epochs = s->loop.num_epochs,
+        .steps_per_epoch = s->loop.steps_per_epoch,
+        .checkpoint_steps = s->no_checkpoints         ? 0
+                            : s->checkpoint_steps > 0 ? s->checkpoint_steps
+                                                      : INT64_MAX,
+        .activation_steps = s->log_steps > 0 ? s->log_steps : DEFAULT_LOG_STEPS,
+    };
+    cse_job_result *result = j->result;
+    cse_status status = run_loop(j, &options, training_step);
+    const cse_session_report *report = &j->session->report;
+    result->steps = cse_global_step();
+    if (status != CSE_OK || report->last_step == report->first_step)
+        return status;
+    result->steps_run += report->execution.steps_done - report->first_step;
+    result->train_seconds += report->execution.train_seconds;
+    if (result->train_seconds > 0)
+        result->samples_per_second =
+            (double)result->steps_run * (double)report->batch_size / result->train_seconds;
+    return CSE_OK;
+}
+
+/* After the first segment the rest of the run counts from where the first one began. */
+static cse_status train(job *j)
+{
+    bool executes = !j->settings->session.compile_only && !j->settings->session.validate_only &&
+                    j->settings->mode != CSE_JOB_COMPILE;
+    int64_t run_last_step;
+    if (executes && j->settings->save_initial_checkpoint && cse_global_step() == 0 &&
+        !j->settings->no_checkpoints)
+        CSE_TRY(save(j, 0));
+    if (j->settings->val_dataloader != NULL)
+        j->session->hooks.segment = j->settings->eval_frequency;
+    j->session->hooks.run_start = j->session->hooks.counts_from_start ? 0 : cse_global_step();
+    j->session->hooks.counts_from_start = true;
+    do {
+        CSE_TRY(train_segment(j));
+        run_last_step = j->session->report.run_last_step;
+        if (j->result->stopped)
+            return CSE_OK;
+        if (j->settings->val_dataloader != NULL)
+            CSE_TRY(evaluate(j));
+    } while (executes && !j->result->stopped && cse_global_step() < run_last_step);
+    return CSE_OK;
+}
+
+static bool job_executes(const job *j)
+{
+    const cse_job_settings *s = j->settings;
+    return s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
+}
+
+static cse_status open_recorder(job *j)
+{
+    if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
+        return CSE_OK;
+    CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+    return cse_recorder_open(j->session, j->settings, &j->session->recorder);
+}
+
+static cse_status run_session(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    bool trains = s->mode != CSE_JOB_EVALUATE;
+    bool executes = job_executes(j);
+    j->session->fetches_metrics = true;
+    CSE_TRY(open_recorder(j));
+    j->session->canonical_configuration = s->canonical_configuration;
+    j->session->hooks = (cse_session_hooks){
+        .self = j, .stop_requested = stop_requested, .on_graph = show_graph, .passes = s->passes
+    };
+    CSE_TRY(make_model(j));
+    if (trains)
+        CSE_TRY(make_training(j));
+    if (s->val_dataloader != NULL)
+        CSE_TRY(make_metrics(j));
+    if (executes) {
+        CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+        CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
+        CSE_TRY(load(j));
+    }
+    j->result->steps = cse_global_step();
+    return trains ? train(j) : evaluate(j);
+}
+
+/* Of the session's states; an evaluation knows the model's alone, so that it digests the file. */
+static cse_status digest(const job *j)
+{
+    cse_checkpoint own, *file = NULL;
+    cse_job_result *result = j->result;
+    if (j->settings->mode == CSE_JOB_EVALUATE && result->checkpoint_path[0] != '\0') {
+        CSE_TRY(cse_checkpoint_load(result->checkpoint_path, &file));
+        cse_checkpoint_digest(file, NULL, result->weights_digest);
+        cse_checkpoint_destroy(&file);
+        return CSE_OK;
+    }
+    cse_session_checkpoint(j->session, &own);
+    cse_checkpoint_digest(&own, NULL, result->weights_digest);
+    free(own.tensors);
+    return CSE_OK;
+}
+
+cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
+{
+    cse_configuration session = settings->session;
+    *result = (cse_job_result){ .steps = 0 };
+    session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
+    CSE_TRY(cse_configure(&session));
+    job j = { .settings = settings,
+              .result = result,
+              .session = cse_session_open_view("cse_job_run") };
+    cse_status status = cse_logger_set_new(settings->loggers, &j.loggers);
+    if (status == CSE_OK)
+        status = run_session(&j);
+    cse_logger_set_destroy(&j.loggers);
+    if (status == CSE_OK && !session.compile_only && !session.validate_only)
+        status = digest(&j);
+    cse_recorder_close(&j.session->recorder, status, result);
+    cse_finish();
+    return status;
+}

@@ -1,0 +1,106 @@
+/* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a
+ * configuration to a trained model, its checkpoints and its metrics.
+ *
+ * The job takes plain values and the YAML text of each member's section, so that it knows nothing
+ * of files, flags and precedence; text from a configuration carries its places along (see
+ * engine/config/yaml.h), so that messages name the line of the file. */
+#ifndef CSE_RUN_JOB_JOB_H
+#define CSE_RUN_JOB_JOB_H
+
+#include "csengine/train.h"
+#include "dataloader/input.h"
+#include "engine/passes/pass.h"
+
+typedef enum cse_job_mode {
+    CSE_JOB_TRAIN,    /* fit: training, then validation if there is a val_dataloader */
+    CSE_JOB_EVALUATE, /* validate: validation alone */
+    CSE_JOB_COMPILE,  /* compile the training step (and the validation step), execute nothing */
+} cse_job_mode;
+
+/* Something to show while the job runs. */
+typedef struct cse_job_event {
+    enum {
+        CSE_JOB_LOG,        /* `text`: a line for people ("loaded checkpoint ...") */
+        CSE_JOB_STEP,       /* a training step that is logged */
+        CSE_JOB_EVAL_STEP,  /* an evaluation step that is logged */
+        CSE_JOB_CHECKPOINT, /* `text`: path of a checkpoint that was written */
+    } kind;
+    int64_t step;              /* steps done: global for training, of the loop for evaluation */
+    int64_t last_step;         /* step at which the loop ends */
+    float loss;                /* mean over the global batch */
+    double samples_per_second; /* since the last logged step */
+    double global_samples_per_second; /* since the first step of the loop */
+    const char *text;
+} cse_job_event;
+
+typedef struct cse_job_settings {
+    cse_job_mode mode;
+    cse_configuration session;
+
+    const char *model_name;
+    const char *model_library; /* NULL: a model of the engine */
+    const char *model;         /* the model's own settings as YAML */
+    const char *optimizer_name;
+    const char *optimizer;  /* YAML */
+    const char *schedulers; /* YAML as cse_configure_schedule takes it; NULL: the optimizer's lr */
+    const char *loggers;    /* YAML as cse_logger_set_new takes it; NULL: none */
+
+    const char *loss_scaling_factor; /* "dynamic" or a number; NULL or "1.0": no scaler */
+    const char *grad_scaler;         /* further settings of the scaler as YAML; may be NULL */
+    double max_gradient_norm, max_gradient_value; /* 0: not clipped */
+
+    /* From the newest checkpoint (autoload) the run goes on to where it would have ended, and steps
+     * count from its start; from a named one they count from there. */
+    cse_loop_settings loop;
+    int64_t eval_steps; /* batches of a validation; 0: all */
+    /* Training steps between validations; below 1 a fraction of the run; 0: one, at the end. */
+    double eval_frequency;
+
+    int64_t checkpoint_steps; /* 0: none on the way; the last step is always saved when training */
+    bool no_checkpoints;      /* nothing is saved at all */
+    bool save_initial_checkpoint;
+    bool autoload_last_checkpoint;
+    const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
+
+    int64_t log_steps;                             /* 0: every 50 */
+    const char *train_dataloader, *val_dataloader; /* YAML; val may be NULL when training */
+    const char *canonical_configuration;           /* kept in checkpoints; may be NULL */
+    bool run_store; /* training that runs keeps a run store in model_dir */
+    /* For the run store: the configuration as lines of YAML, and {"path": "place"}; may be NULL. */
+    const char *resolved_configuration, *configuration_origins;
+
+    /* All may be NULL. */
+    void (*on_event)(void *self, const cse_job_event *event);
+    /* Polled: 0 go on, 1 stop with a checkpoint, 2 stop now. */
+    int (*stop_requested)(void *self);
+    void *self;
+    const cse_passes_options *passes; /* for `compile --print-after` */
+    /* COMPILE: called with the graph after the passes, before code is generated. */
+    void (*on_graph)(void *self, const char *step_name, const cse_graph *graph);
+} cse_job_settings;
+
+enum { CSE_JOB_MAX_METRICS = 8 };
+
+typedef struct cse_job_result {
+    bool stopped;      /* before its last step */
+    int64_t steps;     /* global step at the end */
+    int64_t steps_run; /* training steps of this job */
+    double train_seconds;
+    double samples_per_second; /* of training; of evaluation in mode EVALUATE */
+    double compile_seconds;
+    bool compile_cached;
+    int metric_count; /* "loss" is the evaluation's mean loss */
+    struct {
+        const char *name; /* static text */
+        double value;
+    } metrics[CSE_JOB_MAX_METRICS];
+    char weights_digest[65];       /* as `csengine checkpoint digest` of the last state */
+    char checkpoint_path[4096];    /* last one written or loaded; "" if none */
+    char artefact_directory[4096]; /* of the training step */
+} cse_job_result;
+
+/* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was
+ * reached until then. */
+cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result);
+
+#endif

@@ -1,0 +1,247 @@
+/* Bytes are those of values that a kernel reads from memory and leaves there, once a call; calls of
+ * an update's kernel are stretches that together move its bytes once. */
+#include "run/measure/kernel_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/graph/names.h"
+#include "engine/types/shape.h"
+
+enum { PRINTED = 20, OPS_BYTES = 160 };
+
+typedef struct kernel_row {
+    int kernel, alike;
+    char ops[OPS_BYTES];
+    const cse_node *result;
+    int64_t calls, ns; /* in the step */
+    int64_t bytes;     /* of one of them */
+} kernel_row;
+
+struct cse_kernel_bench {
+    const cse_graph *graph;
+    double plain_ms, timed_ms; /* medians */
+    double step_ms;            /* the timed step that is shown */
+    int64_t total_ns;          /* of its kernels */
+    kernel_row *rows;
+    int count;
+};
+
+/* ---- kernels in words ---- */
+
+/* "matmul + add": what computes, without what only moves or repeats values. */
+static void describe(const cse_group *group, char ops[OPS_BYTES])
+{
+    const char *last = "";
+    size_t length = 0;
+    ops[0] = '\0';
+    for (int n = 0; n < group->node_count; n++) {
+        const cse_node *node = group->nodes[n];
+        const char *name = node->op->name;
+        const bool quiet = node->op->kind == CSE_OP_BROADCAST || node->op->kind == CSE_OP_RESHAPE ||
+                           strcmp(name, "partial") == 0 || strcmp(name, "materialize") == 0;
+        if ((quiet && n + 1 < group->node_count) || strcmp(name, last) == 0 ||
+            (quiet && length > 0) || length + strlen(name) + 4 > OPS_BYTES)
+            continue;
+        length += (size_t)snprintf(ops + length, OPS_BYTES - length, "%s%s",
+                                   length > 0 ? " + " : "", name);
+        last = name;
+    }
+}
+
+static int64_t bytes_of(const cse_node *node)
+{
+    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
+}
+
+static int64_t traffic(const cse_graph *graph, const cse_group *group)
+{
+    int count = cse_group_inputs(graph, group, NULL, 0);
+    cse_node **outside = cse_calloc((size_t)count + 1, sizeof *outside);
+    int64_t bytes = 0;
+    count = cse_group_inputs(graph, group, outside, count);
+    for (int i = 0; i < count; i++)
+        bytes += bytes_of(outside[i]);
+    for (int n = 0; n < group->node_count; n++)
+        if (group->nodes[n]->space != CSE_SPACE_NONE)
+            bytes += bytes_of(group->nodes[n]);
+    free(outside);
+    return bytes;
+}
+
+static void describe_all(cse_kernel_bench *bench)
+{
+    for (int g = 0; g < bench->count; g++) {
+        const cse_group *group = &bench->graph->groups[g];
+        kernel_row *row = &bench->rows[g];
+        row->kernel = g;
+        row->alike = 1;
+        row->result = group->nodes[group->node_count - 1];
+        row->bytes = traffic(bench->graph, group);
+        describe(group, row->ops);
+    }
+}
+
+static bool are_alike(const cse_kernel_bench *bench, const kernel_row *a, const kernel_row *b)
+{
+    return bench->graph->groups[a->kernel].part == bench->graph->groups[b->kernel].part &&
+           a->bytes == b->bytes && a->result->backward == b->result->backward &&
+           cse_shape_equal(a->result->shape, b->result->shape) && strcmp(a->ops, b->ops) == 0;
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+    const kernel_row *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    return x->kernel - y->kernel;
+}
+
+/* Joins rows that are alike into the first of them, and drops kernels that did not run. */
+static void join(cse_kernel_bench *bench)
+{
+    int kept = 0;
+    for (int i = 0; i < bench->count; i++) {
+        kernel_row row = bench->rows[i];
+        int at = 0;
+        while (at < kept && !are_alike(bench, &bench->rows[at], &row))
+            at++;
+        if (row.calls <= 0)
+            continue;
+        if (at == kept) {
+            bench->rows[kept++] = row;
+            continue;
+        }
+        bench->rows[at].alike++;
+        bench->rows[at].calls += row.calls;
+        bench->rows[at].ns += row.ns;
+    }
+    bench->count = kept;
+    qsort(bench->rows, (size_t)kept, sizeof *bench->rows, slowest_first);
+}
+
+/* ---- measuring ---- */
+
+static void keep_least(cse_kernel_bench *bench, const cse_kernel_time *times, int count,
+                       double step_ms)
+{
+    int64_t total_ns = 0;
+    for (int i = 0; i < count; i++)
+        total_ns += times[i].total_ns;
+    if (bench->total_ns > 0 && total_ns >= bench->total_ns)
+        return;
+    bench->total_ns = total_ns;
+    bench->step_ms = step_ms;
+    for (int i = 0; i < count; i++) {
+        bench->rows[times[i].kernel].calls = times[i].calls;
+        bench->rows[times[i].kernel].ns = times[i].total_ns;
+    }
+}
+
+static cse_status measure(cse_kernel_bench *bench, cse_step_runner *runner, int64_t steps,
+                          double *milliseconds[2])
+{
+    cse_step_time taken;
+    const int most = bench->graph->group_count;
+    cse_kernel_time *times = cse_calloc((size_t)most + 1, sizeof *times);
+    cse_status status = CSE_OK;
+    for (int64_t s = 0; status == CSE_OK && s < steps; s++) {
+        int count = 0;
+        status = cse_step_runner_run(runner, &taken);
+        milliseconds[0][s] = (double)taken.clock_ns * 1e-6;
+        if (status == CSE_OK)
+            status = cse_step_runner_run_timed(runner, &taken, times, &count);
+        milliseconds[1][s] = (double)taken.clock_ns * 1e-6;
+        if (status == CSE_OK)
+            keep_least(bench, times, count, milliseconds[1][s]);
+    }
+    free(times);
+    return status;
+}
+
+cse_status cse_kernel_bench_new(cse_step_runner *runner, int64_t steps, cse_kernel_bench **result)
+{
+    cse_kernel_bench *bench = cse_calloc(1, sizeof *bench);
+    double *milliseconds[2];
+    bench->graph = cse_step_runner_graph_view(runner);
+    bench->count = bench->graph->group_count;
+    bench->rows = cse_calloc((size_t)bench->count + 1, sizeof *bench->rows);
+    for (int i = 0; i < 2; i++)
+        milliseconds[i] = cse_calloc((size_t)steps, sizeof *milliseconds[i]);
+    describe_all(bench);
+    cse_status status = measure(bench, runner, steps, milliseconds);
+    bench->plain_ms = cse_median_of_times(milliseconds[0], steps);
+    bench->timed_ms = cse_median_of_times(milliseconds[1], steps);
+    join(bench);
+    for (int i = 0; i < 2; i++)
+        free(milliseconds[i]);
+    if (status != CSE_OK)
+        cse_kernel_bench_destroy(&bench);
+    *result = bench;
+    return status;
+}
+
+void cse_kernel_bench_destroy(cse_kernel_bench **bench)
+{
+    if (*bench == NULL)
+        return;
+    free((*bench)->rows);
+    free(*bench);
+    *bench = NULL;
+}
+
+/* ---- showing ---- */
+
+static cse_part part_of(const cse_kernel_bench *bench, const kernel_row *row)
+{
+    return bench->graph->groups[row->kernel].part;
+}
+
+static double gb_per_second(const cse_kernel_bench *bench, const kernel_row *row)
+{
+    const int64_t runs = part_of(bench, row) == CSE_PART_UPDATE ? row->alike : row->calls;
+    return row->ns > 0 ? (double)(row->bytes * runs) / (double)row->ns : 0;
+}
+
+static double share_of(const cse_kernel_bench *bench, const kernel_row *row)
+{
+    return bench->total_ns > 0 ? (double)row->ns / (double)bench->total_ns : 0;
+}
+
+void cse_kernel_bench_print(const cse_kernel_bench *bench)
+{
+    printf("kernels: %.3f ms of a step's %.3f ms (medians: plain steps %.3f ms, timed %.3f ms)\n",
+           (double)bench->total_ns * 1e-6, bench->step_ms, bench->plain_ms, bench->timed_ms);
+    printf("%6s %5s %8s %10s %7s %9s  %s\n", "kernel", "alike", "calls", "ms", "share", "GB/s",
+           "what");
+    for (int i = 0; i < bench->count && i < PRINTED; i++) {
+        const kernel_row *row = &bench->rows[i];
+        printf("%6d %5d %8lld %10.4f %6.1f%% %9.2f  %s  %s%s\n", row->kernel, row->alike,
+               (long long)row->calls, (double)row->ns * 1e-6, 100 * share_of(bench, row),
+               gb_per_second(bench, row), row->ops,
+               row->result->scope[0] != '\0' ? row->result->scope
+                                             : cse_part_name(part_of(bench, row)),
+               row->result->backward ? " (backward)" : "");
+    }
+    if (bench->count > PRINTED)
+        printf("%d more\n", bench->count - PRINTED);
+}
+
+json_t *cse_kernel_bench_json(const cse_kernel_bench *bench)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < bench->count; i++) {
+        const kernel_row *row = &bench->rows[i];
+        json_array_append_new(
+            list,
+            json_pack("{s:i, s:i, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:f}", "kernel", row->kernel,
+                      "alike", row->alike, "part", cse_part_name(part_of(bench, row)), "ops",
+                      row->ops, "scope", row->result->scope, "calls", (json_int_t)row->calls, "ms",
+                      (double)row->ns * 1e-6, "share", share_of(bench, row), "bytes",
+                      (json_int_t)row->bytes, "gb_per_second", gb_per_second(bench, row)));
+    }
+    return json_pack("{s:f, s:f, s:f, s:o}", "plain_ms", bench->plain_ms, "timed_ms",
+                     bench->timed_ms, "step_ms", bench->step_ms, "kernels", list);
+}

@@ -1,0 +1,163 @@
+/* One slot of a cluster with every role, whose process is this one; see step_runner.h. */
+#include "run/measure/step_runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+#include "workers/arena/cluster.h"
+
+struct cse_step_runner {
+    cse_executable *executable;
+    cse_dataloader *loader;
+    cse_microbatch_source *source;
+    cse_cluster *cluster;
+    cse_work *work;
+    int64_t steps;
+};
+
+static cse_status compile(const cse_job_settings *settings, cse_job_result *result)
+{
+    cse_job_settings compiled = *settings;
+    compiled.mode = CSE_JOB_COMPILE;
+    compiled.val_dataloader = NULL;
+    return cse_job_run(&compiled, result);
+}
+
+static cse_status create_cluster(cse_step_runner *runner, const cse_job_settings *settings,
+                                 int64_t most_steps)
+{
+    const cse_graph *graph = runner->executable->graph;
+    const char *reduce = settings->session.weight_grad_reduce;
+    cse_rounding payload = { 0 };
+    cse_rounding_from_name(reduce != NULL ? reduce : "fp32", &payload); /* compiling checked it */
+    unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
+    cse_states_initialize(graph, settings->session.seed, states);
+    const cse_cluster_layout layout = {
+        .graph = graph,
+        .states = states,
+        .replica_count = 1,
+        .input_worker_count = 1,
+        .weight_grad_reduce = payload,
+        .seed = settings->session.seed,
+        .num_steps = most_steps,
+    };
+    cse_status status = cse_cluster_create(&layout, &runner->cluster);
+    free(states);
+    return status;
+}
+
+static cse_status open_step(cse_step_runner *runner, const cse_job_settings *settings,
+                            const char *directory, int64_t most_steps)
+{
+    const cse_configuration *session = &settings->session;
+    CSE_TRY(cse_executable_open(directory, &runner->executable));
+    CSE_TRY(cse_dataloader_open(settings->train_dataloader, session->seed, &runner->loader));
+    CSE_TRY(cse_loader_source_new(runner->loader, runner->executable->graph, &runner->source));
+    CSE_TRY(create_cluster(runner, settings, most_steps));
+    cse_cluster_attach(runner->cluster, 0, getpid());
+    cse_cluster_set_roles(runner->cluster, 0,
+                          CSE_ROLE_REPLICA | CSE_ROLE_WEIGHT_SERVER | CSE_ROLE_INPUT);
+    return cse_work_new(&(cse_work_options){ .cluster = runner->cluster,
+                                             .executable = runner->executable,
+                                             .source = runner->source },
+                        &runner->work);
+}
+
+cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_steps,
+                               cse_step_runner **result)
+{
+    cse_job_result compiled = { 0 };
+    *result = NULL;
+    CSE_TRY(compile(settings, &compiled));
+    cse_step_runner *runner = cse_calloc(1, sizeof *runner);
+    cse_status status = open_step(runner, settings, compiled.artefact_directory, most_steps);
+    if (status != CSE_OK)
+        cse_step_runner_destroy(&runner);
+    *result = runner;
+    return status;
+}
+
+void cse_step_runner_destroy(cse_step_runner **runner)
+{
+    cse_step_runner *old = *runner;
+    *runner = NULL;
+    if (old == NULL)
+        return;
+    cse_work_destroy(&old->work);
+    if (old->cluster != NULL)
+        cse_cluster_destroy(&old->cluster);
+    cse_loader_source_destroy(&old->source);
+    if (old->loader != NULL)
+        cse_dataloader_close(&old->loader);
+    cse_executable_destroy(&old->executable);
+    free(old);
+}
+
+static int64_t processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken)
+{
+    cse_record record;
+    int64_t start_ns = cse_clock_ns(), processor_start_ns = processor_ns();
+    cse_cluster_release(runner->cluster, ++runner->steps);
+    while (!cse_cluster_next_record(runner->cluster, &record))
+        switch (cse_work_once(runner->work)) {
+        case CSE_WORK_DONE:
+            break;
+        case CSE_WORK_FAILED: {
+            char text[CSE_FAILURE_TEXT_BYTES];
+            cse_status status = cse_cluster_failure(runner->cluster, 0, text);
+            return cse_fail(status != CSE_OK ? status : CSE_INTERNAL, "%s", text);
+        }
+        default:
+            return cse_fail(CSE_INTERNAL, "bench: step %lld has nothing to do and is not done",
+                            (long long)runner->steps);
+        }
+    cse_cluster_close_record(runner->cluster);
+    taken->clock_ns = cse_clock_ns() - start_ns;
+    taken->processor_ns = processor_ns() - processor_start_ns;
+    return CSE_OK;
+}
+
+cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *taken,
+                                     cse_kernel_time *times, int *count)
+{
+    cse_cluster_sample(runner->cluster, runner->steps);
+    cse_status status = cse_step_runner_run(runner, taken);
+    *count =
+        cse_cluster_kernel_times(runner->cluster, 0, times, runner->executable->graph->group_count);
+    cse_cluster_sample(runner->cluster, -1);
+    return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double cse_median_of_times(double *values, int64_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner)
+{
+    return runner->executable->graph;
+}
+
+int64_t cse_step_runner_batch_size(const cse_step_runner *runner)
+{
+    const cse_graph *graph = runner->executable->graph;
+    return (int64_t)graph->microbatch_count * graph->micro_batch_size;
+}

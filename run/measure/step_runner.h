@@ -1,0 +1,40 @@
+/* A job's training step, run in this process: what one replica does alone, with its input, the
+ * reduction and the update, on the shared arena and with the code of every job. So that a bench can
+ * run the steps of several configurations in turns. */
+#ifndef CSE_RUN_MEASURE_STEP_RUNNER_H
+#define CSE_RUN_MEASURE_STEP_RUNNER_H
+
+#include "run/job/job.h"
+#include "workers/control/execution.h"
+
+typedef struct cse_step_runner cse_step_runner;
+
+/* Compiles the job's training step and opens it for at most `most_steps` steps, from its initial
+ * states. */
+cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_steps,
+                               cse_step_runner **runner);
+void cse_step_runner_destroy(cse_step_runner **runner);
+
+/* How long a step took: by the clock, and of the processor; they part where others use it too. */
+typedef struct cse_step_time {
+    int64_t clock_ns, processor_ns;
+} cse_step_time;
+
+/* One whole step. */
+cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken);
+
+/* One whole step that times its kernels: `times` has room for each group of the graph, *count
+ * becomes how many are filled. */
+cse_status cse_step_runner_run_timed(cse_step_runner *runner, cse_step_time *taken,
+                                     cse_kernel_time *times, int *count);
+
+/* Of `count` measured values, which it sorts; at least one. */
+double cse_median_of_times(double *values, int64_t count);
+
+/* The planned step; borrowed. */
+const cse_graph *cse_step_runner_graph_view(const cse_step_runner *runner);
+
+/* Samples of a step. */
+int64_t cse_step_runner_batch_size(const cse_step_runner *runner);
+
+#endif

@@ -1,0 +1,288 @@
+/* Running variants: spawn, read lines, wait, clean up. */
+#include "run/measure/variants.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/clock.h"
+#include "engine/base/text.h"
+#include "workers/control/process.h"
+
+extern char **environ;
+
+struct cse_variants {
+    cse_variants_options options;
+    char executable[4096];
+    char directory[256];
+    int number;
+    struct sigaction before[4];
+};
+
+static const int handled[4] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+
+static volatile sig_atomic_t interrupted, child_at_hand;
+
+/* Passed on, since only a terminal's Ctrl-C reaches the child by itself. A reader that went away
+ * ends the work like any other interruption. */
+static void note_interrupt(int number)
+{
+    interrupted = 1;
+    if (child_at_hand > 0 && number != SIGINT)
+        kill((pid_t)child_at_hand, SIGTERM);
+}
+
+cse_status cse_variants_new(const cse_variants_options *options, cse_variants **result)
+{
+    cse_variants *variants = cse_calloc(1, sizeof *variants);
+    const char *temporary = getenv("TMPDIR");
+    const struct sigaction action = { .sa_handler = note_interrupt };
+    *result = NULL;
+    variants->options = *options;
+    cse_status status =
+        cse_worker_executable(NULL, variants->executable, sizeof variants->executable);
+    snprintf(variants->directory, sizeof variants->directory, "%s/csengine-variants-XXXXXX",
+             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
+    if (status == CSE_OK && mkdtemp(variants->directory) == NULL)
+        status = cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s; TMPDIR names where",
+                          variants->directory, strerror(errno));
+    if (status != CSE_OK) {
+        free(variants);
+        return status;
+    }
+    interrupted = 0;
+    for (int i = 0; i < 4; i++)
+        sigaction(handled[i], &action, &variants->before[i]);
+    *result = variants;
+    return CSE_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *walk)
+{
+    (void)about;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void cse_variants_destroy(cse_variants **variants)
+{
+    if (*variants == NULL)
+        return;
+    for (int i = 0; i < 4; i++)
+        sigaction(handled[i], &(*variants)->before[i], NULL);
+    remove_tree((*variants)->directory);
+    free(*variants);
+    *variants = NULL;
+}
+
+/* ---- one child ---- */
+
+typedef struct arguments {
+    char **words;
+    int count, capacity;
+} arguments;
+
+static void add_word(arguments *list, const char *word)
+{
+    if (list->count + 1 >= list->capacity) {
+        list->capacity = 2 * list->capacity + 32;
+        list->words = realloc(list->words, (size_t)list->capacity * sizeof *list->words);
+        if (list->words == NULL)
+            abort();
+    }
+    list->words[list->count++] = cse_strdup(word);
+    list->words[list->count] = NULL;
+}
+
+static void add_settings(arguments *list, const char *const *settings)
+{
+    for (; settings != NULL && *settings != NULL; settings++) {
+        add_word(list, "--set");
+        add_word(list, *settings);
+    }
+}
+
+static void add_format(arguments *list, const char *format, const char *text)
+{
+    cse_text word = { 0 };
+    cse_text_add(&word, format, text);
+    add_word(list, word.data);
+    cse_text_clear(&word);
+}
+
+static void clear_arguments(arguments *list)
+{
+    for (int i = 0; i < list->count; i++)
+        free(list->words[i]);
+    free(list->words);
+}
+
+static void fill_arguments(cse_variants *variants, const char *const *settings, arguments *list)
+{
+    char steps[32], model_dir[sizeof variants->directory + 32];
+    snprintf(steps, sizeof steps, "%lld", (long long)variants->options.steps);
+    snprintf(model_dir, sizeof model_dir, "%s/%d", variants->directory, variants->number++);
+    add_word(list, variants->executable);
+    add_word(list, "start");
+    add_settings(list, variants->options.settings);
+    add_settings(list, settings);
+    /* A variant trains from its own beginning, is looked at step by step, and saves nothing. */
+    static const char *const fixed[] = { "fit.val_dataloader=null", "fit.ckpt_path=null",
+                                         "checkpoint.steps=null",   "loop.max_steps=null",
+                                         "loop.num_epochs=null",    NULL };
+    add_settings(list, fixed);
+    add_format(list, "--num_steps=%s", steps);
+    add_word(list, "--log_steps=1");
+    add_word(list, "--json");
+    add_format(list, "--model_dir=%s", model_dir);
+    add_format(list, "--compile_dir=%s/compiled", variants->directory);
+    add_word(list, variants->options.config);
+}
+
+static cse_status spawn(arguments *list, const char *errors, pid_t *child, int *output)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return cse_fail(CSE_TEMPORARY, "a pipe cannot be made: %s", strerror(errno));
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+    int failure = posix_spawn(child, list->words[0], &actions, NULL, list->words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (failure != 0) {
+        close(ends[0]);
+        return cse_fail(CSE_UNAVAILABLE, "%s cannot be started: %s", list->words[0],
+                        strerror(failure));
+    }
+    *output = ends[0];
+    return CSE_OK;
+}
+
+/* One JSON line: a training step's loss, or something else. A loss that is no number is null. */
+static void read_line(const char *line, cse_variant_result *result, int64_t *capacity)
+{
+    json_t *object = json_loads(line, 0, NULL);
+    const char *event = json_string_value(json_object_get(object, "event"));
+    if (event != NULL && strcmp(event, "step") == 0) {
+        const json_t *loss = json_object_get(object, "loss");
+        if (result->count == *capacity) {
+            *capacity = 2 * *capacity + 256;
+            result->losses = realloc(result->losses, (size_t)*capacity * sizeof *result->losses);
+            if (result->losses == NULL)
+                abort();
+        }
+        result->losses[result->count++] =
+            json_is_number(loss) ? (float)json_number_value(loss) : NAN;
+    }
+    json_decref(object);
+}
+
+static void read_lines(int output, cse_variant_result *result)
+{
+    int64_t capacity = 0;
+    size_t size = 0;
+    char *line = NULL;
+    FILE *file = fdopen(output, "r");
+    while (getline(&line, &size, file) > 0 || (ferror(file) && errno == EINTR)) {
+        clearerr(file);
+        read_line(line, result, &capacity);
+    }
+    free(line);
+    fclose(file);
+}
+
+/* What the child said was wrong: the error that it reported, or else its last line. */
+static void read_message(const char *path, cse_variant_result *result)
+{
+    static const char mark[] = "error: ";
+    FILE *file = fopen(path, "r");
+    char line[sizeof result->message];
+    bool found = false;
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *error = strstr(line, mark);
+        found = error != NULL;
+        if (line[0] != '\0')
+            snprintf(result->message, sizeof result->message, "%s",
+                     found ? error + strlen(mark) : line);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static int wait_for(pid_t child)
+{
+    int state = 0;
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
+                            cse_variant_result *result)
+{
+    char errors[sizeof variants->directory + 16];
+    arguments list = { 0 };
+    pid_t child = -1;
+    int output = -1;
+    *result = (cse_variant_result){ 0 };
+    if (interrupted)
+        return cse_fail(CSE_INTERRUPTED, "interrupted");
+    snprintf(errors, sizeof errors, "%s/errors", variants->directory);
+    char *model_dir = NULL;
+    fill_arguments(variants, settings, &list);
+    model_dir = strchr(list.words[list.count - 3], '=') + 1;
+    const int64_t start = cse_clock_ns();
+    cse_status status = spawn(&list, errors, &child, &output);
+    if (status == CSE_OK) {
+        child_at_hand = child;
+        read_lines(output, result);
+        result->exit_code = wait_for(child);
+        child_at_hand = 0;
+        result->seconds = (double)(cse_clock_ns() - start) / 1e9;
+        if (result->exit_code != 0)
+            read_message(errors, result);
+        remove_tree(model_dir);
+    }
+    clear_arguments(&list);
+    if (status == CSE_OK && interrupted)
+        status = cse_fail(CSE_INTERRUPTED, "interrupted");
+    return status;
+}
+
+void cse_variant_result_clear(cse_variant_result *result)
+{
+    free(result->losses);
+    *result = (cse_variant_result){ 0 };
+}
+
+double cse_variant_final_loss(const cse_variant_result *result)
+{
+    double sum = 0;
+    if (result->exit_code != 0 || result->count == 0)
+        return NAN;
+    const int64_t last = result->count < 10 ? 1 : result->count / 10;
+    for (int64_t i = result->count - last; i < result->count; i++)
+        sum += (double)result->losses[i];
+    return sum / (double)last;
+}

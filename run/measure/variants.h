@@ -1,0 +1,49 @@
+/* The same training with other settings: a configuration is run in a child process for each
+ * variant, and its loss curve is read from the child's JSON lines.
+ *
+ * A child, so that a variant which ends badly (a loss that is no number, a scale at its floor, no
+ * memory) is a result like any other and not the end of the search. All variants of one set share a
+ * directory of compiled steps; nothing of them is left behind. */
+#ifndef CSE_RUN_MEASURE_VARIANTS_H
+#define CSE_RUN_MEASURE_VARIANTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "csengine/status.h"
+
+typedef struct cse_variants cse_variants;
+
+typedef struct cse_variants_options {
+    const char *config;          /* path of CONFIG.yaml */
+    const char *const *settings; /* PATH=VALUE for all variants, ended by NULL; may be NULL */
+    int64_t steps;               /* training steps of each */
+} cse_variants_options;
+
+/* What a variant came to. Release with cse_variant_result_clear. */
+typedef struct cse_variant_result {
+    int exit_code; /* of the child; 0: it trained to the end */
+    char message[512];
+    float *losses; /* one a step, [count] */
+    int64_t count;
+    double seconds; /* of wall-clock, compilation included */
+} cse_variant_result;
+
+/* Makes the working directory and takes over SIGINT: Ctrl-C ends the variant at hand, and its run
+ * says CSE_INTERRUPTED. The options are borrowed. */
+cse_status cse_variants_new(const cse_variants_options *options, cse_variants **variants);
+/* Removes the working directory. */
+void cse_variants_destroy(cse_variants **variants);
+
+/* Runs one variant with further PATH=VALUE settings (ended by NULL), which win. Fails only where
+ * the child could not be run or was interrupted; how the training ended is in `result`. */
+cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
+                            cse_variant_result *result);
+void cse_variant_result_clear(cse_variant_result *result);
+
+/* The mean loss of the last tenth of the steps that were asked for (at least one), in double: a
+ * single step's loss varies with its batch. NaN when the variant did not train to the end or a loss
+ * there is no number. */
+double cse_variant_final_loss(const cse_variant_result *result);
+
+#endif

@@ -1,0 +1,118 @@
+/* Metrics: states that a step updates, and the value that the last step left. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "engine/base/registry.h"
+#include "engine/trace/trace.h"
+#include "run/session/session.h"
+
+static cse_state *metric_state(const char *label, const char *name, cse_dtype dtype, double initial)
+{
+    return cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape,
+                                                   .dtype = dtype,
+                                                   .initializer = { CSE_INIT_CONSTANT, initial, 0 },
+                                                   .transient = true },
+                             "metrics.%s.%s", label, name);
+}
+
+cse_metric *cse_metric_new(const char *name, const char *label)
+{
+    const void *descriptor = NULL;
+    cse_session *session = cse_session_open_view("cse_metric_new");
+    if (session == NULL)
+        return NULL;
+    cse_status status = cse_registry_get(cse_metrics, "metric", name, &descriptor);
+    if (status != CSE_OK) {
+        cse_session_fail(status);
+        return NULL;
+    }
+    cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
+    metric->descriptor = descriptor;
+    metric->label = cse_arena_string(session->arena, label);
+    for (int s = 0; s < metric->descriptor->state_count; s++)
+        metric->states[s] = metric_state(label, metric->descriptor->states[s].name, CSE_FLOAT32,
+                                         metric->descriptor->states[s].initial);
+    metric->value = metric_state(label, "value", CSE_FLOAT32, 0);
+    metric->updates = metric_state(label, "updates", CSE_INT32, 0);
+    return metric->updates != NULL ? metric : NULL;
+}
+
+static cse_tensor *trace_update(cse_metric *metric, cse_metric_step *step)
+{
+    for (int s = 0; s < metric->descriptor->state_count; s++)
+        step->states[s] = cse_read(metric->states[s]);
+    cse_scope_enter(NULL, metric->label);
+    metric->descriptor->update(step);
+    cse_tensor *updates = cse_add(cse_read(metric->updates), cse_constant_int(1));
+    for (int s = 0; s < metric->descriptor->state_count; s++)
+        cse_assign(metric->states[s], step->next_states[s]);
+    cse_assign(metric->value, step->value);
+    cse_assign(metric->updates, updates);
+    cse_scope_leave(NULL, metric->label);
+    return step->value;
+}
+
+cse_tensor *cse_metric_update_list(cse_metric *metric, ...)
+{
+    cse_metric_step step = { .value = NULL };
+    cse_graph *graph = cse_trace_graph();
+    int count = 0;
+    va_list arguments;
+    if (graph == NULL || metric == NULL)
+        return graph ? cse_trace_fail(CSE_USAGE, "cse_metric_update: there is no metric") : NULL;
+    va_start(arguments, metric);
+    for (cse_tensor *t = va_arg(arguments, cse_tensor *); t != NULL;
+         t = va_arg(arguments, cse_tensor *)) {
+        if (count < CSE_MAX_METRIC_ARGUMENTS)
+            step.arguments[count] = t;
+        count++;
+        if (cse_trace_is_poison(t)) {
+            va_end(arguments);
+            return t;
+        }
+    }
+    va_end(arguments);
+    if (count < metric->descriptor->min_arguments || count > metric->descriptor->max_arguments)
+        return cse_trace_fail(CSE_USAGE, "metric %s takes (%s), not %d tensors",
+                              metric->descriptor->name, metric->descriptor->arguments, count);
+    return trace_update(metric, &step);
+}
+
+cse_status cse_metric_value(cse_metric *metric, double *value)
+{
+    float last = 0;
+    int32_t updates = 0;
+    *value = 0;
+    if (metric == NULL)
+        return cse_fail(CSE_USAGE, "cse_metric_value: there is no metric");
+    CSE_TRY(cse_state_get(metric->updates, &updates, sizeof updates));
+    if (updates == 0)
+        return cse_fail(CSE_USAGE,
+                        "metric %s has no value: it was not updated since it was made or reset; "
+                        "call cse_metric_update in the step and run it",
+                        metric->label);
+    CSE_TRY(cse_state_get(metric->value, &last, sizeof last));
+    *value = (double)last;
+    return CSE_OK;
+}
+
+/* A metric's states belong to no checkpoint, so that resetting needs none. */
+cse_status cse_metric_reset(cse_metric *metric)
+{
+    cse_session *session = cse_session_open_view("cse_metric_reset");
+    if (session == NULL || metric == NULL)
+        return session == NULL ? CSE_USAGE
+                               : cse_fail(CSE_USAGE, "cse_metric_reset: there is no metric");
+    if (session->traced != NULL || session->executing)
+        return cse_fail(CSE_USAGE,
+                        "cse_metric_reset: metric %s cannot be reset inside a step or "
+                        "while an execution runs",
+                        metric->label);
+    for (int s = 0; s < metric->descriptor->state_count; s++) {
+        float initial = (float)metric->descriptor->states[s].initial;
+        memcpy(cse_state_values(session, metric->states[s]), &initial, sizeof initial);
+    }
+    memset(cse_state_values(session, metric->value), 0, sizeof(float));
+    memset(cse_state_values(session, metric->updates), 0, sizeof(int32_t));
+    return CSE_OK;
+}

@@ -1,0 +1,302 @@
+/* Models: finding one, building it, and the traced calls into it. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/registry.h"
+#include "engine/trace/trace.h"
+#include "run/session/session.h"
+
+static cse_status check_descriptor(const cse_model_descriptor *descriptor)
+{
+    if (descriptor->abi != CSE_MODEL_ABI)
+        return cse_fail(
+            CSE_DATA,
+            "model %s was written for version %d of the model contract, this engine has "
+            "%d; compile it against this engine's csengine/model.h",
+            descriptor->name, descriptor->abi, CSE_MODEL_ABI);
+    if (descriptor->settings == NULL || descriptor->build == NULL || descriptor->forward == NULL)
+        return cse_fail(CSE_DATA, "model %s: settings, build and forward must be given",
+                        descriptor->name);
+    return CSE_OK;
+}
+
+static cse_status build(cse_session *session, cse_model *model, const char *yaml)
+{
+    char subject[256];
+    CSE_TRY(check_descriptor(model->descriptor));
+    snprintf(subject, sizeof subject, "model %s", model->descriptor->name);
+    CSE_TRY(cse_session_settings(model->descriptor->settings, subject, yaml, &model->settings));
+    model->self = cse_arena_alloc(session->arena, model->descriptor->self_bytes);
+    model->building = true;
+    cse_status status = model->descriptor->build(model, model->settings);
+    model->building = false;
+    if (status == CSE_OK)
+        status = session->error;
+    if (status != CSE_OK)
+        return cse_fail_within(status, "%s: ", subject);
+    return CSE_OK;
+}
+
+cse_model *cse_model_define(const cse_model_descriptor *descriptor, const char *settings)
+{
+    cse_session *session = cse_session_open_view("cse_model_define");
+    if (session == NULL)
+        return NULL;
+    cse_model *model = cse_arena_alloc(session->arena, sizeof *model);
+    model->descriptor = descriptor;
+    CSE_GROW(session->models, session->model_count, session->model_capacity);
+    session->models[session->model_count++] = model;
+    cse_status status = build(session, model, settings);
+    if (status == CSE_OK)
+        return model;
+    cse_session_fail(status);
+    return NULL;
+}
+
+cse_model *cse_model_new(const char *name, const char *settings)
+{
+    const void *descriptor = NULL;
+    if (cse_session_open_view("cse_model_new") == NULL)
+        return NULL;
+    cse_status status = cse_registry_get(cse_models, "model", name, &descriptor);
+    if (status == CSE_OK)
+        return cse_model_define(descriptor, settings);
+    cse_session_fail(status);
+    return NULL;
+}
+
+static cse_status find_in_library(cse_session *session, const char *library, const char *name,
+                                  const cse_model_descriptor **descriptor)
+{
+    char symbol[256], path[4096];
+    /* A plain file name means the file here, not a search of the system's library folders. */
+    snprintf(path, sizeof path, "%s%s", strchr(library, '/') ? "" : "./", library);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return cse_fail(CSE_NO_INPUT, "model library %s cannot be loaded: %s", library, dlerror());
+    CSE_GROW(session->libraries, session->library_count, session->library_capacity);
+    session->libraries[session->library_count++] = handle;
+    snprintf(symbol, sizeof symbol, "cse_model_%s", name);
+    *descriptor = dlsym(handle, symbol);
+    if (*descriptor == NULL)
+        return cse_fail(CSE_DATA,
+                        "model library %s has no model '%s': it must export a cse_model_descriptor "
+                        "named %s (CSE_API const cse_model_descriptor %s = { ... })",
+                        library, name, symbol, symbol);
+    return CSE_OK;
+}
+
+cse_model *cse_model_load(const char *library, const char *name, const char *settings)
+{
+    const cse_model_descriptor *descriptor;
+    cse_session *session = cse_session_open_view("cse_model_load");
+    if (session == NULL)
+        return NULL;
+    cse_status status = find_in_library(session, library, name, &descriptor);
+    if (status == CSE_OK)
+        return cse_model_define(descriptor, settings);
+    cse_session_fail(status);
+    return NULL;
+}
+
+cse_model *cse_compile(cse_model *model)
+{
+    if (model == NULL)
+        return NULL;
+    model->compiled = true;
+    model->training = true;
+    return model;
+}
+
+void cse_eval_mode(cse_model *model)
+{
+    if (model != NULL)
+        model->training = false;
+}
+
+void cse_train_mode(cse_model *model)
+{
+    if (model != NULL)
+        model->training = true;
+}
+
+bool cse_is_training(const cse_model *model)
+{
+    return model->training;
+}
+
+void *cse_model_self(cse_model *model)
+{
+    return model->self;
+}
+
+const cse_settings *cse_model_settings_view(const cse_model *model)
+{
+    return model->settings;
+}
+
+/* ---- parameters ---- */
+
+static cse_state *declare(cse_model *model, const char *name, const cse_state_options *options)
+{
+    if (!model->building) {
+        cse_session_fail(
+            cse_fail(CSE_USAGE,
+                     "model %s: '%s' is declared outside of the model's build function; "
+                     "a model has all its parameters when it is made",
+                     model->descriptor->name, name));
+        return NULL;
+    }
+    cse_state *state = cse_session_state(options, "model.%s", name);
+    if (state != NULL) {
+        CSE_GROW(model->parameters, model->parameter_count, model->parameter_capacity);
+        model->parameters[model->parameter_count++] = state;
+    }
+    return state;
+}
+
+cse_state *cse_parameter(cse_model *model, const char *name, cse_shape shape,
+                         cse_initializer initializer)
+{
+    return declare(
+        model, name,
+        &(cse_state_options){
+            .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer, .trainable = true });
+}
+
+cse_state *cse_buffer(cse_model *model, const char *name, cse_shape shape,
+                      cse_initializer initializer)
+{
+    return declare(
+        model, name,
+        &(cse_state_options){ .shape = shape, .dtype = CSE_FLOAT32, .initializer = initializer });
+}
+
+int cse_parameter_tensors(const cse_model *model)
+{
+    int count = 0;
+    for (int i = 0; model != NULL && i < model->parameter_count; i++)
+        count += model->parameters[i]->trainable;
+    return count;
+}
+
+int64_t cse_parameter_count(const cse_model *model)
+{
+    int64_t elements = 0;
+    for (int i = 0; model != NULL && i < model->parameter_count; i++)
+        if (model->parameters[i]->trainable)
+            elements += cse_shape_elements(model->parameters[i]->shape);
+    return elements;
+}
+
+cse_state *cse_parameter_at(cse_model *model, int index)
+{
+    for (int i = 0; model != NULL && i < model->parameter_count; i++)
+        if (model->parameters[i]->trainable && index-- == 0)
+            return model->parameters[i];
+    return NULL;
+}
+
+cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64_t in, int64_t out,
+                                       bool bias)
+{
+    char full_name[256];
+    double bound = 1 / sqrt((double)in);
+    const cse_initializer uniform = { CSE_INIT_UNIFORM, -bound, bound };
+    cse_linear_layer layer = { NULL, NULL };
+    snprintf(full_name, sizeof full_name, "%s.weight", name);
+    layer.weight = cse_parameter(model, full_name, cse_shape_of(out, in), uniform);
+    snprintf(full_name, sizeof full_name, "%s.bias", name);
+    if (bias)
+        layer.bias = cse_parameter(model, full_name, cse_shape_of(out), uniform);
+    return layer;
+}
+
+cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
+{
+    /* One after the other: the order in which arguments are evaluated is the compiler's. */
+    cse_tensor *weight = cse_read(layer.weight);
+    return cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
+}
+
+/* ---- traced calls ---- */
+
+static bool may_trace(cse_model *model, const char *caller)
+{
+    if (model == NULL)
+        cse_trace_fail(CSE_USAGE, "%s: there is no model", caller);
+    else if (!model->compiled)
+        cse_trace_fail(CSE_USAGE, "%s: model %s is not compiled; call cse_compile(model) first",
+                       caller, model->descriptor->name);
+    return model != NULL && model->compiled;
+}
+
+cse_tensor *cse_forward(cse_model *model, cse_tensor *input)
+{
+    cse_graph *graph = cse_trace_graph();
+    if (!may_trace(model, "cse_forward"))
+        return graph ? graph->poison : NULL;
+    cse_trace_enter("model");
+    cse_tensor *output = model->descriptor->forward(model, input);
+    cse_trace_leave();
+    return output;
+}
+
+/* The step's one input beside its target. */
+static cse_tensor *only_input(const cse_graph *graph, const cse_node *target)
+{
+    cse_node *found = NULL;
+    int count = 0;
+    for (int i = 0; i < graph->input_count; i++)
+        if (graph->inputs[i].node != target) {
+            found = graph->inputs[i].node;
+            count++;
+        }
+    return count == 1 ? found : NULL;
+}
+
+static cse_tensor *named_input(const cse_graph *graph, const char *name)
+{
+    for (int i = 0; i < graph->input_count; i++)
+        if (strcmp(graph->inputs[i].name, name) == 0)
+            return graph->inputs[i].node;
+    return NULL;
+}
+
+static cse_tensor *mean_squared_error(cse_tensor *outputs, cse_tensor *targets)
+{
+    if (cse_trace_is_poison(outputs) || cse_trace_is_poison(targets))
+        return outputs;
+    if (!cse_shape_equal(outputs->shape, targets->shape) &&
+        cse_shape_elements(outputs->shape) == cse_shape_elements(targets->shape))
+        outputs = cse_reshape(outputs, targets->shape);
+    return cse_mean_all(cse_square(cse_sub(outputs, targets)));
+}
+
+cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predictions)
+{
+    cse_graph *graph = step->graph;
+    cse_tensor *outputs = NULL, **output = predictions ? predictions : &outputs;
+    *output = graph->poison;
+    if (!may_trace(model, "cse_model_loss"))
+        return graph->poison;
+    if (model->descriptor->loss != NULL)
+        return model->descriptor->loss(model, step, output);
+    cse_tensor *labels = named_input(graph, "labels"), *targets = named_input(graph, "targets");
+    cse_tensor *input = only_input(graph, labels ? labels : targets);
+    if (input == NULL || (labels == NULL && targets == NULL))
+        return cse_trace_fail(
+            CSE_SHAPE,
+            "model %s has no loss of its own, and the data do not offer one input "
+            "beside `labels` or `targets`: give the model a loss function",
+            model->descriptor->name);
+    *output = cse_forward(model, input);
+    cse_trace_enter("loss");
+    cse_tensor *loss =
+        labels ? cse_cross_entropy(*output, labels) : mean_squared_error(*output, targets);
+    cse_trace_leave();
+    return loss;
+}

@@ -1,0 +1,361 @@
+/* The optimizer's states, and the one traced update of a training step: gradients, unscaling,
+ * clipping, learning rate, the optimizer itself, and the scaler's move. */
+#include <stdio.h>
+#include <string.h>
+
+#include "csengine/generated/ops.h"
+#include "engine/base/registry.h"
+#include "engine/precision/precision.h"
+#include "engine/trace/trace.h"
+#include "run/session/session.h"
+
+struct cse_grad_scaler {
+    cse_scaler_settings settings;
+    cse_state *loss_scale, *steps_since_rescale, *overflows_since_rescale, *num_skipped_steps;
+};
+
+/* ---- making ---- */
+
+/* model.fc.weight -> fc.weight */
+static const char *short_name(const cse_state *parameter)
+{
+    const char *prefix = "model.";
+    size_t length = strlen(prefix);
+    return strncmp(parameter->name, prefix, length) == 0 ? parameter->name + length
+                                                         : parameter->name;
+}
+
+static void declare_states(cse_session *session, cse_optimizer *optimizer)
+{
+    cse_declared_state states[CSE_MAX_DECLARED_STATES];
+    int parameters = cse_parameter_tensors(optimizer->model);
+    optimizer->state_count = optimizer->descriptor->states(optimizer->settings, states);
+    optimizer->states =
+        cse_arena_alloc(session->arena, (size_t)parameters * (size_t)optimizer->state_count *
+                                            sizeof *optimizer->states);
+    for (int p = 0; p < parameters; p++) {
+        cse_state *parameter = cse_parameter_at(optimizer->model, p);
+        for (int s = 0; s < optimizer->state_count; s++)
+            optimizer->states[p * optimizer->state_count + s] = cse_session_state(
+                &(cse_state_options){ .shape =
+                                          states[s].scalar ? cse_scalar_shape : parameter->shape,
+                                      .dtype = CSE_FLOAT32,
+                                      .initializer = { CSE_INIT_CONSTANT, states[s].initial, 0 } },
+                "optimizer.%s.%s", short_name(parameter), states[s].name);
+    }
+}
+
+/* Weights of fewer bits, and with bf16_kahan what their rounding cut off. */
+static void declare_weights(cse_session *session, cse_optimizer *optimizer)
+{
+    int parameters = cse_parameter_tensors(optimizer->model);
+    if (session->weight_update == CSE_WEIGHT_FP32)
+        return;
+    if (session->weight_update == CSE_WEIGHT_BF16_KAHAN)
+        optimizer->compensations =
+            cse_arena_alloc(session->arena, (size_t)parameters * sizeof *optimizer->compensations);
+    for (int p = 0; p < parameters; p++) {
+        cse_state *parameter = cse_parameter_at(optimizer->model, p);
+        cse_state_hold_bfloat16(parameter);
+        if (optimizer->compensations != NULL)
+            optimizer->compensations[p] = cse_session_state(
+                &(cse_state_options){ .shape = parameter->shape,
+                                      .dtype = CSE_FLOAT32,
+                                      .initializer = { CSE_INIT_CONSTANT, 0, 0 } },
+                "optimizer.%s.compensation", short_name(parameter));
+    }
+}
+
+static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer, const char *name,
+                                 const char *yaml)
+{
+    char subject[128];
+    const void *descriptor = NULL;
+    CSE_TRY(cse_registry_get(cse_optimizers, "optimizer", name, &descriptor));
+    optimizer->descriptor = descriptor;
+    snprintf(subject, sizeof subject, "optimizer %s", name);
+    CSE_TRY(
+        cse_session_settings(optimizer->descriptor->settings, subject, yaml, &optimizer->settings));
+    if (cse_settings_has(optimizer->settings, "lr") &&
+        cse_settings_has(optimizer->settings, "learning_rate"))
+        return cse_fail(CSE_CONFIG, "%s: lr (%s) and learning_rate (%s) mean the same; give one",
+                        subject, cse_settings_origin(optimizer->settings, "lr"),
+                        cse_settings_origin(optimizer->settings, "learning_rate"));
+    if (optimizer->descriptor->check != NULL)
+        CSE_TRY(optimizer->descriptor->check(optimizer->settings));
+    declare_states(session, optimizer);
+    declare_weights(session, optimizer);
+    return session->error;
+}
+
+cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model, const char *settings)
+{
+    cse_session *session = cse_session_open_view("cse_configure_optimizer");
+    if (session == NULL || model == NULL)
+        return NULL;
+    cse_optimizer *optimizer = cse_arena_alloc(session->arena, sizeof *optimizer);
+    optimizer->model = model;
+    cse_status status = make_optimizer(session, optimizer, name, settings);
+    if (status == CSE_OK)
+        return optimizer;
+    cse_session_fail(status);
+    return NULL;
+}
+
+static cse_state *scaler_state(const char *name, cse_dtype dtype, double initial)
+{
+    return cse_session_state(
+        &(cse_state_options){ .shape = cse_scalar_shape,
+                              .dtype = dtype,
+                              .initializer = { CSE_INIT_CONSTANT, initial, 0 } },
+        "grad_scaler.%s", name);
+}
+
+cse_grad_scaler *cse_grad_scaler_new(const char *settings)
+{
+    cse_settings *checked = NULL;
+    cse_session *session = cse_session_open_view("cse_grad_scaler_new");
+    if (session == NULL)
+        return NULL;
+    cse_grad_scaler *scaler = cse_arena_alloc(session->arena, sizeof *scaler);
+    cse_status status =
+        cse_session_settings(cse_scaler_setting_table, "grad_scaler", settings, &checked);
+    if (status == CSE_OK)
+        status = cse_scaler_settings_read(
+            checked, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
+            &scaler->settings);
+    if (status != CSE_OK) {
+        cse_session_fail(status);
+        return NULL;
+    }
+    scaler->loss_scale = scaler_state("loss_scale", CSE_FLOAT32, scaler->settings.loss_scale);
+    scaler->steps_since_rescale = scaler_state("steps_since_rescale", CSE_INT32, 0);
+    scaler->overflows_since_rescale = scaler_state("overflows_since_rescale", CSE_INT32, 0);
+    scaler->num_skipped_steps = scaler_state("num_skipped_steps", CSE_INT32, 0);
+    return session->error == CSE_OK ? scaler : NULL;
+}
+
+/* ---- tracing ---- */
+
+typedef struct update {
+    cse_optimizer *optimizer;
+    cse_grad_scaler *scaler;
+    cse_clip clip;
+    bool stochastic; /* rounding of weights */
+    int count;
+    cse_state **parameters;
+    cse_tensor **gradients, **squares; /* of each parameter; squares: sums of them */
+    cse_tensor *learning_rate;
+    cse_tensor *finite;      /* NULL without a scaler */
+    cse_tensor *all_squares; /* of all gradients, unscaled; NULL where nothing needs it */
+} update;
+
+/* A static scale is a number, whatever scale a loaded checkpoint was trained with. */
+static cse_tensor *scale_of(const cse_grad_scaler *scaler)
+{
+    return scaler->settings.dynamic ? cse_read(scaler->loss_scale)
+                                    : cse_constant(scaler->settings.loss_scale);
+}
+
+static void trace_gradients(update *u, cse_tensor *loss)
+{
+    cse_graph *graph = cse_trace_graph();
+    cse_tensor *scaled = u->scaler ? cse_mul(loss, scale_of(u->scaler)) : loss;
+    cse_tensor *unscale = u->scaler ? cse_reciprocal(scale_of(u->scaler)) : NULL;
+    for (int i = 0; i < u->count; i++) {
+        cse_tensor *state = cse_graph_state_node(graph, cse_state_bind(graph, u->parameters[i]));
+        cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, scaled, state);
+        gradient = cse_batch_mean_named(gradient, u->parameters[i]->name);
+        u->gradients[i] = unscale ? cse_mul(gradient, unscale) : gradient;
+    }
+}
+
+static void trace_clipping(update *u)
+{
+    cse_tensor *squares = NULL;
+    if (u->scaler != NULL || u->clip.max_norm > 0)
+        squares = cse_sum_of_squares(u->gradients, u->count, u->squares);
+    if (u->scaler != NULL)
+        u->finite = cse_is_finite(squares);
+    u->all_squares = squares;
+    cse_tensor *factor = u->clip.max_norm > 0 ? cse_clip_factor(squares, u->clip.max_norm) : NULL;
+    for (int i = 0; i < u->count; i++) {
+        if (factor != NULL)
+            u->gradients[i] = cse_mul(u->gradients[i], factor);
+        if (u->clip.max_value > 0)
+            u->gradients[i] = cse_clip_to_value(u->gradients[i], u->clip.max_value);
+    }
+}
+
+static cse_tensor *learning_rate_of(const cse_optimizer *optimizer)
+{
+    const cse_settings *settings = optimizer->settings;
+    if (optimizer->schedule != NULL)
+        return cse_schedule_part_rate(optimizer->schedule->part,
+                                      cse_read(optimizer->schedule->last_epoch));
+    if (cse_settings_has(settings, "lr"))
+        return cse_constant(cse_settings_number(settings, "lr"));
+    if (cse_settings_has(settings, "learning_rate"))
+        return cse_constant(cse_settings_number(settings, "learning_rate"));
+    if (optimizer->descriptor->default_learning_rate > 0)
+        return cse_constant(optimizer->descriptor->default_learning_rate);
+    return cse_trace_fail(CSE_CONFIG, "optimizer %s: no learning rate: give it lr, or a schedule",
+                          optimizer->descriptor->name);
+}
+
+/* Nothing changes in a step whose gradients are not finite. */
+static void assign_if_finite(const update *u, cse_state *state, cse_tensor *next)
+{
+    if (u->finite != NULL)
+        next = cse_where(u->finite, next, cse_read(state));
+    cse_assign(state, next);
+}
+
+static cse_tensor *in_bfloat16(cse_tensor *x)
+{
+    return cse_cast(cse_cast(x, CSE_BFLOAT16), CSE_FLOAT32);
+}
+
+/* The weight as it is kept. Kahan, "Pracniques: further remarks on reducing truncation errors",
+ * CACM 8 (1965): what rounding cut off is added before the next update. */
+static void assign_weight(const update *u, int index, cse_tensor *next)
+{
+    cse_state *parameter = u->parameters[index];
+    cse_tensor *kept = next;
+    char stream[600];
+    snprintf(stream, sizeof stream, "%s.rounding", parameter->name);
+    if (parameter->bfloat16)
+        kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
+    assign_if_finite(u, parameter, kept);
+    if (u->optimizer->compensations != NULL)
+        assign_if_finite(u, u->optimizer->compensations[index], in_bfloat16(cse_sub(next, kept)));
+}
+
+static cse_tensor *whole_weight(const update *u, int index)
+{
+    cse_tensor *weight = cse_read(u->parameters[index]);
+    return u->optimizer->compensations != NULL
+               ? cse_add(weight, cse_read(u->optimizer->compensations[index]))
+               : weight;
+}
+
+static void trace_parameter(const update *u, int index)
+{
+    const cse_optimizer *optimizer = u->optimizer;
+    cse_state **states = optimizer->states + index * optimizer->state_count;
+    cse_optimizer_update one = { .settings = optimizer->settings,
+                                 .parameter = whole_weight(u, index),
+                                 .gradient = u->gradients[index],
+                                 .learning_rate = u->learning_rate };
+    for (int s = 0; s < optimizer->state_count; s++)
+        one.states[s] = cse_read(states[s]);
+    optimizer->descriptor->update(&one);
+    assign_weight(u, index, one.next_parameter);
+    for (int s = 0; s < optimizer->state_count; s++)
+        if (one.next_states[s] != NULL)
+            assign_if_finite(u, states[s], one.next_states[s]);
+}
+
+static void trace_scaler(cse_step *step, const update *u)
+{
+    cse_tensor *exhausted = NULL;
+    cse_grad_scaler *scaler = u->scaler;
+    const cse_scaler_values next = cse_scaler_next(
+        &scaler->settings,
+        (cse_scaler_values){ cse_read(scaler->loss_scale), cse_read(scaler->steps_since_rescale),
+                             cse_read(scaler->overflows_since_rescale),
+                             cse_read(scaler->num_skipped_steps) },
+        u->finite, &exhausted);
+    cse_assign(scaler->loss_scale, next.loss_scale);
+    cse_assign(scaler->steps_since_rescale, next.steps_since_rescale);
+    cse_assign(scaler->overflows_since_rescale, next.overflows_since_rescale);
+    cse_assign(scaler->num_skipped_steps, next.num_skipped_steps);
+    if (exhausted == NULL)
+        return;
+    /* Fetched, so that the end of all scaling can say where it comes from. */
+    cse_arena *arena = step->graph->arena;
+    step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
+    step->least_loss_scale = scaler->settings.min_loss_scale;
+    step->gradient_fetches = cse_arena_alloc(arena, (size_t)u->count * sizeof(int));
+    step->gradient_names = cse_arena_alloc(arena, (size_t)u->count * sizeof(char *));
+    for (int i = 0; i < u->count; i++) {
+        const char *name =
+            cse_arena_printf(arena, "gradient_squares.%s", short_name(u->parameters[i]));
+        step->gradient_fetches[i] = cse_step_fetch(step, name, u->squares[i]);
+        step->gradient_names[i] = u->parameters[i]->name;
+    }
+    step->gradient_count = u->count;
+}
+
+/* What a person watches beside the loss: values that the step has anyway. */
+static void fetch_metrics(cse_step *step, const update *u)
+{
+    if (u->optimizer->schedule != NULL)
+        cse_step_fetch(step, "lr/0", u->learning_rate);
+    if (u->scaler != NULL && u->scaler->settings.dynamic)
+        cse_step_fetch(step, "loss_scale", scale_of(u->scaler));
+    if (u->all_squares != NULL)
+        cse_step_fetch(step, "grad_norm", cse_sqrt(u->all_squares));
+}
+
+static bool may_step(const cse_step *step, const cse_tensor *loss, const cse_optimizer *optimizer,
+                     const cse_clip *clip)
+{
+    char shape[128];
+    const char *name = "cse_optimizer_step";
+    if (optimizer == NULL)
+        cse_trace_fail(CSE_USAGE, "%s: there is no optimizer", name);
+    else if (step->training)
+        cse_trace_fail(CSE_USAGE, "%s: a step has one optimizer step; this is the second", name);
+    else if (clip->max_norm > 0 && clip->max_value > 0)
+        cse_trace_fail(CSE_USAGE, "%s: max_norm and max_value exclude each other", name);
+    else if (!(clip->max_norm >= 0) || !(clip->max_value >= 0))
+        cse_trace_fail(CSE_USAGE, "%s: max_norm and max_value must not be negative", name);
+    else if (loss->shape.rank != 0 || loss->dtype != CSE_FLOAT32)
+        cse_trace_fail(CSE_SHAPE, "%s: the loss must be a float32 scalar, not %s %s: take its mean",
+                       name, cse_shape_text(loss->shape, shape, sizeof shape),
+                       cse_dtype_name(loss->dtype));
+    else if (!loss->batch)
+        cse_trace_fail(CSE_SHAPE, "%s: the loss does not depend on the batch", name);
+    else
+        return true;
+    return false;
+}
+
+void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
+                        cse_grad_scaler *scaler, const cse_clip *clip)
+{
+    cse_session *session = step->session;
+    update u = { .optimizer = optimizer,
+                 .scaler = scaler,
+                 .stochastic = session->weight_update == CSE_WEIGHT_BF16SR };
+    if (clip != NULL)
+        u.clip = *clip;
+    if (cse_trace_is_poison(loss) || !may_step(step, loss, optimizer, &u.clip))
+        return;
+    u.count = cse_parameter_tensors(optimizer->model);
+    u.parameters = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.parameters);
+    u.gradients = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.gradients);
+    u.squares = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.squares);
+    for (int i = 0; i < u.count; i++)
+        u.parameters[i] = cse_parameter_at(optimizer->model, i);
+    cse_scope_enter(step, "optimizer");
+    trace_gradients(&u, loss);
+    trace_clipping(&u);
+    u.learning_rate = learning_rate_of(optimizer);
+    for (int i = 0; i < u.count; i++) {
+        cse_scope_enter(step, short_name(u.parameters[i]));
+        trace_parameter(&u, i);
+        cse_scope_leave(step, short_name(u.parameters[i]));
+    }
+    if (optimizer->schedule != NULL) {
+        cse_state *clock = optimizer->schedule->last_epoch;
+        assign_if_finite(&u, clock, cse_add(cse_read(clock), cse_constant_int(1)));
+    }
+    if (session->fetches_metrics)
+        fetch_metrics(step, &u);
+    if (scaler != NULL)
+        trace_scaler(step, &u);
+    cse_scope_leave(step, "optimizer");
+    step->training = true;
+}

@@ -1,0 +1,466 @@
+/* Executions: trace, passes, code, cluster, and the values that come back.
+ *
+ * Records arrive in step order while training goes on; each is shown to the step closures that
+ * asked for it. At a checkpoint step the cluster stands still for as long as the states take to
+ * copy; the session then holds them, so that closures save them while training goes on. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/input.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/codegen/codegen.h"
+#include "run/record/nan_monitor.h"
+#include "run/record/recorder.h"
+#include "run/session/session.h"
+
+struct cse_values {
+    const cse_graph *graph;
+    const unsigned char *fetched;
+    const int *fetches;
+    int count;
+    int64_t step;
+};
+
+typedef struct runner {
+    cse_session *session;
+    cse_step *step;
+    const cse_executor_options *options;
+    int64_t first_step, last_step;
+    unsigned char *fetched; /* of the last record; checkpoint closures see it */
+    int64_t fetched_step;   /* steps done with that record */
+    int64_t checkpointed_step;
+    cse_nan_monitor *watch; /* NULL: nothing is observed */
+} runner;
+
+static volatile sig_atomic_t stop_asked;
+
+void cse_stop(void)
+{
+    stop_asked = 1;
+}
+
+cse_executor *cse_executor_new(const cse_executor_options *options)
+{
+    cse_session *session = cse_session_open_view("cse_executor_new");
+    if (session == NULL)
+        return NULL;
+    if (options->input == NULL || options->checkpoint_steps < 0 || options->activation_steps < 0) {
+        cse_session_fail(cse_fail(CSE_CONFIG, "executor: input must be given, checkpoint_steps and "
+                                              "activation_steps must not be negative"));
+        return NULL;
+    }
+    cse_executor *executor = cse_arena_alloc(session->arena, sizeof *executor);
+    executor->options = *options;
+    executor->options.input = cse_arena_string(session->arena, options->input);
+    return executor;
+}
+
+/* ---- delivered values ---- */
+
+int64_t cse_values_step(const cse_values *values)
+{
+    return values->step;
+}
+
+int cse_values_count(const cse_values *values)
+{
+    return values->count;
+}
+
+const void *cse_value_data_view(const cse_values *values, int index, cse_shape *shape,
+                                cse_dtype *dtype)
+{
+    if (index < 0 || index >= values->count)
+        return NULL;
+    const cse_fetch_entry *fetch = &values->graph->fetches[values->fetches[index]];
+    if (shape != NULL)
+        *shape = fetch->value->shape;
+    if (dtype != NULL)
+        *dtype = fetch->value->dtype;
+    return values->fetched + fetch->offset_bytes;
+}
+
+double cse_value(const cse_values *values, int index)
+{
+    cse_shape shape;
+    cse_dtype dtype;
+    const void *data = cse_value_data_view(values, index, &shape, &dtype);
+    if (data == NULL || cse_shape_elements(shape) != 1)
+        return (double)NAN;
+    return dtype == CSE_INT32 ? (double)*(const int32_t *)data : (double)*(const float *)data;
+}
+
+bool cse_values_named(const cse_values *values, int *index, const char **name, double *value)
+{
+    for (; *index < values->graph->fetch_count; (*index)++) {
+        const cse_fetch_entry *fetch = &values->graph->fetches[*index];
+        if (!cse_fetch_is_metric(fetch))
+            continue;
+        *name = fetch->name;
+        *value = (double)*(const float *)(const void *)(values->fetched + fetch->offset_bytes);
+        (*index)++;
+        return true;
+    }
+    return false;
+}
+
+/* ---- callbacks of the cluster ---- */
+
+static const void *fetched_value(const runner *r, const unsigned char *fetched, int fetch)
+{
+    return fetched + r->step->graph->fetches[fetch].offset_bytes;
+}
+
+/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
+ * total does, the one with the greatest. */
+static void name_overflows(const runner *r, const unsigned char *fetched, cse_text *text)
+{
+    enum { MOST_NAMES = 5 };
+    const cse_step *step = r->step;
+    int found = 0, greatest = 0;
+    float most = -1;
+    for (int i = 0; i < step->gradient_count; i++) {
+        float squares = *(const float *)fetched_value(r, fetched, step->gradient_fetches[i]);
+        if (squares > most) {
+            most = squares;
+            greatest = i;
+        }
+        if (isfinite(squares))
+            continue;
+        if (++found <= MOST_NAMES)
+            cse_text_add(text, "%s%s", found > 1 ? ", " : "", step->gradient_names[i]);
+    }
+    if (found > MOST_NAMES)
+        cse_text_add(text, " and %d more", found - MOST_NAMES);
+    if (found == 0)
+        cse_text_add(text, "all together, most of all %s", step->gradient_names[greatest]);
+    else
+        cse_text_add(text, " (%d of %d parameters)", found, step->gradient_count);
+}
+
+static cse_status scale_exhausted(const runner *r, const unsigned char *fetched, int64_t steps_done)
+{
+    cse_text names = { 0 };
+    name_overflows(r, fetched, &names);
+    cse_fail(CSE_FAILED,
+             "step %lld: gradients overflow at the least loss scale, %g: those of %s; the model or "
+             "the data give values that are not finite: lower the learning rate, clip gradients, "
+             "keep these layers in float32 (precision.disable_graphamp), or check the data%s",
+             (long long)steps_done, r->step->least_loss_scale, names.data,
+             cse_nan_monitor_overflows(r->watch));
+    cse_text_clear(&names);
+    return CSE_FAILED;
+}
+
+static cse_status check_record(const runner *r, const unsigned char *fetched, int64_t steps_done)
+{
+    int loss_fetch = r->step->loss_fetch, exhausted_fetch = r->step->exhausted_fetch;
+    if (exhausted_fetch >= 0 && *(const int32_t *)fetched_value(r, fetched, exhausted_fetch) != 0)
+        return scale_exhausted(r, fetched, steps_done);
+    if (loss_fetch < 0)
+        return CSE_OK;
+    float loss = *(const float *)fetched_value(r, fetched, loss_fetch);
+    if (!isfinite(loss))
+        return cse_fail(CSE_FAILED,
+                        "step %lld: the loss is %s: lower the learning rate, clip gradients, or "
+                        "check the data%s",
+                        (long long)steps_done, isnan(loss) ? "nan" : "infinite",
+                        cse_nan_monitor_overflows(r->watch));
+    return CSE_OK;
+}
+
+/* Multiples of the global step, so that a run that was stopped shows and keeps the same steps. */
+static bool is_due(const runner *r, int64_t every, int64_t steps_done)
+{
+    return steps_done % every == 0 || steps_done == r->last_step;
+}
+
+static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record *record)
+{
+    cse_recorder *recorder = r->session->recorder;
+    for (int i = 0; i < r->step->closure_count; i++) {
+        const cse_step_closure_entry *entry = &r->step->closures[i];
+        const cse_values values = { .graph = r->step->graph,
+                                    .fetched = record->fetched,
+                                    .fetches = entry->fetches,
+                                    .count = entry->count,
+                                    .step = record->step + 1 };
+        if (entry->on_checkpoint != on_checkpoint)
+            continue;
+        int64_t called_ns = recorder != NULL ? cse_clock_ns() : 0;
+        CSE_TRY(entry->closure(entry->self, &values));
+        cse_recorder_closure(recorder, entry, record, called_ns);
+    }
+    return CSE_OK;
+}
+
+static bool wants_snapshot(void *self, int64_t steps_done)
+{
+    const runner *r = self;
+    int64_t every = r->options->checkpoint_steps;
+    return every > 0 && is_due(r, every, steps_done);
+}
+
+static cse_status on_record(void *self, const cse_record *record)
+{
+    runner *r = self;
+    cse_session_report *report = &r->session->report;
+    int64_t steps_done = record->step + 1, every = r->options->activation_steps;
+    if (report->first_commit_step == 0) {
+        report->first_commit_step = steps_done;
+        report->first_commit_ns = record->committed_ns;
+    }
+    report->commit_ns = record->committed_ns;
+    cse_nan_monitor_record(r->watch, record);
+    CSE_TRY(check_record(r, record->fetched, steps_done));
+    cse_recorder_step(r->session->recorder, record);
+    r->fetched_step = steps_done;
+    if (r->options->checkpoint_steps > 0)
+        memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
+    if (!is_due(r, every > 0 ? every : 1, steps_done))
+        return CSE_OK;
+    return call_closures(r, false, record);
+}
+
+static void keep_states(runner *r, const unsigned char *states, int64_t steps_done)
+{
+    const cse_graph *graph = r->step->graph;
+    for (int i = 0; i < graph->state_count; i++) {
+        cse_state *state = r->step->bound[i];
+        memcpy(cse_state_values(r->session, state), states + graph->states[i].offset_bytes,
+               cse_state_bytes(state));
+    }
+    if (r->step->training)
+        r->session->global_step = steps_done;
+}
+
+static cse_status on_snapshot(void *self, int64_t steps_done, const unsigned char *states)
+{
+    runner *r = self;
+    if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
+        return CSE_OK;
+    if (steps_done == r->first_step) {
+        /* Stopped before any step: the states are those it began with, and closures have no values
+         * to be called with. */
+        keep_states(r, states, steps_done);
+        r->checkpointed_step = steps_done;
+        return CSE_OK;
+    }
+    if (r->fetched_step != steps_done)
+        return cse_fail(CSE_INTERNAL, "step %lld: states arrived before the step's values",
+                        (long long)steps_done);
+    keep_states(r, states, steps_done);
+    r->checkpointed_step = steps_done;
+    r->session->states_standing = true;
+    const cse_record record = { .step = steps_done - 1,
+                                .fetched = r->fetched,
+                                .committed_ns = r->session->report.commit_ns,
+                                .steps_done = steps_done };
+    cse_status status = call_closures(r, true, &record);
+    r->session->states_standing = false;
+    return status;
+}
+
+static cse_stop_request stop_requested(void *self)
+{
+    const runner *r = self;
+    const cse_session_hooks *hooks = &r->session->hooks;
+    int asked = hooks->stop_requested != NULL ? hooks->stop_requested(hooks->self) : 0;
+    if (asked >= 2)
+        return CSE_STOP_NOW;
+    return asked == 1 || stop_asked ? CSE_STOP_CHECKPOINT : CSE_STOP_NONE;
+}
+
+static void on_phase(void *self, cse_phase phase, const char *message)
+{
+    cse_session *session = ((runner *)self)->session;
+    session->ending = session->ending || phase == CSE_PHASE_CANCELLING;
+    cse_recorder_phase(session->recorder, phase, message);
+}
+
+static void on_endpoint(void *self, const char *endpoint)
+{
+    cse_recorder_endpoint(((runner *)self)->session->recorder, endpoint);
+}
+
+static void on_topology(void *self, const char *json)
+{
+    cse_recorder_topology(((runner *)self)->session->recorder, json);
+}
+
+static void on_spans(void *self, const cse_process_span *spans, int count)
+{
+    cse_recorder_spans(((runner *)self)->session->recorder, spans, count);
+}
+
+static void on_kernels(void *self, const cse_kernel_time *times, int count)
+{
+    cse_recorder_kernels(((runner *)self)->session->recorder, times, count);
+}
+
+static void on_scale(void *self, int num_csx)
+{
+    cse_recorder_scale(((runner *)self)->session->recorder, num_csx);
+}
+
+/* ---- one execution ---- */
+
+static unsigned char *new_states(cse_session *session, const cse_step *step)
+{
+    const cse_graph *graph = step->graph;
+    unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
+    for (int i = 0; i < graph->state_count; i++)
+        memcpy(states + graph->states[i].offset_bytes, cse_state_values(session, step->bound[i]),
+               cse_state_bytes(step->bound[i]));
+    return states;
+}
+
+static cse_status execute(runner *r, const char *artefact_directory)
+{
+    cse_session *session = r->session;
+    cse_execution_result *result = &session->report.execution;
+    const cse_execution execution = {
+        .artefact_directory = artefact_directory,
+        .graph = r->step->graph,
+        .dataloader_yaml = r->options->input,
+        .seed = session->configuration.seed,
+        .first_step = r->first_step,
+        .num_steps = r->last_step - r->first_step,
+        .observe_every = r->watch != NULL ? session->numerics->request.every : 0,
+        .states = new_states(session, r->step),
+        .cluster = session->cluster,
+        .run_directory = cse_recorder_directory(session->recorder),
+        .callbacks = { .self = r,
+                       .on_record = on_record,
+                       .on_snapshot = on_snapshot,
+                       .wants_snapshot = wants_snapshot,
+                       .stop_requested = stop_requested,
+                       .on_phase = on_phase,
+                       .on_scale = on_scale,
+                       .on_endpoint = on_endpoint,
+                       .on_topology = session->recorder != NULL ? on_topology : NULL,
+                       .on_spans = session->recorder != NULL ? on_spans : NULL,
+                       .on_kernels = session->recorder != NULL ? on_kernels : NULL },
+    };
+    r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
+    cse_recorder_begin(session->recorder, r->step);
+    session->executing = true;
+    session->ending = false;
+    session->locked = true;
+    cse_status status = cse_execution_run(&execution, result);
+    session->executing = false;
+    if (status == CSE_OK) {
+        keep_states(r, execution.states, result->steps_done);
+        session->locked = r->checkpointed_step != result->steps_done;
+    }
+    free(execution.states);
+    free(r->fetched);
+    return status;
+}
+
+static cse_status compile(cse_session *session, const cse_graph *graph)
+{
+    cse_compile_result compiled = { .cached = false };
+    CSE_TRY(cse_codegen_compile(graph, session->configuration.compile_dir, &compiled));
+    if (!compiled.compiler_present)
+        cse_log_line(CSE_LOG_WARNING,
+                     "there is no C compiler here: the step is interpreted, slowly; "
+                     "install gcc or set CSE_CC");
+    session->report.compile_seconds = compiled.seconds;
+    session->report.compile_cached = compiled.cached;
+    memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
+    cse_recorder_compiled(session->recorder);
+    return CSE_OK;
+}
+
+/* The end of the segment that `first_step` lies in. */
+static int64_t segment_end(const cse_session *session, int64_t first_step, int64_t run_start,
+                           int64_t run_last_step)
+{
+    double segment = session->hooks.segment;
+    if (segment <= 0)
+        return run_last_step;
+    if (segment < 1)
+        segment *= (double)(run_last_step - run_start);
+    int64_t steps = (int64_t)ceil(segment) < 1 ? 1 : (int64_t)ceil(segment);
+    int64_t end = run_start + ((first_step - run_start) / steps + 1) * steps;
+    return end < run_last_step ? end : run_last_step;
+}
+
+static cse_status plan_steps(runner *r, const cse_dataloader *loader)
+{
+    const cse_executor_options *o = r->options;
+    cse_session *session = r->session;
+    const cse_loop_settings loop = { .num_steps = o->num_steps,
+                                     .max_steps = o->max_steps,
+                                     .num_epochs = o->num_epochs,
+                                     .steps_per_epoch = o->steps_per_epoch };
+    int64_t steps = 0, first = r->step->training ? session->global_step : 0;
+    int64_t start = session->hooks.counts_from_start ? session->hooks.run_start : first;
+    CSE_TRY(cse_compute_num_steps(&loop, cse_dataloader_steps_per_epoch(loader), start, &steps));
+    int64_t run_last = start + steps > first ? start + steps : first;
+    if (run_last > INT32_MAX)
+        return cse_fail(CSE_CONFIG,
+                        "loop: the run would end at step %lld; steps are counted up to "
+                        "2147483647",
+                        (long long)run_last);
+    r->first_step = first;
+    r->last_step = r->step->training ? segment_end(session, first, start, run_last) : run_last;
+    session->report.first_step = first;
+    session->report.last_step = r->last_step;
+    session->report.run_last_step = run_last;
+    return CSE_OK;
+}
+
+static cse_status run_traced(runner *r, const cse_dataloader *loader)
+{
+    cse_session *session = r->session;
+    const cse_configuration *c = &session->configuration;
+    CSE_TRY(plan_steps(r, loader));
+    CSE_TRY(cse_passes_run(r->step->graph, session->hooks.passes));
+    if (session->hooks.on_graph != NULL)
+        session->hooks.on_graph(session->hooks.self, r->step->graph);
+    if (c->validate_only)
+        return CSE_OK;
+    CSE_TRY(compile(session, r->step->graph));
+    if (c->compile_only || r->last_step == r->first_step)
+        return CSE_OK;
+    CSE_TRY(cse_session_record_job(session));
+    if (r->step->graph->observation_count > 0)
+        r->watch = cse_nan_monitor_new(r->step->graph, cse_recorder_store(session->recorder));
+    cse_status status = execute(r, session->report.artefact_directory);
+    cse_nan_monitor_destroy(&r->watch);
+    return status;
+}
+
+cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self)
+{
+    cse_session *session = cse_session_open_view("cse_run");
+    cse_dataloader *loader = NULL;
+    if (session == NULL)
+        return CSE_USAGE;
+    CSE_TRY(cse_session_status());
+    if (session->executing || session->traced != NULL)
+        return cse_fail(CSE_USAGE, "cse_run: an execution is under way already");
+    if (executor == NULL)
+        return cse_fail(CSE_USAGE, "cse_run: there is no executor");
+    CSE_TRY(cse_dataloader_open(executor->options.input, session->configuration.seed, &loader));
+    runner r = { .session = session,
+                 .options = &executor->options,
+                 .checkpointed_step = -1,
+                 .fetched_step = -1 };
+    stop_asked = 0;
+    session->report =
+        (cse_session_report){ .batch_size = cse_dataloader_batching_view(loader)->batch_size };
+    cse_status status = cse_step_trace(session, loader, function, self, &r.step);
+    if (r.step->training)
+        session->batch_size = session->report.batch_size;
+    if (status == CSE_OK)
+        status = run_traced(&r, loader);
+    cse_step_destroy(&r.step);
+    cse_dataloader_close(&loader);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* Opening and closing the session, and its first failure. */
+#include "run/session/session.h"
+
+#include <dlfcn.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/execute/execute.h"
+
+static cse_session *the_session;
+
+cse_session *cse_session_open_view(const char *caller)
+{
+    if (the_session == NULL)
+        cse_fail(CSE_USAGE, "%s: no session is open; call cse_configure first", caller);
+    return the_session;
+}
+
+cse_status cse_session_fail(cse_status status)
+{
+    if (the_session != NULL && the_session->error == CSE_OK) {
+        the_session->error = status;
+        the_session->error_message = cse_arena_string(the_session->arena, cse_error_message());
+    }
+    return status;
+}
+
+cse_status cse_session_status(void)
+{
+    cse_session *session = cse_session_open_view("cse_session_status");
+    if (session == NULL)
+        return CSE_USAGE;
+    return session->error == CSE_OK ? CSE_OK
+                                    : cse_fail(session->error, "%s", session->error_message);
+}
+
+int64_t cse_global_step(void)
+{
+    cse_session *session = cse_session_open_view("cse_global_step");
+    return session != NULL ? session->global_step : 0;
+}
+
+static cse_status check_count(const char *name, int *value, int least, int default_value)
+{
+    if (*value == 0)
+        *value = default_value;
+    if (*value < least)
+        return cse_fail(CSE_CONFIG, "%s is %d; it must be at least %d", name, *value, least);
+    return CSE_OK;
+}
+
+/* key=value, both as labels of a cluster manager are: letters, digits, '-', '_', '.', at most 63.
+ */
+static cse_status check_labels(const char *const *labels)
+{
+    regex_t pattern;
+    cse_status status = CSE_OK;
+    const char *part = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+    char text[256];
+    snprintf(text, sizeof text, "^%s=%s$", part, part);
+    if (regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB) != 0)
+        return cse_fail(CSE_INTERNAL, "job_labels: the pattern does not compile");
+    for (int i = 0; status == CSE_OK && labels != NULL && labels[i] != NULL; i++)
+        if (regexec(&pattern, labels[i], 0, NULL, 0) != 0)
+            status =
+                cse_fail(CSE_CONFIG,
+                         "job_labels: '%s' is no label; accepted is key=value, each of at most "
+                         "63 letters, digits, '-', '_' and '.', beginning and ending with a "
+                         "letter or digit",
+                         labels[i]);
+    regfree(&pattern);
+    return status;
+}
+
+static cse_status set_cluster(cse_session *session)
+{
+    cse_configuration *c = &session->configuration;
+    CSE_TRY(check_count("num_csx", &c->num_csx, 1, 1));
+    CSE_TRY(check_count("num_workers_per_csx", &c->num_workers_per_csx, 1, 1));
+    CSE_TRY(check_count("max_wgt_servers", &c->max_wgt_servers, 0, 0));
+    CSE_TRY(check_labels(c->job_labels));
+    const char *payload = c->weight_grad_reduce ? c->weight_grad_reduce : "fp32";
+    cse_rounding reduced = { 0 };
+    if (!cse_rounding_from_name(payload, &reduced))
+        return cse_fail(CSE_CONFIG,
+                        "weight_grad_reduce is '%s'; accepted: fp32, bf16, bf16sr, fp16, cb16",
+                        payload);
+    session->cluster = (cse_cluster_options){ .num_csx = c->num_csx,
+                                              .num_workers_per_csx = c->num_workers_per_csx,
+                                              .max_wgt_servers = c->max_wgt_servers,
+                                              .weight_grad_reduce = reduced,
+                                              .worker_executable = c->worker_executable };
+    return CSE_OK;
+}
+
+static cse_status set_weight_update(cse_session *session)
+{
+    static const char *const names[] = { [CSE_WEIGHT_FP32] = "fp32",
+                                         [CSE_WEIGHT_BF16] = "bf16",
+                                         [CSE_WEIGHT_BF16SR] = "bf16sr",
+                                         [CSE_WEIGHT_BF16_KAHAN] = "bf16_kahan" };
+    const char *given = session->configuration.weight_update;
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
+        if (given == NULL || strcmp(names[i], given) == 0) {
+            session->weight_update = (cse_weight_update)i;
+            return CSE_OK;
+        }
+    return cse_fail(CSE_CONFIG, "weight_update is '%s'; accepted: fp32, bf16, bf16sr, bf16_kahan",
+                    given);
+}
+
+static const char *const *copy_labels(cse_arena *arena, const char *const *labels)
+{
+    int count = 0;
+    while (labels != NULL && labels[count] != NULL)
+        count++;
+    const char **copies = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *copies);
+    for (int i = 0; i < count; i++)
+        copies[i] = cse_arena_string(arena, labels[i]);
+    return copies;
+}
+
+cse_status cse_configure(const cse_configuration *configuration)
+{
+    if (the_session != NULL)
+        return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
+                                   "process, until cse_finish");
+    cse_session *session = cse_calloc(1, sizeof *session);
+    session->arena = cse_arena_new();
+    cse_configuration *c = &session->configuration;
+    *c = *configuration;
+    c->model_dir = cse_arena_string(session->arena, c->model_dir ? c->model_dir : "./model_dir");
+    c->compile_dir = c->compile_dir ? cse_arena_string(session->arena, c->compile_dir)
+                                    : cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
+    c->worker_executable = cse_arena_string(session->arena, c->worker_executable);
+    c->job_labels = copy_labels(session->arena, c->job_labels);
+    the_session = session;
+    cse_status status = set_cluster(session);
+    if (status == CSE_OK)
+        status = set_weight_update(session);
+    if (status == CSE_OK && c->precision != NULL)
+        status = cse_precision_parse(c->precision, &session->precision);
+    if (status == CSE_OK && c->numerics != NULL)
+        status = cse_numerics_parse(c->numerics, &session->numerics);
+    if (status != CSE_OK)
+        cse_finish();
+    return status;
+}
+
+void cse_finish(void)
+{
+    cse_session *session = the_session;
+    if (session == NULL)
+        return;
+    the_session = NULL;
+    for (int i = 0; i < session->state_count; i++)
+        free(session->states[i]->values);
+    for (int i = 0; i < session->model_count; i++)
+        free(session->models[i]->parameters);
+    for (int i = 0; i < session->settings_count; i++)
+        cse_settings_destroy(&session->settings[i]);
+    for (int i = 0; i < session->library_count; i++)
+        dlclose(session->libraries[i]);
+    cse_precision_destroy(&session->precision);
+    cse_numerics_destroy(&session->numerics);
+    free(session->states);
+    free(session->models);
+    free(session->settings);
+    free(session->libraries);
+    cse_arena_destroy(&session->arena);
+    free(session);
+}
+
+cse_status cse_session_settings(const cse_setting *table, const char *subject, const char *yaml,
+                                cse_settings **settings)
+{
+    cse_session *session = the_session;
+    CSE_TRY(cse_settings_parse(table, subject, yaml, settings));
+    CSE_GROW(session->settings, session->settings_count, session->settings_capacity);
+    session->settings[session->settings_count++] = *settings;
+    return CSE_OK;
+}

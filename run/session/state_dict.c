@@ -1,0 +1,135 @@
+/* Saving and loading the session's states under their names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/log.h"
+#include "run/session/session.h"
+
+void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
+{
+    *checkpoint = (cse_checkpoint){
+        .tensors = cse_calloc((size_t)session->state_count + 1, sizeof *checkpoint->tensors),
+        .global_step = session->global_step,
+        .seed = session->configuration.seed,
+        .samples_seen = session->global_step * session->batch_size,
+        .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
+        .config = session->canonical_configuration,
+    };
+    for (int i = 0; i < session->state_count; i++) {
+        cse_state *state = session->states[i];
+        if (!state->persistent)
+            continue;
+        checkpoint->tensors[checkpoint->tensor_count++] =
+            (cse_checkpoint_tensor){ .name = state->name,
+                                     .dtype = state->dtype,
+                                     .shape = state->shape,
+                                     .data = cse_state_values(session, state) };
+    }
+}
+
+cse_status cse_save(const char *path)
+{
+    cse_session *session = cse_session_open_view("cse_save");
+    cse_checkpoint checkpoint;
+    if (session == NULL)
+        return CSE_USAGE;
+    if (session->traced != NULL || (session->executing && !session->states_standing))
+        return cse_fail(
+            CSE_USAGE,
+            "cse_save: weights cannot be saved here: they stand still only on checkpoint "
+            "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
+    cse_session_checkpoint(session, &checkpoint);
+    cse_status status = cse_checkpoint_save(&checkpoint, path);
+    free(checkpoint.tensors);
+    return status;
+}
+
+/* ---- loading ---- */
+
+static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state *state,
+                              const char *path)
+{
+    char has[128], wants[128];
+    const cse_checkpoint_tensor *tensor = cse_checkpoint_find(checkpoint, state->name);
+    if (tensor == NULL)
+        return cse_fail(CSE_DATA,
+                        "checkpoint %s has no tensor '%s'; it was written by model '%s' with other "
+                        "settings or another optimizer",
+                        path, state->name, checkpoint->model_name ? checkpoint->model_name : "?");
+    if (!cse_shape_equal(tensor->shape, state->shape) || tensor->dtype != state->dtype)
+        return cse_fail(CSE_DATA,
+                        "checkpoint %s: tensor '%s' is %s %s there and %s %s here; the checkpoint "
+                        "belongs to another model",
+                        path, state->name, cse_shape_text(tensor->shape, has, sizeof has),
+                        cse_dtype_name(tensor->dtype),
+                        cse_shape_text(state->shape, wants, sizeof wants),
+                        cse_dtype_name(state->dtype));
+    return CSE_OK;
+}
+
+static bool is_declared(const cse_session *session, const char *name)
+{
+    for (int i = 0; i < session->state_count; i++)
+        if (strcmp(session->states[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,
+                            const char *path)
+{
+    const char *prefix = "model.";
+    for (int i = 0; i < session->state_count; i++)
+        if (session->states[i]->persistent)
+            CSE_TRY(check_state(checkpoint, session->states[i], path));
+    for (int i = 0; i < checkpoint->tensor_count; i++) {
+        const char *name = checkpoint->tensors[i].name;
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && !is_declared(session, name))
+            return cse_fail(CSE_DATA,
+                            "checkpoint %s has tensor '%s', which this model lacks; the checkpoint "
+                            "belongs to another model",
+                            path, name);
+    }
+    return CSE_OK;
+}
+
+static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
+{
+    for (int i = 0; i < session->state_count; i++) {
+        cse_state *state = session->states[i];
+        if (!state->persistent)
+            continue;
+        if (state->values == NULL)
+            state->values = cse_malloc(cse_state_bytes(state));
+        memcpy(state->values, cse_checkpoint_find(checkpoint, state->name)->data,
+               cse_state_bytes(state));
+        cse_state_round_held(state);
+    }
+    session->global_step = checkpoint->global_step;
+    if (checkpoint->global_step > 0)
+        session->batch_size = checkpoint->samples_seen / checkpoint->global_step;
+}
+
+cse_status cse_load(const char *path)
+{
+    cse_session *session = cse_session_open_view("cse_load");
+    cse_checkpoint *checkpoint = NULL;
+    if (session == NULL)
+        return CSE_USAGE;
+    CSE_TRY(cse_session_status());
+    CSE_TRY(cse_session_may_change(session, "cse_load"));
+    CSE_TRY(cse_checkpoint_load(path, &checkpoint));
+    cse_status status = check_all(session, checkpoint, path);
+    if (status == CSE_OK) {
+        take_all(session, checkpoint);
+        if (checkpoint->seed != session->configuration.seed)
+            cse_log_line(
+                CSE_LOG_WARNING,
+                "checkpoint %s was made with seed %llu, this session has %llu: the order of the "
+                "data and all that is random go on as the latter says",
+                path, (unsigned long long)checkpoint->seed,
+                (unsigned long long)session->configuration.seed);
+    }
+    cse_checkpoint_destroy(&checkpoint);
+    return status;
+}

@@ -1,0 +1,245 @@
+/* States: declared once in the session, bound to each graph that uses them, valued in between. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/execute/execute.h"
+#include "engine/trace/trace.h"
+#include "engine/types/narrow.h"
+#include "engine/types/shape.h"
+#include "run/session/session.h"
+
+size_t cse_state_bytes(const cse_state *state)
+{
+    return (size_t)cse_shape_elements(state->shape) * cse_dtype_size(state->dtype);
+}
+
+static cse_status check_new_state(const cse_session *session, const cse_state_options *options,
+                                  const char *name)
+{
+    char shape[128];
+    if (session->traced != NULL)
+        return cse_fail(CSE_USAGE,
+                        "state '%s' is made inside a step, which is traced once: it would be new "
+                        "and lose its value in every step; make it before cse_run",
+                        name);
+    if (options->dtype != CSE_FLOAT32 && options->dtype != CSE_INT32)
+        return cse_fail(CSE_SHAPE, "state '%s' is %s; states are float32 or int32", name,
+                        cse_dtype_name(options->dtype));
+    for (int i = 0; i < options->shape.rank; i++)
+        if (options->shape.dims[i] < 1)
+            return cse_fail(CSE_SHAPE, "state '%s' has shape %s; sizes must be at least 1", name,
+                            cse_shape_text(options->shape, shape, sizeof shape));
+    for (int i = 0; i < session->state_count; i++)
+        if (strcmp(session->states[i]->name, name) == 0)
+            return cse_fail(CSE_USAGE, "there is a state '%s' already; names are unique", name);
+    return CSE_OK;
+}
+
+cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
+{
+    char name[512];
+    va_list arguments;
+    va_start(arguments, name_format);
+    vsnprintf(name, sizeof name, name_format, arguments);
+    va_end(arguments);
+    cse_session *session = cse_session_open_view(name);
+    if (session == NULL)
+        return NULL;
+    cse_status status = check_new_state(session, options, name);
+    if (status != CSE_OK) {
+        if (session->traced != NULL)
+            cse_trace_fail(status, "%s", cse_error_message());
+        else
+            cse_session_fail(status);
+        return NULL;
+    }
+    cse_state *state = cse_arena_alloc(session->arena, sizeof *state);
+    *state = (cse_state){ .name = cse_arena_string(session->arena, name),
+                          .shape = options->shape,
+                          .dtype = options->dtype,
+                          .initializer = options->initializer,
+                          .trainable = options->trainable,
+                          .persistent = !options->transient,
+                          .index = -1 };
+    CSE_GROW(session->states, session->state_count, session->state_capacity);
+    return session->states[session->state_count++] = state;
+}
+
+cse_state *cse_state_new(const char *name, cse_shape shape, cse_dtype dtype,
+                         cse_initializer initializer)
+{
+    return cse_session_state(
+        &(cse_state_options){ .shape = shape, .dtype = dtype, .initializer = initializer }, "%s",
+        name);
+}
+
+const char *cse_state_name_view(const cse_state *state)
+{
+    return state->name;
+}
+
+cse_shape cse_state_shape(const cse_state *state)
+{
+    return state->shape;
+}
+
+/* ---- values ---- */
+
+/* A graph of this one state is what the initial values are defined over. */
+void *cse_state_values(cse_session *session, cse_state *state)
+{
+    if (state->values != NULL)
+        return state->values;
+    cse_graph *graph = cse_graph_new(1, 1);
+    int index = cse_state_bind(graph, state);
+    state->index = -1;
+    unsigned char *bytes = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE]);
+    cse_states_initialize(graph, session->configuration.seed, bytes);
+    state->values = cse_malloc(cse_state_bytes(state));
+    memcpy(state->values, bytes + graph->states[index].offset_bytes, cse_state_bytes(state));
+    free(bytes);
+    cse_graph_destroy(&graph);
+    cse_state_round_held(state);
+    return state->values;
+}
+
+void cse_state_round_held(cse_state *state)
+{
+    float *values = state->values;
+    for (int64_t i = 0; state->bfloat16 && i < cse_shape_elements(state->shape); i++)
+        values[i] = cse_round_bfloat16(values[i]);
+}
+
+void cse_state_hold_bfloat16(cse_state *state)
+{
+    state->bfloat16 = true;
+    if (state->values != NULL)
+        cse_state_round_held(state);
+}
+
+static cse_status check_size(const cse_state *state, size_t bytes, const char *caller)
+{
+    if (bytes != cse_state_bytes(state))
+        return cse_fail(CSE_SHAPE, "%s: state '%s' has %zu bytes, not %zu", caller, state->name,
+                        cse_state_bytes(state), bytes);
+    return CSE_OK;
+}
+
+cse_status cse_session_may_change(const cse_session *session, const char *caller)
+{
+    if (session->traced != NULL)
+        return cse_fail(CSE_USAGE,
+                        "%s: states have no value while a step is traced; use cse_assign", caller);
+    if (session->executing)
+        return cse_fail(CSE_USAGE, "%s: states cannot be changed while an execution runs", caller);
+    if (session->locked)
+        return cse_fail(CSE_USAGE,
+                        "%s: states may be changed between executions only if the last one took a "
+                        "checkpoint on its last step; give that executor checkpoint_steps",
+                        caller);
+    return CSE_OK;
+}
+
+cse_status cse_state_get(cse_state *state, void *values, size_t bytes)
+{
+    cse_session *session = cse_session_open_view("cse_state_get");
+    if (session == NULL || state == NULL)
+        return session == NULL ? CSE_USAGE
+                               : cse_fail(CSE_USAGE, "cse_state_get: there is no state");
+    if (session->traced != NULL || (session->executing && !session->states_standing))
+        return cse_fail(CSE_USAGE,
+                        "cse_state_get: state '%s' cannot be read now: inside a step use cse_read, "
+                        "during an execution a checkpoint closure",
+                        state->name);
+    CSE_TRY(check_size(state, bytes, "cse_state_get"));
+    memcpy(values, cse_state_values(session, state), bytes);
+    return CSE_OK;
+}
+
+cse_status cse_state_set(cse_state *state, const void *values, size_t bytes)
+{
+    cse_session *session = cse_session_open_view("cse_state_set");
+    if (session == NULL || state == NULL)
+        return session == NULL ? CSE_USAGE
+                               : cse_fail(CSE_USAGE, "cse_state_set: there is no state");
+    CSE_TRY(cse_session_may_change(session, "cse_state_set"));
+    CSE_TRY(check_size(state, bytes, "cse_state_set"));
+    if (state->values == NULL)
+        state->values = cse_malloc(bytes);
+    memcpy(state->values, values, bytes);
+    cse_state_round_held(state);
+    return CSE_OK;
+}
+
+/* ---- in a step ---- */
+
+int cse_state_bind(cse_graph *graph, cse_state *state)
+{
+    if (state->index >= 0)
+        return state->index;
+    const cse_state_entry entry = { .name = state->name,
+                                    .shape = state->shape,
+                                    .dtype = state->dtype,
+                                    .initializer = state->initializer,
+                                    .trainable = state->trainable };
+    /* Names and types were checked when the state was made. */
+    if (cse_graph_add_state(graph, &entry, &state->index) != CSE_OK)
+        abort();
+    return state->index;
+}
+
+/* The graph being traced, or NULL with an error. */
+static cse_graph *traced_graph(const char *caller, const cse_state *state)
+{
+    cse_session *session = cse_session_open_view(caller);
+    if (session == NULL)
+        return NULL;
+    if (session->traced == NULL) {
+        cse_session_fail(cse_fail(CSE_USAGE,
+                                  "%s: no step is being traced; outside of steps use "
+                                  "cse_state_get and cse_state_set",
+                                  caller));
+        return NULL;
+    }
+    if (state == NULL) {
+        cse_trace_fail(CSE_USAGE, "%s: there is no state", caller);
+        return NULL;
+    }
+    return session->traced->graph;
+}
+
+cse_tensor *cse_read(cse_state *state)
+{
+    cse_graph *graph = traced_graph("cse_read", state);
+    if (graph == NULL)
+        return cse_trace_graph() ? cse_trace_graph()->poison : NULL;
+    int index = cse_state_bind(graph, state);
+    cse_node *next = graph->states[index].next;
+    return next != NULL ? next : cse_graph_state_node(graph, index);
+}
+
+void cse_assign(cse_state *state, cse_tensor *value)
+{
+    char has[128], wants[128];
+    cse_graph *graph = traced_graph("cse_assign", state);
+    if (graph == NULL || cse_trace_is_poison(value))
+        return;
+    if (!cse_shape_equal(value->shape, state->shape) || value->dtype != state->dtype) {
+        cse_trace_fail(CSE_SHAPE, "cse_assign: state '%s' is %s %s, the value %s %s", state->name,
+                       cse_shape_text(state->shape, wants, sizeof wants),
+                       cse_dtype_name(state->dtype), cse_shape_text(value->shape, has, sizeof has),
+                       cse_dtype_name(value->dtype));
+        return;
+    }
+    if (value->batch) {
+        cse_trace_fail(
+            CSE_SHAPE,
+            "cse_assign: the value for state '%s' depends on the microbatch; sum it over "
+            "the batch first (cse_batch_sum, cse_batch_mean)",
+            state->name);
+        return;
+    }
+    graph->states[cse_state_bind(graph, state)].next = value;
+}

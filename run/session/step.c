@@ -1,0 +1,244 @@
+/* Tracing one step: its inputs, what it hands to closures, its scopes. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataloader/input.h"
+#include "engine/trace/trace.h"
+#include "run/session/session.h"
+
+enum { MAX_CLOSURE_VALUES = 32 };
+
+/* ---- inputs ---- */
+
+static void add_input(cse_graph *graph, const cse_stream *stream, int64_t offset_bytes)
+{
+    cse_shape shape = { .rank = stream->shape.rank + 1, .dims = { graph->micro_batch_size } };
+    for (int i = 0; i < stream->shape.rank; i++)
+        shape.dims[i + 1] = stream->shape.dims[i];
+    cse_attributes attributes = { .integer_count = 1,
+                                  .integers = { graph->input_count },
+                                  .text = stream->name };
+    CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
+    graph->inputs[graph->input_count] = (cse_input_entry){
+        .name = cse_arena_string(graph->arena, stream->name),
+        .shape = shape,
+        .dtype = stream->dtype,
+        .node = cse_graph_leaf(graph, &cse_op_input, &attributes, shape, stream->dtype),
+        .offset_bytes = offset_bytes,
+    };
+    graph->input_count++;
+}
+
+cse_tensor *cse_step_input(cse_step *step, const char *name)
+{
+    char names[512] = "";
+    const cse_graph *graph = step->graph;
+    for (int i = 0; i < graph->input_count; i++) {
+        if (strcmp(graph->inputs[i].name, name) == 0)
+            return graph->inputs[i].node;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", graph->inputs[i].name);
+    }
+    return cse_trace_fail(CSE_SHAPE, "the data have no input '%s'; they offer: %s", name, names);
+}
+
+/* ---- sums over the batch ---- */
+
+static cse_tensor *batch_sum(cse_tensor *x, const cse_attributes *attributes)
+{
+    if (!cse_trace_is_poison(x) && !x->batch)
+        return cse_trace_fail(CSE_SHAPE, "batch_sum: the value does not depend on the batch (it is "
+                                         "the same for each microbatch)");
+    return cse_trace_1(&cse_op_batch_sum, attributes, x);
+}
+
+static cse_tensor *mean_of_sum(cse_tensor *sum)
+{
+    if (cse_trace_is_poison(sum) || cse_trace_graph()->microbatch_count == 1)
+        return sum;
+    return cse_scale(sum, 1.0 / cse_trace_graph()->microbatch_count);
+}
+
+cse_tensor *cse_batch_sum(cse_tensor *x)
+{
+    return batch_sum(x, NULL);
+}
+
+cse_tensor *cse_batch_mean(cse_tensor *x)
+{
+    return mean_of_sum(batch_sum(x, NULL));
+}
+
+cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name)
+{
+    return mean_of_sum(batch_sum(x, &(cse_attributes){ .text = name }));
+}
+
+/* ---- what closures see ---- */
+
+int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
+{
+    char shape[128];
+    cse_graph *graph = step->graph;
+    if (cse_trace_is_poison(value))
+        return -1;
+    if (value->batch && (value->shape.rank != 0 || !cse_dtype_is_float(value->dtype))) {
+        cse_trace_fail(
+            CSE_SHAPE,
+            "%s: a value that depends on the microbatch is handed out as its mean over "
+            "the batch, so it must be a float scalar, not %s %s: reduce it (cse_mean_all), "
+            "or bring it to the step's level yourself (cse_batch_sum)",
+            name, cse_shape_text(value->shape, shape, sizeof shape), cse_dtype_name(value->dtype));
+        return -1;
+    }
+    if (value->batch)
+        value = cse_batch_mean(cse_cast(value, CSE_FLOAT32));
+    if (value->dtype != CSE_FLOAT32 && value->dtype != CSE_INT32)
+        value = cse_cast(value, value->dtype == CSE_BOOL ? CSE_INT32 : CSE_FLOAT32);
+    if (cse_trace_is_poison(value))
+        return -1;
+    for (int i = 0; i < graph->fetch_count; i++)
+        if (graph->fetches[i].value == value)
+            return i;
+    CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
+    graph->fetches[graph->fetch_count] =
+        (cse_fetch_entry){ .name = cse_arena_string(graph->arena, name), .value = value };
+    return graph->fetch_count++;
+}
+
+bool cse_fetch_is_metric(const cse_fetch_entry *fetch)
+{
+    const char *explaining = "gradient_squares.";
+    return strcmp(fetch->name, "closure") != 0 &&
+           strncmp(fetch->name, explaining, strlen(explaining)) != 0 &&
+           fetch->value->dtype == CSE_FLOAT32 && cse_shape_elements(fetch->value->shape) == 1;
+}
+
+static void add_closure(cse_step *step, const cse_step_closure_entry *kind, va_list tensors)
+{
+    int fetches[MAX_CLOSURE_VALUES], count = 0;
+    for (cse_tensor *t = va_arg(tensors, cse_tensor *); t != NULL;
+         t = va_arg(tensors, cse_tensor *)) {
+        if (count == MAX_CLOSURE_VALUES) {
+            cse_trace_fail(CSE_USAGE, "a closure takes at most %d tensors", MAX_CLOSURE_VALUES);
+            return;
+        }
+        fetches[count] = cse_step_fetch(step, "closure", t);
+        if (fetches[count++] < 0)
+            return;
+    }
+    CSE_GROW(step->closures, step->closure_count, step->closure_capacity);
+    cse_step_closure_entry *entry = &step->closures[step->closure_count++];
+    *entry = *kind;
+    entry->count = count;
+    entry->fetches = cse_arena_alloc(step->graph->arena, sizeof fetches);
+    memcpy(entry->fetches, fetches, (size_t)count * sizeof fetches[0]);
+}
+
+void cse_step_closure_list(cse_step *step, cse_closure *closure, void *self, ...)
+{
+    va_list tensors;
+    va_start(tensors, self);
+    add_closure(step, &(cse_step_closure_entry){ .closure = closure, .self = self }, tensors);
+    va_end(tensors);
+}
+
+void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *self, ...)
+{
+    va_list tensors;
+    va_start(tensors, self);
+    add_closure(
+        step, &(cse_step_closure_entry){ .closure = closure, .self = self, .on_checkpoint = true },
+        tensors);
+    va_end(tensors);
+}
+
+void cse_step_name_closure(cse_step *step, const char *name)
+{
+    if (step->closure_count > 0)
+        step->closures[step->closure_count - 1].name = name;
+}
+
+/* ---- scopes ---- */
+
+void cse_scope_enter(cse_step *step, const char *name)
+{
+    (void)step;
+    cse_trace_enter(name);
+}
+
+/* A name with dots entered as many levels as it has parts. */
+void cse_scope_leave(cse_step *step, const char *name)
+{
+    (void)step;
+    cse_trace_leave();
+    for (; *name != '\0'; name++)
+        if (*name == '.')
+            cse_trace_leave();
+}
+
+/* ---- the trace ---- */
+
+static cse_graph *new_graph(const cse_dataloader *loader)
+{
+    const cse_batching *batching = cse_dataloader_batching_view(loader);
+    const cse_input *input = cse_dataloader_input_view(loader);
+    cse_graph *graph = cse_graph_new((int)(batching->batch_size / batching->micro_batch_size),
+                                     batching->micro_batch_size);
+    for (int s = 0; s < input->stream_count; s++)
+        add_input(graph, &input->streams[s], cse_dataloader_stream_offset(loader, s));
+    graph->space_bytes[CSE_SPACE_INPUT] = cse_dataloader_microbatch_bytes(loader);
+    return graph;
+}
+
+/* Who is who among the graph's states; the session's states are free for the next graph. */
+static void collect_bound_states(cse_session *session, cse_step *step)
+{
+    step->bound =
+        cse_arena_alloc(step->graph->arena, (size_t)step->graph->state_count * sizeof *step->bound);
+    for (int i = 0; i < session->state_count; i++) {
+        cse_state *state = session->states[i];
+        if (state->index >= 0)
+            step->bound[state->index] = state;
+        state->index = -1;
+    }
+}
+
+cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
+                          cse_step_function *function, void *self, cse_step **result)
+{
+    cse_step *step = cse_calloc(1, sizeof *step);
+    *step = (cse_step){
+        .session = session, .graph = new_graph(loader), .loss_fetch = -1, .exhausted_fetch = -1
+    };
+    *result = step;
+    cse_graph *before = cse_trace_begin(step->graph);
+    session->traced = step;
+    cse_tensor *loss = function(step, self);
+    if (loss != NULL)
+        step->loss_fetch = cse_step_fetch(step, "loss", loss);
+    session->traced = NULL;
+    cse_trace_begin(before);
+    collect_bound_states(session, step);
+    CSE_TRY(cse_trace_status(step->graph));
+    CSE_TRY(cse_session_status());
+    step->graph->precision = session->precision;
+    if (session->numerics != NULL && step->training)
+        step->graph->numerics = &session->numerics->request;
+    if (session->precision == NULL)
+        return CSE_OK;
+    /* A step of evaluation lacks the scopes of training. */
+    return cse_precision_apply_patterns(session->precision, step->graph, step->training);
+}
+
+void cse_step_destroy(cse_step **step)
+{
+    if (*step == NULL)
+        return;
+    cse_graph_destroy(&(*step)->graph);
+    free((*step)->closures);
+    free(*step);
+    *step = NULL;
+}

@@ -1,0 +1,319 @@
+/* Whole jobs with real worker processes: the same bits however a run is cut, and clear ends. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "csengine/csengine.h"
+#include "engine/base/log.h"
+#include "run/job/job.h"
+#include "run/session/session.h"
+#include "tests/support/temporary_folder.h"
+
+static char folder[64], compile_dir[96], model_dir[96];
+
+static const char train_data[] = "{data_processor: synthetic, samples: 512, features: [12], "
+                                 "classes: 3, batch_size: 64, micro_batch_size: 16, shuffle: true}";
+static const char val_data[] = "{data_processor: synthetic, samples: 128, features: [12], "
+                               "classes: 3, batch_size: 64, micro_batch_size: 16}";
+static const char model_settings[] = "{input_size: 12, hidden_sizes: [8], num_classes: 3, "
+                                     "dropout: 0.1}";
+
+static cse_job_settings job_settings(void)
+{
+    return (cse_job_settings){
+        .session = { .model_dir = model_dir, .compile_dir = compile_dir, .num_csx = 2, .seed = 3 },
+        .model_name = "fc_mnist",
+        .model = model_settings,
+        .optimizer_name = "AdamW",
+        .optimizer = "{weight_decay: 0.01}",
+        .schedulers = "[{LinearLR: {initial_learning_rate: 0.001, end_learning_rate: 0.02, "
+                      "total_iters: 10}}, {CosineDecayLR: {initial_learning_rate: 0.02, "
+                      "end_learning_rate: 0.001, total_iters: 30}}]",
+        .loss_scaling_factor = "dynamic",
+        .grad_scaler = "{steps_per_increase: 7}",
+        .max_gradient_norm = 1,
+        .loop = { .num_steps = 40 },
+        .autoload_last_checkpoint = true,
+        .log_steps = 10,
+        .train_dataloader = train_data,
+        .val_dataloader = val_data,
+    };
+}
+
+static void run(const cse_job_settings *settings, cse_job_result *result)
+{
+    cse_status status = cse_job_run(settings, result);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+}
+
+static void fresh_folder(void)
+{
+    temporary_folder_remove(model_dir);
+}
+
+/* ---- the same bits ---- */
+
+static int logged;
+
+static void count_logged(void *self, const cse_job_event *event)
+{
+    (void)self;
+    if (event->kind == CSE_JOB_STEP)
+        logged = (int)event->step;
+}
+
+static int stop_early(void *self)
+{
+    (void)self;
+    return logged >= 20;
+}
+
+/* Many, so that a request to stop comes before the end. */
+enum { STEPS = 4000 };
+
+START_TEST(a_run_has_one_result_however_it_is_cut)
+{
+    cse_job_result whole, wide, stopped, rest, cut;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.loop.num_steps = STEPS;
+    run(&settings, &whole);
+    ck_assert_int_eq(whole.steps, STEPS);
+    ck_assert_int_eq(whole.metric_count, 2);
+    ck_assert_double_gt(whole.metrics[1].value, 0.5); /* three classes: guessing gives a third */
+
+    fresh_folder();
+    settings.session.num_csx = 3;
+    settings.session.num_workers_per_csx = 2;
+    run(&settings, &wide);
+    ck_assert_str_eq(wide.weights_digest, whole.weights_digest);
+    ck_assert(wide.metrics[0].value == whole.metrics[0].value);
+
+    fresh_folder();
+    settings.on_event = count_logged;
+    settings.stop_requested = stop_early;
+    run(&settings, &stopped);
+    ck_assert(stopped.stopped && stopped.steps < STEPS);
+    settings.stop_requested = NULL;
+    run(&settings, &rest);
+    ck_assert_int_eq(rest.steps, STEPS);
+    ck_assert_int_eq(rest.steps_run, STEPS - stopped.steps);
+    ck_assert_str_eq(rest.weights_digest, whole.weights_digest);
+
+    fresh_folder();
+    settings.eval_frequency = STEPS / 3.0;
+    run(&settings, &cut);
+    ck_assert_str_eq(cut.weights_digest, whole.weights_digest);
+    run(&settings, &rest); /* finished: nothing is left to run */
+    ck_assert_int_eq(rest.steps_run, 0);
+    ck_assert_str_eq(rest.weights_digest, whole.weights_digest);
+    ck_assert(rest.metrics[1].value == whole.metrics[1].value);
+
+    settings.mode = CSE_JOB_EVALUATE;
+    run(&settings, &rest);
+    ck_assert_str_eq(rest.weights_digest, whole.weights_digest);
+    ck_assert(rest.metrics[0].value == whole.metrics[0].value);
+}
+END_TEST
+
+/* ---- ends ---- */
+
+static void expect_failure(const cse_job_settings *settings, cse_status expected, const char *word)
+{
+    cse_job_result result;
+    cse_status status = cse_job_run(settings, &result);
+    ck_assert_msg(status == expected, "status %d, %s", (int)status, cse_error_message());
+    ck_assert_msg(strstr(cse_error_message(), word) != NULL, "'%s' is missing in: %s", word,
+                  cse_error_message());
+}
+
+START_TEST(a_job_that_cannot_go_on_says_why)
+{
+    cse_job_result result;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.loop.num_steps = 4;
+    settings.save_initial_checkpoint = true;
+    run(&settings, &result);
+    char initial[160];
+    snprintf(initial, sizeof initial, "%s/checkpoint_0.mdl", model_dir);
+    ck_assert_int_eq(access(initial, R_OK), 0);
+
+    settings.model = "{input_size: 12, hidden_sizes: [9], num_classes: 3}";
+    expect_failure(&settings, CSE_DATA, "belongs to another model");
+    settings.model = "{input_size: 12, hidden_sizes: [8, 8], num_classes: 3}";
+    expect_failure(&settings, CSE_DATA, "model.fc_layers.1.weight");
+    settings = job_settings();
+    settings.optimizer_name = "SGD";
+    settings.optimizer = "{momentum: 0.9}";
+    expect_failure(&settings, CSE_DATA, "another optimizer");
+    settings.checkpoint_path = "/nowhere/checkpoint.mdl";
+    expect_failure(&settings, CSE_NO_INPUT, "/nowhere/checkpoint.mdl");
+    settings.checkpoint_path = NULL;
+    settings.session.model_dir = "/proc/nowhere";
+    expect_failure(&settings, CSE_CANNOT_CREATE, "/proc/nowhere");
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_ends_the_run)
+{
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.optimizer_name = "SGD";
+    settings.optimizer = "{lr: 1e6}";
+    settings.schedulers = NULL;
+    settings.loss_scaling_factor = NULL;
+    settings.grad_scaler = NULL;
+    settings.max_gradient_norm = 0;
+    expect_failure(&settings, CSE_FAILED, "the loss is ");
+}
+END_TEST
+
+START_TEST(validating_and_compiling_execute_nothing)
+{
+    cse_job_result result;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.session.validate_only = true;
+    run(&settings, &result);
+    ck_assert_int_eq(result.steps, 0);
+    ck_assert_str_eq(result.artefact_directory, "");
+    settings.session.validate_only = false;
+    settings.mode = CSE_JOB_COMPILE;
+    run(&settings, &result);
+    ck_assert_int_eq(result.steps, 0);
+    ck_assert_str_ne(result.artefact_directory, "");
+    ck_assert_int_ne(access(model_dir, F_OK), 0);
+}
+END_TEST
+
+START_TEST(labels_are_kept_with_the_run)
+{
+    char path[160], text[2048] = "";
+    cse_job_result result;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.loop.num_steps = 4;
+    settings.session.job_labels = (const char *const[]){ "team=vision", "try=2", NULL };
+    run(&settings, &result);
+    snprintf(path, sizeof path, "%s/run_meta.json", model_dir);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+    fclose(file);
+    ck_assert_ptr_nonnull(strstr(text, "team=vision"));
+    ck_assert_ptr_nonnull(strstr(text, "try=2"));
+    ck_assert_ptr_nonnull(strstr(text, "\"last_step\": 4"));
+}
+END_TEST
+
+/* ---- executions through the public calls ---- */
+
+typedef struct small_run {
+    cse_model *model;
+    cse_status in_closure;
+    int calls, checkpoint_calls;
+} small_run;
+
+static cse_status save_at_a_wrong_place(void *self, const cse_values *values)
+{
+    small_run *r = self;
+    ck_assert_int_eq(cse_values_count(values), 1);
+    ck_assert(isfinite(cse_value(values, 0)) && isnan(cse_value(values, 1)));
+    r->calls++;
+    r->in_closure = cse_save("/nowhere/x.mdl");
+    return CSE_OK;
+}
+
+static cse_status count_checkpoint(void *self, const cse_values *values)
+{
+    small_run *r = self;
+    (void)values;
+    r->checkpoint_calls++;
+    return CSE_OK;
+}
+
+static cse_tensor *small_step(cse_step *step, void *self)
+{
+    small_run *r = self;
+    cse_tensor *loss = cse_model_loss(r->model, step, NULL);
+    cse_step_closure(step, save_at_a_wrong_place, self, loss);
+    cse_checkpoint_closure(step, count_checkpoint, self);
+    return loss;
+}
+
+static cse_status report_full_disk(void *self, const cse_values *values)
+{
+    (void)self;
+    return cse_fail(CSE_IO, "step %lld is where the disk is full",
+                    (long long)cse_values_step(values));
+}
+
+static cse_tensor *failing_step(cse_step *step, void *self)
+{
+    cse_tensor *loss = cse_model_loss(((small_run *)self)->model, step, NULL);
+    cse_step_closure(step, report_full_disk, NULL, loss);
+    return loss;
+}
+
+START_TEST(closures_and_changes_between_executions)
+{
+    float bias[3] = { 1, 2, 3 };
+    cse_executor_options options = { .input = val_data, .num_steps = 6, .activation_steps = 4 };
+    ck_assert_int_eq(
+        cse_configure(&(cse_configuration){ .model_dir = model_dir, .compile_dir = compile_dir }),
+        CSE_OK);
+    small_run r = { .model = cse_compile(cse_model_new("fc_mnist", model_settings)) };
+    cse_state *last_bias = cse_parameter_at(r.model, 3);
+    cse_eval_mode(r.model);
+    ck_assert_int_eq(cse_state_set(last_bias, bias, sizeof bias), CSE_OK);
+    ck_assert_msg(cse_run(cse_executor_new(&options), small_step, &r) == CSE_OK, "%s",
+                  cse_error_message());
+    ck_assert_int_eq(r.calls, 2); /* steps 4 and 6 */
+    ck_assert_int_eq(r.checkpoint_calls, 0);
+    ck_assert_int_eq(r.in_closure, CSE_USAGE);
+    ck_assert_int_eq(cse_state_set(last_bias, bias, sizeof bias), CSE_USAGE);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "checkpoint on its last step"));
+
+    options.checkpoint_steps = 4;
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), small_step, &r), CSE_OK);
+    ck_assert_int_eq(r.checkpoint_calls, 2);
+    ck_assert_int_eq(cse_state_set(last_bias, bias, sizeof bias), CSE_OK);
+
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), failing_step, &r), CSE_IO);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "step 4 is where"));
+    cse_finish();
+}
+END_TEST
+
+int main(void)
+{
+    if (getenv("CSENGINE_EXECUTABLE") == NULL) {
+        printf("CSENGINE_EXECUTABLE is not set: skipped\n");
+        return 77;
+    }
+    snprintf(folder, sizeof folder, "/tmp/cse_job_XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    snprintf(compile_dir, sizeof compile_dir, "%s/compiled", folder);
+    snprintf(model_dir, sizeof model_dir, "%s/model_dir", folder);
+    Suite *suite = suite_create("job");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, 600);
+    tcase_add_test(cases, a_run_has_one_result_however_it_is_cut);
+    tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
+    tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);
+    tcase_add_test(cases, validating_and_compiling_execute_nothing);
+    tcase_add_test(cases, labels_are_kept_with_the_run);
+    tcase_add_test(cases, closures_and_changes_between_executions);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    temporary_folder_remove(folder);
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,49 @@
+/* Named points of the protocol at which a test can stop the thread or process that passes: the
+ * windows where a kill is interesting are too short to be hit at random. One relaxed load when off.
+ *
+ * X(point, what has just happened) */
+#ifndef CSE_WORKERS_ARENA_FAILPOINT_H
+#define CSE_WORKERS_ARENA_FAILPOINT_H
+
+#include <stdatomic.h>
+
+#define CSE_FAILPOINT_TABLE(X)                                                         \
+    X(CSE_KILL_NODE_CLAIMED, "a piece of the tree was claimed")                        \
+    X(CSE_KILL_LEAF_DONE, "a leaf was computed and folded")                            \
+    X(CSE_KILL_NODE_UNPUBLISHED, "a piece is complete, its word not yet")              \
+    X(CSE_KILL_NODE_PUBLISHED, "a piece is complete, nothing was scanned yet")         \
+    X(CSE_KILL_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
+    X(CSE_KILL_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
+    X(CSE_KILL_NORM_CLAIMED, "the serial stage was claimed")                           \
+    X(CSE_KILL_NORM_UNPUBLISHED, "the record is complete, the word not yet")           \
+    X(CSE_KILL_UPDATE_CLAIMED, "a chunk of states was claimed")                        \
+    X(CSE_KILL_UPDATE_PART, "one group's lines of a chunk were updated")               \
+    X(CSE_KILL_UPDATE_UNPUBLISHED, "a chunk is updated, its word not yet")             \
+    X(CSE_KILL_ADVANCE, "a stage was seen complete, the step word not moved")          \
+    X(CSE_KILL_COMMITTED, "a step was committed, nobody was woken")                    \
+    X(CSE_KILL_FILL_CLAIMED, "a microbatch of the ring was claimed")                   \
+    X(CSE_KILL_FILL_UNPUBLISHED, "a microbatch is filled, its word not yet")           \
+    X(CSE_KILL_TAKEOVER_RESTORED, "recovery: a line was put back, not marked clean")   \
+    X(CSE_KILL_TAKEOVER_CLEAN, "recovery: a line is marked clean, its chunk not free") \
+    X(CSE_KILL_TAKEOVER_FREED, "recovery: one word was freed")
+
+typedef enum cse_failpoint {
+#define CSE_FAILPOINT_ENUM(point, meaning) point,
+    CSE_FAILPOINT_TABLE(CSE_FAILPOINT_ENUM)
+#undef CSE_FAILPOINT_ENUM
+        CSE_FAILPOINT_COUNT
+} cse_failpoint;
+
+/* Called at each point when not NULL; it may not return (kill, exit of the thread, jump). */
+typedef void cse_failpoint_hook(cse_failpoint point);
+extern _Atomic(cse_failpoint_hook *) cse_failpoint_armed;
+
+#define CSE_FAILPOINT(point)                                                  \
+    do {                                                                      \
+        cse_failpoint_hook *cse_hook =                                        \
+            atomic_load_explicit(&cse_failpoint_armed, memory_order_relaxed); \
+        if (cse_hook)                                                         \
+            cse_hook(point);                                                  \
+    } while (0)
+
+#endif

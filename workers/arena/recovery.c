@@ -1,0 +1,125 @@
+/* Recovery: what a dead process had claimed becomes free again.
+ *
+ * Only the coordinator does this, only after the kernel said that the process is gone; so the words
+ * and payload it looks at do not move under it, and every step of it can be repeated if the
+ * coordinator itself is killed in between: words are freed one by one, a line of states is put back
+ * before it is marked clean and marked clean before its chunk is freed.
+ *
+ * The clean mark matters when two owners die on one chunk: the second may be dead before its own
+ * undo memory was written, and restoring from that would put garbage into the states. */
+#include <string.h>
+
+#include "workers/arena/arena.h"
+#include "workers/arena/failpoint.h"
+
+_Atomic(cse_failpoint_hook *) cse_failpoint_armed;
+
+static bool claimed_by(uint64_t word, int slot)
+{
+    return cse_word_state_of(word) == CSE_WORD_CLAIMED && cse_word_owner(word) == slot;
+}
+
+static int free_words(cse_word *words, int count, int slot, int64_t lap)
+{
+    int freed = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t word = cse_word_load(&words[i]);
+        if (!claimed_by(word, slot))
+            continue;
+        cse_word_publish(&words[i], cse_word_number_before(cse_word_number(word), lap),
+                         CSE_WORD_DONE);
+        CSE_FAILPOINT(CSE_KILL_TAKEOVER_FREED);
+        freed++;
+    }
+    return freed;
+}
+
+/* A piece goes to two others when there are two; else to whoever comes. */
+static int free_nodes(cse_cluster *cluster, int slot)
+{
+    const cse_arena_head *head = cluster->head;
+    int others = 0, freed = 0;
+    for (int i = 0; i < cse_arena_slot_count(cluster); i++)
+        others += i != slot && cse_cluster_occupant(cluster, i) != 0 &&
+                  (cse_cluster_slot_roles(cluster, i) & CSE_ROLE_REPLICA);
+    for (int heap = 1; heap < head->tree_places; heap++) {
+        uint64_t word = cse_word_load(&cluster->nodes[heap]);
+        cse_tree_node node;
+        if (!claimed_by(word, slot) || !cse_tree_find(head->microbatches, heap, &node))
+            continue;
+        int64_t number = cse_word_number(word);
+        bool split = others >= 2 && node.size > 1 &&
+                     cse_arena_reserve_partial(cluster, cse_tree_right(node).first) == CSE_OK;
+        if (split)
+            cse_word_publish(&cluster->nodes[heap], number, CSE_WORD_SPLIT);
+        else
+            cse_word_publish(&cluster->nodes[heap], cse_word_number_before(number, 1),
+                             CSE_WORD_DONE);
+        CSE_FAILPOINT(CSE_KILL_TAKEOVER_FREED);
+        freed++;
+    }
+    return freed;
+}
+
+/* Old values of one line of a group's states, array after array, back to their places. */
+static void restore_line(cse_cluster *cluster, int slot, cse_update_part part)
+{
+    const cse_graph *graph = cluster->graph;
+    const cse_group *group = &graph->groups[part.group];
+    const unsigned char *undo = cse_arena_undo(cluster, slot, (int)(part.first & 1));
+    int64_t element = part.first * CSE_LINE_ELEMENTS;
+    int64_t count = group->elements - element;
+    if (count > CSE_LINE_ELEMENTS)
+        count = CSE_LINE_ELEMENTS;
+    for (int i = 0; i < group->node_count; i++) {
+        const cse_node *node = group->nodes[i];
+        if (strcmp(node->op->name, "assign") != 0)
+            continue;
+        const cse_state_entry *state = &graph->states[node->attributes.integers[0]];
+        memcpy(cse_arena_states(cluster) + state->offset_bytes + element * 4, undo,
+               (size_t)count * 4);
+        undo += CSE_LINE_ELEMENTS * 4;
+    }
+}
+
+static int free_updates(cse_cluster *cluster, int slot)
+{
+    int freed = 0;
+    for (int chunk = 0; chunk < cluster->head->update_chunks; chunk++) {
+        uint64_t word = cse_word_load(&cluster->update[chunk]);
+        if (!claimed_by(word, slot))
+            continue;
+        int64_t number = cse_word_number(word);
+        uint64_t progress = cse_word_load(&cluster->progress[chunk]);
+        int64_t line = cse_progress_line(progress);
+        if (cse_word_number(progress) == number && cse_progress_dirty(progress)) {
+            restore_line(cluster, slot,
+                         cse_arena_update_part(cluster, cluster->graph, chunk, line));
+            CSE_COMPILER_BARRIER();
+            CSE_FAILPOINT(CSE_KILL_TAKEOVER_RESTORED);
+            atomic_store(&cluster->progress[chunk].value, cse_progress_make(number, false, line));
+            CSE_COMPILER_BARRIER();
+            CSE_FAILPOINT(CSE_KILL_TAKEOVER_CLEAN);
+        }
+        cse_word_publish(&cluster->update[chunk], cse_word_number_before(number, 1), CSE_WORD_DONE);
+        CSE_FAILPOINT(CSE_KILL_TAKEOVER_FREED);
+        freed++;
+    }
+    return freed;
+}
+
+int cse_cluster_recover(cse_cluster *cluster, int slot)
+{
+    const cse_arena_head *head = cluster->head;
+    int freed = free_nodes(cluster, slot);
+    freed += free_words(cluster->reduce, head->reduce_chunks, slot, 1);
+    freed += free_words(cluster->norm, 1, slot, 1);
+    freed += free_updates(cluster, slot);
+    freed += free_words(cluster->ring, head->ring_count, slot, head->ring_count);
+    atomic_store(&cluster->slots[slot].sleeping, 0);
+    cse_arena_wake(cluster,
+                   CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_FILLED | CSE_EVENT_CONTROL);
+    uint64_t who = atomic_load(&cluster->slots[slot].who);
+    atomic_store(&cluster->slots[slot].who, who & 0xff);
+    return freed;
+}

@@ -1,0 +1,263 @@
+/* A table of segments, walked for each operation; the loops are in reduce_loops. */
+#include "workers/arena/reduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/random.h"
+#include "workers/arena/reduce_loops.h"
+
+bool cse_payload_possible(cse_rounding payload)
+{
+    return (payload.format == CSE_FLOAT32 && !payload.stochastic) ||
+           cse_reduce_loops_for(payload) != NULL;
+}
+
+static int compare_segments(const void *a, const void *b)
+{
+    const cse_segment *left = a, *right = b;
+    return left->first < right->first ? -1 : left->first > right->first;
+}
+
+/* Of the engine's own ops this file knows `partial` by name: it is the border of the replica's
+ * program, and the value it takes says which pass it came from. */
+static bool of_backward(const cse_node *node)
+{
+    if (node->backward)
+        return true;
+    return node->input_count > 0 && strcmp(node->op->name, "partial") == 0 &&
+           node->inputs[0]->backward;
+}
+
+/* Random numbers go by the name a sum was given, or by its number. */
+static uint32_t stream_of(const cse_graph *graph, const cse_node *node)
+{
+    for (int r = 0; r < graph->reduction_count; r++) {
+        const cse_node *sum = graph->reductions[r].sum;
+        if (graph->reductions[r].offset_bytes != node->offset_bytes)
+            continue;
+        return sum->attributes.text != NULL ? (uint32_t)cse_hash_string(sum->attributes.text)
+                                            : (uint32_t)r;
+    }
+    return 0;
+}
+
+cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_segment *items,
+                             int *count)
+{
+    const int64_t elements = graph->space_bytes[CSE_SPACE_PARTIAL] / 4;
+    int found = 0, last = -1;
+    for (int i = 0; i < graph->node_count; i++) {
+        const cse_node *node = graph->nodes[i];
+        if (node->space != CSE_SPACE_PARTIAL)
+            continue;
+        cse_segment segment = { .first = node->offset_bytes / 4,
+                                .count = cse_shape_elements(node->shape),
+                                .rounded = payload.format != CSE_FLOAT32 && of_backward(node) };
+        if (segment.rounded && payload.stochastic)
+            segment.stream = stream_of(graph, node);
+        if (node->dtype != CSE_FLOAT32 || node->offset_bytes % 64 || segment.first < 0 ||
+            segment.count < 0 || segment.count > elements - segment.first)
+            return cse_fail(CSE_INTERNAL,
+                            "node %u (%s): its place among a leaf's values is wrong: %lld float32 "
+                            "values at byte %lld of %lld",
+                            node->id, node->op->name, (long long)segment.count,
+                            (long long)node->offset_bytes, (long long)elements * 4);
+        items[found++] = segment;
+    }
+    qsort(items, (size_t)found, sizeof *items, compare_segments);
+    for (int i = 0; i < found; i++) {
+        cse_segment next = items[i];
+        cse_segment *tail = last >= 0 ? &items[last] : NULL;
+        if (tail && next.first == tail->first && next.count == tail->count) {
+            tail->rounded |= next.rounded; /* one place under two nodes: an elided identity */
+            tail->stream |= next.stream;   /* that of the place, for whichever is rounded */
+            continue;
+        }
+        if (tail && next.first < tail->first + tail->count)
+            return cse_fail(CSE_INTERNAL, "two values of a leaf overlap at byte %lld",
+                            (long long)next.first * 4);
+        items[++last] = next;
+    }
+    /* Joined only now, when the kinds are known. The gaps are padding: zero in every buffer. */
+    found = last + 1;
+    last = -1;
+    for (int i = 0; i < found; i++) {
+        cse_segment *tail = last >= 0 ? &items[last] : NULL;
+        if (tail && tail->rounded == items[i].rounded && !(tail->rounded && payload.stochastic) &&
+            items[i].first - (tail->first + tail->count) < 16)
+            tail->count = items[i].first + items[i].count - tail->first;
+        else
+            items[++last] = items[i];
+    }
+    *count = last + 1;
+    return CSE_OK;
+}
+
+bool cse_segments_exact(cse_segments segments)
+{
+    for (int i = 0; i < segments.count; i++)
+        if (segments.items[i].rounded)
+            return false;
+    return true;
+}
+
+static float *floats(unsigned char *bytes, int64_t first)
+{
+    return (float *)(void *)bytes + first;
+}
+
+static const float *const_floats(const unsigned char *bytes, int64_t first)
+{
+    return (const float *)(const void *)bytes + first;
+}
+
+/* Packed values of the segment starting at float `first`, from its element `skip` on. */
+static uint16_t *packed(unsigned char *bytes, int64_t first, int64_t skip)
+{
+    return (uint16_t *)(void *)(bytes + 4 * first) + skip;
+}
+
+static const uint16_t *const_packed(const unsigned char *bytes, int64_t first, int64_t skip)
+{
+    return (const uint16_t *)(const void *)(bytes + 4 * first) + skip;
+}
+
+static cse_draw draw_of(const cse_segments *segments, cse_segment s, cse_leaves sum)
+{
+    if (!segments->payload.stochastic)
+        return (cse_draw){ 0, 0 };
+    return (cse_draw){ cse_hash_key(segments->seed, segments->step, s.stream, (uint32_t)sum.first,
+                                    (uint32_t)sum.size),
+                       0 };
+}
+
+void cse_piece_set(const cse_segments *segments, unsigned char *piece, const unsigned char *leaf,
+                   int number)
+{
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
+        if (s.rounded)
+            loops->pack(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count,
+                        draw_of(segments, s, (cse_leaves){ number, 1 }));
+        else
+            memcpy(floats(piece, s.first), const_floats(leaf, s.first), (size_t)s.count * 4);
+    }
+}
+
+void cse_piece_add_leaf(const cse_segments *segments, unsigned char *piece,
+                        const unsigned char *leaf, cse_leaves sum)
+{
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    const cse_leaves last = { sum.first + sum.size - 1, 1 };
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
+        if (s.rounded)
+            loops->add_leaf(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count,
+                            draw_of(segments, s, sum), draw_of(segments, s, last));
+        else
+            cse_add_exact(floats(piece, s.first), const_floats(leaf, s.first), s.count);
+    }
+}
+
+void cse_piece_add(const cse_segments *segments, unsigned char *left, const unsigned char *right,
+                   cse_leaves sum)
+{
+    const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
+        if (s.rounded)
+            loops->add_packed(packed(left, s.first, 0), const_packed(right, s.first, 0), s.count,
+                              draw_of(segments, s, sum));
+        else
+            cse_add_exact(floats(left, s.first), const_floats(right, s.first), s.count);
+    }
+}
+
+typedef struct join_planner {
+    cse_join *join;
+    cse_piece_lookup *lookup;
+    void *self;
+} join_planner;
+
+/* What is added on the way is the right child of a node over `sum`. */
+static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_join_kind kind,
+                      cse_leaves sum)
+{
+    cse_join *join = planner->join;
+    const unsigned char *piece = planner->lookup(planner->self, node);
+    if (piece) {
+        join->steps[join->count++] = (cse_join_step){ kind, depth, piece, sum };
+        return;
+    }
+    int own = kind == CSE_JOIN_ADD ? depth + 1 : depth;
+    const cse_leaves all = { node.first, node.size };
+    plan_node(planner, cse_tree_left(node), own, CSE_JOIN_LOAD, all);
+    plan_node(planner, cse_tree_right(node), own, CSE_JOIN_ADD, all);
+    if (kind == CSE_JOIN_ADD)
+        join->steps[join->count++] = (cse_join_step){ CSE_JOIN_SUM, depth, NULL, sum };
+}
+
+void cse_join_plan(cse_join *join, int leaves, cse_piece_lookup *lookup, void *self)
+{
+    join_planner planner = { join, lookup, self };
+    join->count = 0;
+    plan_node(&planner, cse_tree_root(leaves), 0, CSE_JOIN_LOAD, (cse_leaves){ 0, leaves });
+}
+
+/* Elements [skip, skip + n) of a segment. */
+typedef struct block {
+    const cse_segments *segments;
+    cse_segment segment;
+    int64_t skip, n;
+} block;
+
+static void rounded_step(const cse_join_step *step, const block *b, float *y, const float *next)
+{
+    const cse_reduce_loops *loops = cse_reduce_loops_for(b->segments->payload);
+    cse_draw draw = draw_of(b->segments, b->segment, step->sum);
+    draw.first = (uint32_t)b->skip;
+    if (step->kind == CSE_JOIN_SUM)
+        loops->add_rounded(y, next, b->n, draw);
+    else if (step->kind == CSE_JOIN_LOAD)
+        loops->unpack(y, const_packed(step->piece, b->segment.first, b->skip), b->n);
+    else
+        loops->add_unpacked(y, const_packed(step->piece, b->segment.first, b->skip), b->n, draw);
+}
+
+static void exact_step(const cse_join_step *step, const block *b, float *y, const float *next)
+{
+    if (step->kind == CSE_JOIN_SUM)
+        cse_add_exact(y, next, b->n);
+    else if (step->kind == CSE_JOIN_LOAD)
+        memcpy(y, const_floats(step->piece, b->segment.first + b->skip), (size_t)b->n * sizeof *y);
+    else
+        cse_add_exact(y, const_floats(step->piece, b->segment.first + b->skip), b->n);
+}
+
+/* The lowest block of the stack is the output itself. */
+static void join_block(const cse_join *join, const block *b, float *output)
+{
+    for (int i = 0; i < join->count; i++) {
+        const cse_join_step *step = &join->steps[i];
+        float *y = step->depth == 0 ? output : join->blocks + (int64_t)step->depth * CSE_JOIN_BLOCK;
+        const float *next = join->blocks + (int64_t)(step->depth + 1) * CSE_JOIN_BLOCK;
+        (b->segment.rounded ? rounded_step : exact_step)(step, b, y, next);
+    }
+}
+
+void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
+                  int64_t first, int64_t end)
+{
+    for (int i = 0; i < segments->count; i++) {
+        cse_segment s = segments->items[i];
+        int64_t from = s.first > first ? s.first : first;
+        int64_t to = s.first + s.count < end ? s.first + s.count : end;
+        for (int64_t at = from; at < to; at += CSE_JOIN_BLOCK) {
+            block b = { segments, s, at - s.first,
+                        to - at < CSE_JOIN_BLOCK ? to - at : CSE_JOIN_BLOCK };
+            join_block(join, &b, floats(reduced, at));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/* Everything about the tree is computed from the number of leaves; nothing is stored. */
+#include "workers/arena/reduction_tree.h"
+
+/* Largest power of two below n, n > 1. */
+static int split_of(int n)
+{
+    return 1 << (31 - __builtin_clz((unsigned)(n - 1)));
+}
+
+int cse_tree_places(int leaves)
+{
+    return leaves > 1 ? 4 * split_of(leaves) : 2;
+}
+
+int cse_tree_depth(int leaves)
+{
+    int depth = 1;
+    while (leaves > 1) {
+        leaves = split_of(leaves);
+        depth++;
+    }
+    return depth;
+}
+
+cse_tree_node cse_tree_left(cse_tree_node node)
+{
+    return (
+        cse_tree_node){ .heap = 2 * node.heap, .first = node.first, .size = split_of(node.size) };
+}
+
+cse_tree_node cse_tree_right(cse_tree_node node)
+{
+    int split = split_of(node.size);
+    return (cse_tree_node){ .heap = 2 * node.heap + 1,
+                            .first = node.first + split,
+                            .size = node.size - split };
+}
+
+bool cse_tree_find(int leaves, int heap, cse_tree_node *node)
+{
+    if (heap < 1 || heap >= cse_tree_places(leaves))
+        return false;
+    cse_tree_node at = cse_tree_root(leaves);
+    for (int bit = 31 - __builtin_clz((unsigned)heap) - 1; bit >= 0; bit--) {
+        if (at.size == 1)
+            return false;
+        at = heap >> bit & 1 ? cse_tree_right(at) : cse_tree_left(at);
+    }
+    *node = at;
+    return true;
+}
+
+void cse_tree_share(int leaves, int replicas, int replica, int *first, int *end)
+{
+    *first = (int)((int64_t)replica * leaves / replicas);
+    *end = (int)((int64_t)(replica + 1) * leaves / replicas);
+}
+
+static int add_pieces(cse_tree_node node, int first, int end, cse_tree_node *pieces)
+{
+    if (node.first >= end || node.first + node.size <= first)
+        return 0;
+    if (node.first >= first && node.first + node.size <= end) {
+        pieces[0] = node;
+        return 1;
+    }
+    int count = add_pieces(cse_tree_left(node), first, end, pieces);
+    return count + add_pieces(cse_tree_right(node), first, end, pieces + count);
+}
+
+int cse_tree_pieces(int leaves, int first, int end, cse_tree_node *pieces)
+{
+    return first < end ? add_pieces(cse_tree_root(leaves), first, end, pieces) : 0;
+}

@@ -1,0 +1,38 @@
+/* The words start with number 0, "never filled": the first lap needs no case of its own. */
+#include "workers/arena/ring.h"
+
+static cse_word *word_of(cse_cluster *cluster, int64_t q)
+{
+    return &cluster->ring[q % cluster->head->ring_count];
+}
+
+int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_claim *claim)
+{
+    const cse_arena_head *head = cluster->head;
+    const int64_t from = claim->step * head->microbatches;
+    const int64_t end = atomic_load(&cluster->control->end) * head->microbatches;
+    const int64_t limit = from + head->ring_count < end ? from + head->ring_count : end;
+    if (view->filled < from)
+        view->filled = from;
+    while (view->filled < limit && cse_ring_ready(cluster, view->filled))
+        view->filled++;
+    for (int own = claim->worker >= 0; own >= 0; own--)
+        for (int64_t q = view->filled; q < limit; q++) {
+            if (own && q % claim->workers != claim->worker)
+                continue;
+            if (cse_word_claim(word_of(cluster, q), q + 1, claim->slot, claim->incarnation))
+                return q;
+        }
+    return -1;
+}
+
+void cse_ring_publish(cse_cluster *cluster, int64_t q)
+{
+    cse_word_publish(word_of(cluster, q), q + 1, CSE_WORD_DONE);
+}
+
+void cse_ring_give_back(cse_cluster *cluster, int64_t q)
+{
+    cse_word_publish(word_of(cluster, q), cse_word_number_before(q + 1, cluster->head->ring_count),
+                     CSE_WORD_DONE);
+}

@@ -1,0 +1,166 @@
+/* One 64-bit word says everything about a unit of work: how far it is, and whose it is.
+ *
+ * A word is claimed by one compare-and-swap from the value that was observed, its payload is
+ * written only by the claimer, and one store publishes it. There are no counters, locks or lists:
+ * whatever instant a process is killed at, each word it leaves is either untouched, claimed by it
+ * (and its successor or the coordinator frees it) or finished.
+ *
+ *     number : 40 | state : 8 | owner slot : 8 | incarnation : 8
+ *
+ * `number` counts what the word's place is used for: step + 1 for the words of a step, position in
+ * the input stream + 1 for the words of the input ring; 0 is "never used". A word is takeable for n
+ * when its state is terminal and its number below n. So "done for n - 1" *is* "free for n": nothing
+ * is reset between steps, and since numbers only grow a stale compare-and-swap fails by value.
+ * Every terminal state of an older step is free, SPLIT as well as DONE. The incarnation only serves
+ * a reader of dumps: a slot is given out again after its recovery is complete.
+ *
+ * The step word says which step and stage the cluster is in:
+ *
+ *     step : 40 | stage : 8 | replicas that share the step : 8 | flags : 8
+ */
+#ifndef CSE_WORKERS_ARENA_WORD_H
+#define CSE_WORKERS_ARENA_WORD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Alone on its cache line: words next to each other are claimed by different cores. */
+typedef struct cse_word {
+    _Alignas(64) _Atomic uint64_t value;
+} cse_word;
+
+typedef enum cse_word_state {
+    CSE_WORD_DONE = 0,    /* payload complete for `number` */
+    CSE_WORD_SPLIT = 1,   /* tree nodes only: to be made from the two children */
+    CSE_WORD_CLAIMED = 2, /* the owner alone touches the payload */
+} cse_word_state;
+
+enum { CSE_OWNER_NONE = 255, CSE_OWNER_COORDINATOR = 254 };
+
+static inline uint64_t cse_word_make(int64_t number, cse_word_state state, int owner,
+                                     int incarnation)
+{
+    return (uint64_t)number << 24 | (uint64_t)state << 16 | (uint64_t)(owner & 0xff) << 8 |
+           (uint64_t)(incarnation & 0xff);
+}
+
+static inline uint64_t cse_word_terminal(int64_t number, cse_word_state state)
+{
+    return cse_word_make(number, state, CSE_OWNER_NONE, 0);
+}
+
+static inline int64_t cse_word_number(uint64_t word)
+{
+    return (int64_t)(word >> 24);
+}
+
+static inline cse_word_state cse_word_state_of(uint64_t word)
+{
+    return (cse_word_state)(word >> 16 & 0xff);
+}
+
+static inline int cse_word_owner(uint64_t word)
+{
+    return (int)(word >> 8 & 0xff);
+}
+
+static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t number)
+{
+    return word >> 16 == ((uint64_t)number << 8 | (uint64_t)state);
+}
+
+static inline bool cse_word_takeable(uint64_t word, int64_t number)
+{
+    return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_number(word) < number;
+}
+
+/* The number a word falls back to when its claimer died: below `number`, and of the lap before
+ * where places are used again every `lap` numbers. The first lap has none before it: 0. */
+static inline int64_t cse_word_number_before(int64_t number, int64_t lap)
+{
+    return number > lap ? number - lap : 0;
+}
+
+static inline uint64_t cse_word_load(const cse_word *word)
+{
+    return atomic_load_explicit(&word->value, memory_order_acquire);
+}
+
+/* Takes the word when it is takeable for `number`. */
+static inline bool cse_word_claim(cse_word *word, int64_t number, int owner, int incarnation)
+{
+    uint64_t seen = atomic_load_explicit(&word->value, memory_order_acquire);
+    return cse_word_takeable(seen, number) &&
+           atomic_compare_exchange_strong(
+               &word->value, &seen, cse_word_make(number, CSE_WORD_CLAIMED, owner, incarnation));
+}
+
+/* Payload stores become visible before it, and no later store of this thread before it: a full
+ * fence, since what a killed process leaves must be a prefix of what it did. */
+static inline void cse_word_publish(cse_word *word, int64_t number, cse_word_state state)
+{
+    atomic_exchange(&word->value, cse_word_terminal(number, state));
+}
+
+/* Stages of a step, in their order. */
+typedef enum cse_stage {
+    CSE_STAGE_COMPUTE, /* pieces of the tree over the microbatches */
+    CSE_STAGE_REDUCE,  /* chunks of the reduced values */
+    CSE_STAGE_NORM,    /* the serial program of the step, and the step's record */
+    CSE_STAGE_UPDATE,  /* chunks of the states */
+} cse_stage;
+
+/* Flag of the step word: one piece holds the reduced values of this step; REDUCE was skipped. */
+enum { CSE_STEP_IN_PIECE = 1 };
+
+static inline uint64_t cse_step_make(int64_t step, cse_stage stage, int replicas, int flags)
+{
+    return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 | (uint64_t)flags;
+}
+
+static inline int64_t cse_step_number(uint64_t word)
+{
+    return (int64_t)(word >> 24);
+}
+
+static inline cse_stage cse_step_stage(uint64_t word)
+{
+    return (cse_stage)(word >> 16 & 0xff);
+}
+
+static inline int cse_step_replicas(uint64_t word)
+{
+    return (int)(word >> 8 & 0xff);
+}
+
+static inline int cse_step_flags(uint64_t word)
+{
+    return (int)(word & 0xff);
+}
+
+/* Progress inside a claimed chunk of states: the line that is being changed, or to be changed next.
+ *
+ *     number : 40 | dirty : 8 | line, relative to the chunk : 16
+ *
+ * Dirty: the line's old values are in the owner's undo memory, the states may hold a mixture. */
+static inline uint64_t cse_progress_make(int64_t number, bool dirty, int64_t line)
+{
+    return (uint64_t)number << 24 | (uint64_t)dirty << 16 | (uint64_t)line;
+}
+
+static inline bool cse_progress_dirty(uint64_t progress)
+{
+    return (progress >> 16 & 0xff) != 0;
+}
+
+static inline int64_t cse_progress_line(uint64_t progress)
+{
+    return (int64_t)(progress & 0xffff);
+}
+
+/* Memory holds a prefix of a killed thread's instructions, so against kills the compiler's order is
+ * all that matters. */
+#define CSE_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
+
+#endif

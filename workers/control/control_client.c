@@ -1,0 +1,100 @@
+/* One request, one reply, over the transport of control messages. */
+#include "workers/control/control_client.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/registry.h"
+#include "workers/messages/message.h"
+#include "workers/transports/transport.h"
+
+enum { DEFAULT_TIMEOUT_MS = 5000 };
+
+const char *const cse_control_verbs[] = { "pause", "resume", "checkpoint", "cancel",
+                                          "kill",  "scale",  "status",     NULL };
+
+static cse_status make_message(const cse_control_request *request, cse_message *message)
+{
+    static const cse_message_kind kinds[] = {
+        CSE_MESSAGE_PAUSE, CSE_MESSAGE_RESUME, CSE_MESSAGE_CHECKPOINT, CSE_MESSAGE_CANCEL,
+        CSE_MESSAGE_KILL,  CSE_MESSAGE_SCALE,  CSE_MESSAGE_STATUS,
+    };
+    int command = 0;
+    while (cse_control_verbs[command] != NULL &&
+           strcmp(cse_control_verbs[command], request->command) != 0)
+        command++;
+    if (cse_control_verbs[command] == NULL) {
+        const char *near = cse_did_you_mean(request->command, cse_control_verbs);
+        return cse_fail(CSE_USAGE,
+                        "control: '%s' is no command; there are pause, resume, checkpoint, cancel, "
+                        "kill, scale, status%s%s%s",
+                        request->command, near ? "; did you mean '" : "", near ? near : "",
+                        near ? "'?" : "");
+    }
+    *message = (cse_message){ .kind = kinds[command] };
+    if (message->kind == CSE_MESSAGE_CANCEL) {
+        message->cancel.save = request->save;
+        message->cancel.grace_ms = request->grace_ms;
+        message->cancel.reason = request->reason;
+    } else if (message->kind == CSE_MESSAGE_SCALE) {
+        message->scale.num_csx = request->num_csx;
+    } else {
+        message->pause.reason = request->reason; /* all others hold a reason alone */
+    }
+    return CSE_OK;
+}
+
+static cse_status receive_reply(cse_socket *socket, int64_t deadline_ns, cse_control_reply *reply)
+{
+    char peer[CSE_PEER_BYTES];
+    cse_text bytes = { 0 };
+    cse_message message;
+    bool received = false;
+    cse_status status = cse_transport_zeromq.receive(socket, deadline_ns, peer, &bytes, &received);
+    if (status == CSE_OK && !received)
+        status = cse_fail(CSE_TEMPORARY, "control: the run did not answer in time");
+    if (status == CSE_OK)
+        status = cse_message_decode(bytes.data, bytes.size, &message);
+    if (status == CSE_OK && message.kind != CSE_MESSAGE_REPLY)
+        status = cse_fail(CSE_DATA, "control: the run answered with %s",
+                          cse_message_kind_name(message.kind));
+    if (status == CSE_OK) {
+        bool is_status = message.reply.status >= CSE_OK && message.reply.status <= CSE_INTERRUPTED;
+        reply->status = is_status ? (cse_status)message.reply.status : CSE_INTERNAL;
+        reply->step = message.reply.step;
+        snprintf(reply->text, sizeof reply->text, "%s", message.reply.text);
+    }
+    cse_text_clear(&bytes);
+    return status;
+}
+
+cse_status cse_control_send(const cse_control_request *request, cse_control_reply *reply)
+{
+    static atomic_int sent;
+    char name[CSE_PEER_BYTES];
+    cse_message message;
+    cse_socket *socket = NULL;
+    cse_text bytes = { 0 };
+    int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : DEFAULT_TIMEOUT_MS;
+    int64_t deadline_ns = cse_clock_ns() + timeout_ms * 1000000;
+    *reply = (cse_control_reply){ .status = CSE_UNAVAILABLE };
+    CSE_TRY(make_message(request, &message));
+    if (request->endpoint == NULL || request->endpoint[0] == '\0')
+        return cse_fail(CSE_UNAVAILABLE, "control: the run cannot be reached now: it has no "
+                                         "control endpoint (it compiles, or has ended)");
+    /* No two operators have the same name. */
+    snprintf(name, sizeof name, "operator.%ld.%d", (long)getpid(), atomic_fetch_add(&sent, 1));
+    CSE_TRY(cse_transport_zeromq.connect(request->endpoint, name, &socket));
+    cse_status status = cse_message_encode(&message, &bytes);
+    if (status == CSE_OK)
+        status = cse_transport_zeromq.send(socket, NULL, bytes.data, bytes.size, deadline_ns);
+    if (status == CSE_OK)
+        status = receive_reply(socket, deadline_ns, reply);
+    cse_text_clear(&bytes);
+    cse_transport_zeromq.close(&socket);
+    CSE_TRY(status);
+    return reply->status == CSE_OK ? CSE_OK : cse_fail(reply->status, "%s", reply->text);
+}

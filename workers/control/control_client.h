@@ -1,0 +1,38 @@
+/* An operator's word to a run that lives: pause, resume, checkpoint, cancel, kill, scale, status.
+ *
+ * The endpoint is in the run store, key control_endpoint; it is a socket that only the run's user
+ * can reach. The coordinator answers at once what it will do; that it is done shows in the run's
+ * state. */
+#ifndef CSE_WORKERS_CONTROL_CONTROL_CLIENT_H
+#define CSE_WORKERS_CONTROL_CONTROL_CLIENT_H
+
+#include <stdint.h>
+
+#include "csengine/status.h"
+
+typedef struct cse_control_request {
+    const char *endpoint;
+    const char *command; /* "pause", "resume", "checkpoint", "cancel", "kill", "scale", "status" */
+    const char *reason;  /* for the run's transitions; NULL: none */
+    bool save;           /* cancel: with a checkpoint after the step in flight */
+    int64_t grace_ms;    /* cancel with save: after this long without it; 0: no limit */
+    int64_t num_csx;     /* scale */
+    int64_t timeout_ms;  /* for the answer; 0: 5000 */
+} cse_control_request;
+
+typedef struct cse_control_reply {
+    cse_status status; /* what the coordinator said */
+    int64_t step;      /* steps done */
+    char text[256];    /* for people; of "status": starting, running, pausing, paused, recovering,
+                        * cancelling */
+} cse_control_reply;
+
+/* Sends and waits for the answer. The status is the coordinator's, with its text as the message;
+ * CSE_USAGE for a command that does not exist, CSE_UNAVAILABLE when nobody is there or the request
+ * cannot be met, CSE_TEMPORARY when no answer came in time. */
+cse_status cse_control_send(const cse_control_request *request, cse_control_reply *reply);
+
+/* The commands, ended by NULL. */
+extern const char *const cse_control_verbs[];
+
+#endif

@@ -1,0 +1,522 @@
+/* One execution: the coordinator's decisions bound to real things.
+ *
+ * The thread that calls is the main loop: it starts the workers (their lives hang on this very
+ * thread), waits for something to happen, turns it into events, and cleans up whatever the end.
+ * While training runs it sleeps on the arena's doorbell and looks at sockets and processes only every
+ * few milliseconds: it shares the cores with the replicas. */
+#include "workers/control/execution.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "workers/arena/cluster.h"
+#include "workers/control/coordinator.h"
+#include "workers/control/observer.h"
+#include "workers/control/process.h"
+#include "workers/launchers/launcher.h"
+#include "workers/messages/liveness.h"
+#include "workers/messages/run_directory.h"
+#include "workers/transports/transport.h"
+
+enum {
+    RECORD_COUNT = 64,
+    RESTARTS_PER_MINUTE = 5,
+    LIVENESS_MISSES = 10,
+    SILENCE_MS = 10000, /* until a worker counts as frozen; CSENGINE_SILENCE_MS sets another */
+    ENDPOINT_BYTES = CSE_RUN_DIRECTORY_BYTES + 32,
+};
+#define MILLISECONDS INT64_C(1000000)
+#define SECONDS INT64_C(1000000000)
+#define LOOK_INTERVAL_NS (10 * MILLISECONDS)
+#define START_TIMEOUT_NS (120 * SECONDS)
+#define LEAVE_TIMEOUT_NS (2 * SECONDS)
+#define STALL_NS (60 * SECONDS)
+
+typedef struct seat {
+    cse_process *process; /* NULL when vacant */
+    int incarnation;
+    int core;
+} seat;
+
+typedef struct run {
+    const cse_execution *execution;
+    const cse_launcher *launcher;
+    const cse_transport *transport;
+    char executable[PATH_MAX];
+    cse_run_directory directory;
+    char control[ENDPOINT_BYTES], liveness_endpoint[ENDPOINT_BYTES];
+    cse_cluster *cluster;
+    cse_socket *socket;
+    cse_liveness *liveness;
+    cse_coordinator *coordinator;
+    cse_observer *observer;
+    int slot_count, replica_count;
+    seat *seats;
+    struct pollfd *polls; /* one for each slot, then the control socket */
+    cse_text received, sent, settings;
+    int64_t looked_ns;  /* when sockets and processes were last looked at */
+    int64_t steps_seen; /* for the pace, and for noticing a stall */
+    int64_t steps_seen_ns, step_ns;
+    bool stall_reported;
+} run;
+
+/* ---- What the coordinator acts through ---- */
+
+static int64_t io_now_ns(void *self)
+{
+    (void)self;
+    return cse_clock_ns();
+}
+
+static const char *role_name(cse_role role)
+{
+    return role == CSE_ROLE_REPLICA         ? "replica"
+           : role == CSE_ROLE_WEIGHT_SERVER ? "weight_server"
+                                            : "input_worker";
+}
+
+static cse_status io_start(void *self, int slot, int incarnation)
+{
+    run *r = self;
+    cse_text role = { 0 }, slot_text = { 0 }, incarnation_text = { 0 }, arena = { 0 };
+    cse_text control = { 0 }, liveness = { 0 };
+    int descriptor = cse_cluster_descriptor(r->cluster);
+    cse_text_add(&role, "--role=%s", role_name(cse_cluster_slot_kind(r->cluster, slot)));
+    cse_text_add(&slot_text, "--slot=%d", slot);
+    cse_text_add(&incarnation_text, "--incarnation=%d", incarnation);
+    cse_text_add(&arena, "--arena-fd=%d", descriptor);
+    cse_text_add(&control, "--control=%s", r->control);
+    cse_text_add(&liveness, "--liveness=%s", r->liveness_endpoint);
+    char program[] = "csengine", command[] = "worker";
+    char *const arguments[] = {
+        program,      command,       role.data, slot_text.data, incarnation_text.data, arena.data,
+        control.data, liveness.data, NULL
+    };
+    /* One thread computes in a worker: more would not change bits but steal cores from others. */
+    const char *const environment[] = { "OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", NULL };
+    cse_status status =
+        r->launcher->start(&(cse_launch_options){ .executable = r->executable,
+                                                  .arguments = arguments,
+                                                  .environment = environment,
+                                                  .inherited_descriptor = descriptor,
+                                                  .core = r->seats[slot].core },
+                           &r->seats[slot].process);
+    cse_text_clear(&role);
+    cse_text_clear(&slot_text);
+    cse_text_clear(&incarnation_text);
+    cse_text_clear(&arena);
+    cse_text_clear(&control);
+    cse_text_clear(&liveness);
+    if (status != CSE_OK)
+        return status;
+    r->seats[slot].incarnation = incarnation;
+    cse_cluster_attach(r->cluster, slot, r->launcher->number(r->seats[slot].process));
+    cse_liveness_watch(r->liveness, slot, incarnation);
+    return CSE_OK;
+}
+
+static void io_signal(void *self, int slot, int number)
+{
+    run *r = self;
+    if (r->seats[slot].process != NULL)
+        r->launcher->signal(r->seats[slot].process, number);
+}
+
+static void io_reap(void *self, int slot)
+{
+    run *r = self;
+    cse_cluster_recover(r->cluster, slot);
+    cse_liveness_forget(r->liveness, slot);
+    r->launcher->destroy(&r->seats[slot].process);
+}
+
+static cse_status io_send(void *self, int slot, const cse_message *message)
+{
+    run *r = self;
+    char peer[CSE_PEER_BYTES];
+    snprintf(peer, sizeof peer, "worker.%d.%d", slot, r->seats[slot].incarnation);
+    r->sent.size = 0;
+    CSE_TRY(cse_message_encode(message, &r->sent));
+    return r->transport->send(r->socket, peer, r->sent.data, r->sent.size,
+                              cse_clock_ns() + 100 * MILLISECONDS);
+}
+
+static const char *io_name(void *self, int slot, char *text, size_t size)
+{
+    run *r = self;
+    return cse_cluster_slot_name(r->cluster, slot, text, size);
+}
+
+static void io_release(void *self, int64_t steps)
+{
+    cse_cluster_release(((run *)self)->cluster, steps);
+}
+
+static int64_t io_hold(void *self)
+{
+    return cse_cluster_hold(((run *)self)->cluster);
+}
+
+static void io_unhold(void *self)
+{
+    cse_cluster_unhold(((run *)self)->cluster);
+}
+
+static int64_t io_steps_done(void *self)
+{
+    return cse_cluster_steps_done(((run *)self)->cluster);
+}
+
+static bool io_next_record(void *self, cse_record *record)
+{
+    return cse_cluster_next_record(((run *)self)->cluster, record);
+}
+
+static void io_close_record(void *self)
+{
+    cse_cluster_close_record(((run *)self)->cluster);
+}
+
+static void io_stop(void *self)
+{
+    cse_cluster_stop(((run *)self)->cluster);
+}
+
+static void io_copy_states(void *self)
+{
+    run *r = self;
+    memcpy(r->execution->states, cse_cluster_states_view(r->cluster),
+           (size_t)r->execution->graph->space_bytes[CSE_SPACE_STATE]);
+}
+
+static cse_status io_plan(void *self, int replica_count, int *most)
+{
+    run *r = self;
+    *most = r->replica_count;
+    if (replica_count > r->replica_count)
+        return cse_fail(CSE_UNAVAILABLE, "the cluster was made for %d", r->replica_count);
+    return cse_cluster_plan(r->cluster, replica_count);
+}
+
+static cse_status io_failure(void *self, int slot, char *text, size_t size)
+{
+    run *r = self;
+    char whole[CSE_FAILURE_TEXT_BYTES];
+    cse_status status = cse_cluster_failure(r->cluster, slot, whole);
+    snprintf(text, size, "%s", status != CSE_OK ? whole : "");
+    return status;
+}
+
+static const cse_coordinator_io io_functions = {
+    .now_ns = io_now_ns,
+    .start = io_start,
+    .signal = io_signal,
+    .reap = io_reap,
+    .send = io_send,
+    .name = io_name,
+    .release = io_release,
+    .hold = io_hold,
+    .unhold = io_unhold,
+    .steps_done = io_steps_done,
+    .next_record = io_next_record,
+    .close_record = io_close_record,
+    .stop = io_stop,
+    .copy_states = io_copy_states,
+    .failure = io_failure,
+    .plan = io_plan,
+};
+
+/* ---- Events ---- */
+
+static void handle(run *r, cse_event event)
+{
+    cse_coordinator_handle(r->coordinator, &event);
+}
+
+/* Who does not wait for it any more gets none. */
+static void answer_operator(run *r, const char *peer, const cse_operator_reply *reply)
+{
+    cse_message message = { .kind = CSE_MESSAGE_REPLY };
+    message.reply.status = reply->status;
+    message.reply.step = reply->step;
+    message.reply.text = reply->text;
+    r->sent.size = 0;
+    if (cse_message_encode(&message, &r->sent) == CSE_OK)
+        r->transport->send(r->socket, peer, r->sent.data, r->sent.size,
+                           cse_clock_ns() + 100 * MILLISECONDS);
+}
+
+/* Who sent it is known by the name the peer connected with; a message cannot claim another's
+ * slot. */
+static void take_message(run *r, const char *peer)
+{
+    cse_message message;
+    if (cse_message_decode(r->received.data, r->received.size, &message) != CSE_OK) {
+        cse_log_line(CSE_LOG_WARNING, "from %s: %s", peer, cse_error_message());
+        return;
+    }
+    cse_operator_reply reply = { .status = CSE_OK };
+    cse_event event = { .kind = CSE_EVENT_OPERATOR, .message = &message, .reply = &reply };
+    if (sscanf(peer, "worker.%d.%d", &event.slot, &event.incarnation) == 2)
+        event.kind = CSE_EVENT_MESSAGE;
+    else if (strncmp(peer, "operator", strlen("operator")) != 0)
+        return;
+    if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_READY)
+        cse_liveness_expect(r->liveness, event.slot, event.incarnation);
+    handle(r, event);
+    if (event.kind == CSE_EVENT_OPERATOR)
+        answer_operator(r, peer, &reply);
+}
+
+static void take_messages(run *r, int64_t deadline_ns)
+{
+    char peer[CSE_PEER_BYTES];
+    bool received = true;
+    while (r->transport->receive(r->socket, deadline_ns, peer, &r->received, &received) == CSE_OK &&
+           received) {
+        take_message(r, peer);
+        deadline_ns = 0;
+    }
+}
+
+static void take_deaths(run *r)
+{
+    for (int s = 0; s < r->slot_count; s++) {
+        cse_event event = { .kind = CSE_EVENT_GONE, .slot = s };
+        if (r->seats[s].process == NULL || !r->launcher->gone(r->seats[s].process, &event.how))
+            continue;
+        /* What it said before it left may still be on the way to this side. */
+        take_messages(r, event.how.code > 0 ? cse_clock_ns() + 20 * MILLISECONDS : 0);
+        handle(r, event);
+    }
+}
+
+static void look_at_sockets_and_processes(run *r, int64_t timeout_ns)
+{
+    for (int s = 0; s < r->slot_count; s++)
+        r->polls[s] = (struct pollfd){ .fd = r->seats[s].process != NULL
+                                                 ? r->launcher->descriptor(r->seats[s].process)
+                                                 : -1,
+                                       .events = POLLIN };
+    r->polls[r->slot_count] =
+        (struct pollfd){ .fd = r->transport->descriptor(r->socket), .events = POLLIN };
+    struct timespec timeout = { timeout_ns / SECONDS, timeout_ns % SECONDS };
+    ppoll(r->polls, (nfds_t)r->slot_count + 1, &timeout, NULL);
+    r->looked_ns = cse_clock_ns();
+    take_messages(r, 0);
+    take_deaths(r);
+    for (int slot; (slot = cse_liveness_poll(r->liveness, r->looked_ns)) >= 0;)
+        handle(r, (cse_event){ .kind = CSE_EVENT_FROZEN, .slot = slot });
+}
+
+/* Keeps the pace, and reports once who holds what when no step has ended for long. */
+static void note_progress(run *r)
+{
+    int64_t done = cse_cluster_steps_done(r->cluster), now = cse_clock_ns();
+    if (done > r->steps_seen) {
+        r->step_ns = (now - r->steps_seen_ns) / (done - r->steps_seen);
+        r->steps_seen = done;
+        r->steps_seen_ns = now;
+        r->stall_reported = false;
+    } else if (now - r->steps_seen_ns > STALL_NS && !r->stall_reported) {
+        cse_text text = { 0 };
+        cse_cluster_dump(r->cluster, &text);
+        cse_log_line(CSE_LOG_WARNING, "no step has ended for %lld s; what is unfinished: %s",
+                     (long long)(STALL_NS / SECONDS), text.data != NULL ? text.data : "nothing");
+        cse_text_clear(&text);
+        r->stall_reported = true;
+    }
+}
+
+/* Fast steps are taken up in batches; slow ones, and those somebody waits for, one by one. */
+static void wait_running(run *r)
+{
+    bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_in_haste(r->coordinator);
+    cse_cluster_wait(r->cluster, each ? CSE_WAKE_RECORD | CSE_WAKE_URGENT : CSE_WAKE_URGENT,
+                     each ? LOOK_INTERVAL_NS : 5 * MILLISECONDS);
+    note_progress(r);
+    if (cse_clock_ns() - r->looked_ns >= LOOK_INTERVAL_NS)
+        look_at_sockets_and_processes(r, 0);
+}
+
+static void serve(run *r)
+{
+    handle(r, (cse_event){ .kind = CSE_EVENT_BEGIN });
+    for (;;) {
+        handle(r, (cse_event){ .kind = CSE_EVENT_TICK });
+        cse_coordinator_state state = cse_coordinator_state_now(r->coordinator);
+        if (state == CSE_COORDINATOR_ENDED)
+            return;
+        if (state == CSE_COORDINATOR_RUNNING)
+            wait_running(r);
+        else
+            look_at_sockets_and_processes(r, LOOK_INTERVAL_NS);
+        cse_observer_look(r->observer, cse_clock_ns());
+    }
+}
+
+/* ---- Beginning and end ---- */
+
+static cse_status open_cluster(run *r)
+{
+    const cse_execution *e = r->execution;
+    int replicas = e->cluster.num_csx;
+    if (replicas > e->graph->microbatch_count) {
+        replicas = e->graph->microbatch_count;
+        cse_log_line(
+            CSE_LOG_WARNING,
+            "num_csx %d: the global batch has %d microbatches, more replicas would have none",
+            e->cluster.num_csx, replicas);
+    }
+    if (replicas < 1 || e->cluster.num_workers_per_csx < 1 || e->cluster.max_wgt_servers < 0 ||
+        e->cluster.num_workers_per_csx > CSE_MAX_SLOTS)
+        return cse_fail(CSE_CONFIG,
+                        "cluster: num_csx %d, num_workers_per_csx %d, max_wgt_servers %d: accepted "
+                        "are at least 1, 1 and 0",
+                        e->cluster.num_csx, e->cluster.num_workers_per_csx,
+                        e->cluster.max_wgt_servers);
+    CSE_TRY(cse_cluster_create(
+        &(cse_cluster_layout){ .graph = e->graph,
+                               .states = e->states,
+                               .replica_count = replicas,
+                               .weight_server_count = e->cluster.max_wgt_servers,
+                               .input_worker_count = replicas * e->cluster.num_workers_per_csx,
+                               .weight_grad_reduce = e->cluster.weight_grad_reduce,
+                               .seed = e->seed,
+                               .first_step = e->first_step,
+                               .num_steps = e->num_steps,
+                               .record_count = RECORD_COUNT,
+                               .observe_every = e->observe_every },
+        &r->cluster));
+    r->slot_count = cse_cluster_slot_count(r->cluster);
+    r->replica_count = replicas;
+    r->seats = cse_calloc((size_t)r->slot_count, sizeof *r->seats);
+    r->polls = cse_calloc((size_t)r->slot_count + 1, sizeof *r->polls);
+    int cores[CSE_MAX_SLOTS];
+    cse_choose_cores(replicas, cores);
+    for (int s = 0; s < r->slot_count; s++)
+        r->seats[s].core = s < replicas ? cores[s] : -1;
+    return CSE_OK;
+}
+
+/* How often is asked, so that the misses add up to the silence that is put up with. */
+static int64_t liveness_interval_ns(void)
+{
+    const char *given = getenv("CSENGINE_SILENCE_MS");
+    long silence_ms = given != NULL ? strtol(given, NULL, 10) : 0;
+    if (silence_ms < 1 || silence_ms > 86400000)
+        silence_ms = SILENCE_MS;
+    return silence_ms * MILLISECONDS / LIVENESS_MISSES;
+}
+
+static cse_status open_endpoints(run *r)
+{
+    const char *path = r->execution->run_directory;
+    if (path == NULL) {
+        cse_run_directory_sweep();
+        CSE_TRY(cse_run_directory_make(&r->directory));
+        path = r->directory.path;
+    }
+    snprintf(r->control, sizeof r->control, "ipc://%s/control", path);
+    snprintf(r->liveness_endpoint, sizeof r->liveness_endpoint, "ipc://%s/liveness", path);
+    CSE_TRY(r->transport->bind(r->control, &r->socket));
+    return cse_liveness_open(&(cse_liveness_options){ .endpoint = r->liveness_endpoint,
+                                                      .slot_count = r->slot_count,
+                                                      .interval_ns = liveness_interval_ns(),
+                                                      .misses = LIVENESS_MISSES },
+                             &r->liveness);
+}
+
+static void make_coordinator(run *r, cse_coordinator_io *io)
+{
+    const cse_execution *e = r->execution;
+    *io = io_functions;
+    io->self = r;
+    cse_text_add(&r->settings,
+                 "{num_csx: %d, num_workers_per_csx: %d, max_wgt_servers: %d, "
+                 "weight_grad_reduce: %s}",
+                 e->cluster.num_csx, e->cluster.num_workers_per_csx, e->cluster.max_wgt_servers,
+                 cse_rounding_name(e->cluster.weight_grad_reduce));
+    cse_coordinator_options options = {
+        .io = io,
+        .callbacks = &e->callbacks,
+        .states = e->states,
+        .welcome = { .kind = CSE_MESSAGE_WELCOME },
+        .slot_count = r->slot_count,
+        .first_step = e->first_step,
+        .num_steps = e->num_steps,
+        .record_count = RECORD_COUNT,
+        .restarts_per_minute = RESTARTS_PER_MINUTE,
+        .start_timeout_ns = START_TIMEOUT_NS,
+        .leave_timeout_ns = LEAVE_TIMEOUT_NS,
+    };
+    options.welcome.welcome.artefact_directory = e->artefact_directory;
+    options.welcome.welcome.dataloader_yaml = e->dataloader_yaml;
+    options.welcome.welcome.seed = (int64_t)e->seed;
+    options.welcome.welcome.first_step = e->first_step;
+    options.welcome.welcome.num_steps = e->num_steps;
+    options.welcome.welcome.settings = r->settings.data;
+    r->coordinator = cse_coordinator_new(&options);
+}
+
+static void tell_endpoint(const run *r, const char *endpoint)
+{
+    const cse_execution_callbacks *k = &r->execution->callbacks;
+    if (k->on_endpoint != NULL)
+        k->on_endpoint(k->self, endpoint);
+}
+
+static void close_run(run *r)
+{
+    for (int s = 0; s < r->slot_count; s++)
+        r->launcher->destroy(&r->seats[s].process);
+    cse_coordinator_destroy(&r->coordinator);
+    cse_observer_destroy(&r->observer);
+    cse_liveness_close(&r->liveness);
+    r->transport->close(&r->socket);
+    cse_run_directory_remove(&r->directory);
+    cse_cluster_destroy(&r->cluster);
+    free(r->seats);
+    free(r->polls);
+    cse_text_clear(&r->received);
+    cse_text_clear(&r->sent);
+    cse_text_clear(&r->settings);
+}
+
+cse_status cse_execution_run(const cse_execution *execution, cse_execution_result *result)
+{
+    *result = (cse_execution_result){ .steps_done = execution->first_step };
+    if (execution->num_steps <= 0)
+        return CSE_OK; /* no step: no worker, no record, no snapshot */
+    run r = { .execution = execution,
+              .launcher = &cse_launcher_local_process,
+              .transport = &cse_transport_zeromq,
+              .directory = { .lock = -1 },
+              .steps_seen = execution->first_step,
+              .steps_seen_ns = cse_clock_ns() };
+    cse_coordinator_io io;
+    cse_status status = cse_worker_executable(execution->cluster.worker_executable, r.executable,
+                                              sizeof r.executable);
+    if (status == CSE_OK)
+        status = open_cluster(&r);
+    if (status == CSE_OK)
+        status = open_endpoints(&r);
+    if (status == CSE_OK) {
+        make_coordinator(&r, &io);
+        r.observer = cse_observer_new(r.cluster, &execution->callbacks);
+        tell_endpoint(&r, r.control);
+        serve(&r);
+        tell_endpoint(&r, NULL);
+        status = cse_coordinator_result(r.coordinator, result);
+        result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
+    }
+    close_run(&r);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* The contract of a launcher: how a worker process comes to life and how its end is learned.
+ *
+ * Only the launcher's word counts as death: a process is gone when the kernel (or the remote
+ * daemon) says that all its threads have ended, not when it is silent or was sent a signal. A gone
+ * process stays a zombie until `destroy`, so that its number cannot be taken by another process
+ * while its claims are being freed. Its file in workers/launchers ends with the descriptor. */
+#ifndef CSE_WORKERS_LAUNCHERS_LAUNCHER_H
+#define CSE_WORKERS_LAUNCHERS_LAUNCHER_H
+
+#include <sys/types.h>
+
+#include "csengine/status.h"
+
+typedef struct cse_process cse_process;
+
+typedef struct cse_launch_options {
+    const char *executable;         /* path; not searched for */
+    char *const *arguments;         /* argv, NULL-terminated */
+    const char *const *environment; /* "NAME=value" put into the inherited one; NULL-terminated */
+    int inherited_descriptor;       /* open in the child under the same number; -1: none */
+    int core;                       /* logical processor to stay on, or -1; never fails the start */
+} cse_launch_options;
+
+/* How a process ended. */
+typedef struct cse_exit {
+    int code;   /* of exit(); -1 when a signal ended it */
+    int signal; /* 0 when it exited */
+} cse_exit;
+
+typedef struct cse_launcher {
+    const char *name;
+    const char *summary;
+
+    /* CSE_UNAVAILABLE when it cannot be executed, CSE_TEMPORARY when the host is out of processes
+     * or descriptors. The child ends when this process does, whatever ends it. */
+    cse_status (*start)(const cse_launch_options *options, cse_process **process);
+    pid_t (*number)(const cse_process *process);
+    /* Readable once the process is gone, or -1: poll by `gone`. */
+    int (*descriptor)(const cse_process *process);
+    /* True once it is gone; sets *how. Never blocks. */
+    bool (*gone)(cse_process *process, cse_exit *how);
+    /* Nothing happens when it is gone already. */
+    void (*signal)(cse_process *process, int signal);
+    /* Kills it when it still runs, waits until it is gone, and lets go of its number. */
+    void (*destroy)(cse_process **process);
+} cse_launcher;
+
+/* workers/launchers, in name order, ended by NULL; written by autogen.sh. */
+extern const cse_launcher *const cse_launchers[];
+extern const cse_launcher cse_launcher_local_process;
+
+/* "was killed by signal 9 (Killed)", "ended with exit code 65"; `text` is returned. */
+const char *cse_exit_text(cse_exit how, char *text, size_t size);
+
+#endif

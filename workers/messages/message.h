@@ -1,0 +1,100 @@
+/* Control messages: what coordinator, workers and an operator say to each other, as one table.
+ *
+ * A message is small and rare: it starts, stops and reports. Payload (weights, gradients, samples)
+ * and progress never travel this way; they live in the shared arena. The same table serves between
+ * hosts later, so bytes are in fixed order and sizes, whatever the machine, and nothing that
+ * arrives is trusted: sizes, kinds, versions and terminators are checked before a field is looked
+ * at.
+ *
+ * On the wire, all integers little-endian:
+ *
+ *     "CSEM" | version:16 | kind:16 | body bytes:32 | fields in table order
+ *     INTEGER: 8 bytes, two's complement      TEXT: length:32, bytes, one zero byte
+ *
+ * A program speaks one version and refuses others: a cluster runs one build of csengine. */
+#ifndef CSE_WORKERS_MESSAGES_MESSAGE_H
+#define CSE_WORKERS_MESSAGES_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/text.h"
+
+enum {
+    CSE_MESSAGE_VERSION = 1,
+    CSE_MESSAGE_HEADER_BYTES = 12,
+    CSE_MESSAGE_MAX_BYTES = 1 << 20, /* a data loader's YAML is the longest text */
+};
+
+/* MESSAGE(number on the wire, name of the kind, name of the member, FIELD(type, name)...) */
+#define CSE_MESSAGE_TABLE(MESSAGE, FIELD)                                                            \
+    /* worker: here I am; asks for WELCOME */                                                        \
+    MESSAGE(1, JOIN, join,                                                                           \
+            FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))             \
+    /* coordinator: where the compiled step lies and what to run; num_steps from first_step */       \
+    MESSAGE(2, WELCOME, welcome,                                                                     \
+            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader_yaml) FIELD(INTEGER, seed)        \
+                FIELD(INTEGER, first_step) FIELD(INTEGER, num_steps) FIELD(TEXT, settings))          \
+    /* worker: all is open, work goes on from here by the arena alone */                             \
+    MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                   \
+    /* operator: let the states stand still after the step in flight, until RESUME */                \
+    MESSAGE(4, PAUSE, pause, FIELD(TEXT, reason))                                                    \
+    MESSAGE(5, RESUME, resume, FIELD(TEXT, reason))                                                  \
+    /* operator: take a snapshot after the step in flight and go on */                               \
+    MESSAGE(6, CHECKPOINT, checkpoint, FIELD(TEXT, reason))                                          \
+    /* operator to coordinator: snapshot and end; coordinator to worker: leave */                    \
+    MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                      \
+    /* worker: one line for the log, level as cse_log_level */                                       \
+    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))                                    \
+    /* worker: cannot go on, status as cse_status */                                                 \
+    MESSAGE(9, FAILURE, failure, FIELD(INTEGER, status) FIELD(TEXT, text))                           \
+    /* worker: leaves on its own will, nothing is missing */                                         \
+    MESSAGE(10, BYE, bye, FIELD(INTEGER, slot))                                                      \
+    /* operator: end; save: with a checkpoint after the step in flight; after grace_ms (0: no      \
+     * limit) without */ \
+    MESSAGE(11, CANCEL, cancel, FIELD(INTEGER, save) FIELD(INTEGER, grace_ms) FIELD(TEXT, reason))   \
+    /* operator: end at once, workers are killed */                                                  \
+    MESSAGE(12, KILL, kill, FIELD(TEXT, reason))                                                     \
+    /* operator: so many replicas share the next steps */                                            \
+    MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx))                                               \
+    /* operator: how are you; answered like the others */                                            \
+    MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                                 \
+    /* coordinator to operator: status as cse_status, and what it means for people */                \
+    MESSAGE(15, REPLY, reply, FIELD(INTEGER, status) FIELD(INTEGER, step) FIELD(TEXT, text))
+
+#define CSE_MESSAGE_NO_FIELD(type, name)
+
+typedef enum cse_message_kind {
+#define CSE_MESSAGE_KIND(number, upper, lower, fields) CSE_MESSAGE_##upper = number,
+    CSE_MESSAGE_TABLE(CSE_MESSAGE_KIND, CSE_MESSAGE_NO_FIELD)
+#undef CSE_MESSAGE_KIND
+} cse_message_kind;
+
+#define CSE_MESSAGE_TYPE_INTEGER int64_t
+#define CSE_MESSAGE_TYPE_TEXT const char *
+#define CSE_MESSAGE_MEMBER(type, name) CSE_MESSAGE_TYPE_##type name;
+#define CSE_MESSAGE_STRUCT(number, upper, lower, fields) \
+    struct {                                             \
+        fields                                           \
+    } lower;
+
+/* TEXT members are borrowed: the sender's, or views into the received bytes. NULL is sent as "". */
+typedef struct cse_message {
+    cse_message_kind kind;
+    union {
+        CSE_MESSAGE_TABLE(CSE_MESSAGE_STRUCT, CSE_MESSAGE_MEMBER)
+    };
+} cse_message;
+
+/* "JOIN"; "unknown" for numbers not in the table. */
+const char *cse_message_kind_name(cse_message_kind kind);
+
+/* Appends the message's bytes to `out`. CSE_INTERNAL for a kind not in the table or when the
+ * message would exceed CSE_MESSAGE_MAX_BYTES; `out` is then as before. */
+cse_status cse_message_encode(const cse_message *message, cse_text *out);
+
+/* Reads `size` bytes that hold exactly one message; texts are views into `bytes`. CSE_UNAVAILABLE
+ * for another protocol version, CSE_DATA for anything else that is not a message of the table. */
+cse_status cse_message_decode(const void *bytes, size_t size, cse_message *message);
+
+#endif

@@ -1,0 +1,24 @@
+/* The directory of a running cluster's sockets: made with mode 0700, held by a lock, removed at the
+ * end - or by the next run, when a coordinator could not. */
+#ifndef CSE_WORKERS_MESSAGES_RUN_DIRECTORY_H
+#define CSE_WORKERS_MESSAGES_RUN_DIRECTORY_H
+
+#include "csengine/status.h"
+
+/* Short, as the path of a socket in it must fit sockaddr_un (108 bytes). */
+enum { CSE_RUN_DIRECTORY_BYTES = 80 };
+
+typedef struct cse_run_directory {
+    char path[CSE_RUN_DIRECTORY_BYTES];
+    int lock; /* descriptor that holds an flock as long as the owner lives */
+} cse_run_directory;
+
+/* Under $XDG_RUNTIME_DIR where that is a directory of ours and short enough, else under /tmp.
+ * CSE_CANNOT_CREATE when neither works. */
+cse_status cse_run_directory_make(cse_run_directory *directory);
+void cse_run_directory_remove(cse_run_directory *directory);
+
+/* Removes the directories of this user whose owners are gone (their locks are free). */
+void cse_run_directory_sweep(void);
+
+#endif

@@ -1,0 +1,49 @@
+/* The contract of a transport: how control messages travel.
+ *
+ * One side binds and talks to many peers, each known by the name it connected with; the other side
+ * connects and talks to the binder alone. Messages arrive whole, in order from each peer, or not at
+ * all. A socket is used by one thread. Its file in workers/transports ends with the descriptor. */
+#ifndef CSE_WORKERS_TRANSPORTS_TRANSPORT_H
+#define CSE_WORKERS_TRANSPORTS_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "csengine/status.h"
+#include "engine/base/text.h"
+
+enum { CSE_PEER_BYTES = 64 };
+
+typedef struct cse_socket cse_socket;
+
+typedef struct cse_transport {
+    const char *name;
+    const char *summary;
+
+    /* CSE_UNAVAILABLE when the endpoint is taken or cannot be made. */
+    cse_status (*bind)(const char *endpoint, cse_socket **socket);
+    /* `peer`: the name the binder will know this side by, 1 to CSE_PEER_BYTES - 1 characters. May
+     * return before the binder is there; CSE_UNAVAILABLE when the endpoint makes no sense. */
+    cse_status (*connect)(const char *endpoint, const char *peer, cse_socket **socket);
+    /* `peer` NULL on the connecting side. Waits at most until the deadline (monotonic clock) for
+     * room and, on the connecting side, for the binder. CSE_UNAVAILABLE when the peer is not there,
+     * CSE_TEMPORARY when it does not take more by the deadline. */
+    cse_status (*send)(cse_socket *socket, const char *peer, const void *bytes, size_t size,
+                       int64_t deadline_ns);
+    /* The next message in `bytes` (its former content is dropped) and the name of its sender, "" on
+     * the connecting side. *received is false when none came by the deadline; a deadline in the
+     * past only looks. */
+    cse_status (*receive)(cse_socket *socket, int64_t deadline_ns, char peer[CSE_PEER_BYTES],
+                          cse_text *bytes, bool *received);
+    /* Readable when there may be messages, edge-triggered: receive until nothing comes, then wait.
+     * -1: none, poll by receive. */
+    int (*descriptor)(const cse_socket *socket);
+    /* What was sent is given a moment to arrive, then dropped. */
+    void (*close)(cse_socket **socket);
+} cse_transport;
+
+/* workers/transports, in name order, ended by NULL; written by autogen.sh. */
+extern const cse_transport *const cse_transports[];
+extern const cse_transport cse_transport_zeromq, cse_transport_loopback;
+
+#endif

@@ -1,0 +1,30 @@
+/* Filling the input ring: claim a position, let the source write the microbatch, publish it. */
+#include "workers/worker/work.h"
+
+bool cse_work_fill(cse_work *work, uint64_t step, cse_status *status)
+{
+    cse_cluster *cluster = work->cluster;
+    const cse_arena_head *head = cluster->head;
+    const bool own = cse_cluster_slot_kind(cluster, work->slot) == CSE_ROLE_INPUT;
+    const cse_ring_claim claim = {
+        .slot = work->slot,
+        .incarnation = work->incarnation,
+        .worker = own ? cse_cluster_slot_index(cluster, work->slot) : -1,
+        .workers = head->input_workers,
+        .step = cse_step_number(step),
+    };
+    int64_t q = cse_ring_take(cluster, &work->ring, &claim);
+    if (q < 0)
+        return false;
+    CSE_FAILPOINT(CSE_KILL_FILL_CLAIMED);
+    *status = work->source->read(work->source->self, q / head->microbatches, q % head->microbatches,
+                                 cse_arena_input(cluster, q));
+    if (*status != CSE_OK) {
+        cse_ring_give_back(cluster, q);
+        return false;
+    }
+    CSE_FAILPOINT(CSE_KILL_FILL_UNPUBLISHED);
+    cse_ring_publish(cluster, q);
+    cse_arena_wake(cluster, CSE_EVENT_FILLED);
+    return true;
+}

@@ -1,0 +1,179 @@
+/* Observed steps: every n-th, on which the numbers of the graph's observations are counted.
+ *
+ * Counts of the replica's program are made leaf by leaf in private memory, lie behind their piece
+ * in the arena once it is published, and are added up by the serial stage: integers, so that any
+ * partition of the batch gives the same sums, and a piece that is computed again after a death
+ * leaves the same counts at the same place. The serial stage itself counts what is there once a
+ * step: it joins the pieces' gradients block by block, reads the states before their update and
+ * asks the update program what it would make of them. It writes nothing but the step's own record,
+ * from zero on, so that it may be repeated, and the update stage is as on every other step. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/base/arena.h"
+#include "workers/worker/work.h"
+
+enum { PROPOSED_LINES = 64, PROPOSED_ELEMENTS = PROPOSED_LINES * CSE_LINE_ELEMENTS };
+
+cse_status cse_work_observe_prepare(cse_work *work)
+{
+    const cse_arena_head *head = work->cluster->head;
+    const size_t record_bytes = (size_t)head->observed_stride;
+    const size_t proposed_bytes = (size_t)CSE_MAX_PROPOSED * PROPOSED_ELEMENTS * sizeof(float);
+    if (head->observe_every == 0)
+        return CSE_OK;
+    if (work->graph->observation_count * (int64_t)sizeof(cse_observed) != head->observed_bytes)
+        return cse_fail(CSE_UNAVAILABLE, "the compiled step observes other tensors than the "
+                                         "cluster was made for: recompile, or empty the compile "
+                                         "directory");
+    /* Costs nothing until the first observed step touches it. */
+    work->observe_memory_bytes =
+        record_bytes + proposed_bytes + (size_t)work->graph->observe_scratch_bytes;
+    work->observe_memory = mmap(NULL, work->observe_memory_bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (work->observe_memory == MAP_FAILED) {
+        work->observe_memory = NULL;
+        return cse_fail(CSE_TEMPORARY, "no memory of %zu bytes for numerics",
+                        work->observe_memory_bytes);
+    }
+    work->observed = (cse_observed *)(void *)work->observe_memory;
+    work->proposed = (float *)(void *)(work->observe_memory + record_bytes);
+    cse_tally_init(&work->tally, work->graph, work->observed,
+                   work->observe_memory + record_bytes + proposed_bytes);
+    return CSE_OK;
+}
+
+void cse_work_observe_release(cse_work *work)
+{
+    if (work->observe_memory != NULL)
+        munmap(work->observe_memory, work->observe_memory_bytes);
+}
+
+/* ---- a replica's piece ---- */
+
+void cse_work_observe_begin(cse_work *work, int64_t step)
+{
+    work->frame.tally = NULL;
+    if (!cse_arena_observes(work->cluster, step))
+        return;
+    memset(work->observed, 0, (size_t)work->cluster->head->observed_bytes);
+    work->tally.records = work->observed;
+    work->frame.tally = &work->tally;
+}
+
+void cse_work_observe_publish(cse_work *work, int64_t step)
+{
+    const cse_cluster *cluster = work->cluster;
+    work->frame.tally = NULL;
+    if (cse_arena_observes(cluster, step))
+        memcpy(cse_arena_piece_observed(cluster, cse_arena_partial(cluster, work->piece.first)),
+               work->observed, (size_t)cluster->head->observed_bytes);
+}
+
+/* ---- the serial stage ---- */
+
+void cse_work_observe_open(cse_work *work, uint64_t step)
+{
+    const cse_cluster *cluster = work->cluster;
+    const int64_t number = cse_step_number(step);
+    work->frame.tally = NULL;
+    if (!cse_arena_observes(cluster, number))
+        return;
+    cse_observed *records = cse_arena_observed(cluster, number);
+    memset(records, 0, (size_t)cluster->head->observed_bytes);
+    cse_work_plan_join(work, number + 1);
+    for (int i = 0; i < work->join.count; i++)
+        if (work->join.steps[i].piece != NULL)
+            cse_observed_add(records, cse_arena_piece_observed(cluster, work->join.steps[i].piece),
+                             work->graph->observation_count);
+    work->tally.records = records;
+    work->frame.tally = &work->tally;
+}
+
+/* The summed gradient, joined block by block whether or not REDUCE has joined it before. */
+static void count_gradient(cse_work *work, int64_t step, const cse_observation *o)
+{
+    cse_observed *record = &work->tally.records[o - work->graph->observations];
+    cse_segments segments = work->cluster->segments;
+    segments.step = step;
+    const int64_t elements = cse_shape_elements(o->node->shape), offset = o->node->offset_bytes;
+    const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS /
+                          CSE_OBSERVED_BLOCK * CSE_OBSERVED_BLOCK;
+    for (int64_t first = 0; first < elements; first += block) {
+        const int64_t count = elements - first < block ? elements - first : block;
+        unsigned char *base = work->joined - (offset + first * 4);
+        cse_join_run(&work->join, &segments, base, offset / 4 + first, offset / 4 + first + count);
+        cse_observe(record, &(cse_observed_values){ .values = work->joined,
+                                                    .stored = CSE_FLOAT32,
+                                                    .rounded = CSE_FLOAT32,
+                                                    .count = count,
+                                                    .first_index = first });
+    }
+}
+
+/* `values` of the state's assign, and of what was kept and its delta where there are such. */
+static void count_state(cse_work *work, const cse_observation *o, const float *const values[],
+                        const int64_t range[2])
+{
+    const cse_state_entry *state = &work->graph->states[o->node->attributes.integers[0]];
+    cse_observed *record = &work->tally.records[o - work->graph->observations];
+    const float *before =
+        (const float *)(const void *)(work->frame.base[CSE_SPACE_STATE] + state->offset_bytes) +
+        range[0];
+    const int64_t count = range[1] - range[0];
+    cse_observe(record, &(cse_observed_values){ .values = before,
+                                                .stored = CSE_FLOAT32,
+                                                .rounded = CSE_FLOAT32,
+                                                .count = count,
+                                                .first_index = range[0] });
+    record->digest_after += cse_observe_digest(values[0], count, range[0]);
+    if (o->kept != NULL)
+        record->absorbed += cse_observe_absorbed(before, values[1], values[2], count);
+}
+
+static void count_update(cse_work *work, uint64_t step, cse_update_part part)
+{
+    const cse_graph *graph = work->graph;
+    const int64_t lines[2] = { part.first, part.end };
+    const int64_t end = part.end * CSE_LINE_ELEMENTS, elements = graph->groups[part.group].elements;
+    const int64_t range[2] = { part.first * CSE_LINE_ELEMENTS, end < elements ? end : elements };
+    float *values[CSE_MAX_PROPOSED];
+    for (int i = 0; i < CSE_MAX_PROPOSED; i++)
+        values[i] = work->proposed + i * PROPOSED_ELEMENTS;
+    work->frame.base[CSE_SPACE_REDUCED] = cse_work_sums_of(work, step, part);
+    work->executable->propose(work->executable, &work->frame, part.group, lines, values);
+    int next = 0;
+    for (int i = 0; i < graph->observation_count; i++) {
+        const cse_observation *o = &graph->observations[i];
+        if (o->kind != CSE_OBSERVED_STATE || o->node->group != part.group)
+            continue;
+        count_state(work, o, (const float *const *)values + next, range);
+        next += o->kept != NULL ? 3 : 1;
+    }
+}
+
+void cse_work_observe_close(cse_work *work, uint64_t step)
+{
+    const cse_graph *graph = work->graph;
+    work->frame.tally = NULL;
+    if (!cse_arena_observes(work->cluster, cse_step_number(step)))
+        return;
+    for (int i = 0; i < graph->observation_count; i++)
+        if (graph->observations[i].kind == CSE_OBSERVED_GRADIENT)
+            count_gradient(work, cse_step_number(step), &graph->observations[i]);
+    for (int g = 0; g < graph->group_count; g++) {
+        cse_node *proposed[CSE_MAX_PROPOSED];
+        const int64_t elements = graph->groups[g].elements;
+        const int64_t lines = (elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+        if (graph->groups[g].part != CSE_PART_UPDATE || cse_group_proposed(graph, g, proposed) == 0)
+            continue;
+        for (int64_t first = 0; first < lines; first += PROPOSED_LINES)
+            count_update(work, step,
+                         (cse_update_part){ .group = g,
+                                            .first = first,
+                                            .end = first + PROPOSED_LINES < lines
+                                                       ? first + PROPOSED_LINES
+                                                       : lines });
+    }
+}

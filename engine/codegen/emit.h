@@ -56,9 +56,10 @@ void cse_emit_update_group(cse_text *out, const cse_graph *graph, const cse_grou
 /* Whether a loop has an observed twin, "group_7_observed": it computes values that are observed
  * before they are rounded. */
 bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group);
-/* "static void observed_<name>": a part with all its observations. */
-void cse_emit_observed_part(cse_text *out, const cse_graph *graph, cse_part part, const char *name);
-/* "cse_step_propose": the values of UPDATE groups that observations need, and nothing changed. */
+/* "static void observed_<name>": a part with all its tracked. */
+void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part part,
+                              const char *name);
+/* "cse_step_propose": the values of UPDATE groups that tracked need, and nothing changed. */
 void cse_emit_propose_entry(cse_text *out, const cse_graph *graph);
 /* Values of UPDATE element i: outside values as x12, each node as v12. */
 void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],

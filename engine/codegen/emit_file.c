@@ -36,15 +36,15 @@ static void emit_heading(const cse_graph *graph, cse_text *out)
 
 static void emit_entry(const cse_graph *graph, cse_part part, const char *name, cse_text *out)
 {
-    if (graph->observation_count > 0)
-        cse_emit_observed_part(out, graph, part, name);
+    if (graph->tracked_count > 0)
+        cse_emit_statistics_part(out, graph, part, name);
     cse_text_add(out,
                  "CSE_ENTRY void cse_step_%s(const cse_step_frame *frame)\n{\n"
                  "    (void)frame;\n",
                  name);
-    if (graph->observation_count > 0)
+    if (graph->tracked_count > 0)
         cse_text_add(out,
-                     "    if (frame->tally != 0) {\n        observed_%s(frame);\n"
+                     "    if (frame->sink != 0) {\n        observed_%s(frame);\n"
                      "        return;\n    }\n",
                      name);
     for (int g = 0; g < graph->group_count; g++)
@@ -114,7 +114,7 @@ cse_status cse_codegen_print(const cse_graph *graph, cse_text *out)
     emit_entry(graph, CSE_PART_WEIGHTS, "weights", out);
     emit_update_entry(graph, out);
     emit_table(graph, out);
-    if (graph->observation_count > 0)
+    if (graph->tracked_count > 0)
         cse_emit_propose_entry(out, graph);
     cse_graph_fingerprint(graph, fingerprint);
     cse_text_add(out,

@@ -4,7 +4,7 @@
  * Everything that a visit reads is loaded before anything is written, since a result may lie where
  * a dying input lay. Sums run in float over lanes and rows' sums in double; long rows and many rows
  * are summed in double throughout. The observed twin of a loop does the same arithmetic and also
- * leaves, in the tally's memory, what each observed value was before it was rounded. The maximum
+ * leaves, in the sink's memory, what each observed value was before it was rounded. The maximum
  * keeps NaN through a flag, because lanes are joined by a comparison that would lose it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,10 +148,10 @@ static void input_name(const emitter *e, const cse_node *node, int i, cse_loop_l
 /* ---- observed values ---- */
 
 /* Gradients are read where they are stored. */
-static bool is_observed(const emitter *e, const cse_node *node)
+static bool is_tracked(const emitter *e, const cse_node *node)
 {
-    return e->observing && node->observation > 0 &&
-           e->graph->observations[node->observation - 1].scratch_offset >= 0;
+    return e->observing && node->tracked > 0 &&
+           e->graph->tracked[node->tracked - 1].scratch_offset >= 0;
 }
 
 /* Rounded to 16 bits where it is computed; u12 is the value before that. */
@@ -161,34 +161,33 @@ static bool rounds_here(const cse_node *node)
            node->dtype != CSE_FLOAT32;
 }
 
-static void emit_observed(emitter *e, int n)
+static void emit_statistics(emitter *e, int n)
 {
     const cse_node *node = e->group->nodes[n];
     char flat[CSE_NAME_BYTES];
     flat_text(e, value_at(e, n), flat);
-    if (is_observed(e, node))
+    if (is_tracked(e, node))
         cse_text_add(e->out, "%so%u[%s] = %c%u;\n", e->margin, node->id, flat,
                      rounds_here(node) ? 'u' : 'v', node->id);
 }
 
-static void emit_observed_bases(emitter *e)
+static void emit_statistics_bases(emitter *e)
 {
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
-        if (is_observed(e, node))
-            cse_text_add(
-                e->out, "    float *const o%u = (float *)(frame->tally->scratch + %lld);\n",
-                node->id, (long long)e->graph->observations[node->observation - 1].scratch_offset);
+        if (is_tracked(e, node))
+            cse_text_add(e->out, "    float *const o%u = (float *)(frame->sink->scratch + %lld);\n",
+                         node->id, (long long)e->graph->tracked[node->tracked - 1].scratch_offset);
     }
 }
 
-static void emit_observed_handing(emitter *e)
+static void emit_statistics_handing(emitter *e)
 {
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
-        if (is_observed(e, node))
-            cse_text_add(e->out, "    frame->tally->take(frame->tally, frame, %d, o%u);\n",
-                         node->observation - 1, node->id);
+        if (is_tracked(e, node))
+            cse_text_add(e->out, "    frame->sink->take(frame->sink, frame, %d, o%u);\n",
+                         node->tracked - 1, node->id);
     }
 }
 
@@ -206,7 +205,7 @@ static void emit_computation(emitter *e, int n)
         initial_text(node, names.inputs[0]);
     for (int i = 0; i < node->input_count; i++)
         input_name(e, node, i, value->level, names.inputs[i + shift]);
-    if (is_observed(e, node) && rounds_here(node)) {
+    if (is_tracked(e, node) && rounds_here(node)) {
         cse_text_add(e->out, "%sconst float u%u = ", e->margin, node->id);
         cse_emit_unrounded(e->out, node, &names);
         cse_text_add(e->out, ";\n%sconst float v%u = cse_round_%s(u%u);\n", e->margin, node->id,
@@ -273,7 +272,7 @@ static void emit_value(emitter *e, int n)
     cse_node *node = e->group->nodes[n];
     if (!is_stretch(node)) {
         emit_computation(e, n);
-        emit_observed(e, n);
+        emit_statistics(e, n);
         return;
     }
     cse_node *input = cse_node_storage(node->inputs[0]);
@@ -501,7 +500,7 @@ static void emit_row_values(emitter *e, int phase)
                 cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin,
                              node->id, node->id, node->id);
             emit_total(e, node, "a", "");
-            emit_observed(e, n);
+            emit_statistics(e, n);
         } else {
             emit_value(e, n);
         }
@@ -638,7 +637,7 @@ static void emit_late_scalars(emitter *e)
             continue;
         if (is_reduction(node)) {
             emit_total(e, node, "t", "");
-            emit_observed(e, n);
+            emit_statistics(e, n);
         } else {
             emit_value(e, n);
         }
@@ -677,7 +676,7 @@ static void emit_late_columns(emitter *e)
             continue;
         if (is_reduction(node)) {
             emit_total(e, node, "a", "[c]");
-            emit_observed(e, n);
+            emit_statistics(e, n);
         } else {
             emit_value(e, n);
         }
@@ -702,12 +701,12 @@ static void emit_function(cse_text *out, const cse_graph *graph, const cse_group
     cse_text_add(out, "static void group_%d%s(const cse_step_frame *frame)\n{\n",
                  (int)(group - graph->groups), observing ? "_observed" : "");
     emit_bases(e);
-    emit_observed_bases(e);
+    emit_statistics_bases(e);
     emit_prologue(e);
     emit_rows(e);
     emit_late_scalars(e);
     emit_late_columns(e);
-    emit_observed_handing(e);
+    emit_statistics_handing(e);
     cse_text_add(out, "}\n\n");
     free(e->outside);
     free(e);

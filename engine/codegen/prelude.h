@@ -38,12 +38,12 @@ typedef struct cse_step_kernel {
 
 struct cse_step_frame;
 
-/* As cse_tally in engine/execute/observe.h. */
-typedef struct cse_step_tally {
-    void (*take)(struct cse_step_tally *self, const struct cse_step_frame *frame, int observation,
+/* As cse_statistics_sink in engine/execute/tensor_statistics.h. */
+typedef struct cse_step_statistics {
+    void (*take)(struct cse_step_statistics *self, const struct cse_step_frame *frame, int tracked,
                  const void *values);
     unsigned char *scratch;
-} cse_step_tally;
+} cse_step_statistics;
 
 /* As cse_frame in engine/execute/execute.h. */
 typedef struct cse_step_frame {
@@ -52,10 +52,10 @@ typedef struct cse_step_frame {
     int64_t step;
     int64_t first_sample;
     cse_step_kernel *const *kernels;
-    cse_step_tally *tally;
+    cse_step_statistics *sink;
 } cse_step_frame;
 
-/* As cse_line_undo in engine/execute/execute.h. */
+/* As cse_undo_log in engine/execute/execute.h. */
 typedef struct cse_step_undo {
     unsigned char *lines[2];
     volatile uint64_t *progress;

@@ -18,7 +18,7 @@ enum { PATH_BYTES = 4096 + 64 };
 
 typedef void part_function(const cse_frame *frame);
 typedef void update_function(const cse_frame *frame, int group, const int64_t lines[2],
-                             const cse_line_undo *undo);
+                             const cse_undo_log *undo);
 
 typedef void propose_function(const cse_frame *frame, int group, const int64_t lines[2],
                               float *const values[]);
@@ -78,7 +78,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
 }
 
 static void run_update(cse_executable *executable, cse_frame *frame, int group,
-                       const int64_t lines[2], const cse_line_undo *undo)
+                       const int64_t lines[2], const cse_undo_log *undo)
 {
     ((compiled *)executable)->update(frame, group, lines, undo);
 }
@@ -109,7 +109,7 @@ static void interpret_timed(cse_executable *executable, cse_frame *frame, cse_pa
 }
 
 static void interpret_update(cse_executable *executable, cse_frame *frame, int group,
-                             const int64_t lines[2], const cse_line_undo *undo)
+                             const int64_t lines[2], const cse_undo_log *undo)
 {
     cse_executable *interpreter = ((compiled *)executable)->interpreter;
     interpreter->update(interpreter, frame, group, lines, undo);
@@ -179,7 +179,7 @@ static cse_status check_object(const compiled *self, const char *path)
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
-        !self->update || !self->groups || (self->graph->observation_count > 0 && !self->propose))
+        !self->update || !self->groups || (self->graph->tracked_count > 0 && !self->propose))
         return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
     if (*abi != CSE_STEP_ABI)
         return cse_fail(CSE_DATA,

@@ -10,7 +10,7 @@
 
 #include "engine/graph/graph.h"
 
-typedef struct cse_tally cse_tally;
+typedef struct cse_statistics_sink cse_statistics_sink;
 
 /* Everything a program reads besides its code. Generated code declares the same struct, so the
  * order of the members is part of its ABI (CSE_STEP_ABI). */
@@ -21,9 +21,9 @@ typedef struct cse_frame {
     int64_t
         first_sample; /* REPLICA: position of the microbatch's first sample in the global batch */
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
-    /* REPLICA, WEIGHTS: counts the numbers of the graph's observations, see observe.h; NULL: this
+    /* REPLICA, WEIGHTS: counts the numbers of the graph's tracked, see observe.h; NULL: this
      * step is not observed. */
-    cse_tally *tally;
+    cse_statistics_sink *sink;
 } cse_frame;
 
 /* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is
@@ -31,11 +31,11 @@ typedef struct cse_frame {
  * array, CSE_LINE_ELEMENTS elements of 4 bytes each, in the order of the group's assign nodes),
  * then *progress is set to dirty_base + g, then the new values are written; compiler barriers lie
  * between. */
-typedef struct cse_line_undo {
+typedef struct cse_undo_log {
     unsigned char *lines[2];
     volatile uint64_t *progress;
     uint64_t dirty_base;
-} cse_line_undo;
+} cse_undo_log;
 
 /* The interpreter's bound on the nodes of one UPDATE group. */
 enum { CSE_MAX_LINE_NODES = 128 };
@@ -48,12 +48,12 @@ struct cse_executable {
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* What `replica` or `weights` does, with the same bits, and times each group: ns[g] becomes the
      * nanoseconds that group g of graph->groups took, for the groups of `part` (REPLICA or
-     * WEIGHTS). Nothing is observed: frame->tally is NULL. */
+     * WEIGHTS). Nothing is observed: frame->sink is NULL. */
     void (*timed)(cse_executable *self, cse_frame *frame, cse_part part, int64_t ns[]);
     /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from
      * the group's own first line. `undo` NULL: no old values are kept. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
-                   const cse_line_undo *undo);
+                   const cse_undo_log *undo);
     /* What UPDATE would make of these lines, without changing anything: elements of each node that
      * cse_group_proposed names, 4 bytes each, from values[i] on. For observed graphs. */
     void (*propose)(cse_executable *self, const cse_frame *frame, int group, const int64_t lines[2],

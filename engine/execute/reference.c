@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "engine/trace/arguments.h"
 
 typedef struct interpreter {
@@ -69,28 +69,28 @@ static void observe_unrounded(interpreter *self, const cse_frame *frame, const c
         inputs[i] = place_of(self, frame, node->inputs[i]);
     node->op->reference(&(cse_reference){ .node = &wide,
                                           .inputs = inputs,
-                                          .output = frame->tally->scratch,
+                                          .output = frame->sink->scratch,
                                           .seed = frame->seed,
                                           .step = frame->step });
-    frame->tally->take(frame->tally, frame, node->observation - 1, frame->tally->scratch);
+    frame->sink->take(frame->sink, frame, node->tracked - 1, frame->sink->scratch);
 }
 
 static void run_observed(interpreter *self, const cse_frame *frame, cse_node *node)
 {
-    const int observation = node->observation - 1;
-    const bool unrounded = self->base.graph->observations[observation].scratch_offset >= 0;
+    const int tracked = node->tracked - 1;
+    const bool unrounded = self->base.graph->tracked[tracked].scratch_offset >= 0;
     if (unrounded)
         observe_unrounded(self, frame, node);
     run_node(self, frame, node);
     if (!unrounded)
-        frame->tally->take(frame->tally, frame, observation, place_of(self, frame, node));
+        frame->sink->take(frame->sink, frame, tracked, place_of(self, frame, node));
 }
 
 static void run_group(interpreter *self, const cse_frame *frame, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {
         cse_node *node = group->nodes[n];
-        if (frame->tally != NULL && node->observation > 0)
+        if (frame->sink != NULL && node->tracked > 0)
             run_observed(self, frame, node);
         else
             run_node(self, frame, node);
@@ -186,7 +186,7 @@ static unsigned char *state_place(const cse_graph *graph, const cse_frame *frame
 }
 
 static void keep_line(interpreter *self, const cse_frame *frame, const cse_group *group,
-                      const cse_line_undo *undo, const int64_t range[2])
+                      const cse_undo_log *undo, const int64_t range[2])
 {
     int64_t line = range[0] / CSE_LINE_ELEMENTS;
     unsigned char *kept = undo->lines[line & 1];
@@ -203,7 +203,7 @@ static void keep_line(interpreter *self, const cse_frame *frame, const cse_group
 }
 
 static void run_update(cse_executable *executable, cse_frame *frame, int number,
-                       const int64_t lines[2], const cse_line_undo *undo)
+                       const int64_t lines[2], const cse_undo_log *undo)
 {
     interpreter *self = (interpreter *)executable;
     const cse_graph *graph = self->base.graph;

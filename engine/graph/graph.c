@@ -33,7 +33,7 @@ void cse_graph_destroy(cse_graph **graph)
     free(g->fetches);
     free(g->reductions);
     free(g->groups);
-    free(g->observations);
+    free(g->tracked);
     cse_arena_destroy(&g->arena);
     free(g);
     *graph = NULL;
@@ -274,9 +274,9 @@ int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *i
 int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED])
 {
     int count = 0;
-    for (int i = 0; i < graph->observation_count; i++) {
-        const cse_observation *row = &graph->observations[i];
-        if (row->kind != CSE_OBSERVED_STATE || row->node->group != group)
+    for (int i = 0; i < graph->tracked_count; i++) {
+        const cse_tracked_tensor *row = &graph->tracked[i];
+        if (row->kind != CSE_TRACKED_STATE || row->node->group != group)
             continue;
         nodes[count++] = row->node;
         if (row->kept != NULL) {

@@ -90,7 +90,7 @@ struct cse_node {
     int group; /* index in graph->groups, -1 before fusion and for nodes without code */
     cse_space space;
     int64_t offset_bytes;
-    int observation;      /* 1 + its place in graph->observations; 0: not observed */
+    int tracked;          /* 1 + its place in graph->tracked; 0: not observed */
     int64_t scratch;      /* free for the use of one pass at a time */
     cse_node *forward_to; /* set by cse_graph_replace; resolved by cse_graph_compact */
 };
@@ -130,18 +130,18 @@ typedef struct cse_reduction_entry {
     int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
 } cse_reduction_entry;
 
-/* A tensor whose numbers are counted on observed steps (engine/execute/observe.h), set up by the
+/* A tensor whose numbers are counted on observed steps (engine/execute/tensor_statistics.h), set up by the
  * numerics pass. */
-typedef enum cse_observation_kind {
-    CSE_OBSERVED_VALUE,    /* asked for by name */
-    CSE_OBSERVED_CAST,     /* rounded to 16 bits: a cast, or an op that stores its result so */
-    CSE_OBSERVED_GRADIENT, /* of a parameter: each microbatch's, and their sum */
-    CSE_OBSERVED_STATE,    /* before the step; and what the update makes of it */
-    CSE_OBSERVED_COUNT
-} cse_observation_kind;
+typedef enum cse_tracked_kind {
+    CSE_TRACKED_VALUE,    /* asked for by name */
+    CSE_TRACKED_CAST,     /* rounded to 16 bits: a cast, or an op that stores its result so */
+    CSE_TRACKED_GRADIENT, /* of a parameter: each microbatch's, and their sum */
+    CSE_TRACKED_STATE,    /* before the step; and what the update makes of it */
+    CSE_TRACKED_COUNT
+} cse_tracked_kind;
 
-typedef struct cse_observation {
-    cse_observation_kind kind;
+typedef struct cse_tracked_tensor {
+    cse_tracked_kind kind;
     const char *name; /* unique: "model.fc_layers.0.matmul", a state's name */
     const char *op;   /* the op that the model's code called */
     cse_dtype source; /* what was rounded to the node's type; that type where nothing was */
@@ -151,7 +151,7 @@ typedef struct cse_observation {
     cse_node *kept, *delta;
     /* The values before rounding are left there on observed steps; -1: the stored ones are read. */
     int64_t scratch_offset;
-} cse_observation;
+} cse_tracked_tensor;
 
 /* What the numerics pass is asked for. */
 typedef struct cse_numerics_request {
@@ -189,9 +189,9 @@ struct cse_graph {
     int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
-    cse_observation *observations; /* in the order of execution: states, values, gradients */
-    int observation_count, observation_capacity;
-    int64_t observe_scratch_bytes;        /* memory that an observed program needs besides */
+    cse_tracked_tensor *tracked; /* in the order of execution: states, values, gradients */
+    int tracked_count, tracked_capacity;
+    int64_t statistics_scratch_bytes;     /* memory that an observed program needs besides */
     const cse_numerics_request *numerics; /* NULL: nothing is observed. Borrowed */
     int64_t micro_batch_size;
     const struct cse_precision
@@ -261,7 +261,7 @@ void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
  * Reshapes are looked through: what is returned is stored somewhere. Returns the count. */
 int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most);
 
-/* The UPDATE group's nodes whose values its observations need, at most three for each of the states
+/* The UPDATE group's nodes whose values its tracked need, at most three for each of the states
  * it assigns; returns the count. */
 enum { CSE_MAX_PROPOSED = 3 * CSE_MAX_ASSIGNS };
 int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED]);

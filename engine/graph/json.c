@@ -121,11 +121,11 @@ static json_t *json_tables(const cse_graph *graph, const char *kind)
 }
 
 /* What the processes that run the step must know of it; names stay with the coordinator. */
-static json_t *json_observations(const cse_graph *graph)
+static json_t *json_tracked(const cse_graph *graph)
 {
     json_t *rows = json_array();
-    for (int i = 0; i < graph->observation_count; i++) {
-        const cse_observation *o = &graph->observations[i];
+    for (int i = 0; i < graph->tracked_count; i++) {
+        const cse_tracked_tensor *o = &graph->tracked[i];
         json_array_append_new(
             rows, json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "kind", (int)o->kind, "name",
                             o->name, "source", cse_dtype_name(o->source), "node", index_of(o->node),
@@ -166,10 +166,10 @@ void cse_graph_to_json(const cse_graph *graph, cse_text *out)
         (json_int_t)graph->micro_batch_size, "nodes", nodes, "states", json_states(graph), "inputs",
         json_tables(graph, "inputs"), "fetches", json_tables(graph, "fetches"), "reductions",
         json_tables(graph, "reductions"), "groups", json_groups(graph), "space_bytes", spaces);
-    if (graph->observation_count > 0) {
-        json_object_set_new(root, "observations", json_observations(graph));
-        json_object_set_new(root, "observe_scratch_bytes",
-                            json_integer(graph->observe_scratch_bytes));
+    if (graph->tracked_count > 0) {
+        json_object_set_new(root, "tracked", json_tracked(graph));
+        json_object_set_new(root, "statistics_scratch_bytes",
+                            json_integer(graph->statistics_scratch_bytes));
     }
     char *text = json_dumps(root, JSON_COMPACT);
     cse_text_add_bytes(out, text, strlen(text));

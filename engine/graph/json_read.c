@@ -248,7 +248,7 @@ static void read_group(reader *r, const json_t *object)
     graph->groups[graph->group_count++] = group;
 }
 
-/* An UPDATE node that the state's observation reads; NULL when there is none. */
+/* An UPDATE node that the state's tracked reads; NULL when there is none. */
 static cse_node *read_proposed(reader *r, const json_t *object, const char *key,
                                const cse_node *assign)
 {
@@ -258,11 +258,11 @@ static cse_node *read_proposed(reader *r, const json_t *object, const char *key,
     return node;
 }
 
-static void read_observation(reader *r, const json_t *object)
+static void read_tracked(reader *r, const json_t *object)
 {
     cse_graph *graph = r->graph;
-    cse_observation o = {
-        .kind = (cse_observation_kind)integer_of(r, object, "kind", 0, CSE_OBSERVED_COUNT - 1),
+    cse_tracked_tensor o = {
+        .kind = (cse_tracked_kind)integer_of(r, object, "kind", 0, CSE_TRACKED_COUNT - 1),
         .name = text_of(r, object, "name", true),
         .op = "",
         .source = cse_dtype_from_name(text_of(r, object, "source", true)),
@@ -272,16 +272,16 @@ static void read_observation(reader *r, const json_t *object)
     o.kept = read_proposed(r, object, "kept", o.node);
     o.delta = read_proposed(r, object, "delta", o.node);
     bool fits = r->status == CSE_OK && o.source != CSE_DTYPE_COUNT && o.node->group >= 0 &&
-                (o.kind != CSE_OBSERVED_STATE || o.node->op == &cse_op_assign) &&
-                (o.kind != CSE_OBSERVED_GRADIENT || o.node->op == &cse_op_partial) &&
+                (o.kind != CSE_TRACKED_STATE || o.node->op == &cse_op_assign) &&
+                (o.kind != CSE_TRACKED_GRADIENT || o.node->op == &cse_op_partial) &&
                 (o.kept == NULL) == (o.delta == NULL);
     if (!fits) {
-        fault(r, "observation");
+        fault(r, "tracked");
         return;
     }
-    CSE_GROW(graph->observations, graph->observation_count, graph->observation_capacity);
-    graph->observations[graph->observation_count++] = o;
-    o.node->observation = graph->observation_count;
+    CSE_GROW(graph->tracked, graph->tracked_count, graph->tracked_capacity);
+    graph->tracked[graph->tracked_count++] = o;
+    o.node->tracked = graph->tracked_count;
 }
 
 static void read_all(reader *r, const json_t *root, const char *key,
@@ -312,10 +312,10 @@ cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph)
     read_all(&r, root, "fetches", read_fetch);
     read_all(&r, root, "reductions", read_reduction);
     read_all(&r, root, "groups", read_group);
-    if (json_object_get(root, "observations") != NULL) {
-        read_all(&r, root, "observations", read_observation);
-        r.graph->observe_scratch_bytes =
-            integer_of(&r, root, "observe_scratch_bytes", 0, INT64_MAX / 2);
+    if (json_object_get(root, "tracked") != NULL) {
+        read_all(&r, root, "tracked", read_tracked);
+        r.graph->statistics_scratch_bytes =
+            integer_of(&r, root, "statistics_scratch_bytes", 0, INT64_MAX / 2);
     }
     const json_t *spaces = json_object_get(root, "space_bytes");
     for (int s = 0; s < CSE_SPACE_COUNT; s++)

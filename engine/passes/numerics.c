@@ -1,4 +1,4 @@
-/* Which tensors' numbers are counted on observed steps: a row of graph->observations for each.
+/* Which tensors' numbers are counted on observed steps: a row of graph->tracked for each.
  *
  * Every state, every place where a value is rounded to 16 bits, every gradient of a parameter, and
  * what the request's patterns name. It is the last pass, over the finished plan, and changes
@@ -60,7 +60,8 @@ static const char *name_of(const survey *s, const cse_node *node)
 
 static int compare_names(const void *a, const void *b)
 {
-    const cse_observation *p = *(cse_observation *const *)a, *q = *(cse_observation *const *)b;
+    const cse_tracked_tensor *p = *(cse_tracked_tensor *const *)a,
+                             *q = *(cse_tracked_tensor *const *)b;
     int order = strcmp(p->name, q->name);
     return order != 0 ? order : p < q ? -1 : p > q;
 }
@@ -68,11 +69,11 @@ static int compare_names(const void *a, const void *b)
 /* The second of a name becomes NAME#2, in the order of execution. */
 static void number_names(cse_graph *graph)
 {
-    int count = graph->observation_count, same = 1;
-    cse_observation **sorted = cse_calloc((size_t)count + 1, sizeof *sorted);
+    int count = graph->tracked_count, same = 1;
+    cse_tracked_tensor **sorted = cse_calloc((size_t)count + 1, sizeof *sorted);
     for (int i = 0; i < count; i++)
-        sorted[i] = &graph->observations[i];
-    qsort(sorted, (size_t)count, sizeof(cse_observation *), compare_names);
+        sorted[i] = &graph->tracked[i];
+    qsort(sorted, (size_t)count, sizeof(cse_tracked_tensor *), compare_names);
     const char *last = "";
     for (int i = 0; i < count; i++) {
         same = strcmp(sorted[i]->name, last) == 0 ? same + 1 : 1;
@@ -85,14 +86,14 @@ static void number_names(cse_graph *graph)
 
 /* ---- rows ---- */
 
-static cse_observation *add_row(cse_graph *graph, cse_observation_kind kind, cse_node *node)
+static cse_tracked_tensor *add_row(cse_graph *graph, cse_tracked_kind kind, cse_node *node)
 {
-    CSE_GROW(graph->observations, graph->observation_count, graph->observation_capacity);
-    cse_observation *row = &graph->observations[graph->observation_count++];
-    *row = (cse_observation){
+    CSE_GROW(graph->tracked, graph->tracked_count, graph->tracked_capacity);
+    cse_tracked_tensor *row = &graph->tracked[graph->tracked_count++];
+    *row = (cse_tracked_tensor){
         .kind = kind, .node = node, .source = node->dtype, .scratch_offset = -1
     };
-    node->observation = graph->observation_count;
+    node->tracked = graph->tracked_count;
     return row;
 }
 
@@ -141,7 +142,8 @@ static void survey_value(survey *s, const cse_group *group, int n)
         s->example = name;
     if (!asked && !rounds)
         return;
-    cse_observation *row = add_row(s->graph, rounds ? CSE_OBSERVED_CAST : CSE_OBSERVED_VALUE, node);
+    cse_tracked_tensor *row =
+        add_row(s->graph, rounds ? CSE_TRACKED_CAST : CSE_TRACKED_VALUE, node);
     row->name = name;
     row->op = node->inserted_cast ? node->op->name : origin_of(node)->name;
     if (group->kind != CSE_GROUP_LOOP)
@@ -164,8 +166,8 @@ static void survey_part(survey *s, cse_part part)
         s->scratch = 0;
         for (int n = 0; n < graph->groups[g].node_count; n++)
             survey_value(s, &graph->groups[g], n);
-        if (s->scratch > graph->observe_scratch_bytes)
-            graph->observe_scratch_bytes = s->scratch;
+        if (s->scratch > graph->statistics_scratch_bytes)
+            graph->statistics_scratch_bytes = s->scratch;
     }
 }
 
@@ -181,7 +183,7 @@ static cse_node *unrounded(cse_node *node)
 }
 
 /* next = where(finite, round(state - delta), state), and less of it. */
-static void find_update(const cse_graph *graph, cse_observation *row, int number)
+static void find_update(const cse_graph *graph, cse_tracked_tensor *row, int number)
 {
     cse_node *kept = cse_node_storage(row->node->inputs[0]);
     while (strcmp(kept->op->name, "where") == 0)
@@ -205,7 +207,7 @@ static void survey_states(survey *s)
         const cse_state_entry *state = &graph->states[i];
         if (state->next == NULL || state->next->op != &cse_op_assign || state->dtype != CSE_FLOAT32)
             continue;
-        cse_observation *row = add_row(graph, CSE_OBSERVED_STATE, state->next);
+        cse_tracked_tensor *row = add_row(graph, CSE_TRACKED_STATE, state->next);
         row->name = state->name;
         row->op = "update";
         find_update(graph, row, i);
@@ -244,9 +246,9 @@ static void survey_gradients(survey *s)
         if (sum == NULL)
             continue;
         cse_node *partial = graph->reductions[sum->attributes.integers[0]].partial;
-        if (partial->observation != 0 || !of_backward(partial))
+        if (partial->tracked != 0 || !of_backward(partial))
             continue;
-        cse_observation *row = add_row(graph, CSE_OBSERVED_GRADIENT, partial);
+        cse_tracked_tensor *row = add_row(graph, CSE_TRACKED_GRADIENT, partial);
         row->name = cse_arena_printf(graph->arena, "%s.gradient", state->name);
         row->op = origin_of(cse_node_storage(partial->inputs[0]))->name;
     }

@@ -2,14 +2,14 @@
 #ifndef CSE_RUN_RECORD_NAN_MONITOR_H
 #define CSE_RUN_RECORD_NAN_MONITOR_H
 
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "store/store.h"
 #include "workers/control/execution.h"
 
 /* All accept NULL: nothing is observed. */
 typedef struct cse_nan_monitor cse_nan_monitor;
 
-/* Watches an execution of `graph`, with its observations; writes to `store` unless that is NULL.
+/* Watches an execution of `graph`, with its tracked; writes to `store` unless that is NULL.
  * Both are borrowed. Steps and microbatches in the store: steps count from 1, microbatches from 0,
  * -1 is none; the exponent of a tensor of zeros is -127; an update's row has count, absorbed and
  * digest. */

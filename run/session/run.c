@@ -329,7 +329,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
-        .observe_every = r->watch != NULL ? session->numerics->request.every : 0,
+        .statistics_every = r->watch != NULL ? session->numerics->request.every : 0,
         .states = new_states(session, r->step),
         .cluster = session->cluster,
         .run_directory = cse_recorder_directory(session->recorder),
@@ -429,7 +429,7 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
-    if (r->step->graph->observation_count > 0)
+    if (r->step->graph->tracked_count > 0)
         r->watch = cse_nan_monitor_new(r->step->graph, cse_recorder_store(session->recorder));
     cse_status status = execute(r, session->report.artefact_directory);
     cse_nan_monitor_destroy(&r->watch);

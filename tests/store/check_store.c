@@ -115,7 +115,7 @@ static void assert_rows(void)
     assert_text("SELECT process || kernel || calls || total_ns || min_ns || median_ns FROM kernels",
                 "replica 17489220");
     assert_text("SELECT content FROM artefacts WHERE name = 'config.yaml'", "a: 1\n");
-    /* Points and observations of one writing are one event each, behind the others of it. */
+    /* Points and tracked of one writing are one event each, behind the others of it. */
     assert_text("SELECT group_concat(type) FROM (SELECT type FROM events WHERE type <> 'metric' "
                 "ORDER BY type)",
                 "checkpoint,closure,log,note,numerics,state,state,topology");

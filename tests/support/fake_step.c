@@ -98,7 +98,7 @@ static void update_line(fake_step *step, cse_frame *frame, int group, int64_t fi
 }
 
 static void update(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
-                   const cse_line_undo *undo)
+                   const cse_undo_log *undo)
 {
     fake_step *step = (fake_step *)(void *)self;
     unsigned char *states = frame->base[CSE_SPACE_STATE];

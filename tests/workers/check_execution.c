@@ -18,7 +18,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
 #include "tests/support/straight_run.h"
@@ -107,28 +107,28 @@ static int64_t states_bytes(void)
 }
 
 /* Counts of the observed steps that the cluster did, by step / OBSERVED; NULL: not there. */
-static cse_observed *observed[MOST_STEPS / OBSERVED + 1];
+static cse_tensor_statistics *observed[MOST_STEPS / OBSERVED + 1];
 
-/* What the tally of the straight run did not see: the summed gradient, the states before and
+/* What the sink of the straight run did not see: the summed gradient, the states before and
  * after, and weights that stayed although they should have moved. */
 static void count_once_a_step(const straight_run *run, const unsigned char *before,
-                              cse_observed *records)
+                              cse_tensor_statistics *records)
 {
     const float *gradient = (const float *)(const void *)run->leaves[0];
     const float *m = straight_run_state(run, "m");
-    for (int i = 0; i < graph->observation_count; i++) {
-        const cse_observation *o = &graph->observations[i];
-        cse_observed_values v = { .count = FEATURES };
-        if (o->kind == CSE_OBSERVED_GRADIENT)
+    for (int i = 0; i < graph->tracked_count; i++) {
+        const cse_tracked_tensor *o = &graph->tracked[i];
+        cse_tensor_values v = { .count = FEATURES };
+        if (o->kind == CSE_TRACKED_GRADIENT)
             v.values = gradient + o->node->offset_bytes / 4;
-        if (o->kind == CSE_OBSERVED_STATE)
+        if (o->kind == CSE_TRACKED_STATE)
             v.values = before + graph->states[o->node->attributes.integers[0]].offset_bytes;
         if (v.values != NULL)
-            cse_observe(&records[i], &v);
-        if (o->kind != CSE_OBSERVED_STATE)
+            cse_tensor_statistics_count(&records[i], &v);
+        if (o->kind != CSE_TRACKED_STATE)
             continue;
         const float *after = straight_run_state(run, o->name), *w = v.values;
-        records[i].digest_after = cse_observe_digest(after, FEATURES, 0);
+        records[i].digest_after = cse_tensor_digest(after, FEATURES, 0);
         for (int e = 0; strcmp(o->name, "w") == 0 && e < FEATURES; e++)
             records[i].absorbed += w[e] == after[e] && m[e] * 1e-5f != 0;
     }
@@ -137,27 +137,27 @@ static void count_once_a_step(const straight_run *run, const unsigned char *befo
 /* One step of the straight run; where the cluster observed it, the same counts. */
 static void step_straight(straight_run *run, unsigned char *const inputs[])
 {
-    cse_observed *expected =
+    cse_tensor_statistics *expected =
         (run->step + 1) % OBSERVED == 0 ? observed[(run->step + 1) / OBSERVED] : NULL;
     if (expected == NULL) {
         straight_run_step(run, inputs);
         return;
     }
-    const size_t count = (size_t)graph->observation_count;
-    cse_observed *records = cse_calloc(count, sizeof *records);
+    const size_t count = (size_t)graph->tracked_count;
+    cse_tensor_statistics *records = cse_calloc(count, sizeof *records);
     unsigned char *before = cse_malloc((size_t)states_bytes());
-    unsigned char *scratch = cse_aligned_calloc((size_t)graph->observe_scratch_bytes + 64);
-    cse_tally tally;
+    unsigned char *scratch = cse_aligned_calloc((size_t)graph->statistics_scratch_bytes + 64);
+    cse_statistics_sink sink;
     memcpy(before, run->spaces[CSE_SPACE_STATE], (size_t)states_bytes());
-    cse_tally_init(&tally, run->executable->graph, records, scratch);
-    run->tally = &tally;
+    cse_statistics_sink_init(&sink, run->executable->graph, records, scratch);
+    run->sink = &sink;
     straight_run_step(run, inputs);
-    run->tally = NULL;
+    run->sink = NULL;
     count_once_a_step(run, before, records);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(memcmp(&records[i], &expected[i], sizeof records[i]) == 0,
                       "step %lld: other counts of %s", (long long)run->step,
-                      graph->observations[i].name);
+                      graph->tracked[i].name);
     free(records);
     free(before);
     free(scratch);
@@ -245,8 +245,8 @@ static cse_status on_record(void *self, const cse_record *record)
     memcpy(&seen.losses[seen.records++], record->fetched + graph->fetches[0].offset_bytes, 4);
     ck_assert((record->observed != NULL) == ((record->step + 1) % OBSERVED == 0));
     if (record->observed != NULL) {
-        const size_t bytes = (size_t)graph->observation_count * sizeof *record->observed;
-        cse_observed *kept = cse_malloc(bytes);
+        const size_t bytes = (size_t)graph->tracked_count * sizeof *record->observed;
+        cse_tensor_statistics *kept = cse_malloc(bytes);
         memcpy(kept, record->observed, bytes);
         free(observed[(record->step + 1) / OBSERVED]);
         observed[(record->step + 1) / OBSERVED] = kept;
@@ -326,7 +326,7 @@ static cse_execution_result result;
 static cse_status run(int64_t num_steps)
 {
     execution.num_steps = num_steps;
-    execution.observe_every = OBSERVED;
+    execution.statistics_every = OBSERVED;
     return cse_execution_run(&execution, &result);
 }
 

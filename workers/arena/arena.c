@@ -16,7 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "workers/arena/sums.h"
 
 static const char magic[8] = "csearena";
@@ -139,17 +139,17 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->fetch_bytes = graph->space_bytes[CSE_SPACE_FETCH];
     head->weights_bytes = graph->space_bytes[CSE_SPACE_WEIGHTS];
     head->partial_elements = head->partial_bytes / 4;
-    head->observe_every = graph->observation_count > 0 ? layout->observe_every : 0;
-    if (head->observe_every > 0)
-        head->observed_bytes = graph->observation_count * (int64_t)sizeof(cse_observed);
-    head->observed_stride = aligned(head->observed_bytes, 64);
-    head->piece_observed = aligned(head->partial_bytes, 64);
-    head->partial_stride = aligned(head->piece_observed + head->observed_bytes, PAGE_BYTES);
+    head->statistics_every = graph->tracked_count > 0 ? layout->statistics_every : 0;
+    if (head->statistics_every > 0)
+        head->statistics_bytes = graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics);
+    head->statistics_stride = aligned(head->statistics_bytes, 64);
+    head->partial_statistics = aligned(head->partial_bytes, 64);
+    head->partial_stride = aligned(head->partial_statistics + head->statistics_bytes, PAGE_BYTES);
     head->input_stride = aligned(head->input_bytes, 64);
     head->record_stride = aligned((int64_t)sizeof(cse_record_slot) + head->fetch_bytes, 64);
     /* Of so many steps in a row so many are observed, at most. */
-    if (head->observe_every > 0)
-        head->observed_count = head->record_count / head->observe_every + 1;
+    if (head->statistics_every > 0)
+        head->statistics_count = head->record_count / head->statistics_every + 1;
     head->group_count = graph->group_count;
     head->joined_bytes = cse_sums_joined_bytes(graph);
     head->reduce_chunks = (int32_t)chunks_of(head->joined_bytes / 4, CSE_REDUCE_CHUNK_ELEMENTS,
@@ -191,7 +191,8 @@ static void arrange(cse_arena_head *head)
     head->at_segments = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
     head->at_undo = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
     head->at_records = place(&total, head->record_count * head->record_stride, PAGE_BYTES);
-    head->at_observed = place(&total, head->observed_count * head->observed_stride, PAGE_BYTES);
+    head->at_statistics =
+        place(&total, head->statistics_count * head->statistics_stride, PAGE_BYTES);
     head->at_kernels = place(&total,
                              (head->replicas + head->weight_servers) * head->group_count *
                                  (int64_t)sizeof(cse_kernel_runs),

@@ -132,15 +132,15 @@ typedef struct cse_arena_head {
     int64_t update_lines, update_chunk_lines;
     int64_t partial_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes; /* used */
     int64_t partial_stride, input_stride, record_stride;                         /* aligned */
-    int64_t observe_every;                   /* 0: no step is observed */
-    int64_t observed_bytes, observed_stride; /* of a step */
-    int64_t observed_count;                  /* observed steps that may be unrecorded */
-    int64_t piece_observed;                  /* offset of a piece's counts in its slot */
-    int64_t group_count;                     /* of the graph: kernels that are timed */
+    int64_t statistics_every;                    /* 0: no step is observed */
+    int64_t statistics_bytes, statistics_stride; /* of a step */
+    int64_t statistics_count;                    /* observed steps that may be unrecorded */
+    int64_t partial_statistics;                  /* offset of a piece's counts in its slot */
+    int64_t group_count;                         /* of the graph: kernels that are timed */
     int64_t spin_ns;
     int64_t at_step, at_doorbell, at_control, at_norm, at_slots, at_nodes, at_reduce, at_update,
         at_progress, at_undo, at_ring, at_segments, at_records, at_weights, at_reduced, at_states,
-        at_observed, at_kernels, at_input, at_partials;
+        at_statistics, at_kernels, at_input, at_partials;
 } cse_arena_head;
 
 /* A process's view of an arena. */
@@ -205,26 +205,28 @@ static inline unsigned char *cse_arena_fetched(const cse_cluster *cluster, int64
 }
 
 /* Steps are observed whose number, counted from 1, is a multiple. */
-static inline bool cse_arena_observes(const cse_cluster *cluster, int64_t step)
+static inline bool cse_arena_takes_statistics(const cse_cluster *cluster, int64_t step)
 {
-    return cluster->head->observe_every > 0 && (step + 1) % cluster->head->observe_every == 0;
+    return cluster->head->statistics_every > 0 && (step + 1) % cluster->head->statistics_every == 0;
 }
 
-/* Counts of an observed step, one record for each observation of the graph. */
-static inline struct cse_observed *cse_arena_observed(const cse_cluster *cluster, int64_t step)
+/* Counts of an observed step, one record for each tracked of the graph. */
+static inline struct cse_tensor_statistics *cse_arena_statistics(const cse_cluster *cluster,
+                                                                 int64_t step)
 {
     const cse_arena_head *head = cluster->head;
-    return (struct cse_observed *)(void *)(cluster->base + head->at_observed +
-                                           (step + 1) / head->observe_every % head->observed_count *
-                                               head->observed_stride);
+    return (struct cse_tensor_statistics *)(void *)(cluster->base + head->at_statistics +
+                                                    (step + 1) / head->statistics_every %
+                                                        head->statistics_count *
+                                                        head->statistics_stride);
 }
 
 /* The same of the microbatches of a piece. */
-static inline struct cse_observed *cse_arena_piece_observed(const cse_cluster *cluster,
-                                                            const unsigned char *piece)
+static inline struct cse_tensor_statistics *cse_arena_partial_statistics(const cse_cluster *cluster,
+                                                                         const unsigned char *piece)
 {
-    size_t offset = (size_t)(piece - cluster->base) + (size_t)cluster->head->piece_observed;
-    return (struct cse_observed *)(void *)(cluster->base + offset);
+    size_t offset = (size_t)(piece - cluster->base) + (size_t)cluster->head->partial_statistics;
+    return (struct cse_tensor_statistics *)(void *)(cluster->base + offset);
 }
 
 /* Increments the doorbell and wakes those who sleep for one of `events`. A full fence lies between the

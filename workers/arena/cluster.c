@@ -135,8 +135,8 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
     *record = (cse_record){ .step = step,
                             .fetched = cse_arena_fetched(cluster, step),
                             .committed_ns = committed_ns,
-                            .observed = cse_arena_observes(cluster, step)
-                                            ? cse_arena_observed(cluster, step)
+                            .observed = cse_arena_takes_statistics(cluster, step)
+                                            ? cse_arena_statistics(cluster, step)
                                             : NULL };
     return true;
 }

@@ -66,9 +66,9 @@ typedef struct cse_cluster_layout {
     cse_rounding weight_grad_reduce; /* payload of the tree; see reduce.h */
     uint64_t seed;
     int64_t first_step, num_steps;
-    int record_count;      /* K: steps that may be unrecorded; 0: 16 */
-    int64_t observe_every; /* counted from 1, steps that are multiples are observed; 0: none */
-    int ring_microbatches; /* D: microbatches prefetched; 0: of 2 to 8 steps; at least M */
+    int record_count;         /* K: steps that may be unrecorded; 0: 16 */
+    int64_t statistics_every; /* counted from 1, steps that are multiples are observed; 0: none */
+    int ring_microbatches;    /* D: microbatches prefetched; 0: of 2 to 8 steps; at least M */
 } cse_cluster_layout;
 
 /* Creates and fills the arena. All its bytes that a fault-free run touches are reserved here, so

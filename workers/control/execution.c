@@ -393,7 +393,7 @@ static cse_status open_cluster(run *r)
                                .first_step = e->first_step,
                                .num_steps = e->num_steps,
                                .record_count = RECORD_COUNT,
-                               .observe_every = e->observe_every },
+                               .statistics_every = e->statistics_every },
         &r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
     r->replica_count = replicas;

@@ -24,8 +24,8 @@ typedef struct cse_record {
     int64_t step;                 /* 0-based number of the step that was committed */
     const unsigned char *fetched; /* CSE_SPACE_FETCH of that step; valid during the call */
     int64_t committed_ns;         /* clock when the step was committed */
-    /* One for each of graph->observations, when the step was observed; else NULL. */
-    const struct cse_observed *observed;
+    /* One for each of graph->tracked, when the step was observed; else NULL. */
+    const struct cse_tensor_statistics *observed;
     int64_t steps_done; /* committed when the record is handed out */
 } cse_record;
 
@@ -107,10 +107,10 @@ typedef struct cse_execution {
     const cse_graph *graph;         /* the same graph, in memory */
     const char *dataloader_yaml;    /* as cse_dataloader_open reads it */
     uint64_t seed;
-    int64_t first_step;    /* steps already done: the position in the data, the schedule, the RNG */
-    int64_t num_steps;     /* steps to run now */
-    int64_t observe_every; /* counted from 1, multiples of it are observed; 0: none */
-    unsigned char *states; /* in: initial, out: final contents of CSE_SPACE_STATE */
+    int64_t first_step; /* steps already done: the position in the data, the schedule, the RNG */
+    int64_t num_steps;  /* steps to run now */
+    int64_t statistics_every; /* counted from 1, multiples of it are observed; 0: none */
+    unsigned char *states;    /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
     /* An existing directory for its sockets, of mode 0700 and short; NULL: one of its own. */
     const char *run_directory;

@@ -352,7 +352,7 @@ static void sample(cse_observer *o, int64_t now_ns)
     int64_t next = done + 2;
     if (fast)
         next = (next + SAMPLED_STEPS) / SAMPLED_STEPS * SAMPLED_STEPS - 1;
-    if (cse_arena_observes(o->cluster, next))
+    if (cse_arena_takes_statistics(o->cluster, next))
         next++; /* counting numbers takes time that other steps do not take */
     o->samples++;
     o->sampled_step = next;

@@ -40,7 +40,7 @@ void cse_work_run_part(cse_work *work, cse_part part)
 {
     cse_executable *executable = work->executable;
     const cse_graph *graph = work->graph;
-    if (!work->sampled || work->frame.tally != NULL || executable->timed == NULL) {
+    if (!work->sampled || work->frame.sink != NULL || executable->timed == NULL) {
         if (part == CSE_PART_REPLICA)
             executable->replica(executable, &work->frame);
         else
@@ -55,10 +55,11 @@ void cse_work_run_part(cse_work *work, cse_part part)
 }
 
 void cse_work_run_update(cse_work *work, int group, const int64_t lines[2],
-                         const cse_line_undo *undo)
+                         const cse_undo_log *undo)
 {
     cse_executable *executable = work->executable;
-    const bool timed = work->sampled && !cse_arena_observes(work->cluster, work->frame.step);
+    const bool timed =
+        work->sampled && !cse_arena_takes_statistics(work->cluster, work->frame.step);
     const int64_t start_ns = timed ? cse_clock_ns() : 0;
     executable->update(executable, &work->frame, group, lines, undo);
     if (timed)

@@ -98,7 +98,7 @@ static cse_status prepare_compute(cse_work *work)
     work->group_ns = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->group_ns);
     for (int g = 0; g < work->graph->group_count; g++)
         work->direct_offsets[g] = cse_sums_direct_offset(work->graph, g, head->joined_bytes);
-    CSE_TRY(cse_work_observe_prepare(work));
+    CSE_TRY(cse_work_statistics_prepare(work));
     work->frame.seed = head->seed;
     work->frame.base[CSE_SPACE_STATE] = cse_arena_states(work->cluster);
     work->frame.base[CSE_SPACE_REPLICA] = work->workspace;
@@ -140,7 +140,7 @@ void cse_work_destroy(cse_work **work)
     free((*work)->joined);
     free((*work)->direct_offsets);
     free((*work)->group_ns);
-    cse_work_observe_release(*work);
+    cse_work_statistics_release(*work);
     free(*work);
     *work = NULL;
 }

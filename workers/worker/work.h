@@ -6,7 +6,7 @@
 #ifndef CSE_WORKERS_WORKER_WORK_H
 #define CSE_WORKERS_WORKER_WORK_H
 
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "workers/arena/arena.h"
 #include "workers/arena/failpoint.h"
 #include "workers/arena/ring.h"
@@ -49,10 +49,10 @@ struct cse_work {
     int64_t *direct_offsets; /* by group; see sums.h */
 
     /* Observed steps; NULL when there are none. */
-    cse_observed *observed; /* of the piece at hand */
-    unsigned char *observe_memory;
-    size_t observe_memory_bytes;
-    cse_tally tally;
+    cse_tensor_statistics *observed; /* of the piece at hand */
+    unsigned char *statistics_memory;
+    size_t statistics_memory_bytes;
+    cse_statistics_sink sink;
     float *proposed; /* values of one update part's nodes */
 
     int64_t *group_ns; /* of one timed run, by group */
@@ -77,7 +77,7 @@ void cse_work_note(cse_work *work, int64_t number, cse_span_kind kind, int64_t s
  * notes how long each kernel took. See kernel_times.c. */
 void cse_work_run_part(cse_work *work, cse_part part);
 void cse_work_run_update(cse_work *work, int group, const int64_t lines[2],
-                         const cse_line_undo *undo);
+                         const cse_undo_log *undo);
 
 /* Whether every node that step `step` needs is complete. */
 bool cse_work_pieces_complete(cse_work *work, uint64_t step);
@@ -86,18 +86,18 @@ bool cse_work_words_complete(const cse_word *words, int count, cse_work_cursor *
 /* Claims a takeable one of words [0, count), or returns -1. */
 int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor);
 
-/* Observed steps, see work_observe.c. Allocates what they need; nothing when no step is observed.
+/* Observed steps, see work_statistics.c. Allocates what they need; nothing when no step is observed.
  */
-cse_status cse_work_observe_prepare(cse_work *work);
-void cse_work_observe_release(cse_work *work);
+cse_status cse_work_statistics_prepare(cse_work *work);
+void cse_work_statistics_release(cse_work *work);
 /* Around the computation of a piece: counts begin at zero; the frame of a leaf; what was counted
  * goes behind the piece in the arena, before it is published. Do nothing on other steps. */
-void cse_work_observe_begin(cse_work *work, int64_t step);
-void cse_work_observe_publish(cse_work *work, int64_t step);
+void cse_work_statistics_begin(cse_work *work, int64_t step);
+void cse_work_statistics_publish(cse_work *work, int64_t step);
 /* Around the serial program, which may be repeated: the step's counts begin as those of its pieces,
  * and its own values are added; then those of summed gradients, of states and their updates. */
-void cse_work_observe_open(cse_work *work, uint64_t step);
-void cse_work_observe_close(cse_work *work, uint64_t step);
+void cse_work_statistics_open(cse_work *work, uint64_t step);
+void cse_work_statistics_close(cse_work *work, uint64_t step);
 
 /* Joins this step's pieces for lines of an UPDATE group and returns the base at which the group
  * finds them. */

@@ -136,7 +136,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
             return false;
         work->holding = true;
         work->folded = work->held = 0;
-        cse_work_observe_begin(work, cse_step_number(step));
+        cse_work_statistics_begin(work, cse_step_number(step));
         CSE_FAILPOINT(CSE_KILL_NODE_CLAIMED);
     }
     const int leaf = work->piece.first + work->folded;
@@ -153,7 +153,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     CSE_FAILPOINT(CSE_KILL_LEAF_DONE);
     if (work->folded < work->piece.size)
         return true;
-    cse_work_observe_publish(work, cse_step_number(step));
+    cse_work_statistics_publish(work, cse_step_number(step));
     CSE_FAILPOINT(CSE_KILL_NODE_UNPUBLISHED);
     cse_word_publish(&cluster->nodes[work->piece.heap], cse_step_number(step) + 1, CSE_WORD_DONE);
     work->holding = false;

@@ -89,9 +89,9 @@ bool cse_work_norm(cse_work *work, uint64_t step)
         return false;
     CSE_FAILPOINT(CSE_KILL_NORM_CLAIMED);
     cse_work_frame_for(work, step);
-    cse_work_observe_open(work, step);
+    cse_work_statistics_open(work, step);
     cse_work_run_part(work, CSE_PART_WEIGHTS);
-    cse_work_observe_close(work, step);
+    cse_work_statistics_close(work, step);
     cse_record_slot *record = cse_arena_record(cluster, cse_step_number(step));
     atomic_store(&record->normed_ns, cse_clock_ns());
     atomic_store(&record->number, number);
@@ -127,7 +127,7 @@ static void update_part(cse_work *work, int chunk, int64_t number, cse_update_pa
     cse_cluster *cluster = work->cluster;
     cse_word *progress = &cluster->progress[chunk];
     const uint64_t dirty = cse_progress_make(number, true, 0);
-    cse_line_undo undo = {
+    cse_undo_log undo = {
         .lines = { cse_arena_undo(cluster, work->slot, 0), cse_arena_undo(cluster, work->slot, 1) },
         .progress = (volatile uint64_t *)(uintptr_t)&progress->value,
         .dirty_base = dirty + (uint64_t)(part.chunk_line - part.first),

@@ -25,7 +25,7 @@ static void compare_space(const cse_graph *graph, cse_space space, const fixture
 }
 
 static void update_all(cse_executable *executable, const fixture_memory *memory,
-                       const cse_line_undo *undo)
+                       const cse_undo_log *undo)
 {
     const cse_graph *graph = executable->graph;
     cse_frame frame = fixture_frame(memory);
@@ -78,9 +78,9 @@ static void check_undo(cse_executable *executable, fixture_memory *memory, int g
     unsigned char kept[2][CSE_MAX_ASSIGNS * CSE_LINE_ELEMENTS * 4];
     volatile uint64_t progress = 0;
     cse_frame frame = fixture_frame(memory);
-    const cse_line_undo undo = { .lines = { kept[0], kept[1] },
-                                 .progress = &progress,
-                                 .dirty_base = 700 };
+    const cse_undo_log undo = { .lines = { kept[0], kept[1] },
+                                .progress = &progress,
+                                .dirty_base = 700 };
     for (int64_t line = 0; line * CSE_LINE_ELEMENTS < group->elements; line++) {
         const int64_t lines[2] = { line, line + 1 };
         int64_t first = line * CSE_LINE_ELEMENTS;

@@ -4,7 +4,7 @@
  *
  * Rounding is done on the bits of float32, without the way through 16 bits and back; the formats'
  * own conversions are what the tests hold it against. */
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "engine/types/dtype.h"
 #include "engine/types/narrow.h"
 
-enum { BLOCK = CSE_OBSERVED_BLOCK, TABLES = 8, LANES = 64, NEAR = 24 };
+enum { BLOCK = CSE_DIGEST_BLOCK, TABLES = 8, LANES = 64, NEAR = 24 };
 
 #define INFINITE 0x7f800000u
 #define LEAST_NORMAL 0x00800000u
@@ -222,7 +222,7 @@ static void widen_block(uint32_t *restrict y, const uint16_t *restrict x, cse_dt
 }
 
 /* Bits as float32 of elements [at, at + n), and zeros after them: where they are, or in `room`. */
-static const uint32_t *read_block(const cse_observed_values *v, int64_t at, int n,
+static const uint32_t *read_block(const cse_tensor_values *v, int64_t at, int n,
                                   uint32_t room[BLOCK])
 {
     const bool narrow = v->stored != CSE_FLOAT32;
@@ -326,7 +326,7 @@ static void count_exponents(exponent_counts *c, const uint32_t x[BLOCK], block_c
     c->blocks++;
 }
 
-void cse_observe(cse_observed *record, const cse_observed_values *v)
+void cse_tensor_statistics_count(cse_tensor_statistics *record, const cse_tensor_values *v)
 {
     exponent_counts exponents = { .range = { UINT8_MAX, 0 } };
     const place_numbers *p = places();
@@ -366,7 +366,7 @@ static uint32_t largest_magnitude(const float *restrict x)
     return largest;
 }
 
-bool cse_observe_finds_nonfinite(const float *values, int64_t count)
+bool cse_has_nonfinite(const float *values, int64_t count)
 {
     int64_t at = 0;
     for (; at + BLOCK <= count; at += BLOCK)
@@ -378,9 +378,9 @@ bool cse_observe_finds_nonfinite(const float *values, int64_t count)
     return false;
 }
 
-uint64_t cse_observe_digest(const float *values, int64_t count, int64_t first_index)
+uint64_t cse_tensor_digest(const float *values, int64_t count, int64_t first_index)
 {
-    const cse_observed_values v = { .values = values, .count = count };
+    const cse_tensor_values v = { .values = values, .count = count };
     const place_numbers *p = places();
     _Alignas(64) uint32_t room[BLOCK];
     uint64_t digest = 0;
@@ -392,8 +392,8 @@ uint64_t cse_observe_digest(const float *values, int64_t count, int64_t first_in
     return digest;
 }
 
-uint64_t cse_observe_absorbed(const float *before, const float *kept, const float *delta,
-                              int64_t count)
+uint64_t cse_count_absorbed(const float *before, const float *kept, const float *delta,
+                            int64_t count)
 {
     uint64_t absorbed = 0;
     for (int64_t i = 0; i < count; i++)
@@ -402,11 +402,12 @@ uint64_t cse_observe_absorbed(const float *before, const float *kept, const floa
     return absorbed;
 }
 
-void cse_observed_add(cse_observed *to, const cse_observed *from, int count)
+void cse_tensor_statistics_add(cse_tensor_statistics *to, const cse_tensor_statistics *from,
+                               int count)
 {
     for (int i = 0; i < count; i++) {
-        cse_observed *a = &to[i];
-        const cse_observed *b = &from[i];
+        cse_tensor_statistics *a = &to[i];
+        const cse_tensor_statistics *b = &from[i];
         a->count += b->count;
         a->nan += b->nan;
         a->infinite += b->infinite;
@@ -424,7 +425,7 @@ void cse_observed_add(cse_observed *to, const cse_observed *from, int count)
     }
 }
 
-int32_t cse_observed_max_exponent(const cse_observed *record)
+int32_t cse_tensor_statistics_max_exponent(const cse_tensor_statistics *record)
 {
     for (int bin = CSE_EXPONENT_BINS - 2; bin > 0; bin--)
         if (record->exponents[bin] > 0)
@@ -432,9 +433,9 @@ int32_t cse_observed_max_exponent(const cse_observed *record)
     return INT32_MIN;
 }
 
-/* ---- the tally of a program ---- */
+/* ---- the sink of a program ---- */
 
-static void note_microbatch(cse_observed *record, int64_t microbatch)
+static void note_microbatch(cse_tensor_statistics *record, int64_t microbatch)
 {
     if (record->first_microbatch == 0 || microbatch + 1 < record->first_microbatch)
         record->first_microbatch = microbatch + 1;
@@ -442,33 +443,36 @@ static void note_microbatch(cse_observed *record, int64_t microbatch)
 
 /* What does not depend on the microbatch is counted with the first one alone. A microbatch's
  * gradient is only searched for what is not finite: its numbers are counted in the sum. */
-static void take(cse_tally *self, const cse_frame *frame, int observation, const void *values)
+static void take(cse_statistics_sink *self, const cse_frame *frame, int tracked, const void *values)
 {
-    const cse_observation *o = &self->graph->observations[observation];
-    cse_observed *record = &self->records[observation];
+    const cse_tracked_tensor *o = &self->graph->tracked[tracked];
+    cse_tensor_statistics *record = &self->records[tracked];
     const bool in_batch = o->node->batch;
     const int64_t microbatch = in_batch ? frame->first_sample / self->graph->micro_batch_size : 0;
     const int64_t count = cse_shape_elements(o->node->shape);
     if (!in_batch && o->node->part == CSE_PART_REPLICA && frame->first_sample != 0)
         return;
-    if (o->kind == CSE_OBSERVED_GRADIENT) {
-        if (cse_observe_finds_nonfinite(values, count))
+    if (o->kind == CSE_TRACKED_GRADIENT) {
+        if (cse_has_nonfinite(values, count))
             note_microbatch(record, microbatch);
         return;
     }
     const uint64_t bad = record->nan + record->infinite;
-    cse_observe(record, &(cse_observed_values){ .values = values,
-                                                .stored = o->scratch_offset >= 0 ? CSE_FLOAT32
-                                                                                 : o->node->dtype,
-                                                .rounded = o->node->dtype,
-                                                .count = count,
-                                                .first_index = microbatch * count });
+    cse_tensor_statistics_count(
+        record,
+        &(cse_tensor_values){ .values = values,
+                              .stored = o->scratch_offset >= 0 ? CSE_FLOAT32 : o->node->dtype,
+                              .rounded = o->node->dtype,
+                              .count = count,
+                              .first_index = microbatch * count });
     if (in_batch && record->nan + record->infinite > bad)
         note_microbatch(record, microbatch);
 }
 
-void cse_tally_init(cse_tally *tally, const cse_graph *graph, cse_observed *records,
-                    unsigned char *scratch)
+void cse_statistics_sink_init(cse_statistics_sink *sink, const cse_graph *graph,
+                              cse_tensor_statistics *records, unsigned char *scratch)
 {
-    *tally = (cse_tally){ .take = take, .scratch = scratch, .graph = graph, .records = records };
+    *sink = (cse_statistics_sink){
+        .take = take, .scratch = scratch, .graph = graph, .records = records
+    };
 }

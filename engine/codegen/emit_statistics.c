@@ -11,28 +11,29 @@
 bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {
-        int observation = group->nodes[n]->observation - 1;
-        if (observation >= 0 && graph->observations[observation].scratch_offset >= 0)
+        int tracked = group->nodes[n]->tracked - 1;
+        if (tracked >= 0 && graph->tracked[tracked].scratch_offset >= 0)
             return true;
     }
     return false;
 }
 
 /* Values that are read where they are stored: what products leave, and gradients. */
-static void emit_stored_observations(cse_text *out, const cse_graph *graph, const cse_group *group)
+static void emit_stored_statistics(cse_text *out, const cse_graph *graph, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {
         const cse_node *node = group->nodes[n];
-        int observation = node->observation - 1;
-        if (observation < 0 || graph->observations[observation].scratch_offset >= 0)
+        int tracked = node->tracked - 1;
+        if (tracked < 0 || graph->tracked[tracked].scratch_offset >= 0)
             continue;
-        cse_text_add(out, "    frame->tally->take(frame->tally, frame, %d,\n        ", observation);
+        cse_text_add(out, "    frame->sink->take(frame->sink, frame, %d,\n        ", tracked);
         cse_emit_place(out, node);
         cse_text_add(out, ");\n");
     }
 }
 
-void cse_emit_observed_part(cse_text *out, const cse_graph *graph, cse_part part, const char *name)
+void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part part,
+                              const char *name)
 {
     cse_text_add(out,
                  "static __attribute__((noinline)) void observed_%s("
@@ -44,7 +45,7 @@ void cse_emit_observed_part(cse_text *out, const cse_graph *graph, cse_part part
             continue;
         cse_text_add(out, "    group_%d%s(frame);\n", g,
                      cse_emit_has_twin(graph, group) ? "_observed" : "");
-        emit_stored_observations(out, graph, group);
+        emit_stored_statistics(out, graph, group);
     }
     cse_text_add(out, "}\n\n");
 }

@@ -9,7 +9,7 @@
 
 #include "csengine/csengine.h"
 #include "engine/codegen/codegen.h"
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "engine/types/dtype.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
@@ -82,7 +82,7 @@ static cse_tensor *training(cse_step *step, void *self)
 
 typedef struct observed_run {
     traced_run traced;
-    cse_observed *records;
+    cse_tensor_statistics *records;
 } observed_run;
 
 static void fill_data(void)
@@ -130,11 +130,11 @@ static void observe_step(observed_run *r, bool compiled)
     memcpy(traced_floats(&r->traced, "model.second.weight"), second_weight, sizeof second_weight);
     memset(traced_floats(&r->traced, "model.first.bias"), 0, HIDDEN * sizeof(float));
     const cse_graph *graph = r->traced.step->graph;
-    r->records = cse_calloc((size_t)graph->observation_count + 1, sizeof *r->records);
-    unsigned char *scratch = cse_aligned_calloc((size_t)graph->observe_scratch_bytes + 64);
-    cse_tally tally;
-    cse_tally_init(&tally, r->traced.executable->graph, r->records, scratch);
-    r->traced.run.tally = &tally;
+    r->records = cse_calloc((size_t)graph->tracked_count + 1, sizeof *r->records);
+    unsigned char *scratch = cse_aligned_calloc((size_t)graph->statistics_scratch_bytes + 64);
+    cse_statistics_sink sink;
+    cse_statistics_sink_init(&sink, r->traced.executable->graph, r->records, scratch);
+    r->traced.run.sink = &sink;
     traced_run_step(&r->traced);
     free(scratch);
 }
@@ -147,14 +147,14 @@ static void close_run(observed_run *r)
     table_file_remove(&file);
 }
 
-static const cse_observed *record_of(const observed_run *r, const char *name)
+static const cse_tensor_statistics *record_of(const observed_run *r, const char *name)
 {
     const cse_graph *graph = r->traced.step->graph;
-    for (int i = 0; i < graph->observation_count; i++)
-        if (strcmp(graph->observations[i].name, name) == 0)
+    for (int i = 0; i < graph->tracked_count; i++)
+        if (strcmp(graph->tracked[i].name, name) == 0)
             return &r->records[i];
-    for (int i = 0; i < graph->observation_count; i++)
-        printf("there is: %s (%s)\n", graph->observations[i].name, graph->observations[i].op);
+    for (int i = 0; i < graph->tracked_count; i++)
+        printf("there is: %s (%s)\n", graph->tracked[i].name, graph->tracked[i].op);
     ck_abort_msg("no tensor is called %s", name);
 }
 
@@ -165,7 +165,7 @@ static float half(float x)
     return cse_float_from_format(CSE_FLOAT16, cse_round_to_bits(CSE_FLOAT16, x));
 }
 
-static void count_half(cse_observed *plain, float x)
+static void count_half(cse_tensor_statistics *plain, float x)
 {
     int exponent = 0;
     frexpf(x, &exponent);
@@ -177,7 +177,7 @@ static void count_half(cse_observed *plain, float x)
     plain->exponents[x == 0 ? 0 : exponent + 126]++;
 }
 
-static void expect(const cse_observed *got, const cse_observed *plain)
+static void expect(const cse_tensor_statistics *got, const cse_tensor_statistics *plain)
 {
     ck_assert_uint_eq(got->count, plain->count);
     ck_assert_uint_eq(got->nan, plain->nan);
@@ -195,7 +195,7 @@ static const char half_products[] = "{fp16_type: float16, graphamp: {preset: mp1
 START_TEST(casts_are_counted_as_by_hand)
 {
     observed_run run;
-    cse_observed input = { .count = 0 }, weight = input, scaled = input;
+    cse_tensor_statistics input = { .count = 0 }, weight = input, scaled = input;
     configure("{every: 1}", half_products);
     observe_step(&run, _i == 0);
     for (int r = 0; r < ROWS; r++)
@@ -227,16 +227,16 @@ START_TEST(both_ways_of_running_count_alike)
     observed_run compiled, interpreted;
     configure("{every: 1, tensors: ['*']}", half_products);
     observe_step(&compiled, true);
-    const int count = compiled.traced.step->graph->observation_count;
-    cse_observed *records = compiled.records;
+    const int count = compiled.traced.step->graph->tracked_count;
+    cse_tensor_statistics *records = compiled.records;
     compiled.records = NULL;
     close_run(&compiled);
     configure("{every: 1, tensors: ['*']}", half_products);
     observe_step(&interpreted, false);
-    ck_assert_int_eq(interpreted.traced.step->graph->observation_count, count);
+    ck_assert_int_eq(interpreted.traced.step->graph->tracked_count, count);
     for (int i = 0; i < count; i++)
         ck_assert_msg(memcmp(&records[i], &interpreted.records[i], sizeof records[i]) == 0, "%s",
-                      interpreted.traced.step->graph->observations[i].name);
+                      interpreted.traced.step->graph->tracked[i].name);
     free(records);
     close_run(&interpreted);
 }
@@ -244,8 +244,8 @@ END_TEST
 
 static int place_of(const cse_graph *graph, const char *name)
 {
-    for (int i = 0; i < graph->observation_count; i++)
-        if (strcmp(graph->observations[i].name, name) == 0)
+    for (int i = 0; i < graph->tracked_count; i++)
+        if (strcmp(graph->tracked[i].name, name) == 0)
             return i;
     ck_abort_msg("no tensor is called %s", name);
 }
@@ -261,13 +261,13 @@ START_TEST(tensors_stand_in_the_order_of_execution)
         scaled = place_of(graph, "model.first.mul.cast");
     int gradient = place_of(graph, "model.first.weight.gradient");
     ck_assert(state < cast && cast < product && product < scaled && scaled < gradient);
-    ck_assert_int_eq(graph->observations[state].kind, CSE_OBSERVED_STATE);
-    ck_assert_int_eq(graph->observations[cast].kind, CSE_OBSERVED_CAST);
-    ck_assert_int_eq(graph->observations[cast].source, CSE_FLOAT32);
-    ck_assert_int_eq(graph->observations[product].kind, CSE_OBSERVED_VALUE);
-    ck_assert_int_eq(graph->observations[gradient].kind, CSE_OBSERVED_GRADIENT);
-    ck_assert_str_eq(graph->observations[gradient].op, "matmul");
-    ck_assert_ptr_nonnull(graph->observations[state].delta);
+    ck_assert_int_eq(graph->tracked[state].kind, CSE_TRACKED_STATE);
+    ck_assert_int_eq(graph->tracked[cast].kind, CSE_TRACKED_CAST);
+    ck_assert_int_eq(graph->tracked[cast].source, CSE_FLOAT32);
+    ck_assert_int_eq(graph->tracked[product].kind, CSE_TRACKED_VALUE);
+    ck_assert_int_eq(graph->tracked[gradient].kind, CSE_TRACKED_GRADIENT);
+    ck_assert_str_eq(graph->tracked[gradient].op, "matmul");
+    ck_assert_ptr_nonnull(graph->tracked[state].delta);
     close_run(&run);
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(what_an_update_keeps_and_drops_is_proposed)
     configure("{every: 1}", NULL);
     observe_step(&run, _i == 0);
     const cse_graph *graph = run.traced.executable->graph;
-    const cse_node *assign = graph->observations[place_of(graph, "model.first.weight")].node;
+    const cse_node *assign = graph->tracked[place_of(graph, "model.first.weight")].node;
     float values[CSE_MAX_PROPOSED][CSE_LINE_ELEMENTS], *pointers[CSE_MAX_PROPOSED];
     float before[HIDDEN * FEATURES];
     memcpy(before, traced_floats(&run.traced, "model.first.weight"), sizeof before);
@@ -338,9 +338,9 @@ START_TEST(nothing_is_observed_unless_asked)
     configure(_i == 0 ? NULL : "{every: 0, tensors: ['*']}", half_products);
     observe_step(&run, false);
     const cse_graph *graph = run.traced.step->graph;
-    ck_assert_int_eq(graph->observation_count, 0);
+    ck_assert_int_eq(graph->tracked_count, 0);
     ck_assert_int_eq(cse_codegen_print(graph, &text), CSE_OK);
-    ck_assert_ptr_null(strstr(text.data, "tally->"));
+    ck_assert_ptr_null(strstr(text.data, "sink->"));
     ck_assert_ptr_null(strstr(text.data, "_propose"));
     cse_text_clear(&text);
     close_run(&run);

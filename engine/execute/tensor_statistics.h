@@ -1,4 +1,4 @@
-/* Counting a tensor's numbers: what an observed step keeps of each observation of its graph.
+/* Counting a tensor's numbers: what an observed step keeps of each tracked of its graph.
  *
  * All of it is integers that are added (or of which the least is taken), so that records of
  * microbatches join in any order to the same bits: whoever computed which microbatch, and however
@@ -6,14 +6,14 @@
  *
  * A float32 value that is zero for the processor (a subnormal number, which computes as zero here)
  * counts as zero. */
-#ifndef CSE_EXECUTE_OBSERVE_H
-#define CSE_EXECUTE_OBSERVE_H
+#ifndef CSE_EXECUTE_TENSOR_STATISTICS_H
+#define CSE_EXECUTE_TENSOR_STATISTICS_H
 
 #include "engine/execute/execute.h"
 
-enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127, CSE_OBSERVED_BLOCK = 256 };
+enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127, CSE_DIGEST_BLOCK = 256 };
 
-typedef struct cse_observed {
+typedef struct cse_tensor_statistics {
     uint64_t count;         /* elements */
     uint64_t nan, infinite; /* of the rounded values */
     uint64_t saturated;     /* finite values that rounding made infinite */
@@ -27,43 +27,45 @@ typedef struct cse_observed {
     int64_t first_microbatch; /* 1 + the first one with a NaN or an infinity; 0: none */
     /* Values before rounding by their biased exponent: bin 0 zero, bin 255 infinite and NaN. */
     uint64_t exponents[CSE_EXPONENT_BINS];
-} cse_observed;
+} cse_tensor_statistics;
 
 /* A run of elements. */
-typedef struct cse_observed_values {
+typedef struct cse_tensor_values {
     const void *values;
     cse_dtype stored;  /* type of what lies there */
     cse_dtype rounded; /* type it is rounded to; `stored` when it is not */
     int64_t count;
-    /* For the digest: the first element's place in the tensor, a multiple of CSE_OBSERVED_BLOCK;
+    /* For the digest: the first element's place in the tensor, a multiple of CSE_DIGEST_BLOCK;
      * and the microbatch. */
     int64_t first_index, microbatch;
-} cse_observed_values;
+} cse_tensor_values;
 
 /* Adds the elements to the record. */
-void cse_observe(cse_observed *record, const cse_observed_values *values);
+void cse_tensor_statistics_count(cse_tensor_statistics *record, const cse_tensor_values *values);
 /* Whether any of `count` float32 values is infinite or NaN. */
-bool cse_observe_finds_nonfinite(const float *values, int64_t count);
+bool cse_has_nonfinite(const float *values, int64_t count);
 /* What the record's digest grows by. */
-uint64_t cse_observe_digest(const float *values, int64_t count, int64_t first_index);
+uint64_t cse_tensor_digest(const float *values, int64_t count, int64_t first_index);
 /* How many of `count` elements were kept although their delta is not zero. */
-uint64_t cse_observe_absorbed(const float *before, const float *kept, const float *delta,
-                              int64_t count);
+uint64_t cse_count_absorbed(const float *before, const float *kept, const float *delta,
+                            int64_t count);
 /* to[i] += from[i] for `count` records. */
-void cse_observed_add(cse_observed *to, const cse_observed *from, int count);
+void cse_tensor_statistics_add(cse_tensor_statistics *to, const cse_tensor_statistics *from,
+                               int count);
 /* The largest exponent of a finite value: x = m * 2^e, 1 <= m < 2; INT32_MIN when all are zero. */
-int32_t cse_observed_max_exponent(const cse_observed *record);
+int32_t cse_tensor_statistics_max_exponent(const cse_tensor_statistics *record);
 
 /* What a frame carries on an observed step; programs hand it the values as they come. */
-struct cse_tally {
-    void (*take)(cse_tally *self, const cse_frame *frame, int observation, const void *values);
-    unsigned char *scratch; /* graph->observe_scratch_bytes */
+struct cse_statistics_sink {
+    void (*take)(cse_statistics_sink *self, const cse_frame *frame, int tracked,
+                 const void *values);
+    unsigned char *scratch; /* graph->statistics_scratch_bytes */
     const cse_graph *graph;
-    cse_observed *records; /* one for each observation */
+    cse_tensor_statistics *records; /* one for each tracked */
 };
 
-/* A tally of `graph` into `records`; both are borrowed, and so is the scratch memory. */
-void cse_tally_init(cse_tally *tally, const cse_graph *graph, cse_observed *records,
-                    unsigned char *scratch);
+/* A sink of `graph` into `records`; both are borrowed, and so is the scratch memory. */
+void cse_statistics_sink_init(cse_statistics_sink *sink, const cse_graph *graph,
+                              cse_tensor_statistics *records, unsigned char *scratch);
 
 #endif

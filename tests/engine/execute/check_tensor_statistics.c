@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/execute/observe.h"
+#include "engine/execute/tensor_statistics.h"
 #include "engine/types/dtype.h"
 
 enum { MOST = 40000, PART = 3000 };
@@ -58,7 +58,7 @@ static bool computes_as_zero(float value)
     return fpclassify(value) == FP_ZERO || fpclassify(value) == FP_SUBNORMAL;
 }
 
-static void count_plainly(const float *x, int n, cse_dtype dtype, cse_observed *plain)
+static void count_plainly(const float *x, int n, cse_dtype dtype, cse_tensor_statistics *plain)
 {
     memset(plain, 0, sizeof *plain);
     for (int i = 0; i < n; i++) {
@@ -85,13 +85,13 @@ START_TEST(counts_are_those_of_a_plain_count)
         const int n = (int)(next_random() % (round % 4 == 0 ? MOST : PART));
         const int middle = 1 + (int)(next_random() % 220);
         const uint32_t spread = next_random() % 34;
-        cse_observed plain, record = { .count = 0 };
+        cse_tensor_statistics plain, record = { .count = 0 };
         for (int i = 0; i < n; i++)
             x[i] = round % 2 == 1 ? any_float() : near_float(middle, round % 8 == 0 ? 0 : spread);
         count_plainly(x, n, dtype, &plain);
-        cse_observe(&record,
-                    &(cse_observed_values){
-                        .values = x, .stored = CSE_FLOAT32, .rounded = dtype, .count = n });
+        cse_tensor_statistics_count(
+            &record, &(cse_tensor_values){
+                         .values = x, .stored = CSE_FLOAT32, .rounded = dtype, .count = n });
         ck_assert_uint_eq(record.count, plain.count);
         ck_assert_uint_eq(record.nan, plain.nan);
         ck_assert_uint_eq(record.infinite, plain.infinite);
@@ -103,7 +103,7 @@ START_TEST(counts_are_those_of_a_plain_count)
         bool nonfinite = false;
         for (int i = 0; i < n; i++)
             nonfinite = nonfinite || !isfinite(x[i]);
-        ck_assert(cse_observe_finds_nonfinite(x, n) == nonfinite);
+        ck_assert(cse_has_nonfinite(x, n) == nonfinite);
     }
 }
 END_TEST
@@ -113,17 +113,18 @@ START_TEST(stored_16_bit_values_are_read_as_they_are)
     static uint16_t stored[PART];
     static float wide[PART];
     const cse_dtype dtype = formats[_i];
-    cse_observed narrow = { .count = 0 }, plain = { .count = 0 };
+    cse_tensor_statistics narrow = { .count = 0 }, plain = { .count = 0 };
     if (dtype == CSE_FLOAT32)
         return;
     for (int i = 0; i < PART; i++) {
         stored[i] = (uint16_t)next_random();
         wide[i] = cse_float_from_format(dtype, stored[i]);
     }
-    cse_observe(&narrow, &(cse_observed_values){
-                             .values = stored, .stored = dtype, .rounded = dtype, .count = PART });
-    cse_observe(&plain,
-                &(cse_observed_values){
+    cse_tensor_statistics_count(
+        &narrow,
+        &(cse_tensor_values){ .values = stored, .stored = dtype, .rounded = dtype, .count = PART });
+    cse_tensor_statistics_count(
+        &plain, &(cse_tensor_values){
                     .values = wide, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = PART });
     ck_assert(memcmp(&narrow, &plain, sizeof plain) == 0);
     ck_assert_uint_eq(narrow.saturated, 0);
@@ -133,7 +134,7 @@ END_TEST
 
 static uint64_t digest_of(const float *x, int n)
 {
-    return cse_observe_digest(x, n, 0);
+    return cse_tensor_digest(x, n, 0);
 }
 
 START_TEST(digests_tell_a_changed_bit_and_an_exchange)
@@ -165,23 +166,24 @@ START_TEST(digests_of_parts_add_up_and_nans_are_alike)
     static float x[PART];
     for (int i = 0; i < PART; i++)
         x[i] = any_float();
-    cse_observed record = { .count = 0 };
-    cse_observe(&record,
-                &(cse_observed_values){
-                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = PART });
-    for (int cut = 0; cut < PART; cut += CSE_OBSERVED_BLOCK)
-        ck_assert_uint_eq(cse_observe_digest(x, cut, 0) +
-                              cse_observe_digest(x + cut, PART - cut, cut),
+    cse_tensor_statistics record = { .count = 0 };
+    cse_tensor_statistics_count(
+        &record, &(cse_tensor_values){
+                     .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = PART });
+    for (int cut = 0; cut < PART; cut += CSE_DIGEST_BLOCK)
+        ck_assert_uint_eq(cse_tensor_digest(x, cut, 0) +
+                              cse_tensor_digest(x + cut, PART - cut, cut),
                           record.digest);
     for (int i = 0; i < PART; i++)
         if (isnan(x[i]))
             x[i] = cse_float_from_bits(0xffc01234u);
     ck_assert_uint_eq(digest_of(x, PART), record.digest);
     /* A far index is another one. */
-    ck_assert(cse_observe_digest(x, PART, (int64_t)1 << 33) != record.digest);
-    ck_assert(cse_observe_digest(x, PART, CSE_OBSERVED_BLOCK) != record.digest);
-    cse_observed other = { .count = 0 };
-    cse_observe(&other, &(cse_observed_values){ .values = x, .count = PART, .microbatch = 1 });
+    ck_assert(cse_tensor_digest(x, PART, (int64_t)1 << 33) != record.digest);
+    ck_assert(cse_tensor_digest(x, PART, CSE_DIGEST_BLOCK) != record.digest);
+    cse_tensor_statistics other = { .count = 0 };
+    cse_tensor_statistics_count(
+        &other, &(cse_tensor_values){ .values = x, .count = PART, .microbatch = 1 });
     ck_assert(other.digest != record.digest);
 }
 END_TEST
@@ -197,31 +199,31 @@ START_TEST(absorbed_updates_are_those_that_left_a_weight)
         expected += delta[i] != 0 && kept[i] == before[i];
     }
     ck_assert_uint_gt(expected, 0);
-    ck_assert_uint_eq(cse_observe_absorbed(before, kept, delta, 200), expected);
+    ck_assert_uint_eq(cse_count_absorbed(before, kept, delta, 200), expected);
     delta[0] = kept[0] = nanf("");
     before[0] = 1;
-    ck_assert_uint_le(cse_observe_absorbed(before, kept, delta, 200), expected);
+    ck_assert_uint_le(cse_count_absorbed(before, kept, delta, 200), expected);
 }
 END_TEST
 
 START_TEST(records_join_to_the_same_in_any_order)
 {
     static float x[4][PART];
-    cse_observed parts[4], forwards = { .count = 0 }, backwards = { .count = 0 };
+    cse_tensor_statistics parts[4], forwards = { .count = 0 }, backwards = { .count = 0 };
     memset(parts, 0, sizeof parts);
     for (int p = 0; p < 4; p++) {
         for (int i = 0; i < PART; i++)
             x[p][i] = any_float();
-        cse_observe(&parts[p], &(cse_observed_values){ .values = x[p],
-                                                       .stored = CSE_FLOAT32,
-                                                       .rounded = CSE_FLOAT16,
-                                                       .count = PART,
-                                                       .microbatch = p });
+        cse_tensor_statistics_count(&parts[p], &(cse_tensor_values){ .values = x[p],
+                                                                     .stored = CSE_FLOAT32,
+                                                                     .rounded = CSE_FLOAT16,
+                                                                     .count = PART,
+                                                                     .microbatch = p });
         parts[p].first_microbatch = p == 0 ? 0 : 7 - p;
     }
     for (int p = 0; p < 4; p++) {
-        cse_observed_add(&forwards, &parts[p], 1);
-        cse_observed_add(&backwards, &parts[3 - p], 1);
+        cse_tensor_statistics_add(&forwards, &parts[p], 1);
+        cse_tensor_statistics_add(&backwards, &parts[3 - p], 1);
     }
     ck_assert(memcmp(&forwards, &backwards, sizeof forwards) == 0);
     ck_assert_int_eq(forwards.first_microbatch, 4);
@@ -232,15 +234,15 @@ END_TEST
 START_TEST(the_largest_exponent_is_of_finite_values)
 {
     const float x[] = { 0, INFINITY, -48.0f, 0.25f, nanf("") }, zeros[] = { 0, -0.0f };
-    cse_observed record = { .count = 0 }, none = { .count = 0 };
-    cse_observe(&record,
-                &(cse_observed_values){
-                    .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 5 });
-    cse_observe(&none,
-                &(cse_observed_values){
-                    .values = zeros, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 2 });
-    ck_assert_int_eq(cse_observed_max_exponent(&record), 5); /* 32 <= 48 < 64 */
-    ck_assert_int_eq(cse_observed_max_exponent(&none), INT32_MIN);
+    cse_tensor_statistics record = { .count = 0 }, none = { .count = 0 };
+    cse_tensor_statistics_count(
+        &record, &(cse_tensor_values){
+                     .values = x, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 5 });
+    cse_tensor_statistics_count(
+        &none, &(cse_tensor_values){
+                   .values = zeros, .stored = CSE_FLOAT32, .rounded = CSE_FLOAT32, .count = 2 });
+    ck_assert_int_eq(cse_tensor_statistics_max_exponent(&record), 5); /* 32 <= 48 < 64 */
+    ck_assert_int_eq(cse_tensor_statistics_max_exponent(&none), INT32_MIN);
 }
 END_TEST
 

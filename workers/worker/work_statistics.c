@@ -1,4 +1,4 @@
-/* Observed steps: every n-th, on which the numbers of the graph's observations are counted.
+/* Observed steps: every n-th, on which the numbers of the graph's tracked are counted.
  *
  * Counts of the replica's program are made leaf by leaf in private memory, lie behind their piece
  * in the arena once it is published, and are added up by the serial stage: integers, so that any
@@ -16,120 +16,122 @@
 
 enum { PROPOSED_LINES = 64, PROPOSED_ELEMENTS = PROPOSED_LINES * CSE_LINE_ELEMENTS };
 
-cse_status cse_work_observe_prepare(cse_work *work)
+cse_status cse_work_statistics_prepare(cse_work *work)
 {
     const cse_arena_head *head = work->cluster->head;
-    const size_t record_bytes = (size_t)head->observed_stride;
+    const size_t record_bytes = (size_t)head->statistics_stride;
     const size_t proposed_bytes = (size_t)CSE_MAX_PROPOSED * PROPOSED_ELEMENTS * sizeof(float);
-    if (head->observe_every == 0)
+    if (head->statistics_every == 0)
         return CSE_OK;
-    if (work->graph->observation_count * (int64_t)sizeof(cse_observed) != head->observed_bytes)
+    if (work->graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics) !=
+        head->statistics_bytes)
         return cse_fail(CSE_UNAVAILABLE, "the compiled step observes other tensors than the "
                                          "cluster was made for: recompile, or empty the compile "
                                          "directory");
     /* Costs nothing until the first observed step touches it. */
-    work->observe_memory_bytes =
-        record_bytes + proposed_bytes + (size_t)work->graph->observe_scratch_bytes;
-    work->observe_memory = mmap(NULL, work->observe_memory_bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (work->observe_memory == MAP_FAILED) {
-        work->observe_memory = NULL;
+    work->statistics_memory_bytes =
+        record_bytes + proposed_bytes + (size_t)work->graph->statistics_scratch_bytes;
+    work->statistics_memory = mmap(NULL, work->statistics_memory_bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (work->statistics_memory == MAP_FAILED) {
+        work->statistics_memory = NULL;
         return cse_fail(CSE_TEMPORARY, "no memory of %zu bytes for numerics",
-                        work->observe_memory_bytes);
+                        work->statistics_memory_bytes);
     }
-    work->observed = (cse_observed *)(void *)work->observe_memory;
-    work->proposed = (float *)(void *)(work->observe_memory + record_bytes);
-    cse_tally_init(&work->tally, work->graph, work->observed,
-                   work->observe_memory + record_bytes + proposed_bytes);
+    work->observed = (cse_tensor_statistics *)(void *)work->statistics_memory;
+    work->proposed = (float *)(void *)(work->statistics_memory + record_bytes);
+    cse_statistics_sink_init(&work->sink, work->graph, work->observed,
+                             work->statistics_memory + record_bytes + proposed_bytes);
     return CSE_OK;
 }
 
-void cse_work_observe_release(cse_work *work)
+void cse_work_statistics_release(cse_work *work)
 {
-    if (work->observe_memory != NULL)
-        munmap(work->observe_memory, work->observe_memory_bytes);
+    if (work->statistics_memory != NULL)
+        munmap(work->statistics_memory, work->statistics_memory_bytes);
 }
 
 /* ---- a replica's piece ---- */
 
-void cse_work_observe_begin(cse_work *work, int64_t step)
+void cse_work_statistics_begin(cse_work *work, int64_t step)
 {
-    work->frame.tally = NULL;
-    if (!cse_arena_observes(work->cluster, step))
+    work->frame.sink = NULL;
+    if (!cse_arena_takes_statistics(work->cluster, step))
         return;
-    memset(work->observed, 0, (size_t)work->cluster->head->observed_bytes);
-    work->tally.records = work->observed;
-    work->frame.tally = &work->tally;
+    memset(work->observed, 0, (size_t)work->cluster->head->statistics_bytes);
+    work->sink.records = work->observed;
+    work->frame.sink = &work->sink;
 }
 
-void cse_work_observe_publish(cse_work *work, int64_t step)
+void cse_work_statistics_publish(cse_work *work, int64_t step)
 {
     const cse_cluster *cluster = work->cluster;
-    work->frame.tally = NULL;
-    if (cse_arena_observes(cluster, step))
-        memcpy(cse_arena_piece_observed(cluster, cse_arena_partial(cluster, work->piece.first)),
-               work->observed, (size_t)cluster->head->observed_bytes);
+    work->frame.sink = NULL;
+    if (cse_arena_takes_statistics(cluster, step))
+        memcpy(cse_arena_partial_statistics(cluster, cse_arena_partial(cluster, work->piece.first)),
+               work->observed, (size_t)cluster->head->statistics_bytes);
 }
 
 /* ---- the serial stage ---- */
 
-void cse_work_observe_open(cse_work *work, uint64_t step)
+void cse_work_statistics_open(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
     const int64_t number = cse_step_number(step);
-    work->frame.tally = NULL;
-    if (!cse_arena_observes(cluster, number))
+    work->frame.sink = NULL;
+    if (!cse_arena_takes_statistics(cluster, number))
         return;
-    cse_observed *records = cse_arena_observed(cluster, number);
-    memset(records, 0, (size_t)cluster->head->observed_bytes);
+    cse_tensor_statistics *records = cse_arena_statistics(cluster, number);
+    memset(records, 0, (size_t)cluster->head->statistics_bytes);
     cse_work_plan_join(work, number + 1);
     for (int i = 0; i < work->join.count; i++)
         if (work->join.steps[i].piece != NULL)
-            cse_observed_add(records, cse_arena_piece_observed(cluster, work->join.steps[i].piece),
-                             work->graph->observation_count);
-    work->tally.records = records;
-    work->frame.tally = &work->tally;
+            cse_tensor_statistics_add(
+                records, cse_arena_partial_statistics(cluster, work->join.steps[i].piece),
+                work->graph->tracked_count);
+    work->sink.records = records;
+    work->frame.sink = &work->sink;
 }
 
 /* The summed gradient, joined block by block whether or not REDUCE has joined it before. */
-static void count_gradient(cse_work *work, int64_t step, const cse_observation *o)
+static void count_gradient(cse_work *work, int64_t step, const cse_tracked_tensor *o)
 {
-    cse_observed *record = &work->tally.records[o - work->graph->observations];
+    cse_tensor_statistics *record = &work->sink.records[o - work->graph->tracked];
     cse_segments segments = work->cluster->segments;
     segments.step = step;
     const int64_t elements = cse_shape_elements(o->node->shape), offset = o->node->offset_bytes;
     const int64_t block = work->cluster->head->update_chunk_lines * CSE_LINE_ELEMENTS /
-                          CSE_OBSERVED_BLOCK * CSE_OBSERVED_BLOCK;
+                          CSE_DIGEST_BLOCK * CSE_DIGEST_BLOCK;
     for (int64_t first = 0; first < elements; first += block) {
         const int64_t count = elements - first < block ? elements - first : block;
         unsigned char *base = work->joined - (offset + first * 4);
         cse_join_run(&work->join, &segments, base, offset / 4 + first, offset / 4 + first + count);
-        cse_observe(record, &(cse_observed_values){ .values = work->joined,
-                                                    .stored = CSE_FLOAT32,
-                                                    .rounded = CSE_FLOAT32,
-                                                    .count = count,
-                                                    .first_index = first });
+        cse_tensor_statistics_count(record, &(cse_tensor_values){ .values = work->joined,
+                                                                  .stored = CSE_FLOAT32,
+                                                                  .rounded = CSE_FLOAT32,
+                                                                  .count = count,
+                                                                  .first_index = first });
     }
 }
 
 /* `values` of the state's assign, and of what was kept and its delta where there are such. */
-static void count_state(cse_work *work, const cse_observation *o, const float *const values[],
+static void count_state(cse_work *work, const cse_tracked_tensor *o, const float *const values[],
                         const int64_t range[2])
 {
     const cse_state_entry *state = &work->graph->states[o->node->attributes.integers[0]];
-    cse_observed *record = &work->tally.records[o - work->graph->observations];
+    cse_tensor_statistics *record = &work->sink.records[o - work->graph->tracked];
     const float *before =
         (const float *)(const void *)(work->frame.base[CSE_SPACE_STATE] + state->offset_bytes) +
         range[0];
     const int64_t count = range[1] - range[0];
-    cse_observe(record, &(cse_observed_values){ .values = before,
-                                                .stored = CSE_FLOAT32,
-                                                .rounded = CSE_FLOAT32,
-                                                .count = count,
-                                                .first_index = range[0] });
-    record->digest_after += cse_observe_digest(values[0], count, range[0]);
+    cse_tensor_statistics_count(record, &(cse_tensor_values){ .values = before,
+                                                              .stored = CSE_FLOAT32,
+                                                              .rounded = CSE_FLOAT32,
+                                                              .count = count,
+                                                              .first_index = range[0] });
+    record->digest_after += cse_tensor_digest(values[0], count, range[0]);
     if (o->kept != NULL)
-        record->absorbed += cse_observe_absorbed(before, values[1], values[2], count);
+        record->absorbed += cse_count_absorbed(before, values[1], values[2], count);
 }
 
 static void count_update(cse_work *work, uint64_t step, cse_update_part part)
@@ -144,24 +146,24 @@ static void count_update(cse_work *work, uint64_t step, cse_update_part part)
     work->frame.base[CSE_SPACE_REDUCED] = cse_work_sums_of(work, step, part);
     work->executable->propose(work->executable, &work->frame, part.group, lines, values);
     int next = 0;
-    for (int i = 0; i < graph->observation_count; i++) {
-        const cse_observation *o = &graph->observations[i];
-        if (o->kind != CSE_OBSERVED_STATE || o->node->group != part.group)
+    for (int i = 0; i < graph->tracked_count; i++) {
+        const cse_tracked_tensor *o = &graph->tracked[i];
+        if (o->kind != CSE_TRACKED_STATE || o->node->group != part.group)
             continue;
         count_state(work, o, (const float *const *)values + next, range);
         next += o->kept != NULL ? 3 : 1;
     }
 }
 
-void cse_work_observe_close(cse_work *work, uint64_t step)
+void cse_work_statistics_close(cse_work *work, uint64_t step)
 {
     const cse_graph *graph = work->graph;
-    work->frame.tally = NULL;
-    if (!cse_arena_observes(work->cluster, cse_step_number(step)))
+    work->frame.sink = NULL;
+    if (!cse_arena_takes_statistics(work->cluster, cse_step_number(step)))
         return;
-    for (int i = 0; i < graph->observation_count; i++)
-        if (graph->observations[i].kind == CSE_OBSERVED_GRADIENT)
-            count_gradient(work, cse_step_number(step), &graph->observations[i]);
+    for (int i = 0; i < graph->tracked_count; i++)
+        if (graph->tracked[i].kind == CSE_TRACKED_GRADIENT)
+            count_gradient(work, cse_step_number(step), &graph->tracked[i]);
     for (int g = 0; g < graph->group_count; g++) {
         cse_node *proposed[CSE_MAX_PROPOSED];
         const int64_t elements = graph->groups[g].elements;

@@ -154,7 +154,9 @@ function Controls({ job }: { job: Job }) {
   if (job.state === "RUNNING") commands.delete("resume");
   if (job.state === "PAUSED" || job.state === "PAUSING") commands.delete("pause");
   const run = (command: Command) =>
-    command === "cancel" || command === "kill" || command === "scale" ? setAsking(command) : act(job, command);
+    command === "cancel" || command === "kill" || command === "scale"
+      ? setAsking(command)
+      : act(job, command);
   const close = () => setAsking(null);
   return (
     <div class="controls" role="group" aria-label="Job control">

@@ -288,7 +288,11 @@ function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
     <div class="bulk" role="group" aria-label="Selected jobs">
       <span>{jobs.length} selected</span>
       {(["pause", "resume", "cancel"] as const).map((command) => (
-        <button key={command} disabled={can(command).length === 0} onClick={() => void run(command)}>
+        <button
+          key={command}
+          disabled={can(command).length === 0}
+          onClick={() => void run(command)}
+        >
           {command} {can(command).length || ""}
         </button>
       ))}

@@ -1,4 +1,4 @@
-/* How a request of the typed client travels: over HTTP, or into the blob of a report. */
+/* Transport of the typed client's requests: HTTP, or the data embedded in a report. */
 import { signal } from "@preact/signals";
 import type { Problem } from "@generated/client";
 import { answerFromReport } from "@/api/report";
@@ -23,7 +23,7 @@ export interface Request {
   options?: RequestOptions | undefined;
 }
 
-/** The server's refusal, or its silence (status 0). */
+/** An error answer of the server; status 0 when there was no answer. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,

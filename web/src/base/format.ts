@@ -1,4 +1,4 @@
-/* Numbers, times and sizes as text: one way of writing each, everywhere. */
+/* Formatting of numbers, times and sizes, the same on every page. */
 
 const NOTHING = "–";
 

@@ -1,4 +1,4 @@
-/* Keys of things that are moved and scaled. */
+/* Keyboard control of drawings that can be panned and zoomed. */
 
 /** A handler that runs what belongs to a key; "=" is "+" without Shift. */
 export function keyMoves(moves: Record<string, () => void>) {

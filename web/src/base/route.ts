@@ -1,4 +1,4 @@
-/* Which page is shown: the address is the state. Each page, and each filter that is worth sharing,
+/* Which page is shown: the address is the state. Each page, and each filter that can be shared,
  * has its own address; back and forward work.
  *
  * Served by the engine, addresses are paths; in a report, which is one file, they are what follows

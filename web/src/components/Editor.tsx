@@ -1,4 +1,4 @@
-/* A text field for YAML: line numbers, colours, and each fault marked at its place.
+/* A text field for YAML: line numbers, colours, and a mark at each diagnostic.
  *
  * It is a plain textarea, so that typing, undo and screen readers work as everywhere; the colours
  * lie under its transparent text. */
@@ -37,7 +37,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
   const area = useRef<HTMLTextAreaElement>(null);
   const under = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => value.split("\n"), [value]);
-  const faults = useMemo(() => {
+  const diagnostics = useMemo(() => {
     const byLine = new Map<number, Diagnostic>();
     for (const one of diagnostics) if (one.line && !byLine.has(one.line)) byLine.set(one.line, one);
     return byLine;
@@ -64,14 +64,14 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
       <div class="under" aria-hidden="true">
         <div ref={under}>
           {lines.map((line, i) => {
-            const fault = faults.get(i + 1);
+            const diagnostic = diagnostics.get(i + 1);
             return (
-              <div key={i} class={fault ? "edit-line faulty" : "edit-line"}>
-                <span class="line-number">{fault ? <Icon name="warn" /> : i + 1}</span>
+              <div key={i} class={diagnostic ? "edit-line faulty" : "edit-line"}>
+                <span class="line-number">{diagnostic ? <Icon name="warn" /> : i + 1}</span>
                 <code>
                   <YamlText line={line} />
                 </code>
-                {fault && <span class="inline-fault">{fault.message}</span>}
+                {diagnostic && <span class="inline-diagnostic">{diagnostic.message}</span>}
               </div>
             );
           })}
@@ -85,7 +85,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
         wrap="off"
         autocapitalize="off"
         autocomplete="off"
-        aria-invalid={faults.size > 0}
+        aria-invalid={diagnostics.size > 0}
         aria-describedby="diagnostics"
         onScroll={scroll}
         onKeyDown={keys}
@@ -95,7 +95,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
   );
 }
 
-/** Puts the caret where a fault is. */
+/** Moves the caret to a diagnostic. */
 export function showPlace(line: number, column: number): void {
   const area = document.querySelector<HTMLTextAreaElement>(".editor textarea");
   if (!area) return;

@@ -1,4 +1,4 @@
-/* A curve the size of a word. */
+/* A small line chart without axes (sparkline). */
 
 const WIDTH = 96;
 const HEIGHT = 24;

@@ -105,7 +105,7 @@ export function Tile({
   );
 }
 
-/** What is not there, why, and what to do about it. */
+/** The empty state of a page: what is missing, why, and what to do. */
 export function Empty({
   title,
   children,

@@ -1,4 +1,4 @@
-/* Shortcuts: "g" and a letter goes to a page, "/" to the page's filter, "?" tells them all. */
+/* Shortcuts: "g" and a letter opens a page, "/" focuses the page's filter, "?" lists them. */
 import { useEffect } from "preact/hooks";
 import { navigate } from "@/base/route";
 import { Dialog } from "@/components/parts";
@@ -17,7 +17,7 @@ export function Keyboard({ job, onHelp }: { job: string | null; onHelp: () => vo
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector("dialog[open]")) return;
       const entry = PAGES.find((page) => page.key === event.key && (!page.ofJob || job));
-      /* When the key was pressed, not when a busy page came to it. */
+      /* The time of the key press; a busy page may handle the event later. */
       if (event.timeStamp - started < SEQUENCE_MS && entry) {
         started = -Infinity;
         event.preventDefault();

@@ -1,4 +1,5 @@
-/* What the server answered to an order: read out, and gone after a while. */
+/* Notifications: the server's answers to commands, announced to screen readers, removed after a
+ * few seconds. */
 import { Icon } from "@/components/Icon";
 import { dismiss, notes } from "@/job/actions";
 

@@ -1,4 +1,4 @@
-/* The list of pages at the left: those of the server, and those of the job at hand. */
+/* Navigation at the left: the server's pages and those of the selected job. */
 import { href } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { PAGES, type PageEntry } from "@/frame/pages";

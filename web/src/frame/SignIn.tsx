@@ -1,4 +1,4 @@
-/* The server wants a token: it is swapped for a cookie that scripts cannot read. */
+/* Sign-in: the token is exchanged for an HttpOnly cookie. */
 import { useState } from "preact/hooks";
 import { api } from "@generated/client";
 import { needsToken, type ApiError } from "@/api/transport";

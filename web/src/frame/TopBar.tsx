@@ -1,5 +1,4 @@
-/* The bar on top: which job, how it does, what one can do to it, and whether what is seen is live.
- */
+/* The bar on top: the selected job, its state, its commands, and whether the stream is live. */
 import { useState } from "preact/hooks";
 import { streamStatus, type StreamStatus } from "@/api/stream";
 import { duration, integer } from "@/base/format";
@@ -35,7 +34,7 @@ function LiveStatus() {
 }
 
 const NEXT: Record<Theme, { next: Theme; icon: IconName; text: string }> = {
-  system: { next: "light", icon: "auto", text: "Colours as the system says" },
+  system: { next: "light", icon: "auto", text: "Colours of the system" },
   light: { next: "dark", icon: "sun", text: "Light colours" },
   dark: { next: "system", icon: "moon", text: "Dark colours" },
 };

@@ -1,4 +1,4 @@
-/* The picture of the step graph in SVG. A format is told by the colour of a line, by its dashes
+/* The picture of the step graph in SVG. A format is shown by the colour of a line, by its dashes
  * and by the words in the boxes; a cast is a diamond on the edge. */
 import { memo } from "@/components/memo";
 import type { Frame, Picture, PictureEdge, PictureNode } from "@/graph/format";
@@ -82,7 +82,7 @@ function Edge({ edge, faded, strong }: { edge: PictureEdge; faded: boolean; stro
   );
 }
 
-/* A kernel's box has no room for its share besides all of it. */
+/* A kernel's box has room for its share or for its other lines, not for both. */
 function subtitle(node: PictureNode, hasShare = false): string {
   const isNarrow = hasShare && node.kind === "kernel";
   const parts = [isNarrow ? node.subtitle.replace(/ · \d+ ops$/, "") : node.subtitle];

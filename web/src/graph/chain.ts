@@ -57,7 +57,7 @@ function likeness(part: Part): string {
   return `${part.boxes.map((box) => `${box.width}x${box.height}`).join()};${links.join()}`;
 }
 
-/* The same picture with other boxes in it. */
+/* The same placement applied to other boxes. */
 function again(known: { part: Part; placed: Placed }, part: Part): Placed {
   const nodes = new Map<string, PictureNode>();
   const points: Placed["points"] = new Map();

@@ -1,4 +1,4 @@
-/* The page's side of the layout worker: orders out, answers back as promises. Pictures are kept by
+/* The page's side of the layout worker: requests go to the worker, answers come back as promises. Pictures are kept by
  * the graph's hash and what is open in it. */
 import type { Answer, Detail, KernelRow, Order, Picture, RawGraph, Summary } from "@/graph/format";
 import { ApiError } from "@/api/transport";

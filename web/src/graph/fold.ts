@@ -37,7 +37,7 @@ interface Draft {
   box: Box;
   nodes: number[];
   groups: Set<number>;
-  /* With those of the layers that are not drawn. */
+  /* Includes the layers that are not drawn. */
   all: Set<number>;
   dtypes: Map<string, number>;
 }

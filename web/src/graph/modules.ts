@@ -1,6 +1,6 @@
 /* Which module of the model each node of the step belongs to, and which layers are alike.
  *
- * The scopes of the forward pass are the modules. Everything else is told by name: the update of
+ * The scopes of the forward pass are the modules. Everything else is matched by name: the update of
  * "optimizer.layers.0.ffn.linear.weight" belongs to the longest scope that begins its name. Layers
  * (scopes that differ in one number) with the same ops, shapes and formats in all lanes are one: a
  * model of 48 layers is drawn as one layer, 48 times. */

@@ -1,4 +1,4 @@
-/* What one can do to jobs, with its answer told in a note at the bottom of the page. */
+/* Commands on jobs; the answer is shown as a notification. */
 import { signal } from "@preact/signals";
 import { api, type Job } from "@generated/client";
 import { ApiError } from "@/api/transport";

@@ -1,4 +1,4 @@
-/* The three things worth knowing first, from what is known of a job: where the time goes, which
+/* The three findings with the highest priority: where the time goes, which
  * numbers are in trouble, what is not recorded. Each names its cause and the page that shows more.
  */
 import type { GapEvent, Job, Numerics, TopologySample } from "@generated/client";
@@ -78,7 +78,7 @@ function numberFindings(numerics: Numerics | undefined): Finding[] {
   return found;
 }
 
-/* Either ids that the server no longer has, or counts of what the run dropped. */
+/* Either ids that the server no longer has, or the number of events that the run dropped. */
 export function gapText(gap: GapEvent): string {
   if (gap.reason) return gap.reason;
   return (
@@ -89,7 +89,7 @@ export function gapText(gap: GapEvent): string {
   );
 }
 
-/* Training goes on, but what one sees over REST is as old as the failure. */
+/* Training continues, but the API serves nothing newer than the failure. */
 function storeFinding(failure: Job["store_failure"]): Finding[] {
   if (!failure) return [];
   const lost = Object.entries(failure.lost)
@@ -144,7 +144,7 @@ export function findingsOf({ job, sample, numerics, gaps }: Known): Finding[] {
       page: "logs",
       text: `started again ${job.restarts} times after a failure`,
     });
-  /* One line for each thing: the newest of what is said of the same tensor or process. */
+  /* One finding per tensor or process: the newest. */
   const seen = new Set<string>();
   const about = (one: Finding) => one.text.split(/[ :]/)[0] + one.page;
   return found

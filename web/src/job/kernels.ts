@@ -43,7 +43,7 @@ export function useKernels(model: JobModel, ready: boolean, hash: string): Timin
     ready && model.job.value?.state === "RUNNING" ? REFRESH_MS : 0,
   );
   const { data, error } = answer;
-  /* The same sample is the same object: the drawing is not made again. */
+  /* The object is kept while the sample is the same, so that the drawing is not rebuilt. */
   const times = useMemo(() => data && read(data), [data?.attempt, data?.step]);
   return { times, missing: data?.missing ?? error?.message ?? null };
 }
@@ -77,8 +77,7 @@ export function timeOf(times: KernelTimes | undefined, row: KernelRow): KernelTi
   return sum;
 }
 
-/** Bytes read and written in one second of the kernel's time. An update's calls are stretches that
- * together move the kernel's bytes once; the others move them in each call. */
+/** Bytes read and written in one second of the kernel's time. An update's calls are line ranges that together move the kernel's bytes once; the others move them in each call. */
 export function bytesPerSecond(row: KernelRow, time: KernelTime | undefined): number | null {
   if (!time || time.total_ns === 0) return null;
   const times = row.part === "update" ? row.alike.length : time.calls;

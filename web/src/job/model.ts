@@ -30,7 +30,7 @@ const REFRESH_MS = 2000;
 const FINAL = new Set<State>(["SUCCEEDED", "FAILED", "CANCELLED"]);
 export const isFinal = (state: State): boolean => FINAL.has(state);
 
-/* A row that was published before the database gave it its number goes after all that has one. */
+/* A row published before the database assigned its id sorts after all rows that have one. */
 const NO_ID_YET = 1e12;
 const withId = (event: StreamEvent): object => ({
   id: NO_ID_YET + event.id,
@@ -75,14 +75,14 @@ export class JobModel {
     if (this.closed || !this.job.peek()) return;
     let lastEventId = 0;
     try {
-      /* A job that waits has no metrics yet: the stream brings them. */
+      /* A queued job has no metrics yet; they arrive over the stream. */
       if (isRecorded(this.job.peek())) {
         const metrics = await api.getMetrics({ id: this.id, names: ["loss"], max_points: 1 });
         this.names.value = metrics.names;
         lastEventId = metrics.last_event_id;
       }
     } catch {
-      /* As above: the run store is being made at this moment. */
+      /* As above: the run store is just being created. */
     }
     if (this.closed) return;
     if (IS_REPORT) {
@@ -170,7 +170,7 @@ export class JobModel {
     void this.refresh();
   }
 
-  /* Fast closures and talkative logs must not render the page a thousand times a second. */
+  /* Frequent closures and log lines are batched: one rendering per frame at most. */
   private flushSoon(): void {
     if (this.flushTimer !== undefined) return;
     this.flushTimer = setTimeout(() => {

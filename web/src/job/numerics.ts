@@ -1,5 +1,5 @@
-/* Reading the statistics of tensors: a run may observe thousands of tensors at hundreds of steps,
- * so that a page asks for the newest observed step, for the first bad record, and for all steps of
+/* Reading the statistics of tensors: a run may have statistics of thousands of tensors at hundreds of steps,
+ * so that a page asks for the newest step with statistics, for the first bad record, and for all steps of
  * the one tensor that is looked at. */
 import { api, type Numerics as Answer, type NumericsRecord, type Tensor } from "@generated/client";
 
@@ -40,7 +40,7 @@ async function readAll(id: string, wanted: Wanted): Promise<Answer> {
   return answer as Answer;
 }
 
-/* The steps that were observed are not listed anywhere: look back from the last step in growing
+/* No list of the steps with statistics exists: look back from the last step in growing
  * windows, then go forward to the last one in the window; by the records of one tensor, since the
  * answer about all of them is long. */
 async function lastObserved(id: string, tensor: Tensor, step: number): Promise<number | null> {
@@ -92,7 +92,7 @@ function firstBadOf(bad: Answer): Observed["firstBad"] {
 
 export async function readObserved(id: string, attempt: number, step: number): Promise<Observed> {
   let first = await api.getNumerics({ id, attempt, limit: 1 });
-  /* An attempt that has just begun has observed nothing yet: the one before it has. */
+  /* An attempt that has just begun has no statistics yet; the previous one has. */
   if (first.records.length === 0) first = await api.getNumerics({ id, limit: 1 });
   const tensor = first.tensors.find((one) => one.id === first.records[0]?.tensor);
   const at = tensor ? await lastObserved(id, tensor, step) : null;

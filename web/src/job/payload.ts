@@ -1,4 +1,4 @@
-/* What a closure was given, as one line. */
+/* The arguments of a step closure, as one line. */
 export function payloadText(payload: unknown): string {
   if (payload === null || typeof payload !== "object") return String(payload);
   return Object.entries(payload)

@@ -67,7 +67,7 @@ function exponentialMean(values: Column, weight: number): Column {
   });
 }
 
-/* What the smoothed line hides at each point: the extremes of the points that weigh in it. */
+/* Minimum and maximum of the points that the smoothed value at each point averages. */
 function extremes(values: Column, reach: number, pick: (a: number, b: number) => number): Column {
   return values.map((_, at) => {
     let found: number | null = null;

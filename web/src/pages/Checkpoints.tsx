@@ -123,7 +123,7 @@ function comparedMetrics(a: Metrics | undefined, b: Metrics | undefined): Compar
   });
 }
 
-/* How many of the tensors observed at both steps have other bits. */
+/* How many of the tensors with statistics at both steps have different bits. */
 function useDigests(job: string, a: number, b: number): string {
   const read = (step: number) => api.getNumerics({ id: job, step, limit: 1000 });
   const first = useResource(() => read(a), [job, a]);
@@ -132,7 +132,7 @@ function useDigests(job: string, a: number, b: number): string {
   const both = second.data?.records.filter((r) => digests.has(r.tensor)) ?? [];
   const differing = both.filter((r) => digests.get(r.tensor) !== r.digest);
   return both.length > 0
-    ? `${differing.length} of ${both.length} observed tensors differ in their bits`
+    ? `${differing.length} of ${both.length} tensors with statistics differ in their bits`
     : "no tensor digests were recorded at both steps (numerics)";
 }
 

@@ -1,4 +1,4 @@
-/* Step closures as they are delivered: which step's values, how late, what they said. */
+/* Step closures as they are delivered: step, delay and values. */
 import { useMemo, useState } from "preact/hooks";
 import { api, type Closure } from "@generated/client";
 import { integer, timeWithMilliseconds } from "@/base/format";
@@ -44,7 +44,7 @@ function ratePerSecond(rows: Closure[]): number {
   return ((rows.length - 1) * 1000) / (last.delivered_ms - first.delivered_ms);
 }
 
-/* Live rows follow what was stored; both may hold the same ones. */
+/* Live rows follow the stored ones; rows that are in both are shown once. */
 function merged(stored: Closure[], live: Closure[]): Closure[] {
   const last = stored[stored.length - 1]?.id ?? -1;
   return [...stored, ...live.filter((one) => one.id > last)];

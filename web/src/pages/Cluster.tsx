@@ -1,4 +1,4 @@
-/* The server and its machine: what there is, what is used of it, whether all is well. */
+/* The server and its machine: resources, their use, and the health checks. */
 import { api, type Cluster as ClusterData, type Readiness, type State } from "@generated/client";
 import { ApiError } from "@/api/transport";
 import { ago, bytes, date, integer, number } from "@/base/format";

@@ -1,4 +1,4 @@
-/* All jobs as a table: what runs, how far, how fast, how good, and why something waits. */
+/* All jobs as a table: state, progress, rate, metrics, and why a job waits. */
 import { useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { api, type Job } from "@generated/client";

@@ -1,4 +1,4 @@
-/* What the processes said, filtered, of any length, followed while it grows. */
+/* Log records of all processes, with filters; follows new records. */
 import { useMemo, useState } from "preact/hooks";
 import { api, type LogLine } from "@generated/client";
 import { timeWithMilliseconds } from "@/base/format";

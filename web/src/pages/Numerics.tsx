@@ -37,7 +37,7 @@ const INFINITE_BIN = 255;
 const MOST_ROWS = 300;
 const NAME_LENGTH = 48;
 
-/* The end of a name tells tensors apart, the beginning is the same for most. */
+/* Names are shortened at the start: most tensors differ only at the end. */
 function tailOf(name: string): string {
   if (name.length <= NAME_LENGTH) return name;
   const cut = name.indexOf(".", name.length - NAME_LENGTH);
@@ -49,7 +49,7 @@ function FirstBad({ found }: { found: Observed["firstBad"] }) {
     return (
       <div class="banner good">
         <Icon name="check" />
-        <span>No observed tensor held a NaN or an infinity, or saturated.</span>
+        <span>No tensor with statistics held a NaN or an infinity, or saturated.</span>
       </div>
     );
   const { tensor, record } = found;
@@ -362,7 +362,7 @@ function Curves({ model }: { model: JobModel }) {
   );
 }
 
-/* While a run goes on, every observed step says so: the table is read again every few. */
+/* Each step with statistics sends an event; the table reloads after several. */
 const STEPS_A_READ = 3;
 
 export function Numerics() {
@@ -391,8 +391,8 @@ export function Numerics() {
       <div class="stack">
         {data && rows.length === 0 && (
           <section class="panel">
-            <Empty title="Nothing was observed" icon="numerics">
-              {data.missing ?? "The first observed step has not come yet."}
+            <Empty title="No tensor statistics" icon="numerics">
+              {data.missing ?? "No step with tensor statistics has been committed yet."}
             </Empty>
           </section>
         )}

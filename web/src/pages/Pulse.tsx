@@ -1,4 +1,4 @@
-/* The job at a glance: how it came to its state, how fast and how well it goes, what stands out. */
+/* Overview of a job: its state transitions, rate, metrics and findings. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Job, type Transition } from "@generated/client";
 import { compact, date, duration, integer, number, shortDate, time } from "@/base/format";
@@ -52,7 +52,7 @@ function StateRail({ transitions }: { transitions: Transition[] }) {
   );
 }
 
-/* The figures, several times a second at most: people cannot read faster. */
+/* The figures are redrawn a few times a second at most. */
 function useLatest(model: JobModel, names: string[]): Record<string, number | null> {
   const [values, setValues] = useState<Record<string, number | null>>({});
   useEffect(() => {

@@ -128,7 +128,7 @@ function PrecisionTable({ ops }: { ops: ReportedOp[] }) {
   );
 }
 
-/* A kernel that spans modules counts for one of them. */
+/* A kernel that spans modules is attributed to one of them. */
 function timeText(node: PictureNode, { times, missing }: Timing): string {
   if (!times) return missing ?? "not timed";
   const layers = node.groups.length > node.kernels ? ", all layers together" : "";
@@ -219,7 +219,7 @@ interface Asked {
   slowest: boolean;
 }
 
-/* What is open, chosen and looked for is in the address. */
+/* Opened modules, selection and search text are part of the address. */
 function asked(model: JobModel): Asked {
   return {
     url: `/api/v1/jobs/${encodeURIComponent(model.id)}/graph`,
@@ -326,7 +326,7 @@ export function StepGraph() {
   const loaded = usePicture(ready, what);
   const { picture, summary, error } = loaded;
   const node = picture?.nodes.find((one) => one.key === what.chosen);
-  /* As large as the graph, and only the side panel shows it. */
+  /* As large as the graph itself; loaded only when the side panel shows it. */
   const wanted = useRef(false);
   wanted.current ||= node !== undefined;
   const precision = useRecorded(

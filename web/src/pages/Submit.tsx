@@ -1,4 +1,4 @@
-/* A new job: its configuration is checked while it is typed; faults stand at their lines. */
+/* A new job: its configuration is checked while it is typed; diagnostics appear at their lines. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type Diagnostic, type JobSpec, type Priority } from "@generated/client";
 import { ApiError } from "@/api/transport";
@@ -193,7 +193,7 @@ function Fields({ form, set }: { form: Form; set: (part: Partial<Form>) => void 
 
 const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/* Sent twice by a nervous hand, the same text makes one job: the key changes with the text. */
+/* Idempotency key, derived from the text: submitting the same text twice creates one job. */
 function useSubmission(config: string, form: Form, refuse: (check: Check) => void) {
   const [sending, setSending] = useState(false);
   const key = useRef(newKey());

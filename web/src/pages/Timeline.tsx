@@ -1,4 +1,4 @@
-/* One step as it ran: a lane for each process, a bar for each thing it did. */
+/* Timeline of one step: a lane for each process, a bar for each span. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import { api, type Trace } from "@generated/client";
@@ -189,7 +189,7 @@ function paint(canvas: HTMLCanvasElement, lanes: Lane[], view: Extent, origin: n
   });
 }
 
-/* What is in view, and how it moves: never beyond what was recorded. */
+/* The visible time range; panning and zooming stay within the recorded range. */
 function useView(extent: Extent) {
   const [view, setView] = useState<Extent>(extent);
   useEffect(() => setView(extent), [extent]);

@@ -1,4 +1,4 @@
-/* Processes and the streams between them: who works, who waits, and where it is stuck.
+/* Processes and the streams between them: utilization, waiting, back-pressure.
  *
  * A process is busy, idle (waits for input) or back-pressured (waits for room at its output), each
  * as a share of the time. The three have patterns as well as colours, and their figures as text. */
@@ -53,7 +53,8 @@ export function arrange(processes: TopologyProcess[]): {
   return { boxes, width, height };
 }
 
-/** The busy process behind those that wait, or in front of those that are pressed. */
+/** The bottleneck: the busy process upstream of those that wait or downstream of those that are
+ * back-pressured. */
 export function bottleneckOf(sample: TopologySample): TopologyProcess | null {
   const processes = sample.processes ?? [];
   const others = processes.some((p) => (p.idle ?? 0) > 0.3 || (p.back_pressured ?? 0) > 0.3);

@@ -59,10 +59,10 @@ typedef struct cse_place {
 } cse_place;
 
 /* Why a call was refused, where a caller decides by it what to do next. */
-typedef enum cse_reason {
-    CSE_REASON_NONE,
-    CSE_REASON_UNSUPPORTED, /* what was asked is never possible here, though it may be elsewhere */
-} cse_reason;
+typedef enum cse_error_reason {
+    CSE_ERROR_GENERAL,
+    CSE_ERROR_UNSUPPORTED, /* what was asked is never possible here, though it may be elsewhere */
+} cse_error_reason;
 
 /* What failed, as fields. People see them as one text, in this order (cse_error_message):
  *
@@ -71,7 +71,7 @@ typedef enum cse_reason {
  */
 typedef struct cse_error {
     cse_status status;
-    cse_reason reason;
+    cse_error_reason reason;
     const char *context; /* what was being done, with its own ": "; or NULL */
     cse_place place;
     const char *message;

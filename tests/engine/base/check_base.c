@@ -43,7 +43,7 @@ END_TEST
 START_TEST(an_error_has_fields_and_one_text)
 {
     const cse_error error = { .status = CSE_CONFIG,
-                              .reason = CSE_REASON_UNSUPPORTED,
+                              .reason = CSE_ERROR_UNSUPPORTED,
                               .place = { "a.yaml", 3, 5 },
                               .hint = "did you mean \"seed\"?",
                               .accepted = "accepted: seed, loop" };
@@ -55,7 +55,7 @@ START_TEST(an_error_has_fields_and_one_text)
     const cse_error *last = cse_error_last();
     ck_assert_str_eq(last->message, "unknown setting \"sed\"");
     ck_assert_int_eq(last->place.line, 3);
-    ck_assert_int_eq(last->reason, CSE_REASON_UNSUPPORTED);
+    ck_assert_int_eq(last->reason, CSE_ERROR_UNSUPPORTED);
     cse_error *kept = cse_error_copy(last);
     cse_fail(CSE_IO, "another");
     ck_assert_ptr_null(cse_error_last()->hint);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/error.h"
+
 bool cse_is_terminal(int stream)
 {
     const char *kind = getenv("TERM");
@@ -20,6 +22,14 @@ bool cse_may_colour(int stream)
     return (force != NULL && *force != '\0') || cse_is_terminal(stream);
 }
 
+/* One more error, on an indented line. */
+static void print_error(const cse_error *error)
+{
+    char text[4096];
+    cse_error_print(error, text, sizeof text);
+    fprintf(stderr, "  %s\n", text);
+}
+
 int cse_report_faults(cse_status status, const cse_diagnostics *diagnostics)
 {
     if (status == CSE_OK)
@@ -30,7 +40,7 @@ int cse_report_faults(cse_status status, const cse_diagnostics *diagnostics)
     fprintf(stderr, "csengine: %serror:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "",
             *message != '\0' ? message : cse_status_text(status));
     for (int i = 1; diagnostics != NULL && i < diagnostics->count; i++)
-        fprintf(stderr, "  %s\n", diagnostics->messages[i]);
+        print_error(diagnostics->errors[i]);
     if (diagnostics != NULL && diagnostics->count == CSE_MAX_DIAGNOSTICS)
         fprintf(stderr, "  there may be more: the check stops at %d\n", CSE_MAX_DIAGNOSTICS);
     fprintf(stderr, "retryable: %s\n", cse_status_retryable(status) ? "yes" : "no");

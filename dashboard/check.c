@@ -22,6 +22,7 @@
 #include "dashboard/jobs.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/config/config.h"
 
 extern char **environ;
@@ -71,6 +72,18 @@ void cse_diagnostic_json_add(json_t *diagnostics, const char *message)
     if (meant != NULL)
         json_object_set_new(fault, "hint", json_stringn(meant, hint_length(meant)));
     json_array_append_new(diagnostics, fault);
+}
+
+/* From its fields, or where they hold no place, from its text. */
+static void add_error(json_t *diagnostics, const cse_error *error)
+{
+    char text[4096];
+    if (error->place.line > 0) {
+        json_array_append_new(diagnostics, cse_error_json(error));
+        return;
+    }
+    cse_error_print(error, text, sizeof text);
+    cse_diagnostic_json_add(diagnostics, text);
 }
 
 /* ---- in this process ---- */
@@ -137,9 +150,9 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
     if (status != CSE_OK && found.count == 0)
-        cse_diagnostic_json_add(diagnostics, cse_error_message());
+        add_error(diagnostics, cse_error_last());
     for (int i = 0; i < found.count; i++)
-        cse_diagnostic_json_add(diagnostics, found.messages[i]);
+        add_error(diagnostics, found.errors[i]);
     cse_diagnostics_clear(&found);
     clear_overrides(list, count);
     cse_config_destroy(&config);

@@ -1,7 +1,7 @@
-/* What is wrong with a configuration, all of it.
+/* Everything that is wrong with a configuration, as values.
  *
- * A check that fails ends at its first fault unless it is handed a collector: then it hands the
- * fault over and goes on with the next setting, so that one look at a file tells every mistake
+ * A check that fails ends at its first error unless it is handed a collector: then it hands the
+ * error over and goes on with the next setting, so that one check of a file tells every mistake
  * that does not follow from another. */
 #ifndef CSE_BASE_DIAGNOSTICS_H
 #define CSE_BASE_DIAGNOSTICS_H
@@ -12,17 +12,17 @@
 enum { CSE_MAX_DIAGNOSTICS = 50 };
 
 typedef struct cse_diagnostics {
-    char *messages[CSE_MAX_DIAGNOSTICS]; /* in the order in which they were found */
+    cse_error *errors[CSE_MAX_DIAGNOSTICS]; /* in the order in which they were found */
     int count;
 } cse_diagnostics;
 
 /* What a check does after a step that ended with `status`: CSE_OK when it may go on, `status` when
- * it must end. A fault (CSE_CONFIG) is taken over with the thread's message while there is room;
- * other failures, and all where `diagnostics` is NULL, are returned. */
+ * it must end. An error of the configuration (CSE_CONFIG) is copied from the thread's last failure
+ * while there is room; other failures, and all where `diagnostics` is NULL, are returned. */
 cse_status cse_diagnostics_take(cse_diagnostics *diagnostics, cse_status status);
 
-/* CSE_OK when nothing was taken over (or `diagnostics` is NULL); else CSE_CONFIG with the message of the
- * first. */
+/* CSE_OK when nothing was collected (or `diagnostics` is NULL); else the first error becomes the
+ * thread's last failure, and CSE_CONFIG is returned. */
 cse_status cse_diagnostics_end(const cse_diagnostics *diagnostics);
 
 void cse_diagnostics_clear(cse_diagnostics *diagnostics);

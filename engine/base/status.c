@@ -1,13 +1,5 @@
-/* The table of status codes and the calling thread's last message. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
+/* The table of status codes. */
 #include "csengine/status.h"
-
-enum { MESSAGE_BYTES = 4096 };
-
-static _Thread_local char last_message[MESSAGE_BYTES];
 
 static const struct {
     const char *text;
@@ -38,35 +30,4 @@ int cse_status_exit_code(cse_status status)
 bool cse_status_retryable(cse_status status)
 {
     return is_known(status) && status_rows[status].retryable;
-}
-
-const char *cse_error_message(void)
-{
-    return last_message;
-}
-
-cse_status cse_fail(cse_status status, const char *format, ...)
-{
-    /* Formatted aside first: an argument may be the stored message itself. */
-    char text[MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    memcpy(last_message, text, sizeof text);
-    return status;
-}
-
-cse_status cse_fail_within(cse_status status, const char *format, ...)
-{
-    char text[MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    int used = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (used < 0 || used >= MESSAGE_BYTES)
-        return status;
-    snprintf(text + used, sizeof text - (size_t)used, "%s", last_message);
-    memcpy(last_message, text, sizeof text);
-    return status;
 }

@@ -1,9 +1,8 @@
-/* Status codes and error messages.
+/* Status codes and errors.
  *
- * Every call that can fail returns a cse_status. The message that belongs to the last failure of
- * the calling thread is kept until the next one: it says what was wrong, where, what is accepted
- * and what to do. One table gives each code its exit code (sysexits) and whether a retry can help.
- */
+ * Every call that can fail returns a cse_status. The last failure of the calling thread is kept
+ * until the next one, as a value (cse_error): what was wrong, where, what is accepted and what to
+ * do. One table gives each code its exit code (sysexits) and whether a retry can help. */
 #ifndef CSENGINE_STATUS_H
 #define CSENGINE_STATUS_H
 
@@ -53,15 +52,57 @@ CSE_API int cse_status_exit_code(cse_status status);
 /* Whether the same call may succeed later without a change. */
 CSE_API bool cse_status_retryable(cse_status status);
 
-/* Message of the calling thread's last failure; "" before the first. Valid until the next failure.
+/* Where something was written: a line and column of a file, or, with line 0, a flag ("--seed"). */
+typedef struct cse_place {
+    const char *source; /* a file's or a flag's name; NULL: no place is known */
+    int line, column;   /* from 1 */
+} cse_place;
+
+/* Why a call was refused, where a caller decides by it what to do next. */
+typedef enum cse_error_reason {
+    CSE_ERROR_GENERAL,
+    CSE_ERROR_UNSUPPORTED, /* what was asked is never possible here, though it may be elsewhere */
+} cse_error_reason;
+
+/* What failed, as fields. People see them as one text, in this order (cse_error_message):
+ *
+ *     CONTEXT PLACE: MESSAGE; HINT; ACCEPTED
+ *     configuration: a.yaml:3:5: unknown setting "sed"; did you mean "seed"?; accepted: seed, loop
  */
+typedef struct cse_error {
+    cse_status status;
+    cse_error_reason reason;
+    const char *context; /* what was being done, with its own ": "; or NULL */
+    cse_place place;
+    const char *message;
+    const char *hint;     /* what was probably meant, or what to do; or NULL */
+    const char *accepted; /* "accepted: ...", or NULL */
+} cse_error;
+
+/* The calling thread's last failure, with empty texts before the first. It and its texts are valid
+ * until the next failure. */
+CSE_API const cse_error *cse_error_last(void);
+
+/* The text of cse_error_last(); "" before the first failure. */
 CSE_API const char *cse_error_message(void);
 
-/* Stores a message for the calling thread and returns `status`, so that a failing call can end with
- * `return cse_fail(CSE_DATA, "...", ...)`. `status` must not be CSE_OK. */
+/* Stores a failure of the calling thread that is known by its message alone and returns `status`,
+ * so that a failing call can end with `return cse_fail(CSE_DATA, "...", ...)`. `status` must not be
+ * CSE_OK. Arguments may be texts of the last failure, here and below. */
 CSE_API cse_status cse_fail(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 
-/* Puts a prefix ("while reading x: ") before the stored message and returns `status` unchanged. */
+/* The same with fields: `error->message` is replaced by the formatted one. For example
+ *
+ *     return cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = place, .hint = "add it" },
+ *                        "the setting \"%s\" is missing", name);
+ */
+CSE_API cse_status cse_fail_at(const cse_error *error, const char *format, ...) CSE_PRINTF(2, 3);
+
+/* Stores a copy of `error`, which was kept from an earlier failure; returns its status. */
+CSE_API cse_status cse_fail_again(const cse_error *error);
+
+/* Puts "while reading x: " before the context of the last failure and returns `status`, which is
+ * its status from then on. */
 CSE_API cse_status cse_fail_within(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 
 #ifdef __cplusplus

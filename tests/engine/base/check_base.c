@@ -5,6 +5,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/crc32c.h"
+#include "engine/base/diagnostics.h"
+#include "engine/base/error.h"
 #include "engine/base/random.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
@@ -35,6 +37,59 @@ START_TEST(a_message_may_contain_the_one_before)
     ck_assert_str_eq(cse_error_message(), "while reading: wrapped: file a");
     ck_assert_int_eq(cse_status_exit_code(CSE_CONFIG), 78);
     ck_assert(cse_status_retryable(CSE_UNAVAILABLE) && !cse_status_retryable(CSE_CONFIG));
+}
+END_TEST
+
+START_TEST(an_error_has_fields_and_one_text)
+{
+    const cse_error error = { .status = CSE_CONFIG,
+                              .reason = CSE_ERROR_UNSUPPORTED,
+                              .place = { "a.yaml", 3, 5 },
+                              .hint = "did you mean \"seed\"?",
+                              .accepted = "accepted: seed, loop" };
+    ck_assert_int_eq(cse_fail_at(&error, "unknown setting \"%s\"", "sed"), CSE_CONFIG);
+    ck_assert_int_eq(cse_fail_within(CSE_CONFIG, "configuration: "), CSE_CONFIG);
+    ck_assert_str_eq(cse_error_message(),
+                     "configuration: a.yaml:3:5: unknown setting \"sed\"; did you mean "
+                     "\"seed\"?; accepted: seed, loop");
+    const cse_error *last = cse_error_last();
+    ck_assert_str_eq(last->message, "unknown setting \"sed\"");
+    ck_assert_int_eq(last->place.line, 3);
+    ck_assert_int_eq(last->reason, CSE_ERROR_UNSUPPORTED);
+    cse_error *kept = cse_error_copy(last);
+    cse_fail(CSE_IO, "another");
+    ck_assert_ptr_null(cse_error_last()->hint);
+    ck_assert_int_eq(cse_error_last()->place.line, 0);
+    cse_fail_again(kept);
+    free(kept);
+    ck_assert_str_eq(cse_error_last()->context, "configuration: ");
+    ck_assert_str_eq(cse_error_last()->place.source, "a.yaml");
+    json_t *json = cse_error_json(cse_error_last());
+    ck_assert_int_eq(json_integer_value(json_object_get(json, "column")), 5);
+    ck_assert_str_eq(json_string_value(json_object_get(json, "message")),
+                     "unknown setting \"sed\"; did you mean \"seed\"?; accepted: seed, loop");
+    ck_assert_str_eq(json_string_value(json_object_get(json, "hint")), "did you mean \"seed\"?");
+    json_decref(json);
+    /* A flag has no line; its name belongs to the message. */
+    cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = { "--seed", 0, 0 } }, "no number");
+    ck_assert_str_eq(cse_error_message(), "--seed: no number");
+}
+END_TEST
+
+START_TEST(diagnostics_are_errors)
+{
+    cse_diagnostics found = { 0 };
+    ck_assert_int_eq(cse_diagnostics_end(&found), CSE_OK);
+    for (int i = 0; i < CSE_MAX_DIAGNOSTICS; i++) {
+        cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = { "a.yaml", i + 1, 1 } }, "%d", i);
+        ck_assert_int_eq(cse_diagnostics_take(&found, CSE_CONFIG),
+                         i + 1 < CSE_MAX_DIAGNOSTICS ? CSE_OK : CSE_CONFIG);
+    }
+    ck_assert_int_eq(cse_diagnostics_take(&found, CSE_IO), CSE_IO);
+    ck_assert_int_eq(found.errors[7]->place.line, 8);
+    ck_assert_int_eq(cse_diagnostics_end(&found), CSE_CONFIG);
+    ck_assert_str_eq(cse_error_message(), "a.yaml:1:1: 0");
+    cse_diagnostics_clear(&found);
 }
 END_TEST
 
@@ -124,6 +179,8 @@ int main(void)
     tcase_add_test(cases, crc32c_gives_the_published_values);
     tcase_add_test(cases, arena_gives_zeroed_aligned_memory_of_any_size);
     tcase_add_test(cases, a_message_may_contain_the_one_before);
+    tcase_add_test(cases, an_error_has_fields_and_one_text);
+    tcase_add_test(cases, diagnostics_are_errors);
     tcase_add_test(cases, philox_gives_the_published_vectors);
     tcase_add_test(cases, permutations_are_permutations);
     tcase_add_test(cases, did_you_mean_finds_the_near_and_not_the_far);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/error.h"
 #include "engine/config/config.h"
 
 static const char good[] = "trainer:\n"
@@ -216,13 +217,16 @@ START_TEST(every_fault_is_told)
     cse_config *config = NULL;
     ck_assert_int_eq(cse_config_check(&text, &faults, &config), CSE_CONFIG);
     ck_assert_ptr_null(config);
-    ck_assert_str_eq(cse_error_message(), faults.messages[0]);
+    char first[4096], found[4096];
+    cse_error_print(faults.errors[0], first, sizeof first);
+    ck_assert_str_eq(cse_error_message(), first);
     int expected = 0;
     while (many[_i].messages[expected] != NULL)
         expected++;
-    for (int i = 0; i < faults.count && i < expected; i++)
-        ck_assert_msg(strstr(faults.messages[i], many[_i].messages[i]) != NULL, "%d: %s", i,
-                      faults.messages[i]);
+    for (int i = 0; i < faults.count && i < expected; i++) {
+        cse_error_print(faults.errors[i], found, sizeof found);
+        ck_assert_msg(strstr(found, many[_i].messages[i]) != NULL, "%d: %s", i, found);
+    }
     ck_assert_int_eq(faults.count, expected);
     cse_diagnostics_clear(&faults);
     /* Without a collector, the first of them. */

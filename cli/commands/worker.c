@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "cli/command.h"
-#include "workers/control/execution.h"
+#include "workers/worker/worker_main.h"
 
 static int run(const cse_command_line *line)
 {

@@ -237,9 +237,12 @@ static void keep_states(runner *r, const unsigned char *states, int64_t steps_do
         r->session->global_step = steps_done;
 }
 
-static cse_status on_snapshot(void *self, int64_t steps_done, const unsigned char *states)
+static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     runner *r = self;
+    const int64_t steps_done = snapshot->steps_done;
+    const unsigned char *states = snapshot->states;
+    r->session->ending = snapshot->ending;
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
     if (steps_done == r->first_step) {
@@ -276,9 +279,7 @@ static cse_stop_request stop_requested(void *self)
 
 static void on_phase(void *self, cse_phase phase, const char *message)
 {
-    cse_session *session = ((runner *)self)->session;
-    session->ending = session->ending || phase == CSE_PHASE_CANCELLING;
-    cse_recorder_phase(session->recorder, phase, message);
+    cse_recorder_phase(((runner *)self)->session->recorder, phase, message);
 }
 
 static void on_endpoint(void *self, const char *endpoint)
@@ -321,7 +322,16 @@ static unsigned char *new_states(cse_session *session, const cse_step *step)
 static cse_status execute(runner *r, const char *artefact_directory)
 {
     cse_session *session = r->session;
-    cse_execution_result *result = &session->report.execution;
+    cse_run_result *result = &session->report.execution;
+    const cse_run_events events = {
+        .self = r,
+        .on_phase = on_phase,
+        .on_scale = on_scale,
+        .on_endpoint = on_endpoint,
+        .on_topology = on_topology,
+        .on_spans = on_spans,
+        .on_kernels = on_kernels,
+    };
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
         .graph = r->step->graph,
@@ -337,13 +347,8 @@ static cse_status execute(runner *r, const char *artefact_directory)
                        .on_record = on_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
-                       .stop_requested = stop_requested,
-                       .on_phase = on_phase,
-                       .on_scale = on_scale,
-                       .on_endpoint = on_endpoint,
-                       .on_topology = session->recorder != NULL ? on_topology : NULL,
-                       .on_spans = session->recorder != NULL ? on_spans : NULL,
-                       .on_kernels = session->recorder != NULL ? on_kernels : NULL },
+                       .stop_requested = stop_requested },
+        .events = session->recorder != NULL ? &events : NULL,
     };
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     cse_recorder_begin(session->recorder, r->step);

@@ -93,7 +93,7 @@ typedef struct cse_session_report {
     int64_t batch_size;
     /* Clock and number of the first step that was committed and of the last so far. */
     int64_t first_commit_ns, first_commit_step, commit_ns;
-    cse_execution_result execution;
+    cse_run_result execution;
     double compile_seconds;
     bool compile_cached;
     char artefact_directory[4096];

@@ -194,7 +194,8 @@ END_TEST
 START_TEST(a_frozen_worker_is_killed_first_and_then_replaced)
 {
     start_all();
-    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_FROZEN, .slot = 1 });
+    cse_coordinator_handle(coordinator,
+                           &(cse_coordinator_event){ .kind = CSE_EVENT_FROZEN, .slot = 1 });
     ck_assert_int_eq(s.last_signal[1], SIGKILL);
     ck_assert_int_eq(s.burials[1], 0); /* not before it is gone */
     ck_assert_int_eq(s.starts[1], 1);

@@ -24,6 +24,7 @@
 #include "tests/support/straight_run.h"
 #include "tests/support/temporary_folder.h"
 #include "workers/control/execution.h"
+#include "workers/worker/worker_main.h"
 
 enum {
     MICRO_BATCH = 4,
@@ -261,13 +262,13 @@ static cse_status on_record(void *self, const cse_record *record)
     return record->step == seen.fail_at ? cse_fail(CSE_FAILED, "the loss is not finite") : CSE_OK;
 }
 
-static cse_status on_snapshot(void *self, int64_t steps, const unsigned char *states)
+static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     (void)self;
     seen.snapshots++;
-    seen.last_snapshot = steps;
-    if (seen.expected_snapshot != NULL && steps == seen.expected_at)
-        ck_assert_mem_eq(states, seen.expected_snapshot, (size_t)states_bytes());
+    seen.last_snapshot = snapshot->steps_done;
+    if (seen.expected_snapshot != NULL && snapshot->steps_done == seen.expected_at)
+        ck_assert_mem_eq(snapshot->states, seen.expected_snapshot, (size_t)states_bytes());
     return CSE_OK;
 }
 
@@ -321,7 +322,7 @@ static cse_stop_request stop_requested(void *self)
 }
 
 static cse_execution execution;
-static cse_execution_result result;
+static cse_run_result result;
 
 static cse_status run(int64_t num_steps)
 {
@@ -445,8 +446,7 @@ END_TEST
 START_TEST(a_sampled_step_times_its_kernels_and_changes_no_bit)
 {
     execution.cluster = clusters[_i];
-    execution.callbacks.on_spans = on_spans;
-    execution.callbacks.on_kernels = on_kernels;
+    execution.events = &(const cse_run_events){ .on_spans = on_spans, .on_kernels = on_kernels };
     seen.stop = CSE_STOP_CHECKPOINT;
     seen.stop_when_timed = true;
     expect_run(MOST_STEPS);

@@ -71,9 +71,9 @@ END_TEST
 static cse_status ask(cse_message message)
 {
     cse_operator_reply reply = { .step = -1 };
-    cse_coordinator_handle(
-        coordinator,
-        &(cse_event){ .kind = CSE_EVENT_OPERATOR, .message = &message, .reply = &reply });
+    cse_coordinator_handle(coordinator, &(cse_coordinator_event){ .kind = CSE_EVENT_OPERATOR,
+                                                                  .message = &message,
+                                                                  .reply = &reply });
     ck_assert_int_eq(reply.step, s.done);
     ck_assert_uint_gt(strlen(reply.text), 0);
     return reply.status;

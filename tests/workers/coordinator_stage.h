@@ -184,12 +184,11 @@ static inline cse_status on_record(void *self, const cse_record *record)
     return record->step == s.failing_record ? cse_fail(CSE_FAILED, "loss is not a number") : CSE_OK;
 }
 
-static inline cse_status on_snapshot(void *self, int64_t steps, const unsigned char *states)
+static inline cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     (void)self;
-    (void)states;
     ck_assert_int_lt(s.snapshot_count, MOST_SNAPSHOTS);
-    s.snapshots[s.snapshot_count] = steps;
+    s.snapshots[s.snapshot_count] = snapshot->steps_done;
     s.snapshot_states[s.snapshot_count++] = s.copied;
     return CSE_OK;
 }
@@ -227,11 +226,14 @@ static const cse_coordinator_io io = {
     .plan = io_plan,
 };
 
-static const cse_execution_callbacks callbacks = {
+static const cse_run_callbacks callbacks = {
     .on_record = on_record,
     .on_snapshot = on_snapshot,
     .wants_snapshot = wants_snapshot,
     .stop_requested = stop_requested,
+};
+
+static const cse_run_events events = {
     .on_phase = on_phase,
     .on_scale = on_scale,
 };
@@ -254,6 +256,7 @@ static inline void set_up_with(int64_t num_steps, int restarts)
     cse_coordinator_options options = {
         .io = &io,
         .callbacks = &callbacks,
+        .events = &events,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
         .slot_count = SLOTS,
         .num_steps = num_steps,
@@ -278,20 +281,20 @@ static inline void tear_down(void)
 
 static inline void tick(void)
 {
-    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_TICK });
+    cse_coordinator_handle(coordinator, &(cse_coordinator_event){ .kind = CSE_EVENT_TICK });
 }
 
 static inline void begin(void)
 {
-    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_BEGIN });
+    cse_coordinator_handle(coordinator, &(cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
 }
 
 static inline void say_as(int slot, int incarnation, cse_message message)
 {
-    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_MESSAGE,
-                                                      .slot = slot,
-                                                      .incarnation = incarnation,
-                                                      .message = &message });
+    cse_coordinator_handle(coordinator, &(cse_coordinator_event){ .kind = CSE_EVENT_MESSAGE,
+                                                                  .slot = slot,
+                                                                  .incarnation = incarnation,
+                                                                  .message = &message });
 }
 
 static inline void say(int slot, cse_message_kind kind)
@@ -302,16 +305,17 @@ static inline void say(int slot, cse_message_kind kind)
 static inline void operator_says(cse_message_kind kind)
 {
     cse_message message = { .kind = kind };
-    cse_coordinator_handle(coordinator,
-                           &(cse_event){ .kind = CSE_EVENT_OPERATOR, .message = &message });
+    cse_coordinator_handle(
+        coordinator, &(cse_coordinator_event){ .kind = CSE_EVENT_OPERATOR, .message = &message });
 }
 
 static inline void die(int slot, int code, int signal)
 {
     s.alive[slot] = false;
-    cse_coordinator_handle(coordinator, &(cse_event){ .kind = CSE_EVENT_GONE,
-                                                      .slot = slot,
-                                                      .how = { .code = code, .signal = signal } });
+    cse_coordinator_handle(coordinator,
+                           &(cse_coordinator_event){ .kind = CSE_EVENT_GONE,
+                                                     .slot = slot,
+                                                     .how = { .code = code, .signal = signal } });
 }
 
 static inline void get_ready(int slot)
@@ -357,7 +361,7 @@ static inline void all_leave(void)
 
 static inline void expect_result(cse_status status, const char *part, int64_t steps, bool stopped)
 {
-    cse_execution_result result = { 0 };
+    cse_run_result result = { 0 };
     ck_assert_int_eq(cse_coordinator_result(coordinator, &result), status);
     if (part != NULL)
         ck_assert_msg(strstr(cse_error_message(), part) != NULL, "%s", cse_error_message());

@@ -52,15 +52,15 @@ enum {
 };
 
 /* What sleepers wait for; the doorbell is rung with a mask of what happened. */
-typedef enum cse_event {
-    CSE_EVENT_STAGE = 1,   /* the step word moved */
-    CSE_EVENT_COMMIT = 2,  /* a step was committed */
-    CSE_EVENT_FILLED = 4,  /* a microbatch is there */
-    CSE_EVENT_CONTROL = 8, /* the coordinator changed something */
-    CSE_EVENT_RECORD = 16, /* for the coordinator, see cse_wake */
-    CSE_EVENT_URGENT = 32,
-    CSE_EVENT_FREED = 64, /* a good part of the input ring was freed */
-} cse_event;
+typedef enum cse_doorbell_event {
+    CSE_DOORBELL_STAGE = 1,   /* the step word moved */
+    CSE_DOORBELL_COMMIT = 2,  /* a step was committed */
+    CSE_DOORBELL_FILLED = 4,  /* a microbatch is there */
+    CSE_DOORBELL_CONTROL = 8, /* the coordinator changed something */
+    CSE_DOORBELL_RECORD = 16, /* for the coordinator, see cse_wake */
+    CSE_DOORBELL_URGENT = 32,
+    CSE_DOORBELL_FREED = 64, /* a good part of the input ring was freed */
+} cse_doorbell_event;
 
 /* A stretch of one process's time in a sampled step. */
 typedef struct cse_work_span {
@@ -81,7 +81,7 @@ typedef struct cse_slot {
     _Alignas(64) _Atomic uint64_t who; /* pid : 32 (0: vacant), unused : 24, incarnation : 8 */
     _Atomic int32_t roles;
     _Alignas(64) _Atomic uint32_t answered;
-    _Atomic uint32_t sleeping; /* mask of cse_event, 0: awake */
+    _Atomic uint32_t sleeping; /* mask of cse_doorbell_event, 0: awake */
     _Atomic int64_t input_wait_ns;
     /* Time without work: what it needs is not there, or nobody takes what it makes. */
     _Atomic int64_t idle_ns, blocked_ns;

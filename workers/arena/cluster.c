@@ -10,7 +10,7 @@
 
 static void announce(cse_cluster *cluster)
 {
-    cse_arena_wake(cluster, CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_CONTROL);
+    cse_arena_wake(cluster, CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_CONTROL);
 }
 
 int cse_cluster_descriptor(const cse_cluster *cluster)
@@ -166,9 +166,9 @@ void cse_cluster_wait(cse_cluster *cluster, int wake, int64_t timeout_ns)
 {
     uint32_t events = 0;
     if (wake & CSE_WAKE_RECORD)
-        events |= CSE_EVENT_RECORD;
+        events |= CSE_DOORBELL_RECORD;
     if (wake & CSE_WAKE_URGENT)
-        events |= CSE_EVENT_URGENT;
+        events |= CSE_DOORBELL_URGENT;
     uint32_t seen = atomic_load(cluster->doorbell);
     bool waiting_record = (wake & CSE_WAKE_RECORD) &&
                           cse_cluster_steps_done(cluster) > atomic_load(&cluster->control->closed);
@@ -181,7 +181,7 @@ void cse_cluster_wait(cse_cluster *cluster, int wake, int64_t timeout_ns)
 uint32_t cse_cluster_ask(cse_cluster *cluster)
 {
     uint32_t question = atomic_fetch_add(&cluster->control->survey, 1) + 1;
-    cse_arena_wake(cluster, CSE_EVENT_CONTROL);
+    cse_arena_wake(cluster, CSE_DOORBELL_CONTROL);
     return question;
 }
 
@@ -199,7 +199,7 @@ void cse_cluster_report_failure(cse_cluster *cluster, int slot, cse_status statu
     own->failure[size] = 0;
     atomic_store(&own->failed, (int32_t)status);
     atomic_store(&cluster->control->urgent, 1);
-    cse_arena_wake(cluster, CSE_EVENT_URGENT);
+    cse_arena_wake(cluster, CSE_DOORBELL_URGENT);
 }
 
 cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,

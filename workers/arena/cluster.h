@@ -40,7 +40,9 @@
 
 #include "dataloader/input.h"
 #include "engine/execute/execute.h"
-#include "workers/control/execution.h"
+#include "engine/types/rounding.h"
+#include "workers/arena/record.h"
+#include "workers/arena/timing.h"
 
 typedef struct cse_cluster cse_cluster;
 typedef struct cse_work cse_work;

@@ -117,8 +117,8 @@ int cse_cluster_recover(cse_cluster *cluster, int slot)
     freed += free_updates(cluster, slot);
     freed += free_words(cluster->ring, head->ring_count, slot, head->ring_count);
     atomic_store(&cluster->slots[slot].sleeping, 0);
-    cse_arena_wake(cluster,
-                   CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_FILLED | CSE_EVENT_CONTROL);
+    cse_arena_wake(cluster, CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_FILLED |
+                                CSE_DOORBELL_CONTROL);
     uint64_t who = atomic_load(&cluster->slots[slot].who);
     atomic_store(&cluster->slots[slot].who, who & 0xff);
     return freed;

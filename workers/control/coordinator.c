@@ -97,13 +97,11 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
 
 static void set_phase(cse_coordinator *c, cse_phase phase, const char *message)
 {
-    const cse_execution_callbacks *k = c->options.callbacks;
     if (c->phase_told && c->phase == phase)
         return;
     c->phase = phase;
     c->phase_told = true;
-    if (k->on_phase != NULL)
-        k->on_phase(k->self, phase, message != NULL ? message : "");
+    CSE_RUN_EVENT(c->options.events, on_phase, phase, message != NULL ? message : "");
 }
 
 static bool all_ready(const cse_coordinator *c)
@@ -195,7 +193,7 @@ static void start_worker(cse_coordinator *c, int slot)
     fail(c, cse_fail_within(status, "%s cannot be started: ", name_of(c, slot, name)));
 }
 
-static void on_begin(cse_coordinator *c, const cse_event *event)
+static void on_begin(cse_coordinator *c, const cse_coordinator_event *event)
 {
     (void)event;
     set_phase(c, CSE_PHASE_STARTING, NULL);
@@ -235,7 +233,7 @@ static cse_status accepted_status(int64_t number)
     return number > CSE_OK && number <= CSE_INTERRUPTED ? (cse_status)number : CSE_INTERNAL;
 }
 
-static void on_message(cse_coordinator *c, const cse_event *event)
+static void on_message(cse_coordinator *c, const cse_coordinator_event *event)
 {
     const cse_message *m = event->message;
     if (event->slot < 0 || event->slot >= c->options.slot_count)
@@ -273,7 +271,7 @@ static void on_message(cse_coordinator *c, const cse_event *event)
 }
 
 /* While stopping, a worker that joins only now is told to leave, and log lines still pass. */
-static void on_late_message(cse_coordinator *c, const cse_event *event)
+static void on_late_message(cse_coordinator *c, const cse_coordinator_event *event)
 {
     if (event->message->kind == CSE_MESSAGE_LOG)
         on_message(c, event);
@@ -306,7 +304,7 @@ static bool reap(cse_coordinator *c, int slot)
     return status != CSE_OK;
 }
 
-static void on_gone_starting(cse_coordinator *c, const cse_event *event)
+static void on_gone_starting(cse_coordinator *c, const cse_coordinator_event *event)
 {
     worker w = c->workers[event->slot];
     if (w.state == VACANT || reap(c, event->slot))
@@ -332,7 +330,7 @@ static bool may_restart(cse_coordinator *c)
     return true;
 }
 
-static void on_gone_running(cse_coordinator *c, const cse_event *event)
+static void on_gone_running(cse_coordinator *c, const cse_coordinator_event *event)
 {
     worker w = c->workers[event->slot];
     if (w.state == VACANT || reap(c, event->slot))
@@ -360,7 +358,7 @@ static void on_gone_running(cse_coordinator *c, const cse_event *event)
                   name, cause, (long long)done, (long long)c->restart_count));
 }
 
-static void on_gone_stopping(cse_coordinator *c, const cse_event *event)
+static void on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event)
 {
     if (c->workers[event->slot].state == VACANT)
         return;
@@ -369,7 +367,7 @@ static void on_gone_stopping(cse_coordinator *c, const cse_event *event)
     end_when_all_gone(c);
 }
 
-static void on_frozen(cse_coordinator *c, const cse_event *event)
+static void on_frozen(cse_coordinator *c, const cse_coordinator_event *event)
 {
     worker *w = &c->workers[event->slot];
     if (w->state == VACANT)
@@ -382,7 +380,7 @@ static void on_frozen(cse_coordinator *c, const cse_event *event)
 
 static bool is_wanted(cse_coordinator *c, int64_t steps)
 {
-    const cse_execution_callbacks *k = c->options.callbacks;
+    const cse_run_callbacks *k = c->options.callbacks;
     return steps >= c->end_step || (k->wants_snapshot != NULL && k->wants_snapshot(k->self, steps));
 }
 
@@ -402,7 +400,7 @@ static void advance_release(cse_coordinator *c)
 
 static void drain_records(cse_coordinator *c)
 {
-    const cse_execution_callbacks *k = c->options.callbacks;
+    const cse_run_callbacks *k = c->options.callbacks;
     cse_record record;
     while (c->state == CSE_COORDINATOR_RUNNING && c->io->next_record(c->io->self, &record)) {
         c->last_commit_ns = record.committed_ns;
@@ -417,7 +415,7 @@ static void drain_records(cse_coordinator *c)
 
 static void look_for_stop(cse_coordinator *c)
 {
-    const cse_execution_callbacks *k = c->options.callbacks;
+    const cse_run_callbacks *k = c->options.callbacks;
     cse_stop_request request =
         k->stop_requested != NULL ? k->stop_requested(k->self) : CSE_STOP_NONE;
     if (request != CSE_STOP_NONE)
@@ -453,7 +451,10 @@ static void update_hold(cse_coordinator *c)
 /* The states stand still after `steps`: keeps a copy, lets training go on, hands the copy out. */
 static void take_snapshot(cse_coordinator *c, int64_t steps)
 {
-    const cse_execution_callbacks *k = c->options.callbacks;
+    const cse_run_callbacks *k = c->options.callbacks;
+    const cse_snapshot snapshot = { .steps_done = steps,
+                                    .states = c->options.states,
+                                    .ending = c->stop_wanted };
     c->io->copy_states(c->io->self);
     c->snapshot_at = steps;
     if (steps > c->options.first_step)
@@ -464,8 +465,7 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
         update_hold(c);
         advance_release(c);
     }
-    cse_status status =
-        k->on_snapshot != NULL ? k->on_snapshot(k->self, steps, c->options.states) : CSE_OK;
+    cse_status status = k->on_snapshot != NULL ? k->on_snapshot(k->self, &snapshot) : CSE_OK;
     if (status != CSE_OK)
         fail(c, status);
 }
@@ -525,7 +525,7 @@ static void kill_late_workers(cse_coordinator *c)
     }
 }
 
-static void on_tick_starting(cse_coordinator *c, const cse_event *event)
+static void on_tick_starting(cse_coordinator *c, const cse_coordinator_event *event)
 {
     (void)event;
     kill_late_workers(c);
@@ -537,7 +537,7 @@ static void on_tick_starting(cse_coordinator *c, const cse_event *event)
     }
 }
 
-static void on_tick_running(cse_coordinator *c, const cse_event *event)
+static void on_tick_running(cse_coordinator *c, const cse_coordinator_event *event)
 {
     (void)event;
     kill_late_workers(c);
@@ -545,10 +545,10 @@ static void on_tick_running(cse_coordinator *c, const cse_event *event)
     watch_cancel(c);
 }
 
-static void on_tick_stopping(cse_coordinator *c, const cse_event *event)
+static void on_tick_stopping(cse_coordinator *c, const cse_coordinator_event *event)
 {
     (void)event;
-    const cse_execution_callbacks *k = c->options.callbacks;
+    const cse_run_callbacks *k = c->options.callbacks;
     /* Somebody who asks once more has waited long enough. */
     if (c->stop_wanted && k->stop_requested != NULL && k->stop_requested(k->self) == CSE_STOP_NOW &&
         c->escalation < 2) {
@@ -619,7 +619,6 @@ static cse_status on_scale(cse_coordinator *c, const cse_message *message, char 
 {
     int most = 0;
     int64_t wanted = message->scale.num_csx;
-    const cse_execution_callbacks *k = c->options.callbacks;
     if (c->io->plan == NULL || wanted < 1 || wanted > INT32_MAX) {
         snprintf(text, REPLY_BYTES, "unsupported: num_csx cannot become %lld", (long long)wanted);
         return CSE_UNAVAILABLE;
@@ -632,8 +631,7 @@ static cse_status on_scale(cse_coordinator *c, const cse_message *message, char 
                                : cse_error_message());
         return status;
     }
-    if (k->on_scale != NULL)
-        k->on_scale(k->self, (int)wanted);
+    CSE_RUN_EVENT(c->options.events, on_scale, (int)wanted);
     snprintf(text, REPLY_BYTES, "%lld replicas share each step from the next one on",
              (long long)wanted);
     return CSE_OK;
@@ -671,7 +669,7 @@ static cse_status obey(cse_coordinator *c, const cse_message *message, char text
     }
 }
 
-static void on_operator(cse_coordinator *c, const cse_event *event)
+static void on_operator(cse_coordinator *c, const cse_coordinator_event *event)
 {
     char text[REPLY_BYTES] = "";
     cse_status status = obey(c, event->message, text);
@@ -683,7 +681,7 @@ static void on_operator(cse_coordinator *c, const cse_event *event)
 }
 
 /* An ending run can only be ended sooner. */
-static void on_operator_stopping(cse_coordinator *c, const cse_event *event)
+static void on_operator_stopping(cse_coordinator *c, const cse_coordinator_event *event)
 {
     bool kills = event->message->kind == CSE_MESSAGE_KILL;
     bool accepted = kills || event->message->kind == CSE_MESSAGE_CANCEL ||
@@ -701,7 +699,7 @@ static void on_operator_stopping(cse_coordinator *c, const cse_event *event)
 
 /* ---- The machine ---- */
 
-typedef void handler(cse_coordinator *c, const cse_event *event);
+typedef void handler(cse_coordinator *c, const cse_coordinator_event *event);
 
 /* NULL: the event means nothing in that state. */
 static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
@@ -723,7 +721,7 @@ static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
                                    [CSE_EVENT_TICK] = on_tick_stopping },
 };
 
-void cse_coordinator_handle(cse_coordinator *coordinator, const cse_event *event)
+void cse_coordinator_handle(cse_coordinator *coordinator, const cse_coordinator_event *event)
 {
     handler *handle = handlers[coordinator->state][event->kind];
     if (handle != NULL)
@@ -747,7 +745,7 @@ int cse_coordinator_incarnation(const cse_coordinator *coordinator, int slot)
     return w->state == VACANT ? -1 : w->incarnation;
 }
 
-cse_status cse_coordinator_result(const cse_coordinator *c, cse_execution_result *result)
+cse_status cse_coordinator_result(const cse_coordinator *c, cse_run_result *result)
 {
     result->steps_done = c->status == CSE_OK ? c->closed : c->io->steps_done(c->io->self);
     result->stopped = c->stopped;

@@ -12,7 +12,7 @@
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_H
 #define CSE_WORKERS_CONTROL_COORDINATOR_H
 
-#include "workers/control/execution.h"
+#include "workers/control/run_events.h"
 #include "workers/launchers/launcher.h"
 #include "workers/messages/message.h"
 
@@ -49,10 +49,11 @@ typedef struct cse_coordinator_io {
 } cse_coordinator_io;
 
 typedef struct cse_coordinator_options {
-    const cse_coordinator_io *io;             /* borrowed, as are all members */
-    const cse_execution_callbacks *callbacks; /* on_record, on_snapshot, ... */
-    const unsigned char *states;              /* handed to on_snapshot */
-    cse_message welcome;                      /* what a worker that joins is told */
+    const cse_coordinator_io *io; /* borrowed, as are all members */
+    const cse_run_callbacks *callbacks;
+    const cse_run_events *events; /* NULL: nobody listens */
+    const unsigned char *states;  /* handed to on_snapshot */
+    cse_message welcome;          /* what a worker that joins is told */
     int slot_count;
     int64_t first_step, num_steps; /* num_steps at least 1 */
     int record_count;              /* steps that may be released ahead of the last closed record */
@@ -61,7 +62,7 @@ typedef struct cse_coordinator_options {
     int64_t leave_timeout_ns; /* from the order to leave until SIGTERM, from that until SIGKILL */
 } cse_coordinator_options;
 
-typedef enum cse_event_kind {
+typedef enum cse_coordinator_event_kind {
     CSE_EVENT_BEGIN,   /* start the workers */
     CSE_EVENT_MESSAGE, /* from the worker in `slot` of `incarnation` */
     /* A message from the outside: PAUSE, RESUME, CHECKPOINT, STOP, CANCEL, KILL, SCALE, STATUS */
@@ -70,7 +71,7 @@ typedef enum cse_event_kind {
     CSE_EVENT_FROZEN, /* the process in `slot` has not answered for too long */
     CSE_EVENT_TICK,   /* time went by, or something in the arena changed */
     CSE_EVENT_COUNT
-} cse_event_kind;
+} cse_coordinator_event_kind;
 
 /* What an operator is told: what will be done, or why it will not. */
 typedef struct cse_operator_reply {
@@ -79,13 +80,13 @@ typedef struct cse_operator_reply {
     char text[256];
 } cse_operator_reply;
 
-typedef struct cse_event {
-    cse_event_kind kind;
+typedef struct cse_coordinator_event {
+    cse_coordinator_event_kind kind;
     int slot, incarnation;
     const cse_message *message;
     cse_exit how;
     cse_operator_reply *reply; /* to an operator; may be NULL */
-} cse_event;
+} cse_coordinator_event;
 
 typedef enum cse_coordinator_state {
     CSE_COORDINATOR_STARTING,
@@ -98,7 +99,7 @@ typedef enum cse_coordinator_state {
 cse_coordinator *cse_coordinator_new(const cse_coordinator_options *options);
 void cse_coordinator_destroy(cse_coordinator **coordinator);
 
-void cse_coordinator_handle(cse_coordinator *coordinator, const cse_event *event);
+void cse_coordinator_handle(cse_coordinator *coordinator, const cse_coordinator_event *event);
 
 cse_coordinator_state cse_coordinator_state_now(const cse_coordinator *coordinator);
 /* Whether the next commit is awaited: the states will stand still for it. */
@@ -108,6 +109,6 @@ int cse_coordinator_incarnation(const cse_coordinator *coordinator, int slot);
 
 /* How the run went, once ENDED: the first failure with its message (cse_error_message), or CSE_OK.
  * Sets the members of `result` the coordinator knows; input_wait_seconds is not among them. */
-cse_status cse_coordinator_result(const cse_coordinator *coordinator, cse_execution_result *result);
+cse_status cse_coordinator_result(const cse_coordinator *coordinator, cse_run_result *result);
 
 #endif

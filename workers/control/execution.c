@@ -235,7 +235,7 @@ static const cse_coordinator_io io_functions = {
 
 /* ---- Events ---- */
 
-static void handle(run *r, cse_event event)
+static void handle(run *r, cse_coordinator_event event)
 {
     cse_coordinator_handle(r->coordinator, &event);
 }
@@ -263,7 +263,9 @@ static void take_message(run *r, const char *peer)
         return;
     }
     cse_operator_reply reply = { .status = CSE_OK };
-    cse_event event = { .kind = CSE_EVENT_OPERATOR, .message = &message, .reply = &reply };
+    cse_coordinator_event event = { .kind = CSE_EVENT_OPERATOR,
+                                    .message = &message,
+                                    .reply = &reply };
     if (sscanf(peer, "worker.%d.%d", &event.slot, &event.incarnation) == 2)
         event.kind = CSE_EVENT_MESSAGE;
     else if (strncmp(peer, "operator", strlen("operator")) != 0)
@@ -289,7 +291,7 @@ static void take_messages(run *r, int64_t deadline_ns)
 static void take_deaths(run *r)
 {
     for (int s = 0; s < r->slot_count; s++) {
-        cse_event event = { .kind = CSE_EVENT_GONE, .slot = s };
+        cse_coordinator_event event = { .kind = CSE_EVENT_GONE, .slot = s };
         if (r->seats[s].process == NULL || !r->launcher->gone(r->seats[s].process, &event.how))
             continue;
         /* What it said before it left may still be on the way to this side. */
@@ -313,7 +315,7 @@ static void look_at_sockets_and_processes(run *r, int64_t timeout_ns)
     take_messages(r, 0);
     take_deaths(r);
     for (int slot; (slot = cse_liveness_poll(r->liveness, r->looked_ns)) >= 0;)
-        handle(r, (cse_event){ .kind = CSE_EVENT_FROZEN, .slot = slot });
+        handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_FROZEN, .slot = slot });
 }
 
 /* Keeps the pace, and reports once who holds what when no step has ended for long. */
@@ -348,9 +350,9 @@ static void wait_running(run *r)
 
 static void serve(run *r)
 {
-    handle(r, (cse_event){ .kind = CSE_EVENT_BEGIN });
+    handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
     for (;;) {
-        handle(r, (cse_event){ .kind = CSE_EVENT_TICK });
+        handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
         cse_coordinator_state state = cse_coordinator_state_now(r->coordinator);
         if (state == CSE_COORDINATOR_ENDED)
             return;
@@ -447,6 +449,7 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     cse_coordinator_options options = {
         .io = io,
         .callbacks = &e->callbacks,
+        .events = e->events,
         .states = e->states,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
         .slot_count = r->slot_count,
@@ -466,13 +469,6 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     r->coordinator = cse_coordinator_new(&options);
 }
 
-static void tell_endpoint(const run *r, const char *endpoint)
-{
-    const cse_execution_callbacks *k = &r->execution->callbacks;
-    if (k->on_endpoint != NULL)
-        k->on_endpoint(k->self, endpoint);
-}
-
 static void close_run(run *r)
 {
     for (int s = 0; s < r->slot_count; s++)
@@ -490,9 +486,9 @@ static void close_run(run *r)
     cse_text_clear(&r->settings);
 }
 
-cse_status cse_execution_run(const cse_execution *execution, cse_execution_result *result)
+cse_status cse_execution_run(const cse_execution *execution, cse_run_result *result)
 {
-    *result = (cse_execution_result){ .steps_done = execution->first_step };
+    *result = (cse_run_result){ .steps_done = execution->first_step };
     if (execution->num_steps <= 0)
         return CSE_OK; /* no step: no worker, no record, no snapshot */
     run r = { .execution = execution,
@@ -510,10 +506,10 @@ cse_status cse_execution_run(const cse_execution *execution, cse_execution_resul
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
-        r.observer = cse_observer_new(r.cluster, &execution->callbacks);
-        tell_endpoint(&r, r.control);
+        r.observer = cse_observer_new(r.cluster, execution->events);
+        CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
         serve(&r);
-        tell_endpoint(&r, NULL);
+        CSE_RUN_EVENT(execution->events, on_endpoint, NULL);
         status = cse_coordinator_result(r.coordinator, result);
         result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
     }

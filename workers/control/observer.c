@@ -24,7 +24,7 @@ enum { SAMPLED_STEPS = 100, EARLY_SAMPLES = 3, MOST_PAIRS = 256, MEGABYTE = 1000
 
 struct cse_observer {
     cse_cluster *cluster;
-    const cse_execution_callbacks *callbacks;
+    const cse_run_events *events;
     int slot_count;
     cse_slot_load *loads; /* at the last look */
     int64_t look_ns, look_step, cpu_ns;
@@ -81,13 +81,13 @@ static int64_t cpu_ns(void)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-cse_observer *cse_observer_new(cse_cluster *cluster, const cse_execution_callbacks *callbacks)
+cse_observer *cse_observer_new(cse_cluster *cluster, const cse_run_events *events)
 {
-    if (callbacks->on_topology == NULL && callbacks->on_spans == NULL)
+    if (events == NULL || (events->on_topology == NULL && events->on_spans == NULL))
         return NULL;
     cse_observer *o = cse_calloc(1, sizeof *o);
     o->cluster = cluster;
-    o->callbacks = callbacks;
+    o->events = events;
     o->slot_count = cse_cluster_slot_count(cluster);
     o->loads = cse_calloc((size_t)o->slot_count, sizeof *o->loads);
     o->spans = cse_calloc((size_t)o->slot_count * CSE_MOST_SPANS, sizeof *o->spans);
@@ -307,7 +307,7 @@ static void tell_topology(cse_observer *o, int64_t now_ns)
     add_weight_streams(o, step, rate);
     add_record_stream(o, step, rate);
     cse_text_add(&o->json, "]}");
-    o->callbacks->on_topology(o->callbacks->self, o->json.data);
+    o->events->on_topology(o->events->self, o->json.data);
 }
 
 /* ---- sampled steps ---- */
@@ -318,7 +318,7 @@ static void take_spans(cse_observer *o)
     for (int slot = 0; slot < o->slot_count; slot++)
         count += cse_cluster_spans(o->cluster, slot, o->spans + count, CSE_MOST_SPANS);
     if (count > 0)
-        o->callbacks->on_spans(o->callbacks->self, o->spans, count);
+        o->events->on_spans(o->events->self, o->spans, count);
 }
 
 static void take_kernels(cse_observer *o)
@@ -327,7 +327,7 @@ static void take_kernels(cse_observer *o)
         int count = cse_cluster_kernel_times(o->cluster, slot, o->kernels,
                                              (int)o->cluster->head->group_count);
         if (count > 0)
-            o->callbacks->on_kernels(o->callbacks->self, o->kernels, count);
+            o->events->on_kernels(o->events->self, o->kernels, count);
     }
 }
 
@@ -340,7 +340,7 @@ static void sample(cse_observer *o, int64_t now_ns)
         if (done <= o->sampled_step + 1)
             return;
         take_spans(o);
-        if (o->callbacks->on_kernels != NULL)
+        if (o->events->on_kernels != NULL)
             take_kernels(o);
         o->sampled_step = -1;
         cse_cluster_sample(o->cluster, -1);
@@ -364,14 +364,14 @@ void cse_observer_look(cse_observer *o, int64_t now_ns)
 {
     if (o == NULL)
         return;
-    if (o->callbacks->on_spans != NULL)
+    if (o->events->on_spans != NULL)
         sample(o, now_ns);
     if (o->look_ns != 0 && now_ns - o->look_ns < INTERVAL_NS)
         return;
     int64_t done = cse_cluster_steps_done(o->cluster);
     if (o->look_ns != 0)
         o->rate = (double)(done - o->look_step) * 1e9 / (double)(now_ns - o->look_ns);
-    if (o->look_ns != 0 && o->callbacks->on_topology != NULL)
+    if (o->look_ns != 0 && o->events->on_topology != NULL)
         tell_topology(o, now_ns);
     else
         o->cpu_ns = cpu_ns();

@@ -19,11 +19,12 @@
 #include <stdint.h>
 
 #include "engine/base/text.h"
+#include "workers/transports/transport.h"
 
 enum {
     CSE_MESSAGE_VERSION = 1,
     CSE_MESSAGE_HEADER_BYTES = 12,
-    CSE_MESSAGE_MAX_BYTES = 1 << 20, /* a data loader's YAML is the longest text */
+    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's YAML is the longest text */
 };
 
 /* MESSAGE(number on the wire, name of the kind, name of the member, FIELD(type, name)...) */

@@ -12,7 +12,10 @@
 #include "csengine/status.h"
 #include "engine/base/text.h"
 
-enum { CSE_PEER_BYTES = 64 };
+enum {
+    CSE_PEER_BYTES = 64,
+    CSE_TRANSPORT_MAX_BYTES = 1 << 20, /* of one message */
+};
 
 typedef struct cse_socket cse_socket;
 

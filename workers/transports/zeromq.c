@@ -13,7 +13,6 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "workers/messages/message.h"
 #include "workers/transports/transport.h"
 
 struct cse_socket {
@@ -50,7 +49,7 @@ static cse_status zeromq_new(bool bound, const char *endpoint, cse_socket **sock
     s->context = zmq_ctx_new();
     if (s->context != NULL)
         s->socket = zmq_socket(s->context, bound ? ZMQ_ROUTER : ZMQ_DEALER);
-    int64_t most_bytes = CSE_MESSAGE_MAX_BYTES;
+    int64_t most_bytes = CSE_TRANSPORT_MAX_BYTES;
     if (s->socket == NULL || !set_option(s, ZMQ_LINGER, LINGER_MS) ||
         !set_option(s, ZMQ_SNDHWM, QUEUED_MESSAGES) ||
         !set_option(s, ZMQ_RCVHWM, QUEUED_MESSAGES) || !set_option(s, ZMQ_IMMEDIATE, 1) ||

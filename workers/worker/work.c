@@ -240,20 +240,20 @@ bool cse_work_advance(cse_work *work, uint64_t step)
     if (!atomic_compare_exchange_strong(&cluster->step->value, &step, next))
         return true;
     if (cse_step_number(next) == done) {
-        cse_arena_wake(cluster, CSE_EVENT_STAGE);
+        cse_arena_wake(cluster, CSE_DOORBELL_STAGE);
         return true;
     }
     CSE_FAILPOINT(CSE_KILL_COMMITTED);
     atomic_store(&cse_arena_record(cluster, done)->committed_ns, cse_clock_ns());
-    uint32_t events = CSE_EVENT_STAGE | CSE_EVENT_COMMIT | CSE_EVENT_RECORD;
+    uint32_t events = CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_RECORD;
     /* Input workers sleep until half the ring is free: a wake-up costs a replica its core. */
     const int64_t laps = cluster->head->ring_count / cluster->head->microbatches;
     if (laps < 4 || (done + 1) % (laps / 2) == 0)
-        events |= CSE_EVENT_FREED;
+        events |= CSE_DOORBELL_FREED;
     if (cse_step_number(next) >= atomic_load(&cluster->control->end)) {
         /* The end concerns everybody, whatever they wait for. */
         atomic_store(&cluster->control->urgent, 1);
-        events |= CSE_EVENT_URGENT | CSE_EVENT_CONTROL;
+        events |= CSE_DOORBELL_URGENT | CSE_DOORBELL_CONTROL;
     }
     cse_arena_wake(cluster, events);
     return true;
@@ -290,15 +290,15 @@ static bool work_on_stage(cse_work *work, uint64_t step, int roles)
 
 static uint32_t events_of(const cse_work *work, int roles)
 {
-    uint32_t events = CSE_EVENT_CONTROL;
+    uint32_t events = CSE_DOORBELL_CONTROL;
     if (roles & CSE_ROLE_WEIGHT_SERVER)
-        events |= CSE_EVENT_STAGE;
+        events |= CSE_DOORBELL_STAGE;
     if (roles & CSE_ROLE_REPLICA)
-        events |= CSE_EVENT_COMMIT;
+        events |= CSE_DOORBELL_COMMIT;
     if (roles & CSE_ROLE_INPUT)
-        events |= CSE_EVENT_FREED;
+        events |= CSE_DOORBELL_FREED;
     if (work->holding)
-        events |= CSE_EVENT_FILLED;
+        events |= CSE_DOORBELL_FILLED;
     return events;
 }
 

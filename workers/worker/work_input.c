@@ -25,6 +25,6 @@ bool cse_work_fill(cse_work *work, uint64_t step, cse_status *status)
     }
     CSE_FAILPOINT(CSE_KILL_FILL_UNPUBLISHED);
     cse_ring_publish(cluster, q);
-    cse_arena_wake(cluster, CSE_EVENT_FILLED);
+    cse_arena_wake(cluster, CSE_DOORBELL_FILLED);
     return true;
 }

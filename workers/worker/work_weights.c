@@ -75,7 +75,7 @@ static bool released(cse_work *work, int64_t step)
         return true;
     work->blocked = true;
     if (!atomic_exchange(&control->urgent, 1))
-        cse_arena_wake(work->cluster, CSE_EVENT_URGENT);
+        cse_arena_wake(work->cluster, CSE_DOORBELL_URGENT);
     return false;
 }
 

@@ -5,6 +5,8 @@
  * arena tells it everything; the control socket is looked at between units of work. Whatever goes
  * wrong is left as (status, message) both in the arena and on the socket before the process
  * ends. */
+#include "workers/worker/worker_main.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +18,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "workers/arena/cluster.h"
-#include "workers/control/execution.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
 #include "workers/transports/transport.h"

@@ -1,0 +1,85 @@
+/* What a run reports to whoever started it, what it asks, and how it went.
+ *
+ * Events (cse_run_events) tell observers what happens; training goes on the same whether anybody
+ * listens or not. Callbacks (cse_run_callbacks) take part in the run: they consume records and
+ * snapshots, and their answers steer it. All are called in the coordinator's thread. */
+#ifndef CSE_WORKERS_CONTROL_RUN_EVENTS_H
+#define CSE_WORKERS_CONTROL_RUN_EVENTS_H
+
+#include <stdbool.h>
+
+#include "csengine/status.h"
+#include "workers/arena/record.h"
+#include "workers/arena/timing.h"
+
+/* What a run is doing. */
+typedef enum cse_phase {
+    CSE_PHASE_STARTING, /* processes start and load */
+    CSE_PHASE_RUNNING,
+    CSE_PHASE_PAUSING, /* an operator asked for a pause: the step in flight is finished */
+    CSE_PHASE_PAUSED,
+    CSE_PHASE_RECOVERING, /* a process was lost, another takes its place */
+    CSE_PHASE_CANCELLING, /* ends on request */
+} cse_phase;
+
+/* Each may be NULL. */
+typedef struct cse_run_events {
+    void *self; /* first argument of each */
+    /* The phase changed; `message` says why, "" where there is nothing to say. */
+    void (*on_phase)(void *self, cse_phase phase, const char *message);
+    /* An operator changed how many replicas share a step. */
+    void (*on_scale)(void *self, int num_csx);
+    /* Where operators can reach the coordinator; NULL: nowhere any more. */
+    void (*on_endpoint)(void *self, const char *endpoint);
+    /* How busy processes and streams were since the last call, about twice a second, as JSON:
+     *     {"step":..,"steps_per_second":..,
+     *      "processes":[{"name","role","rank","pid","incarnation","busy","idle","back_pressured",
+     *                    "input_wait"}, ...],
+     *      "streams":[{"name","from","to","depth","capacity","credits","mb_per_second"}, ...]} */
+    void (*on_topology)(void *self, const char *json);
+    /* The spans of a sampled step: of about every 100th, at most one a second, and one in five
+     * seconds where steps are slow; not of a step that takes tensor statistics when there are
+     * others. */
+    void (*on_spans)(void *self, const cse_process_span *spans, int count);
+    /* The kernels of the same step, process by process. */
+    void (*on_kernels)(void *self, const cse_kernel_time *times, int count);
+} cse_run_events;
+
+/* Reports an event to `events` (borrowed, or NULL). */
+#define CSE_RUN_EVENT(events, event, ...)             \
+    do {                                              \
+        const cse_run_events *cse_to = (events);      \
+        if (cse_to != NULL && cse_to->event != NULL)  \
+            cse_to->event(cse_to->self, __VA_ARGS__); \
+    } while (0)
+
+typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;
+
+/* The states after `steps_done` steps, consistent, before any later update. */
+typedef struct cse_snapshot {
+    int64_t steps_done;
+    const unsigned char *states; /* CSE_SPACE_STATE; borrowed for the call */
+    bool ending;                 /* the run was asked to end: its last snapshot */
+} cse_snapshot;
+
+/* Each may be NULL. A failure of the first two ends the run with that status. */
+typedef struct cse_run_callbacks {
+    void *self; /* first argument of each */
+    /* In step order, while training goes on. */
+    cse_status (*on_record)(void *self, const cse_record *record);
+    /* Called for each step for which `wants_snapshot` was true, for an operator's checkpoint, and
+     * at the last step. Training waits only for the copy that precedes the call. */
+    cse_status (*on_snapshot)(void *self, const cse_snapshot *snapshot);
+    bool (*wants_snapshot)(void *self, int64_t steps_done);
+    /* What a signal or a user asked for; polled. */
+    cse_stop_request (*stop_requested)(void *self);
+} cse_run_callbacks;
+
+typedef struct cse_run_result {
+    int64_t steps_done;        /* first_step + steps that were committed */
+    bool stopped;              /* by a request, before num_steps */
+    double train_seconds;      /* from the first step's start to the last commit */
+    double input_wait_seconds; /* summed over replicas: time without a filled ring slot */
+} cse_run_result;
+
+#endif

@@ -37,7 +37,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
   const area = useRef<HTMLTextAreaElement>(null);
   const under = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => value.split("\n"), [value]);
-  const diagnostics = useMemo(() => {
+  const firstByLine = useMemo(() => {
     const byLine = new Map<number, Diagnostic>();
     for (const one of diagnostics) if (one.line && !byLine.has(one.line)) byLine.set(one.line, one);
     return byLine;
@@ -64,7 +64,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
       <div class="under" aria-hidden="true">
         <div ref={under}>
           {lines.map((line, i) => {
-            const diagnostic = diagnostics.get(i + 1);
+            const diagnostic = firstByLine.get(i + 1);
             return (
               <div key={i} class={diagnostic ? "edit-line faulty" : "edit-line"}>
                 <span class="line-number">{diagnostic ? <Icon name="warn" /> : i + 1}</span>
@@ -85,7 +85,7 @@ export function Editor({ value, diagnostics, onInput, label, onSubmit }: EditorP
         wrap="off"
         autocapitalize="off"
         autocomplete="off"
-        aria-invalid={diagnostics.size > 0}
+        aria-invalid={firstByLine.size > 0}
         aria-describedby="diagnostics"
         onScroll={scroll}
         onKeyDown={keys}

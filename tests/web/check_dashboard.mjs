@@ -38,16 +38,7 @@ function startServer(name, ...more) {
   mkdirSync(root, { recursive: true });
   const server = spawn(
     csengine,
-    [
-      "serve",
-      "--root",
-      root,
-      "--listen",
-      "127.0.0.1:0",
-      "--web_dir",
-      dist,
-      ...more,
-    ],
+    ["serve", "--root", root, "--listen", "127.0.0.1:0", "--web_dir", dist, ...more],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const url = new Promise((resolve, reject) => {
@@ -57,9 +48,7 @@ function startServer(name, ...more) {
       const found = /(http:\/\/\S+)/.exec(text);
       if (found) resolve(found[1].replace(/\/$/, ""));
     });
-    server.on("exit", (code) =>
-      reject(new Error(`the server ended with ${code}: ${text}`)),
-    );
+    server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
   });
   return { server, url };
 }
@@ -86,11 +75,7 @@ async function submit(checks, page, url) {
   await field.fill(config("num_stepz"));
   await page.locator(".edit-line.faulty").waitFor({ timeout: 30_000 });
   const line = await page.locator(".edit-line.faulty").innerText();
-  checks.that(
-    /num_stepz/.test(line),
-    "the fault stands at the line that has it",
-    line,
-  );
+  checks.that(/num_stepz/.test(line), "the fault stands at the line that has it", line);
   checks.that(
     /line 8, column \d+/.test(await page.locator(".faults").innerText()),
     "the list of faults names line and column",
@@ -98,18 +83,14 @@ async function submit(checks, page, url) {
   await page.screenshot({ path: join(shots, "real-submit-fault.png") });
   await field.fill(config("num_stepz", "lr: much, momentom: 0"));
   const faulty = page.locator(".edit-line.faulty");
-  await until(
-    "both lines are marked",
-    async () => (await faulty.count()) === 2,
-  );
+  await until("both lines are marked", async () => (await faulty.count()) === 2);
   checks.that(
     /much/.test(await faulty.nth(0).innerText()) &&
       /num_stepz/.test(await faulty.nth(1).innerText()),
     "every line with a fault is marked",
   );
   checks.that(
-    (await page.locator(".faults").innerText()).match(/line \d+, column \d+/g)
-      .length === 3,
+    (await page.locator(".faults").innerText()).match(/line \d+, column \d+/g).length === 3,
     "each fault is in the list, two of one line as well",
   );
   await field.fill(config("num_steps"));
@@ -142,9 +123,7 @@ async function orders(checks, page, url, id) {
   checks.that(
     saved.step > 0 &&
       existsSync(
-        saved.path.startsWith("/")
-          ? saved.path
-          : join((await job()).model_dir, saved.path),
+        saved.path.startsWith("/") ? saved.path : join((await job()).model_dir, saved.path),
       ),
     "the checkpoint that was asked for is a file",
   );
@@ -158,10 +137,7 @@ async function orders(checks, page, url, id) {
   checks.that(step > 0, "paused: the step stands still");
   await page.locator("button[data-command=resume]").click();
   await badge(page, "running");
-  await until(
-    "the run goes on",
-    async () => (await job()).progress.step > step,
-  );
+  await until("the run goes on", async () => (await job()).progress.step > step);
   checks.that(true, "resumed: the step goes on");
 }
 
@@ -170,9 +146,7 @@ async function download(checks, page, url, id) {
   const { model_dir } = await ask(url, `/jobs/${id}`);
   const path = one.path.startsWith("/") ? one.path : join(model_dir, one.path);
   await page.goto(`${url}/jobs/${id}/checkpoints`);
-  const link = page.locator(
-    `a[download][href*="/checkpoints/${one.step}/file"]`,
-  );
+  const link = page.locator(`a[download][href*="/checkpoints/${one.step}/file"]`);
   await link.waitFor({ timeout: 30_000 });
   const arriving = page.waitForEvent("download", { timeout: 60_000 });
   await link.click();
@@ -187,9 +161,7 @@ async function download(checks, page, url, id) {
 /* The new job takes its first step behind the checkpoint, and stands beside the old one. */
 async function startFromHere(checks, page, url, id, step) {
   await page.goto(`${url}/jobs/${id}/checkpoints`);
-  await page
-    .locator(`a[href*="step=${step}"]`, { hasText: "start from here" })
-    .click();
+  await page.locator(`a[href*="step=${step}"]`, { hasText: "start from here" }).click();
   await page.locator(".check.valid").waitFor({ timeout: 60_000 });
   await page.locator("#name").fill("a fork");
   await page.locator("header button.primary").click();
@@ -198,17 +170,10 @@ async function startFromHere(checks, page, url, id, step) {
   checks.that(fork !== id, "a job of its own", fork);
   await badge(page, "running");
   const loss = await until("points of the fork", async () => {
-    const { series } = await ask(
-      url,
-      `/jobs/${fork}/metrics?names=loss&max_points=20000`,
-    );
+    const { series } = await ask(url, `/jobs/${fork}/metrics?names=loss&max_points=20000`);
     return series?.[0]?.step.length > 0 && series[0];
   });
-  checks.that(
-    loss.step[0] === step + 1,
-    "it goes on behind the checkpoint",
-    loss.step[0],
-  );
+  checks.that(loss.step[0] === step + 1, "it goes on behind the checkpoint", loss.step[0]);
   await page.goto(`${url}/jobs/${fork}/curves?runs=${id}`);
   await page.locator("figure canvas").first().waitFor({ timeout: 30_000 });
   const chips = page.locator(".chips .chip");
@@ -222,19 +187,13 @@ async function startFromHere(checks, page, url, id, step) {
   );
   await page.screenshot({ path: join(shots, "real-fork.png") });
   await order(url, fork, "cancel");
-  await until(
-    "the fork ended",
-    async () => !(await ask(url, `/jobs/${fork}`)).alive,
-    60_000,
-  );
+  await until("the fork ended", async () => !(await ask(url, `/jobs/${fork}`)).alive, 60_000);
 }
 
 /* The values of two checkpoints, out of their files. */
 async function compare(checks, page, url, id) {
   const steps = (await ask(url, `/jobs/${id}/checkpoints`)).checkpoints;
-  const keys = [steps[0], steps.at(-1)].map(
-    (one) => `${one.attempt}.${one.step}`,
-  );
+  const keys = [steps[0], steps.at(-1)].map((one) => `${one.attempt}.${one.step}`);
   await page.goto(`${url}/jobs/${id}/checkpoints?diff=${keys.join(",")}`);
   const row = page.locator("table[data-part=tensors] tr", {
     has: page.locator("code", { hasText: "model.last_layer.weight" }),
@@ -292,10 +251,7 @@ async function signIn(checks, context) {
   await page.evaluate(() => fetch("/session", { method: "DELETE" }));
   await page.reload();
   await field.waitFor({ timeout: 30_000 });
-  checks.that(
-    !(await cookie()),
-    "the session is forgotten: the token is wanted again",
-  );
+  checks.that(!(await cookie()), "the session is forgotten: the token is wanted again");
   await page.close();
   await stop(guarded.server);
 }
@@ -309,14 +265,8 @@ async function cancel(checks, page, url, id) {
     const now = await ask(url, `/jobs/${id}`);
     return !now.alive && now;
   });
-  checks.that(
-    job.state === "CANCELLED",
-    "cancelled: the job ended",
-    JSON.stringify(job.state),
-  );
-  await page
-    .locator(".stream-status >> text=ended")
-    .waitFor({ timeout: 30_000 });
+  checks.that(job.state === "CANCELLED", "cancelled: the job ended", JSON.stringify(job.state));
+  await page.locator(".stream-status >> text=ended").waitFor({ timeout: 30_000 });
   checks.that(true, "the page says that the stream is over");
 }
 
@@ -398,14 +348,10 @@ try {
     },
     { most: 100 },
   );
-  await checks.timed(
-    "real run, step to pixel with 20 tabs: 99 %",
-    async () => latency.p99,
-    {
-      most: 250,
-      tries: 1,
-    },
-  );
+  await checks.timed("real run, step to pixel with 20 tabs: 99 %", async () => latency.p99, {
+    most: 250,
+    tries: 1,
+  });
   await cancel(checks, page, url, id);
   const step = await download(checks, page, url, id);
   await startFromHere(checks, page, url, id, step);
@@ -415,14 +361,9 @@ try {
 } catch (error) {
   checks.that(false, "the test ran to its end", error.stack);
   const { jobs } = await ask(url, "/jobs").catch(() => ({ jobs: [] }));
-  for (const job of jobs)
-    await order(url, job.id, "kill").catch(() => undefined);
+  for (const job of jobs) await order(url, job.id, "kill").catch(() => undefined);
 }
 await close();
-if (id)
-  writeFileSync(
-    join(directory, "job"),
-    (await ask(url, `/jobs/${id}`)).model_dir ?? "",
-  );
+if (id) writeFileSync(join(directory, "job"), (await ask(url, `/jobs/${id}`)).model_dir ?? "");
 await stop(server);
 checks.end();

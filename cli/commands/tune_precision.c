@@ -138,7 +138,7 @@ static void find_layers(void *self, const cse_pass *pass, const cse_graph *graph
         return;
     for (int n = 0; n < graph->node_count; n++) {
         const cse_node *node = graph->nodes[n];
-        if (!node->backward && node->scope[0] != '\0' && cse_precision_is_product(node->op))
+        if (!node->backward && node->scope[0] != '\0' && node->op->precision == CSE_FAMILY_PRODUCT)
             add_layer(self, node->scope);
     }
 }

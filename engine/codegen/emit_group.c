@@ -37,8 +37,7 @@ static int tail_axis(const cse_node *node, bool reduced[CSE_MAX_RANK])
     cse_shape shape = node->inputs[0]->shape;
     for (int i = 0; i < shape.rank; i++)
         reduced[i] = false;
-    if (node->op->kind != CSE_OP_REDUCE || strcmp(node->op->name, "sum") != 0 ||
-        node->dtype != CSE_FLOAT32 || cse_node_is_tiled(node))
+    if (node->op->role != CSE_ROLE_SUM || node->dtype != CSE_FLOAT32 || cse_node_is_tiled(node))
         return shape.rank;
     for (int i = 1; i < node->attributes.integer_count; i++)
         reduced[node->attributes.integers[i]] = true;

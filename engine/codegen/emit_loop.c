@@ -58,12 +58,12 @@ static bool is_stretch(const cse_node *node)
 
 static bool is_sum(const cse_node *node)
 {
-    return strcmp(node->op->name, "sum") == 0;
+    return node->op->role == CSE_ROLE_SUM;
 }
 
 static bool is_max(const cse_node *node)
 {
-    return strcmp(node->op->name, "max") == 0;
+    return node->op->role == CSE_ROLE_MAX;
 }
 
 static bool sums_columns(const emitter *e, int n)

@@ -27,7 +27,7 @@ typedef enum cse_op_kind {
     CSE_OP_ELEMENTWISE,
     /* Sum or maximum over axes: integers[0] is keep_dims, the axes follow. Fused as the end of a
      * loop over the last or the first axes, else emitted by `emit`. `expression` combines the
-     * accumulator $0 with the next value $1; numbers[0] of the descriptor's `initial` starts it. */
+     * accumulator $0 with the next value $1; `initial` starts it. */
     CSE_OP_REDUCE,
     /* The input read with other strides: no arithmetic, fused as an index map. */
     CSE_OP_BROADCAST,
@@ -43,9 +43,56 @@ typedef enum cse_op_kind {
     CSE_OP_STRUCTURAL,
 } cse_op_kind;
 
-/* GraphAMP's sets. An op's own class places it where engine/precision/presets.c does not name it.
- */
+/* What passes, kernels and emitters recognise an op by where its kind does not say enough. */
+typedef enum cse_op_role {
+    CSE_ROLE_NONE,
+    CSE_ROLE_ADD,      /* inputs[0] + inputs[1]: a bias, behind a product */
+    CSE_ROLE_SUBTRACT, /* inputs[0] - inputs[1] */
+    CSE_ROLE_RELU,     /* the larger of inputs[0] and 0 */
+    CSE_ROLE_SELECT,   /* inputs[1] where inputs[0] holds, else inputs[2] */
+    CSE_ROLE_CAST,     /* inputs[0] in another type */
+    CSE_ROLE_SUM,      /* of a REDUCE: adds */
+    CSE_ROLE_MAX,      /* of a REDUCE: keeps the larger */
+    CSE_ROLE_STORE,    /* an elementwise identity whose result has a place of its own */
+} cse_op_role;
+
+/* GraphAMP's sets: `allow` rounds its inputs to the 16-bit format, `infer` follows its readers,
+ * `deny` keeps the types it is written with. */
 typedef enum cse_precision_class { CSE_DENY, CSE_INFER, CSE_ALLOW } cse_precision_class;
+
+/* What rounding its inputs does to an op. GraphAMP's presets give a set to each family
+ * (engine/precision/presets.c); POL rounds the sums of some of them (engine/precision/pol.c). */
+typedef enum cse_precision_family {
+    CSE_FAMILY_STRUCTURAL, /* where values come from and go to: types are the engine's contract */
+    CSE_FAMILY_CAST,       /* the types it is written with are its meaning */
+    CSE_FAMILY_FLOAT32,    /* makes float32: from no floats, or by additions into a table */
+    CSE_FAMILY_PRODUCT,    /* sums of products, which are exact in float32 */
+    CSE_FAMILY_MOVEMENT,   /* no arithmetic: commutes with rounding */
+    CSE_FAMILY_NEUTRAL,    /* at most one rounding, or a choice of values */
+    CSE_FAMILY_SENSITIVE,  /* magnifies errors or range: powers, logarithms, quotients */
+    CSE_FAMILY_REDUCTION,  /* long sums */
+    CSE_FAMILY_SOFTMAX,
+    CSE_FAMILY_NORM,
+    CSE_FAMILY_LOSS,
+    CSE_FAMILY_COUNT,
+} cse_precision_family;
+
+/* Makes the kernel of a LIBRARY op (engine/kernels/plan.h). CSE_UNAVAILABLE when there is none for
+ * these shapes and types. */
+struct cse_kernel;
+struct cse_kernel_plan;
+typedef cse_status cse_kernel_maker(const struct cse_kernel_plan *plan, struct cse_kernel **kernel);
+
+/* The library kernels of an op. */
+typedef struct cse_op_kernel {
+    cse_kernel_maker *make;
+    cse_kernel_maker *make_tiled; /* for emulated accumulation (engine/kernels/tiled.h), or NULL */
+    /* Types that `make` computes itself; for others, operands are widened to float32. */
+    enum { CSE_KERNEL_FLOAT32, CSE_KERNEL_BFLOAT16_TOO, CSE_KERNEL_ANY_FLOAT } types;
+    /* Axis, counted from the right (1: the last), along which a bias may be added in the epilogue,
+     * then relu; 0: takes neither. */
+    int bias_axis;
+} cse_op_kernel;
 
 /* What a shape rule sees. */
 typedef struct cse_infer {
@@ -89,7 +136,8 @@ typedef struct cse_op {
     const char *name;
     const char *summary;
     cse_op_kind kind;
-    cse_precision_class precision;
+    cse_op_role role;
+    cse_precision_family precision;
     int min_inputs, max_inputs;
 
     /* Output shape and type, or cse_fail(CSE_SHAPE, ...) saying what is expected. Required. */
@@ -111,9 +159,23 @@ typedef struct cse_op {
     double initial; /* REDUCE: what the accumulator starts from */
 
     /* BLOCK, and REDUCE over axes that do not fuse: writes a C block that fills `y` from `x0`,
-     * `x1`,
-     * ... (pointers to contiguous values of the nodes' types, declared by the caller). */
+     * `x1`, ... (pointers to contiguous values of the nodes' types, declared by the caller). */
     void (*emit)(cse_text *out, const cse_tensor *node);
+
+    /* LIBRARY: the kernels that compute it. */
+    cse_op_kernel kernel;
+
+    /* A value with the same bits as the node's that makes it superfluous, mostly one of its inputs,
+     * or NULL. May instead rewrite the node's inputs and attributes. NULL: there is no such rule. */
+    cse_tensor *(*simplify)(cse_tensor *node);
+
+    /* Whether the node exchanges the last two axes of its input and does nothing else: a product
+     * can read that input transposed. NULL: never. */
+    bool (*is_matrix_transpose)(const cse_tensor *node);
+
+    /* How many terms the longest sum inside the node adds, for the length of tiles. NULL: the size
+     * of the first input's last axis. */
+    int64_t (*summed_terms)(const cse_tensor *node);
 
     /* COMPOSITE: traces the ops it stands for and returns their result. */
     cse_tensor *(*expand)(cse_tensor *node);
@@ -123,9 +185,6 @@ typedef struct cse_op {
 
 /* A named op of engine/ops or a structural one; NULL when there is none. */
 const cse_op *cse_op_find(const char *name);
-
-/* The one op of engine/ops that passes place by themselves. */
-extern const cse_op cse_op_cast;
 
 /* engine/ops, in name order, ended by NULL; written by autogen.sh. */
 extern const cse_op *const cse_ops[];

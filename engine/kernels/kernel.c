@@ -1,61 +1,19 @@
 /* From a LIBRARY group to its kernel: the group is read once (which inputs are the operands, which
- * is the bias, is there a relu), and the family of the product's op makes the kernel. */
+ * is the bias, is there a relu), and the descriptor of the product's op says which kernel. */
 #include "engine/kernels/kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/kernels/plan.h"
-#include "engine/kernels/tiled.h"
-
-typedef struct family {
-    const char *op;
-    cse_kernel_maker *maker, *tiled; /* of a node whose accumulation is emulated; NULL: none */
-    int bias_axis; /* counted from the right: 1 is the last axis; 0: takes no epilogue */
-    enum { FLOAT32, OR_BFLOAT16, ANY_TYPES } types; /* that it has kernels for */
-} family;
-
-static const family families[] = {
-    { "matmul", cse_kernel_new_matmul, cse_kernel_new_tiled_matmul, 1, ANY_TYPES },
-    { "conv2d", cse_kernel_new_conv2d, cse_kernel_new_tiled_conv2d, 3, OR_BFLOAT16 },
-    { "conv2d_gradient_input", cse_kernel_new_conv2d_gradient_input, cse_kernel_new_tiled_conv2d, 0,
-      OR_BFLOAT16 },
-    { "conv2d_gradient_weight", cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_tiled_conv2d,
-      0, OR_BFLOAT16 },
-    { "max_pool2d", cse_kernel_new_max_pool2d, NULL, 0, FLOAT32 },
-    { "max_pool2d_gradient", cse_kernel_new_max_pool2d_gradient, NULL, 0, FLOAT32 },
-    { "avg_pool2d", cse_kernel_new_avg_pool2d, NULL, 0, FLOAT32 },
-    { "avg_pool2d_gradient", cse_kernel_new_avg_pool2d_gradient, NULL, 0, FLOAT32 },
-};
-
-static const family *family_of(const cse_node *product)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (strcmp(families[i].op, product->op->name) == 0)
-            return &families[i];
-    return NULL;
-}
-
-static bool is_store(const cse_node *node)
-{
-    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
-           node->op == &cse_op_materialize;
-}
-
-static bool is_op(const cse_node *node, const char *name)
-{
-    return strcmp(node->op->name, name) == 0;
-}
 
 /* The broadcast that `add` adds to the value of `last`, if it is a vector along the bias axis of
  * `product`. The add may stand on a reshape of a matrix product that keeps the rows whole. */
 static const cse_node *bias_of(const cse_node *product, const cse_node *last, const cse_node *add)
 {
-    const family *kin = family_of(product);
-    int from_right = kin ? kin->bias_axis : 0;
-    if (from_right == 0 || !is_op(add, "add") || add->dtype != CSE_FLOAT32)
+    int from_right = product->op->kernel.bias_axis;
+    if (from_right == 0 || add->op->role != CSE_ROLE_ADD || add->dtype != CSE_FLOAT32)
         return NULL;
     int side = cse_node_storage(add->inputs[0]) == last ? 1 : 0;
     const cse_node *bias = add->inputs[side];
@@ -75,16 +33,18 @@ static const cse_node *bias_of(const cse_node *product, const cse_node *last, co
 bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node *node)
 {
     const cse_node *product = nodes[0], *last = nodes[node_count - 1];
-    const family *kin = family_of(product);
+    const cse_op_kernel *kernel = &product->op->kernel;
+    cse_op_role role = node->op->role;
     bool computed = false;
     for (int i = 1; i < node_count; i++)
-        computed = computed || is_op(nodes[i], "relu") || is_store(nodes[i]);
-    if (kin == NULL || is_store(last) || node->dtype != product->dtype)
+        computed =
+            computed || nodes[i]->op->role == CSE_ROLE_RELU || nodes[i]->op->role == CSE_ROLE_STORE;
+    if (kernel->make == NULL || last->op->role == CSE_ROLE_STORE || node->dtype != product->dtype)
         return false;
-    if (is_store(node))
+    if (role == CSE_ROLE_STORE)
         return cse_node_storage(node->inputs[0]) == last;
-    if (is_op(node, "relu"))
-        return kin->bias_axis > 0 && !computed && cse_node_storage(node->inputs[0]) == last;
+    if (role == CSE_ROLE_RELU)
+        return kernel->bias_axis > 0 && !computed && cse_node_storage(node->inputs[0]) == last;
     return node_count == 1 && bias_of(product, last, node) != NULL;
 }
 
@@ -131,9 +91,9 @@ static cse_status read_epilogue(const cse_group *group, cse_node *const inputs[]
         const cse_node *bias = bias_of(plan->product, last, node);
         if (bias != NULL && plan->bias < 0 && !plan->relu)
             CSE_TRY(find_input(inputs, count, bias->inputs[0], &plan->bias));
-        else if (is_op(node, "relu") && cse_node_storage(node->inputs[0]) == last)
+        else if (node->op->role == CSE_ROLE_RELU && cse_node_storage(node->inputs[0]) == last)
             plan->relu = true;
-        else if (!is_store(node) || i + 1 < group->node_count)
+        else if (node->op->role != CSE_ROLE_STORE || i + 1 < group->node_count)
             return cse_fail(CSE_INTERNAL, "%%%u (%s): no epilogue of %s", node->id, node->op->name,
                             plan->product->op->name);
     }
@@ -163,21 +123,22 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
     cse_kernel_plan plan;
     *kernel = NULL;
     CSE_TRY(read_group(graph, group, &plan));
-    const family *kin = family_of(plan.product);
-    if (kin == NULL)
+    const cse_op_kernel *of = &plan.product->op->kernel;
+    if (of->make == NULL)
         return cse_fail(CSE_UNAVAILABLE, "%%%u (%s): no library kernel computes this op",
                         plan.product->id, plan.product->op->name);
-    if (cse_node_is_tiled(plan.product) && kin->tiled != NULL)
-        return kin->tiled(&plan, kernel);
+    if (cse_node_is_tiled(plan.product) && of->make_tiled != NULL)
+        return of->make_tiled(&plan, kernel);
     bool one_type = cse_kernel_plan_has_one_type(&plan);
-    bool native = kin->types == ANY_TYPES ||
-                  (one_type && (plan.dtype == CSE_FLOAT32 ||
-                                (plan.dtype == CSE_BFLOAT16 && kin->types == OR_BFLOAT16)));
-    if (native && kin->maker(&plan, kernel) == CSE_OK)
+    bool native =
+        of->types == CSE_KERNEL_ANY_FLOAT ||
+        (one_type && (plan.dtype == CSE_FLOAT32 ||
+                      (plan.dtype == CSE_BFLOAT16 && of->types == CSE_KERNEL_BFLOAT16_TOO)));
+    if (native && of->make(&plan, kernel) == CSE_OK)
         return CSE_OK;
     if (one_type && plan.dtype == CSE_FLOAT32)
         return CSE_UNAVAILABLE;
-    return cse_kernel_new_widened(&plan, kin->maker, kernel);
+    return cse_kernel_new_widened(&plan, of->make, kernel);
 }
 
 void cse_kernel_destroy(cse_kernel **kernel)

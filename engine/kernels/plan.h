@@ -16,13 +16,12 @@ typedef struct cse_kernel_plan {
     bool relu;
 } cse_kernel_plan;
 
-/* Makes a kernel of one family. CSE_UNAVAILABLE when it has none for these shapes and types. */
-typedef cse_status cse_kernel_maker(const cse_kernel_plan *plan, cse_kernel **kernel);
-
+/* What ops name in their descriptors; `tiled` ones are for emulated accumulation. */
 cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_conv2d_gradient_input,
     cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_max_pool2d,
     cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
-    cse_kernel_new_avg_pool2d_gradient;
+    cse_kernel_new_avg_pool2d_gradient, cse_kernel_new_tiled_matmul, cse_kernel_new_tiled_conv2d,
+    cse_kernel_new_tiled_conv2d_gradient_input, cse_kernel_new_tiled_conv2d_gradient_weight;
 
 /* Whether operands and result are of one type. */
 bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan);

@@ -38,7 +38,4 @@ void cse_tiled_run(cse_tiled *tiled, const cse_kernel *moment, const cse_tiled_o
 /* Where the nodes' random numbers are drawn: the microbatch's first sample, 0 at step level. */
 uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *moment);
 
-/* Kernels of emulated nodes. */
-cse_kernel_maker cse_kernel_new_tiled_matmul, cse_kernel_new_tiled_conv2d;
-
 #endif

@@ -6,7 +6,6 @@
  *   input       an image and a group  input channel    position           output channel, tap
  *   weight      a group               output channel   input channel, tap image, position */
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/arena.h"
 #include "engine/kernels/tiled.h"
@@ -139,12 +138,9 @@ static cse_tiled_sizes product_sizes(const cse_conv2d_sizes *s, result_role made
     return (cse_tiled_sizes){ outs, ins * taps, s->batch * positions };
 }
 
-cse_status cse_kernel_new_tiled_conv2d(const cse_kernel_plan *plan, cse_kernel **result)
+static cse_status new_kernel(const cse_kernel_plan *plan, result_role made, cse_kernel **result)
 {
     const cse_node *node = plan->product;
-    result_role made = strcmp(node->op->name, "conv2d") == 0                  ? OUTPUT
-                       : strcmp(node->op->name, "conv2d_gradient_input") == 0 ? INPUT
-                                                                              : WEIGHT;
     cse_shape input = made == INPUT ? node->shape : node->inputs[0]->shape;
     cse_shape weight = made == WEIGHT ? node->shape : node->inputs[made == INPUT ? 0 : 1]->shape;
     cse_conv2d_sizes sizes;
@@ -170,4 +166,21 @@ cse_status cse_kernel_new_tiled_conv2d(const cse_kernel_plan *plan, cse_kernel *
     c->base.flops = 2.0 * (double)products * (double)of.m * (double)of.n * (double)of.k;
     *result = &c->base;
     return CSE_OK;
+}
+
+cse_status cse_kernel_new_tiled_conv2d(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    return new_kernel(plan, OUTPUT, kernel);
+}
+
+cse_status cse_kernel_new_tiled_conv2d_gradient_input(const cse_kernel_plan *plan,
+                                                      cse_kernel **kernel)
+{
+    return new_kernel(plan, INPUT, kernel);
+}
+
+cse_status cse_kernel_new_tiled_conv2d_gradient_weight(const cse_kernel_plan *plan,
+                                                       cse_kernel **kernel)
+{
+    return new_kernel(plan, WEIGHT, kernel);
 }

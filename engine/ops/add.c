@@ -1,5 +1,6 @@
 /* add: the sum of two tensors. */
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
 
 extern const cse_op cse_op_add;
 
@@ -48,16 +49,24 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* x + 0 = x but for the sign of a zero, which no later op but a division sees. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    return cse_drop_neutral(node, 0);
+}
+
 const cse_op cse_op_add = {
     .name = "add",
     .summary = "the sum of two tensors",
     .kind = CSE_OP_ELEMENTWISE,
-    .precision = CSE_INFER,
+    .role = CSE_ROLE_ADD,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = cse_infer_numbers,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
     .expression = "$0 + $1",
     .samples = samples,
 };

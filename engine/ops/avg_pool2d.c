@@ -1,6 +1,7 @@
 /* avg_pool2d: the mean of each window.
  *
  * Input: [batch, channel, height, width]. Attributes: engine/trace/windows.h. */
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_avg_pool2d;
@@ -59,11 +60,12 @@ const cse_op cse_op_avg_pool2d = {
     .name = "avg_pool2d",
     .summary = "the mean of each window",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = cse_infer_pool2d,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_avg_pool2d },
     .samples = samples,
 };

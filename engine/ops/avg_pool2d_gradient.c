@@ -5,6 +5,7 @@
  * Each element of a window gets the same share. The input is read for its shape alone. */
 #include <stdlib.h>
 
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_avg_pool2d_gradient;
@@ -74,11 +75,12 @@ const cse_op cse_op_avg_pool2d_gradient = {
     .name = "avg_pool2d_gradient",
     .summary = "the gradient of avg_pool2d with respect to its input",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = cse_infer_pool2d_gradient,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_avg_pool2d_gradient },
     .samples = samples,
 };

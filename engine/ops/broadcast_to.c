@@ -3,6 +3,7 @@
  * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of
  * 1 and a missing dimension stretch. */
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
 
 extern const cse_op cse_op_broadcast_to;
 
@@ -109,11 +110,12 @@ const cse_op cse_op_broadcast_to = {
     .name = "broadcast_to",
     .summary = "a tensor stretched to a larger shape",
     .kind = CSE_OP_BROADCAST,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_MOVEMENT,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .simplify = cse_drop_same_shape,
     .samples = samples,
 };

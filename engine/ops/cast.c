@@ -2,6 +2,9 @@
  *
  * Attributes: integers[0] the cse_dtype of the result. */
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
+
+extern const cse_op cse_op_cast;
 
 /** x as `dtype`: rounded to nearest even between floats, toward zero to int32 (undefined beyond its
  * range), compared with 0 to bool. x itself when it has the type already. Differentiable between
@@ -66,12 +69,14 @@ const cse_op cse_op_cast = {
     .name = "cast",
     .summary = "the same values as another type",
     .kind = CSE_OP_ELEMENTWISE,
-    .precision = CSE_INFER,
+    .role = CSE_ROLE_CAST,
+    .precision = CSE_FAMILY_CAST,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .simplify = cse_drop_same_shape,
     .expression = "$0",
     .samples = samples,
 };

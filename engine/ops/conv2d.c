@@ -2,6 +2,7 @@
  *
  * Inputs: x [batch, in, height, width], weight [out, in / groups, kernel height, kernel width].
  * Attributes: engine/trace/windows.h. */
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_conv2d;
@@ -85,15 +86,26 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+static int64_t summed_terms(const cse_tensor *node)
+{
+    cse_shape weight = node->inputs[1]->shape;
+    return weight.dims[1] * weight.dims[2] * weight.dims[3];
+}
+
 const cse_op cse_op_conv2d = {
     .name = "conv2d",
     .summary = "two-dimensional convolution",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_ALLOW,
+    .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_conv2d,
+                .make_tiled = cse_kernel_new_tiled_conv2d,
+                .types = CSE_KERNEL_BFLOAT16_TOO,
+                .bias_axis = 3 },
+    .summed_terms = summed_terms,
     .samples = samples,
 };

@@ -2,6 +2,7 @@
  *
  * Inputs: weight [out, in / groups, kernel height, kernel width], the gradient of the output.
  * Attributes: engine/trace/windows.h. */
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_conv2d_gradient_input;
@@ -92,15 +93,26 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+static int64_t summed_terms(const cse_tensor *node)
+{
+    cse_shape weight = node->inputs[0]->shape;
+    return weight.dims[0] / node->attributes.integers[CSE_CONV_GROUPS] * weight.dims[2] *
+           weight.dims[3];
+}
+
 const cse_op cse_op_conv2d_gradient_input = {
     .name = "conv2d_gradient_input",
     .summary = "the gradient of a convolution with respect to its input",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_ALLOW,
+    .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_conv2d_gradient_input,
+                .make_tiled = cse_kernel_new_tiled_conv2d_gradient_input,
+                .types = CSE_KERNEL_BFLOAT16_TOO },
+    .summed_terms = summed_terms,
     .samples = samples,
 };

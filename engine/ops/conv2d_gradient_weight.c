@@ -2,6 +2,7 @@
  *
  * Inputs: x [batch, in, height, width], the gradient of the output. Attributes:
  * engine/trace/windows.h. */
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_conv2d_gradient_weight;
@@ -92,15 +93,25 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+static int64_t summed_terms(const cse_tensor *node)
+{
+    cse_shape dy = node->inputs[1]->shape;
+    return dy.dims[0] * dy.dims[2] * dy.dims[3];
+}
+
 const cse_op cse_op_conv2d_gradient_weight = {
     .name = "conv2d_gradient_weight",
     .summary = "the gradient of a convolution with respect to its weight",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_ALLOW,
+    .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_conv2d_gradient_weight,
+                .make_tiled = cse_kernel_new_tiled_conv2d_gradient_weight,
+                .types = CSE_KERNEL_BFLOAT16_TOO },
+    .summed_terms = summed_terms,
     .samples = samples,
 };

@@ -1,5 +1,6 @@
 /* div: the quotient of two tensors. */
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
 
 extern const cse_op cse_op_div;
 
@@ -33,16 +34,23 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* x / 1 = x. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    return cse_drop_neutral_right(node, 1);
+}
+
 const cse_op cse_op_div = {
     .name = "div",
     .summary = "the quotient of two tensors",
     .kind = CSE_OP_ELEMENTWISE,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_SENSITIVE,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = cse_infer_floats,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
     .expression = "$0 / $1",
     .samples = samples,
 };

@@ -3,6 +3,7 @@
  * Attributes: integers[0] and integers[1] say whether a and b are read transposed (last two axes).
  * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
  * brings them there. */
+#include "engine/kernels/plan.h"
 #include "engine/trace/accumulate.h"
 
 extern const cse_op cse_op_matmul;
@@ -160,15 +161,40 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* A transposed operand is read as it lies and transposed by the product. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    for (int side = 0; side < 2; side++) {
+        const cse_tensor *input = node->inputs[side];
+        if (input->op->is_matrix_transpose == NULL || !input->op->is_matrix_transpose(input))
+            continue;
+        node->inputs[side] = input->inputs[0];
+        node->attributes.integers[side] = !node->attributes.integers[side];
+    }
+    return NULL;
+}
+
+static int64_t summed_terms(const cse_tensor *node)
+{
+    cse_shape a = node->inputs[0]->shape;
+    return a.dims[a.rank - (node->attributes.integers[0] ? 2 : 1)];
+}
+
 const cse_op cse_op_matmul = {
     .name = "matmul",
     .summary = "products of matrices over the last two axes",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_ALLOW,
+    .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_matmul,
+                .make_tiled = cse_kernel_new_tiled_matmul,
+                .types = CSE_KERNEL_ANY_FLOAT,
+                .bias_axis = 1 },
+    .simplify = simplify,
+    .summed_terms = summed_terms,
     .samples = samples,
 };

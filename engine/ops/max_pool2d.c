@@ -4,6 +4,7 @@
  * Padding never wins; a NaN does. */
 #include <math.h>
 
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_max_pool2d;
@@ -60,11 +61,12 @@ const cse_op cse_op_max_pool2d = {
     .name = "max_pool2d",
     .summary = "the largest element of each window",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = cse_infer_pool2d,
     .gradient = gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_max_pool2d },
     .samples = samples,
 };

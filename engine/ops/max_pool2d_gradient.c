@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/kernels/plan.h"
 #include "engine/trace/windows.h"
 
 extern const cse_op cse_op_max_pool2d_gradient;
@@ -81,10 +82,11 @@ const cse_op cse_op_max_pool2d_gradient = {
     .name = "max_pool2d_gradient",
     .summary = "the gradient of max_pool2d with respect to its input",
     .kind = CSE_OP_LIBRARY,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = cse_infer_pool2d_gradient,
     .reference = reference,
+    .kernel = { .make = cse_kernel_new_max_pool2d_gradient },
     .samples = samples,
 };

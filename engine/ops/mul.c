@@ -1,5 +1,6 @@
 /* mul: the product of two tensors, element by element. */
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
 
 extern const cse_op cse_op_mul;
 
@@ -48,16 +49,23 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* x * 1 = x. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    return cse_drop_neutral(node, 1);
+}
+
 const cse_op cse_op_mul = {
     .name = "mul",
     .summary = "the product of two tensors, element by element",
     .kind = CSE_OP_ELEMENTWISE,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = cse_infer_numbers,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
     .expression = "$0 * $1",
     .samples = samples,
 };

@@ -36,16 +36,23 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* -(-x) = x. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    return node->inputs[0]->op == node->op ? node->inputs[0]->inputs[0] : NULL;
+}
+
 const cse_op cse_op_neg = {
     .name = "neg",
     .summary = "the negative of each element",
     .kind = CSE_OP_ELEMENTWISE,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = cse_infer_numbers,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
     .expression = "-$0",
     .samples = samples,
 };

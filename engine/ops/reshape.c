@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
 
 extern const cse_op cse_op_reshape;
 
@@ -82,15 +83,26 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* A reshape of a reshape reads what that one read; one to the same shape is nothing. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    cse_tensor *same = cse_drop_same_shape(node);
+    if (same != NULL || node->inputs[0]->op != node->op)
+        return same;
+    node->inputs[0] = node->inputs[0]->inputs[0];
+    return cse_drop_same_shape(node);
+}
+
 const cse_op cse_op_reshape = {
     .name = "reshape",
     .summary = "the same values under another shape",
     .kind = CSE_OP_RESHAPE,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_MOVEMENT,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
     .samples = samples,
 };

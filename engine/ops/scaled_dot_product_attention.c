@@ -229,16 +229,25 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* The longer of its two kinds of products: scores sum over a head, values over the keys. */
+static int64_t summed_terms(const cse_tensor *node)
+{
+    cse_shape q = node->inputs[0]->shape, k = node->inputs[1]->shape;
+    int64_t head = q.dims[q.rank - 1], keys = k.dims[k.rank - 2];
+    return head > keys ? head : keys;
+}
+
 const cse_op cse_op_scaled_dot_product_attention = {
     .name = "scaled_dot_product_attention",
     .summary = "values averaged by the softmax of scaled products of queries and keys",
     .kind = CSE_OP_COMPOSITE,
-    .precision = CSE_ALLOW,
+    .precision = CSE_FAMILY_PRODUCT,
     .min_inputs = 3,
     .max_inputs = 4,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .summed_terms = summed_terms,
     .expand = expand,
     .samples = samples,
 };

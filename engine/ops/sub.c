@@ -1,5 +1,6 @@
 /* sub: the difference of two tensors. */
 #include "engine/trace/arguments.h"
+#include "engine/trace/identities.h"
 
 extern const cse_op cse_op_sub;
 
@@ -43,16 +44,24 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* x - 0 = x. */
+static cse_tensor *simplify(cse_tensor *node)
+{
+    return cse_drop_neutral_right(node, 0);
+}
+
 const cse_op cse_op_sub = {
     .name = "sub",
     .summary = "the difference of two tensors",
     .kind = CSE_OP_ELEMENTWISE,
-    .precision = CSE_INFER,
+    .role = CSE_ROLE_SUBTRACT,
+    .precision = CSE_FAMILY_NEUTRAL,
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = cse_infer_numbers,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
     .expression = "$0 - $1",
     .samples = samples,
 };

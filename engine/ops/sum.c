@@ -83,16 +83,24 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+static int64_t summed_terms(const cse_tensor *node)
+{
+    int64_t made = cse_shape_elements(node->shape);
+    return made > 0 ? cse_shape_elements(node->inputs[0]->shape) / made : 1;
+}
+
 const cse_op cse_op_sum = {
     .name = "sum",
     .summary = "the sum over some axes or all",
     .kind = CSE_OP_REDUCE,
-    .precision = CSE_DENY,
+    .role = CSE_ROLE_SUM,
+    .precision = CSE_FAMILY_REDUCTION,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = cse_infer_reduce,
     .gradient = gradient,
     .reference = reference,
+    .summed_terms = summed_terms,
     .expression = "$0 + $1",
     .initial = 0,
     .emit = emit,

@@ -82,16 +82,38 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+static cse_tensor *simplify(cse_tensor *node)
+{
+    bool identity = true;
+    for (int i = 0; i < node->shape.rank; i++)
+        identity = identity && node->attributes.integers[i] == i;
+    return identity ? node->inputs[0] : NULL;
+}
+
+static bool is_matrix_transpose(const cse_tensor *node)
+{
+    int rank = node->shape.rank;
+    if (rank < 2)
+        return false;
+    bool matrix = node->attributes.integers[rank - 1] == rank - 2 &&
+                  node->attributes.integers[rank - 2] == rank - 1;
+    for (int i = 0; i < rank - 2; i++)
+        matrix = matrix && node->attributes.integers[i] == i;
+    return matrix;
+}
+
 const cse_op cse_op_transpose = {
     .name = "transpose",
     .summary = "the axes in another order",
     .kind = CSE_OP_BLOCK,
-    .precision = CSE_INFER,
+    .precision = CSE_FAMILY_MOVEMENT,
     .min_inputs = 1,
     .max_inputs = 1,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .simplify = simplify,
+    .is_matrix_transpose = is_matrix_transpose,
     .emit = emit,
     .samples = samples,
 };

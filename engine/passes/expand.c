@@ -31,7 +31,8 @@ static cse_node *expand_in_arithmetic(cse_node *node)
     bool low = is_low(node);
     for (int i = 0; i < node->input_count; i++)
         low = low || is_low(node->inputs[i]);
-    if (!low || cse_precision_is_product(node->op) || cse_precision_is_movement(node->op))
+    if (!low || node->op->precision == CSE_FAMILY_PRODUCT ||
+        node->op->precision == CSE_FAMILY_MOVEMENT)
         return node->op->expand(node);
     for (int i = 0; i < node->input_count; i++)
         inputs[i] = as_type(node->inputs[i], arithmetic);
@@ -45,11 +46,11 @@ static cse_node *expand_in_arithmetic(cse_node *node)
  * its reductions. Each draws random numbers of its own. */
 static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *node)
 {
-    bool product = cse_precision_is_product(node->op);
+    bool product = node->op->precision == CSE_FAMILY_PRODUCT;
     for (int i = first; i < graph->node_count; i++) {
         cse_node *made = graph->nodes[i];
-        bool sums =
-            product ? cse_precision_is_product(made->op) : cse_precision_is_reduction(made->op);
+        bool sums = product ? made->op->precision == CSE_FAMILY_PRODUCT
+                            : made->op->precision == CSE_FAMILY_REDUCTION;
         if (!sums || node->accumulation.across == CSE_FLOAT32 ||
             cse_pol_terms(made) <= node->accumulation.tile_length)
             continue;

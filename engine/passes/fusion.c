@@ -136,12 +136,6 @@ static void add_node(fusion *f, int number, cse_node *node)
     node->group = number;
 }
 
-static bool is_store(const cse_node *node)
-{
-    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
-           node->op == &cse_op_materialize;
-}
-
 /* ---- products and blocks, with their epilogues ---- */
 
 /* The broadcast that an accepted step of an epilogue reads: a bias. */
@@ -177,7 +171,7 @@ static void draft_product(fusion *f, cse_node *node, bool enabled)
         add_node(f, number, next);
         next = only_user(f, next);
     }
-    if (!library && next != NULL && is_store(next))
+    if (!library && next != NULL && next->op->role == CSE_ROLE_STORE)
         add_node(f, number, next);
 }
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "engine/passes/pass.h"
-#include "engine/precision/graphamp.h"
 
 enum { ALIGNMENT_BYTES = 64, SEARCH_DEPTH = 256 };
 
@@ -51,7 +50,7 @@ static const char *name_of(const survey *s, const cse_node *node)
         if (source->op == &cse_op_input)
             return cse_arena_printf(arena, "%s.cast",
                                     s->graph->inputs[source->attributes.integers[0]].name);
-        if (source->op != &cse_op_cast)
+        if (source->op->role != CSE_ROLE_CAST)
             return cse_arena_printf(arena, "%s.cast", name_of(s, source));
     }
     return joined(arena, node->scope,
@@ -102,19 +101,13 @@ static bool is_narrow(const cse_node *node)
     return cse_dtype_is_float(node->dtype) && node->dtype != CSE_FLOAT32;
 }
 
-static bool is_identity(const cse_node *node)
-{
-    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
-           node->op == &cse_op_materialize || node->op == &cse_op_assign;
-}
-
 /* Whether a float value with code of its own can be seen: in a loop, or as a group's result. */
 static bool is_visible(const cse_group *group, int n)
 {
     const cse_node *node = group->nodes[n];
     bool computes = node->op->kind == CSE_OP_ELEMENTWISE || node->op->kind == CSE_OP_REDUCE ||
                     node->op->kind == CSE_OP_BLOCK || node->op->kind == CSE_OP_LIBRARY;
-    return computes && !is_identity(node) && cse_dtype_is_float(node->dtype) &&
+    return computes && node->op->role != CSE_ROLE_STORE && cse_dtype_is_float(node->dtype) &&
            (group->kind == CSE_GROUP_LOOP || n == group->node_count - 1);
 }
 
@@ -137,7 +130,7 @@ static void survey_value(survey *s, const cse_group *group, int n)
         return;
     const char *name = name_of(s, node);
     bool asked = is_asked_for(s, name, node);
-    bool rounds = is_narrow(node) && !cse_precision_is_movement(node->op);
+    bool rounds = is_narrow(node) && node->op->precision != CSE_FAMILY_MOVEMENT;
     if (s->example == NULL && node->scope[0] != '\0')
         s->example = name;
     if (!asked && !rounds)
@@ -152,7 +145,7 @@ static void survey_value(survey *s, const cse_group *group, int n)
     s->scratch += (cse_shape_elements(node->shape) * 4 + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES *
                   ALIGNMENT_BYTES;
     if (is_narrow(node))
-        row->source = node->op == &cse_op_cast && cse_dtype_is_float(node->inputs[0]->dtype)
+        row->source = node->op->role == CSE_ROLE_CAST && cse_dtype_is_float(node->inputs[0]->dtype)
                           ? node->inputs[0]->dtype
                           : CSE_FLOAT32;
 }
@@ -175,9 +168,7 @@ static void survey_part(survey *s, cse_part part)
 
 static cse_node *unrounded(cse_node *node)
 {
-    while (node->op->kind == CSE_OP_RESHAPE ||
-           (node->op->kind == CSE_OP_ELEMENTWISE && node->input_count == 1 &&
-            (node->op == &cse_op_cast || strncmp(node->op->name, "round", 5) == 0)))
+    while (node->op->kind == CSE_OP_RESHAPE || node->op->role == CSE_ROLE_CAST)
         node = node->inputs[0];
     return node;
 }
@@ -186,10 +177,10 @@ static cse_node *unrounded(cse_node *node)
 static void find_update(const cse_graph *graph, cse_tracked_tensor *row, int number)
 {
     cse_node *kept = cse_node_storage(row->node->inputs[0]);
-    while (strcmp(kept->op->name, "where") == 0)
+    while (kept->op->role == CSE_ROLE_SELECT)
         kept = cse_node_storage(kept->inputs[1]);
     cse_node *sub = unrounded(kept);
-    if (strcmp(sub->op->name, "sub") != 0 ||
+    if (sub->op->role != CSE_ROLE_SUBTRACT ||
         unrounded(sub->inputs[0]) != graph->states[number].read)
         return;
     cse_node *delta = cse_node_storage(sub->inputs[1]);

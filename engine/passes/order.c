@@ -24,12 +24,6 @@ static int64_t bytes_of(const cse_node *node)
     return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
 }
 
-static bool is_store(const cse_node *node)
-{
-    return node->op == &cse_op_partial || node->op == &cse_op_fetch ||
-           node->op == &cse_op_materialize || node->op == &cse_op_assign;
-}
-
 static bool is_made_by_group(const cse_node *node, cse_part part)
 {
     return node->group >= 0 && node->part == part;
@@ -66,7 +60,7 @@ static int64_t growth_of(const schedule *s, int g)
         if (is_made_by_group(s->inputs[i], group->part) && s->readers[s->inputs[i]->id] == 1)
             growth -= bytes_of(s->inputs[i]);
     for (int n = 0; n < group->node_count; n++)
-        if (s->readers[group->nodes[n]->id] > 0 && !is_store(group->nodes[n]))
+        if (s->readers[group->nodes[n]->id] > 0 && group->nodes[n]->op->role != CSE_ROLE_STORE)
             growth += bytes_of(group->nodes[n]);
     return growth;
 }

@@ -1,9 +1,8 @@
-/* Values that are equal, constant or trivial, once: a table of local rules applied in one walk from
- * inputs to results, then compaction drops what nobody needs.
+/* Constant folding, common subexpression elimination and the ops' own identities (`simplify` in
+ * their descriptors), in walks from inputs to results until nothing changes; compaction then drops
+ * the nodes that nothing needs.
  *
- * Every rule keeps the bits: x*1, x+0 (but for the sign of zero, see below), x/1, double negation,
- * layout changes that cancel, and the sharing of equal nodes. Rules that would reorder sums are not
- * here. */
+ * Every rule keeps the bits. Rules that would reorder sums are not allowed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,114 +10,8 @@
 #include "engine/base/random.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/simplify.h"
+#include "engine/trace/identities.h"
 #include "engine/trace/trace.h"
-
-/* The number a node stands for everywhere, if it does. */
-static bool is_number(const cse_node *node, double *value)
-{
-    while (node->op->kind == CSE_OP_BROADCAST || node->op->kind == CSE_OP_RESHAPE)
-        node = node->inputs[0];
-    if (node->op != &cse_op_constant || node->shape.rank != 0)
-        return false;
-    *value = node->attributes.numbers[0];
-    return true;
-}
-
-static bool is_value(const cse_node *node, double wanted)
-{
-    double value;
-    return is_number(node, &value) && value == wanted;
-}
-
-static cse_node *drop_neutral_multiplication(cse_node *node)
-{
-    if (is_value(node->inputs[1], 1.0))
-        return node->inputs[0];
-    return is_value(node->inputs[0], 1.0) ? node->inputs[1] : NULL;
-}
-
-static cse_node *drop_neutral_addition(cse_node *node)
-{
-    if (is_value(node->inputs[1], 0.0))
-        return node->inputs[0];
-    return is_value(node->inputs[0], 0.0) ? node->inputs[1] : NULL;
-}
-
-static cse_node *drop_neutral_right(cse_node *node)
-{
-    return is_value(node->inputs[1], node->op == cse_op_find("div") ? 1.0 : 0.0) ? node->inputs[0]
-                                                                                 : NULL;
-}
-
-static cse_node *drop_double_negation(cse_node *node)
-{
-    return node->inputs[0]->op == node->op ? node->inputs[0]->inputs[0] : NULL;
-}
-
-static cse_node *drop_same_shape(cse_node *node)
-{
-    bool same = cse_shape_equal(node->shape, node->inputs[0]->shape) &&
-                node->dtype == node->inputs[0]->dtype;
-    return same ? node->inputs[0] : NULL;
-}
-
-static cse_node *merge_reshapes(cse_node *node)
-{
-    cse_node *same = drop_same_shape(node);
-    if (same != NULL || node->inputs[0]->op != node->op)
-        return same;
-    node->inputs[0] = node->inputs[0]->inputs[0];
-    return drop_same_shape(node);
-}
-
-static bool is_matrix_transpose(const cse_node *node)
-{
-    int rank = node->shape.rank;
-    if (strcmp(node->op->name, "transpose") != 0 || rank < 2)
-        return false;
-    bool matrix = node->attributes.integers[rank - 1] == rank - 2 &&
-                  node->attributes.integers[rank - 2] == rank - 1;
-    for (int i = 0; i < rank - 2; i++)
-        matrix = matrix && node->attributes.integers[i] == i;
-    return matrix;
-}
-
-static cse_node *drop_identity_transpose(cse_node *node)
-{
-    bool identity = true;
-    for (int i = 0; i < node->shape.rank; i++)
-        identity = identity && node->attributes.integers[i] == i;
-    return identity ? node->inputs[0] : NULL;
-}
-
-/* matmul reads either side transposed at no cost: integers[0] and [1] say which. */
-static cse_node *fold_transposes(cse_node *node)
-{
-    for (int side = 0; side < 2; side++)
-        if (is_matrix_transpose(node->inputs[side])) {
-            node->inputs[side] = node->inputs[side]->inputs[0];
-            node->attributes.integers[side] = !node->attributes.integers[side];
-        }
-    return NULL;
-}
-
-static const struct {
-    const char *op;
-    cse_node *(*rule)(cse_node *node); /* a replacement, or NULL */
-    const char *reason;
-} rules[] = {
-    { "mul", drop_neutral_multiplication, "x * 1 = x" },
-    /* x + 0 differs from x in the sign of a zero alone, which no later op but a division sees. */
-    { "add", drop_neutral_addition, "x + 0 = x" },
-    { "sub", drop_neutral_right, "x - 0 = x" },
-    { "div", drop_neutral_right, "x / 1 = x" },
-    { "neg", drop_double_negation, "-(-x) = x" },
-    { "cast", drop_same_shape, "a cast to its own type" },
-    { "broadcast_to", drop_same_shape, "a broadcast to its own shape" },
-    { "reshape", merge_reshapes, "reshapes of reshapes" },
-    { "transpose", drop_identity_transpose, "a transpose that moves nothing" },
-    { "matmul", fold_transposes, "a transposed operand is an attribute" },
-};
 
 /* Scalars and broadcast scalars through an elementwise op: computed now, by the reference kernel.
  */
@@ -135,7 +28,7 @@ static cse_node *fold_constants(cse_graph *graph, cse_node *node)
         return NULL;
     for (int i = 0; i < node->input_count; i++) {
         cse_dtype dtype = node->inputs[i]->dtype;
-        if (!is_number(node->inputs[i], &numbers[i]) ||
+        if (!cse_node_number(node->inputs[i], &numbers[i]) ||
             (dtype != CSE_FLOAT32 && dtype != CSE_INT32))
             return NULL;
         floats[i] = (float)numbers[i];
@@ -205,9 +98,8 @@ static cse_node *find_equal(cse_node **table, uint64_t mask, cse_node *node)
 static cse_node *apply_rules(cse_graph *graph, cse_node *node)
 {
     cse_node *replacement = fold_constants(graph, node);
-    for (size_t r = 0; replacement == NULL && r < sizeof rules / sizeof rules[0]; r++)
-        if (strcmp(rules[r].op, node->op->name) == 0)
-            replacement = rules[r].rule(node);
+    if (replacement == NULL && node->op->simplify != NULL)
+        replacement = node->op->simplify(node);
     return replacement;
 }
 

@@ -52,8 +52,8 @@ static cse_status expand_products(const cse_precision *precision, cse_graph *gra
     for (int n = 0; n < graph->node_count && graph->error == CSE_OK; n++) {
         cse_node *node = graph->nodes[n];
         bool allowed = cse_precision_class_of(precision, node->op) == CSE_ALLOW;
-        if (node->op->kind != CSE_OP_COMPOSITE || !cse_precision_is_product(node->op) || !allowed ||
-            node->request.graphamp_off || node->dtype != CSE_FLOAT32)
+        if (node->op->kind != CSE_OP_COMPOSITE || node->op->precision != CSE_FAMILY_PRODUCT ||
+            !allowed || node->request.graphamp_off || node->dtype != CSE_FLOAT32)
             continue;
         cse_trace_on_behalf(node, node->backward);
         cse_graph_replace(node, node->op->expand(node));
@@ -86,7 +86,7 @@ static bool is_dual_arithmetic(const cse_node *node)
     cse_op_kind kind = node->op->kind;
     bool arithmetic =
         kind == CSE_OP_ELEMENTWISE || kind == CSE_OP_REDUCE || kind == CSE_OP_COMPOSITE;
-    return arithmetic && node->dual_of != NULL && node->op != &cse_op_cast &&
+    return arithmetic && node->dual_of != NULL && node->op->role != CSE_ROLE_CAST &&
            cse_dtype_is_float(node->dtype);
 }
 
@@ -113,9 +113,9 @@ static cse_precision_class dual_class(const cse_precision *precision, const cse_
 {
     const cse_op *origin = node->dual_of->op;
     cse_precision_class own = cse_precision_class_of(precision, node->op);
-    if (cse_precision_is_product(node->op) || cse_precision_is_movement(node->op) ||
-        cse_precision_is_reduction(node->op) || cse_precision_is_product(origin) ||
-        cse_precision_is_movement(origin))
+    if (node->op->precision == CSE_FAMILY_PRODUCT || node->op->precision == CSE_FAMILY_MOVEMENT ||
+        node->op->precision == CSE_FAMILY_REDUCTION || origin->precision == CSE_FAMILY_PRODUCT ||
+        origin->precision == CSE_FAMILY_MOVEMENT)
         return own;
     if (cse_precision_class_of(precision, origin) == CSE_DENY ||
         cse_precision_class_possible(node->op, CSE_INFER) != CSE_OK)
@@ -146,7 +146,7 @@ static cse_precision_class judge(const painting *p, const cse_node *node, const 
     const char *kept = NULL;
     if (node->op->kind == CSE_OP_STRUCTURAL)
         kept = "the engine's own";
-    else if (node->op == &cse_op_cast)
+    else if (node->op->role == CSE_ROLE_CAST)
         kept = node->inserted_cast ? "inserted" : "written as a cast";
     else if (node->request.graphamp_off)
         kept = "GraphAMP is disabled here";
@@ -226,7 +226,7 @@ static void settle_node(painting *p, cse_node *node)
     node->precision_class = judge(p, node, &node->precision_reason);
     p->frozen[n] =
         node->precision_class == CSE_DENY &&
-        (node->op == &cse_op_cast || node->request.graphamp_off || has_written_low(p, node));
+        (node->op->role == CSE_ROLE_CAST || node->request.graphamp_off || has_written_low(p, node));
     node->dtype = stored_type(p, node);
     p->wants[n] = WANT_WRITTEN;
     if (node->precision_class == CSE_ALLOW) {
@@ -263,7 +263,7 @@ static cse_node *as_type(painting *p, cse_node *node, cse_dtype dtype)
     if (node->op == &cse_op_constant && node->shape.rank == 0)
         return *shared = rounded_constant(p->graph, node, dtype);
     /* 16 bits widened and rounded back are the same 16 bits. */
-    if (node->op == &cse_op_cast && node->inputs[0]->dtype == dtype && dtype != CSE_FLOAT32)
+    if (node->op->role == CSE_ROLE_CAST && node->inputs[0]->dtype == dtype && dtype != CSE_FLOAT32)
         return *shared = node->inputs[0];
     cse_trace_on_behalf(node, node->backward);
     cse_trace_as_junction();

@@ -62,17 +62,9 @@ cse_precision_class cse_precision_class_of(const cse_precision *precision, const
 cse_status cse_precision_class_possible(const cse_op *op, cse_precision_class wanted);
 /* Whether a deny op, which computes in float32, may store its result in 16 bits all the same. */
 bool cse_precision_stores_low(const cse_precision *precision, const cse_op *op);
-/* Every op (of engine/ops and structural) in exactly one set of each preset, and every row of the
- * table one that exists: CSE_INTERNAL names the one that is not. */
+/* Whether every op of engine/ops names a precision family, and can be in the sets that the presets
+ * give it; else CSE_INTERNAL naming the op. */
 cse_status cse_presets_check(void);
-
-/* A product (matmul, convolution, attention), data movement (reshape, transpose, gather), a sum. */
-bool cse_precision_is_product(const cse_op *op);
-bool cse_precision_is_movement(const cse_op *op);
-bool cse_precision_is_reduction(const cse_op *op);
-/* Softmax or a norm: a composite with sums inside. */
-bool cse_precision_is_softmax(const cse_op *op);
-bool cse_precision_is_norm(const cse_op *op);
 
 const char *cse_precision_class_name(cse_precision_class precision_class);
 
@@ -88,6 +80,9 @@ cse_status cse_graphamp_run(const cse_precision *precision, cse_graph *graph);
 
 /* Sets the accumulation of every node that sums; see pol.c. */
 void cse_pol_run(const cse_precision *precision, cse_graph *graph);
+
+/* Whether the op has sums inside that a level may round. */
+bool cse_pol_applies(const cse_op *op);
 
 /* Terms of one sum inside a node with inputs. */
 int64_t cse_pol_terms(const cse_node *node);

@@ -11,7 +11,6 @@
 #include "engine/base/random.h"
 
 #include "engine/precision/graphamp.h"
-#include "engine/trace/windows.h"
 
 static bool is_low(cse_dtype dtype)
 {
@@ -40,32 +39,18 @@ static bool is_attention(const cse_node *node)
     return batch;
 }
 
-/* A sum as such. (scatter_add is a reduction too, but adds where indices meet.) */
-static bool is_sum(const cse_op *op)
+bool cse_pol_applies(const cse_op *op)
 {
-    return strcmp(op->name, "sum") == 0;
+    return op->precision == CSE_FAMILY_PRODUCT || op->precision == CSE_FAMILY_REDUCTION ||
+           op->precision == CSE_FAMILY_SOFTMAX || op->precision == CSE_FAMILY_NORM;
 }
 
 int64_t cse_pol_terms(const cse_node *node)
 {
     cse_shape a = node->inputs[0]->shape;
-    if (!cse_precision_is_product(node->op)) {
-        if (!is_sum(node->op))
-            return a.rank > 0 ? a.dims[a.rank - 1] : 1;
-        int64_t made = cse_shape_elements(node->shape);
-        return made > 0 ? cse_shape_elements(a) / made : 1;
-    }
-    cse_shape b = node->inputs[1]->shape;
-    if (strcmp(node->op->name, "matmul") == 0)
-        return a.dims[a.rank - (node->attributes.integers[0] ? 2 : 1)];
-    if (strcmp(node->op->name, "conv2d") == 0)
-        return b.dims[1] * b.dims[2] * b.dims[3];
-    if (strcmp(node->op->name, "conv2d_gradient_input") == 0)
-        return a.dims[0] / node->attributes.integers[CSE_CONV_GROUPS] * a.dims[2] * a.dims[3];
-    if (strcmp(node->op->name, "conv2d_gradient_weight") == 0)
-        return b.dims[0] * b.dims[2] * b.dims[3];
-    int64_t head = a.rank > 0 ? a.dims[a.rank - 1] : 1, keys = b.rank > 1 ? b.dims[b.rank - 2] : 1;
-    return head > keys ? head : keys; /* attention: the longer of its two kinds of products */
+    if (node->op->summed_terms != NULL)
+        return node->op->summed_terms(node);
+    return a.rank > 0 ? a.dims[a.rank - 1] : 1;
 }
 
 /* The last component of the scope: the layer that turns hidden values into scores of a vocabulary.
@@ -89,11 +74,9 @@ static int level_of(const cse_precision *precision, const cse_node *node)
 
 static bool is_rounded(const cse_node *node, int level)
 {
-    if (cse_precision_is_product(node->op))
+    if (node->op->precision == CSE_FAMILY_PRODUCT)
         return level >= (is_attention(node) ? 2 : 1);
-    bool sums =
-        cse_precision_is_softmax(node->op) || cse_precision_is_norm(node->op) || is_sum(node->op);
-    return sums && level >= 2;
+    return cse_pol_applies(node->op) && level >= 2;
 }
 
 static bool is_annotated(const cse_accumulation *accumulation)
@@ -126,11 +109,11 @@ static cse_accumulation accumulation_of(const cse_precision *precision, const cs
         return made;
     bool rounded = is_rounded(node, level_of(precision, node));
     bool tiled = cse_pol_terms(node) > precision->tile_length;
-    if (cse_precision_is_product(node->op) && precision->tiling_given)
+    if (node->op->precision == CSE_FAMILY_PRODUCT && precision->tiling_given)
         made = tiled ? precision->tiling : made;
     else if (rounded && tiled)
         made = (cse_accumulation){ .across = low, .tile_length = precision->tile_length };
-    if (rounded && cse_precision_is_softmax(node->op))
+    if (rounded && node->op->precision == CSE_FAMILY_SOFTMAX)
         made.arithmetic = low;
     made.emulated = precision->emulated && is_annotated(&made);
     return made;

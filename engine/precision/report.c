@@ -37,9 +37,7 @@ static const char *short_type(cse_dtype dtype)
 static const char *accumulation_text(const cse_node *node, char *text, size_t size)
 {
     const cse_accumulation *a = &node->accumulation;
-    bool sums = cse_precision_is_product(node->op) || cse_precision_is_reduction(node->op) ||
-                cse_precision_is_softmax(node->op) || cse_precision_is_norm(node->op);
-    if (!sums)
+    if (!cse_pol_applies(node->op))
         snprintf(text, size, "-");
     else if (a->across == CSE_FLOAT32)
         snprintf(text, size, "fp32");
@@ -77,7 +75,7 @@ static void count_node(totals *t, const cse_node *node)
         return;
     t->ops++;
     t->sets[node->precision_class]++;
-    if (cse_precision_is_product(node->op)) {
+    if (node->op->precision == CSE_FAMILY_PRODUCT) {
         cse_dtype type = node->inputs[0]->dtype;
         t->products++;
         t->products_low += cse_dtype_is_float(type) && type != CSE_FLOAT32;

@@ -49,7 +49,7 @@ static cse_status check_groups(const cse_graph *graph, int64_t *lines)
                             i, (long long)group->first_line, (long long)*lines);
         int assigns = 0;
         for (int n = 0; n < group->node_count; n++)
-            assigns += strcmp(group->nodes[n]->op->name, "assign") == 0;
+            assigns += group->nodes[n]->op == &cse_op_assign;
         if (assigns > CSE_MAX_ASSIGNS)
             return cse_fail(CSE_INTERNAL, "update group %d assigns %d states; at most %d", i,
                             assigns, CSE_MAX_ASSIGNS);

@@ -73,7 +73,7 @@ static void restore_line(cse_cluster *cluster, int slot, cse_update_part part)
         count = CSE_LINE_ELEMENTS;
     for (int i = 0; i < group->node_count; i++) {
         const cse_node *node = group->nodes[i];
-        if (strcmp(node->op->name, "assign") != 0)
+        if (node->op != &cse_op_assign)
             continue;
         const cse_state_entry *state = &graph->states[node->attributes.integers[0]];
         memcpy(cse_arena_states(cluster) + state->offset_bytes + element * 4, undo,

@@ -19,14 +19,13 @@ static int compare_segments(const void *a, const void *b)
     return left->first < right->first ? -1 : left->first > right->first;
 }
 
-/* Of the engine's own ops this file knows `partial` by name: it is the border of the replica's
- * program, and the value it takes says which pass it came from. */
+/* Whether the gradient pass made the value: a `partial` ends the replica's program, and its input
+ * says which pass it came from. */
 static bool of_backward(const cse_node *node)
 {
     if (node->backward)
         return true;
-    return node->input_count > 0 && strcmp(node->op->name, "partial") == 0 &&
-           node->inputs[0]->backward;
+    return node->input_count > 0 && node->op == &cse_op_partial && node->inputs[0]->backward;
 }
 
 /* Random numbers go by the name a sum was given, or by its number. */

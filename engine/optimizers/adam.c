@@ -28,6 +28,31 @@ static void update(cse_optimizer_update *u)
     cse_adam_update(u, (cse_adam_variant){ .correct_bias = true });
 }
 
+/* Written by tests/reference/optimizers.py. */
+static const cse_optimizer_sample samples[] = {
+    { .settings = "{lr: 0.01, eps: 0.0}",
+      .source = "torch.optim.Adam in float64",
+      .parameters = { { 0.49, -1.01, 1.99, 0.26 },
+                      { 0.480462496, -1.017008422, 1.991475636, 0.268955359 },
+                      { 0.478934943, -1.016566347, 1.993721076, 0.270857397 },
+                      { 0.4746482, -1.020716051, 1.993000389, 0.274740774 } } },
+    { .settings = "{lr: 0.02, betas: [0.8, 0.99], eps: 0.0, weight_decay: 0.1, amsgrad: true}",
+      .source = "torch.optim.Adam in float64",
+      .parameters = { { 0.48, -1.02, 1.98, 0.27 },
+                      { 0.460218483, -1.030574112, 1.979300476, 0.288354954 },
+                      { 0.451919516, -1.019172138, 1.974551445, 0.287927176 },
+                      { 0.430149785, -1.009613273, 1.953680077, 0.29079669 } } },
+    { .settings = "{eps: 0.01}",
+      .source = "the formula in float64",
+      .parameters = { { 0.499730271, -1.000685667, 1.999298546, 0.250547941 },
+                      { 0.499278922, -1.00116627, 1.999414646, 0.251282279 },
+                      { 0.499204886, -1.0011329, 1.999589456, 0.251437736 },
+                      { 0.498949989, -1.001461251, 1.999529609, 0.251779299 } } },
+    { .settings = "{betas: [0.9]}", .refusal = "two numbers" },
+    { .settings = "{momentum: 0.9}", .refusal = "unknown setting" },
+    { .settings = NULL },
+};
+
 const cse_optimizer_descriptor cse_optimizer_adam = {
     .name = "Adam",
     .summary = "adaptive moments, L2 weight decay",
@@ -36,4 +61,5 @@ const cse_optimizer_descriptor cse_optimizer_adam = {
     .check = check,
     .states = states,
     .update = update,
+    .samples = samples,
 };

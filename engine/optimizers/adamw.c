@@ -34,6 +34,30 @@ static void update(cse_optimizer_update *u)
         u, (cse_adam_variant){ .decoupled_weight_decay = true, .correct_bias = correct_bias });
 }
 
+/* Written by tests/reference/optimizers.py. */
+static const cse_optimizer_sample samples[] = {
+    { .settings = "{lr: 0.02, eps: 0.0, weight_decay: 0.2}",
+      .source = "torch.optim.AdamW in float64",
+      .parameters = { { 0.478, -1.016, 1.972, 0.269 },
+                      { 0.457012992, -1.025952845, 1.967063271, 0.285834718 },
+                      { 0.450330873, -1.016883342, 1.95582025, 0.28733084 },
+                      { 0.434691702, -1.008920591, 1.923286317, 0.290439439 } } },
+    { .settings = "{lr: 0.02, weight_decay: 0.2, correct_bias: false}",
+      .source = "the formula in float64",
+      .parameters = { { 0.434771565, -1.059242654, 1.928757138, 0.312240336 },
+                      { 0.351980505, -1.114568821, 1.933583467, 0.387102943 },
+                      { 0.335330435, -1.101607304, 1.938893339, 0.401408879 },
+                      { 0.280165747, -1.132198481, 1.899919538, 0.440177613 } } },
+    { .settings = "{lr: 0.02, betas: [0.9, 0.98]}",
+      .source = "the formula in float64",
+      .parameters = { { 0.480001211, -1.019999795, 1.98000019, 0.269999631 },
+                      { 0.460986987, -1.03408406, 1.982948763, 0.287836941 },
+                      { 0.457936698, -1.033202601, 1.987457042, 0.29163948 },
+                      { 0.449377086, -1.041512638, 1.98601143, 0.299388499 } } },
+    { .settings = "{betas: [0.9, 1.0]}", .refusal = "below 1" },
+    { .settings = NULL },
+};
+
 const cse_optimizer_descriptor cse_optimizer_adamw = {
     .name = "AdamW",
     .summary = "adaptive moments, decoupled weight decay",
@@ -42,4 +66,5 @@ const cse_optimizer_descriptor cse_optimizer_adamw = {
     .check = check,
     .states = states,
     .update = update,
+    .samples = samples,
 };

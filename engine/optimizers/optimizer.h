@@ -20,6 +20,23 @@ typedef struct cse_optimizer_update {
     cse_tensor *next_states[CSE_MAX_DECLARED_STATES];
 } cse_optimizer_update;
 
+/* What the contract test holds an optimizer to: settings, and where they take one parameter.
+ *
+ * The parameter has four elements and starts at { 0.5, -1, 2, 0.25 }. The gradient of element i in
+ * step t = 0, 1, ..., 7 is sin(1.7 t + i + 0.4) * (0.3 + 0.4 i), rounded to 4 decimals. */
+enum { CSE_OPTIMIZER_SAMPLE_ELEMENTS = 4, CSE_OPTIMIZER_SAMPLE_ROWS = 4 };
+typedef struct cse_optimizer_sample {
+    const char *settings; /* "{lr: 0.1}"; NULL ends the list */
+    /* Not NULL: the settings are refused with a message that contains this. No values then. */
+    const char *refusal;
+    const char *source; /* what computed the values, independently of this code */
+    /* After 1, 2, 4 and 8 steps. */
+    double parameters[CSE_OPTIMIZER_SAMPLE_ROWS][CSE_OPTIMIZER_SAMPLE_ELEMENTS];
+    /* Bound on the absolute error. 0: 1e-5, which 8 steps of 10 float32 roundings of values up to
+     * 2 do not reach. */
+    double tolerance;
+} cse_optimizer_sample;
+
 typedef struct cse_optimizer_descriptor {
     const char *name;
     const char *summary;
@@ -31,6 +48,7 @@ typedef struct cse_optimizer_descriptor {
     /* Writes the states each parameter has under these settings; returns their number. */
     int (*states)(const cse_settings *settings, cse_declared_state states[CSE_MAX_DECLARED_STATES]);
     void (*update)(cse_optimizer_update *update);
+    const cse_optimizer_sample *samples; /* at least one with values */
 } cse_optimizer_descriptor;
 
 /* First rows of each optimizer's table: two names of one setting. */

@@ -5,23 +5,36 @@
  * with i initial_learning_rate, e end_learning_rate, T total_iters. PyTorch's class of this name
  * multiplies a base rate instead; the values are the same for base i and end_factor e / i. */
 #include "csengine/generated/ops.h"
-#include "engine/schedules/schedule.h"
-
-static const cse_setting settings[] = {
-    CSE_DECAY_SETTINGS,
-    { .name = NULL },
-};
+#include "engine/schedules/decay.h"
 
 static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
 {
-    const cse_decay decay = cse_schedule_decay(part, t);
-    cse_tensor *left = cse_sub(cse_constant(1), decay.fraction);
-    return cse_shift(cse_scale(left, decay.first - decay.last), decay.last);
+    cse_tensor *fraction = cse_decay_fraction(part, t);
+    return cse_decay_rate(part, 1, cse_sub(cse_constant(1), fraction));
 }
+
+/* Written by tests/reference/optimizers.py. */
+static const cse_schedule_sample samples[] = {
+    { .settings = "{initial_learning_rate: 0.2, end_learning_rate: 0.05, total_iters: 12}",
+      .source = "torch.optim.lr_scheduler.LinearLR, base 0.2, factors 1 and 0.25, in float64",
+      .points = { { 0, 0.2 },
+                  { 1, 0.1875 },
+                  { 3, 0.1625 },
+                  { 6, 0.125 },
+                  { 11, 0.0625 },
+                  { 12, 0.05 },
+                  { 13, 0.05 },
+                  { 23, 0.05 } } },
+    { .settings = "{initial_learning_rate: 1}", .refusal = "end_learning_rate" },
+    { .settings = "{initial_learning_rate: 1, end_learning_rate: 0, total_iters: 0}",
+      .refusal = "out of range" },
+    { .settings = NULL },
+};
 
 const cse_schedule_descriptor cse_schedule_linear_lr = {
     .name = "LinearLR",
     .summary = "a straight line from one learning rate to another",
-    .settings = settings,
+    .settings = cse_decay_settings,
     .learning_rate = learning_rate,
+    .samples = samples,
 };

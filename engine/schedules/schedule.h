@@ -6,8 +6,22 @@
 #include "csengine/extend.h"
 #include "csengine/tensor.h"
 
-/* A schedule that stands in another's settings, parsed. */
+/* A schedule with its checked settings; it may be a part of another schedule. */
 typedef struct cse_schedule_part cse_schedule_part;
+
+/* What the contract test holds a schedule to: settings, and the learning rates they give. */
+enum { CSE_SCHEDULE_SAMPLE_POINTS = 8 };
+typedef struct cse_schedule_sample {
+    const char *settings; /* "{learning_rate: 0.1}"; NULL ends the list */
+    /* Not NULL: the settings are refused with a message that contains this. No values then. */
+    const char *refusal;
+    const char *source; /* what computed the values, independently of this code */
+    struct {
+        int32_t t; /* optimizer steps done before; each point has another */
+        double learning_rate;
+    } points[CSE_SCHEDULE_SAMPLE_POINTS];
+    double tolerance; /* absolute; 0: 2e-7, four float32 roundings of values up to 0.5 */
+} cse_schedule_sample;
 
 typedef struct cse_schedule_descriptor {
     const char *name;
@@ -16,6 +30,7 @@ typedef struct cse_schedule_descriptor {
     cse_status (*check)(const cse_schedule_part *part); /* may be NULL */
     /* The learning rate (float32 scalar) at `t` (int32 scalar): optimizer steps done before. */
     cse_tensor *(*learning_rate)(const cse_schedule_part *part, cse_tensor *t);
+    const cse_schedule_sample *samples; /* at least one with values */
 } cse_schedule_descriptor;
 
 struct cse_schedule_part {
@@ -28,34 +43,10 @@ struct cse_schedule_part {
 };
 
 /* The learning rate of any part at `t`. */
-cse_tensor *cse_schedule_part_rate(const cse_schedule_part *part, cse_tensor *t);
-
-/* What the schedules that go from one learning rate to another over T steps share: the rows of
- * their tables, and how far they have come. */
-#define CSE_DECAY_SETTINGS                                                                   \
-    { .name = "initial_learning_rate",                                                       \
-      .type = CSE_SETTING_NUMBER,                                                            \
-      .default_value = NULL,                                                                 \
-      .min = 0,                                                                              \
-      .max = 1e6,                                                                            \
-      .doc = "learning rate of the first step" },                                            \
-        { .name = "end_learning_rate",                                                       \
-          .type = CSE_SETTING_NUMBER,                                                        \
-          .default_value = NULL,                                                             \
-          .min = 0,                                                                          \
-          .max = 1e6,                                                                        \
-          .doc = "learning rate from step total_iters on" },                                 \
-    {                                                                                        \
-        .name = "total_iters", .type = CSE_SETTING_INTEGER, .default_value = NULL, .min = 1, \
-        .max = 2147483647, .doc = "steps from the first to the second"                       \
-    }
-
-typedef struct cse_decay {
-    double first, last;   /* learning rates */
-    cse_tensor *fraction; /* min(t, T) / T, a float32 scalar */
-} cse_decay;
-
-cse_decay cse_schedule_decay(const cse_schedule_part *part, cse_tensor *t);
+static inline cse_tensor *cse_schedule_part_rate(const cse_schedule_part *part, cse_tensor *t)
+{
+    return part->descriptor->learning_rate(part, t);
+}
 
 extern const cse_schedule_descriptor *const cse_schedules[];
 

@@ -238,6 +238,13 @@ static void show_what_was_not_run(const cse_configuration *session, const cse_jo
                result->compile_cached ? ", from the cache" : "", result->artefact_directory);
 }
 
+int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cse_status status)
+{
+    cse_progress progress = { .out = stdout, .json = cse_option_is_on(line, "json") };
+    cse_progress_not_begun(&progress, &job->diagnostics);
+    return cse_report_faults(status, &job->diagnostics);
+}
+
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 {
     bool json = cse_option_is_on(line, "json");

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/base/error.h"
+
 const char *cse_duration_text(double seconds, char *text, size_t size)
 {
     if (!(seconds >= 0) || seconds > 1e9)
@@ -119,6 +121,29 @@ static const char *state_of(cse_status status, const cse_job_result *result)
     return status == CSE_OK ? "SUCCEEDED" : "FAILED";
 }
 
+/* Why it failed: the text, and each error by its fields. */
+static void add_errors(json_t *object, const cse_diagnostics *diagnostics)
+{
+    json_t *list = json_array();
+    json_object_set_new(object, "error", json_string(cse_error_message()));
+    if (diagnostics == NULL || diagnostics->count == 0)
+        json_array_append_new(list, cse_error_json(cse_error_last()));
+    for (int i = 0; diagnostics != NULL && i < diagnostics->count; i++)
+        json_array_append_new(list, cse_error_json(diagnostics->errors[i]));
+    json_object_set_new(object, "diagnostics", list);
+}
+
+void cse_progress_not_begun(cse_progress *progress, const cse_diagnostics *diagnostics)
+{
+    if (!progress->json)
+        return;
+    json_t *object = json_object();
+    json_object_set_new(object, "event", json_string("end"));
+    json_object_set_new(object, "state", json_string("FAILED"));
+    add_errors(object, diagnostics);
+    print_json(progress, object);
+}
+
 static void print_end_json(cse_progress *progress, cse_status status, const cse_job_result *result)
 {
     json_t *object = json_object(), *metrics = json_object();
@@ -134,7 +159,7 @@ static void print_end_json(cse_progress *progress, cse_status status, const cse_
     json_object_set_new(object, "weights_digest", json_string(result->weights_digest));
     json_object_set_new(object, "checkpoint", json_string(result->checkpoint_path));
     if (status != CSE_OK)
-        json_object_set_new(object, "error", json_string(cse_error_message()));
+        add_errors(object, NULL);
     print_json(progress, object);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "engine/base/diagnostics.h"
 #include "run/job/job.h"
 
 typedef struct cse_progress {
@@ -22,6 +23,9 @@ typedef struct cse_progress {
 
 /* Shows one event; a loop that begins anew begins a new smoothing of the rate. */
 void cse_progress_event(cse_progress *progress, const cse_job_event *event);
+
+/* For programs: the end of a job that could not be prepared; errors as in cse_report_faults. */
+void cse_progress_not_begun(cse_progress *progress, const cse_diagnostics *diagnostics);
 
 /* The job's end: `status` as the job returned it. */
 void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status status,

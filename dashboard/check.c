@@ -1,7 +1,8 @@
-/* A configuration is checked in two rounds: its settings against and its members' against their
- * tables here, in a millisecond; then what members make of them, and the step, by a `csengine start
- * --validate_only` with bounded time and memory, since they may run a model's code. A round tells
- * every fault it finds; the second begins only where the first finds none. */
+/* A configuration is checked in two rounds: its settings and its plugins' settings against their
+ * tables here, in a millisecond; then what plugins make of them, and the step, by a `csengine start
+ * --validate_only --json` with bounded time, since they may run a model's code. That process ends
+ * with an event that holds its errors by their fields. A round tells every error it finds; the
+ * second begins only where the first finds none. */
 #include "dashboard/check.h"
 
 #include <errno.h>
@@ -50,40 +51,27 @@ static bool find_place(const char *message, long *line, long *column, const char
     return false;
 }
 
-/* Up to its question mark. */
-static size_t hint_length(const char *hint)
+/* Takes a diagnostic over; one without fields gets them from its message. */
+static void add_diagnostic(json_t *diagnostics, json_t *found)
 {
-    size_t length = strcspn(hint, "?;\n");
-    return length + (hint[length] == '?');
-}
-
-void cse_diagnostic_json_add(json_t *diagnostics, const char *message)
-{
+    const char *message = json_string_value(json_object_get(found, "message")), *text = message;
     long line = 0, column = 0;
-    const char *text = message;
-    bool placed = find_place(message, &line, &column, &text);
-    const char *meant = strstr(text, "did you mean ");
-    json_t *fault = json_object(), *shown = json_string(text);
-    if (placed) {
-        json_object_set_new(fault, "line", json_integer(line));
-        json_object_set_new(fault, "column", json_integer(column));
+    if (message != NULL && json_object_get(found, "line") == NULL &&
+        find_place(message, &line, &column, &text)) {
+        json_object_set_new(found, "line", json_integer(line));
+        json_object_set_new(found, "column", json_integer(column));
+        const char *meant = strstr(text, "did you mean ");
+        if (meant != NULL)
+            json_object_set_new(found, "hint", json_stringn(meant, strcspn(meant, "?") + 1));
+        json_t *rest = json_string(text);
+        json_object_set_new(found, "message", rest);
     }
-    json_object_set_new(fault, "message", shown != NULL ? shown : json_string("wrong"));
-    if (meant != NULL)
-        json_object_set_new(fault, "hint", json_stringn(meant, hint_length(meant)));
-    json_array_append_new(diagnostics, fault);
+    json_array_append_new(diagnostics, found);
 }
 
-/* From its fields, or where they hold no place, from its text. */
-static void add_error(json_t *diagnostics, const cse_error *error)
+static void add_text(json_t *diagnostics, const char *message)
 {
-    char text[4096];
-    if (error->place.line > 0) {
-        json_array_append_new(diagnostics, cse_error_json(error));
-        return;
-    }
-    cse_error_print(error, text, sizeof text);
-    cse_diagnostic_json_add(diagnostics, text);
+    json_array_append_new(diagnostics, json_pack("{s:s}", "message", message));
 }
 
 /* ---- in this process ---- */
@@ -150,9 +138,9 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
     if (status != CSE_OK && found.count == 0)
-        add_error(diagnostics, cse_error_last());
+        add_diagnostic(diagnostics, cse_error_json(cse_error_last()));
     for (int i = 0; i < found.count; i++)
-        add_error(diagnostics, found.errors[i]);
+        add_diagnostic(diagnostics, cse_error_json(found.errors[i]));
     cse_diagnostics_clear(&found);
     clear_overrides(list, count);
     cse_config_destroy(&config);
@@ -212,8 +200,8 @@ static cse_status spawn(char **words, int output, pid_t *pid)
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
@@ -243,36 +231,32 @@ static bool read_until_end(int input, cse_text *output)
     }
 }
 
-/* The message, and those of further diagnostics on the indented lines after it. */
-static bool take_messages(const char *output, json_t *diagnostics)
+/* The diagnostics of the event that ends the output (see cli/progress.h); false without one. */
+static bool take_end(const char *output, json_t *diagnostics)
 {
-    static const char mark[] = "csengine: error: ", indent[] = "  ";
-    const char *at = output != NULL ? strstr(output, mark) : NULL;
-    if (at == NULL)
-        return false;
-    at += sizeof mark - 1;
-    do {
-        size_t length = strcspn(at, "\n");
-        char *line = strndup(at, length);
-        cse_diagnostic_json_add(diagnostics, line);
-        free(line);
-        at += length + (at[length] == '\n');
-        if (strncmp(at, indent, sizeof indent - 1) != 0)
-            break;
-        at += sizeof indent - 1;
-    } while (json_array_size(diagnostics) < CSE_MAX_DIAGNOSTICS);
-    return true;
+    bool found = false;
+    while (output != NULL && *output != '\0' && !found) {
+        size_t length = strcspn(output, "\n"), i;
+        json_t *event = json_loadb(output, length, 0, NULL), *one;
+        const char *kind = json_string_value(json_object_get(event, "event"));
+        found = kind != NULL && strcmp(kind, "end") == 0;
+        if (found)
+            json_array_foreach(json_object_get(event, "diagnostics"), i, one)
+                add_diagnostic(diagnostics, json_incref(one));
+        json_decref(event);
+        output += length + (output[length] == '\n');
+    }
+    return found;
 }
 
 static void take_result(const cse_text *output, int how, bool in_time, json_t *diagnostics)
 {
     if (!in_time)
-        cse_diagnostic_json_add(diagnostics,
-                                "the check took too long: the step may be too large to be "
-                                "traced here");
-    else if (!take_messages(output->data, diagnostics) &&
-             (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
-        cse_diagnostic_json_add(diagnostics, "the check of the step ended without a word");
+        add_text(diagnostics, "the check took too long: the step may be too large to be traced "
+                              "here");
+    else if (!take_end(output->data, diagnostics) && (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
+        add_text(diagnostics, "the process that checks the step ended before it had a result: it "
+                              "crashed, or used more time or memory than a check may");
 }
 
 static cse_status check_step(const cse_check *check, const char *directory, json_t *diagnostics)

@@ -7,6 +7,7 @@
 
 #include "dashboard/feed_internal.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/json.h"
 
 enum { READY_BYTES = 48 << 10, STORE_ROWS = 500 };
@@ -44,7 +45,7 @@ static void add_gap(cse_event_client *client, int64_t from, int64_t to, const ch
     cse_text_add(&json,
                  "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
                  "\"to\":%lld,\"reason\":\"%s\"}}",
-                 (long long)to, (long long)cse_store_now_ms(), (long long)from, (long long)to,
+                 (long long)to, (long long)cse_unix_ms(), (long long)from, (long long)to,
                  reason);
     add_event(&client->out, "gap", to, json.data);
     cse_text_clear(&json);
@@ -57,7 +58,7 @@ static void add_end(cse_event_client *client)
     int64_t id = client->last_id > 0 ? client->last_id : 0;
     cse_text json = { 0 };
     cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"end\",\"payload\":{\"state\":",
-                 (long long)id, (long long)cse_store_now_ms());
+                 (long long)id, (long long)cse_unix_ms());
     cse_json_add_string(&json, cse_run_state_name(about->state));
     cse_text_add(&json, ",\"reason\":");
     cse_json_add_string(&json, about->reason[0] != '\0' ? about->reason : NULL);

@@ -86,7 +86,7 @@ static unsigned push_gap(cse_channel *channel, int64_t from, int64_t to)
                  "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
                  "\"to\":%lld,\"reason\":\"the run store lacks these events: it is behind the "
                  "run\"}}",
-                 (long long)channel->last_id, (long long)cse_store_now_ms(), (long long)from,
+                 (long long)channel->last_id, (long long)cse_unix_ms(), (long long)from,
                  (long long)to);
     push(channel,
          &(cse_live_event){
@@ -491,7 +491,7 @@ void cse_feed_post_state(cse_feed *feed, const char *job, const char *payload)
         cse_text json = { 0 };
         pthread_mutex_lock(&c->lock);
         cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"state\",\"payload\":%s}",
-                     (long long)c->last_id, (long long)cse_store_now_ms(), payload);
+                     (long long)c->last_id, (long long)cse_unix_ms(), payload);
         push(c, &(cse_live_event){ .type = cse_feed_type("state"),
                                    .came_ns = cse_clock_ns(),
                                    .json = json.data,

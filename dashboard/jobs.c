@@ -15,6 +15,7 @@
 
 #include "dashboard/jobs_internal.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 
@@ -136,7 +137,7 @@ cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_st
                         cse_run_state_name(to), cse_run_state_name(from));
     }
     const cse_job_transition transition = { .job = record->id,
-                                            .time_ms = cse_store_now_ms(),
+                                            .time_ms = cse_unix_ms(),
                                             .attempt = record->attempt,
                                             .from = record->state,
                                             .to = to,
@@ -446,7 +447,7 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request,
     r->max_num_restarts = member(spec, "restart_policy", "max_num_restarts");
     r->state = CSE_RUN_NONE;
     r->exit_code = -1;
-    r->created_ms = cse_store_now_ms();
+    r->created_ms = cse_unix_ms();
     snprintf(r->model_dir, sizeof r->model_dir, "%s/%s", jobs->root, r->id);
 }
 

@@ -117,7 +117,5 @@ typedef struct cse_config_facts {
  * without a model: appends what is wrong, all of it. `facts` may be NULL. */
 bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagnostics,
                         cse_config_facts *facts);
-/* A message "configuration: file:line:column: text" as a Diagnostic, appended. */
-void cse_diagnostic_json_add(json_t *diagnostics, const char *message);
 
 #endif

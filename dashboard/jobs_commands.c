@@ -13,6 +13,7 @@
 
 #include "dashboard/jobs_internal.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "workers/control/control_client.h"
 
 const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
@@ -151,7 +152,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         return true;
     cse_job_entry_change(jobs, entry, CSE_RUN_CANCELLED, "",
                          command->message != NULL ? command->message : "cancelled before it ran");
-    record->ended_ms = cse_store_now_ms();
+    record->ended_ms = cse_unix_ms();
     entry->settled = true;
     cse_job_entry_save(jobs, entry);
     snprintf(detail, 256, "taken out of the queue");
@@ -167,7 +168,7 @@ static void note_end(cse_jobs *jobs, const char *id, const cse_job_command *comm
         entry->record.cancelled = kills ? CSE_JOB_END_KILL : CSE_JOB_END_CANCEL;
         if (!kills && command->grace_s >= 0)
             entry->record.kill_at_ms =
-                cse_store_now_ms() + (int64_t)(command->grace_s * 1000) + 5000;
+                cse_unix_ms() + (int64_t)(command->grace_s * 1000) + 5000;
         cse_job_entry_save(jobs, entry);
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -249,7 +250,7 @@ static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
         snprintf(detail, 256, "asked to end by a signal");
     }
     if (strcmp(command->command, "scale") == 0 && status == CSE_UNAVAILABLE && jobs->root != NULL &&
-        strncmp(cse_error_message(), "unsupported", strlen("unsupported")) == 0)
+        cse_error_last()->reason == CSE_ERROR_UNSUPPORTED)
         status = scale_by_restart(jobs, record->id, &place, command, detail);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "store/store.h"
 
 enum {
@@ -346,7 +347,7 @@ bool cse_jobs_db_find_answer(cse_jobs_db *db, const char *key, cse_kept_answer *
     sqlite3_stmt *s = NULL;
     if (begin(db,
               "SELECT digest,status,location,etag,body FROM answers WHERE key=? AND time_ms > ?",
-              &s, "si", key, cse_store_now_ms() - day_ms) != CSE_OK)
+              &s, "si", key, cse_unix_ms() - day_ms) != CSE_OK)
         return false;
     int code = sqlite3_step(s);
     if (code == SQLITE_ROW) {
@@ -362,7 +363,7 @@ bool cse_jobs_db_find_answer(cse_jobs_db *db, const char *key, cse_kept_answer *
 cse_status cse_jobs_db_keep_answer(cse_jobs_db *db, const char *key, const cse_kept_answer *a)
 {
     const int64_t day_ms = INT64_C(24) * 3600 * 1000;
-    int64_t now_ms = cse_store_now_ms();
+    int64_t now_ms = cse_unix_ms();
     sqlite3_stmt *s = NULL;
     CSE_TRY(begin(db, "DELETE FROM answers WHERE time_ms <= ?", &s, "i", now_ms - day_ms));
     CSE_TRY(end(db, s, sqlite3_step(s)));

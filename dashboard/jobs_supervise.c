@@ -19,6 +19,7 @@
 
 #include "dashboard/jobs_internal.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 enum { LOOK_MS = 200, FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 60000, MOST_POLLED = 256 };
@@ -95,13 +96,13 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
                   record->restarts < record->max_num_restarts;
     if (record->state != CSE_RUN_RECOVERING && !failed) {
         entry->settled = true;
-        record->ended_ms = cse_store_now_ms();
+        record->ended_ms = cse_unix_ms();
         return;
     }
     int64_t pause_ms = FIRST_PAUSE_MS << (record->restarts < 6 ? record->restarts : 6);
     record->restarts++;
     record->not_before_ms =
-        cse_store_now_ms() + (pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS);
+        cse_unix_ms() + (pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS);
     if (!failed)
         return;
     snprintf(message, sizeof message, "starts again, %lld of %lld, after %s",
@@ -229,7 +230,7 @@ static bool launch(cse_jobs *jobs, cse_job_entry *entry)
     } else {
         snprintf(message, sizeof message, "process %lld", (long long)record->pid);
         if (record->started_ms == 0)
-            record->started_ms = cse_store_now_ms();
+            record->started_ms = cse_unix_ms();
         record->ended_ms = 0;
         cse_job_entry_change(jobs, entry, CSE_RUN_STARTING, "", message);
     }
@@ -269,7 +270,7 @@ static void say_what_is_awaited(cse_jobs *jobs, const cse_job_entry *first, int6
 static void serve_queue(cse_jobs *jobs)
 {
     for (;;) {
-        int64_t now_ms = cse_store_now_ms();
+        int64_t now_ms = cse_unix_ms();
         cse_job_entry *first = (cse_job_entry *)(uintptr_t)first_waiting(jobs, now_ms);
         bool starts =
             first != NULL && fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
@@ -294,7 +295,7 @@ static void kill_late(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
 
 static void look(cse_jobs *jobs)
 {
-    int64_t now_ms = cse_store_now_ms();
+    int64_t now_ms = cse_unix_ms();
     for (int i = 0; i < jobs->entry_count; i++) {
         cse_job_entry *entry = jobs->entries[i];
         if (entry->unsaved)

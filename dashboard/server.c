@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 /* ---- hooks ---- */
@@ -80,7 +81,7 @@ static void done(cse_server *server, const cse_request *request, const cse_answe
     const char *job = cse_request_text(request, "id", NULL);
     if (job == NULL && location != NULL && strrchr(location, '/') != NULL)
         job = strrchr(location, '/') + 1;
-    const cse_audit_entry entry = { .time_ms = cse_store_now_ms(),
+    const cse_audit_entry entry = { .time_ms = cse_unix_ms(),
                                     .peer = request->peer,
                                     .method = request->method,
                                     .path = request->path,
@@ -216,7 +217,7 @@ cse_status cse_server_start(const cse_server_options *options, cse_server **resu
     cse_server *server = cse_calloc(1, sizeof *server);
     *result = server;
     server->options = *options;
-    server->started_ms = cse_store_now_ms();
+    server->started_ms = cse_unix_ms();
     server->readers = cse_readers_new();
     ssize_t size = readlink("/proc/self/exe", own, sizeof own - 1);
     own[size > 0 ? size : (ssize_t)strlen("csengine")] = '\0';

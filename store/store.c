@@ -28,13 +28,6 @@
 
 enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20, RESERVE_BYTES = 512 << 10 };
 
-int64_t cse_store_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int64_t cse_store_attempt(const cse_store *store)
 {
     return store != NULL ? store->attempt : 0;
@@ -140,7 +133,7 @@ static void close_attempt_before(cse_store *store)
     if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state) ||
         take_end_left_behind(store, state))
         return;
-    ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_store_now_ms(),
+    ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_unix_ms(),
             cse_run_state_name(state), cse_run_state_name(CSE_RUN_FAILED),
             cse_run_reason_name(CSE_REASON_INTERRUPTED),
             "the process of this attempt ended without a word (killed, or the host went down)",
@@ -156,7 +149,7 @@ static void set_identity(cse_store *store)
             number = (uint64_t)cse_clock_ns();
         snprintf(text, sizeof text, "%016" PRIx64, number);
         cse_store_set(store, "id", text);
-        cse_store_set_integer(store, "created_ms", cse_store_now_ms());
+        cse_store_set_integer(store, "created_ms", cse_unix_ms());
     }
     if (gethostname(text, sizeof text) != 0)
         text[0] = '\0';
@@ -365,7 +358,7 @@ cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *
     if (allowed) {
         store->state = to;
         enqueue_locked(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++,
-                       cse_store_now_ms(), from == CSE_RUN_NONE ? NULL : cse_run_state_name(from),
+                       cse_unix_ms(), from == CSE_RUN_NONE ? NULL : cse_run_state_name(from),
                        cse_run_state_name(to), reason != NULL ? reason : "",
                        message != NULL ? message : "", store->attempt);
         enqueue_locked(store, CSE_ROW_RUN, "state", cse_run_state_name(to));
@@ -413,8 +406,7 @@ void cse_store_points(cse_store *store, const cse_step_points *points)
     if (store == NULL || points->count <= 0)
         return;
     const cse_row_points row = { .step = points->step,
-                                 .time_ms =
-                                     points->time_ms != 0 ? points->time_ms : cse_store_now_ms(),
+                                 .time_ms = points->time_ms != 0 ? points->time_ms : cse_unix_ms(),
                                  .count = points->count,
                                  .series = points->series,
                                  .values = points->values };
@@ -458,28 +450,25 @@ void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row)
         return;
     pthread_mutex_lock(&store->mutex);
     enqueue_locked(store, CSE_ROW_CHECKPOINT, store->next_id[CSE_ROW_CHECKPOINT]++, store->attempt,
-                   row->step, cse_store_now_ms(), row->path, row->bytes, row->digest, row->write_ms,
+                   row->step, cse_unix_ms(), row->path, row->bytes, row->digest, row->write_ms,
                    (int64_t)row->verified, INT64_C(0));
     wake_locked(store);
     pthread_mutex_unlock(&store->mutex);
 }
 
-void cse_store_log(cse_store *store, cse_log_level level, const char *role, int rank,
-                   const char *message)
+void cse_store_log(cse_store *store, const cse_log_record *record)
 {
-    if (store == NULL || role == NULL || message == NULL)
-        return;
-    pthread_mutex_lock(&store->mutex);
-    enqueue_locked(store, CSE_ROW_LOG, store->next_id[CSE_ROW_LOG]++, cse_store_now_ms(), role,
-                   (int64_t)rank, cse_log_level_name(level), message);
-    pthread_mutex_unlock(&store->mutex);
+    if (store != NULL)
+        ENQUEUE(store, CSE_ROW_LOG, store->next_id[CSE_ROW_LOG]++, record->time_ms,
+                cse_role_name(record->process.role), (int64_t)record->process.rank,
+                cse_log_level_name(record->level), record->text);
 }
 
 void cse_store_event(cse_store *store, const char *type, const char *payload)
 {
     /* The writer gives the id. */
     if (store != NULL && payload != NULL)
-        ENQUEUE(store, CSE_ROW_EVENT, INT64_C(0), cse_store_now_ms(), type, payload);
+        ENQUEUE(store, CSE_ROW_EVENT, INT64_C(0), cse_unix_ms(), type, payload);
 }
 
 int64_t cse_store_tensor(cse_store *store, const cse_tensor_row *row)
@@ -525,12 +514,12 @@ void cse_store_kernel(cse_store *store, const cse_kernel_row *row)
 void cse_store_topology(cse_store *store, const char *payload)
 {
     if (store != NULL && payload != NULL)
-        ENQUEUE(store, CSE_ROW_TOPOLOGY, cse_store_now_ms(), payload);
+        ENQUEUE(store, CSE_ROW_TOPOLOGY, cse_unix_ms(), payload);
 }
 
 void cse_store_artefact(cse_store *store, const char *name, const char *media_type,
                         const void *content, size_t size)
 {
     if (store != NULL)
-        ENQUEUE(store, CSE_ROW_ARTEFACT, name, cse_store_now_ms(), media_type, content, size);
+        ENQUEUE(store, CSE_ROW_ARTEFACT, name, cse_unix_ms(), media_type, content, size);
 }

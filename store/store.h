@@ -69,8 +69,6 @@ cse_status cse_store_flush(cse_store *store);
 
 /* Starts of this run, this one included. */
 int64_t cse_store_attempt(const cse_store *store);
-/* Unix time. */
-int64_t cse_store_now_ms(void);
 
 /* Sets a fact about the run; `value` NULL: unknown. */
 void cse_store_set(cse_store *store, const char *key, const char *value);
@@ -111,9 +109,7 @@ typedef struct cse_checkpoint_row {
  * begins, after the next checkpoint, and at the end; the event is sent again then. */
 void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row);
 
-/* `role`: "coordinator", "replica", "weight_server", "input_worker"; `rank` among its role. */
-void cse_store_log(cse_store *store, cse_log_level level, const char *role, int rank,
-                   const char *message);
+void cse_store_log(cse_store *store, const cse_log_record *record);
 
 /* An event of a type of its own; `payload` is JSON. */
 void cse_store_event(cse_store *store, const char *type, const char *payload);

@@ -59,7 +59,7 @@ static bool any_dropped(const cse_dropped *d)
 /* Gives `payload` an id, publishes it and has it written. */
 static void emit(cse_store *store, const char *type, const char *payload)
 {
-    int64_t id = store->next_id[CSE_ROW_EVENT]++, now_ms = cse_store_now_ms();
+    int64_t id = store->next_id[CSE_ROW_EVENT]++, now_ms = cse_unix_ms();
     cse_row_add(&store->pending, CSE_ROW_EVENT, id, now_ms, type, payload);
     if (store->publisher == NULL)
         return;
@@ -316,7 +316,7 @@ static void note_failure(cse_store *store, int64_t now_ns)
                      cse_error_message());
     }
     if (!store->failing)
-        store->failing_since_ms = cse_store_now_ms();
+        store->failing_since_ms = cse_unix_ms();
     store->failing = true;
     store->written_step = -1; /* its row may be among those that are dropped */
     store->retry_ns = now_ns + RETRY_MS * MILLISECONDS;
@@ -355,7 +355,7 @@ static void prune(cse_store *store)
         return;
     store->pruned_event = newest;
     cse_database_prune(store->database, newest - CSE_STORE_KEPT_EVENTS,
-                       cse_store_now_ms() - CSE_STORE_KEPT_TOPOLOGY_MS);
+                       cse_unix_ms() - CSE_STORE_KEPT_TOPOLOGY_MS);
 }
 
 static cse_status write_pending(cse_store *store)

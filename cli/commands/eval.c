@@ -2,14 +2,13 @@
 #include <stddef.h>
 
 #include "cli/job.h"
-#include "cli/report.h"
 
 static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_EVALUATE, &job);
     int exit_code = status == CSE_OK ? cse_job_run_supervised(line, &job)
-                                     : cse_report_faults(status, &job.diagnostics);
+                                     : cse_job_report(line, &job, status);
     cse_job_clear(&job);
     return exit_code;
 }

@@ -4,7 +4,6 @@
 #include "cli/dashboard_child.h"
 #include "cli/detach.h"
 #include "cli/job.h"
-#include "cli/report.h"
 
 typedef struct started {
     const cse_command_line *line;
@@ -53,7 +52,7 @@ static int run(const cse_command_line *line)
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
     int exit_code =
-        status == CSE_OK ? run_started(line, &job) : cse_report_faults(status, &job.diagnostics);
+        status == CSE_OK ? run_started(line, &job) : cse_job_report(line, &job, status);
     cse_job_clear(&job);
     return exit_code;
 }

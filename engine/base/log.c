@@ -1,8 +1,10 @@
-/* One process-wide sink and level; a line is formatted on the caller's stack. */
+/* One sink and one level in each process; a line is formatted on the caller's stack. */
 #include "engine/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "engine/base/clock.h"
 
 static cse_log_sink *log_sink;
 static void *log_self;
@@ -25,9 +27,24 @@ const char *cse_log_level_name(cse_log_level level)
     return (unsigned)level < 4 ? names[level] : "unknown";
 }
 
-void cse_log_print(cse_log_level level, const char *line)
+void cse_log_print(const cse_log_record *record)
 {
-    fprintf(stderr, "csengine: %s: %s\n", cse_log_level_name(level), line);
+    char name[32] = "";
+    bool other = record->process.role != CSE_ROLE_COORDINATOR;
+    if (other)
+        cse_process_name(record->process, name, sizeof name);
+    fprintf(stderr, "csengine: %s: %s%s%s\n", cse_log_level_name(record->level), name,
+            other ? ": " : "", record->text);
+}
+
+void cse_log_pass(const cse_log_record *record)
+{
+    if (record->level < log_level)
+        return;
+    if (log_sink != NULL)
+        log_sink(log_self, record);
+    else
+        cse_log_print(record);
 }
 
 void cse_log_line(cse_log_level level, const char *format, ...)
@@ -39,8 +56,5 @@ void cse_log_line(cse_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (log_sink != NULL)
-        log_sink(log_self, level, line);
-    else
-        cse_log_print(level, line);
+    cse_log_pass(&(cse_log_record){ .level = level, .time_ms = cse_unix_ms(), .text = line });
 }

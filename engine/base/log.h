@@ -1,9 +1,12 @@
-/* Log lines: one line an event, to stderr or to a sink that the process sets (workers forward
- * theirs to the coordinator). Never called from inside a step. */
+/* Log records: one record an event, to stderr or to a sink that the process sets (workers send
+ * theirs to the coordinator, a run keeps all in its store). Never called from inside a step. */
 #ifndef CSE_BASE_LOG_H
 #define CSE_BASE_LOG_H
 
+#include <stdint.h>
+
 #include "csengine/status.h"
+#include "engine/base/role.h"
 
 typedef enum cse_log_level {
     CSE_LOG_DEBUG,
@@ -12,17 +15,29 @@ typedef enum cse_log_level {
     CSE_LOG_ERROR
 } cse_log_level;
 
-typedef void cse_log_sink(void *self, cse_log_level level, const char *line);
+typedef struct cse_log_record {
+    cse_log_level level;
+    cse_process process; /* that says it; one outside a run counts as a coordinator */
+    int64_t time_ms;     /* Unix time */
+    const char *text;    /* one line without its end */
+} cse_log_record;
 
+typedef void cse_log_sink(void *self, const cse_log_record *record);
+
+/* Logs a line of this process, with the present time. */
 void cse_log_line(cse_log_level level, const char *format, ...) CSE_PRINTF(2, 3);
+
+/* Logs a record of another process. */
+void cse_log_pass(const cse_log_record *record);
 
 /* `sink` NULL restores stderr. The sink is called with no lock held, from the logging thread. */
 void cse_log_set_sink(cse_log_sink *sink, void *self);
 
-/* What happens to a line without a sink: for sinks that add to it. */
-void cse_log_print(cse_log_level level, const char *line);
+/* What happens to a record without a sink, "csengine: info: replica 0: TEXT": for sinks that add to
+ * it. */
+void cse_log_print(const cse_log_record *record);
 
-/* Lines below `level` are dropped; the start value is CSE_LOG_INFO (CSE_DEBUG lowers it). */
+/* Records below `level` are dropped; the start value is CSE_LOG_INFO (CSE_DEBUG lowers it). */
 void cse_log_set_level(cse_log_level level);
 
 const char *cse_log_level_name(cse_log_level level);

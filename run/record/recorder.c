@@ -54,26 +54,18 @@ struct cse_recorder {
 
 /* ---- beginning and end ---- */
 
-/* Lines of workers come as "replica 0: ...". */
-static void keep_line(void *self, cse_log_level level, const char *line)
+/* Shows a log record and keeps it; `self` is the recorder. */
+static void keep_record(void *self, const cse_log_record *record)
 {
-    static const char *const roles[][2] = { { "replica", "replica" },
-                                            { "weight server", "weight_server" },
-                                            { "input worker", "input_worker" } };
-    cse_recorder *recorder = self;
-    cse_log_print(level, line);
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
-        size_t length = strlen(roles[i][0]);
-        char *end;
-        if (strncmp(line, roles[i][0], length) != 0 || line[length] != ' ')
-            continue;
-        long rank = strtol(line + length + 1, &end, 10);
-        if (end > line + length + 1 && strncmp(end, ": ", 2) == 0) {
-            cse_store_log(recorder->store, level, roles[i][1], (int)rank, end + 2);
-            return;
-        }
-    }
-    cse_store_log(recorder->store, level, "coordinator", 0, line);
+    cse_log_print(record);
+    cse_store_log(((cse_recorder *)self)->store, record);
+}
+
+/* Keeps a line of the coordinator that is shown elsewhere. */
+static void keep_line(cse_recorder *recorder, cse_log_level level, const char *line)
+{
+    cse_store_log(recorder->store,
+                  &(cse_log_record){ .level = level, .time_ms = cse_unix_ms(), .text = line });
 }
 
 static void set_labels(cse_recorder *recorder)
@@ -151,12 +143,10 @@ cse_status cse_recorder_open(cse_session *session, const cse_job_settings *setti
                              cse_recorder **result)
 {
     cse_recorder *recorder = cse_calloc(1, sizeof *recorder);
-    struct timespec now;
     *result = NULL;
     recorder->session = session;
     recorder->directory.lock = -1;
-    clock_gettime(CLOCK_REALTIME, &now);
-    recorder->unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - cse_clock_ns();
+    recorder->unix_ns = cse_unix_ns() - cse_clock_ns();
     cse_status status = open_store(recorder);
     if (status == CSE_IO) {
         cse_log_line(CSE_LOG_WARNING, "%s; training goes on without a run store",
@@ -171,7 +161,7 @@ cse_status cse_recorder_open(cse_session *session, const cse_job_settings *setti
     set_facts(recorder, settings);
     recorder->compiling = true;
     cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, NULL);
-    cse_log_set_sink(keep_line, recorder);
+    cse_log_set_sink(keep_record, recorder);
     *result = recorder;
     return CSE_OK;
 }
@@ -196,7 +186,7 @@ void cse_recorder_close(cse_recorder **recorder, cse_status status, const cse_jo
             store, CSE_RUN_FAILED,
             cse_run_reason_name(cse_run_reason_of_status(status, (*recorder)->compiling)), message);
     if (status != CSE_OK)
-        cse_store_log(store, CSE_LOG_ERROR, "coordinator", 0, message);
+        keep_line(*recorder, CSE_LOG_ERROR, message);
     release(recorder);
     /* The caller shows the message; closing may have stored another. */
     if (status != CSE_OK)
@@ -541,5 +531,5 @@ void cse_recorder_checkpoint(cse_recorder *recorder, int64_t step, const char *p
 void cse_recorder_line(cse_recorder *recorder, const char *line)
 {
     if (recorder != NULL)
-        cse_store_log(recorder->store, CSE_LOG_INFO, "coordinator", 0, line);
+        keep_line(recorder, CSE_LOG_INFO, line);
 }

@@ -163,7 +163,9 @@ START_TEST(each_report_is_a_row)
                                                        .digest = "abc",
                                                        .write_ms = 9,
                                                        .verified = true });
-    cse_store_log(store, CSE_LOG_WARNING, "replica", 1, "late \x01\xff");
+    cse_store_log(store, &(cse_log_record){ .level = CSE_LOG_WARNING,
+                                            .process = { CSE_ROLE_REPLICA, 1 },
+                                            .text = "late \x01\xff" });
     int64_t tensor = cse_store_tensor(
         store, &(cse_tensor_row){ .name = "w", .kind = "gradient", .dtype = "float16", .line = 7 });
     cse_store_numerics(
@@ -511,10 +513,10 @@ START_TEST(a_full_queue_drops_points_and_counts_them_but_no_state)
 END_TEST
 
 static int warnings;
-static void count_warnings(void *self, cse_log_level level, const char *line)
+static void count_warnings(void *self, const cse_log_record *record)
 {
     (void)self;
-    warnings += level == CSE_LOG_WARNING && strstr(line, "run store") != NULL;
+    warnings += record->level == CSE_LOG_WARNING && strstr(record->text, "run store") != NULL;
 }
 
 /* What stands beside a store that cannot be written. */
@@ -646,7 +648,9 @@ START_TEST(rows_are_paged_and_filtered)
     char line[16];
     for (int i = 0; i < 50; i++) {
         snprintf(line, sizeof line, "%d", i);
-        cse_store_log(store, i % 2 ? CSE_LOG_INFO : CSE_LOG_ERROR, "replica", i % 5, line);
+        cse_store_log(store, &(cse_log_record){ .level = i % 2 ? CSE_LOG_INFO : CSE_LOG_ERROR,
+                                                .process = { CSE_ROLE_REPLICA, i % 5 },
+                                                .text = line });
     }
     cse_store_flush(store);
     cse_store_reader *reader = NULL;

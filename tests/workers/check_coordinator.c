@@ -31,6 +31,38 @@ START_TEST(a_run_without_trouble)
 }
 END_TEST
 
+static int kept_records;
+static cse_log_record kept;
+
+static void keep_record(void *self, const cse_log_record *record)
+{
+    (void)self;
+    kept_records++;
+    kept = *record;
+    ck_assert_str_eq(record->text, "hot");
+}
+
+START_TEST(a_log_record_is_from_the_slot_that_sent_it)
+{
+    start_all();
+    kept_records = 0;
+    cse_log_set_sink(keep_record, NULL);
+    cse_message message = { .kind = CSE_MESSAGE_LOG };
+    message.log.level = CSE_LOG_WARNING;
+    message.log.time_ms = 12345;
+    message.log.line = "hot";
+    say_as(1, s.starts[1] - 1, message);
+    ck_assert_int_eq(kept_records, 1);
+    ck_assert_int_eq(kept.level, CSE_LOG_WARNING);
+    ck_assert_int_eq(kept.process.role, CSE_ROLE_REPLICA);
+    ck_assert_int_eq(kept.process.rank, 1);
+    ck_assert_int_eq(kept.time_ms, 12345);
+    message.log.level = 77; /* of no meaning: information */
+    say_as(1, s.starts[1] - 1, message);
+    ck_assert_int_eq(kept.level, CSE_LOG_INFO);
+}
+END_TEST
+
 START_TEST(the_last_step_is_handed_out_once_even_when_wanted)
 {
     s.snapshot_every = 5;
@@ -340,6 +372,7 @@ int main(void)
     TCase *tests = tcase_create("coordinator");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_run_without_trouble);
+    tcase_add_test(tests, a_log_record_is_from_the_slot_that_sent_it);
     tcase_add_test(tests, the_last_step_is_handed_out_once_even_when_wanted);
     tcase_add_test(tests, a_worker_that_cannot_be_started_ends_the_run);
     tcase_add_test(tests, a_worker_that_never_joins_is_killed_and_named);

@@ -361,11 +361,10 @@ static int open_descriptors(void)
     return count;
 }
 
-static void drop_line(void *self, cse_log_level level, const char *line)
+static void drop_record(void *self, const cse_log_record *record)
 {
     (void)self;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 static void set_up(void)
@@ -374,7 +373,7 @@ static void set_up(void)
     setenv("XDG_RUNTIME_DIR", directory, 1);
     setenv("CSENGINE_EXECUTABLE", self_path, 1);
     if (getenv("CSE_DEBUG") == NULL)
-        cse_log_set_sink(drop_line, NULL);
+        cse_log_set_sink(drop_record, NULL);
     make_graph();
     cse_status status = cse_codegen_compile(graph, directory, &artefact);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());

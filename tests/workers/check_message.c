@@ -14,7 +14,7 @@ START_TEST(join_has_the_documented_bytes)
     message.join.incarnation = -1;
     message.join.process_id = 0x0102030405060708;
     static const unsigned char expected[] = {
-        'C', 'S', 'E',  'M',  1,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
+        'C', 'S', 'E',  'M',  2,    0,    1,    0,    24,   0,    0, 0, 3, 0, 0, 0, 0, 0,
         0,   0,   0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8, 7, 6, 5, 4, 3, 2, 1,
     };
     cse_text bytes = { 0 };
@@ -29,10 +29,11 @@ START_TEST(log_has_the_documented_bytes)
 {
     cse_message message = { .kind = CSE_MESSAGE_LOG };
     message.log.level = 2;
+    message.log.time_ms = 0x0102;
     message.log.line = "hot";
-    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 1,   0,   8,   0, 16, 0,
-                                              0,   0,   2,   0,   0,   0,   0,   0, 0,  0,
-                                              3,   0,   0,   0,   'h', 'o', 't', 0 };
+    static const unsigned char expected[] = { 'C', 'S', 'E', 'M', 2, 0, 8, 0, 24,  0,   0,   0,
+                                              2,   0,   0,   0,   0, 0, 0, 0, 2,   1,   0,   0,
+                                              0,   0,   0,   0,   3, 0, 0, 0, 'h', 'o', 't', 0 };
     cse_text bytes = { 0 };
     ck_assert_int_eq(cse_message_encode(&message, &bytes), CSE_OK);
     ck_assert_uint_eq(bytes.size, sizeof expected);

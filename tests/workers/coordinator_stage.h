@@ -83,11 +83,10 @@ static inline cse_status io_send(void *self, int slot, const cse_message *messag
     return CSE_OK;
 }
 
-static inline const char *io_name(void *self, int slot, char *text, size_t size)
+static inline cse_process io_process(void *self, int slot)
 {
     (void)self;
-    snprintf(text, size, "replica %d", slot);
-    return text;
+    return (cse_process){ .role = CSE_ROLE_REPLICA, .rank = slot };
 }
 
 static inline void io_release(void *self, int64_t steps)
@@ -213,7 +212,7 @@ static const cse_coordinator_io io = {
     .signal = io_signal,
     .reap = io_reap,
     .send = io_send,
-    .name = io_name,
+    .process = io_process,
     .release = io_release,
     .hold = io_hold,
     .unhold = io_unhold,
@@ -238,11 +237,10 @@ static const cse_run_events events = {
     .on_scale = on_scale,
 };
 
-static inline void drop_line(void *self, cse_log_level level, const char *line)
+static inline void drop_record(void *self, const cse_log_record *record)
 {
     (void)self;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 static inline void set_up_with(int64_t num_steps, int restarts)
@@ -252,7 +250,7 @@ static inline void set_up_with(int64_t num_steps, int restarts)
     s.now_ns = 1000 * SECOND;
     s.failing_record = -1;
     s.hold_result = -1;
-    cse_log_set_sink(drop_line, NULL);
+    cse_log_set_sink(drop_record, NULL);
     cse_coordinator_options options = {
         .io = &io,
         .callbacks = &callbacks,

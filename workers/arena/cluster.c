@@ -39,15 +39,15 @@ int cse_cluster_slot_index(const cse_cluster *cluster, int slot)
     return slot >= head->replicas ? slot - head->replicas : slot;
 }
 
+cse_process cse_cluster_slot_process(const cse_cluster *cluster, int slot)
+{
+    return (cse_process){ .role = cse_cluster_slot_kind(cluster, slot),
+                          .rank = cse_cluster_slot_index(cluster, slot) };
+}
+
 const char *cse_cluster_slot_name(const cse_cluster *cluster, int slot, char *text, size_t size)
 {
-    cse_role kind = cse_cluster_slot_kind(cluster, slot);
-    snprintf(text, size, "%s %d",
-             kind == CSE_ROLE_REPLICA         ? "replica"
-             : kind == CSE_ROLE_WEIGHT_SERVER ? "weight server"
-                                              : "input worker",
-             cse_cluster_slot_index(cluster, slot));
-    return text;
+    return cse_process_name(cse_cluster_slot_process(cluster, slot), text, size);
 }
 
 int cse_cluster_slot_roles(const cse_cluster *cluster, int slot)

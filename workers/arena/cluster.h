@@ -39,6 +39,7 @@
 #include <sys/types.h>
 
 #include "dataloader/input.h"
+#include "engine/base/role.h"
 #include "engine/execute/execute.h"
 #include "engine/types/rounding.h"
 #include "workers/arena/record.h"
@@ -46,13 +47,6 @@
 
 typedef struct cse_cluster cse_cluster;
 typedef struct cse_work cse_work;
-
-/* What a worker may claim; a slot has a mask of them. */
-typedef enum cse_role {
-    CSE_ROLE_REPLICA = 1,       /* pieces of the tree: forward and backward */
-    CSE_ROLE_WEIGHT_SERVER = 2, /* reduction, norm, update */
-    CSE_ROLE_INPUT = 4,         /* microbatches of the ring */
-} cse_role;
 
 enum { CSE_MAX_SLOTS = 250, CSE_FAILURE_TEXT_BYTES = 1024 };
 
@@ -90,6 +84,8 @@ int cse_cluster_slot_count(const cse_cluster *cluster);
 cse_role cse_cluster_slot_kind(const cse_cluster *cluster, int slot);
 /* Its number among its kind: slot 3 of 2 replicas + 4 input workers is input worker 1. */
 int cse_cluster_slot_index(const cse_cluster *cluster, int slot);
+/* Both as one. */
+cse_process cse_cluster_slot_process(const cse_cluster *cluster, int slot);
 /* "replica 0", "weight server 1", "input worker 3"; `text` is returned. */
 const char *cse_cluster_slot_name(const cse_cluster *cluster, int slot, char *text, size_t size);
 /* Mask of cse_role the slot may claim now. */

@@ -64,6 +64,8 @@ static cse_status receive_reply(cse_socket *socket, int64_t deadline_ns, cse_con
     if (status == CSE_OK) {
         bool is_status = message.reply.status >= CSE_OK && message.reply.status <= CSE_INTERRUPTED;
         reply->status = is_status ? (cse_status)message.reply.status : CSE_INTERNAL;
+        reply->reason = message.reply.reason == CSE_ERROR_UNSUPPORTED ? CSE_ERROR_UNSUPPORTED
+                                                                      : CSE_ERROR_GENERAL;
         reply->step = message.reply.step;
         snprintf(reply->text, sizeof reply->text, "%s", message.reply.text);
     }
@@ -96,5 +98,8 @@ cse_status cse_control_send(const cse_control_request *request, cse_control_repl
     cse_text_clear(&bytes);
     cse_transport_zeromq.close(&socket);
     CSE_TRY(status);
-    return reply->status == CSE_OK ? CSE_OK : cse_fail(reply->status, "%s", reply->text);
+    if (reply->status == CSE_OK)
+        return CSE_OK;
+    return cse_fail_at(&(cse_error){ .status = reply->status, .reason = reply->reason }, "%s",
+                       reply->text);
 }

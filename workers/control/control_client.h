@@ -22,8 +22,9 @@ typedef struct cse_control_request {
 
 typedef struct cse_control_reply {
     cse_status status; /* what the coordinator said */
-    int64_t step;      /* steps done */
-    char text[256];    /* for people; of "status": starting, running, pausing, paused, recovering,
+    cse_error_reason reason;
+    int64_t step;   /* steps done */
+    char text[256]; /* for people; of "status": starting, running, pausing, paused, recovering,
                         * cancelling */
 } cse_control_reply;
 

@@ -31,7 +31,7 @@ enum {
     NAME_BYTES = 64,
     CAUSE_BYTES = 128,
     FAILURE_BYTES = 2048,
-    REPLY_BYTES = 256,
+    REPLY_BYTES = sizeof((cse_operator_reply *)NULL)->text,
     MOST_RESTARTS = 64
 };
 
@@ -62,7 +62,7 @@ struct cse_coordinator {
 
 static const char *name_of(cse_coordinator *c, int slot, char text[NAME_BYTES])
 {
-    return c->io->name(c->io->self, slot, text, NAME_BYTES);
+    return cse_process_name(c->io->process(c->io->self, slot), text, NAME_BYTES);
 }
 
 static int64_t now_ns(const cse_coordinator *c)
@@ -233,6 +233,19 @@ static cse_status accepted_status(int64_t number)
     return number > CSE_OK && number <= CSE_INTERRUPTED ? (cse_status)number : CSE_INTERNAL;
 }
 
+/* A log record as from the process that the slot belongs to, whatever the message says. */
+static void pass_record(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    int64_t level = event->message->log.level;
+    cse_log_pass(&(cse_log_record){
+        .level =
+            level >= CSE_LOG_DEBUG && level <= CSE_LOG_ERROR ? (cse_log_level)level : CSE_LOG_INFO,
+        .process = c->io->process(c->io->self, event->slot),
+        .time_ms = event->message->log.time_ms,
+        .text = event->message->log.line,
+    });
+}
+
 static void on_message(cse_coordinator *c, const cse_coordinator_event *event)
 {
     const cse_message *m = event->message;
@@ -257,10 +270,7 @@ static void on_message(cse_coordinator *c, const cse_coordinator_event *event)
         }
         break;
     case CSE_MESSAGE_LOG:
-        cse_log_line(m->log.level >= CSE_LOG_DEBUG && m->log.level <= CSE_LOG_ERROR
-                         ? (cse_log_level)m->log.level
-                         : CSE_LOG_INFO,
-                     "%s: %s", name, m->log.line);
+        pass_record(c, event);
         break;
     case CSE_MESSAGE_FAILURE:
         fail(c, cse_fail(accepted_status(m->failure.status), "%s: %s", name, m->failure.text));
@@ -615,30 +625,35 @@ static cse_status on_kill(cse_coordinator *c, const cse_message *message, char t
     return CSE_OK;
 }
 
-static cse_status on_scale(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+static cse_status on_scale(cse_coordinator *c, const cse_message *message,
+                           cse_operator_reply *reply)
 {
     int most = 0;
     int64_t wanted = message->scale.num_csx;
+    reply->reason = CSE_ERROR_UNSUPPORTED;
     if (c->io->plan == NULL || wanted < 1 || wanted > INT32_MAX) {
-        snprintf(text, REPLY_BYTES, "unsupported: num_csx cannot become %lld", (long long)wanted);
+        snprintf(reply->text, REPLY_BYTES, "unsupported: num_csx cannot become %lld",
+                 (long long)wanted);
         return CSE_UNAVAILABLE;
     }
     cse_status status = c->io->plan(c->io->self, (int)wanted, &most);
     if (status != CSE_OK) {
-        snprintf(text, REPLY_BYTES, "unsupported: num_csx %lld: %s", (long long)wanted,
+        snprintf(reply->text, REPLY_BYTES, "unsupported: num_csx %lld: %s", (long long)wanted,
                  wanted > most ? "the run was started with fewer; start it again with more, "
                                  "it goes on from its last checkpoint with the same bits"
                                : cse_error_message());
         return status;
     }
+    reply->reason = CSE_ERROR_GENERAL;
     CSE_RUN_EVENT(c->options.events, on_scale, (int)wanted);
-    snprintf(text, REPLY_BYTES, "%lld replicas share each step from the next one on",
+    snprintf(reply->text, REPLY_BYTES, "%lld replicas share each step from the next one on",
              (long long)wanted);
     return CSE_OK;
 }
 
-static cse_status obey(cse_coordinator *c, const cse_message *message, char text[REPLY_BYTES])
+static cse_status obey(cse_coordinator *c, const cse_message *message, cse_operator_reply *reply)
 {
+    char *text = reply->text;
     static const char *const phases[] = { "starting", "running",    "pausing",
                                           "paused",   "recovering", "cancelling" };
     switch (message->kind) {
@@ -658,7 +673,7 @@ static cse_status obey(cse_coordinator *c, const cse_message *message, char text
     case CSE_MESSAGE_KILL:
         return on_kill(c, message, text);
     case CSE_MESSAGE_SCALE:
-        return on_scale(c, message, text);
+        return on_scale(c, message, reply);
     case CSE_MESSAGE_STATUS:
         snprintf(text, REPLY_BYTES, "%s", phases[c->phase]);
         return CSE_OK;
@@ -671,13 +686,11 @@ static cse_status obey(cse_coordinator *c, const cse_message *message, char text
 
 static void on_operator(cse_coordinator *c, const cse_coordinator_event *event)
 {
-    char text[REPLY_BYTES] = "";
-    cse_status status = obey(c, event->message, text);
-    if (event->reply == NULL)
-        return;
-    *event->reply =
-        (cse_operator_reply){ .status = status, .step = c->io->steps_done(c->io->self) };
-    snprintf(event->reply->text, sizeof event->reply->text, "%s", text);
+    cse_operator_reply reply = { .status = CSE_OK };
+    reply.status = obey(c, event->message, &reply);
+    reply.step = c->io->steps_done(c->io->self);
+    if (event->reply != NULL)
+        *event->reply = reply;
 }
 
 /* An ending run can only be ended sooner. */

@@ -30,8 +30,7 @@ typedef struct cse_coordinator_io {
     /* The slot's process is gone: frees what it had claimed, then lets go of it. */
     void (*reap)(void *self, int slot);
     cse_status (*send)(void *self, int slot, const cse_message *message);
-    /* "replica 0"; `text` is returned. */
-    const char *(*name)(void *self, int slot, char *text, size_t size);
+    cse_process (*process)(void *self, int slot);
 
     /* The arena, as in workers/arena/cluster.h. */
     void (*release)(void *self, int64_t steps);
@@ -76,6 +75,7 @@ typedef enum cse_coordinator_event_kind {
 /* What an operator is told: what will be done, or why it will not. */
 typedef struct cse_operator_reply {
     cse_status status;
+    cse_error_reason reason;
     int64_t step; /* steps done */
     char text[256];
 } cse_operator_reply;

@@ -75,20 +75,13 @@ static int64_t io_now_ns(void *self)
     return cse_clock_ns();
 }
 
-static const char *role_name(cse_role role)
-{
-    return role == CSE_ROLE_REPLICA         ? "replica"
-           : role == CSE_ROLE_WEIGHT_SERVER ? "weight_server"
-                                            : "input_worker";
-}
-
 static cse_status io_start(void *self, int slot, int incarnation)
 {
     run *r = self;
     cse_text role = { 0 }, slot_text = { 0 }, incarnation_text = { 0 }, arena = { 0 };
     cse_text control = { 0 }, liveness = { 0 };
     int descriptor = cse_cluster_descriptor(r->cluster);
-    cse_text_add(&role, "--role=%s", role_name(cse_cluster_slot_kind(r->cluster, slot)));
+    cse_text_add(&role, "--role=%s", cse_role_name(cse_cluster_slot_kind(r->cluster, slot)));
     cse_text_add(&slot_text, "--slot=%d", slot);
     cse_text_add(&incarnation_text, "--incarnation=%d", incarnation);
     cse_text_add(&arena, "--arena-fd=%d", descriptor);
@@ -148,10 +141,9 @@ static cse_status io_send(void *self, int slot, const cse_message *message)
                               cse_clock_ns() + 100 * MILLISECONDS);
 }
 
-static const char *io_name(void *self, int slot, char *text, size_t size)
+static cse_process io_process(void *self, int slot)
 {
-    run *r = self;
-    return cse_cluster_slot_name(r->cluster, slot, text, size);
+    return cse_cluster_slot_process(((run *)self)->cluster, slot);
 }
 
 static void io_release(void *self, int64_t steps)
@@ -220,7 +212,7 @@ static const cse_coordinator_io io_functions = {
     .signal = io_signal,
     .reap = io_reap,
     .send = io_send,
-    .name = io_name,
+    .process = io_process,
     .release = io_release,
     .hold = io_hold,
     .unhold = io_unhold,
@@ -245,6 +237,7 @@ static void answer_operator(run *r, const char *peer, const cse_operator_reply *
 {
     cse_message message = { .kind = CSE_MESSAGE_REPLY };
     message.reply.status = reply->status;
+    message.reply.reason = reply->reason;
     message.reply.step = reply->step;
     message.reply.text = reply->text;
     r->sent.size = 0;

@@ -116,13 +116,6 @@ static double share(int64_t part_ns, int64_t whole_ns)
     return value < 0 ? 0 : value > 1 ? 1 : value;
 }
 
-static const char *role_of(cse_role kind)
-{
-    return kind == CSE_ROLE_REPLICA         ? "replica"
-           : kind == CSE_ROLE_WEIGHT_SERVER ? "weight_server"
-                                            : "input_worker";
-}
-
 static void add_process(cse_observer *o, int slot, int64_t elapsed_ns)
 {
     char name[32];
@@ -136,7 +129,7 @@ static void add_process(cse_observer *o, int slot, int64_t elapsed_ns)
                  ",{\"name\":\"%s\",\"role\":\"%s\",\"rank\":%d,\"pid\":%d,\"incarnation\":%d,"
                  "\"busy\":%.4f,\"idle\":%.4f,\"back_pressured\":%.4f,\"input_wait\":%.4f}",
                  cse_cluster_slot_name(o->cluster, slot, name, sizeof name),
-                 role_of(cse_cluster_slot_kind(o->cluster, slot)),
+                 cse_role_name(cse_cluster_slot_kind(o->cluster, slot)),
                  cse_cluster_slot_index(o->cluster, slot),
                  (int)cse_cluster_occupant(o->cluster, slot),
                  (int)(atomic_load(&o->cluster->slots[slot].who) & 0xff), 1 - idle - blocked, idle,

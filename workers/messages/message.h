@@ -22,7 +22,7 @@
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 1,
+    CSE_MESSAGE_VERSION = 2,
     CSE_MESSAGE_HEADER_BYTES = 12,
     CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's YAML is the longest text */
 };
@@ -46,7 +46,7 @@ enum {
     /* operator to coordinator: snapshot and end; coordinator to worker: leave */                    \
     MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                      \
     /* worker: one line for the log, level as cse_log_level */                                       \
-    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(TEXT, line))                                    \
+    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(INTEGER, time_ms) FIELD(TEXT, line))                                    \
     /* worker: cannot go on, status as cse_status */                                                 \
     MESSAGE(9, FAILURE, failure, FIELD(INTEGER, status) FIELD(TEXT, text))                           \
     /* worker: leaves on its own will, nothing is missing */                                         \
@@ -60,8 +60,9 @@ enum {
     MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx))                                               \
     /* operator: how are you; answered like the others */                                            \
     MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                                 \
-    /* coordinator to operator: status as cse_status, and what it means for people */                \
-    MESSAGE(15, REPLY, reply, FIELD(INTEGER, status) FIELD(INTEGER, step) FIELD(TEXT, text))
+    /* coordinator to operator: status and reason as in a cse_error, and what it means for people */ \
+    MESSAGE(15, REPLY, reply,                                                                        \
+            FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))
 
 #define CSE_MESSAGE_NO_FIELD(type, name)
 

@@ -122,13 +122,16 @@ static cse_status tell(member *m, const cse_message *message)
                               cse_clock_ns() + SEND_TIMEOUT_NS);
 }
 
-static void forward_line(void *self, cse_log_level level, const char *line)
+/* The coordinator knows the worker's role and rank by the connection. */
+static void forward_record(void *self, const cse_log_record *record)
 {
     cse_message message = { .kind = CSE_MESSAGE_LOG };
-    message.log.level = level;
-    message.log.line = line;
+    message.log.level = record->level;
+    message.log.time_ms = record->time_ms;
+    message.log.line = record->text;
     if (tell(self, &message) != CSE_OK)
-        fprintf(stderr, "csengine worker: %s: %s\n", cse_log_level_name(level), line);
+        fprintf(stderr, "csengine worker: %s: %s\n", cse_log_level_name(record->level),
+                record->text);
 }
 
 static cse_status connect_to_coordinator(member *m)
@@ -136,7 +139,7 @@ static cse_status connect_to_coordinator(member *m)
     char peer[CSE_PEER_BYTES];
     snprintf(peer, sizeof peer, "worker.%d.%d", m->given.slot, m->given.incarnation);
     CSE_TRY(m->transport->connect(m->given.control, peer, &m->socket));
-    cse_log_set_sink(forward_line, m);
+    cse_log_set_sink(forward_record, m);
     return cse_respondent_start(m->given.liveness, m->given.slot, m->given.incarnation,
                                 &m->respondent);
 }

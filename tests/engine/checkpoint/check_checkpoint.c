@@ -10,10 +10,10 @@
 static char directory[PATH_MAX], path[PATH_MAX + 64];
 static int warnings;
 
-static void count_warnings(void *self, cse_log_level level, const char *line)
+static void count_warnings(void *self, const cse_log_record *record)
 {
-    (void)self, (void)line;
-    warnings += level == CSE_LOG_WARNING;
+    (void)self;
+    warnings += record->level == CSE_LOG_WARNING;
 }
 
 static void set_up(void)

@@ -143,11 +143,11 @@ END_TEST
 
 static char logged[4096];
 
-static void keep_line(void *self, cse_log_level level, const char *line)
+static void keep_line(void *self, const cse_log_record *record)
 {
     (void)self;
-    if (level >= CSE_LOG_WARNING)
-        snprintf(logged, sizeof logged, "%s", line);
+    if (record->level >= CSE_LOG_WARNING)
+        snprintf(logged, sizeof logged, "%s", record->text);
 }
 
 START_TEST(without_a_compiler_the_interpreter_runs_and_says_so)

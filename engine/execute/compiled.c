@@ -25,19 +25,17 @@ typedef void propose_function(const cse_frame *frame, int group, const int64_t l
 
 typedef struct compiled {
     cse_executable base;
-    cse_graph *graph;
     void *object;
     part_function *replica, *weights;
     part_function *const *groups; /* by number; NULL for those of UPDATE */
     update_function *update;
-    propose_function *propose; /* of observed graphs */
+    propose_function *propose; /* NULL for a graph without tracked tensors */
     cse_kernel **kernels;
     int kernel_count;
-    cse_executable *interpreter; /* runs instead of the object when there is none */
 } compiled;
 
-/* What the code of a program finds beside its memory. */
-static void hand_over(const compiled *self, cse_frame *frame)
+/* Gives the code of a program what it reads besides its memory. */
+static void prepare(const compiled *self, cse_frame *frame)
 {
     frame->kernels = self->kernels;
     for (int k = 0; k < self->kernel_count; k++) {
@@ -50,22 +48,22 @@ static void hand_over(const compiled *self, cse_frame *frame)
 static void run_replica(cse_executable *executable, cse_frame *frame)
 {
     compiled *self = (compiled *)executable;
-    hand_over(self, frame);
+    prepare(self, frame);
     self->replica(frame);
 }
 
 static void run_weights(cse_executable *executable, cse_frame *frame)
 {
     compiled *self = (compiled *)executable;
-    hand_over(self, frame);
+    prepare(self, frame);
     self->weights(frame);
 }
 
 static void run_timed(cse_executable *executable, cse_frame *frame, cse_part part, int64_t ns[])
 {
     compiled *self = (compiled *)executable;
-    const cse_graph *graph = self->graph;
-    hand_over(self, frame);
+    const cse_graph *graph = self->base.graph;
+    prepare(self, frame);
     int64_t start_ns = cse_clock_ns();
     for (int g = 0; g < graph->group_count; g++) {
         if (graph->groups[g].part != part)
@@ -89,49 +87,14 @@ static void run_propose(cse_executable *executable, const cse_frame *frame, int 
     ((compiled *)executable)->propose(frame, group, lines, values);
 }
 
-static void interpret_replica(cse_executable *executable, cse_frame *frame)
-{
-    cse_executable *interpreter = ((compiled *)executable)->interpreter;
-    interpreter->replica(interpreter, frame);
-}
-
-static void interpret_weights(cse_executable *executable, cse_frame *frame)
-{
-    cse_executable *interpreter = ((compiled *)executable)->interpreter;
-    interpreter->weights(interpreter, frame);
-}
-
-static void interpret_timed(cse_executable *executable, cse_frame *frame, cse_part part,
-                            int64_t ns[])
-{
-    cse_executable *interpreter = ((compiled *)executable)->interpreter;
-    interpreter->timed(interpreter, frame, part, ns);
-}
-
-static void interpret_update(cse_executable *executable, cse_frame *frame, int group,
-                             const int64_t lines[2], const cse_undo_log *undo)
-{
-    cse_executable *interpreter = ((compiled *)executable)->interpreter;
-    interpreter->update(interpreter, frame, group, lines, undo);
-}
-
-static void interpret_propose(cse_executable *executable, const cse_frame *frame, int group,
-                              const int64_t lines[2], float *const values[])
-{
-    cse_executable *interpreter = ((compiled *)executable)->interpreter;
-    interpreter->propose(interpreter, frame, group, lines, values);
-}
-
 static void destroy(cse_executable *executable)
 {
     compiled *self = (compiled *)executable;
     for (int k = 0; k < self->kernel_count; k++)
         cse_kernel_destroy(&self->kernels[k]);
     free(self->kernels);
-    cse_executable_destroy(&self->interpreter);
     if (self->object != NULL)
         dlclose(self->object);
-    cse_graph_destroy(&self->graph);
     free(self);
 }
 
@@ -139,7 +102,9 @@ void cse_executable_destroy(cse_executable **executable)
 {
     if (executable == NULL || *executable == NULL)
         return;
+    cse_graph *graph = (*executable)->owned;
     (*executable)->destroy(*executable);
+    cse_graph_destroy(&graph);
     *executable = NULL;
 }
 
@@ -179,7 +144,7 @@ static cse_status check_object(const compiled *self, const char *path)
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
-        !self->update || !self->groups || (self->graph->tracked_count > 0 && !self->propose))
+        !self->update || !self->groups || (self->base.graph->tracked_count > 0 && !self->propose))
         return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
     if (*abi != CSE_STEP_ABI)
         return cse_fail(CSE_DATA,
@@ -191,7 +156,7 @@ static cse_status check_object(const compiled *self, const char *path)
                         "compiled step: %s: needs a processor with %s, this one has %s; compile "
                         "again on this machine",
                         path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_host()));
-    cse_graph_fingerprint(self->graph, expected);
+    cse_graph_fingerprint(self->base.graph, expected);
     if (strncmp(fingerprint, expected, sizeof expected) != 0)
         return cse_fail(CSE_DATA,
                         "compiled step: %s: belongs to another graph than the graph.json beside "
@@ -202,7 +167,7 @@ static cse_status check_object(const compiled *self, const char *path)
 
 static cse_status make_kernels(compiled *self)
 {
-    const cse_graph *graph = self->graph;
+    const cse_graph *graph = self->base.graph;
     self->kernels = cse_calloc((size_t)graph->group_count + 1, sizeof(cse_kernel *));
     for (int g = 0; g < graph->group_count; g++) {
         if (graph->groups[g].kind != CSE_GROUP_LIBRARY)
@@ -213,7 +178,7 @@ static cse_status make_kernels(compiled *self)
     return CSE_OK;
 }
 
-static cse_status load_object(compiled *self, const char *path)
+static cse_status load(compiled *self, const char *path)
 {
     self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (self->object == NULL)
@@ -224,42 +189,44 @@ static cse_status load_object(compiled *self, const char *path)
     self->groups = dlsym(self->object, "cse_step_groups");
     find_function(self->object, "cse_step_propose", &self->propose);
     CSE_TRY(check_object(self, path));
-    self->base.kind = "compiled";
-    self->base.replica = run_replica;
-    self->base.weights = run_weights;
-    self->base.timed = run_timed;
-    self->base.update = run_update;
-    self->base.propose = run_propose;
     return make_kernels(self);
 }
 
-static cse_status load_interpreter(compiled *self, const char *directory)
+static cse_status open_object(const cse_graph *graph, const char *path, cse_executable **executable)
 {
-    cse_log_line(CSE_LOG_WARNING, "%s holds no compiled code (step.so): the step runs interpreted",
-                 directory);
-    self->base.kind = "interpreted";
-    self->base.replica = interpret_replica;
-    self->base.weights = interpret_weights;
-    self->base.timed = interpret_timed;
-    self->base.update = interpret_update;
-    self->base.propose = interpret_propose;
-    return cse_executable_interpret(self->graph, &self->interpreter);
+    compiled *self = cse_calloc(1, sizeof *self);
+    self->base = (cse_executable){ .graph = graph,
+                                   .kind = "compiled",
+                                   .replica = run_replica,
+                                   .weights = run_weights,
+                                   .timed = run_timed,
+                                   .update = run_update,
+                                   .propose = run_propose,
+                                   .destroy = destroy };
+    *executable = &self->base;
+    return load(self, path);
 }
 
 cse_status cse_executable_open(const char *directory, cse_executable **executable)
 {
     char path[PATH_BYTES];
     struct stat info;
-    compiled *self = cse_calloc(1, sizeof *self);
-    self->base.destroy = destroy;
-    cse_status status = read_graph(directory, &self->graph);
-    self->base.graph = self->graph;
+    cse_graph *graph = NULL;
+    *executable = NULL;
+    cse_status status = read_graph(directory, &graph);
     snprintf(path, sizeof path, "%s/step.so", directory);
-    if (status == CSE_OK)
-        status =
-            stat(path, &info) == 0 ? load_object(self, path) : load_interpreter(self, directory);
-    *executable = &self->base;
-    if (status != CSE_OK)
+    if (status == CSE_OK && stat(path, &info) == 0) {
+        status = open_object(graph, path, executable);
+    } else if (status == CSE_OK) {
+        cse_log_line(CSE_LOG_WARNING,
+                     "%s holds no compiled code (step.so): the step runs interpreted", directory);
+        status = cse_executable_interpret(graph, executable);
+    }
+    if (status != CSE_OK) {
         cse_executable_destroy(executable);
-    return status;
+        cse_graph_destroy(&graph);
+        return status;
+    }
+    (*executable)->owned = graph;
+    return CSE_OK;
 }

@@ -18,19 +18,19 @@ typedef struct cse_frame {
     unsigned char *base[CSE_SPACE_COUNT]; /* NULL for the spaces a program does not use */
     uint64_t seed;
     int64_t step; /* counted from 0 over the whole run */
-    int64_t
-        first_sample; /* REPLICA: position of the microbatch's first sample in the global batch */
+    /* REPLICA: position of the microbatch's first sample in the global batch. */
+    int64_t first_sample;
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
-    /* REPLICA, WEIGHTS: counts the numbers of the graph's tracked, see observe.h; NULL: this
-     * step is not observed. */
+    /* REPLICA, WEIGHTS: counts the tracked tensors (tensor_statistics.h); NULL on a step that takes
+     * no statistics. */
     cse_statistics_sink *sink;
 } cse_frame;
 
-/* How UPDATE keeps old values until the new ones stand (line undo): before line g of a group is
- * changed (g counts from the group's first line), its old values go to lines[g & 1] (array after
+/* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group
+ * is changed (g counts from the group's first line), its old values go to lines[g & 1] (array after
  * array, CSE_LINE_ELEMENTS elements of 4 bytes each, in the order of the group's assign nodes),
- * then *progress is set to dirty_base + g, then the new values are written; compiler barriers lie
- * between. */
+ * then *progress is set to dirty_base + g, then the new values are written, with a compiler barrier
+ * between any two of these. */
 typedef struct cse_undo_log {
     unsigned char *lines[2];
     volatile uint64_t *progress;
@@ -43,19 +43,20 @@ enum { CSE_MAX_LINE_NODES = 128 };
 typedef struct cse_executable cse_executable;
 struct cse_executable {
     const cse_graph *graph;
+    cse_graph *owned; /* the graph where it is destroyed with the executable; NULL: borrowed */
     const char *kind; /* "compiled" or "interpreted" */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* What `replica` or `weights` does, with the same bits, and times each group: ns[g] becomes the
      * nanoseconds that group g of graph->groups took, for the groups of `part` (REPLICA or
-     * WEIGHTS). Nothing is observed: frame->sink is NULL. */
+     * WEIGHTS). No statistics are taken: frame->sink is NULL. */
     void (*timed)(cse_executable *self, cse_frame *frame, cse_part part, int64_t ns[]);
     /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from
      * the group's own first line. `undo` NULL: no old values are kept. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_undo_log *undo);
     /* What UPDATE would make of these lines, without changing anything: elements of each node that
-     * cse_group_proposed names, 4 bytes each, from values[i] on. For observed graphs. */
+     * cse_group_proposed names, 4 bytes each, from values[i] on. For graphs with tracked tensors. */
     void (*propose)(cse_executable *self, const cse_frame *frame, int group, const int64_t lines[2],
                     float *const values[]);
     void (*destroy)(cse_executable *self);

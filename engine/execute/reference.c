@@ -21,7 +21,7 @@ static int64_t bytes_of(const cse_node *node)
     return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
 }
 
-/* scratch holds each node's position from open on; nobody else touches the graph while it runs. */
+/* From open on node->scratch holds the node's position; nothing else uses it while the graph runs. */
 static void *place_of(interpreter *self, const cse_frame *frame, cse_node *node)
 {
     node = cse_node_storage(node);
@@ -58,9 +58,9 @@ static void run_node(interpreter *self, const cse_frame *frame, cse_node *node)
     node->op->reference(&call);
 }
 
-/* Before the node runs, which may take over the place of what it reads: the value that it will
- * round, as float32. */
-static void observe_unrounded(interpreter *self, const cse_frame *frame, const cse_node *node)
+/* Counts, as float32, the value that the node will round. Before the node runs, because its result
+ * may lie where one of its inputs lies. */
+static void count_unrounded(interpreter *self, const cse_frame *frame, const cse_node *node)
 {
     const void *inputs[CSE_MAX_INPUTS];
     cse_node wide = *node;
@@ -75,12 +75,12 @@ static void observe_unrounded(interpreter *self, const cse_frame *frame, const c
     frame->sink->take(frame->sink, frame, node->tracked - 1, frame->sink->scratch);
 }
 
-static void run_observed(interpreter *self, const cse_frame *frame, cse_node *node)
+static void run_tracked(interpreter *self, const cse_frame *frame, cse_node *node)
 {
     const int tracked = node->tracked - 1;
     const bool unrounded = self->base.graph->tracked[tracked].scratch_offset >= 0;
     if (unrounded)
-        observe_unrounded(self, frame, node);
+        count_unrounded(self, frame, node);
     run_node(self, frame, node);
     if (!unrounded)
         frame->sink->take(frame->sink, frame, tracked, place_of(self, frame, node));
@@ -91,53 +91,41 @@ static void run_group(interpreter *self, const cse_frame *frame, const cse_group
     for (int n = 0; n < group->node_count; n++) {
         cse_node *node = group->nodes[n];
         if (frame->sink != NULL && node->tracked > 0)
-            run_observed(self, frame, node);
+            run_tracked(self, frame, node);
         else
             run_node(self, frame, node);
     }
 }
 
-static void fill_leaves(interpreter *self, const cse_frame *frame)
-{
-    for (int n = 0; n < self->base.graph->node_count; n++)
-        fill_leaf(self, frame, self->base.graph->nodes[n]);
-}
-
-static void run_part(interpreter *self, const cse_frame *frame, cse_part part)
-{
-    const cse_graph *graph = self->base.graph;
-    fill_leaves(self, frame);
-    for (int g = 0; g < graph->group_count; g++)
-        if (graph->groups[g].part == part)
-            run_group(self, frame, &graph->groups[g]);
-}
-
+/* `ns` NULL: no times are wanted. */
 static void run_timed(cse_executable *executable, cse_frame *frame, cse_part part, int64_t ns[])
 {
     interpreter *self = (interpreter *)executable;
     const cse_graph *graph = self->base.graph;
-    fill_leaves(self, frame);
+    for (int n = 0; n < graph->node_count; n++)
+        fill_leaf(self, frame, graph->nodes[n]);
     for (int g = 0; g < graph->group_count; g++) {
         if (graph->groups[g].part != part)
             continue;
-        const int64_t start_ns = cse_clock_ns();
+        const int64_t start_ns = ns != NULL ? cse_clock_ns() : 0;
         run_group(self, frame, &graph->groups[g]);
-        ns[g] = cse_clock_ns() - start_ns;
+        if (ns != NULL)
+            ns[g] = cse_clock_ns() - start_ns;
     }
 }
 
 static void run_replica(cse_executable *executable, cse_frame *frame)
 {
-    run_part((interpreter *)executable, frame, CSE_PART_REPLICA);
+    run_timed(executable, frame, CSE_PART_REPLICA, NULL);
 }
 
 static void run_weights(cse_executable *executable, cse_frame *frame)
 {
-    run_part((interpreter *)executable, frame, CSE_PART_WEIGHTS);
+    run_timed(executable, frame, CSE_PART_WEIGHTS, NULL);
 }
 
-/* Where line elements of an input are: the group's own values are in line buffers (scratch - base
- * is their number there), everything else has `elements` elements or one. */
+/* Where the elements of an input for one line begin: in a line buffer for the group's own values;
+ * any other input has one element or as many as the group. */
 static const void *line_input(interpreter *self, const cse_frame *frame, const cse_group *group,
                               cse_node *node, int64_t first_element)
 {
@@ -178,6 +166,17 @@ static void compute_line_node(interpreter *self, const cse_frame *frame, const c
                                           .first_element = range[0] });
 }
 
+/* All values of a line of the group; `range` becomes its elements. */
+static void compute_line(interpreter *self, const cse_frame *frame, const cse_group *group,
+                         int64_t line, int64_t range[2])
+{
+    int64_t end = (line + 1) * CSE_LINE_ELEMENTS;
+    range[0] = line * CSE_LINE_ELEMENTS;
+    range[1] = end < group->elements ? end : group->elements;
+    for (int n = 0; n < group->node_count; n++)
+        compute_line_node(self, frame, group, n, range);
+}
+
 static unsigned char *state_place(const cse_graph *graph, const cse_frame *frame,
                                   const cse_node *assign, int64_t element)
 {
@@ -209,11 +208,8 @@ static void run_update(cse_executable *executable, cse_frame *frame, int number,
     const cse_graph *graph = self->base.graph;
     const cse_group *group = &graph->groups[number];
     for (int64_t line = lines[0]; line < lines[1]; line++) {
-        int64_t end = (line + 1) * CSE_LINE_ELEMENTS;
-        const int64_t range[2] = { line * CSE_LINE_ELEMENTS,
-                                   end < group->elements ? end : group->elements };
-        for (int n = 0; n < group->node_count; n++)
-            compute_line_node(self, frame, group, n, range);
+        int64_t range[2];
+        compute_line(self, frame, group, line, range);
         if (undo != NULL)
             keep_line(self, frame, group, undo, range);
         for (int n = 0; n < group->node_count; n++)
@@ -232,11 +228,8 @@ static void run_propose(cse_executable *executable, const cse_frame *frame, int 
     cse_node *proposed[CSE_MAX_PROPOSED];
     const int count = cse_group_proposed(self->base.graph, number, proposed);
     for (int64_t line = lines[0]; line < lines[1]; line++) {
-        int64_t end = (line + 1) * CSE_LINE_ELEMENTS;
-        const int64_t range[2] = { line * CSE_LINE_ELEMENTS,
-                                   end < group->elements ? end : group->elements };
-        for (int n = 0; n < group->node_count; n++)
-            compute_line_node(self, frame, group, n, range);
+        int64_t range[2];
+        compute_line(self, frame, group, line, range);
         for (int i = 0; i < count; i++)
             memcpy(values[i] + (line - lines[0]) * CSE_LINE_ELEMENTS,
                    line_input(self, frame, group, proposed[i], range[0]),

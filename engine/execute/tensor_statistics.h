@@ -1,17 +1,17 @@
-/* Counting a tensor's numbers: what an observed step keeps of each tracked of its graph.
+/* Statistics of tensors: what is counted of each tracked tensor of a graph (graph->tracked) on the
+ * steps that take statistics.
  *
- * All of it is integers that are added (or of which the least is taken), so that records of
- * microbatches join in any order to the same bits: whoever computed which microbatch, and however
- * often a killed one was computed again before its record was published.
+ * A record holds a histogram of exponents, counts of NaNs, infinities and of what rounding changed,
+ * and a digest of the values. All of it is integers that are added (or of which the least is taken),
+ * so that records of microbatches join in any order to the same bits, whoever computed which
+ * microbatch, and however often it was computed again before its record was published.
  *
- * A float32 value that is zero for the processor (a subnormal number, which computes as zero here)
- * counts as zero. */
+ * A subnormal float32 value counts as zero, as which the processor computes it. */
 #ifndef CSE_EXECUTE_TENSOR_STATISTICS_H
 #define CSE_EXECUTE_TENSOR_STATISTICS_H
 
 #include "engine/execute/execute.h"
-
-enum { CSE_EXPONENT_BINS = 256, CSE_EXPONENT_BIAS = 127, CSE_DIGEST_BLOCK = 256 };
+#include "engine/execute/exponent_histogram.h"
 
 typedef struct cse_tensor_statistics {
     uint64_t count;         /* elements */
@@ -20,12 +20,12 @@ typedef struct cse_tensor_statistics {
     uint64_t flushed;       /* values that rounding made zero */
     uint64_t zeros;         /* zero before rounding */
     uint64_t absorbed;      /* weights that an update other than zero left as they were */
-    /* Sum over the elements of a hash of index and bits; of the rounded values, of a state before
-     * its update. NaNs are all alike. */
+    /* Sum over the elements of a hash of index and bits: of the rounded values, of a state before
+     * its update. All NaNs hash alike. */
     uint64_t digest;
     uint64_t digest_after;    /* of a state after its update */
     int64_t first_microbatch; /* 1 + the first one with a NaN or an infinity; 0: none */
-    /* Values before rounding by their biased exponent: bin 0 zero, bin 255 infinite and NaN. */
+    /* Values before rounding by their biased exponent; see exponent_histogram.h. */
     uint64_t exponents[CSE_EXPONENT_BINS];
 } cse_tensor_statistics;
 
@@ -35,8 +35,8 @@ typedef struct cse_tensor_values {
     cse_dtype stored;  /* type of what lies there */
     cse_dtype rounded; /* type it is rounded to; `stored` when it is not */
     int64_t count;
-    /* For the digest: the first element's place in the tensor, a multiple of CSE_DIGEST_BLOCK;
-     * and the microbatch. */
+    /* For the digest: the microbatch, and the first element's place in the tensor, a multiple of
+     * CSE_DIGEST_BLOCK where a tensor is counted in several runs. */
     int64_t first_index, microbatch;
 } cse_tensor_values;
 
@@ -55,16 +55,18 @@ void cse_tensor_statistics_add(cse_tensor_statistics *to, const cse_tensor_stati
 /* The largest exponent of a finite value: x = m * 2^e, 1 <= m < 2; INT32_MIN when all are zero. */
 int32_t cse_tensor_statistics_max_exponent(const cse_tensor_statistics *record);
 
-/* What a frame carries on an observed step; programs hand it the values as they come. */
+/* Counts tensors while a program runs: a frame carries it on a step that takes statistics, and the
+ * program calls it with the values of each tracked tensor as they are computed. */
 struct cse_statistics_sink {
     void (*take)(cse_statistics_sink *self, const cse_frame *frame, int tracked,
                  const void *values);
     unsigned char *scratch; /* graph->statistics_scratch_bytes */
     const cse_graph *graph;
-    cse_tensor_statistics *records; /* one for each tracked */
+    cse_tensor_statistics *records; /* one for each tracked tensor */
 };
 
-/* A sink of `graph` into `records`; both are borrowed, and so is the scratch memory. */
+/* A collector that counts the tracked tensors of `graph` into `records`; both are borrowed, and so
+ * is the scratch memory. */
 void cse_statistics_sink_init(cse_statistics_sink *sink, const cse_graph *graph,
                               cse_tensor_statistics *records, unsigned char *scratch);
 

@@ -156,6 +156,9 @@ typedef struct cse_op {
      * the output element, int64_t), $seed, $step. It may call the functions of
      * engine/codegen/prelude.h. */
     const char *expression;
+    /* ELEMENTWISE ops of one or two inputs: the same in double, for cse_reference_elementwise. */
+    double (*unary)(double x);
+    double (*binary)(double a, double b);
     double initial; /* REDUCE: what the accumulator starts from */
 
     /* BLOCK, and REDUCE over axes that do not fuse: writes a C block that fills `y` from `x0`,

@@ -2,11 +2,10 @@
  *
  * The library computes in layouts of its own choice (channels in blocks of 16); the plain operands
  * are copied there and back by reorders around the call. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/arena.h"
 #include "engine/kernels/dnnl.h"
+#include "engine/kernels/empty.h"
 #include "engine/trace/windows.h"
 
 /* The operands of a convolution, whichever of them is made. */
@@ -74,25 +73,6 @@ static dnnl_status_t describe_forward(const convolution *c, dnnl_convolution_des
         c->dilation, c->padding_before, c->padding_after);
 }
 
-/* ---- results without products ---- */
-
-typedef struct zero_kernel {
-    cse_kernel base;
-    size_t bytes;
-} zero_kernel;
-
-static void run_zero(cse_kernel *base, const void *const inputs[], void *output)
-{
-    (void)inputs;
-    if (((zero_kernel *)base)->bytes > 0)
-        memset(output, 0, ((zero_kernel *)base)->bytes);
-}
-
-static void destroy_zero(cse_kernel *base)
-{
-    free(base);
-}
-
 /* Sums over nothing. */
 static bool is_empty(const convolution *c)
 {
@@ -100,19 +80,14 @@ static bool is_empty(const convolution *c)
     return s->batch == 0 || s->in == 0 || s->out == 0;
 }
 
-static cse_status new_zero(const cse_kernel_plan *plan, cse_kernel **result)
+static cse_status new_empty(const cse_kernel_plan *plan, cse_kernel **kernel)
 {
     char text[256];
-    size_t elements = (size_t)cse_shape_elements(plan->product->shape);
+    int64_t elements = cse_shape_elements(plan->product->shape);
     if (elements > 0 && plan->bias >= 0)
         return cse_fail(CSE_UNAVAILABLE, "%s: a convolution of no channels takes no bias",
                         cse_kernel_plan_text(plan, text, sizeof text));
-    zero_kernel *kernel = cse_calloc(1, sizeof *kernel);
-    *kernel = (zero_kernel){
-        .base = { .run = run_zero, .destroy = destroy_zero, .implementation = "empty" },
-        .bytes = elements * cse_dtype_size(plan->dtype),
-    };
-    *result = &kernel->base;
+    *kernel = cse_kernel_new_empty(plan, elements > 0 ? 1 : 0, elements);
     return CSE_OK;
 }
 
@@ -152,7 +127,7 @@ cse_status cse_kernel_new_conv2d(const cse_kernel_plan *plan, cse_kernel **kerne
     dnnl_convolution_desc_t description;
     CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->inputs[1]->shape, &c));
     if (is_empty(&c))
-        return new_zero(plan, kernel);
+        return new_empty(plan, kernel);
     CSE_TRY(cse_dnnl_check(plan, describe_forward(&c, &description)));
     const cse_dnnl_operand operands[4] = {
         { DNNL_ARG_SRC, plan->operands[0], c.plain[INPUT] },
@@ -186,7 +161,7 @@ cse_status cse_kernel_new_conv2d_gradient_input(const cse_kernel_plan *plan, cse
     dnnl_convolution_desc_t description;
     CSE_TRY(prepare(plan, plan->product->shape, plan->product->inputs[0]->shape, &c));
     if (is_empty(&c))
-        return new_zero(plan, kernel);
+        return new_empty(plan, kernel);
     CSE_TRY(cse_dnnl_check(plan, dnnl_dilated_convolution_backward_data_desc_init(
                                      &description, dnnl_convolution_direct, &c.any[INPUT],
                                      &c.any[WEIGHT], &c.any[OUTPUT], c.stride, c.dilation,
@@ -205,7 +180,7 @@ cse_status cse_kernel_new_conv2d_gradient_weight(const cse_kernel_plan *plan, cs
     dnnl_convolution_desc_t description;
     CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->shape, &c));
     if (is_empty(&c))
-        return new_zero(plan, kernel);
+        return new_empty(plan, kernel);
     CSE_TRY(cse_dnnl_check(plan, dnnl_dilated_convolution_backward_weights_desc_init(
                                      &description, dnnl_convolution_direct, &c.any[INPUT],
                                      &c.any[WEIGHT], NULL, &c.any[OUTPUT], c.stride, c.dilation,

@@ -7,21 +7,7 @@
 #ifndef CSE_KERNELS_KERNEL_H
 #define CSE_KERNELS_KERNEL_H
 
-#include "engine/graph/graph.h"
-
-typedef struct cse_kernel cse_kernel;
-struct cse_kernel {
-    /* `inputs`: the group's inputs in the order of cse_group_inputs (stored values, contiguous);
-     * `output`: the place of the group's last node. */
-    void (*run)(cse_kernel *self, const void *const inputs[], void *output);
-    void (*destroy)(cse_kernel *self);
-    const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
-    double flops;               /* of one run; 0 when it is no product */
-    /* The frame's, set by who runs the program before it: kernels that round stochastically draw
-     * their numbers for them. */
-    uint64_t seed;
-    int64_t step, first_sample;
-};
+#include "engine/kernels/plan.h"
 
 /* Whether `node`, whose producer is the last node of the LIBRARY group `nodes` (in order, the
  * product first), can be computed by the kernel as one more step of its epilogue: adding a bias
@@ -33,6 +19,5 @@ bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node 
 /* Makes the kernel of a LIBRARY group. CSE_UNAVAILABLE when the library cannot do it on this
  * machine, naming the node and the shapes. The caller owns the kernel. */
 cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_kernel **kernel);
-void cse_kernel_destroy(cse_kernel **kernel);
 
 #endif

@@ -7,69 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/arena.h"
 #include "engine/kernels/dnnl.h"
+#include "engine/kernels/empty.h"
 #include "engine/kernels/matmul_narrow.h"
-
-cse_matmul_sizes cse_matmul_sizes_of(const cse_node *product)
-{
-    const cse_node *a = product->inputs[0];
-    int rank = product->shape.rank;
-    cse_matmul_sizes sizes = {
-        .batches = 1,
-        .m = product->shape.dims[rank - 2],
-        .n = product->shape.dims[rank - 1],
-        .transpose_a = product->attributes.integers[0] != 0,
-        .transpose_b = product->attributes.integers[1] != 0,
-    };
-    sizes.k = a->shape.dims[rank - (sizes.transpose_a ? 2 : 1)];
-    for (int i = 0; i < rank - 2; i++)
-        sizes.batches *= product->shape.dims[i];
-    return sizes;
-}
-
-/* ---- products without products: an empty result, or sums over nothing ---- */
-
-typedef struct empty_kernel {
-    cse_kernel base;
-    cse_kernel_plan plan;
-    int64_t rows, columns;
-    size_t element_bytes;
-} empty_kernel;
-
-static void run_empty(cse_kernel *base, const void *const inputs[], void *output)
-{
-    const empty_kernel *kernel = (const empty_kernel *)base;
-    size_t row_bytes = (size_t)kernel->columns * kernel->element_bytes;
-    for (int64_t row = 0; row < kernel->rows; row++) {
-        float *to = (float *)(void *)((char *)output + (size_t)row * row_bytes);
-        if (kernel->plan.bias < 0) {
-            memset(to, 0, row_bytes);
-            continue;
-        }
-        memcpy(to, inputs[kernel->plan.bias], row_bytes);
-        for (int64_t i = 0; kernel->plan.relu && i < kernel->columns; i++)
-            to[i] = to[i] < 0 ? 0 : to[i];
-    }
-}
-
-static void destroy_empty(cse_kernel *base)
-{
-    free(base);
-}
-
-static cse_kernel *new_empty(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes)
-{
-    empty_kernel *kernel = cse_calloc(1, sizeof *kernel);
-    *kernel = (empty_kernel){
-        .base = { .run = run_empty, .destroy = destroy_empty, .implementation = "empty" },
-        .plan = *plan,
-        .rows = sizes->n > 0 ? sizes->batches * sizes->m : 0,
-        .columns = sizes->n,
-        .element_bytes = cse_dtype_size(plan->dtype),
-    };
-    return &kernel->base;
-}
+#include "engine/kernels/matmul_packed.h"
 
 /* ---- oneDNN ---- */
 
@@ -141,7 +82,7 @@ cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kerne
     bool library = wanted != NULL && strcmp(wanted, "onednn") == 0;
     bool one_type = cse_kernel_plan_has_one_type(plan);
     if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0)
-        *kernel = new_empty(plan, &sizes);
+        *kernel = cse_kernel_new_empty(plan, sizes.n > 0 ? sizes.batches * sizes.m : 0, sizes.n);
     else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_matmul_packed_runs_here()))
         return one_type ? new_dnnl(plan, &sizes, kernel)
                         : cse_fail(CSE_UNAVAILABLE, "%s: oneDNN takes no mixed types here",

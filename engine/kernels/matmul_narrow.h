@@ -13,7 +13,7 @@
 #ifndef CSE_KERNELS_MATMUL_NARROW_H
 #define CSE_KERNELS_MATMUL_NARROW_H
 
-#include "engine/kernels/matmul.h"
+#include "engine/kernels/matmul_sizes.h"
 #include "engine/kernels/scratch.h"
 
 /* An operand: element (i, p) of the outer index and of k. One of the strides is 1. */

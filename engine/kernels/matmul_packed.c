@@ -14,7 +14,7 @@
  * Exchanged: when the second operand is stored transposed and the first has fewer rows, or the
  * first alone is and has many more, the product is computed as its transpose: it is cheaper to pack
  * or to read, and the result is turned while its bias is added. */
-#include "engine/kernels/matmul.h"
+#include "engine/kernels/matmul_packed.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <stdlib.h>

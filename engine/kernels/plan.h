@@ -4,7 +4,23 @@
 #ifndef CSE_KERNELS_PLAN_H
 #define CSE_KERNELS_PLAN_H
 
-#include "engine/kernels/kernel.h"
+#include "engine/graph/graph.h"
+
+typedef struct cse_kernel cse_kernel;
+struct cse_kernel {
+    /* `inputs`: the group's inputs in the order of cse_group_inputs (stored values, contiguous);
+     * `output`: the place of the group's last node. */
+    void (*run)(cse_kernel *self, const void *const inputs[], void *output);
+    void (*destroy)(cse_kernel *self);
+    const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
+    double flops;               /* of one run; 0 when it is no product */
+    /* The frame's, set by who runs the program before it: kernels that round stochastically draw
+     * their numbers for them. */
+    uint64_t seed;
+    int64_t step, first_sample;
+};
+
+void cse_kernel_destroy(cse_kernel **kernel);
 
 typedef struct cse_kernel_plan {
     const cse_graph *graph;

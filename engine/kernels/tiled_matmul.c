@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
-#include "engine/kernels/matmul.h"
+#include "engine/kernels/matmul_sizes.h"
 #include "engine/kernels/tiled.h"
 #include "engine/types/dtype.h"
 

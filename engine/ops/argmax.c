@@ -2,6 +2,7 @@
  *
  * Attributes: integers[0] the axis. Of equal elements the first counts; a NaN counts as the
  * largest. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_argmax;
@@ -94,15 +95,13 @@ static void emit(cse_text *out, const cse_tensor *node)
 
 static const cse_op_sample samples[] = {
     { .name = "rows",
-      .inputs = { { { 2, { 9, 10 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 9, 10) },
       .input_count = 1,
-      .attributes = { .integer_count = 1, .integers = { 1 } },
-      .skip_gradient = true },
+      CSE_WITH_INTEGERS(1) },
     { .name = "middle, with equals",
-      .inputs = { { { 3, { 3, 6, 4 } }, CSE_INT32, 0, 3 } },
+      .inputs = { CSE_INTEGERS(0, 3, 3, 6, 4) },
       .input_count = 1,
-      .attributes = { .integer_count = 1, .integers = { 1 } },
-      .skip_gradient = true },
+      CSE_WITH_INTEGERS(1) },
     { .name = NULL },
 };
 

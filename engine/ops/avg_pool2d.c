@@ -2,7 +2,7 @@
  *
  * Input: [batch, channel, height, width]. Attributes: engine/trace/windows.h. */
 #include "engine/kernels/plan.h"
-#include "engine/trace/windows.h"
+#include "engine/ops/pool2d.h"
 
 extern const cse_op cse_op_avg_pool2d;
 
@@ -10,9 +10,7 @@ extern const cse_op cse_op_avg_pool2d;
  * options->exclude_padding. */
 CSE_API cse_tensor *cse_avg_pool2d(cse_tensor *x, const cse_pool2d_options *options)
 {
-    cse_attributes attributes;
-    cse_pool2d_attributes(options, &attributes);
-    return cse_trace_1(&cse_op_avg_pool2d, &attributes, x);
+    return cse_trace_pool2d(&cse_op_avg_pool2d, x, options);
 }
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
@@ -20,41 +18,22 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[0] = cse_avg_pool2d_gradient(node->inputs[0], output_gradient, node);
 }
 
-static void reference(const cse_reference *call)
+static double value_of(const cse_reference *call, const cse_pool2d_window *window)
 {
-    const cse_tensor *node = call->node;
-    cse_shape input = node->inputs[0]->shape;
-    int64_t count = cse_shape_elements(node->shape);
-    for (int64_t i = 0; i < count; i++) {
-        cse_pool2d_window at = cse_pool2d_window_of(&node->attributes, input, node->shape, i);
-        double result = 0;
-        for (int64_t row = at.first[0]; row < at.end[0]; row++)
-            for (int64_t column = at.first[1]; column < at.end[1]; column++) {
-                double x = cse_read_element(node->dtype, call->inputs[0],
-                                            at.plane + row * at.width + column);
-                result = result + x;
-            }
-        cse_write_element(node->dtype, call->output, i, result / at.divisor);
-    }
+    double result = 0;
+    for (int64_t row = window->first[0]; row < window->end[0]; row++)
+        for (int64_t column = window->first[1]; column < window->end[1]; column++) {
+            double x = cse_read_element(call->node->dtype, call->inputs[0],
+                                        window->plane + row * window->width + column);
+            result += x;
+        }
+    return result / window->divisor;
 }
 
-/* 9 terms below 2 summed in float32 and divided. */
-#define WINDOW(...)                      \
-    .input_count = 1, .tolerance = 1e-5, \
-    .attributes = { .integer_count = 9, .integers = { __VA_ARGS__ } }
-
-static const cse_op_sample samples[] = {
-    { .name = "2 by 2",
-      .inputs = { { { 4, { 2, 3, 8, 6 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(2, 2, 0, 0, 1, 1, 2, 2, 1) },
-    { .name = "overlapping, padded",
-      .inputs = { { { 4, { 2, 3, 9, 7 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(2, 2, 1, 1, 1, 1, 3, 3, 1) },
-    { .name = "padding not counted",
-      .inputs = { { { 4, { 2, 1, 5, 9 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(1, 3, 1, 1, 1, 1, 2, 3, 0) },
-    { .name = NULL },
-};
+static void reference(const cse_reference *call)
+{
+    cse_reference_pool2d(call, value_of);
+}
 
 const cse_op cse_op_avg_pool2d = {
     .name = "avg_pool2d",
@@ -67,5 +46,5 @@ const cse_op cse_op_avg_pool2d = {
     .gradient = gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_avg_pool2d },
-    .samples = samples,
+    .samples = cse_samples_of_avg_pool2d,
 };

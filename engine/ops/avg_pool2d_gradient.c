@@ -3,21 +3,17 @@
  * Inputs: the pooled input and the gradient of the output. Attributes: engine/trace/windows.h.
  *
  * Each element of a window gets the same share. The input is read for its shape alone. */
-#include <stdlib.h>
-
 #include "engine/kernels/plan.h"
-#include "engine/trace/windows.h"
+#include "engine/ops/pool2d.h"
 
 extern const cse_op cse_op_avg_pool2d_gradient;
 
-/** The gradient with respect to x of the pooling that `like` (a avg_pool2d) did of x, from the
+/** The gradient with respect to x of the pooling that `like` (an avg_pool2d) did of x, from the
  * gradient of its output. */
 CSE_API cse_tensor *cse_avg_pool2d_gradient(cse_tensor *x, cse_tensor *output_gradient,
                                             const cse_tensor *like)
 {
-    const cse_attributes none = { .integer_count = 0 };
-    return cse_trace_2(&cse_op_avg_pool2d_gradient,
-                       cse_trace_is_poison(like) ? &none : &like->attributes, x, output_gradient);
+    return cse_trace_pool2d_gradient(&cse_op_avg_pool2d_gradient, x, output_gradient, like);
 }
 
 /* Linear in the output's gradient: the means of what comes back, over the same windows. */
@@ -33,43 +29,19 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[1] = cse_avg_pool2d(output_gradient, &options);
 }
 
-static void reference(const cse_reference *call)
+static void share(const cse_reference *call, const cse_pool2d_window *window,
+                  double output_gradient, double sums[])
 {
-    const cse_tensor *node = call->node, *dy = node->inputs[1];
-    int64_t count = cse_shape_elements(node->shape), pooled = cse_shape_elements(dy->shape);
-    double *sums = cse_calloc((size_t)count + 1, sizeof *sums);
-    for (int64_t i = 0; i < pooled; i++) {
-        cse_pool2d_window at = cse_pool2d_window_of(&node->attributes, node->shape, dy->shape, i);
-        double g = cse_read_element(dy->dtype, call->inputs[1], i);
-        for (int64_t row = at.first[0]; row < at.end[0]; row++)
-            for (int64_t column = at.first[1]; column < at.end[1]; column++)
-                sums[at.plane + row * at.width + column] += g / at.divisor;
-    }
-    for (int64_t i = 0; i < count; i++)
-        cse_write_element(node->dtype, call->output, i, sums[i]);
-    free(sums);
+    (void)call;
+    for (int64_t row = window->first[0]; row < window->end[0]; row++)
+        for (int64_t column = window->first[1]; column < window->end[1]; column++)
+            sums[window->plane + row * window->width + column] += output_gradient / window->divisor;
 }
 
-/* Up to 9 overlapping windows summed in float32, each below 2. */
-#define WINDOW(...)                      \
-    .input_count = 2, .tolerance = 1e-5, \
-    .attributes = { .integer_count = 9, .integers = { __VA_ARGS__ } }
-
-static const cse_op_sample samples[] = {
-    { .name = "2 by 2",
-      .inputs = { { { 4, { 2, 3, 8, 6 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 4, 3 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(2, 2, 0, 0, 1, 1, 2, 2, 1) },
-    { .name = "overlapping, padded",
-      .inputs = { { { 4, { 2, 3, 9, 7 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(2, 2, 1, 1, 1, 1, 3, 3, 1) },
-    { .name = "padding not counted",
-      .inputs = { { { 4, { 2, 1, 5, 9 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 1, 6, 3 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(1, 3, 1, 1, 1, 1, 2, 3, 0) },
-    { .name = NULL },
-};
+static void reference(const cse_reference *call)
+{
+    cse_reference_pool2d_gradient(call, share);
+}
 
 const cse_op cse_op_avg_pool2d_gradient = {
     .name = "avg_pool2d_gradient",
@@ -82,5 +54,5 @@ const cse_op cse_op_avg_pool2d_gradient = {
     .gradient = gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_avg_pool2d_gradient },
-    .samples = samples,
+    .samples = cse_samples_of_pool2d_gradients,
 };

@@ -1,6 +1,7 @@
 /* bernoulli: ones with a given probability, else zeros.
  *
  * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the probability of a 1. */
+#include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_bernoulli;
@@ -47,13 +48,12 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "of samples",
-      .inputs = { { { 2, { 6, 67 } }, CSE_INT32, 0, 256 } },
+      .inputs = { CSE_INTEGERS(0, 256, 6, 67) },
       .input_count = 1,
       .attributes = { .integer_count = 2,
                       .integers = { 3735928559, 67 },
                       .number_count = 1,
-                      .numbers = { 0.3 } },
-      .skip_gradient = true },
+                      .numbers = { 0.3 } } },
     { .name = NULL },
 };
 

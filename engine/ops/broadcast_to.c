@@ -2,6 +2,7 @@
  *
  * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of
  * 1 and a missing dimension stretch. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 #include "engine/trace/identities.h"
 
@@ -99,10 +100,10 @@ static void reference(const cse_reference *call)
 #define TO(...) .attributes = { .integer_count = 3, .integers = { __VA_ARGS__ } }, .input_count = 1
 
 static const cse_op_sample samples[] = {
-    { .name = "a row", .inputs = { { { 1, { 7 } }, CSE_FLOAT32, -2, 2 } }, TO(3, 5, 7) },
-    { .name = "a column", .inputs = { { { 2, { 5, 1 } }, CSE_FLOAT32, -2, 2 } }, TO(3, 5, 7) },
+    { .name = "a row", .inputs = { CSE_FLOATS(-2, 2, 7) }, TO(3, 5, 7) },
+    { .name = "a column", .inputs = { CSE_FLOATS(-2, 2, 5, 1) }, TO(3, 5, 7) },
     { .name = "a scalar", .inputs = { { { 0, { 0 } }, CSE_FLOAT32, -2, 2 } }, TO(3, 5, 7) },
-    { .name = "the middle", .inputs = { { { 3, { 3, 1, 7 } }, CSE_FLOAT32, -2, 2 } }, TO(3, 5, 7) },
+    { .name = "the middle", .inputs = { CSE_FLOATS(-2, 2, 3, 1, 7) }, TO(3, 5, 7) },
     { .name = NULL },
 };
 

@@ -1,7 +1,7 @@
 /* cast: the same values as another type.
  *
  * Attributes: integers[0] the cse_dtype of the result. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 #include "engine/trace/identities.h"
 
 extern const cse_op cse_op_cast;
@@ -38,44 +38,37 @@ static double value_of(double x)
     return x;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
 #define TO(type) .input_count = 1, .attributes = { .integer_count = 1, .integers = { type } }
 
 static const cse_op_sample samples[] = {
     { .name = "int32 to float32",
-      .inputs = { { { 2, { 3, 67 } }, CSE_INT32, -9, 9 } },
+      .inputs = { CSE_INTEGERS(-9, 9, 3, 67) },
       TO(CSE_FLOAT32),
       .skip_gradient = true },
     { .name = "float32 to int32",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -9, 9 } },
+      .inputs = { CSE_FLOATS(-9, 9, 3, 67) },
       TO(CSE_INT32),
       .skip_gradient = true },
     { .name = "bool to float32",
-      .inputs = { { { 1, { 19 } }, CSE_BOOL, 0, 2 } },
+      .inputs = { CSE_BOOLS(19) },
       TO(CSE_FLOAT32),
       .skip_gradient = true },
     { .name = "int32 to bool",
-      .inputs = { { { 1, { 19 } }, CSE_INT32, -1, 2 } },
+      .inputs = { CSE_INTEGERS(-1, 2, 19) },
       TO(CSE_BOOL),
       .skip_gradient = true },
     { .name = NULL },
 };
 
 const cse_op cse_op_cast = {
+    CSE_UNARY,
     .name = "cast",
     .summary = "the same values as another type",
-    .kind = CSE_OP_ELEMENTWISE,
     .role = CSE_ROLE_CAST,
     .precision = CSE_FAMILY_CAST,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = infer,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .simplify = cse_drop_same_shape,
     .expression = "$0",
     .samples = samples,

@@ -3,6 +3,7 @@
  * Works on the last two axes of x [..., query, key]: element (i, j) stays where j <= i. The places
  * are compared by index where they are needed, so that no mask is ever stored. Attributes:
  * integers[0] the queries, integers[1] the keys, numbers[0] the number in masked places. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_causal_mask;
@@ -50,14 +51,14 @@ static void reference(const cse_reference *call)
 /* Copies: equal bits. */
 static const cse_op_sample samples[] = {
     { .name = "square",
-      .inputs = { { { 4, { 2, 3, 5, 5 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 5, 5) },
       .input_count = 1,
       .attributes = { .integer_count = 2,
                       .integers = { 5, 5 },
                       .number_count = 1,
                       .numbers = { -7 } } },
     { .name = "more keys than queries",
-      .inputs = { { { 3, { 2, 3, 70 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 70) },
       .input_count = 1,
       .attributes = { .integer_count = 2, .integers = { 3, 70 }, .number_count = 1 } },
     { .name = NULL },

@@ -1,6 +1,7 @@
 /* concat: tensors laid one after the other along an axis.
  *
  * Attributes: integers[0] the axis. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_concat;
@@ -80,16 +81,13 @@ static void emit(cse_text *out, const cse_tensor *node)
 
 static const cse_op_sample samples[] = {
     { .name = "columns",
-      .inputs = { { { 2, { 5, 7 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 5, 1 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 5, 4 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 5, 7), CSE_FLOATS(-2, 2, 5, 1), CSE_FLOATS(-2, 2, 5, 4) },
       .input_count = 3,
-      .attributes = { .integer_count = 1, .integers = { 1 } } },
+      CSE_WITH_INTEGERS(1) },
     { .name = "rows",
-      .inputs = { { { 3, { 2, 3, 4 } }, CSE_FLOAT32, -2, 2 },
-                  { { 3, { 1, 3, 4 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 4), CSE_FLOATS(-2, 2, 1, 3, 4) },
       .input_count = 2,
-      .attributes = { .integer_count = 1, .integers = { 0 } } },
+      CSE_WITH_INTEGERS(0) },
     { .name = NULL },
 };
 

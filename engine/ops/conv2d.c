@@ -3,7 +3,7 @@
  * Inputs: x [batch, in, height, width], weight [out, in / groups, kernel height, kernel width].
  * Attributes: engine/trace/windows.h. */
 #include "engine/kernels/plan.h"
-#include "engine/trace/windows.h"
+#include "engine/ops/convolution.h"
 
 extern const cse_op cse_op_conv2d;
 
@@ -37,11 +37,9 @@ CSE_API cse_tensor *cse_conv2d(cse_tensor *x, cse_tensor *weight, cse_tensor *bi
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     cse_conv2d_sizes sizes;
-    if (in->dtypes[0] != in->dtypes[1] || !cse_dtype_is_float(in->dtypes[0]))
-        return cse_fail(CSE_SHAPE, "both inputs must be floats of one type; cast them first");
+    CSE_TRY(cse_infer_conv2d_type(in, dtype));
     CSE_TRY(cse_conv2d_sizes_of(in->attributes, in->shapes[0], in->shapes[1], &sizes));
     *shape = cse_shape_of(sizes.batch, sizes.out, sizes.made[0], sizes.made[1]);
-    *dtype = in->dtypes[0];
     return CSE_OK;
 }
 
@@ -58,31 +56,17 @@ static void reference(const cse_reference *call)
     cse_conv2d_sizes sizes;
     if (cse_conv2d_sizes_of(&node->attributes, node->inputs[0]->shape, node->inputs[1]->shape,
                             &sizes) == CSE_OK)
-        cse_reference_conv2d(call, &sizes, (cse_conv2d_roles){ .made = 0, .a = 1, .b = 2 });
+        cse_reference_conv2d(
+            call, &sizes,
+            (cse_conv2d_roles){ CSE_CONV2D_OUTPUT, CSE_CONV2D_INPUT, CSE_CONV2D_WEIGHT });
 }
 
 /* At most 75 products below 1 summed in float32: 75^2 * 2^-24. */
-#define WINDOW(...)                        \
-    .input_count = 2, .tolerance = 3.4e-4, \
-    .attributes = { .integer_count = 7, .integers = { __VA_ARGS__ } }
-
 static const cse_op_sample samples[] = {
-    { .name = "plain",
-      .inputs = { { { 4, { 2, 3, 8, 7 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 4, 3, 3, 3 } }, CSE_FLOAT32, -1, 1 } },
-      WINDOW(1, 1, 0, 0, 1, 1, 1) },
-    { .name = "stride 2, padded",
-      .inputs = { { { 4, { 2, 3, 8, 7 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 4, 3, 5, 5 } }, CSE_FLOAT32, -1, 1 } },
-      WINDOW(2, 2, 2, 2, 1, 1, 1) },
-    { .name = "dilated",
-      .inputs = { { { 4, { 1, 2, 9, 9 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 3, 2, 3, 3 } }, CSE_FLOAT32, -1, 1 } },
-      WINDOW(1, 2, 1, 0, 2, 3, 1) },
-    { .name = "two groups",
-      .inputs = { { { 4, { 2, 4, 6, 6 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 6, 2, 3, 3 } }, CSE_FLOAT32, -1, 1 } },
-      WINDOW(1, 1, 1, 1, 1, 1, 2) },
+    CSE_CONV2D_SAMPLE("plain", 3.4e-4, (2, 3, 8, 7), (4, 3, 3, 3), 1, 1, 0, 0, 1, 1, 1),
+    CSE_CONV2D_SAMPLE("stride 2, padded", 3.4e-4, (2, 3, 8, 7), (4, 3, 5, 5), 2, 2, 2, 2, 1, 1, 1),
+    CSE_CONV2D_SAMPLE("dilated", 3.4e-4, (1, 2, 9, 9), (3, 2, 3, 3), 1, 2, 1, 0, 2, 3, 1),
+    CSE_CONV2D_SAMPLE("two groups", 3.4e-4, (2, 4, 6, 6), (6, 2, 3, 3), 1, 1, 1, 1, 1, 1, 2),
     { .name = NULL },
 };
 

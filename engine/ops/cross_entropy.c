@@ -4,6 +4,7 @@
  * row: log(sum(exp(z))) - z[label] with z = x - maximum. */
 #include <math.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/rows.h"
 
 extern const cse_op cse_op_cross_entropy;
@@ -99,12 +100,11 @@ static void reference(const cse_reference *call)
 /* A sum of at most 67 terms in float32 and the logarithm's last places, on values below 13. */
 static const cse_op_sample samples[] = {
     { .name = "10 classes",
-      .inputs = { { { 2, { 9, 10 } }, CSE_FLOAT32, -4, 4 }, { { 1, { 9 } }, CSE_INT32, 0, 10 } },
+      .inputs = { CSE_FLOATS(-4, 4, 9, 10), CSE_INTEGERS(0, 10, 9) },
       .input_count = 2,
       .tolerance = 5e-6 },
     { .name = "67 classes in time, some ignored",
-      .inputs = { { { 3, { 2, 3, 67 } }, CSE_FLOAT32, -4, 4 },
-                  { { 2, { 2, 3 } }, CSE_INT32, -40, 67 } },
+      .inputs = { CSE_FLOATS(-4, 4, 2, 3, 67), CSE_INTEGERS(-40, 67, 2, 3) },
       .input_count = 2,
       .tolerance = 5e-6 },
     { .name = NULL },

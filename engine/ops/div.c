@@ -1,5 +1,5 @@
 /* div: the quotient of two tensors. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 #include "engine/trace/identities.h"
 
 extern const cse_op cse_op_div;
@@ -21,19 +21,6 @@ static double value_of(double a, double b)
     return a / b;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_binary(call, value_of, NULL);
-}
-
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 3, 67 } }, CSE_FLOAT32, 0.5, 2 } },
-      .input_count = 2 },
-    { .name = NULL },
-};
-
 /* x / 1 = x. */
 static cse_tensor *simplify(cse_tensor *node)
 {
@@ -41,16 +28,14 @@ static cse_tensor *simplify(cse_tensor *node)
 }
 
 const cse_op cse_op_div = {
+    CSE_BINARY,
     .name = "div",
     .summary = "the quotient of two tensors",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 2,
-    .max_inputs = 2,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .binary = value_of,
     .simplify = simplify,
     .expression = "$0 / $1",
-    .samples = samples,
+    .samples = CSE_BINARY_SAMPLES(-2, 2, 0.5, 2, 0),
 };

@@ -3,6 +3,7 @@
  * A random op (engine/trace/random_arguments.h) of x and the samples: the mask is drawn where it is
  * needed, forward and backward, and never stored. Attributes: numbers[0] the probability of a 0,
  * numbers[1] the factor 1 / (1 - probability) of what stays. */
+#include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_dropout;
@@ -61,8 +62,7 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "a quarter",
-      .inputs = { { { 2, { 6, 67 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 6, 67 } }, CSE_INT32, 0, 256 } },
+      .inputs = { CSE_FLOATS(-2, 2, 6, 67), CSE_INTEGERS(0, 256, 6, 67) },
       .input_count = 2,
       .attributes = { .integer_count = 2,
                       .integers = { 3735928559, 67 },

@@ -5,6 +5,7 @@
  * from other look-ups, and a mistake is told in its terms. */
 #include <math.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_embedding;
@@ -60,10 +61,10 @@ static void reference(const cse_reference *call)
 /* Copies: equal bits. */
 static const cse_op_sample samples[] = {
     { .name = "tokens in time",
-      .inputs = { { { 2, { 11, 7 } }, CSE_FLOAT32, -2, 2 }, { { 2, { 3, 5 } }, CSE_INT32, 0, 11 } },
+      .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(0, 11, 3, 5) },
       .input_count = 2 },
     { .name = "few rows, often",
-      .inputs = { { { 2, { 3, 16 } }, CSE_FLOAT32, -2, 2 }, { { 1, { 20 } }, CSE_INT32, 0, 3 } },
+      .inputs = { CSE_FLOATS(-2, 2, 3, 16), CSE_INTEGERS(0, 3, 20) },
       .input_count = 2 },
     { .name = NULL },
 };

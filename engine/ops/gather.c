@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_gather;
@@ -86,15 +87,14 @@ static void emit(cse_text *out, const cse_tensor *node)
 
 static const cse_op_sample samples[] = {
     { .name = "an embedding",
-      .inputs = { { { 2, { 11, 7 } }, CSE_FLOAT32, -2, 2 }, { { 2, { 3, 5 } }, CSE_INT32, 0, 11 } },
+      .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(0, 11, 3, 5) },
       .input_count = 2 },
     { .name = "outside of the table",
-      .inputs = { { { 2, { 11, 7 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 3, 5 } }, CSE_INT32, -3, 14 } },
+      .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(-3, 14, 3, 5) },
       .input_count = 2,
       .skip_gradient = true },
     { .name = "numbers",
-      .inputs = { { { 1, { 5 } }, CSE_FLOAT32, -2, 2 }, { { 1, { 9 } }, CSE_INT32, 0, 5 } },
+      .inputs = { CSE_FLOATS(-2, 2, 5), CSE_INTEGERS(0, 5, 9) },
       .input_count = 2 },
     { .name = NULL },
 };

@@ -4,7 +4,7 @@
  * / 2, and 1 for its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_gelu;
 
@@ -63,14 +63,14 @@ static void reference(const cse_reference *call)
 /* A few roundings in float32, each relative to at most |x| <= 4, against double. */
 static const cse_op_sample samples[] = {
     { .name = "exact",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -4, 4 } },
+      .inputs = { CSE_FLOATS(-4, 4, 3, 67) },
       .input_count = 1,
-      .attributes = { .integer_count = 1, .integers = { 0 } },
+      CSE_WITH_INTEGERS(0),
       .tolerance = 2e-6 },
     { .name = "by tanh",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -4, 4 } },
+      .inputs = { CSE_FLOATS(-4, 4, 3, 67) },
       .input_count = 1,
-      .attributes = { .integer_count = 1, .integers = { 1 } },
+      CSE_WITH_INTEGERS(1),
       .tolerance = 2e-6 },
     { .name = NULL },
 };

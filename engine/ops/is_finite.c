@@ -1,7 +1,7 @@
 /* is_finite: whether each element is finite. */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_is_finite;
 
@@ -23,28 +23,18 @@ static double value_of(double x)
     return isfinite(x);
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
 static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 1,
-      .skip_gradient = true },
+    { .name = "a row of 67", .inputs = { CSE_FLOATS(-2, 2, 3, 67) }, .input_count = 1 },
     { .name = NULL },
 };
 
 const cse_op cse_op_is_finite = {
+    CSE_UNARY,
     .name = "is_finite",
     .summary = "whether each element is finite",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = infer,
-    .reference = reference,
+    .unary = value_of,
     .expression = "__builtin_fabsf($0) <= 3.402823466e+38f",
     .samples = samples,
 };

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/rows.h"
 
 extern const cse_op cse_op_layer_norm;
@@ -105,16 +106,12 @@ static void reference(const cse_reference *call)
 /* Sums of at most 67 terms in float32 in mean and variance: 67 * 2^-24 of values near 1, twice. */
 static const cse_op_sample samples[] = {
     { .name = "rows",
-      .inputs = { { { 2, { 9, 67 } }, CSE_FLOAT32, -2, 2 },
-                  { { 1, { 67 } }, CSE_FLOAT32, 0.5, 1.5 },
-                  { { 1, { 67 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-2, 2, 9, 67), CSE_FLOATS(0.5, 1.5, 67), CSE_FLOATS(-1, 1, 67) },
       .input_count = 3,
       .attributes = { .number_count = 1, .numbers = { 1e-5 } },
       .tolerance = 1e-5 },
     { .name = "in time",
-      .inputs = { { { 3, { 2, 3, 16 } }, CSE_FLOAT32, -2, 2 },
-                  { { 1, { 16 } }, CSE_FLOAT32, 0.5, 1.5 },
-                  { { 1, { 16 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 16), CSE_FLOATS(0.5, 1.5, 16), CSE_FLOATS(-1, 1, 16) },
       .input_count = 3,
       .attributes = { .number_count = 1, .numbers = { 1e-5 } },
       .tolerance = 1e-5 },

@@ -3,6 +3,7 @@
  * Works on the last axis: x - maximum - log(sum(exp(x - maximum))). */
 #include <math.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/rows.h"
 
 extern const cse_op cse_op_log_softmax;
@@ -43,12 +44,9 @@ static void reference(const cse_reference *call)
 
 /* A sum of at most 67 terms in float32 and the logarithm's last places, on values below 13. */
 static const cse_op_sample samples[] = {
-    { .name = "rows",
-      .inputs = { { { 2, { 9, 67 } }, CSE_FLOAT32, -4, 4 } },
-      .input_count = 1,
-      .tolerance = 5e-6 },
+    { .name = "rows", .inputs = { CSE_FLOATS(-4, 4, 9, 67) }, .input_count = 1, .tolerance = 5e-6 },
     { .name = "far apart",
-      .inputs = { { { 3, { 2, 3, 5 } }, CSE_FLOAT32, -300, 300 } },
+      .inputs = { CSE_FLOATS(-300, 300, 2, 3, 5) },
       .input_count = 1,
       .tolerance = 5e-6,
       .skip_gradient = true },

@@ -1,5 +1,5 @@
 /* logical_not: the opposite of each bool. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_logical_not;
 
@@ -14,28 +14,18 @@ static double value_of(double x)
     return x == 0;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
 static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_BOOL, 0, 2 } },
-      .input_count = 1,
-      .skip_gradient = true },
+    { .name = "a row of 67", .inputs = { CSE_BOOLS(3, 67) }, .input_count = 1 },
     { .name = NULL },
 };
 
 const cse_op cse_op_logical_not = {
+    CSE_UNARY,
     .name = "logical_not",
     .summary = "the opposite of each bool",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_logical,
-    .reference = reference,
+    .unary = value_of,
     .expression = "!$0",
     .samples = samples,
 };

@@ -4,6 +4,7 @@
  * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
  * brings them there. */
 #include "engine/kernels/plan.h"
+#include "engine/ops/samples.h"
 #include "engine/trace/accumulate.h"
 
 extern const cse_op cse_op_matmul;
@@ -139,24 +140,19 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "plain",
-      .inputs = { { { 2, { 5, 33 } }, CSE_FLOAT32, -1, 1 },
-                  { { 2, { 33, 7 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-1, 1, 5, 33), CSE_FLOATS(-1, 1, 33, 7) },
       TRANSPOSED(0, 0) },
     { .name = "second transposed",
-      .inputs = { { { 2, { 5, 33 } }, CSE_FLOAT32, -1, 1 },
-                  { { 2, { 7, 33 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-1, 1, 5, 33), CSE_FLOATS(-1, 1, 7, 33) },
       TRANSPOSED(0, 1) },
     { .name = "first transposed",
-      .inputs = { { { 2, { 33, 5 } }, CSE_FLOAT32, -1, 1 },
-                  { { 2, { 33, 7 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-1, 1, 33, 5), CSE_FLOATS(-1, 1, 33, 7) },
       TRANSPOSED(1, 0) },
     { .name = "both transposed",
-      .inputs = { { { 2, { 33, 5 } }, CSE_FLOAT32, -1, 1 },
-                  { { 2, { 7, 33 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-1, 1, 33, 5), CSE_FLOATS(-1, 1, 7, 33) },
       TRANSPOSED(1, 1) },
     { .name = "batched",
-      .inputs = { { { 4, { 2, 3, 5, 8 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 2, 3, 6, 8 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-1, 1, 2, 3, 5, 8), CSE_FLOATS(-1, 1, 2, 3, 6, 8) },
       TRANSPOSED(0, 1) },
     { .name = NULL },
 };

@@ -3,6 +3,7 @@
  * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
 #include <math.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_max;
@@ -59,11 +60,11 @@ static void emit(cse_text *out, const cse_tensor *node)
                     .integers = { __VA_ARGS__ } }
 
 static const cse_op_sample samples[] = {
-    { .name = "rows kept", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(1, 1) },
-    { .name = "rows", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 1) },
-    { .name = "columns", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0) },
-    { .name = "middle", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 1) },
-    { .name = "all", .inputs = { { { 2, { 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 1) },
+    { .name = "rows kept", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(1, 1) },
+    { .name = "rows", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 1) },
+    { .name = "columns", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 0) },
+    { .name = "middle", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 1) },
+    { .name = "all", .inputs = { CSE_FLOATS(-2, 2, 5, 7) }, OVER(0, 0, 1) },
     { .name = NULL },
 };
 

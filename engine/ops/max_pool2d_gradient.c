@@ -5,10 +5,9 @@
  * The winner of each window is found again rather than kept: the first of equal elements in
  * row-major order, as max_pool2d says. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "engine/kernels/plan.h"
-#include "engine/trace/windows.h"
+#include "engine/ops/pool2d.h"
 
 extern const cse_op cse_op_max_pool2d_gradient;
 
@@ -17,66 +16,31 @@ extern const cse_op cse_op_max_pool2d_gradient;
 CSE_API cse_tensor *cse_max_pool2d_gradient(cse_tensor *x, cse_tensor *output_gradient,
                                             const cse_tensor *like)
 {
-    const cse_attributes none = { .integer_count = 0 };
-    return cse_trace_2(&cse_op_max_pool2d_gradient,
-                       cse_trace_is_poison(like) ? &none : &like->attributes, x, output_gradient);
+    return cse_trace_pool2d_gradient(&cse_op_max_pool2d_gradient, x, output_gradient, like);
 }
 
-/* The first largest element of a window, as a flat index of the input. */
-static int64_t winner(const cse_tensor *node, const void *values, const cse_pool2d_window *at)
+/* All to the first largest element of the window. */
+static void share(const cse_reference *call, const cse_pool2d_window *window,
+                  double output_gradient, double sums[])
 {
     double largest = -INFINITY;
-    int64_t best = at->plane + at->first[0] * at->width + at->first[1];
-    for (int64_t row = at->first[0]; row < at->end[0]; row++)
-        for (int64_t column = at->first[1]; column < at->end[1]; column++) {
-            int64_t here = at->plane + row * at->width + column;
-            double x = cse_read_element(node->dtype, values, here);
+    int64_t best = window->plane + window->first[0] * window->width + window->first[1];
+    for (int64_t row = window->first[0]; row < window->end[0]; row++)
+        for (int64_t column = window->first[1]; column < window->end[1]; column++) {
+            int64_t here = window->plane + row * window->width + column;
+            double x = cse_read_element(call->node->dtype, call->inputs[0], here);
             if (x > largest || (x != x && largest == largest)) {
                 largest = x;
                 best = here;
             }
         }
-    return best;
+    sums[best] += output_gradient;
 }
 
 static void reference(const cse_reference *call)
 {
-    const cse_tensor *node = call->node, *dy = node->inputs[1];
-    int64_t count = cse_shape_elements(node->shape), pooled = cse_shape_elements(dy->shape);
-    double *sums = cse_calloc((size_t)count + 1, sizeof *sums);
-    for (int64_t i = 0; i < pooled; i++) {
-        cse_pool2d_window at = cse_pool2d_window_of(&node->attributes, node->shape, dy->shape, i);
-        double g = cse_read_element(dy->dtype, call->inputs[1], i);
-        sums[winner(node, call->inputs[0], &at)] += g;
-    }
-    for (int64_t i = 0; i < count; i++)
-        cse_write_element(node->dtype, call->output, i, sums[i]);
-    free(sums);
+    cse_reference_pool2d_gradient(call, share);
 }
-
-/* Up to 9 overlapping windows summed in float32, each below 2. */
-#define WINDOW(...)                      \
-    .input_count = 2, .tolerance = 1e-5, \
-    .attributes = { .integer_count = 9, .integers = { __VA_ARGS__ } }
-
-static const cse_op_sample samples[] = {
-    { .name = "2 by 2",
-      .inputs = { { { 4, { 2, 3, 8, 6 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 4, 3 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(2, 2, 0, 0, 1, 1, 2, 2, 1),
-      .skip_gradient = true },
-    { .name = "overlapping, padded",
-      .inputs = { { { 4, { 2, 3, 9, 7 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(2, 2, 1, 1, 1, 1, 3, 3, 1),
-      .skip_gradient = true },
-    { .name = "padding not counted",
-      .inputs = { { { 4, { 2, 1, 5, 9 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 1, 6, 3 } }, CSE_FLOAT32, -2, 2 } },
-      WINDOW(1, 3, 1, 1, 1, 1, 2, 3, 0),
-      .skip_gradient = true },
-    { .name = NULL },
-};
 
 const cse_op cse_op_max_pool2d_gradient = {
     .name = "max_pool2d_gradient",
@@ -88,5 +52,5 @@ const cse_op cse_op_max_pool2d_gradient = {
     .infer = cse_infer_pool2d_gradient,
     .reference = reference,
     .kernel = { .make = cse_kernel_new_max_pool2d_gradient },
-    .samples = samples,
+    .samples = cse_samples_of_pool2d_gradients,
 };

@@ -1,5 +1,5 @@
 /* mul: the product of two tensors, element by element. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 #include "engine/trace/identities.h"
 
 extern const cse_op cse_op_mul;
@@ -27,27 +27,18 @@ static double value_of(double a, double b)
     return a * b;
 }
 
-static int64_t integer_value_of(int64_t a, int64_t b)
-{
-    return a * b;
-}
-
+/* Products of int32 exceed what a double holds. */
 static void reference(const cse_reference *call)
 {
-    cse_reference_binary(call, value_of, integer_value_of);
+    const int32_t *a = call->inputs[0], *b = call->inputs[1];
+    int32_t *y = call->output;
+    if (call->node->dtype != CSE_INT32) {
+        cse_reference_elementwise(call);
+        return;
+    }
+    for (int64_t i = 0; i < cse_shape_elements(call->node->shape); i++)
+        y[i] = (int32_t)(uint32_t)((int64_t)a[i] * b[i]);
 }
-
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 2 },
-    { .name = "int32",
-      .inputs = { { { 2, { 5, 3 } }, CSE_INT32, -4, 5 }, { { 2, { 5, 3 } }, CSE_INT32, -4, 5 } },
-      .input_count = 2,
-      .skip_gradient = true },
-    { .name = NULL },
-};
 
 /* x * 1 = x. */
 static cse_tensor *simplify(cse_tensor *node)
@@ -65,7 +56,8 @@ const cse_op cse_op_mul = {
     .infer = cse_infer_numbers,
     .gradient = gradient,
     .reference = reference,
+    .binary = value_of,
     .simplify = simplify,
     .expression = "$0 * $1",
-    .samples = samples,
+    .samples = cse_samples_of_numbers,
 };

@@ -1,5 +1,5 @@
 /* neg: the negative of each element. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_neg;
 
@@ -20,17 +20,10 @@ static double value_of(double x)
     return -x;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
 static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 1 },
+    { .name = "a row of 67", .inputs = { CSE_FLOATS(-2, 2, 3, 67) }, .input_count = 1 },
     { .name = "int32",
-      .inputs = { { { 2, { 5, 3 } }, CSE_INT32, -4, 5 } },
+      .inputs = { CSE_INTEGERS(-4, 5, 5, 3) },
       .input_count = 1,
       .skip_gradient = true },
     { .name = NULL },
@@ -43,15 +36,13 @@ static cse_tensor *simplify(cse_tensor *node)
 }
 
 const cse_op cse_op_neg = {
+    CSE_UNARY,
     .name = "neg",
     .summary = "the negative of each element",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_numbers,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .simplify = simplify,
     .expression = "-$0",
     .samples = samples,

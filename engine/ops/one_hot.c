@@ -2,6 +2,7 @@
  *
  * The input is the labels broadcast along the last axis; the output's element is 1 where its index
  * along that axis equals the label. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_one_hot;
@@ -45,10 +46,7 @@ static void reference(const cse_reference *call)
 }
 
 static const cse_op_sample samples[] = {
-    { .name = "7 classes",
-      .inputs = { { { 2, { 12, 7 } }, CSE_INT32, -1, 8 } },
-      .input_count = 1,
-      .skip_gradient = true },
+    { .name = "7 classes", .inputs = { CSE_INTEGERS(-1, 8, 12, 7) }, .input_count = 1 },
     { .name = NULL },
 };
 

@@ -4,6 +4,7 @@
  * many after, [2r..3r) how many between two neighbours; numbers[0] the number. */
 #include <math.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_pad;
@@ -109,14 +110,14 @@ static void emit(cse_text *out, const cse_tensor *node)
 
 static const cse_op_sample samples[] = {
     { .name = "around",
-      .inputs = { { { 2, { 3, 7 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 3, 7) },
       .input_count = 1,
       .attributes = { .integer_count = 6,
                       .integers = { 1, 0, 2, 3, 0, 0 },
                       .number_count = 1,
                       .numbers = { 0.5 } } },
     { .name = "between",
-      .inputs = { { { 3, { 2, 3, 4 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 4) },
       .input_count = 1,
       .attributes = { .integer_count = 9,
                       .integers = { 0, 1, 2, 1, 1, 0, 0, 2, 1 },

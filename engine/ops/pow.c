@@ -1,7 +1,7 @@
 /* pow: the first tensor to the power of the second. */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_pow;
 
@@ -21,36 +21,14 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[1] = cse_mul(output_gradient, cse_where(cse_equal(a, zero), zero, growth));
 }
 
-static double value_of(double a, double b)
-{
-    return pow(a, b);
-}
-
-static void reference(const cse_reference *call)
-{
-    cse_reference_binary(call, value_of, NULL);
-}
-
-/* The generated code's own function differs from libm's by a few units in the last place. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, 0.5, 2 },
-                  { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 2,
-      .tolerance = 2e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_pow = {
+    CSE_BINARY,
     .name = "pow",
     .summary = "the first tensor to the power of the second",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 2,
-    .max_inputs = 2,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .binary = pow,
     .expression = "cse_pow($0, $1)",
-    .samples = samples,
+    .samples = CSE_BINARY_SAMPLES(0.5, 2, -2, 2, 2e-6),
 };

@@ -4,6 +4,7 @@
  * generator once a tensor; as a value of its own it is computed once a step. Attributes:
  * integers[0] the stream (32 bits of the hash of its name), integers[1] the half, 0 or 1. */
 #include "engine/base/random.h"
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_random_key;
@@ -41,15 +42,13 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "of steps, the low half",
-      .inputs = { { { 1, { 67 } }, CSE_INT32, 0, 9999 } },
+      .inputs = { CSE_INTEGERS(0, 9999, 67) },
       .input_count = 1,
-      .attributes = { .integer_count = 2, .integers = { 3735928559, 0 } },
-      .skip_gradient = true },
+      CSE_WITH_INTEGERS(3735928559, 0) },
     { .name = "of a step, the high half",
       .inputs = { { { 0, { 0 } }, CSE_INT32, 0, 9999 } },
       .input_count = 1,
-      .attributes = { .integer_count = 2, .integers = { 3735928559, 1 } },
-      .skip_gradient = true },
+      CSE_WITH_INTEGERS(3735928559, 1) },
     { .name = NULL },
 };
 

@@ -2,6 +2,7 @@
  *
  * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the mean, numbers[1] the
  * standard deviation. */
+#include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_random_normal;
@@ -50,14 +51,13 @@ static void reference(const cse_reference *call)
  * the largest draw. */
 static const cse_op_sample samples[] = {
     { .name = "of samples",
-      .inputs = { { { 2, { 6, 67 } }, CSE_INT32, 0, 256 } },
+      .inputs = { CSE_INTEGERS(0, 256, 6, 67) },
       .input_count = 1,
       .attributes = { .integer_count = 2,
                       .integers = { 3735928559, 67 },
                       .number_count = 2,
                       .numbers = { 1, 2 } },
-      .tolerance = 4e-6,
-      .skip_gradient = true },
+      .tolerance = 4e-6 },
     { .name = NULL },
 };
 

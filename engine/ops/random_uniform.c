@@ -2,6 +2,7 @@
  *
  * A random op (engine/trace/random_arguments.h). Attributes: numbers[0] the low end, numbers[1] the
  * width. */
+#include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_random_uniform;
@@ -46,13 +47,12 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "of samples",
-      .inputs = { { { 2, { 6, 67 } }, CSE_INT32, 0, 256 } },
+      .inputs = { CSE_INTEGERS(0, 256, 6, 67) },
       .input_count = 1,
       .attributes = { .integer_count = 2,
                       .integers = { 3735928559, 67 },
                       .number_count = 2,
-                      .numbers = { -1, 3 } },
-      .skip_gradient = true },
+                      .numbers = { -1, 3 } } },
     { .name = NULL },
 };
 

@@ -1,5 +1,5 @@
 /* reciprocal: one divided by each element. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_reciprocal;
 
@@ -19,28 +19,14 @@ static double value_of(double x)
     return 1 / x;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, 0.25, 4 } },
-      .input_count = 1 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_reciprocal = {
+    CSE_UNARY,
     .name = "reciprocal",
     .summary = "one divided by each element",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .expression = "1.0f / $0",
-    .samples = samples,
+    .samples = CSE_UNARY_SAMPLES(0.25, 4, 0),
 };

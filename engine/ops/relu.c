@@ -1,5 +1,5 @@
 /* relu: the larger of each element and 0. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_relu;
 
@@ -21,36 +21,15 @@ static double value_of(double x)
     return x < 0 ? 0 : x;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, 0.1, 2 } },
-      .input_count = 1 },
-    { .name = "negative",
-      .inputs = { { { 2, { 3, 5 } }, CSE_FLOAT32, -2, -0.1 } },
-      .input_count = 1 },
-    { .name = "both signs",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 1,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 const cse_op cse_op_relu = {
+    CSE_UNARY,
     .name = "relu",
     .summary = "the larger of each element and 0",
-    .kind = CSE_OP_ELEMENTWISE,
     .role = CSE_ROLE_RELU,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .expression = "$0 < 0.0f ? 0.0f : $0",
-    .samples = samples,
+    .samples = cse_samples_around_zero,
 };

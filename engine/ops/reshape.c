@@ -3,6 +3,7 @@
  * Attributes: integers are the sizes of the result, all known. */
 #include <string.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 #include "engine/trace/identities.h"
 
@@ -77,9 +78,9 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "merged",
-      .inputs = { { { 3, { 3, 4, 5 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 3, 4, 5) },
       .input_count = 1,
-      .attributes = { .integer_count = 2, .integers = { 12, 5 } } },
+      CSE_WITH_INTEGERS(12, 5) },
     { .name = NULL },
 };
 

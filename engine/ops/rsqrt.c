@@ -1,7 +1,7 @@
 /* rsqrt: one divided by the square root of each element. */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_rsqrt;
 
@@ -22,30 +22,14 @@ static double value_of(double x)
     return 1 / sqrt(x);
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-/* The generated code's own function differs from libm's by a few units in the last place. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, 0.25, 4 } },
-      .input_count = 1,
-      .tolerance = 1e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_rsqrt = {
+    CSE_UNARY,
     .name = "rsqrt",
     .summary = "one divided by the square root of each element",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .expression = "cse_rsqrt($0)",
-    .samples = samples,
+    .samples = CSE_UNARY_SAMPLES(0.25, 4, CSE_PRELUDE_TOLERANCE),
 };

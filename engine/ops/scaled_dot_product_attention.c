@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 #include "engine/trace/rows.h"
 
@@ -201,29 +202,24 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "every key",
-      .inputs = { { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 7, 4 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 7, 6 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 5, 4), CSE_FLOATS(-2, 2, 2, 3, 7, 4),
+                  CSE_FLOATS(-1, 1, 2, 3, 7, 6) },
       .input_count = 3,
       OPTIONS(0, 2) },
     { .name = "causal",
-      .inputs = { { { 4, { 2, 2, 33, 16 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 2, 2, 33, 16 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 2, 2, 33, 16 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-1, 1, 2, 2, 33, 16), CSE_FLOATS(-1, 1, 2, 2, 33, 16),
+                  CSE_FLOATS(-1, 1, 2, 2, 33, 16) },
       .input_count = 3,
       .skip_gradient = true, /* many elements; the small one below has the same rule */
       OPTIONS(1, 4) },
     { .name = "causal, small",
-      .inputs = { { { 4, { 1, 2, 5, 3 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 1, 2, 5, 3 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 1, 2, 5, 3 } }, CSE_FLOAT32, -1, 1 } },
+      .inputs = { CSE_FLOATS(-2, 2, 1, 2, 5, 3), CSE_FLOATS(-2, 2, 1, 2, 5, 3),
+                  CSE_FLOATS(-1, 1, 1, 2, 5, 3) },
       .input_count = 3,
       OPTIONS(1, 1) },
     { .name = "causal, with dropout",
-      .inputs = { { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -2, 2 },
-                  { { 4, { 2, 3, 5, 4 } }, CSE_FLOAT32, -1, 1 },
-                  { { 4, { 2, 3, 5, 5 } }, CSE_INT32, 0, 256 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 5, 4), CSE_FLOATS(-2, 2, 2, 3, 5, 4),
+                  CSE_FLOATS(-1, 1, 2, 3, 5, 4), CSE_INTEGERS(0, 256, 2, 3, 5, 5) },
       .input_count = 4,
       OPTIONS(1, 2) },
     { .name = NULL },

@@ -5,6 +5,7 @@
  * in the table itself. */
 #include <stdlib.h>
 
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_scatter_add;
@@ -90,10 +91,9 @@ static void emit(cse_text *out, const cse_tensor *node)
 /* At most 15 rows below 2 added in float32: 15 * 30 * 2^-24. */
 static const cse_op_sample samples[] = {
     { .name = "an embedding's gradient",
-      .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 3, 5 } }, CSE_INT32, -1, 5 } },
+      .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7), CSE_INTEGERS(-1, 5, 3, 5) },
       .input_count = 2,
-      .attributes = { .integer_count = 1, .integers = { 4 } },
+      CSE_WITH_INTEGERS(4),
       .tolerance = 3e-5 },
     { .name = NULL },
 };

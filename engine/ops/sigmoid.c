@@ -1,7 +1,7 @@
 /* sigmoid: the logistic function of each element. */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_sigmoid;
 
@@ -22,30 +22,14 @@ static double value_of(double x)
     return 1 / (1 + exp(-x));
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-/* The generated code's own function differs from libm's by a few units in the last place. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 1,
-      .tolerance = 1e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_sigmoid = {
+    CSE_UNARY,
     .name = "sigmoid",
     .summary = "the logistic function of each element",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .expression = "1.0f / (1.0f + cse_exp(-$0))",
-    .samples = samples,
+    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

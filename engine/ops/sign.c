@@ -1,5 +1,5 @@
 /* sign: the sign of each element: -1, 0 or 1. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_sign;
 
@@ -22,29 +22,22 @@ static double value_of(double x)
     return (x > 0) - (x < 0);
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
 static const cse_op_sample samples[] = {
     { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 3, 67) },
       .input_count = 1,
       .skip_gradient = true },
     { .name = NULL },
 };
 
 const cse_op cse_op_sign = {
+    CSE_UNARY,
     .name = "sign",
     .summary = "the sign of each element: -1, 0 or 1",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .expression = "(float)(($0 > 0.0f) - ($0 < 0.0f))",
     .samples = samples,
 };

@@ -1,7 +1,7 @@
 /* sin: the sine of each element (radians). */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_sin;
 
@@ -16,35 +16,14 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[0] = cse_mul(output_gradient, cse_cos(node->inputs[0]));
 }
 
-static double value_of(double x)
-{
-    return sin(x);
-}
-
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-/* The generated code's own function differs from libm's by a few units in the last place. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 1,
-      .tolerance = 1e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_sin = {
+    CSE_UNARY,
     .name = "sin",
     .summary = "the sine of each element (radians)",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = sin,
     .expression = "cse_sin($0)",
-    .samples = samples,
+    .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

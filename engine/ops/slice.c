@@ -2,6 +2,7 @@
  *
  * Attributes, of an input of rank r: integers[0..r) the starts, [r..2r) the stops (exclusive),
  * [2r..3r) the steps, at least 1; all within the input. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_slice;
@@ -104,13 +105,13 @@ static void emit(cse_text *out, const cse_tensor *node)
 
 static const cse_op_sample samples[] = {
     { .name = "a corner",
-      .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 5, 67) },
       .input_count = 1,
-      .attributes = { .integer_count = 6, .integers = { 1, 3, 4, 60, 1, 1 } } },
+      CSE_WITH_INTEGERS(1, 3, 4, 60, 1, 1) },
     { .name = "by steps",
-      .inputs = { { { 3, { 7, 4, 9 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 7, 4, 9) },
       .input_count = 1,
-      .attributes = { .integer_count = 9, .integers = { 0, 1, 2, 7, 2, 9, 2, 1, 3 } } },
+      CSE_WITH_INTEGERS(0, 1, 2, 7, 2, 9, 2, 1, 3) },
     { .name = NULL },
 };
 

@@ -1,7 +1,7 @@
 /* sqrt: the square root of each element. */
 #include <math.h>
 
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_sqrt;
 
@@ -16,35 +16,14 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[0] = cse_div(cse_scale(output_gradient, 0.5), node);
 }
 
-static double value_of(double x)
-{
-    return sqrt(x);
-}
-
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-/* The generated code's own function differs from libm's by a few units in the last place. */
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, 0.25, 4 } },
-      .input_count = 1,
-      .tolerance = 1e-6 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_sqrt = {
+    CSE_UNARY,
     .name = "sqrt",
     .summary = "the square root of each element",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = sqrt,
     .expression = "cse_sqrt($0)",
-    .samples = samples,
+    .samples = CSE_UNARY_SAMPLES(0.25, 4, CSE_PRELUDE_TOLERANCE),
 };

@@ -1,5 +1,5 @@
 /* square: the square of each element. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 
 extern const cse_op cse_op_square;
 
@@ -19,28 +19,14 @@ static double value_of(double x)
     return x * x;
 }
 
-static void reference(const cse_reference *call)
-{
-    cse_reference_unary(call, value_of);
-}
-
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 1 },
-    { .name = NULL },
-};
-
 const cse_op cse_op_square = {
+    CSE_UNARY,
     .name = "square",
     .summary = "the square of each element",
-    .kind = CSE_OP_ELEMENTWISE,
     .precision = CSE_FAMILY_SENSITIVE,
-    .min_inputs = 1,
-    .max_inputs = 1,
     .infer = cse_infer_floats,
     .gradient = gradient,
-    .reference = reference,
+    .unary = value_of,
     .expression = "$0 * $0",
-    .samples = samples,
+    .samples = CSE_UNARY_SAMPLES(-2, 2, 0),
 };

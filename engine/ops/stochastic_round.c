@@ -6,6 +6,7 @@
  * pure function of the key and its number. Attributes: integers[0] explicit mantissa bits,
  * integers[1] the exponent bias. */
 #include "engine/base/random.h"
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 #include "engine/types/narrow.h"
 
@@ -73,14 +74,13 @@ static void reference(const cse_reference *call)
     }
 }
 
-#define SAMPLE(title, mantissa, bias, most)                                                     \
-    {                                                                                           \
-        .name = title,                                                                          \
-        .inputs = { { { 2, { 6, 67 } }, CSE_FLOAT32, -most, most },                             \
-                    { { 2, { 6, 67 } }, CSE_INT32, -2147483647, 2147483647 },                   \
-                    { { 2, { 6, 67 } }, CSE_INT32, -2147483647, 2147483647 } },                 \
-        .input_count = 3, .attributes = { .integer_count = 2, .integers = { mantissa, bias } }, \
-        .skip_gradient = true                                                                   \
+#define SAMPLE(title, mantissa, bias, most)                                                       \
+    {                                                                                             \
+        .name = title,                                                                            \
+        .inputs = { CSE_FLOATS(-most, most, 6, 67), CSE_INTEGERS(-2147483647, 2147483647, 6, 67), \
+                    CSE_INTEGERS(-2147483647, 2147483647, 6, 67) },                               \
+        .input_count = 3, .attributes = { .integer_count = 2, .integers = { mantissa, bias } },   \
+        .skip_gradient = true                                                                     \
     }
 
 static const cse_op_sample samples[] = {

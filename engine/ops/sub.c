@@ -1,5 +1,5 @@
 /* sub: the difference of two tensors. */
-#include "engine/trace/arguments.h"
+#include "engine/ops/elementwise.h"
 #include "engine/trace/identities.h"
 
 extern const cse_op cse_op_sub;
@@ -22,28 +22,6 @@ static double value_of(double a, double b)
     return a - b;
 }
 
-static int64_t integer_value_of(int64_t a, int64_t b)
-{
-    return a - b;
-}
-
-static void reference(const cse_reference *call)
-{
-    cse_reference_binary(call, value_of, integer_value_of);
-}
-
-static const cse_op_sample samples[] = {
-    { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
-      .input_count = 2 },
-    { .name = "int32",
-      .inputs = { { { 2, { 5, 3 } }, CSE_INT32, -4, 5 }, { { 2, { 5, 3 } }, CSE_INT32, -4, 5 } },
-      .input_count = 2,
-      .skip_gradient = true },
-    { .name = NULL },
-};
-
 /* x - 0 = x. */
 static cse_tensor *simplify(cse_tensor *node)
 {
@@ -51,17 +29,15 @@ static cse_tensor *simplify(cse_tensor *node)
 }
 
 const cse_op cse_op_sub = {
+    CSE_BINARY,
     .name = "sub",
     .summary = "the difference of two tensors",
-    .kind = CSE_OP_ELEMENTWISE,
     .role = CSE_ROLE_SUBTRACT,
     .precision = CSE_FAMILY_NEUTRAL,
-    .min_inputs = 2,
-    .max_inputs = 2,
     .infer = cse_infer_numbers,
     .gradient = gradient,
-    .reference = reference,
+    .binary = value_of,
     .simplify = simplify,
     .expression = "$0 - $1",
-    .samples = samples,
+    .samples = cse_samples_of_numbers,
 };

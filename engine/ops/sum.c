@@ -1,6 +1,7 @@
 /* sum: over some axes or all; and the mean, which is a sum and a factor.
  *
  * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
+#include "engine/ops/samples.h"
 #include "engine/trace/accumulate.h"
 
 extern const cse_op cse_op_sum;
@@ -69,17 +70,14 @@ static void emit(cse_text *out, const cse_tensor *node)
                     .integers = { __VA_ARGS__ } }
 
 static const cse_op_sample samples[] = {
-    { .name = "rows", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 1) },
-    { .name = "rows kept", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(1, 1) },
-    { .name = "columns", .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0) },
-    { .name = "leading", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 1) },
-    { .name = "middle", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(1, 1) },
-    { .name = "outer", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 2) },
-    { .name = "all", .inputs = { { { 3, { 3, 5, 7 } }, CSE_FLOAT32, -2, 2 } }, OVER(0, 0, 1, 2) },
-    { .name = "int32",
-      .inputs = { { { 2, { 5, 7 } }, CSE_INT32, -9, 9 } },
-      OVER(0, 1),
-      .skip_gradient = true },
+    { .name = "rows", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 1) },
+    { .name = "rows kept", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(1, 1) },
+    { .name = "columns", .inputs = { CSE_FLOATS(-2, 2, 5, 67) }, OVER(0, 0) },
+    { .name = "leading", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 0, 1) },
+    { .name = "middle", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(1, 1) },
+    { .name = "outer", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 0, 2) },
+    { .name = "all", .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7) }, OVER(0, 0, 1, 2) },
+    { .name = "int32", .inputs = { CSE_INTEGERS(-9, 9, 5, 7) }, OVER(0, 1), .skip_gradient = true },
     { .name = NULL },
 };
 

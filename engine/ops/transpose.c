@@ -1,6 +1,7 @@
 /* transpose: the axes in another order.
  *
  * Attributes: integers[i] is the input's axis that becomes axis i. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_transpose;
@@ -67,17 +68,17 @@ static void emit(cse_text *out, const cse_tensor *node)
 
 static const cse_op_sample samples[] = {
     { .name = "a matrix",
-      .inputs = { { { 2, { 5, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 5, 67) },
       .input_count = 1,
-      .attributes = { .integer_count = 2, .integers = { 1, 0 } } },
+      CSE_WITH_INTEGERS(1, 0) },
     { .name = "heads",
-      .inputs = { { { 4, { 2, 3, 4, 5 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_FLOATS(-2, 2, 2, 3, 4, 5) },
       .input_count = 1,
-      .attributes = { .integer_count = 4, .integers = { 0, 2, 1, 3 } } },
+      CSE_WITH_INTEGERS(0, 2, 1, 3) },
     { .name = "a cycle",
-      .inputs = { { { 3, { 3, 4, 5 } }, CSE_INT32, -9, 9 } },
+      .inputs = { CSE_INTEGERS(-9, 9, 3, 4, 5) },
       .input_count = 1,
-      .attributes = { .integer_count = 3, .integers = { 2, 0, 1 } },
+      CSE_WITH_INTEGERS(2, 0, 1),
       .skip_gradient = true },
     { .name = NULL },
 };

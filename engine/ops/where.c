@@ -1,4 +1,5 @@
 /* where: a choice between two tensors, element by element. */
+#include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_where;
@@ -57,14 +58,10 @@ static void reference(const cse_reference *call)
 
 static const cse_op_sample samples[] = {
     { .name = "a row of 67",
-      .inputs = { { { 2, { 3, 67 } }, CSE_BOOL, 0, 2 },
-                  { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 },
-                  { { 2, { 3, 67 } }, CSE_FLOAT32, -2, 2 } },
+      .inputs = { CSE_BOOLS(3, 67), CSE_FLOATS(-2, 2, 3, 67), CSE_FLOATS(-2, 2, 3, 67) },
       .input_count = 3 },
     { .name = "int32",
-      .inputs = { { { 1, { 9 } }, CSE_BOOL, 0, 2 },
-                  { { 1, { 9 } }, CSE_INT32, -9, 9 },
-                  { { 1, { 9 } }, CSE_INT32, -9, 9 } },
+      .inputs = { CSE_BOOLS(9), CSE_INTEGERS(-9, 9, 9), CSE_INTEGERS(-9, 9, 9) },
       .input_count = 3,
       .skip_gradient = true },
     { .name = NULL },

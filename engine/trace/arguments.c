@@ -72,34 +72,6 @@ void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, doubl
         ((uint16_t *)values)[index] = cse_round_to_bits(dtype, (float)value);
 }
 
-void cse_reference_unary(const cse_reference *call, double (*function)(double))
-{
-    int64_t count = cse_shape_elements(call->node->shape);
-    cse_dtype from = call->node->inputs[0]->dtype, to = call->node->dtype;
-    for (int64_t i = 0; i < count; i++)
-        cse_write_element(to, call->output, i,
-                          function(cse_read_element(from, call->inputs[0], i)));
-}
-
-void cse_reference_binary(const cse_reference *call, double (*function)(double, double),
-                          int64_t (*integer)(int64_t, int64_t))
-{
-    int64_t count = cse_shape_elements(call->node->shape);
-    cse_dtype from = call->node->inputs[0]->dtype, to = call->node->dtype;
-    if (from == CSE_INT32 && to == CSE_INT32 && integer != NULL) {
-        const int32_t *a = call->inputs[0], *b = call->inputs[1];
-        int32_t *y = call->output;
-        for (int64_t i = 0; i < count; i++)
-            y[i] = (int32_t)(uint32_t)(uint64_t)integer(a[i], b[i]);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        double a = cse_read_element(from, call->inputs[0], i);
-        double b = cse_read_element(from, call->inputs[1], i);
-        cse_write_element(to, call->output, i, function(a, b));
-    }
-}
-
 static bool is_reduced(const cse_attributes *attributes, int axis)
 {
     bool reduced = false;

@@ -38,12 +38,6 @@ static inline void cse_write_element(cse_dtype dtype, void *values, int64_t inde
         cse_write_other_element(dtype, values, index, value);
 }
 
-/* Reference kernels of elementwise ops: `function` on each element. int32 operands go to `integer`
- * (NULL: to `function`) as int64_t and the result wraps. */
-void cse_reference_unary(const cse_reference *call, double (*function)(double));
-void cse_reference_binary(const cse_reference *call, double (*function)(double, double),
-                          int64_t (*integer)(int64_t, int64_t));
-
 /* Reduces inputs[0] over the axes of the node's attributes: accumulator = function(accumulator, x),
  * in double, in row-major order. */
 void cse_reference_reduce(const cse_reference *call, double initial,

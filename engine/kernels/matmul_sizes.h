@@ -1,6 +1,6 @@
 /* The sizes of a matrix product, for the kernels that compute it. */
-#ifndef CSE_KERNELS_MATMUL_H
-#define CSE_KERNELS_MATMUL_H
+#ifndef CSE_KERNELS_MATMUL_SIZES_H
+#define CSE_KERNELS_MATMUL_SIZES_H
 
 #include "engine/kernels/plan.h"
 
@@ -10,6 +10,7 @@ typedef struct cse_matmul_sizes {
     bool transpose_a, transpose_b;
 } cse_matmul_sizes;
 
+/* The sizes of a matmul node. */
 cse_matmul_sizes cse_matmul_sizes_of(const cse_node *product);
 
 /* A multiplication and an addition for each of m n k. */
@@ -17,10 +18,5 @@ static inline double cse_matmul_flops(const cse_matmul_sizes *sizes)
 {
     return 2.0 * (double)sizes->batches * (double)sizes->m * (double)sizes->n * (double)sizes->k;
 }
-
-/* Our own float32 product (matmul_packed.c): whether this machine can run it, and its kernel. Sizes
- * must not be 0. */
-bool cse_matmul_packed_runs_here(void);
-cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes);
 
 #endif

@@ -1,0 +1,44 @@
+/* The collector of a program's tensor statistics; see tensor_statistics.h. */
+#include "engine/execute/tensor_statistics.h"
+
+static void note_microbatch(cse_tensor_statistics *record, int64_t microbatch)
+{
+    if (record->first_microbatch == 0 || microbatch + 1 < record->first_microbatch)
+        record->first_microbatch = microbatch + 1;
+}
+
+/* A tensor that does not depend on the microbatch is counted with the first one only. The gradient
+ * of a microbatch is only searched for NaNs and infinities: the sum of all is what is counted. */
+static void take(cse_statistics_sink *self, const cse_frame *frame, int tracked, const void *values)
+{
+    const cse_tracked_tensor *tensor = &self->graph->tracked[tracked];
+    cse_tensor_statistics *record = &self->records[tracked];
+    const bool in_batch = tensor->node->batch;
+    const int64_t microbatch = in_batch ? frame->first_sample / self->graph->micro_batch_size : 0;
+    const int64_t count = cse_shape_elements(tensor->node->shape);
+    if (!in_batch && tensor->node->part == CSE_PART_REPLICA && frame->first_sample != 0)
+        return;
+    if (tensor->kind == CSE_TRACKED_GRADIENT) {
+        if (cse_has_nonfinite(values, count))
+            note_microbatch(record, microbatch);
+        return;
+    }
+    const uint64_t bad = record->nan + record->infinite;
+    cse_tensor_statistics_count(record, &(cse_tensor_values){ .values = values,
+                                                              .stored = tensor->scratch_offset >= 0
+                                                                            ? CSE_FLOAT32
+                                                                            : tensor->node->dtype,
+                                                              .rounded = tensor->node->dtype,
+                                                              .count = count,
+                                                              .first_index = microbatch * count });
+    if (in_batch && record->nan + record->infinite > bad)
+        note_microbatch(record, microbatch);
+}
+
+void cse_statistics_sink_init(cse_statistics_sink *sink, const cse_graph *graph,
+                              cse_tensor_statistics *records, unsigned char *scratch)
+{
+    *sink = (cse_statistics_sink){
+        .take = take, .scratch = scratch, .graph = graph, .records = records
+    };
+}

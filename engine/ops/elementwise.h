@@ -1,0 +1,66 @@
+/* What elementwise ops share: the reference kernel, the parts of a descriptor that are alike in a
+ * family, and common samples.
+ *
+ * An elementwise op computes each element of the output from the elements of the inputs at the same
+ * place. Its file says what is its own: the doc comment and the function, the gradient, and one
+ * element's value twice: as a C function in double (`unary` or `binary` of the descriptor, for the
+ * reference kernel) and as an expression in float (for generated code). */
+#ifndef CSE_OPS_ELEMENTWISE_H
+#define CSE_OPS_ELEMENTWISE_H
+
+#include "engine/ops/samples.h"
+#include "engine/trace/arguments.h"
+
+/* The reference kernel: `unary` or `binary` of the node's op on each element. Integers are exact up
+ * to 2^53 and wrap to int32. */
+void cse_reference_elementwise(const cse_reference *call);
+/* The same for an op whose function depends on its attributes. */
+void cse_reference_unary(const cse_reference *call, double (*function)(double));
+
+/* The gradient of minimum and maximum: all to the input for which `is_chosen` (cse_less or
+ * cse_greater) holds against the other, half to each where they are equal. */
+void cse_extremum_gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[],
+                           cse_tensor *(*is_chosen)(cse_tensor *own, cse_tensor *other));
+
+/* The shared fields of a descriptor, for its first line. */
+#define CSE_UNARY                                                 \
+    .kind = CSE_OP_ELEMENTWISE, .min_inputs = 1, .max_inputs = 1, \
+    .reference = cse_reference_elementwise
+#define CSE_BINARY                                                \
+    .kind = CSE_OP_ELEMENTWISE, .min_inputs = 2, .max_inputs = 2, \
+    .reference = cse_reference_elementwise
+#define CSE_COMPARISON                                                          \
+    CSE_BINARY, .precision = CSE_FAMILY_NEUTRAL, .infer = cse_infer_comparison, \
+                .samples = cse_samples_of_numbers
+#define CSE_LOGICAL CSE_BINARY, .precision = CSE_FAMILY_NEUTRAL, .infer = cse_infer_logical
+
+/* The prelude's functions of generated code differ from libm's by a few units in the last place. */
+#define CSE_PRELUDE_TOLERANCE 1e-6
+
+/* One sample of floats in [low, high], with rows of 67 so that vectors of any width leave a rest;
+ * `bound` is its tolerance. */
+#define CSE_UNARY_SAMPLES(low, high, bound)           \
+    (const cse_op_sample[])                           \
+    {                                                 \
+        { .name = "a row of 67",                      \
+          .inputs = { CSE_FLOATS(low, high, 3, 67) }, \
+          .input_count = 1,                           \
+          .tolerance = (bound) },                     \
+            { .name = NULL },                         \
+    }
+#define CSE_BINARY_SAMPLES(low0, high0, low1, high1, bound)                             \
+    (const cse_op_sample[])                                                             \
+    {                                                                                   \
+        { .name = "a row of 67",                                                        \
+          .inputs = { CSE_FLOATS(low0, high0, 3, 67), CSE_FLOATS(low1, high1, 3, 67) }, \
+          .input_count = 2,                                                             \
+          .tolerance = (bound) },                                                       \
+            { .name = NULL },                                                           \
+    }
+
+extern const cse_op_sample cse_samples_of_numbers[];  /* two inputs: floats, int32 */
+extern const cse_op_sample cse_samples_of_logic[];    /* two inputs of bools */
+extern const cse_op_sample cse_samples_of_extrema[];  /* either input the larger one */
+extern const cse_op_sample cse_samples_around_zero[]; /* one input, either side of a kink at 0 */
+
+#endif

@@ -21,10 +21,34 @@ typedef struct cse_stream {
 
 typedef struct cse_input cse_input;
 
+/* What the contract test holds an input function to: files, settings, and values that are read then. */
+enum { CSE_INPUT_SAMPLE_FILES = 2, CSE_INPUT_SAMPLE_VALUES = 12 };
+typedef struct cse_input_sample {
+    /* The input function's own settings without braces; $folder is where the files are. NULL ends
+     * the list. */
+    const char *settings;
+    /* Not NULL: opening fails with a message that contains this. No values then. */
+    const char *refusal;
+    const char *source; /* what computed the values, independently of this code */
+    struct {
+        const char *name; /* NULL: no further file */
+        const char *text;
+        size_t size; /* 0: to the end of the text */
+        bool gzip;
+    } files[CSE_INPUT_SAMPLE_FILES];
+    int64_t sample_count; /* at least 10 */
+    int value_count;
+    struct {
+        int stream;
+        int64_t sample, element;
+        double value; /* rounded to the stream's type it equals what is read */
+    } values[CSE_INPUT_SAMPLE_VALUES];
+} cse_input_sample;
+
 typedef struct cse_input_descriptor {
     const char *name;
     const char *summary;
-    const cse_setting *settings; /* the member's own; batching and sharding settings are common */
+    const cse_setting *settings; /* the plugin's own; batching and sharding settings are common */
 
     /* Opens the source: sets self, sample_count, streams. Missing files fail with CSE_NO_INPUT,
      * wrong content with CSE_DATA, naming the file and what was expected. On failure nothing stays
@@ -37,6 +61,8 @@ typedef struct cse_input_descriptor {
                        void *const outputs[]);
 
     void (*close)(cse_input *input);
+
+    const cse_input_sample *samples; /* with values of each stream */
 } cse_input_descriptor;
 
 struct cse_input {

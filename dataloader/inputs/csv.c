@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "dataloader/csv_table.h"
-#include "dataloader/input.h"
+#include "dataloader/inputs/labelled.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
-
-enum { FEATURES_STREAM, ANSWERS_STREAM, STREAM_COUNT };
 
 typedef struct csv {
     cse_csv_table table;
@@ -54,10 +52,7 @@ static const cse_setting settings_table[] = {
       .type = CSE_SETTING_NUMBER_LIST,
       .default_value = "[1.0]",
       .doc = "divides the features after that: one number for all, or one for each" },
-    { .name = "features_name",
-      .type = CSE_SETTING_TEXT,
-      .default_value = "images",
-      .doc = "name under which a model asks for the features" },
+    CSE_FEATURES_NAME_SETTING,
     { 0 },
 };
 
@@ -194,17 +189,8 @@ static cse_status csv_open(cse_input *input, const cse_settings *settings)
     }
     self->features_name = cse_strdup(cse_settings_text(settings, "features_name"));
     input->sample_count = self->table.rows;
-    input->stream_count = STREAM_COUNT;
-    input->streams[FEATURES_STREAM] = (cse_stream){
-        .name = self->features_name,
-        .shape = cse_shape_of(self->features),
-        .dtype = CSE_FLOAT32,
-    };
-    input->streams[ANSWERS_STREAM] = (cse_stream){
-        .name = self->regression ? "targets" : "labels",
-        .shape = cse_scalar_shape,
-        .dtype = self->regression ? CSE_FLOAT32 : CSE_INT32,
-    };
+    cse_describe_labelled(input, self->features_name, cse_shape_of(self->features),
+                          self->regression);
     return CSE_OK;
 }
 
@@ -221,16 +207,49 @@ static cse_status csv_read(cse_input *input, const int64_t *indices, int64_t cou
                            void *const outputs[])
 {
     const csv *self = input->self;
-    float *features = outputs[FEATURES_STREAM];
+    float *features = outputs[CSE_FEATURES_STREAM];
     for (int64_t i = 0; i < count; i++) {
         read_features(self, indices[i], features + i * self->features);
-        if (self->regression)
-            ((float *)outputs[ANSWERS_STREAM])[i] = (float)answer(self, indices[i]);
-        else
-            ((int32_t *)outputs[ANSWERS_STREAM])[i] = (int32_t)answer(self, indices[i]);
+        cse_write_answer(outputs, i, self->regression, answer(self, indices[i]));
     }
     return CSE_OK;
 }
+
+/* By hand. */
+static const char table[] =
+    "width,kind,height\n1,0,10\n2,2,20\n3,1,-30\n4.5,0,0\n5,1,1e2\n6,0,0.5\n"
+    "7,2,7\n8,1,-0.25\n9,2,90\n10,0,100\n";
+
+static const cse_input_sample samples[] = {
+    { .settings = "path: $folder/table.csv, label: kind, mean: [2, 0], std: [0.5, 100]",
+      .source = "(x - mean) / std by hand",
+      .files = { { .name = "table.csv", .text = table } },
+      .sample_count = 10,
+      .value_count = 8,
+      .values = { { CSE_FEATURES_STREAM, 0, 0, -2 },
+                  { CSE_FEATURES_STREAM, 3, 0, 5 },
+                  { CSE_FEATURES_STREAM, 4, 1, 1 },
+                  { CSE_FEATURES_STREAM, 7, 1, -0.0025 },
+                  { CSE_ANSWERS_STREAM, 0, 0, 0 },
+                  { CSE_ANSWERS_STREAM, 1, 0, 2 },
+                  { CSE_ANSWERS_STREAM, 2, 0, 1 },
+                  { CSE_ANSWERS_STREAM, 9, 0, 0 } } },
+    { .settings = "path: $folder/table.csv, label: 2, regression: true",
+      .source = "the file's numbers",
+      .files = { { .name = "table.csv", .text = table } },
+      .sample_count = 10,
+      .value_count = 5,
+      .values = { { CSE_FEATURES_STREAM, 0, 1, 0 },
+                  { CSE_FEATURES_STREAM, 3, 0, 4.5 },
+                  { CSE_ANSWERS_STREAM, 2, 0, -30 },
+                  { CSE_ANSWERS_STREAM, 4, 0, 100 },
+                  { CSE_ANSWERS_STREAM, 7, 0, -0.25 } } },
+    { .settings = "path: $folder/table.csv, label: weight",
+      .refusal = "the header has width, kind, height",
+      .files = { { .name = "table.csv", .text = table } } },
+    { .settings = "path: $folder/table.csv, label: kind", .refusal = "cannot open" },
+    { .settings = NULL },
+};
 
 const cse_input_descriptor cse_input_csv = {
     .name = "csv",
@@ -239,4 +258,5 @@ const cse_input_descriptor cse_input_csv = {
     .open = csv_open,
     .read = csv_read,
     .close = csv_close,
+    .samples = samples,
 };

@@ -10,12 +10,10 @@
 
 #include "dataloader/byte_source.h"
 #include "dataloader/idx_file.h"
-#include "dataloader/input.h"
+#include "dataloader/inputs/labelled.h"
 #include "engine/base/arena.h"
 
 #define DEBIAN_DIRECTORY "/usr/share/datasets/fashion-mnist"
-
-enum { IMAGES_STREAM, LABELS_STREAM, STREAM_COUNT };
 
 typedef struct idx_images {
     cse_idx_file images; /* [sample, height, width] */
@@ -152,15 +150,10 @@ static cse_status idx_images_open(cse_input *input, const cse_settings *settings
     int64_t height = self->images.dims[1], width = self->images.dims[2];
     self->pixels = height * width;
     input->sample_count = self->images.dims[0];
-    input->stream_count = STREAM_COUNT;
-    input->streams[IMAGES_STREAM] = (cse_stream){
-        .name = "images",
-        .shape = cse_settings_bool(settings, "flatten") ? cse_shape_of(self->pixels)
-                                                        : cse_shape_of(1, height, width),
-        .dtype = CSE_FLOAT32,
-    };
-    input->streams[LABELS_STREAM] =
-        (cse_stream){ .name = "labels", .shape = cse_scalar_shape, .dtype = CSE_INT32 };
+    cse_describe_labelled(input, "images",
+                          cse_settings_bool(settings, "flatten") ? cse_shape_of(self->pixels)
+                                                                 : cse_shape_of(1, height, width),
+                          false);
     return CSE_OK;
 }
 
@@ -188,8 +181,8 @@ static cse_status idx_images_read(cse_input *input, const int64_t *indices, int6
 {
     enum { AHEAD = 4 };
     const idx_images *self = input->self;
-    float *images = outputs[IMAGES_STREAM];
-    int32_t *labels = outputs[LABELS_STREAM];
+    float *images = outputs[CSE_FEATURES_STREAM];
+    int32_t *labels = outputs[CSE_ANSWERS_STREAM];
     for (int64_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             ask_for(self, indices[i + AHEAD]);
@@ -200,6 +193,51 @@ static cse_status idx_images_read(cse_input *input, const int64_t *indices, int6
     return CSE_OK;
 }
 
+/* Ten images of 2 x 2 pixels and their labels; the labels are read compressed. */
+#define SAMPLE_FILES                                                                               \
+    {                                                                                              \
+        { .name = "train-images-idx3-ubyte",                                                       \
+          .text = "\0\0\x08\x03\0\0\0\x0a\0\0\0\x02\0\0\0\x02"                                     \
+                  "\0\1A\177BCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi\377z",                              \
+          .size = 16 + 40 },                                                                       \
+        {                                                                                          \
+            .name = "train-labels-idx1-ubyte.gz",                                                  \
+            .text = "\0\0\x08\x01\0\0\0\x0a\0\3\6\x09\2\5\x08\1\4\7", .size = 8 + 10, .gzip = true \
+        }                                                                                          \
+    }
+
+static const cse_input_sample samples[] = {
+    { .settings = "data_dir: $folder",
+      .source = "torchvision's to_tensor and normalize (tests/reference/idx_normalisation.py)",
+      .files = SAMPLE_FILES,
+      .sample_count = 10,
+      .value_count = 9,
+      .values = { { CSE_FEATURES_STREAM, 0, 0, -0.424212962 },
+                  { CSE_FEATURES_STREAM, 0, 1, -0.411484718 },
+                  { CSE_FEATURES_STREAM, 0, 2, 0.403122276 },
+                  { CSE_FEATURES_STREAM, 0, 3, 1.19227266 },
+                  { CSE_FEATURES_STREAM, 9, 2, 2.82148671 },
+                  { CSE_FEATURES_STREAM, 9, 3, 1.12863147 },
+                  { CSE_ANSWERS_STREAM, 0, 0, 0 },
+                  { CSE_ANSWERS_STREAM, 3, 0, 9 },
+                  { CSE_ANSWERS_STREAM, 9, 0, 7 } } },
+    { .settings = "data_dir: $folder, flatten: false, mean: 0.5, std: 0.25",
+      .source = "torchvision's to_tensor and normalize (tests/reference/idx_normalisation.py)",
+      .files = SAMPLE_FILES,
+      .sample_count = 10,
+      .value_count = 5,
+      .values = { { CSE_FEATURES_STREAM, 0, 1, -1.98431373 },
+                  { CSE_FEATURES_STREAM, 0, 2, -0.980392098 },
+                  { CSE_FEATURES_STREAM, 0, 3, -0.00784313679 },
+                  { CSE_FEATURES_STREAM, 9, 2, 2 },
+                  { CSE_ANSWERS_STREAM, 9, 0, 7 } } },
+    { .settings = "data_dir: $folder, num_classes: 9",
+      .refusal = "label 9 of sample 3, expected 0 to 8",
+      .files = SAMPLE_FILES },
+    { .settings = "data_dir: $folder", .refusal = "dataset-fashion-mnist" },
+    { .settings = NULL },
+};
+
 const cse_input_descriptor cse_input_idx_images = {
     .name = "idx_images",
     .summary = "images and labels from idx files (MNIST, Fashion-MNIST)",
@@ -207,4 +245,5 @@ const cse_input_descriptor cse_input_idx_images = {
     .open = idx_images_open,
     .read = idx_images_read,
     .close = idx_images_close,
+    .samples = samples,
 };

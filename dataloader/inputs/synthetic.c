@@ -9,11 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "dataloader/input.h"
+#include "dataloader/inputs/labelled.h"
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
-
-enum { FEATURES_STREAM, ANSWERS_STREAM, STREAM_COUNT };
 
 /* The counter's last word: what the drawn bits are for. */
 enum { DRAW_FEATURES = 0x66656174, DRAW_MAP = 0x6d617000 };
@@ -59,10 +57,7 @@ static const cse_setting settings_table[] = {
       .type = CSE_SETTING_INTEGER,
       .default_value = "0",
       .doc = "chooses the features and the map" },
-    { .name = "features_name",
-      .type = CSE_SETTING_TEXT,
-      .default_value = "images",
-      .doc = "name under which a model asks for the features" },
+    CSE_FEATURES_NAME_SETTING,
     { 0 },
 };
 
@@ -179,14 +174,7 @@ static cse_status synthetic_open(cse_input *input, const cse_settings *settings)
     for (int64_t row = 0; row < classes; row++)
         draw_map_row(self, row);
     input->sample_count = cse_settings_integer(settings, "samples");
-    input->stream_count = STREAM_COUNT;
-    input->streams[FEATURES_STREAM] =
-        (cse_stream){ .name = self->features_name, .shape = shape, .dtype = CSE_FLOAT32 };
-    input->streams[ANSWERS_STREAM] = (cse_stream){
-        .name = regression ? "targets" : "labels",
-        .shape = cse_scalar_shape,
-        .dtype = regression ? CSE_FLOAT32 : CSE_INT32,
-    };
+    cse_describe_labelled(input, self->features_name, shape, regression);
     return CSE_OK;
 }
 
@@ -194,19 +182,46 @@ static cse_status synthetic_read(cse_input *input, const int64_t *indices, int64
                                  void *const outputs[])
 {
     synthetic *self = input->self;
-    float *features = outputs[FEATURES_STREAM];
+    float *features = outputs[CSE_FEATURES_STREAM];
     for (int64_t i = 0; i < count; i++, features += self->elements) {
         draw_features(self, indices[i]);
         for (int64_t e = 0; e < self->elements; e++)
             features[e] = (float)self->whole[e] * self->feature_scale;
-        if (self->regression)
-            ((float *)outputs[ANSWERS_STREAM])[i] =
-                (float)((double)score(self, 0) * self->target_scale);
-        else
-            ((int32_t *)outputs[ANSWERS_STREAM])[i] = best_class(self);
+        double answer = self->regression ? (double)score(self, 0) * self->target_scale
+                                         : (double)best_class(self);
+        cse_write_answer(outputs, i, self->regression, answer);
     }
     return CSE_OK;
 }
+
+static const cse_input_sample samples[] = {
+    { .settings = "samples: 10000000000, features: [2, 3], classes: 4, seed: 5",
+      .source = "tests/reference/inputs.py",
+      .sample_count = 10000000000,
+      .value_count = 9,
+      .values = { { CSE_FEATURES_STREAM, 0, 0, -1.71122897 },
+                  { CSE_FEATURES_STREAM, 0, 5, -0.440804392 },
+                  { CSE_FEATURES_STREAM, 9, 2, -0.153415069 },
+                  { CSE_FEATURES_STREAM, 8589934593, 4, 0.775387645 },
+                  { CSE_ANSWERS_STREAM, 0, 0, 3 },
+                  { CSE_ANSWERS_STREAM, 1, 0, 1 },
+                  { CSE_ANSWERS_STREAM, 2, 0, 0 },
+                  { CSE_ANSWERS_STREAM, 9, 0, 0 },
+                  { CSE_ANSWERS_STREAM, 8589934593, 0, 1 } } },
+    { .settings =
+          "samples: 40, features: [5], regression: true, seed: 4294967303, features_name: x",
+      .source = "tests/reference/inputs.py",
+      .sample_count = 40,
+      .value_count = 6,
+      .values = { { CSE_FEATURES_STREAM, 0, 4, 0.304234833 },
+                  { CSE_ANSWERS_STREAM, 0, 0, -0.384808451 },
+                  { CSE_FEATURES_STREAM, 1, 4, 1.20018029 },
+                  { CSE_ANSWERS_STREAM, 1, 0, 0.350752771 },
+                  { CSE_FEATURES_STREAM, 9, 4, 1.67700553 },
+                  { CSE_ANSWERS_STREAM, 9, 0, 1.95503402 } } },
+    { .settings = "features: [0]", .refusal = "features" },
+    { .settings = NULL },
+};
 
 const cse_input_descriptor cse_input_synthetic = {
     .name = "synthetic",
@@ -215,4 +230,5 @@ const cse_input_descriptor cse_input_synthetic = {
     .open = synthetic_open,
     .read = synthetic_read,
     .close = synthetic_close,
+    .samples = samples,
 };

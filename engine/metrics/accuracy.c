@@ -24,6 +24,28 @@ static void update(cse_metric_step *m)
     m->value = cse_div(m->next_states[0], m->next_states[1]);
 }
 
+/* Written by tests/reference/metrics.py. */
+static const cse_metric_sample samples[] = {
+    { .name = "plain",
+      .source = "numpy.mean(labels == predictions)",
+      .argument_count = 2,
+      .arguments = {
+          { CSE_INT32, 0, { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
+          { CSE_INT32, 0, { 2, 2, 0, 2, 1, 2, 2, 0, 1, 1, 1, 0 } },
+      },
+      .values = { 0.5, 0.75, 0.5 } },
+    { .name = "weighted",
+      .source = "NumPy: weights of the hits, over the number of weights above 0",
+      .argument_count = 3,
+      .arguments = {
+          { CSE_INT32, 0, { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
+          { CSE_INT32, 0, { 2, 2, 0, 2, 1, 2, 2, 0, 1, 1, 1, 0 } },
+          { CSE_FLOAT32, 0, { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } },
+      },
+      .values = { 0.625, 0.625, 0.5 } },
+    { .name = NULL },
+};
+
 const cse_metric_descriptor cse_metric_accuracy = {
     .name = "accuracy",
     .summary = "fraction of labels that were predicted",
@@ -34,4 +56,5 @@ const cse_metric_descriptor cse_metric_accuracy = {
     .state_count = 2,
     .states = { { .name = "correct", .scalar = true }, { .name = "total", .scalar = true } },
     .update = update,
+    .samples = samples,
 };

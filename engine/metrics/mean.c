@@ -19,6 +19,26 @@ static void update(cse_metric_step *m)
     m->value = cse_div(m->next_states[0], m->next_states[1]);
 }
 
+/* Written by tests/reference/metrics.py. */
+static const cse_metric_sample samples[] = {
+    { .name = "of a matrix",
+      .source = "numpy.mean",
+      .argument_count = 1,
+      .arguments = {
+          { CSE_FLOAT32, 2, { 0.25, -2.3125, -1.625, 0.6875, 3.5625, 0.375, 2.5, 3.1875, 2.625, 1.375, 0.25, 0.6875, -0.875, 0.5625, -0.1875, -1, 3.6875, -2.4375, -1.9375, -1.3125, 3.5, 1.8125, 3, -1.25 } },
+      },
+      .values = { 0.828125, 0.62890625, 0.6302083333 } },
+    { .name = "weighted",
+      .source = "numpy.average",
+      .argument_count = 2,
+      .arguments = {
+          { CSE_FLOAT32, 0, { 0.25, -1.625, 3.5625, 2.5, 2.625, 0.25, -0.875, -0.1875, 3.6875, -1.9375, 3.5, 3 } },
+          { CSE_FLOAT32, 0, { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } },
+      },
+      .values = { 1.0390625, 0.7764423077, 0.9600694444 } },
+    { .name = NULL },
+};
+
 const cse_metric_descriptor cse_metric_mean = {
     .name = "mean",
     .summary = "weighted mean of a value",
@@ -29,4 +49,5 @@ const cse_metric_descriptor cse_metric_mean = {
     .state_count = 2,
     .states = { { .name = "sum", .scalar = true }, { .name = "weight", .scalar = true } },
     .update = update,
+    .samples = samples,
 };

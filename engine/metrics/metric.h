@@ -18,6 +18,27 @@ typedef struct cse_metric_step {
     cse_tensor *value;
 } cse_metric_step;
 
+/* What the contract test holds a metric to: arguments of three batches of four samples, and the value
+ * after each batch, whatever the size of a microbatch. */
+enum {
+    CSE_METRIC_SAMPLE_BATCHES = 3,
+    CSE_METRIC_SAMPLE_ROWS = 4,    /* of each batch */
+    CSE_METRIC_SAMPLE_COLUMNS = 2, /* at most */
+};
+typedef struct cse_metric_sample {
+    const char *name;   /* NULL ends the list */
+    const char *source; /* what computed the values, independently of this code */
+    int argument_count;
+    struct {
+        cse_dtype dtype; /* CSE_FLOAT32 or CSE_INT32 */
+        int columns;     /* [batch, columns]; 0: [batch] */
+        double
+            values[CSE_METRIC_SAMPLE_BATCHES * CSE_METRIC_SAMPLE_ROWS * CSE_METRIC_SAMPLE_COLUMNS];
+    } arguments[CSE_MAX_METRIC_ARGUMENTS];
+    double values[CSE_METRIC_SAMPLE_BATCHES];
+    double tolerance; /* absolute; 0: 1e-5, above 24 x 2^-24 x 4 of float32 sums */
+} cse_metric_sample;
+
 typedef struct cse_metric_descriptor {
     const char *name;
     const char *summary;
@@ -27,6 +48,7 @@ typedef struct cse_metric_descriptor {
     int state_count;
     cse_declared_state states[CSE_MAX_DECLARED_STATES];
     void (*update)(cse_metric_step *step);
+    const cse_metric_sample *samples; /* at least one */
 } cse_metric_descriptor;
 
 /* Sum of all elements of `x` over the global batch, and their number there; `x` may also be of step

@@ -1,82 +1,65 @@
-/* The contract of an input function, held against every member: opens, describes its streams, gives
- * the same bits for the same sample however it is asked, and closes without a leak.
- *
- * `hows` says with which settings and files to open a member; a member without a row fails. */
+/* The contract of an input function, held against every plugin by its own samples: opens, describes its
+ * streams, reads the expected values, gives the same bits for the same sample however it is asked,
+ * refuses what it must, and closes without a leak. */
 #include "dataloader/section.h"
 #include "engine/config/dataloader_table.h"
 #include "tests/dataloader/fixture.h"
 
-typedef struct how {
-    const char *name;
-    void (*prepare)(void);
-    const char *settings; /* %s is the test's folder */
-} how;
+enum { MOST_SAMPLES = 256, COUNT = 10 };
 
-static void prepare_idx(void)
+typedef struct sampled {
+    const cse_input_descriptor *descriptor;
+    const cse_input_sample *sample;
+} sampled;
+
+static sampled values[MOST_SAMPLES], refusals[MOST_SAMPLES];
+static int value_count, refusal_count;
+
+static void list_samples(void)
 {
-    enum { SAMPLES = 40, PIXELS = 4 * 3 };
-    unsigned char images[16 + SAMPLES * PIXELS] = { 0, 0, 8, 3, 0, 0, 0, SAMPLES,
-                                                    0, 0, 0, 4, 0, 0, 0, 3 };
-    unsigned char labels[8 + SAMPLES] = { 0, 0, 8, 1, 0, 0, 0, SAMPLES };
-    for (int i = 0; i < SAMPLES * PIXELS; i++)
-        images[16 + i] = (unsigned char)(i * 37);
-    for (int i = 0; i < SAMPLES; i++)
-        labels[8 + i] = (unsigned char)(i * 3 % 10);
-    fixture_write_gzip("train-images-idx3-ubyte.gz", images, sizeof images);
-    fixture_write("train-labels-idx1-ubyte", labels, sizeof labels);
+    for (int k = 0; cse_inputs[k] != NULL; k++)
+        for (const cse_input_sample *s = cse_inputs[k]->samples; s != NULL && s->settings != NULL;
+             s++) {
+            if (value_count == MOST_SAMPLES || refusal_count == MOST_SAMPLES)
+                abort();
+            sampled at = { cse_inputs[k], s };
+            if (s->refusal != NULL)
+                refusals[refusal_count++] = at;
+            else
+                values[value_count++] = at;
+        }
 }
 
-static void prepare_csv(void)
+static void write_files(const cse_input_sample *sample)
 {
-    char text[4096] = "a,b,c,kind\n";
-    for (int i = 0; i < 40; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d.25,-%de-1,%d\n", i, i * i,
-                 i + 1, i % 3);
-    fixture_write_text("table.csv", text);
+    for (int i = 0; i < CSE_INPUT_SAMPLE_FILES && sample->files[i].name != NULL; i++) {
+        const char *text = sample->files[i].text;
+        size_t size = sample->files[i].size > 0 ? sample->files[i].size : strlen(text);
+        (sample->files[i].gzip ? fixture_write_gzip : fixture_write)(sample->files[i].name, text,
+                                                                     size);
+    }
 }
 
-static void prepare_text(void)
+/* $folder in the settings becomes the test's folder. */
+static cse_status open_sample(const sampled *at, cse_dataloader **loader)
 {
-    unsigned char text[40 * 8 + 5];
-    for (size_t i = 0; i < sizeof text; i++)
-        text[i] = (unsigned char)(i * i + i / 7);
-    fixture_write_gzip("text.gz", text, sizeof text);
-}
-
-static void prepare_nothing(void)
-{
-}
-
-static const how hows[] = {
-    { "csv", prepare_csv, "path: %s/table.csv, label: kind" },
-    { "idx_images", prepare_idx, "data_dir: %s" },
-    { "synthetic", prepare_nothing, "samples: 40, features: [2, 3], features_name: images" },
-    { "text_bytes", prepare_text, "path: %s/text.gz, sequence_length: 8" },
-};
-
-static const how *how_of(const cse_input_descriptor *descriptor)
-{
-    for (size_t i = 0; i < sizeof hows / sizeof hows[0]; i++)
-        if (strcmp(hows[i].name, descriptor->name) == 0)
-            return &hows[i];
-    ck_abort_msg("input function %s has no row in this test's table: add one", descriptor->name);
-    return NULL;
-}
-
-static cse_dataloader *open_member(const how *member, const char *batching)
-{
-    char format[512], yaml[1024];
-    cse_dataloader *loader = NULL;
-    snprintf(format, sizeof format, "{data_processor: %s, %s, %s}", member->name, batching,
-             member->settings);
-    snprintf(yaml, sizeof yaml, format, fixture_folder);
-    fixture_expect(cse_dataloader_open(yaml, 1, &loader), CSE_OK, NULL);
-    return loader;
+    char settings[1024] = "", yaml[2048];
+    const char *rest = at->sample->settings;
+    for (const char *found; (found = strstr(rest, "$folder")) != NULL;
+         rest = found + strlen("$folder")) {
+        strncat(settings, rest, (size_t)(found - rest));
+        strncat(settings, fixture_folder, sizeof settings - strlen(settings) - 1);
+    }
+    strncat(settings, rest, sizeof settings - strlen(settings) - 1);
+    snprintf(yaml, sizeof yaml,
+             "{data_processor: %s, batch_size: 4, micro_batch_size: 1, shuffle: true, %s}",
+             at->descriptor->name, settings);
+    return cse_dataloader_open(yaml, 1, loader);
 }
 
 static void check_description(const cse_input *input)
 {
-    ck_assert_int_ge(input->sample_count, 40);
+    ck_assert_int_ge(input->sample_count, COUNT);
     ck_assert(input->stream_count >= 1 && input->stream_count <= CSE_MAX_STREAMS);
     for (int s = 0; s < input->stream_count; s++) {
         const cse_stream *stream = &input->streams[s];
@@ -119,12 +102,11 @@ static void free_samples(const cse_input *input, unsigned char *outputs[CSE_MAX_
  * opening of the source. */
 static void check_random_access(const cse_input *input, const cse_input *again)
 {
-    enum { COUNT = 40 };
     int64_t forward[COUNT], mixed[COUNT];
     unsigned char *in_order[CSE_MAX_STREAMS], *in_disorder[CSE_MAX_STREAMS], *one[CSE_MAX_STREAMS];
     for (int i = 0; i < COUNT; i++) {
         forward[i] = i;
-        mixed[i] = (i * 17 + 5) % COUNT;
+        mixed[i] = (i * 7 + 5) % COUNT;
     }
     read_samples(input, forward, COUNT, in_order, 0x55);
     read_samples(input, mixed, COUNT, in_disorder, 0xaa);
@@ -160,21 +142,58 @@ static void check_positions(cse_dataloader *loader, cse_dataloader *again)
     free(second);
 }
 
-START_TEST(the_contract)
+/* The sample's values: each rounded to the type of its stream. */
+static void check_values(const cse_input *input, const cse_input_sample *sample)
 {
-    const cse_input_descriptor *descriptor = cse_inputs[_i];
-    const how *member = how_of(descriptor);
-    member->prepare();
-    const char *batching = "batch_size: 12, micro_batch_size: 3, shuffle: true";
-    cse_dataloader *loader = open_member(member, batching);
-    cse_dataloader *again = open_member(member, batching);
+    bool seen[CSE_MAX_STREAMS] = { false };
+    ck_assert(sample->value_count > 0 && sample->value_count <= CSE_INPUT_SAMPLE_VALUES);
+    ck_assert_ptr_nonnull(sample->source);
+    for (int v = 0; v < sample->value_count; v++) {
+        unsigned char *outputs[CSE_MAX_STREAMS];
+        int stream = sample->values[v].stream;
+        int64_t element = sample->values[v].element;
+        seen[stream] = true;
+        ck_assert_int_lt(stream, input->stream_count);
+        ck_assert_int_lt(element, cse_shape_elements(input->streams[stream].shape));
+        read_samples(input, &sample->values[v].sample, 1, outputs, 0x55);
+        const void *bytes = outputs[stream];
+        if (input->streams[stream].dtype == CSE_FLOAT32)
+            ck_assert_float_eq(((const float *)bytes)[element], (float)sample->values[v].value);
+        else
+            ck_assert_int_eq(((const int32_t *)bytes)[element], (int32_t)sample->values[v].value);
+        free_samples(input, outputs);
+    }
+    for (int s = 0; s < input->stream_count; s++)
+        ck_assert_msg(seen[s], "stream %s has no value", input->streams[s].name);
+}
+
+START_TEST(samples_are_met)
+{
+    const sampled *at = &values[_i];
+    cse_dataloader *loader = NULL, *again = NULL;
+    write_files(at->sample);
+    fixture_expect(open_sample(at, &loader), CSE_OK, NULL);
+    fixture_expect(open_sample(at, &again), CSE_OK, NULL);
     const cse_input *input = cse_dataloader_input_view(loader);
-    ck_assert_ptr_eq(input->descriptor, descriptor);
+    ck_assert_ptr_eq(input->descriptor, at->descriptor);
+    ck_assert_int_eq(input->sample_count, at->sample->sample_count);
     check_description(input);
+    check_values(input, at->sample);
     check_random_access(input, cse_dataloader_input_view(again));
     check_positions(loader, again);
     cse_dataloader_close(&loader);
     cse_dataloader_close(&again);
+}
+END_TEST
+
+START_TEST(wrong_settings_and_files_are_refused)
+{
+    cse_dataloader *loader = NULL;
+    write_files(refusals[_i].sample);
+    ck_assert_int_ne(open_sample(&refusals[_i], &loader), CSE_OK);
+    ck_assert_ptr_null(loader);
+    ck_assert_msg(strstr(cse_error_message(), refusals[_i].sample->refusal) != NULL, "%s",
+                  cse_error_message());
 }
 END_TEST
 
@@ -196,6 +215,10 @@ START_TEST(descriptors_are_complete)
                       "%s: %s is a setting that every data loader has", descriptor->name,
                       own->name);
     }
+    bool found = false;
+    for (int v = 0; v < value_count; v++)
+        found = found || values[v].descriptor == descriptor;
+    ck_assert_msg(found, "input function %s has no sample with values", descriptor->name);
 }
 END_TEST
 
@@ -204,9 +227,11 @@ int main(void)
     int count = 0;
     while (cse_inputs[count] != NULL)
         count++;
+    list_samples();
     TCase *tests = tcase_create("inputs");
     tcase_add_checked_fixture(tests, fixture_make_folder, fixture_remove_folder);
-    tcase_add_loop_test(tests, the_contract, 0, count);
+    tcase_add_loop_test(tests, samples_are_met, 0, value_count);
+    tcase_add_loop_test(tests, wrong_settings_and_files_are_refused, 0, refusal_count);
     tcase_add_loop_test(tests, descriptors_are_complete, 0, count);
     return fixture_run(tests);
 }

@@ -1,29 +1,37 @@
-"""Writes metrics.h: accuracy and weighted mean of made-up batches, by NumPy in float64.
-Run: python3 metrics.py > metrics.h"""
+"""Prints the samples of engine/metrics: values after each of three batches, by NumPy in float64.
+Run: python3 metrics.py, then clang-format."""
 import numpy
 
-ROWS, CLASSES, BATCH = 24, 3, 4
+BATCHES, ROWS = 3, 4
 random = numpy.random.default_rng(7)
-scores = random.integers(-40, 60, (ROWS, CLASSES)) / 16  # exact in float32; ties are possible
-labels = random.integers(0, CLASSES, ROWS)
-weights = numpy.maximum(scores, 0).max(axis=1)  # some are 0
-hits = scores.argmax(axis=1) == labels
-batches = range(BATCH, ROWS + 1, BATCH)
+labels = random.integers(0, 3, BATCHES * ROWS)
+predictions = numpy.where(random.random(BATCHES * ROWS) < 0.5, labels, (labels + 1) % 3)
+weights = random.integers(0, 7, BATCHES * ROWS) / 4  # exact in float32; some are 0
+scores = random.integers(-40, 60, (BATCHES * ROWS, 2)) / 16
+hits = labels == predictions
+ends = range(ROWS, BATCHES * ROWS + 1, ROWS)
 
-print("/* Written by metrics.py: do not edit. */")
-print("#ifndef CSE_TESTS_REFERENCE_METRICS_H\n#define CSE_TESTS_REFERENCE_METRICS_H\n")
-print(f"enum {{ METRIC_ROWS = {ROWS}, METRIC_CLASSES = {CLASSES}, METRIC_BATCH = {BATCH},\n"
-      f"       METRIC_STEPS = {ROWS // BATCH} }};\n")
-print("static const double metric_scores[METRIC_ROWS * METRIC_CLASSES] = {")
-print(", ".join(repr(float(x)) for x in scores.flatten()) + " };")
-print("static const int metric_labels[METRIC_ROWS] = { " + ", ".join(map(str, labels)) + " };\n")
-for name, values in [
-        ("accuracies", [hits[:n].mean() for n in batches]),
-        ("weighted_accuracies", [(hits * weights)[:n].sum() / (weights[:n] > 0).sum()
-                                 for n in batches]),
-        ("means", [scores[:n].mean() for n in batches]),
-        ("weighted_means", [numpy.average(scores[:n].mean(axis=1), weights=weights[:n])
-                            for n in batches])]:
-    print(f"static const double metric_{name}[METRIC_STEPS] = {{ "
-          + ", ".join(repr(float(v)) for v in values) + " };")
-print("\n#endif")
+
+def numbers(values):
+    return "{ " + ", ".join(f"{float(v):.10g}" for v in values) + " }"
+
+
+def show(name, source, arguments, values):
+    print(f"    {{ .name = \"{name}\",\n      .source = \"{source}\",")
+    print(f"      .argument_count = {len(arguments)},\n      .arguments = {{")
+    for dtype, columns, content in arguments:
+        print(f"          {{ {dtype}, {columns}, {numbers(numpy.ravel(content))} }},")
+    print(f"      }},\n      .values = {numbers(values)} }},")
+
+
+I, F = "CSE_INT32", "CSE_FLOAT32"
+print("/* accuracy */")
+show("plain", "numpy.mean(labels == predictions)", [(I, 0, labels), (I, 0, predictions)],
+     [hits[:n].mean() for n in ends])
+show("weighted", "NumPy: weights of the hits, over the number of weights above 0",
+     [(I, 0, labels), (I, 0, predictions), (F, 0, weights)],
+     [(hits * weights)[:n].sum() / (weights[:n] > 0).sum() for n in ends])
+print("/* mean */")
+show("of a matrix", "numpy.mean", [(F, 2, scores)], [scores[:n].mean() for n in ends])
+show("weighted", "numpy.average", [(F, 0, scores[:, 0]), (F, 0, weights)],
+     [numpy.average(scores[:n, 0], weights=weights[:n]) for n in ends])

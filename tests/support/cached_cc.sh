@@ -1,0 +1,36 @@
+#!/bin/sh
+# The C compiler of generated steps while tests run (CSE_CC): most tests train the same few
+# configurations in folders of their own, and compiling a step takes longer than running it. A shared
+# object is kept in $CSE_TEST_COMPILED under the digest of everything it depends on: the compiler's
+# version, its arguments and the source text. Tests of the compile cache itself unset CSE_CC.
+#
+# Usage: cached_cc.sh --version | FLAG... -o OBJECT SOURCE.c
+set -eu
+[ "${1:-}" != --version ] || exec cc --version
+folder=${CSE_TEST_COMPILED:-}
+object=
+source=
+flags=
+take_object=
+for argument; do
+    case $argument in
+    -o) take_object=yes; continue ;;
+    *.c) source=$argument ;;
+    *) [ -z "$take_object" ] && flags="$flags $argument" ;;
+    esac
+    [ -z "$take_object" ] || object=$argument
+    take_object=
+done
+if [ -z "$folder" ] || [ -z "$object" ] || [ ! -f "$source" ] || ! mkdir -p "$folder"; then
+    exec cc "$@"
+fi
+key=$({ cc --version; echo "$flags"; cat "$source"; } | sha256sum)
+kept=$folder/${key%% *}.so
+if [ ! -f "$kept" ]; then
+    new=$(mktemp "$folder/new.XXXXXX")
+    trap 'rm -f "$new"' EXIT
+    cc $flags -o "$new" "$source"
+    chmod 755 "$new"
+    mv "$new" "$kept"
+fi
+cp "$kept" "$object"

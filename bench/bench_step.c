@@ -90,7 +90,7 @@ static cse_graph *trace_step(void)
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
     graph->fetches[graph->fetch_count++] =
         (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
-    cse_trace_begin(NULL);
+    cse_trace_end();
     require(cse_trace_status(graph));
     const cse_passes_options options = { .disable = getenv("CSE_DISABLE") };
     require(cse_passes_run(graph, &options));

@@ -42,8 +42,8 @@ typedef enum cse_space {
     CSE_SPACE_COUNT
 } cse_space;
 
-/* What the model's code asks of a node's numbers, set while tracing; what autodiff and expansion
- * make on a node's behalf inherits it. */
+/* What the model's code asks of a node's numbers, set while tracing; the nodes that compute
+ * a node's gradient, and those it is expanded to, inherit it. */
 typedef struct cse_precision_request {
     bool graphamp_off; /* GraphAMP leaves its types as they are written */
     /* Precision optimization level of the forward and the backward pass, plus 1; 0: the model's. */
@@ -77,9 +77,10 @@ struct cse_node {
     const char *scope; /* dotted: "model.fc_layers.0"; "" at the top */
     const char *file;  /* where the model's code called; NULL when unknown */
     int line;
+    cse_module_class module_class;
     cse_precision_request request;
-    const cse_node *dual_of; /* the forward node that autodiff made it for; NULL: none */
-    const cse_op *part_of;   /* the composite op it was expanded from; NULL: none */
+    const cse_node *gradient_of; /* the forward node whose gradient it computes; NULL: none */
+    const cse_op *part_of;       /* the composite op it was expanded from; NULL: none */
 
     /* Annotations of passes. */
     cse_accumulation accumulation;

@@ -324,7 +324,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
     for (int i = 0; i < self->layer_count; i++)
         x = apply_block(&p, i, x);
     x = normalize(&p, self->last_norm, x, "transformer_decoder.norm");
-    CSE_SCOPE(NULL, "lm_head")
+    CSE_MODULE(NULL, "lm_head", CSE_MODULE_HEAD)
     {
         x = cse_linear(x, cse_read(self->word_embeddings), NULL);
     }

@@ -15,6 +15,13 @@ typedef struct walk {
     bool *wanted;        /* by position: lies between a wanted state and the loss */
 } walk;
 
+/* A gradient rule's nodes belong to the forward node; for a node of the backward pass (gradients of
+ * gradients), to that which it belongs to itself. */
+static void begin_gradient_of(cse_graph *graph, const cse_node *node)
+{
+    cse_trace_begin_for(graph, node, true, node->backward ? node->gradient_of : node);
+}
+
 /* node->scratch holds the position while this pass runs. */
 static void number_nodes(cse_graph *graph)
 {
@@ -43,23 +50,22 @@ static void mark_wanted(walk *w, const cse_node *loss)
 static void differentiate_node(walk *w, cse_node *node)
 {
     cse_node *gradients[CSE_MAX_INPUTS] = { NULL };
-    cse_node *adjoint = w->adjoints[node->scratch];
-    cse_trace_on_behalf(node, true);
-    if (node->op->gradient == NULL) {
+    begin_gradient_of(w->graph, node);
+    if (node->op->gradient != NULL)
+        node->op->gradient(node, w->adjoints[node->scratch], gradients);
+    else
         cse_trace_fail(CSE_SHAPE,
-                       "%s is not differentiable, and the loss depends on a parameter "
-                       "through it",
+                       "%s is not differentiable, and the loss depends on a parameter through it",
                        node->op->name);
-        return;
-    }
-    node->op->gradient(node, adjoint, gradients);
+    cse_trace_end();
+    cse_trace_begin_for(w->graph, node, true, NULL);
     for (int k = 0; k < node->input_count; k++) {
         int64_t at = node->inputs[k]->scratch;
         if (gradients[k] == NULL || !w->wanted[at])
             continue;
-        cse_trace_as_junction();
         w->adjoints[at] = w->adjoints[at] ? cse_add(w->adjoints[at], gradients[k]) : gradients[k];
     }
+    cse_trace_end();
 }
 
 static void differentiate_loss(walk *w, cse_node *loss)
@@ -67,8 +73,7 @@ static void differentiate_loss(walk *w, cse_node *loss)
     mark_wanted(w, loss);
     for (int i = 0; i < w->count; i++)
         w->adjoints[i] = NULL;
-    cse_trace_on_behalf(loss, true);
-    w->adjoints[loss->scratch] = cse_constant(1.0);
+    w->adjoints[loss->scratch] = cse_graph_constant(w->graph, CSE_FLOAT32, 1.0);
     for (int i = (int)loss->scratch; i >= 0; i--) {
         cse_node *node = w->graph->nodes[i];
         if (w->adjoints[i] != NULL && w->wanted[i] && node->input_count > 0)
@@ -79,9 +84,10 @@ static void differentiate_loss(walk *w, cse_node *loss)
         if (node->op != &cse_op_gradient || node->inputs[0] != loss)
             continue;
         cse_node *adjoint = w->adjoints[node->inputs[1]->scratch];
-        cse_trace_on_behalf(node, true);
+        begin_gradient_of(w->graph, node);
         if (adjoint == NULL) /* the loss does not depend on the state */
             adjoint = cse_broadcast_to(cse_constant(0.0), node->shape);
+        cse_trace_end();
         cse_graph_replace(node, adjoint);
     }
 }
@@ -92,7 +98,6 @@ cse_status cse_pass_autodiff(cse_graph *graph, bool enabled)
     walk w = { .graph = graph, .count = graph->node_count };
     w.adjoints = cse_calloc((size_t)w.count + 1, sizeof(cse_node *));
     w.wanted = cse_calloc((size_t)w.count + 1, sizeof(bool));
-    cse_graph *before = cse_trace_begin(graph);
     number_nodes(graph);
     for (int i = 0; i < w.count; i++) {
         cse_node *node = graph->nodes[i];
@@ -100,7 +105,6 @@ cse_status cse_pass_autodiff(cse_graph *graph, bool enabled)
         if (first)
             differentiate_loss(&w, node->inputs[0]);
     }
-    cse_trace_begin(before);
     free(w.adjoints);
     free(w.wanted);
     CSE_TRY(cse_trace_status(graph));

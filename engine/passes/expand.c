@@ -62,20 +62,19 @@ static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *no
 cse_status cse_pass_expand(cse_graph *graph, bool enabled)
 {
     (void)enabled;
-    cse_graph *before = cse_trace_begin(graph);
     /* An expansion may contain composites: they are appended, and the loop meets them. */
     for (int i = 0; i < graph->node_count && graph->error == CSE_OK; i++) {
         cse_node *node = graph->nodes[i];
         if (node->op->kind != CSE_OP_COMPOSITE)
             continue;
-        cse_trace_on_behalf(node, node->backward);
         int first = graph->node_count;
+        cse_trace_begin_for(graph, node, node->backward, node->gradient_of);
         cse_graph_replace(node, expand_in_arithmetic(node));
+        cse_trace_end();
         pass_on_accumulation(graph, first, node);
         for (int k = first; k < graph->node_count; k++)
             graph->nodes[k]->part_of = node->part_of != NULL ? node->part_of : node->op;
     }
-    cse_trace_begin(before);
     CSE_TRY(cse_trace_status(graph));
     cse_graph_compact(graph);
     return CSE_OK;

@@ -28,8 +28,8 @@ typedef struct survey {
 /* What the model's code called: the composite, the op that a gradient is of. */
 static const cse_op *origin_of(const cse_node *node)
 {
-    while (node->dual_of != NULL)
-        node = node->dual_of;
+    while (node->gradient_of != NULL)
+        node = node->gradient_of;
     return node->part_of != NULL ? node->part_of : node->op;
 }
 
@@ -41,7 +41,7 @@ static const char *joined(cse_arena *arena, const char *scope, const char *rest)
 static const char *name_of(const survey *s, const cse_node *node)
 {
     cse_arena *arena = s->graph->arena;
-    const char *suffix = node->dual_of != NULL ? ".backward" : "";
+    const char *suffix = node->gradient_of != NULL ? ".backward" : "";
     if (node->inserted_cast && node->input_count == 1) {
         cse_node *source = cse_node_storage(node->inputs[0]);
         if (source->op == &cse_op_state)

@@ -48,7 +48,10 @@ static cse_node *fold_constants(cse_graph *graph, cse_node *node)
     if (isnan(value))
         return NULL;
     cse_node *constant = cse_graph_constant(graph, node->dtype, value);
-    return node->shape.rank == 0 ? constant : cse_broadcast_to(constant, node->shape);
+    cse_trace_begin_for(graph, node, node->backward, node->gradient_of);
+    constant = cse_broadcast_to(constant, node->shape);
+    cse_trace_end();
+    return constant;
 }
 
 static uint64_t hash_node(const cse_node *node)
@@ -121,7 +124,6 @@ static void simplify_once(cse_graph *graph)
         for (int i = 0; i < node->input_count; i++)
             while (node->inputs[i]->forward_to != NULL)
                 node->inputs[i] = node->inputs[i]->forward_to;
-        cse_trace_on_behalf(node, node->backward);
         cse_node *replacement = apply_rules(graph, node);
         if (replacement == NULL && is_shareable(node)) {
             replacement = find_equal(table, size - 1, node);
@@ -140,13 +142,11 @@ cse_status cse_pass_simplify(cse_graph *graph, bool enabled)
 {
     if (!enabled)
         return CSE_OK;
-    cse_graph *before = cse_trace_begin(graph);
     /* A folded constant is shared, and may enable a rule, in the next round. */
     int nodes;
     do {
         nodes = graph->node_count;
         simplify_once(graph);
     } while (graph->node_count < nodes);
-    cse_trace_begin(before);
     return cse_trace_status(graph);
 }

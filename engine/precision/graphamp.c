@@ -48,18 +48,17 @@ static int at(const cse_node *node)
 static cse_status expand_products(const cse_precision *precision, cse_graph *graph)
 {
     bool expanded = false;
-    cse_graph *before = cse_trace_begin(graph);
     for (int n = 0; n < graph->node_count && graph->error == CSE_OK; n++) {
         cse_node *node = graph->nodes[n];
         bool allowed = cse_precision_class_of(precision, node->op) == CSE_ALLOW;
         if (node->op->kind != CSE_OP_COMPOSITE || node->op->precision != CSE_FAMILY_PRODUCT ||
             !allowed || node->request.graphamp_off || node->dtype != CSE_FLOAT32)
             continue;
-        cse_trace_on_behalf(node, node->backward);
+        cse_trace_begin_for(graph, node, node->backward, node->gradient_of);
         cse_graph_replace(node, node->op->expand(node));
+        cse_trace_end();
         expanded = true;
     }
-    cse_trace_begin(before);
     CSE_TRY(cse_trace_status(graph));
     if (expanded)
         cse_graph_compact(graph);
@@ -81,12 +80,12 @@ static void mark_results(painting *p)
     }
 }
 
-static bool is_dual_arithmetic(const cse_node *node)
+static bool is_gradient_arithmetic(const cse_node *node)
 {
     cse_op_kind kind = node->op->kind;
     bool arithmetic =
         kind == CSE_OP_ELEMENTWISE || kind == CSE_OP_REDUCE || kind == CSE_OP_COMPOSITE;
-    return arithmetic && node->dual_of != NULL && node->op->role != CSE_ROLE_CAST &&
+    return arithmetic && node->gradient_of != NULL && node->op->role != CSE_ROLE_CAST &&
            cse_dtype_is_float(node->dtype);
 }
 
@@ -94,9 +93,9 @@ static void mark_chains(painting *p)
 {
     for (int n = 0; n < p->count; n++) {
         const cse_node *node = p->graph->nodes[n];
-        for (int i = 0; is_dual_arithmetic(node) && i < node->input_count; i++) {
+        for (int i = 0; is_gradient_arithmetic(node) && i < node->input_count; i++) {
             const cse_node *input = node->inputs[i];
-            if (!is_dual_arithmetic(input) || input->dual_of != node->dual_of)
+            if (!is_gradient_arithmetic(input) || input->gradient_of != node->gradient_of)
                 continue;
             p->chained[n] = p->chained[n] || node->op->kind != CSE_OP_REDUCE;
             if (input->op->kind != CSE_OP_REDUCE)
@@ -107,11 +106,11 @@ static void mark_chains(painting *p)
 
 /* ---- the sets ---- */
 
-/* The set of a node that autodiff made for `node->dual_of`: products, movement and sums are judged
+/* The set of a node that autodiff made for `node->gradient_of`: products, movement and sums are judged
  * by themselves, the rest as the forward op. */
-static cse_precision_class dual_class(const cse_precision *precision, const cse_node *node)
+static cse_precision_class gradient_class(const cse_precision *precision, const cse_node *node)
 {
-    const cse_op *origin = node->dual_of->op;
+    const cse_op *origin = node->gradient_of->op;
     cse_precision_class own = cse_precision_class_of(precision, node->op);
     if (node->op->precision == CSE_FAMILY_PRODUCT || node->op->precision == CSE_FAMILY_MOVEMENT ||
         node->op->precision == CSE_FAMILY_REDUCTION || origin->precision == CSE_FAMILY_PRODUCT ||
@@ -157,9 +156,9 @@ static cse_precision_class judge(const painting *p, const cse_node *node, const 
     *reason = kept;
     if (kept != NULL)
         return CSE_DENY;
-    if (node->dual_of != NULL) {
+    if (node->gradient_of != NULL) {
         *reason = "gradient of its op";
-        return dual_class(p->precision, node);
+        return gradient_class(p->precision, node);
     }
     *reason = is_overridden(p->precision, node->op) ? "configuration" : "preset";
     return cse_precision_class_of(p->precision, node->op);
@@ -212,9 +211,9 @@ static vote vote_of_infer(const painting *p, const cse_node *node)
 /* Inside a chain nobody asks for anything; of what else the gradient rule made, float32. */
 static vote vote_on(const painting *p, const cse_node *node, const cse_node *input, vote usual)
 {
-    if (node->dual_of == NULL || input->dual_of != node->dual_of)
+    if (node->gradient_of == NULL || input->gradient_of != node->gradient_of)
         return usual;
-    if (is_dual_arithmetic(node) && p->chained[at(input)])
+    if (is_gradient_arithmetic(node) && p->chained[at(input)])
         return ABSTAINS;
     return is_chain(p, node) ? FOR_FLOAT32 : usual;
 }
@@ -265,9 +264,9 @@ static cse_node *as_type(painting *p, cse_node *node, cse_dtype dtype)
     /* 16 bits widened and rounded back are the same 16 bits. */
     if (node->op->role == CSE_ROLE_CAST && node->inputs[0]->dtype == dtype && dtype != CSE_FLOAT32)
         return *shared = node->inputs[0];
-    cse_trace_on_behalf(node, node->backward);
-    cse_trace_as_junction();
+    cse_trace_begin_for(p->graph, node, node->backward, NULL);
     cse_node *cast = cse_cast(node, dtype);
+    cse_trace_end();
     cast->inserted_cast = true;
     cast->precision_reason = "inserted";
     return *shared = cast;
@@ -329,10 +328,8 @@ cse_status cse_graphamp_run(const cse_precision *precision, cse_graph *graph)
     mark_chains(&p);
     for (int n = p.count - 1; n >= 0; n--)
         settle_node(&p, graph->nodes[n]);
-    cse_graph *before = cse_trace_begin(graph);
     for (int n = 0; n < p.count; n++)
         retype_inputs(&p, graph->nodes[n]);
-    cse_trace_begin(before);
     close_painting(&p);
     CSE_TRY(cse_trace_status(graph));
     cse_graph_compact(graph);

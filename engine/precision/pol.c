@@ -31,7 +31,7 @@ static cse_dtype low_type_of(const cse_node *node)
  */
 static bool is_attention(const cse_node *node)
 {
-    const cse_node *forward = node->dual_of != NULL ? node->dual_of : node;
+    const cse_node *forward = node->gradient_of != NULL ? node->gradient_of : node;
     bool batch = forward->input_count >= 2;
     for (int i = 0; i < forward->input_count; i++)
         batch =
@@ -53,22 +53,15 @@ int64_t cse_pol_terms(const cse_node *node)
     return a.rank > 0 ? a.dims[a.rank - 1] : 1;
 }
 
-/* The last component of the scope: the layer that turns hidden values into scores of a vocabulary.
- */
-static bool is_language_head(const cse_node *node)
-{
-    const char *dot = strrchr(node->scope, '.');
-    return strcmp(dot ? dot + 1 : node->scope, "lm_head") == 0;
-}
-
-/* The level in force: the code's or a pattern's, else the model's; except that a language model's
- * head has a backward pass of level 0 in a model of level 1. */
+/* The level in force: the code's or a pattern's, else the model's; except that a head's
+ * backward pass has level 0 in a model of level 1. */
 static int level_of(const cse_precision *precision, const cse_node *node)
 {
     int asked = node->backward ? node->request.pol_backward : node->request.pol_forward;
     if (asked > 0)
         return asked - 1;
-    bool spared = node->backward && is_language_head(node) && precision->level < CSE_MAX_POL;
+    bool spared =
+        node->backward && node->module_class == CSE_MODULE_HEAD && precision->level < CSE_MAX_POL;
     return spared ? 0 : precision->level;
 }
 

@@ -6,13 +6,13 @@ enum { MOST_LEVEL = 2 };
 void cse_graphamp_disable(cse_step *step)
 {
     (void)step;
-    cse_trace_request_enter(&(cse_precision_request){ .graphamp_off = true });
+    cse_trace_enter_request(&(cse_precision_request){ .graphamp_off = true });
 }
 
 void cse_graphamp_restore(cse_step *step)
 {
     (void)step;
-    cse_trace_request_leave();
+    cse_trace_leave();
 }
 
 /* The level plus 1, 0 for none; fails the step for any other number. */
@@ -33,7 +33,7 @@ void cse_pol_enter(cse_step *step, cse_pol_options options)
     uint8_t backward = checked_level("bwd_level", options.bwd_level);
     if (backward == 0)
         backward = forward;
-    cse_trace_request_enter(
+    cse_trace_enter_request(
         &(cse_precision_request){ .pol_forward = options.enable_fwd ? forward : 0,
                                   .pol_backward = options.enable_bwd ? backward : 0 });
 }
@@ -41,5 +41,5 @@ void cse_pol_enter(cse_step *step, cse_pol_options options)
 void cse_pol_leave(cse_step *step)
 {
     (void)step;
-    cse_trace_request_leave();
+    cse_trace_leave();
 }

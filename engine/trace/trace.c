@@ -1,107 +1,138 @@
-/* The thread's tracing state: graph, place in the caller's source, scope. */
+/* The thread's stack of trace contexts, and nodes that are made in the innermost one. */
 #include "engine/trace/trace.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/types/shape.h"
 
-enum { SCOPE_BYTES = 512, MAX_REQUEST_DEPTH = 64 };
+enum { MAX_DEPTH = 128 };
 
-static _Thread_local struct {
-    cse_graph *graph;
-    const char *file;
+typedef struct context {
+    cse_graph *graph; /* NULL: nothing is traced */
+    bool begun;       /* by cse_trace_begin, not by a region of the model's code */
+    const char *file; /* where the model's code called */
     int line;
-    char scope[SCOPE_BYTES];
-    const char *kept_scope; /* copy of `scope` in the graph's arena; NULL when it is stale */
+    /* What new nodes are given; see cse_node. */
+    const char *scope;
     bool backward;
-    const cse_node *dual_of;
+    const cse_node *gradient_of;
+    cse_module_class module_class;
     cse_precision_request request;
-    cse_precision_request enclosing[MAX_REQUEST_DEPTH];
-    int request_depth;
-} tracing;
+} context;
 
-cse_graph *cse_trace_begin(cse_graph *graph)
+/* Context 0 is that of a thread that traces nothing. */
+static _Thread_local struct {
+    context contexts[MAX_DEPTH];
+    int depth;
+} stack = { .contexts = { { .scope = "" } } };
+
+static context *innermost(void)
 {
-    cse_graph *before = tracing.graph;
-    tracing.graph = graph;
-    tracing.file = NULL;
-    tracing.scope[0] = '\0';
-    tracing.kept_scope = NULL;
-    tracing.backward = false;
-    tracing.dual_of = NULL;
-    tracing.request = (cse_precision_request){ 0 };
-    tracing.request_depth = 0;
-    return before;
+    return &stack.contexts[stack.depth];
+}
+
+static context *push(context next)
+{
+    assert(stack.depth + 1 < MAX_DEPTH);
+    stack.contexts[++stack.depth] = next;
+    return innermost();
+}
+
+void cse_trace_begin(cse_graph *graph)
+{
+    assert(graph != NULL);
+    push((context){ .graph = graph, .begun = true, .scope = "" });
+}
+
+void cse_trace_begin_for(cse_graph *graph, const cse_node *node, bool backward,
+                         const cse_node *gradient_of)
+{
+    assert(graph != NULL && node != NULL);
+    push((context){ .graph = graph,
+                    .begun = true,
+                    .file = node->file,
+                    .line = node->line,
+                    .scope = node->scope,
+                    .backward = backward,
+                    .gradient_of = gradient_of,
+                    .module_class = node->module_class,
+                    .request = node->request });
+}
+
+void cse_trace_end(void)
+{
+    while (stack.depth > 0 && !innermost()->begun)
+        stack.depth--;
+    assert(stack.depth > 0);
+    stack.depth--;
 }
 
 cse_graph *cse_trace_graph(void)
 {
-    return tracing.graph;
+    return innermost()->graph;
 }
 
 void cse_at(const char *file, int line)
 {
-    tracing.file = file;
-    tracing.line = line;
+    innermost()->file = file;
+    innermost()->line = line;
 }
 
-void cse_trace_enter(const char *name)
+/* A region of the model's code: a copy of the innermost context, to be changed. NULL when nothing
+ * is traced or regions are nested too deep; the latter fails the step, after which regions that are
+ * left without having been entered do no harm. */
+static context *enter_region(void)
 {
-    size_t used = strlen(tracing.scope);
-    snprintf(tracing.scope + used, SCOPE_BYTES - used, "%s%s", used ? "." : "", name);
-    tracing.kept_scope = NULL;
+    if (innermost()->graph == NULL)
+        return NULL;
+    if (stack.depth + 2 >= MAX_DEPTH) {
+        cse_trace_fail(CSE_USAGE, "scopes and precision regions are nested more than %d deep",
+                       MAX_DEPTH - 2);
+        return NULL;
+    }
+    context *region = push(*innermost());
+    region->begun = false;
+    return region;
+}
+
+void cse_trace_enter(const char *name, cse_module_class module_class)
+{
+    context *region = enter_region();
+    if (region == NULL)
+        return;
+    region->scope = cse_arena_printf(region->graph->arena, "%s%s%s", region->scope,
+                                     region->scope[0] != '\0' ? "." : "", name);
+    if (module_class != CSE_MODULE_PLAIN)
+        region->module_class = module_class;
+}
+
+void cse_trace_enter_request(const cse_precision_request *request)
+{
+    context *region = enter_region();
+    if (region == NULL)
+        return;
+    region->request.graphamp_off |= request->graphamp_off;
+    if (request->pol_forward > 0)
+        region->request.pol_forward = request->pol_forward;
+    if (request->pol_backward > 0)
+        region->request.pol_backward = request->pol_backward;
 }
 
 void cse_trace_leave(void)
 {
-    char *dot = strrchr(tracing.scope, '.');
-    *(dot ? dot : tracing.scope) = '\0';
-    tracing.kept_scope = NULL;
+    const context left = *innermost();
+    if (stack.depth == 0 || left.begun)
+        return;
+    stack.depth--;
+    cse_at(left.file, left.line);
 }
 
 const char *cse_trace_scope_view(void)
 {
-    return tracing.scope;
-}
-
-void cse_trace_on_behalf(const cse_tensor *node, bool backward)
-{
-    tracing.file = node ? node->file : NULL;
-    tracing.line = node ? node->line : 0;
-    snprintf(tracing.scope, SCOPE_BYTES, "%s", node ? node->scope : "");
-    tracing.kept_scope = NULL;
-    tracing.backward = backward;
-    tracing.request = node ? node->request : (cse_precision_request){ 0 };
-    tracing.dual_of = node && backward && !node->backward ? node : node ? node->dual_of : NULL;
-}
-
-void cse_trace_as_junction(void)
-{
-    tracing.dual_of = NULL;
-}
-
-void cse_trace_request_enter(const cse_precision_request *request)
-{
-    if (tracing.request_depth < MAX_REQUEST_DEPTH)
-        tracing.enclosing[tracing.request_depth] = tracing.request;
-    else
-        cse_trace_fail(CSE_USAGE, "precision regions are nested more than %d deep",
-                       MAX_REQUEST_DEPTH);
-    tracing.request_depth++;
-    if (request->graphamp_off)
-        tracing.request.graphamp_off = true;
-    if (request->pol_forward > 0)
-        tracing.request.pol_forward = request->pol_forward;
-    if (request->pol_backward > 0)
-        tracing.request.pol_backward = request->pol_backward;
-}
-
-void cse_trace_request_leave(void)
-{
-    if (tracing.request_depth > 0 && --tracing.request_depth < MAX_REQUEST_DEPTH)
-        tracing.request = tracing.enclosing[tracing.request_depth];
+    return innermost()->scope;
 }
 
 cse_tensor *cse_trace_fail(cse_status status, const char *format, ...)
@@ -111,22 +142,24 @@ cse_tensor *cse_trace_fail(cse_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (tracing.graph == NULL)
+    const context *at = innermost();
+    if (at->graph == NULL)
         return NULL;
-    if (tracing.graph->error == CSE_OK) {
-        if (tracing.file != NULL)
-            snprintf(place, sizeof place, "%s:%d: ", tracing.file, tracing.line);
-        tracing.graph->error = status;
-        tracing.graph->error_message = cse_arena_printf(
-            tracing.graph->arena, "%s%s%s%s%s", place, text, tracing.scope[0] ? " (in scope '" : "",
-            tracing.scope, tracing.scope[0] ? "')" : "");
+    if (at->graph->error == CSE_OK) {
+        if (at->file != NULL)
+            snprintf(place, sizeof place, "%s:%d: ", at->file, at->line);
+        at->graph->error = status;
+        at->graph->error_message = cse_arena_printf(at->graph->arena, "%s%s%s%s%s", place, text,
+                                                    at->scope[0] ? " (in scope '" : "", at->scope,
+                                                    at->scope[0] ? "')" : "");
     }
-    return tracing.graph->poison;
+    return at->graph->poison;
 }
 
 bool cse_trace_is_poison(const cse_tensor *tensor)
 {
-    return tensor == NULL || tracing.graph == NULL || tensor == tracing.graph->poison;
+    const cse_graph *graph = innermost()->graph;
+    return tensor == NULL || graph == NULL || tensor == graph->poison;
 }
 
 cse_status cse_trace_status(const cse_graph *graph)
@@ -150,7 +183,8 @@ static cse_tensor *fail_for(const cse_op *op, int count, cse_tensor *const input
 cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int input_count,
                       cse_tensor *const inputs[])
 {
-    if (tracing.graph == NULL) {
+    const context *at = innermost();
+    if (at->graph == NULL) {
         cse_fail(CSE_USAGE, "%s was called outside a step function", op->name);
         return NULL;
     }
@@ -158,21 +192,20 @@ cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int in
         if (inputs[i] == NULL)
             return cse_trace_fail(CSE_SHAPE, "%s: input %d is NULL, not a tensor", op->name, i);
         if (cse_trace_is_poison(inputs[i]))
-            return tracing.graph->poison;
+            return at->graph->poison;
     }
     cse_node *node;
     cse_status status =
-        cse_graph_add(tracing.graph, op, attributes, (cse_operands){ input_count, inputs }, &node);
+        cse_graph_add(at->graph, op, attributes, (cse_operands){ input_count, inputs }, &node);
     if (status != CSE_OK)
         return fail_for(op, input_count, inputs, status);
-    if (tracing.kept_scope == NULL)
-        tracing.kept_scope = cse_arena_string(tracing.graph->arena, tracing.scope);
-    node->scope = tracing.kept_scope;
-    node->file = tracing.file;
-    node->line = tracing.line;
-    node->backward = tracing.backward;
-    node->request = tracing.request;
-    node->dual_of = tracing.dual_of;
+    node->scope = at->scope;
+    node->file = at->file;
+    node->line = at->line;
+    node->backward = at->backward;
+    node->gradient_of = at->gradient_of;
+    node->module_class = at->module_class;
+    node->request = at->request;
     return node;
 }
 

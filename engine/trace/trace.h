@@ -1,16 +1,30 @@
 /* Tracing: a call becomes a node.
  *
- * One graph is being traced at a time in a thread; the functions of engine/ops add to it through
- * cse_trace. The first failure is kept in the graph with the op's name, the inputs' shapes, the
- * scope and the caller's file and line; from then on every call returns the poisoned handle. */
+ * A thread has a stack of trace contexts; the functions of engine/ops add nodes to the graph of the
+ * innermost one through cse_trace. A context also holds what every new node is given: place in the
+ * model's source, scope, pass (forward or backward), module class and precision request. The model's
+ * code opens contexts by regions (CSE_SCOPE, CSE_POL, ...); a pass opens one for each node that it
+ * replaces or differentiates.
+ *
+ * The first failure is kept in the graph with the op's name, the inputs' shapes, the scope and the
+ * caller's file and line; from then on every call returns the poisoned handle. */
 #ifndef CSE_TRACE_TRACE_H
 #define CSE_TRACE_TRACE_H
 
 #include "csengine/generated/ops.h"
 #include "engine/graph/graph.h"
 
-/* Makes `graph` the one that is traced; returns the one before (NULL: none), to be restored. */
-cse_graph *cse_trace_begin(cse_graph *graph);
+/* Opens a context without a scope for `graph`, closed by cse_trace_end together with the regions
+ * that were left open in it. */
+void cse_trace_begin(cse_graph *graph);
+/* The same with the place, scope, module class and precision request of `node`. `backward` says
+ * that new nodes belong to the backward pass, `gradient_of` names the forward node whose gradient
+ * they compute; NULL: none, or several. */
+void cse_trace_begin_for(cse_graph *graph, const cse_node *node, bool backward,
+                         const cse_node *gradient_of);
+void cse_trace_end(void);
+
+/* The graph of the innermost context; NULL when nothing is traced. */
 cse_graph *cse_trace_graph(void);
 
 /* Adds a node for `op`; `attributes` may be NULL. Inputs that are NULL or poisoned give poison. */
@@ -27,22 +41,17 @@ cse_tensor *cse_trace_broadcast_2(const cse_op *op, cse_tensor *a, cse_tensor *b
 cse_tensor *cse_trace_fail(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 bool cse_trace_is_poison(const cse_tensor *tensor);
 
-/* The scope that new nodes belong to: dotted, nested by enter and leave. */
-void cse_trace_enter(const char *name);
+/* Opens a region for `name` within the scope; a class other than CSE_MODULE_PLAIN replaces that of
+ * the module around it. Closed by cse_trace_leave. */
+void cse_trace_enter(const char *name, cse_module_class module_class);
+/* Opens a region whose nodes make `request`. Levels of 0 leave the enclosing region's in force, and
+ * a disabled GraphAMP stays disabled inside. */
+void cse_trace_enter_request(const cse_precision_request *request);
+/* Closes the innermost region, if the innermost context is one. */
 void cse_trace_leave(void);
-/* Borrowed until the next change; "" at the top. */
-const char *cse_trace_scope_view(void);
-/* Replaces scope, place and precision request by those of `node` (NULL: none), for passes that
- * trace on its behalf; `backward` marks what is made as autodiff's, and as the dual of a forward
- * `node`. */
-void cse_trace_on_behalf(const cse_tensor *node, bool backward);
-/* What is traced next is nobody's dual: it joins what the duals of several nodes gave. */
-void cse_trace_as_junction(void);
 
-/* What new nodes ask of their numbers; nested by enter and leave. Levels of 0 in `request` leave
- * the enclosing region's in force, and a disabled GraphAMP stays disabled inside. */
-void cse_trace_request_enter(const cse_precision_request *request);
-void cse_trace_request_leave(void);
+/* The scope of new nodes: dotted; "" at the top. Lives as long as the graph. */
+const char *cse_trace_scope_view(void);
 
 /* Error message of the graph, or CSE_OK. */
 cse_status cse_trace_status(const cse_graph *graph);

@@ -249,20 +249,29 @@ CSE_API void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, v
     (cse_at(__FILE__, __LINE__),                   \
      cse_checkpoint_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
 
-/* CSE_SCOPE(step, "encoder") { ... }: what is traced in the block belongs to scope "encoder",
- * nested. Do not leave the block by break, return or goto. */
-CSE_API void cse_scope_enter(cse_step *step, const char *name);
-CSE_API void cse_scope_leave(cse_step *step, const char *name);
-#define CSE_SCOPE(step, name)                                                   \
-    for (int cse_scope_open = (cse_scope_enter(step, name), 1); cse_scope_open; \
-         cse_scope_open = (cse_scope_leave(step, name), 0))
-
-/* ---- precision of regions ---- */
-
 /* A statement or block between two calls; `open` is a name of its own, so that regions nest. */
 #define CSE_REGION(open, enter, leave) for (int open = (enter, 1); open; open = (leave, 0))
 #define CSE_REGION_NAME(name, line) CSE_REGION_JOIN(name, line)
 #define CSE_REGION_JOIN(name, line) name##line
+
+/* What a module is to the model around it, for settings that tell modules apart by class. */
+typedef enum cse_module_class {
+    CSE_MODULE_PLAIN, /* as the module around it */
+    CSE_MODULE_HEAD,  /* turns hidden values into scores: POL 1 leaves its backward pass at 0 */
+} cse_module_class;
+
+/* CSE_SCOPE(step, "encoder") { ... }: what is traced in the block belongs to scope "encoder",
+ * nested. CSE_MODULE(step, "lm_head", CSE_MODULE_HEAD) { ... }: the same for a module of a class.
+ * Do not leave the block by break, return or goto. */
+CSE_API void cse_module_enter(cse_step *step, const char *name, cse_module_class module_class);
+CSE_API void cse_scope_enter(cse_step *step, const char *name);
+CSE_API void cse_scope_leave(cse_step *step, const char *name);
+#define CSE_SCOPE(step, name) CSE_MODULE(step, name, CSE_MODULE_PLAIN)
+#define CSE_MODULE(step, name, module_class)                \
+    CSE_REGION(CSE_REGION_NAME(cse_module_open_, __LINE__), \
+               cse_module_enter(step, name, module_class), cse_scope_leave(step, name))
+
+/* ---- precision of regions ---- */
 
 /* CSE_DISABLE_GRAPHAMP(step) { ... }: GraphAMP leaves what is traced in the block as it is written,
  * and the gradients of it; casts are the code's own (cse_cast). Nested blocks are allowed. Do not

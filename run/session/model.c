@@ -239,7 +239,7 @@ cse_tensor *cse_forward(cse_model *model, cse_tensor *input)
     cse_graph *graph = cse_trace_graph();
     if (!may_trace(model, "cse_forward"))
         return graph ? graph->poison : NULL;
-    cse_trace_enter("model");
+    cse_trace_enter("model", CSE_MODULE_PLAIN);
     cse_tensor *output = model->descriptor->forward(model, input);
     cse_trace_leave();
     return output;
@@ -294,7 +294,7 @@ cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predic
             "beside `labels` or `targets`: give the model a loss function",
             model->descriptor->name);
     *output = cse_forward(model, input);
-    cse_trace_enter("loss");
+    cse_trace_enter("loss", CSE_MODULE_PLAIN);
     cse_tensor *loss =
         labels ? cse_cross_entropy(*output, labels) : mean_squared_error(*output, targets);
     cse_trace_leave();

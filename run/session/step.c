@@ -165,18 +165,20 @@ void cse_step_name_closure(cse_step *step, const char *name)
 
 void cse_scope_enter(cse_step *step, const char *name)
 {
-    (void)step;
-    cse_trace_enter(name);
+    cse_module_enter(step, name, CSE_MODULE_PLAIN);
 }
 
-/* A name with dots entered as many levels as it has parts. */
+void cse_module_enter(cse_step *step, const char *name, cse_module_class module_class)
+{
+    (void)step;
+    cse_trace_enter(name, module_class);
+}
+
 void cse_scope_leave(cse_step *step, const char *name)
 {
     (void)step;
+    (void)name;
     cse_trace_leave();
-    for (; *name != '\0'; name++)
-        if (*name == '.')
-            cse_trace_leave();
 }
 
 /* ---- the trace ---- */
@@ -214,13 +216,13 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
         .session = session, .graph = new_graph(loader), .loss_fetch = -1, .exhausted_fetch = -1
     };
     *result = step;
-    cse_graph *before = cse_trace_begin(step->graph);
+    cse_trace_begin(step->graph);
     session->traced = step;
     cse_tensor *loss = function(step, self);
     if (loss != NULL)
         step->loss_fetch = cse_step_fetch(step, "loss", loss);
     session->traced = NULL;
-    cse_trace_begin(before);
+    cse_trace_end();
     collect_bound_states(session, step);
     CSE_TRY(cse_trace_status(step->graph));
     CSE_TRY(cse_session_status());

@@ -90,7 +90,7 @@ static void make_graph(void)
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
     graph->fetches[graph->fetch_count++] =
         (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
-    cse_trace_begin(NULL);
+    cse_trace_end();
     static const char *const patterns[] = { "*" };
     static const cse_numerics_request request = {
         .every = OBSERVED, .patterns = patterns, .origins = patterns, .pattern_count = 1

@@ -80,7 +80,7 @@ static cse_graph *graph_of_samples(int format, int *count)
             if (takes(*op, s, format))
                 add_sample(graph, *op, s, (*count)++, format);
         }
-    cse_trace_begin(NULL);
+    cse_trace_end();
     return graph;
 }
 

@@ -10,7 +10,7 @@
 static cse_graph *small_graph(void)
 {
     cse_graph *graph = cse_graph_new(3, 4);
-    cse_graph *before = cse_trace_begin(graph);
+    cse_trace_begin(graph);
     int index;
     cse_state_entry entry = { .name = "model.w",
                               .shape = cse_shape_of(5, 2),
@@ -32,7 +32,7 @@ static cse_graph *small_graph(void)
     CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
     graph->fetches[graph->fetch_count++] =
         (cse_fetch_entry){ .name = "loss", .value = cse_trace_1(&cse_op_batch_sum, NULL, loss) };
-    cse_trace_begin(before);
+    cse_trace_end();
     ck_assert_int_eq(cse_trace_status(graph), CSE_OK);
     return graph;
 }
@@ -87,7 +87,7 @@ START_TEST(compaction_drops_what_nobody_needs_and_follows_replacements)
     cse_graph_compact(graph);
     ck_assert_ptr_eq(graph->fetches[0].value, doubled);
     ck_assert_int_eq(cse_graph_verify(graph), CSE_OK);
-    cse_trace_begin(NULL);
+    cse_trace_end();
     cse_graph_destroy(&graph);
 }
 END_TEST
@@ -160,7 +160,7 @@ START_TEST(the_first_error_is_kept_with_its_place)
 {
     cse_graph *graph = small_graph();
     cse_trace_begin(graph);
-    cse_trace_enter("encoder");
+    cse_trace_enter("encoder", CSE_MODULE_PLAIN);
     cse_at("model.c", 42);
     cse_tensor *bad = cse_add(cse_full(cse_shape_of(2, 3), 1), cse_full(cse_shape_of(4), 1));
     ck_assert(cse_trace_is_poison(bad));
@@ -172,7 +172,7 @@ START_TEST(the_first_error_is_kept_with_its_place)
     ck_assert_ptr_nonnull(strstr(message, "model.c:42"));
     ck_assert_ptr_nonnull(strstr(message, "add([2, 3] float32, [4] float32)"));
     ck_assert_ptr_nonnull(strstr(message, "encoder"));
-    cse_trace_begin(NULL);
+    cse_trace_end();
     cse_graph_destroy(&graph);
 }
 END_TEST
@@ -186,7 +186,7 @@ START_TEST(reading_a_value_inside_a_step_is_an_error)
     ck_assert_int_eq(cse_trace_status(graph), CSE_USAGE);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "model.c:7"));
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "step closure"));
-    cse_trace_begin(NULL);
+    cse_trace_end();
     cse_graph_destroy(&graph);
 }
 END_TEST

@@ -60,7 +60,7 @@ static inline cse_node *kernel_case_add(kernel_case *one, cse_node *node)
 /* The graph as cse_kernel_new wants it: group 0 is the case's. */
 static inline void kernel_case_close(kernel_case *one)
 {
-    cse_trace_begin(NULL);
+    cse_trace_end();
     CSE_GROW(one->graph->groups, one->graph->group_count, one->graph->group_capacity);
     one->graph->groups[one->graph->group_count++] = one->group;
 }

@@ -82,7 +82,7 @@ static void tear_down(scene *s)
     evaluation_destroy(&s->values);
     for (int i = 0; i < CSE_MAX_INPUTS; i++)
         free(s->data[i]);
-    cse_trace_begin(NULL);
+    cse_trace_end();
     cse_graph_destroy(&s->graph);
 }
 

@@ -16,7 +16,7 @@ static void start(void)
 
 static void stop(void)
 {
-    cse_trace_begin(NULL);
+    cse_trace_end();
     cse_graph_destroy(&graph);
 }
 

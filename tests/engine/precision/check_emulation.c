@@ -220,7 +220,8 @@ typedef struct way {
 
 static cse_tensor *layer(cse_tensor *x, const char *scope)
 {
-    cse_trace_enter(scope);
+    bool head = strcmp(scope, "lm_head") == 0;
+    cse_trace_enter(scope, head ? CSE_MODULE_HEAD : CSE_MODULE_PLAIN);
     cse_tensor *y = cse_matmul(x, state(scope, cse_shape_of(WIDTH, WIDTH)), false, true);
     cse_trace_leave();
     return y;

@@ -150,8 +150,8 @@ START_TEST(a_language_head_is_spared_backward)
           CSE_BFLOAT16 },
     };
     cse_tensor *x = input("x", cse_shape_of(LONG, LONG)), *w = state("w", cse_shape_of(LONG, LONG));
-    cse_trace_enter("model");
-    cse_trace_enter("lm_head");
+    cse_trace_enter("model", CSE_MODULE_PLAIN);
+    cse_trace_enter("lm_head", CSE_MODULE_HEAD);
     cse_tensor *y = cse_matmul(x, w, false, true);
     cse_trace_leave();
     cse_trace_leave();
@@ -177,13 +177,12 @@ END_TEST
 START_TEST(patterns_ask_for_scopes)
 {
     cse_tensor *x = input("x", cse_shape_of(4, LONG));
-    cse_trace_enter("model");
-    cse_trace_enter("layers.0");
+    cse_trace_enter("model", CSE_MODULE_PLAIN);
+    cse_trace_enter("layers.0", CSE_MODULE_PLAIN);
     cse_tensor *first = NULL;
     CSE_POL(NULL, .level = 2) first = cse_neg(x);
     cse_trace_leave();
-    cse_trace_leave(); /* the two parts of the name */
-    cse_trace_enter("layers.1");
+    cse_trace_enter("layers.1", CSE_MODULE_PLAIN);
     cse_tensor *second = cse_neg(x);
     configure("{fp16_type: bfloat16, disable_graphamp: ['model.layers.1'],"
               " pol: [{scope: 'model.*', level: 0}, {scope: '*.1', level: 1, bwd_level: 0}]}");

@@ -22,7 +22,7 @@ static inline void start(void)
 
 static inline void stop(void)
 {
-    cse_trace_begin(NULL);
+    cse_trace_end();
     cse_graph_destroy(&graph);
     cse_precision_destroy(&precision);
 }

@@ -102,16 +102,6 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "    ;"
 } | write_if_changed engine/codegen/prelude_text.c
 
-# The description of the REST API, which the server checks its requests by.
-{
-    echo "/* Written by autogen.sh: the text of dashboard/openapi.json. */"
-    echo "#include \"dashboard/api.h\""
-    echo
-    echo "const char cse_openapi_text[] ="
-    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^ */    "/' -e 's/$/\\n"/' dashboard/openapi.json
-    echo "    ;"
-} | write_if_changed dashboard/openapi_text.c
-
 # The tables of the run store, as a string of the library.
 {
     echo "/* Written by autogen.sh: the text of store/schema.sql. */"
@@ -186,7 +176,7 @@ list() { # variable files...
         2>/dev/null | LC_ALL=C sort)
     list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
-    list tree_extra dashboard/openapi.json store/schema.sql \
+    list tree_extra store/schema.sql \
         $(LC_ALL=C find configs deploy docs scripts tests bench examples -type f \
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
         2>/dev/null | LC_ALL=C sort) $(LC_ALL=C find tests/fuzz -name '*.c' | LC_ALL=C sort)

@@ -48,7 +48,7 @@ static const struct {
     int status;
     const char *word, *title;
 } problems[] = {
-#define CSE_PROBLEM_ROW(name, status, word, title) { status, word, title },
+#define CSE_PROBLEM_ROW(name, status, word, title, doc) { status, word, title },
     CSE_PROBLEM_TABLE(CSE_PROBLEM_ROW)
 #undef CSE_PROBLEM_ROW
 };

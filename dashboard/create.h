@@ -4,6 +4,20 @@
 
 #include "dashboard/server.h"
 
+/* What the descriptors of both have in common. */
+#define CSE_CREATE_PARAMETERS                                               \
+    "name? string 1..200  # with an application/yaml body\n"                \
+    "priority? Priority  # with an application/yaml body\n"                 \
+    "label? [LabelPair] ..64  # key=value, with an application/yaml body\n" \
+    "compile_only? boolean  # with an application/yaml body\n"              \
+    "validate_only? boolean  # with an application/yaml body\n"
+#define CSE_CREATE_OPERATION                                                            \
+    .body = "JobSpec\n"                                                                 \
+            "application/yaml string  # CONFIG.yaml itself; the rest by query\n",       \
+    .replies = "201 Job +Location +ETag  # Created\n"                                   \
+               "200 Job +Location +ETag  # It was there already, with the same body\n", \
+    .problems = "409 501 503"
+
 /* `id` NULL: the server chooses one. */
 void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id);
 

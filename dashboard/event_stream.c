@@ -26,19 +26,6 @@ static void add_event(cse_text *out, const char *type, int64_t id, const char *j
     cse_text_add_bytes(out, "\n\n", 2);
 }
 
-static const char *name_of(unsigned type)
-{
-    static const char *const names[] = {
-#define CSE_FEED_NAME(bit, name) name,
-        CSE_FEED_TYPES(CSE_FEED_NAME)
-#undef CSE_FEED_NAME
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (type == 1u << i)
-            return names[i];
-    return "";
-}
-
 static void add_gap(cse_event_client *client, int64_t from, int64_t to, const char *reason)
 {
     cse_text json = { 0 };
@@ -119,7 +106,7 @@ static void fill_from_ring(cse_event_client *client)
         if (event->id > client->last_id)
             client->last_id = event->id;
         if (news && wants(client, event->type, event->json))
-            add_event(&client->out, name_of(event->type), client->last_id, event->json);
+            add_event(&client->out, cse_feed_type_name(event->type), client->last_id, event->json);
         client->position++;
     }
     if (client->position == channel->ring_end)
@@ -146,7 +133,7 @@ static void take_row(void *self, const cse_row *row)
     cse_text json = { 0 };
     cse_row_add_json(&json, row);
     if (wants(client, type, json.data))
-        add_event(&client->out, name_of(type), id, json.data);
+        add_event(&client->out, cse_feed_type_name(type), id, json.data);
     cse_text_clear(&json);
 }
 

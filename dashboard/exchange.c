@@ -115,18 +115,12 @@ static const char *session_cookie(const cse_exchange *exchange)
     return MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND, "csengine_session");
 }
 
-static bool is_open_to_all(const cse_exchange *exchange)
-{
-    const json_t *security = json_object_get(exchange->match.operation, "security");
-    return json_is_array(security) && json_array_size(security) == 0;
-}
-
 static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
     exchange->request.let_in = cse_access_lets_in(
         exchange->http->access, header(exchange, "Authorization"), exchange->request.cookie);
-    if (exchange->request.let_in || is_open_to_all(exchange))
+    if (exchange->request.let_in || exchange->match.operation->open)
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
                        "send Authorization: Bearer TOKEN with the token of the server's token "
@@ -147,15 +141,14 @@ static bool check_route(cse_exchange *exchange)
     }
     if (exchange->match.operation == NULL) {
         cse_text methods = { 0 };
-        cse_api_methods(exchange->match.path_item, &methods);
+        cse_api_methods(exchange->match.route, &methods);
         cse_answer_problem(answer, CSE_PROBLEM_METHOD_NOT_ALLOWED, "%s has no %s; accepted: %s",
-                           exchange->match.path, method, methods.data);
+                           exchange->match.route->path, method, methods.data);
         cse_answer_header(answer, "Allow", "%s", methods.data);
         cse_text_clear(&methods);
         return false;
     }
-    exchange->request.operation_id = exchange->match.operation_id;
-    exchange->operation = cse_route_operation(exchange->match.operation_id);
+    exchange->request.operation_id = exchange->match.operation->id;
     return true;
 }
 
@@ -207,15 +200,15 @@ static bool check_body_head(cse_exchange *exchange)
                            CSE_HTTP_MAX_BODY_BYTES);
         return false;
     }
-    if (comes && !cse_api_has_body(&exchange->match)) {
+    if (comes && exchange->match.operation->body == NULL) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s takes no body",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
         return false;
     }
     if (comes && cse_api_body_schema(&exchange->match, exchange->body_type) == NULL) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                            "%s does not take this Content-Type; /openapi.json lists those it takes",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
         return false;
     }
     return true;
@@ -289,9 +282,10 @@ static bool check_json_body(cse_exchange *exchange, const json_t *schema)
         answer_json_error(exchange, &error);
         return false;
     }
-    cse_api_make_whole(exchange->http->api, schema, exchange->body_json);
+    const cse_validator *validator = cse_api_validator_view(exchange->http->api);
+    cse_validator_make_whole(validator, schema, exchange->body_json);
     json_t *errors = json_array();
-    if (!cse_api_check(exchange->http->api, schema, exchange->body_json, "", errors)) {
+    if (!cse_validator_check(validator, schema, exchange->body_json, "", errors)) {
         const json_t *first = json_array_get(errors, 0);
         const char *pointer = json_string_value(json_object_get(first, "pointer"));
         const char *message = json_string_value(json_object_get(first, "message"));
@@ -322,10 +316,10 @@ bool cse_exchange_check_body(cse_exchange *exchange)
         return false;
     }
     if (exchange->body.size == 0) {
-        if (!cse_api_body_required(&exchange->match))
+        if (exchange->match.operation->body == NULL || exchange->match.operation->body_optional)
             return true;
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s needs a body",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
         return false;
     }
     exchange->request.body_text = exchange->body.data;
@@ -347,10 +341,10 @@ void cse_exchange_handle(cse_exchange *exchange)
     bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
                     hooks->replay(request->server, request, &exchange->answer);
     if (!replayed)
-        exchange->operation->handle(request, &exchange->answer);
+        exchange->match.operation->handle(request, &exchange->answer);
     if (exchange->answer.status == 0)
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_INTERNAL, "%s gave no answer",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
     if (changes && hooks != NULL && hooks->done != NULL)
         hooks->done(request->server, request, &exchange->answer);
     if (keyed)

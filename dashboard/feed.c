@@ -44,6 +44,14 @@ unsigned cse_feed_type(const char *name)
     return 0;
 }
 
+const char *cse_feed_type_name(unsigned type)
+{
+    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++)
+        if (type == 1u << i)
+            return type_names[i];
+    return "";
+}
+
 /* ---- the ring ---- */
 
 static void drop_oldest(cse_channel *channel)

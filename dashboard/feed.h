@@ -63,6 +63,8 @@ typedef struct cse_feed_request {
 
 /* The bit of a type, 0 when there is none of that name. */
 unsigned cse_feed_type(const char *name);
+/* The name of a bit's type; "" when there is none. */
+const char *cse_feed_type_name(unsigned type);
 
 /* Fills the answer with the stream; 204 when the run has ended and the asker has seen all of it,
  * 404 when there is no such job. */

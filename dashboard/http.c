@@ -165,7 +165,7 @@ static enum MHD_Result finish(cse_exchange *exchange)
     cse_guard_expect(exchange->http->guard, guarded_of(exchange->connection), 0);
     if (!cse_exchange_check_body(exchange))
         return cse_exchange_send(exchange);
-    if (!exchange->operation->quick && give_to_worker(exchange))
+    if (!exchange->match.operation->quick && give_to_worker(exchange))
         return MHD_YES;
     cse_exchange_handle(exchange);
     return cse_exchange_send(exchange);
@@ -215,50 +215,6 @@ static void log_library(void *self, const char *format, va_list arguments)
 
 /* ---- beginning and end ---- */
 
-const cse_operation *cse_route_operation(const char *id)
-{
-    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
-        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++)
-            if (strcmp(o->id, id) == 0)
-                return o;
-    return NULL;
-}
-
-/* Every operation has a route, and every route an operation at its path. */
-static cse_status check_routes(const cse_api *api)
-{
-    int described = 0, routed = 0;
-    json_t *paths = json_object_get(cse_api_document_view(api), "paths");
-    for (void *at = json_object_iter(paths); at != NULL; at = json_object_iter_next(paths, at)) {
-        json_t *item = json_object_iter_value(at);
-        for (void *m = json_object_iter(item); m != NULL; m = json_object_iter_next(item, m)) {
-            const char *id =
-                json_string_value(json_object_get(json_object_iter_value(m), "operationId"));
-            described++;
-            if (id == NULL || cse_route_operation(id) == NULL)
-                return cse_fail(CSE_INTERNAL, "openapi: %s %s has no route",
-                                json_object_iter_key(m), json_object_iter_key(at));
-        }
-    }
-    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
-        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++) {
-            bool found = false;
-            const json_t *item = json_object_get(paths, (*route)->path), *one;
-            const char *method;
-            json_object_foreach((json_t *)(uintptr_t)item, method, one)
-            {
-                const char *id = json_string_value(json_object_get(one, "operationId"));
-                found = found || (id != NULL && strcmp(id, o->id) == 0);
-            }
-            if (!found)
-                return cse_fail(CSE_INTERNAL, "openapi: %s has no operation %s", (*route)->path,
-                                o->id);
-            routed++;
-        }
-    return described == routed ? CSE_OK
-                               : cse_fail(CSE_INTERNAL, "openapi: an operation has two routes");
-}
-
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -289,8 +245,7 @@ static cse_status start_daemon(cse_http *http)
 static cse_status start(cse_http *http)
 {
     const cse_http_options *o = &http->options;
-    CSE_TRY(cse_api_load(cse_openapi_text, &http->api));
-    CSE_TRY(check_routes(http->api));
+    CSE_TRY(cse_api_new(cse_routes, &http->api));
     CSE_TRY(cse_http_listen(http, o->listen, o->token_file != NULL));
     const cse_access_options access = { .token_file = o->token_file,
                                         .host = http->host,
@@ -366,6 +321,11 @@ const char *cse_http_url_view(const cse_http *http)
 const cse_access *cse_http_access_view(const cse_http *http)
 {
     return http->access;
+}
+
+const json_t *cse_http_description_view(const cse_http *http)
+{
+    return cse_validator_document_view(cse_api_validator_view(http->api));
 }
 
 cse_http_figures cse_http_figures_now(cse_http *http)

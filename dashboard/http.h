@@ -44,8 +44,7 @@ enum {
 };
 
 /* CSE_UNAVAILABLE when the address is taken, CSE_USAGE when it is none, CSE_PERMISSION when it
- * would need a token, else as the token file says; CSE_INTERNAL when routes and description do not
- * fit. */
+ * would need a token, else as the token file says; CSE_INTERNAL when a route's descriptor is wrong. */
 cse_status cse_http_start(const cse_http_options *options, cse_http **http);
 /* Ends all connections. Streams must have been ended by their producers. */
 void cse_http_stop(cse_http **http);
@@ -53,6 +52,8 @@ void cse_http_stop(cse_http **http);
 /* "http://127.0.0.1:8080", or "unix:/path". Borrowed. */
 const char *cse_http_url_view(const cse_http *http);
 const cse_access *cse_http_access_view(const cse_http *http);
+/* The API's description, made from the routes. Borrowed. */
+const json_t *cse_http_description_view(const cse_http *http);
 
 typedef struct cse_http_figures {
     int connections;

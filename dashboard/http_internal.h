@@ -55,7 +55,6 @@ struct cse_exchange {
     int query_count;
     char peer[64], body_type[128];
     cse_api_match match;
-    const cse_operation *operation;
     cse_request request;
     cse_answer answer;
     json_t *values, *body_json;
@@ -82,8 +81,5 @@ enum MHD_Result cse_exchange_send(cse_exchange *exchange);
 
 /* pages.c: fills the answer with a page or one of its files. */
 void cse_pages_answer(const cse_http *http, const cse_request *request, cse_answer *answer);
-
-/* routes: the operation of this id, NULL when there is none. */
-const cse_operation *cse_route_operation(const char *id);
 
 #endif

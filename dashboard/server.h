@@ -66,6 +66,9 @@ bool cse_server_check_revision(const cse_request *request, cse_answer *answer, i
 void cse_server_answer_job(const cse_request *request, const cse_job *job, int status,
                            cse_answer *answer);
 /* A command's route: all of them are alike. */
+#define CSE_COMMAND_OPERATION                                                 \
+    .parameters = "Idempotency-Key", .replies = "202 CommandResult  # Taken", \
+    .problems = "409 501 503"
 void cse_server_do_command(const cse_request *request, cse_answer *answer,
                            const cse_job_command *command);
 

@@ -37,10 +37,32 @@ static void list_audit(const cse_request *request, cse_answer *answer)
     json_decref(list.entries);
 }
 
+static const char parameters[] = "limit\n"
+                                 "page_token\n";
+
+static const char schemas[] = "AuditEntry\n"
+                              "  seq integer\n"
+                              "  time_ms time\n"
+                              "  peer string\n"
+                              "  method string\n"
+                              "  path string\n"
+                              "  status integer\n"
+                              "  job string|null\n"
+                              "AuditList\n"
+                              "  entries [AuditEntry]\n"
+                              "  next_page_token string|null\n";
+
 const cse_route cse_route_audit = {
     .path = "/api/v1/audit",
+    .tag = "server",
+    .schemas = schemas,
     .operations = {
-        { .id = "listAudit", .handle = list_audit },
+        { .method = "GET",
+          .id = "listAudit",
+          .summary = "Mutating calls, newest first",
+          .parameters = parameters,
+          .replies = "200 AuditList",
+          .handle = list_audit },
         { 0 },
     },
 };

@@ -42,9 +42,20 @@ static void delete_checkpoint(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_checkpoint = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}",
+    .tag = "checkpoints",
     .operations = {
-        { .id = "getCheckpoint", .handle = get_checkpoint },
-        { .id = "deleteCheckpoint", .handle = delete_checkpoint },
+        { .method = "GET",
+          .id = "getCheckpoint",
+          .summary = "One checkpoint",
+          .replies = "200 Checkpoint",
+          .problems = "503",
+          .handle = get_checkpoint },
+        { .method = "DELETE",
+          .id = "deleteCheckpoint",
+          .summary = "Removes a checkpoint's file",
+          .replies = "204  # Removed",
+          .problems = "409 501 503",
+          .handle = delete_checkpoint },
         { 0 },
     },
 };

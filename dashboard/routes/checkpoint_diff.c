@@ -77,10 +77,45 @@ static void get_diff(const cse_request *request, cse_answer *answer)
     json_decref(tensors);
 }
 
+static const char parameters[] =
+    "with integer 0..  # step of the second checkpoint\n"
+    "limit? integer 1..1000 = 100  # tensors of a page; fewer where they are large\n"
+    "page_token\n";
+
+static const char schemas[] =
+    "TensorDiff\n"
+    "  name string\n"
+    "  kind 'values'|'form'|'only_first'|'only_second'  # values: type and shape are the same; "
+    "form: they are not; or it is in one of both only\n"
+    "  dtype string|null\n"
+    "  shape string|null  # as in [128, 784]\n"
+    "  second_dtype string|null\n"
+    "  second_shape string|null\n"
+    "  elements integer|null\n"
+    "  differing integer|null  # elements whose bits differ\n"
+    "  non_finite integer|null  # of those, elements that are NaN or infinite in one of both: "
+    "left out of the maxima\n"
+    "  max_absolute number|null  # largest |a - b|\n"
+    "  max_relative number|null  # largest |a - b| / max(|a|, |b|)\n"
+    "CheckpointDiff\n"
+    "  tensors [TensorDiff]  # those that are not the same in both, by name\n"
+    "  total integer 0..  # names in either\n"
+    "  same integer 0..  # tensors of the same bits\n"
+    "  differing integer 0..\n"
+    "  next_page_token string|null\n";
+
 const cse_route cse_route_checkpoint_diff = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}/diff",
+    .tag = "checkpoints",
+    .schemas = schemas,
     .operations = {
-        { .id = "diffCheckpoints", .handle = get_diff },
+        { .method = "GET",
+          .id = "diffCheckpoints",
+          .summary = "What differs from another checkpoint of the run, tensor by tensor",
+          .parameters = parameters,
+          .replies = "200 CheckpointDiff",
+          .problems = "410 422 503",
+          .handle = get_diff },
         { 0 },
     },
 };

@@ -63,10 +63,21 @@ static void get_file(const cse_request *request, cse_answer *answer)
     cse_server_close_run(request, &run);
 }
 
+static const char parameters[] = "format? 'h5' = h5  # of the file\n"
+                                 "Range? string ..200  # bytes=first-last\n";
+
 const cse_route cse_route_checkpoint_file = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}/file",
+    .tag = "checkpoints",
     .operations = {
-        { .id = "getCheckpointFile", .handle = get_file },
+        { .method = "GET",
+          .id = "getCheckpointFile",
+          .summary = "The file, also in parts (Range)",
+          .parameters = parameters,
+          .replies = "200 application/x-hdf5 binary  # The file\n"
+          "206 application/x-hdf5 binary  # The part that was asked for\n",
+          .problems = "410 416 503",
+          .handle = get_file },
         { 0 },
     },
 };

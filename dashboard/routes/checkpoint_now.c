@@ -13,8 +13,15 @@ static void checkpoint_job(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_checkpoint_now = {
     .path = "/api/v1/jobs/{id}/checkpoint",
+    .tag = "control",
     .operations = {
-        { .id = "checkpointJob", .handle = checkpoint_job },
+        { .method = "POST",
+          .id = "checkpointJob",
+          .summary = "Writes a checkpoint after the step in flight and goes on",
+          CSE_COMMAND_OPERATION,
+          .body = "ReasonRequest",
+          .body_optional = true,
+          .handle = checkpoint_job },
         { 0 },
     },
 };

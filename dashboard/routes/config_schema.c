@@ -105,8 +105,13 @@ static void answer_schema(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_config_schema = {
     .path = "/api/v1/config-schema",
+    .tag = "config",
     .operations = {
-        { .id = "getConfigSchema", .handle = answer_schema },
+        { .method = "GET",
+          .id = "getConfigSchema",
+          .summary = "JSON Schema of CONFIG.yaml",
+          .replies = "200 object",
+          .handle = answer_schema },
         { 0 },
     },
 };

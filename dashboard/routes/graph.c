@@ -20,10 +20,24 @@ static void get_graph(const cse_request *request, cse_answer *answer)
     cse_text_clear(&content);
 }
 
+static const char schemas[] =
+    "Graph open  # The step graph as compiled: engine/graph/json.c's format. nodes[] with op, "
+    "dtype, shape, inputs (indices), scope, backward, part (0 replica, 1 weights, 2 update), "
+    "group (fused kernel), inserted_cast, pol_forward, accumulation; states[], inputs[], "
+    "fetches[].\n";
+
 const cse_route cse_route_graph = {
     .path = "/api/v1/jobs/{id}/graph",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getGraph", .handle = get_graph },
+        { .method = "GET",
+          .id = "getGraph",
+          .summary = "The step graph",
+          .parameters = "name? 'training'|'validation' = training  # which step\n",
+          .replies = "200 Graph",
+          .problems = "503",
+          .handle = get_graph },
         { 0 },
     },
 };

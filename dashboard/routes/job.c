@@ -63,13 +63,46 @@ static void delete_job(const cse_request *request, cse_answer *answer)
         answer_refusal(answer, status);
 }
 
+static const char schemas[] =
+    "JobPatch  # Merge patch (RFC 7396) of what may change while a job lives.\n"
+    "  name? string 1..200\n"
+    "  labels? {Label: LabelChange} ..64  # labels to set; null removes one\n"
+    "  priority? Priority\n"
+    "  = {\"priority\": \"p0\", \"labels\": {\"owner\": null}}\n";
+
 const cse_route cse_route_job = {
     .path = "/api/v1/jobs/{id}",
+    .tag = "jobs",
+    .schemas = schemas,
     .operations = {
-        { .id = "getJob", .handle = get_job },
-        { .id = "putJob", .handle = put_job },
-        { .id = "patchJob", .handle = patch_job },
-        { .id = "deleteJob", .handle = delete_job },
+        { .method = "GET",
+          .id = "getJob",
+          .summary = "One job",
+          .replies = "200 Job",
+          .handle = get_job },
+        { .method = "PUT",
+          .id = "putJob",
+          .summary = "Creates a job under an id of the client's choice",
+          .doc = "The same body again gives 200, another body 409.",
+          CSE_CREATE_OPERATION,
+          .parameters = CSE_CREATE_PARAMETERS,
+          .handle = put_job },
+        { .method = "PATCH",
+          .id = "patchJob",
+          .summary = "Changes name, labels or priority",
+          .parameters = "If-Match\n",
+          .body = "application/merge-patch+json JobPatch\n"
+          "JobPatch\n",
+          .replies = "200 Job +ETag  # Changed",
+          .problems = "409 412 428 501 503",
+          .handle = patch_job },
+        { .method = "DELETE",
+          .id = "deleteJob",
+          .summary = "Removes an ended job and its files",
+          .parameters = "If-Match\n",
+          .replies = "204  # Removed",
+          .problems = "409 412 428 501 503",
+          .handle = delete_job },
         { 0 },
     },
 };

@@ -123,10 +123,37 @@ static void get_kernels(const cse_request *request, cse_answer *answer)
     free(s.kernels);
 }
 
+static const char parameters[] = "step? integer 1..  # a sampled step; without it, the newest\n"
+                                 "attempt? integer 1..  # absent: the newest\n";
+
+static const char schemas[] =
+    "Kernels open  # Kernels (groups of the graph) of one sampled step, over all processes, "
+    "slowest first.\n"
+    "  attempt integer\n"
+    "  step integer|null  # steps done when it was over\n"
+    "  processes [string]  # those that ran kernels: replica 0, ...\n"
+    "  kernels [open]\n"
+    "    kernel integer  # index in the graph's groups\n"
+    "    calls integer  # in the step: once a microbatch, once, or once for each range of an "
+    "update\n"
+    "    total_ns integer\n"
+    "    min_ns integer  # of a call\n"
+    "    median_ns integer  # of a call; of several processes, the mean of their medians by "
+    "calls\n"
+    "  missing string|null  # what is not there and why\n";
+
 const cse_route cse_route_kernels = {
     .path = "/api/v1/jobs/{id}/kernels",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getKernels", .handle = get_kernels },
+        { .method = "GET",
+          .id = "getKernels",
+          .summary = "How long each kernel of the step took, in a sampled step",
+          .parameters = parameters,
+          .replies = "200 Kernels",
+          .problems = "503",
+          .handle = get_kernels },
         { 0 },
     },
 };

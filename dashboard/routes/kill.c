@@ -13,8 +13,15 @@ static void kill_job(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_kill = {
     .path = "/api/v1/jobs/{id}/kill",
+    .tag = "control",
     .operations = {
-        { .id = "killJob", .handle = kill_job },
+        { .method = "POST",
+          .id = "killJob",
+          .summary = "Ends the job's processes at once",
+          CSE_COMMAND_OPERATION,
+          .body = "ReasonRequest",
+          .body_optional = true,
+          .handle = kill_job },
         { 0 },
     },
 };

@@ -167,10 +167,62 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
     json_decref(records);
 }
 
+static const char parameters[] =
+    "from? integer 0..  # first step\n"
+    "to? integer 0..  # last step\n"
+    "step? integer 0..  # this step alone\n"
+    "tensor? string ..300  # id, or part of the name\n"
+    "bad? boolean  # only records with values that are NaN, infinite or saturated\n"
+    "attempt\n"
+    "limit\n"
+    "page_token\n";
+
+static const char schemas[] =
+    "Tensor\n"
+    "  id integer\n"
+    "  attempt integer\n"
+    "  name string\n"
+    "  scope string\n"
+    "  op string\n"
+    "  kind 'cast'|'gradient'|'weight'|'state'|'observed'\n"
+    "  source_dtype string|null\n"
+    "  dtype string|null\n"
+    "  backward boolean\n"
+    "  file string|null\n"
+    "  line integer|null\n"
+    "NumericsRecord\n"
+    "  tensor integer  # id of a tensor\n"
+    "  attempt integer\n"
+    "  step integer\n"
+    "  count integer\n"
+    "  nan integer\n"
+    "  inf integer\n"
+    "  saturated integer\n"
+    "  flushed integer\n"
+    "  zeros integer\n"
+    "  absorbed integer\n"
+    "  max_exponent integer|null\n"
+    "  first_microbatch integer|null\n"
+    "  digest string|null  # 16 hexadecimal digits\n"
+    "  histogram string|null  # the bins as stored, base64: unsigned 64-bit little-endian counts\n"
+    "Numerics\n"
+    "  tensors [Tensor]\n"
+    "  records [NumericsRecord]\n"
+    "  next_page_token string|null\n"
+    "  missing string|null  # what is not there and how to get it\n";
+
 const cse_route cse_route_numerics = {
     .path = "/api/v1/jobs/{id}/numerics",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getNumerics", .handle = get_numerics },
+        { .method = "GET",
+          .id = "getNumerics",
+          .summary = "Statistics of observed tensors",
+          .parameters = parameters,
+          .replies = "200 Numerics",
+          .problems = "503",
+          .handle = get_numerics },
         { 0 },
     },
 };

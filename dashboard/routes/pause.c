@@ -13,8 +13,15 @@ static void pause_job(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_pause = {
     .path = "/api/v1/jobs/{id}/pause",
+    .tag = "control",
     .operations = {
-        { .id = "pauseJob", .handle = pause_job },
+        { .method = "POST",
+          .id = "pauseJob",
+          .summary = "Lets the states stand still after the step in flight",
+          CSE_COMMAND_OPERATION,
+          .body = "ReasonRequest",
+          .body_optional = true,
+          .handle = pause_job },
         { 0 },
     },
 };

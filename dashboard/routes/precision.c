@@ -17,10 +17,21 @@ static void get_precision(const cse_request *request, cse_answer *answer)
     cse_text_clear(&content);
 }
 
+static const char schemas[] =
+    "Precision open  # The precision report as csengine compile --print_precision --json prints "
+    "it.\n";
+
 const cse_route cse_route_precision = {
     .path = "/api/v1/jobs/{id}/precision",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getPrecision", .handle = get_precision },
+        { .method = "GET",
+          .id = "getPrecision",
+          .summary = "The precision report",
+          .replies = "200 Precision",
+          .problems = "503",
+          .handle = get_precision },
         { 0 },
     },
 };

@@ -100,8 +100,13 @@ static void answer_figures(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_prometheus = {
     .path = "/metrics",
+    .tag = "server",
     .operations = {
-        { .id = "getPrometheus", .handle = answer_figures },
+        { .method = "GET",
+          .id = "getPrometheus",
+          .summary = "The server's and the jobs' figures for Prometheus",
+          .replies = "200 text/plain string  # text format 0.0.4",
+          .handle = answer_figures },
         { 0 },
     },
 };

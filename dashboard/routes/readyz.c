@@ -9,10 +9,25 @@ static void answer_readiness(const cse_request *request, cse_answer *answer)
                     json_pack("{s:b, s:o}", "ready", (int)ready, "checks", checks));
 }
 
+static const char schemas[] = "Readiness\n"
+                              "  ready boolean\n"
+                              "  checks [object]\n"
+                              "    name string\n"
+                              "    ok boolean\n"
+                              "    detail string\n";
+
 const cse_route cse_route_readyz = {
     .path = "/readyz",
+    .tag = "server",
+    .schemas = schemas,
     .operations = {
-        { .id = "getReadiness", .handle = answer_readiness },
+        { .method = "GET",
+          .id = "getReadiness",
+          .summary = "Whether it can serve: 503 names what fails",
+          .replies = "200 Readiness  # Ready\n"
+          "503 Readiness  # Not ready\n",
+          .open = true,
+          .handle = answer_readiness },
         { 0 },
     },
 };

@@ -13,8 +13,15 @@ static void resume_job(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_resume = {
     .path = "/api/v1/jobs/{id}/resume",
+    .tag = "control",
     .operations = {
-        { .id = "resumeJob", .handle = resume_job },
+        { .method = "POST",
+          .id = "resumeJob",
+          .summary = "Goes on: a paused run, or a new attempt of an ended one",
+          CSE_COMMAND_OPERATION,
+          .body = "ReasonRequest",
+          .body_optional = true,
+          .handle = resume_job },
         { 0 },
     },
 };

@@ -41,12 +41,41 @@ static void forget(const cse_request *request, cse_answer *answer)
                       "csengine_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
 }
 
+static const char schemas[] = "SessionRequest\n"
+                              "  token string 1..4096\n"
+                              "  = {\"token\": \"0123456789abcdef\"}\n"
+                              "SessionState\n"
+                              "  authenticated boolean\n"
+                              "  required boolean  # whether this server wants a token\n";
+
 const cse_route cse_route_session = {
     .path = "/session",
+    .tag = "session",
+    .schemas = schemas,
     .operations = {
-        { .id = "getSession", .handle = answer_state, .quick = true },
-        { .id = "createSession", .handle = create, .quick = true },
-        { .id = "deleteSession", .handle = forget, .quick = true },
+        { .method = "GET",
+          .id = "getSession",
+          .summary = "Whether this browser is let in",
+          .replies = "200 SessionState",
+          .open = true,
+          .handle = answer_state,
+          .quick = true },
+        { .method = "POST",
+          .id = "createSession",
+          .summary = "Swaps the token for a cookie (HttpOnly, SameSite=Strict)",
+          .body = "SessionRequest",
+          .replies = "204 +Set-Cookie  # The cookie is set",
+          .problems = "401",
+          .open = true,
+          .handle = create,
+          .quick = true },
+        { .method = "DELETE",
+          .id = "deleteSession",
+          .summary = "Forgets the cookie",
+          .replies = "204  # Forgotten",
+          .open = true,
+          .handle = forget,
+          .quick = true },
         { 0 },
     },
 };

@@ -38,10 +38,43 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     json_decref(behind);
 }
 
+static const char schemas[] = "TopologyProcess open\n"
+                              "  name string  # replica 0\n"
+                              "  role string\n"
+                              "  rank integer\n"
+                              "  pid? integer|null\n"
+                              "  busy? number|null 0..1  # share of the time\n"
+                              "  idle? number|null 0..1\n"
+                              "  back_pressured? number|null 0..1\n"
+                              "  incarnation? integer\n"
+                              "TopologyStream open\n"
+                              "  name string\n"
+                              "  from string\n"
+                              "  to string\n"
+                              "  depth? integer|null  # filled slots\n"
+                              "  capacity? integer|null\n"
+                              "  credits? integer|null  # slots free to the sender\n"
+                              "  mb_per_second? number|null\n"
+                              "TopologySample open\n"
+                              "  time_ms time\n"
+                              "  processes? [TopologyProcess]\n"
+                              "  streams? [TopologyStream]\n"
+                              "Topology\n"
+                              "  samples [TopologySample]  # oldest first\n"
+                              "  missing string|null  # what is not there and why\n";
+
 const cse_route cse_route_topology = {
     .path = "/api/v1/jobs/{id}/topology",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getTopology", .handle = get_topology },
+        { .method = "GET",
+          .id = "getTopology",
+          .summary = "Processes and streams: busy, idle, back-pressured; depth, credits, MB/s",
+          .parameters = "samples? integer 1..1000 = 1  # the newest so many\n",
+          .replies = "200 Topology",
+          .problems = "503",
+          .handle = get_topology },
         { 0 },
     },
 };

@@ -2,15 +2,33 @@
  *
  * It is written when the connection has room, into a buffer of bounded size: at most a few dozen
  * kilobytes stand ready, and what comes after waits in the ring or in the store. */
+#include "dashboard/event_stream.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/feed_internal.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 
-enum { READY_BYTES = 48 << 10, STORE_ROWS = 500 };
+enum {
+    READY_BYTES = 48 << 10,
+    STORE_ROWS = 500,
+    MOST_BEHIND = 20000, /* events that are read from the store before a gap is told instead */
+};
+
+typedef struct event_client {
+    cse_channel_client base; /* first: what the channel sees of it */
+    cse_feed *feed;
+    cse_channel *channel;
+    int64_t last_id;        /* all up to this was sent or is not wanted */
+    int64_t position, born; /* in the ring: of the next event; its end when the stream began */
+    bool end_sent, greeted;
+    char *role, *level;
+    int64_t rank;
+    cse_text out;
+    size_t sent; /* of `out` */
+} event_client;
 
 /* ---- text ---- */
 
@@ -26,7 +44,7 @@ static void add_event(cse_text *out, const char *type, int64_t id, const char *j
     cse_text_add_bytes(out, "\n\n", 2);
 }
 
-static void add_gap(cse_event_client *client, int64_t from, int64_t to, const char *reason)
+static void add_gap(event_client *client, int64_t from, int64_t to, const char *reason)
 {
     cse_text json = { 0 };
     cse_text_add(&json,
@@ -36,10 +54,10 @@ static void add_gap(cse_event_client *client, int64_t from, int64_t to, const ch
                  reason);
     add_event(&client->out, "gap", to, json.data);
     cse_text_clear(&json);
-    atomic_fetch_add(&client->channel->feed->gaps, 1);
+    atomic_fetch_add(&client->channel->counters->gaps, 1);
 }
 
-static void add_end(cse_event_client *client)
+static void add_end(event_client *client)
 {
     const cse_feed_job *about = &client->channel->about;
     int64_t id = client->last_id > 0 ? client->last_id : 0;
@@ -69,7 +87,7 @@ static int level_number(const char *level)
 }
 
 /* Whether a log line is one that was asked for. */
-static bool fits_filter(const cse_event_client *client, const char *json)
+static bool fits_filter(const event_client *client, const char *json)
 {
     if (client->role == NULL && client->level == NULL && client->rank < 0)
         return true;
@@ -86,15 +104,15 @@ static bool fits_filter(const cse_event_client *client, const char *json)
     return fits;
 }
 
-static bool wants(const cse_event_client *client, unsigned type, const char *json)
+static bool wants(const event_client *client, unsigned type, const char *json)
 {
-    return (client->types & type) != 0 && (type != CSE_FEED_LOG || fits_filter(client, json));
+    return (client->base.types & type) != 0 && (type != CSE_FEED_LOG || fits_filter(client, json));
 }
 
 /* ---- from the ring and from the store ---- */
 
 /* With the channel's lock held. */
-static void fill_from_ring(cse_event_client *client)
+static void fill_from_ring(event_client *client)
 {
     const cse_channel *channel = client->channel;
     if (client->position < channel->ring_first)
@@ -114,7 +132,7 @@ static void fill_from_ring(cse_event_client *client)
 }
 
 typedef struct store_fill {
-    cse_event_client *client;
+    event_client *client;
     int64_t expected; /* the number that would follow; a greater one: some are gone */
     int rows;
 } store_fill;
@@ -122,13 +140,13 @@ typedef struct store_fill {
 static void take_row(void *self, const cse_row *row)
 {
     store_fill *fill = self;
-    cse_event_client *client = fill->client;
+    event_client *client = fill->client;
     int64_t id = row->fields[0].integer;
     unsigned type = cse_feed_type(row->fields[2].text != NULL ? row->fields[2].text : "");
     if (fill->rows++ == 0 && id > fill->expected)
         add_gap(client, fill->expected, id - 1, "these events are not kept any more");
     client->last_id = id;
-    if (type == 0 || (client->types & type) == 0)
+    if (type == 0 || (client->base.types & type) == 0)
         return;
     cse_text json = { 0 };
     cse_row_add_json(&json, row);
@@ -138,13 +156,13 @@ static void take_row(void *self, const cse_row *row)
 }
 
 /* Called with the channel's lock held, which is let go meanwhile: the client is this thread's. */
-static void fill_from_store(cse_event_client *client)
+static void fill_from_store(event_client *client)
 {
     cse_channel *channel = client->channel;
-    cse_readers *readers = channel->feed->options.readers;
+    cse_readers *readers = cse_feed_readers(client->feed);
     int64_t upto = channel->complete_from;
     store_fill fill = { .client = client, .expected = client->last_id + 1 };
-    if (upto - client->last_id > CSE_MOST_BEHIND) {
+    if (upto - client->last_id > MOST_BEHIND) {
         add_gap(client, client->last_id + 1, upto, "too many events to be told one by one");
         client->last_id = upto;
         return;
@@ -166,16 +184,16 @@ static void fill_from_store(cse_event_client *client)
 }
 
 /* With the channel's lock held: puts into `out` what is there. */
-static void fill(cse_event_client *client)
+static void fill(event_client *client)
 {
     cse_channel *channel = client->channel;
     if (!client->greeted) {
         cse_text_add(&client->out, "retry: 2000\n: csengine\n\n");
         client->greeted = true;
     }
-    if (client->heartbeat_due) {
+    if (client->base.heartbeat_due) {
         cse_text_add(&client->out, ": heartbeat\n\n");
-        client->heartbeat_due = false;
+        client->base.heartbeat_due = false;
     }
     if (!channel->store_read || channel->closing)
         return;
@@ -194,7 +212,7 @@ static void fill(cse_event_client *client)
 
 static int64_t read_events(void *self, char *buffer, size_t room)
 {
-    cse_event_client *client = self;
+    event_client *client = self;
     cse_channel *channel = client->channel;
     if (client->sent == client->out.size) {
         client->out.size = client->sent = 0;
@@ -219,33 +237,33 @@ static int64_t read_events(void *self, char *buffer, size_t room)
 
 static void attach(void *self, void (*wake)(void *waker), void *waker)
 {
-    cse_event_client *client = self;
+    event_client *client = self;
     cse_channel *channel = client->channel;
     pthread_mutex_lock(&channel->lock);
-    client->wake = wake;
-    client->waker = waker;
+    client->base.wake = wake;
+    client->base.waker = waker;
     client->position = channel->ring_first;
     client->born = channel->ring_end;
-    client->next = channel->clients;
+    client->base.next = channel->clients;
     if (channel->clients != NULL)
-        channel->clients->previous = client;
-    channel->clients = client;
+        channel->clients->previous = &client->base;
+    channel->clients = &client->base;
     pthread_mutex_unlock(&channel->lock);
-    cse_feed_nudge(channel->feed);
+    cse_feed_nudge(client->feed);
 }
 
 static void close_events(void *self)
 {
-    cse_event_client *client = self;
+    event_client *client = self;
     cse_channel *channel = client->channel;
     pthread_mutex_lock(&channel->lock);
-    if (client->wake != NULL) {
-        if (client->previous != NULL)
-            client->previous->next = client->next;
+    if (client->base.wake != NULL) {
+        if (client->base.previous != NULL)
+            client->base.previous->next = client->base.next;
         else
-            channel->clients = client->next;
-        if (client->next != NULL)
-            client->next->previous = client->previous;
+            channel->clients = client->base.next;
+        if (client->base.next != NULL)
+            client->base.next->previous = client->base.previous;
     }
     channel->client_count--;
     pthread_mutex_unlock(&channel->lock);
@@ -271,9 +289,9 @@ static int64_t newest_event(cse_feed *feed, const cse_feed_job *about)
     int64_t newest = 0;
     cse_store_reader *reader = NULL;
     const cse_store_query query = { .limit = 1, .newest_first = true };
-    if (cse_readers_borrow(feed->options.readers, about->model_dir, &reader) == CSE_OK)
+    if (cse_readers_borrow(cse_feed_readers(feed), about->model_dir, &reader) == CSE_OK)
         cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_number, &newest);
-    cse_readers_give_back(feed->options.readers, about->model_dir, &reader);
+    cse_readers_give_back(cse_feed_readers(feed), about->model_dir, &reader);
     return newest;
 }
 
@@ -294,14 +312,14 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
             after = channel->last_id;
         pthread_mutex_unlock(&channel->lock);
     }
-    cse_event_client *client = cse_calloc(1, sizeof *client);
-    *client =
-        (cse_event_client){ .channel = channel,
-                            .types = request->types | CSE_FEED_GAP,
-                            .last_id = after,
-                            .role = request->role != NULL ? cse_strdup(request->role) : NULL,
-                            .level = request->level != NULL ? cse_strdup(request->level) : NULL,
-                            .rank = request->rank };
+    event_client *client = cse_calloc(1, sizeof *client);
+    *client = (event_client){ .base.types = request->types | CSE_FEED_GAP,
+                              .feed = feed,
+                              .channel = channel,
+                              .last_id = after,
+                              .role = request->role != NULL ? cse_strdup(request->role) : NULL,
+                              .level = request->level != NULL ? cse_strdup(request->level) : NULL,
+                              .rank = request->rank };
     cse_answer_empty(answer, 200);
     answer->content_type = "text/event-stream; charset=utf-8";
     cse_answer_header(answer, "X-Accel-Buffering", "no");
@@ -312,7 +330,7 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
 void cse_feed_answer(cse_feed *feed, const cse_feed_request *request, cse_answer *answer)
 {
     cse_feed_job *about = cse_calloc(1, sizeof *about);
-    if (!feed->options.look(feed->options.self, request->job, about))
+    if (!cse_feed_look(feed, request->job, about))
         cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "there is no job \"%s\"", request->job);
     else if (about->ended && request->after != CSE_FEED_NEW &&
              request->after >= newest_event(feed, about))

@@ -1,5 +1,8 @@
-/* One request, checked step by step; the order stands in http.h. */
+/* The checks, one after the other. */
+#include "dashboard/exchange.h"
+
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -7,15 +10,40 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "dashboard/http_internal.h"
+#include "dashboard/pages.h"
 #include "engine/base/arena.h"
 
 enum { MAX_HEADERS = 64 };
 
-const char *cse_exchange_header(void *self, const char *name)
+cse_exchange *cse_exchange_new(cse_exchange_context *context, struct MHD_Connection *connection,
+                               const char *target)
 {
-    const cse_exchange *exchange = self;
-    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+    cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
+    exchange->context = context;
+    exchange->connection = connection;
+    exchange->target_text = cse_strdup(target);
+    exchange->answer.file = -1;
+    return exchange;
+}
+
+void cse_exchange_destroy(cse_exchange **exchange)
+{
+    cse_exchange *e = *exchange;
+    cse_answer_clear(&e->answer);
+    cse_api_match_clear(&e->match);
+    json_decref(e->values);
+    json_decref(e->body_json);
+    cse_text_clear(&e->body);
+    cse_target_clear(&e->target);
+    free(e->target_text);
+    free(e);
+    *exchange = NULL;
+}
+
+const char *cse_exchange_header(void *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(((cse_exchange *)exchange)->connection, MHD_HEADER_KIND,
+                                       name);
 }
 
 static const char *header(const cse_exchange *exchange, const char *name)
@@ -51,12 +79,12 @@ static enum MHD_Result note_header(void *self, enum MHD_ValueKind kind, const ch
 static bool check_form(cse_exchange *exchange)
 {
     header_names seen = { .count = 0 };
-    if (!cse_exchange_split_target(exchange)) {
+    if (!cse_target_split(exchange->target_text, &exchange->target)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
                            "the request's target is not well-formed: accepted is a path of at most "
                            "%d bytes without empty, . or .. segments, and a query of at most %d "
                            "parameters, percent-encoded",
-                           CSE_HTTP_PATH_BYTES - 1, CSE_HTTP_MAX_QUERY);
+                           CSE_TARGET_PATH_BYTES - 1, CSE_TARGET_MAX_QUERY);
         return false;
     }
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, note_header, &seen);
@@ -84,7 +112,7 @@ static bool check_form(cse_exchange *exchange)
 
 static bool check_place(cse_exchange *exchange)
 {
-    const cse_access *access = exchange->http->access;
+    const cse_access *access = exchange->context->access;
     const char *host = header(exchange, "Host");
     const char *site = header(exchange, "Sec-Fetch-Site");
     if (!cse_access_host_is_ours(access, host)) {
@@ -119,7 +147,7 @@ static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
     exchange->request.let_in = cse_access_lets_in(
-        exchange->http->access, header(exchange, "Authorization"), exchange->request.cookie);
+        exchange->context->access, header(exchange, "Authorization"), exchange->request.cookie);
     if (exchange->request.let_in || exchange->match.operation->open)
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
@@ -135,8 +163,8 @@ static bool check_route(cse_exchange *exchange)
 {
     cse_answer *answer = &exchange->answer;
     const char *method = exchange->request.method;
-    if (!cse_api_find(exchange->http->api, method, exchange->path, &exchange->match)) {
-        cse_pages_answer(exchange->http, &exchange->request, answer);
+    if (!cse_api_find(exchange->context->api, method, exchange->target.path, &exchange->match)) {
+        cse_pages_answer(exchange->context->web_dir, &exchange->request, answer);
         return false;
     }
     if (exchange->match.operation == NULL) {
@@ -154,14 +182,14 @@ static bool check_route(cse_exchange *exchange)
 
 static bool check_parameters(cse_exchange *exchange)
 {
-    const cse_api_given given = { .query = exchange->query,
-                                  .query_count = exchange->query_count,
+    const cse_api_given given = { .query = exchange->target.query,
+                                  .query_count = exchange->target.query_count,
                                   .header = cse_exchange_header,
                                   .self = exchange };
     json_t *errors = json_array();
     exchange->values = json_object();
     exchange->request.values = exchange->values;
-    if (cse_api_check_parameters(exchange->http->api, &exchange->match, &given, exchange->values,
+    if (cse_api_check_parameters(exchange->context->api, &exchange->match, &given, exchange->values,
                                  errors)) {
         json_decref(errors);
         return true;
@@ -194,10 +222,10 @@ static bool check_body_head(cse_exchange *exchange)
                  header(exchange, "Transfer-Encoding") != NULL;
     note_body_type(exchange);
     if (comes && length != NULL &&
-        (strlen(length) > 9 || atol(length) > (long)CSE_HTTP_MAX_BODY_BYTES)) {
+        (strlen(length) > 9 || atol(length) > (long)CSE_MAX_BODY_BYTES)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_LARGE,
                            "the body has %.20s bytes; at most %d are accepted", length,
-                           CSE_HTTP_MAX_BODY_BYTES);
+                           CSE_MAX_BODY_BYTES);
         return false;
     }
     if (comes && exchange->match.operation->body == NULL) {
@@ -228,19 +256,17 @@ static void note_peer(cse_exchange *exchange)
                   exchange->peer, sizeof exchange->peer);
 }
 
-bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const char *version)
+bool cse_exchange_check_head(cse_exchange *exchange, const char *method)
 {
     double wait_seconds = 0;
     const char *accept = header(exchange, "Accept");
     const char *encoding = header(exchange, "Accept-Encoding");
-    (void)version;
     note_peer(exchange);
     exchange->head = strcmp(method, "HEAD") == 0;
     exchange->request = (cse_request){
-        .server =
-            exchange->http->options.hooks != NULL ? exchange->http->options.hooks->server : NULL,
+        .server = exchange->context->hooks != NULL ? exchange->context->hooks->server : NULL,
         .method = exchange->head ? "GET" : method,
-        .path = exchange->path,
+        .path = exchange->target.path,
         .body_type = exchange->body_type,
         .peer = exchange->peer,
         .header = cse_exchange_header,
@@ -249,7 +275,7 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const c
         .takes_gzip = encoding != NULL && strstr(encoding, "gzip") != NULL &&
                       strstr(encoding, "gzip;q=0") == NULL,
     };
-    if (!cse_guard_admits(exchange->http->guard, exchange->peer, &wait_seconds)) {
+    if (!cse_guard_admits(exchange->context->guard, exchange->peer, &wait_seconds)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_MANY_REQUESTS,
                            "more requests came from this address than are accepted in a second");
         cse_answer_header(&exchange->answer, "Retry-After", "%d", (int)wait_seconds + 1);
@@ -282,7 +308,7 @@ static bool check_json_body(cse_exchange *exchange, const json_t *schema)
         answer_json_error(exchange, &error);
         return false;
     }
-    const cse_validator *validator = cse_api_validator_view(exchange->http->api);
+    const cse_validator *validator = cse_api_validator_view(exchange->context->api);
     cse_validator_make_whole(validator, schema, exchange->body_json);
     json_t *errors = json_array();
     if (!cse_validator_check(validator, schema, exchange->body_json, "", errors)) {
@@ -312,7 +338,7 @@ bool cse_exchange_check_body(cse_exchange *exchange)
 {
     if (exchange->body_too_large) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_LARGE,
-                           "the body has more than %d bytes", CSE_HTTP_MAX_BODY_BYTES);
+                           "the body has more than %d bytes", CSE_MAX_BODY_BYTES);
         return false;
     }
     if (exchange->body.size == 0) {
@@ -332,12 +358,13 @@ bool cse_exchange_check_body(cse_exchange *exchange)
 
 void cse_exchange_handle(cse_exchange *exchange)
 {
-    const cse_http_hooks *hooks = exchange->http->options.hooks;
+    const cse_call_hooks *hooks = exchange->context->hooks;
     const cse_request *request = &exchange->request;
+    assert(exchange->match.operation != NULL && exchange->answer.status == 0);
     bool changes = strcmp(request->method, "GET") != 0;
     bool keyed = changes && cse_request_has(request, "Idempotency-Key");
     if (keyed)
-        pthread_mutex_lock(&exchange->http->mutation);
+        pthread_mutex_lock(&exchange->context->mutation);
     bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
                     hooks->replay(request->server, request, &exchange->answer);
     if (!replayed)
@@ -348,5 +375,5 @@ void cse_exchange_handle(cse_exchange *exchange)
     if (changes && hooks != NULL && hooks->done != NULL)
         hooks->done(request->server, request, &exchange->answer);
     if (keyed)
-        pthread_mutex_unlock(&exchange->http->mutation);
+        pthread_mutex_unlock(&exchange->context->mutation);
 }

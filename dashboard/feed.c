@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "dashboard/feed_internal.h"
+#include "dashboard/channel.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 
@@ -30,128 +30,17 @@ enum {
     HEARTBEAT_MS = 15000,
 };
 
-static const char *const type_names[] = {
-#define CSE_FEED_NAME(bit, name) name,
-    CSE_FEED_TYPES(CSE_FEED_NAME)
-#undef CSE_FEED_NAME
+struct cse_feed {
+    cse_feed_options options;
+    void *context;
+    int wake_descriptor;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of the list of channels; taken before a channel's */
+    cse_channel *channels;
+    bool stopping, runs;
+    cse_feed_counters counters;
+    int64_t heartbeat_ns; /* of the thread alone */
 };
-
-unsigned cse_feed_type(const char *name)
-{
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++)
-        if (strcmp(type_names[i], name) == 0)
-            return 1u << i;
-    return 0;
-}
-
-const char *cse_feed_type_name(unsigned type)
-{
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++)
-        if (type == 1u << i)
-            return type_names[i];
-    return "";
-}
-
-/* ---- the ring ---- */
-
-static void drop_oldest(cse_channel *channel)
-{
-    cse_live_event *oldest = &channel->ring[channel->ring_first++ % CSE_RING_EVENTS];
-    if (oldest->id > channel->complete_from)
-        channel->complete_from = oldest->id;
-    channel->ring_bytes -= oldest->size;
-    free(oldest->json);
-    oldest->json = NULL;
-}
-
-/* Takes the event's text over. */
-static void push(cse_channel *channel, const cse_live_event *event)
-{
-    while (channel->ring_end > channel->ring_first &&
-           (channel->ring_end - channel->ring_first == CSE_RING_EVENTS ||
-            channel->ring_bytes + event->size > CSE_RING_BYTES))
-        drop_oldest(channel);
-    channel->ring[channel->ring_end++ % CSE_RING_EVENTS] = *event;
-    channel->ring_bytes += event->size;
-    if (event->id > channel->last_id)
-        channel->last_id = event->id;
-    atomic_fetch_add(&channel->feed->events, 1);
-}
-
-void cse_channel_wake(cse_channel *channel, unsigned types)
-{
-    for (cse_event_client *c = channel->clients; c != NULL; c = c->next)
-        if ((c->types & types) != 0 && c->wake != NULL)
-            c->wake(c->waker);
-}
-
-/* Events that neither came nor stand in the store, which may yet get them. */
-static unsigned push_gap(cse_channel *channel, int64_t from, int64_t to)
-{
-    cse_text json = { 0 };
-    const unsigned type = cse_feed_type("gap");
-    cse_text_add(&json,
-                 "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
-                 "\"to\":%lld,\"reason\":\"the run store lacks these events: it is behind the "
-                 "run\"}}",
-                 (long long)channel->last_id, (long long)cse_unix_ms(), (long long)from,
-                 (long long)to);
-    push(channel,
-         &(cse_live_event){
-             .type = type, .came_ns = cse_clock_ns(), .json = json.data, .size = json.size });
-    atomic_fetch_add(&channel->feed->gaps, 1);
-    return type;
-}
-
-/* Those that waited and whose turn it is; `impatient`: also behind a hole that stays. */
-static unsigned push_pending(cse_channel *channel, bool impatient)
-{
-    unsigned types = 0;
-    int taken = 0;
-    for (; taken < channel->pending_count; taken++) {
-        cse_live_event *event = &channel->pending[taken];
-        if (event->id <= channel->last_id) {
-            free(event->json);
-            continue;
-        }
-        if (event->id != channel->last_id + 1 && !impatient)
-            break;
-        if (event->id != channel->last_id + 1)
-            types |= push_gap(channel, channel->last_id + 1, event->id - 1);
-        types |= event->type;
-        push(channel, event);
-    }
-    channel->pending_count -= taken;
-    memmove(channel->pending, channel->pending + taken,
-            (size_t)channel->pending_count * sizeof channel->pending[0]);
-    return types;
-}
-
-static void take_live(cse_channel *channel, const char *type, const char *json, size_t size)
-{
-    const char *number = strstr(json, "\"id\":");
-    cse_live_event event = { .id = number != NULL ? strtoll(number + 5, NULL, 10) : 0,
-                             .type = cse_feed_type(type),
-                             .came_ns = cse_clock_ns(),
-                             .size = size };
-    if (event.id <= channel->last_id || event.type == 0) {
-        if (event.type == 0 && event.id == channel->last_id + 1)
-            channel->last_id = event.id;
-        return;
-    }
-    event.json = strndup(json, size);
-    unsigned types = 0;
-    if (channel->store_read && event.id == channel->last_id + 1 && channel->pending_count == 0) {
-        types = event.type;
-        push(channel, &event);
-    } else if (channel->pending_count < CSE_PENDING_EVENTS) {
-        channel->pending[channel->pending_count++] = event;
-        types = push_pending(channel, false);
-    } else {
-        free(event.json);
-    }
-    cse_channel_wake(channel, types);
-}
 
 /* ---- the store ---- */
 
@@ -182,7 +71,7 @@ static void take_stored(void *self, const cse_row *row)
                                    .json = json.data,
                                    .size = json.size };
     look->types |= event.type;
-    push(look->channel, &event);
+    cse_channel_push(look->channel, &event);
 }
 
 /* Goes on from what the store has; at the first time only its newest number is taken. False when
@@ -204,7 +93,7 @@ static bool read_store(cse_channel *channel, cse_store_reader *reader)
     }
     bool impatient = channel->pending_count > 0 &&
                      cse_clock_ns() - channel->pending[0].came_ns > PATIENCE_MS * MILLISECONDS;
-    look.types |= push_pending(channel, impatient);
+    look.types |= cse_channel_push_pending(channel, impatient);
     cse_channel_wake(channel, look.types);
     pthread_mutex_unlock(&channel->lock);
     return look.rows < STORE_ROWS;
@@ -212,13 +101,13 @@ static bool read_store(cse_channel *channel, cse_store_reader *reader)
 
 /* ---- one look at a channel ---- */
 
-static void connect_channel(cse_channel *channel, const char *endpoint)
+static void connect_channel(cse_feed *feed, cse_channel *channel, const char *endpoint)
 {
     int linger = 0, most = 10000;
     if (channel->socket != NULL)
         zmq_close(channel->socket);
     snprintf(channel->endpoint, sizeof channel->endpoint, "%s", endpoint);
-    channel->socket = *endpoint != '\0' ? zmq_socket(channel->feed->context, ZMQ_SUB) : NULL;
+    channel->socket = *endpoint != '\0' ? zmq_socket(feed->context, ZMQ_SUB) : NULL;
     if (channel->socket == NULL)
         return;
     zmq_setsockopt(channel->socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -232,9 +121,8 @@ static void connect_channel(cse_channel *channel, const char *endpoint)
 }
 
 /* What the channel's job does now, from the job table and the run's store. */
-static void look_at(cse_channel *channel)
+static void look_at(cse_feed *feed, cse_channel *channel)
 {
-    cse_feed *feed = channel->feed;
     cse_store_reader *reader = NULL;
     cse_feed_job *about = cse_calloc(1, sizeof *about);
     cse_text endpoint = { 0 };
@@ -245,7 +133,7 @@ static void look_at(cse_channel *channel)
         if (ended)
             cse_text_clear(&endpoint);
         if (strcmp(channel->endpoint, endpoint.data != NULL ? endpoint.data : "") != 0)
-            connect_channel(channel, endpoint.data != NULL ? endpoint.data : "");
+            connect_channel(feed, channel, endpoint.data != NULL ? endpoint.data : "");
         drained = read_store(channel, reader);
         cse_readers_give_back(feed->options.readers, about->model_dir, &reader);
     }
@@ -278,7 +166,7 @@ static void drain_socket(cse_channel *channel)
             cse_text text = { 0 };
             snprintf(name, sizeof name, "%.*s", size, (const char *)zmq_msg_data(&type));
             cse_text_add_bytes(&text, zmq_msg_data(&json), zmq_msg_size(&json));
-            take_live(channel, name, text.data, text.size);
+            cse_channel_take(channel, name, text.data, text.size);
             cse_text_clear(&text);
         }
         zmq_msg_close(&type);
@@ -291,18 +179,11 @@ static void drain_socket(cse_channel *channel)
 
 /* ---- the list of channels ---- */
 
-static void destroy_channel(cse_channel **channel)
+static void close_channel(cse_channel **channel)
 {
-    cse_channel *c = *channel;
-    if (c->socket != NULL)
-        zmq_close(c->socket);
-    while (c->ring_first < c->ring_end)
-        drop_oldest(c);
-    for (int i = 0; i < c->pending_count; i++)
-        free(c->pending[i].json);
-    pthread_mutex_destroy(&c->lock);
-    free(c);
-    *channel = NULL;
+    if ((*channel)->socket != NULL)
+        zmq_close((*channel)->socket);
+    cse_channel_destroy(channel);
 }
 
 cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_job *about)
@@ -313,11 +194,7 @@ cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_jo
     for (; c != NULL && strcmp(c->job, job) != 0; c = c->next)
         count++;
     if (c == NULL && !feed->stopping && count < MOST_CHANNELS) {
-        c = cse_calloc(1, sizeof *c);
-        c->feed = feed;
-        snprintf(c->job, sizeof c->job, "%s", job);
-        pthread_mutex_init(&c->lock, NULL);
-        c->about = *about;
+        c = cse_channel_new(job, about, &feed->counters);
         c->next = feed->channels;
         feed->channels = c;
     }
@@ -350,7 +227,7 @@ static void drop_unused(cse_feed *feed, int64_t now_ns)
         pthread_mutex_unlock(&c->lock);
         if (unused) {
             *at = c->next;
-            destroy_channel(&c);
+            close_channel(&c);
         } else {
             at = &c->next;
         }
@@ -367,7 +244,7 @@ static void beat(cse_feed *feed, int64_t now_ns)
     pthread_mutex_lock(&feed->lock);
     for (cse_channel *c = feed->channels; c != NULL; c = c->next) {
         pthread_mutex_lock(&c->lock);
-        for (cse_event_client *client = c->clients; client != NULL; client = client->next)
+        for (cse_channel_client *client = c->clients; client != NULL; client = client->next)
             client->heartbeat_due = true;
         cse_channel_wake(c, CSE_FEED_ALL);
         pthread_mutex_unlock(&c->lock);
@@ -432,7 +309,7 @@ static void *run_feed(void *self)
         int64_t now_ns = cse_clock_ns();
         for (int i = 0; i < count; i++)
             if (is_due(list[i], now_ns))
-                look_at(list[i]);
+                look_at(feed, list[i]);
         beat(feed, now_ns);
         drop_unused(feed, now_ns);
     }
@@ -480,7 +357,7 @@ void cse_feed_destroy(cse_feed **feed)
     while ((*feed)->channels != NULL) {
         cse_channel *channel = (*feed)->channels;
         (*feed)->channels = channel->next;
-        destroy_channel(&channel);
+        close_channel(&channel);
     }
     zmq_ctx_term((*feed)->context);
     close((*feed)->wake_descriptor);
@@ -500,15 +377,25 @@ void cse_feed_post_state(cse_feed *feed, const char *job, const char *payload)
         pthread_mutex_lock(&c->lock);
         cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"state\",\"payload\":%s}",
                      (long long)c->last_id, (long long)cse_unix_ms(), payload);
-        push(c, &(cse_live_event){ .type = cse_feed_type("state"),
-                                   .came_ns = cse_clock_ns(),
-                                   .json = json.data,
-                                   .size = json.size });
-        cse_channel_wake(c, cse_feed_type("state"));
+        cse_channel_push(c, &(cse_live_event){ .type = CSE_FEED_STATE,
+                                               .came_ns = cse_clock_ns(),
+                                               .json = json.data,
+                                               .size = json.size });
+        cse_channel_wake(c, CSE_FEED_STATE);
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_unlock(&feed->lock);
     cse_feed_nudge(feed);
+}
+
+cse_readers *cse_feed_readers(const cse_feed *feed)
+{
+    return feed->options.readers;
+}
+
+bool cse_feed_look(const cse_feed *feed, const char *id, cse_feed_job *job)
+{
+    return feed->options.look(feed->options.self, id, job);
 }
 
 cse_feed_figures cse_feed_figures_now(cse_feed *feed)
@@ -519,8 +406,8 @@ cse_feed_figures cse_feed_figures_now(cse_feed *feed)
         figures.channels++;
         figures.streams += c->client_count;
     }
-    figures.events = atomic_load(&feed->events);
-    figures.gaps = atomic_load(&feed->gaps);
+    figures.events = atomic_load(&feed->counters.events);
+    figures.gaps = atomic_load(&feed->counters.gaps);
     pthread_mutex_unlock(&feed->lock);
     return figures;
 }

@@ -12,18 +12,10 @@
 #ifndef CSE_DASHBOARD_FEED_H
 #define CSE_DASHBOARD_FEED_H
 
+#include "dashboard/channel.h"
 #include "dashboard/readers.h"
-#include "dashboard/route.h"
 
 typedef struct cse_feed cse_feed;
-
-/* How a job stands, for its channel. */
-typedef struct cse_feed_job {
-    char model_dir[4096];
-    bool ended; /* nothing will happen any more, until somebody starts it again */
-    cse_run_state state;
-    char reason[32], message[1024];
-} cse_feed_job;
 
 typedef struct cse_feed_options {
     cse_readers *readers; /* borrowed */
@@ -39,36 +31,13 @@ void cse_feed_stop(cse_feed *feed);
 /* After the last stream was closed. */
 void cse_feed_destroy(cse_feed **feed);
 
-/* X(bit, type): what can be asked for */
-#define CSE_FEED_TYPES(X) \
-    X(0, "state")         \
-    X(1, "metric")        \
-    X(2, "closure")       \
-    X(3, "checkpoint")    \
-    X(4, "log")           \
-    X(5, "topology")      \
-    X(6, "numerics")      \
-    X(7, "gap")
-
-enum { CSE_FEED_ALL = 0xff, CSE_FEED_LOG = 1 << 4, CSE_FEED_GAP = 1 << 7, CSE_FEED_NEW = -1 };
-
-typedef struct cse_feed_request {
-    const char *job;
-    unsigned types; /* bits of CSE_FEED_TYPES */
-    int64_t after;  /* events with greater numbers; CSE_FEED_NEW: those that come from now on */
-    /* Of log lines; NULL and negative: any. */
-    const char *role, *level;
-    int64_t rank;
-} cse_feed_request;
-
-/* The bit of a type, 0 when there is none of that name. */
-unsigned cse_feed_type(const char *name);
-/* The name of a bit's type; "" when there is none. */
-const char *cse_feed_type_name(unsigned type);
-
-/* Fills the answer with the stream; 204 when the run has ended and the asker has seen all of it,
- * 404 when there is no such job. */
-void cse_feed_answer(cse_feed *feed, const cse_feed_request *request, cse_answer *answer);
+/* For streams. The job's channel, made when there is none, with one more client counted; NULL when the
+ * feed is stopping, or too many runs are watched. */
+cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_job *about);
+/* Has the feed's thread look at its channels now. */
+void cse_feed_nudge(cse_feed *feed);
+cse_readers *cse_feed_readers(const cse_feed *feed);
+bool cse_feed_look(const cse_feed *feed, const char *id, cse_feed_job *job);
 
 /* A change of state that the server made, told to the job's streams without a number. `payload` is
  * JSON. */

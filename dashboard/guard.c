@@ -127,11 +127,6 @@ void cse_guard_expect(cse_guard *guard, cse_guarded *guarded, int64_t limit_ns)
     pthread_mutex_unlock(&guard->lock);
 }
 
-void cse_guard_drop(cse_guard *guard, cse_guarded *guarded)
-{
-    cse_guard_expect(guard, guarded, 1);
-}
-
 /* The address's bucket, or one that nobody used for longest among a few. */
 static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_BYTES], int64_t now_ns)
 {

@@ -26,8 +26,6 @@ cse_guarded *cse_guard_add(cse_guard *guard, int socket);
 void cse_guard_remove(cse_guard *guard, cse_guarded **guarded);
 /* From now on it has `limit_ns` for what it is at; 0: as long as it takes. */
 void cse_guard_expect(cse_guard *guard, cse_guarded *guarded, int64_t limit_ns);
-/* Ends the connection at the next look. */
-void cse_guard_drop(cse_guard *guard, cse_guarded *guarded);
 
 /* Whether `address` may make one more request now; otherwise *wait_seconds says when. */
 bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_seconds);

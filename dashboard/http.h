@@ -10,19 +10,9 @@
 #define CSE_DASHBOARD_HTTP_H
 
 #include "dashboard/access.h"
-#include "dashboard/guard.h"
 #include "dashboard/route.h"
 
 typedef struct cse_http cse_http;
-
-/* What the routes need around each call that changes something; all may be NULL. */
-typedef struct cse_http_hooks {
-    struct cse_server *server;
-    /* A call with Idempotency-Key: true when `answer` was filled from an earlier one. */
-    bool (*replay)(struct cse_server *server, const cse_request *request, cse_answer *answer);
-    /* After each call that is no GET. */
-    void (*done)(struct cse_server *server, const cse_request *request, const cse_answer *answer);
-} cse_http_hooks;
 
 typedef struct cse_http_options {
     /* "127.0.0.1:8080", "[::1]:0", "localhost:0", "unix:/path"; port 0: any free one. An address
@@ -35,13 +25,8 @@ typedef struct cse_http_options {
     double requests_per_second; /* of one address; 0: 2000 */
     double client_seconds; /* for a request's headers, twice that for its body and for reading an
                             * answer; 0: 15 */
-    const cse_http_hooks *hooks; /* borrowed */
+    const cse_call_hooks *hooks; /* borrowed */
 } cse_http_options;
-
-enum {
-    CSE_HTTP_MAX_BODY_BYTES = (1 << 20) + (1 << 16), /* a configuration and what is around it */
-    CSE_HTTP_MAX_QUERY = 64,
-};
 
 /* CSE_UNAVAILABLE when the address is taken, CSE_USAGE when it is none, CSE_PERMISSION when it
  * would need a token, else as the token file says; CSE_INTERNAL when a route's descriptor is wrong. */

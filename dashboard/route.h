@@ -132,6 +132,15 @@ typedef struct cse_route {
     cse_operation operations[CSE_ROUTE_OPERATIONS];
 } cse_route;
 
+/* What the server does around calls that change something; either function may be NULL. */
+typedef struct cse_call_hooks {
+    struct cse_server *server;
+    /* A call with Idempotency-Key: true when `answer` was filled from an earlier one. */
+    bool (*replay)(struct cse_server *server, const cse_request *request, cse_answer *answer);
+    /* After each call that is no GET. */
+    void (*done)(struct cse_server *server, const cse_request *request, const cse_answer *answer);
+} cse_call_hooks;
+
 /* dashboard/routes, in name order, ended by NULL; written by autogen.sh. */
 extern const cse_route *const cse_routes[];
 

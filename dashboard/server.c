@@ -197,7 +197,7 @@ static cse_status start(cse_server *server)
     /* The feed asks for jobs only when somebody watches one, jobs tell it of changes at once. */
     CSE_TRY(cse_feed_new(&feed, &server->feed));
     CSE_TRY(cse_jobs_open(&jobs, &server->jobs));
-    server->hooks = (cse_http_hooks){ .server = server, .replay = replay, .done = done };
+    server->hooks = (cse_call_hooks){ .server = server, .replay = replay, .done = done };
     const cse_http_options http = { .listen = o->listen != NULL ? o->listen : "127.0.0.1:0",
                                     .token_file = o->token_file,
                                     .host_names = o->host_names,

@@ -10,7 +10,7 @@
 #ifndef CSE_DASHBOARD_SERVER_H
 #define CSE_DASHBOARD_SERVER_H
 
-#include "dashboard/feed.h"
+#include "dashboard/event_stream.h"
 #include "dashboard/http.h"
 #include "dashboard/jobs.h"
 
@@ -32,7 +32,7 @@ typedef struct cse_server {
     cse_jobs *jobs;
     cse_feed *feed;
     cse_readers *readers;
-    cse_http_hooks hooks;
+    cse_call_hooks hooks;
     char *executable;
     char *notes[2]; /* paths of server.json */
     int64_t started_ms;

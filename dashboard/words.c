@@ -2,7 +2,7 @@
  * the engine itself goes by. */
 #include <string.h>
 
-#include "dashboard/feed.h"
+#include "dashboard/feed_types.h"
 #include "dashboard/jobs.h"
 #include "dashboard/schema.h"
 #include "engine/base/log.h"

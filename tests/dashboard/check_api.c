@@ -248,7 +248,7 @@ static bool is_described(const char *schemas, const char *parameters, const char
 
 START_TEST(a_wrong_descriptor_is_refused)
 {
-    ck_assert(is_described("A\n  b? [integer 0..3|null] ..4  # doc\n", "limit", "200 A", "503"));
+    ck_assert(is_described("A\n  b? [integer|null 0..3] ..4  # doc\n", "limit", "200 A", "503"));
     ck_assert(!is_described("A\n  b integr\n", NULL, "200 A", NULL));
     ck_assert(!is_described("A\n  b [integer\n", NULL, "200 A", NULL));
     ck_assert(!is_described("A\n  b integer surplus\n", NULL, "200 A", NULL));

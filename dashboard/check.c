@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dashboard/jobs.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/config/config.h"
 
 extern char **environ;

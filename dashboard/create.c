@@ -1,6 +1,8 @@
 /* A body is a JobSpec, or the configuration itself with the rest in the query. */
 #include "dashboard/create.h"
 
+#include "dashboard/labels.h"
+
 static json_t *spec_of(const cse_request *request)
 {
     static const char *const switches[] = { "compile_only", "validate_only" };

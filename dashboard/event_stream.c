@@ -50,8 +50,7 @@ static void add_gap(event_client *client, int64_t from, int64_t to, const char *
     cse_text_add(&json,
                  "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
                  "\"to\":%lld,\"reason\":\"%s\"}}",
-                 (long long)to, (long long)cse_unix_ms(), (long long)from, (long long)to,
-                 reason);
+                 (long long)to, (long long)cse_unix_ms(), (long long)from, (long long)to, reason);
     add_event(&client->out, "gap", to, json.data);
     cse_text_clear(&json);
     atomic_fetch_add(&client->channel->counters->gaps, 1);

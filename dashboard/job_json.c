@@ -1,10 +1,12 @@
 /* A job as the API shows it: what the server keeps, joined with what the run store knows. */
+#include "dashboard/job_json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/jobs_internal.h"
+#include "dashboard/jobs_commands.h"
 #include "engine/base/arena.h"
 
 /* ---- what the run knows ---- */
@@ -143,35 +145,6 @@ static void add_run_facts(json_t *object, cse_store_reader *reader)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         json_object_set_new(object, numbers[i],
                             reader != NULL ? read_integer(reader, numbers[i]) : json_null());
-}
-
-/* ---- labels ---- */
-
-json_t *cse_labels_from_words(const json_t *words)
-{
-    json_t *labels = json_object(), *one;
-    size_t i;
-    json_array_foreach(words, i, one)
-    {
-        const char *word = json_string_value(one);
-        size_t length = word != NULL ? strcspn(word, "=") : 0;
-        char key[80];
-        if (length == 0 || length >= sizeof key)
-            continue;
-        memcpy(key, word, length);
-        key[length] = '\0';
-        json_object_set_new(labels, key, json_string(word[length] == '=' ? word + length + 1 : ""));
-    }
-    return labels;
-}
-
-json_t *cse_labels_to_words(const json_t *labels)
-{
-    json_t *words = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)labels, key, value)
-        json_array_append_new(words, json_sprintf("%s=%s", key, json_string_value(value)));
-    return words;
 }
 
 /* ---- what the server keeps ---- */

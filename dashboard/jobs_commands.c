@@ -3,6 +3,8 @@
  * An order goes to the run's coordinator, which answers at once; that it took effect shows in the
  * run's state. A run that cannot be reached (it compiles, its coordinator hangs) can still be
  * ended, by signals. */
+#include "dashboard/jobs_commands.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_internal.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "workers/control/control_client.h"
@@ -167,8 +168,7 @@ static void note_end(cse_jobs *jobs, const char *id, const cse_job_command *comm
     if (entry != NULL) {
         entry->record.cancelled = kills ? CSE_JOB_END_KILL : CSE_JOB_END_CANCEL;
         if (!kills && command->grace_s >= 0)
-            entry->record.kill_at_ms =
-                cse_unix_ms() + (int64_t)(command->grace_s * 1000) + 5000;
+            entry->record.kill_at_ms = cse_unix_ms() + (int64_t)(command->grace_s * 1000) + 5000;
         cse_job_entry_save(jobs, entry);
     }
     pthread_mutex_unlock(&jobs->lock);

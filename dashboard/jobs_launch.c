@@ -3,7 +3,8 @@
  * It gets nothing from the server but its arguments, so that it goes on when the server is gone.
  * The limit of memory is set on it right after its start, before it has read its configuration,
  * and its workers inherit it. */
-#include <ctype.h>
+#include "dashboard/jobs_launch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_internal.h"
+#include "dashboard/jobs_origin.h"
+#include "dashboard/labels.h"
 #include "engine/base/arena.h"
 
 extern char **environ;

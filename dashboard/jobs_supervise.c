@@ -1,4 +1,4 @@
-/* The thread that keeps a root's jobs going: it starts those whose turn it is, notices processes
+/* The thread starts those whose turn it is, notices processes
  * that end, and decides what follows.
  *
  *     QUEUED ──► a process ──► the run store says how it goes ──► the process ends
@@ -8,6 +8,8 @@
  *
  * A job that waits says what it waits for. The first of the queue is never overtaken: a small job
  * behind it would delay it for ever. */
+#include "dashboard/jobs_supervise.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_internal.h"
+#include "dashboard/jobs_commands.h"
+#include "dashboard/jobs_launch.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"

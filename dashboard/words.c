@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dashboard/feed_types.h"
-#include "dashboard/jobs.h"
+#include "dashboard/jobs_commands.h"
 #include "dashboard/schema.h"
 #include "engine/base/log.h"
 

@@ -1,0 +1,12 @@
+/* The thread that keeps a root's jobs going. */
+#ifndef CSE_DASHBOARD_JOBS_SUPERVISE_H
+#define CSE_DASHBOARD_JOBS_SUPERVISE_H
+
+#include "dashboard/job_table.h"
+
+/* With the lock held, before the thread: finds the processes that an earlier server started. */
+void cse_jobs_adopt(cse_jobs *jobs);
+/* The thread: `jobs` is the table. It ends when `ending` is set and it is nudged. */
+void *cse_jobs_supervise(void *jobs);
+
+#endif

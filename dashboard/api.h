@@ -1,6 +1,6 @@
 /* The REST API as the routes describe it: a path is found, a parameter converted and a body checked
- * by the description that is made from them (dashboard/describe.h), so that what clients are told and
- * what the server does are the same. */
+ * by the description that is made from them (dashboard/describe.h), so that what clients are told
+ * and what the server does are the same. */
 #ifndef CSE_DASHBOARD_API_H
 #define CSE_DASHBOARD_API_H
 

@@ -1,5 +1,5 @@
-/* A run that somebody watches: the newest of its events in a ring, those that came too early, and the
- * streams that read them. */
+/* A run that somebody watches: the newest of its events in a ring, those that came too early, and
+ * the streams that read them. */
 #ifndef CSE_DASHBOARD_CHANNEL_H
 #define CSE_DASHBOARD_CHANNEL_H
 

@@ -1,5 +1,5 @@
-/* The API's description (OpenAPI 3.1), made from the descriptors of the routes: what it says is what
- * the server checks requests by, and what the typed client of the pages is made from.
+/* The API's description (OpenAPI 3.1), made from the descriptors of the routes: what it says is
+ * what the server checks requests by, and what the typed client of the pages is made from.
  *
  * What nearly all operations share is said here once: the problems that any request may meet, those
  * of a body and of a path with values, ETag and If-None-Match of answers to GET. */

@@ -31,8 +31,8 @@ void cse_feed_stop(cse_feed *feed);
 /* After the last stream was closed. */
 void cse_feed_destroy(cse_feed **feed);
 
-/* For streams. The job's channel, made when there is none, with one more client counted; NULL when the
- * feed is stopping, or too many runs are watched. */
+/* For streams. The job's channel, made when there is none, with one more client counted; NULL when
+ * the feed is stopping, or too many runs are watched. */
 cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_job *about);
 /* Has the feed's thread look at its channels now. */
 void cse_feed_nudge(cse_feed *feed);

@@ -29,7 +29,8 @@ typedef struct cse_http_options {
 } cse_http_options;
 
 /* CSE_UNAVAILABLE when the address is taken, CSE_USAGE when it is none, CSE_PERMISSION when it
- * would need a token, else as the token file says; CSE_INTERNAL when a route's descriptor is wrong. */
+ * would need a token, else as the token file says; CSE_INTERNAL when a route's descriptor is
+ * wrong. */
 cse_status cse_http_start(const cse_http_options *options, cse_http **http);
 /* Ends all connections. Streams must have been ended by their producers. */
 void cse_http_stop(cse_http **http);

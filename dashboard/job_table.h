@@ -95,7 +95,8 @@ void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry);
  * room for it: CSE_OK, or why it could not be written. */
 cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
                                 const char *reason, const char *message);
-/* Writes the record to jobs.db; what fails is tried again at each look of the supervising thread. */
+/* Writes the record to jobs.db; what fails is tried again at each look of the supervising
+ * thread. */
 void cse_job_entry_save(cse_jobs *jobs, cse_job_entry *entry);
 /* Whether jobs.db takes what somebody asks for, before anything is done about it: CSE_TEMPORARY
  * with what to do when it does not. A server without a queue has nothing to write. */

@@ -86,7 +86,8 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
     return place;
 }
 
-/* Signals end what no message reaches. The supervisor tidies up behind a coordinator that is killed. */
+/* Signals end what no message reaches. The supervisor tidies up behind a coordinator that is
+ * killed. */
 static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
 {
     int64_t pid = number == SIGKILL && place->pid > 0 ? place->pid : record->pid;

@@ -17,8 +17,8 @@ typedef struct cse_listener {
     char *unix_path; /* removed at the end; NULL */
 } cse_listener;
 
-/* A bound and listening socket for "127.0.0.1:0", "unix:/path" and such. CSE_USAGE, CSE_UNAVAILABLE,
- * CSE_PERMISSION. Release with cse_listener_clear, also after a failure. */
+/* A bound and listening socket for "127.0.0.1:0", "unix:/path" and such. CSE_USAGE,
+ * CSE_UNAVAILABLE, CSE_PERMISSION. Release with cse_listener_clear, also after a failure. */
 cse_status cse_listen(const char *address, bool has_token, cse_listener *listener);
 void cse_listener_clear(cse_listener *listener);
 

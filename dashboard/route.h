@@ -2,9 +2,9 @@
  * descriptor.
  *
  * The descriptor says what the path takes and gives. When a handler is called, the request was
- * checked by it: parameters are there as typed values, a JSON body is as its schema says, the caller
- * is let in. The handler fills the answer and nothing else. The descriptors of all routes make
- * /openapi.json. */
+ * checked by it: parameters are there as typed values, a JSON body is as its schema says, the
+ * caller is let in. The handler fills the answer and nothing else. The descriptors of all routes
+ * make /openapi.json. */
 #ifndef CSE_DASHBOARD_ROUTE_H
 #define CSE_DASHBOARD_ROUTE_H
 
@@ -101,14 +101,14 @@ void cse_answer_clear(cse_answer *answer);
 
 /* A number as JSON: the fewest digits that give the same bits; null when it is not finite. */
 void cse_json_number(cse_text *text, double number);
-/* A string as JSON, with its quotes; bytes that are no UTF-8 become U+FFFD. */
-void cse_json_string(cse_text *text, const char *string);
+/* A text as JSON; null for NULL and for what is no UTF-8. */
+json_t *cse_text_json(const char *text);
 
 /* ---- the descriptor ---- */
 
-/* Types are written in the notation of dashboard/schema.h. A body or an answer has one line for each
- * form it may have: an answer's HTTP status, the media type (left away: application/json), the type,
- * headers as in "+Location", and "# " before a description. */
+/* Types are written in the notation of dashboard/schema.h. A body or an answer has one line for
+ * each form it may have: an answer's HTTP status, the media type (left away: application/json),
+ * the type, headers as in "+Location", and "# " before a description. */
 typedef struct cse_operation {
     const char *method, *id; /* "GET", "listJobs"; NULL ends the list */
     const char *summary, *doc;
@@ -123,7 +123,10 @@ typedef struct cse_operation {
     bool quick;
 } cse_operation;
 
-enum { CSE_ROUTE_OPERATIONS = 5 };
+#define CSE_OPERATION(http_method, operation, handler, what) \
+    .method = (http_method), .id = (operation), .handle = (handler), .summary = (what)
+
+enum { CSE_ROUTE_OPERATIONS = 5 }; /* the last one ends the list */
 
 typedef struct cse_route {
     const char *path;    /* "/api/v1/jobs/{id}": braces take one segment */

@@ -198,8 +198,8 @@ json_t *cse_schema_read_type(const char **type)
 typedef struct line {
     const char *begin; /* in the text, for messages */
     int indent;
-    char name[64];
-    bool optional, comma;
+    char names[128]; /* "a" or "a,b?,c" */
+    bool comma;
     json_t *schema;      /* NULL: no type was given */
     const char *example; /* instead of all others */
     char *doc;
@@ -246,12 +246,11 @@ static cse_status read_line(const char **text, line *l)
         l->example = at;
         return CSE_OK;
     }
-    size_t length = strcspn(at, " ?\n");
-    if (length == 0 || length >= sizeof l->name)
+    size_t length = strcspn(at, " \n");
+    if (length == 0 || length >= sizeof l->names)
         return refuse(l);
-    memcpy(l->name, at, length);
+    memcpy(l->names, at, length);
     at += length;
-    l->optional = take(&at, '?');
     skip_blanks(&at);
     if (*at != '#' && at < end) {
         l->schema = read_union(&at, &l->comma);
@@ -306,29 +305,18 @@ static int indent_of(const char *text)
     return (int)strspn(text, " ");
 }
 
-/* One line and those below it, as a member of `properties`; `required` may be NULL. */
-static cse_status read_block(const char **text, json_t *properties, json_t *required)
+static cse_status read_block(const char **text, json_t *properties, json_t *required);
+
+/* The lines below `l`, as members and examples of `schema`. */
+static cse_status read_members(const char **text, const line *l, json_t *schema)
 {
-    line l, inner;
-    cse_status status = read_line(text, &l);
-    if (status == CSE_OK && (l.example != NULL || json_object_get(properties, l.name) != NULL))
-        status = refuse(&l);
-    if (status != CSE_OK) {
-        clear_line(&l);
-        return status;
-    }
-    json_t *schema =
-        l.schema != NULL ? json_incref(l.schema) : json_pack("{s:s}", "type", "object");
-    json_object_set_new(properties, l.name, schema);
-    if (l.doc != NULL)
-        json_object_set_new(schema, "description", json_string(l.doc));
-    if (required != NULL && !l.optional)
-        json_array_append_new(required, json_string(l.name));
+    cse_status status = CSE_OK;
+    line example;
     json_t *members = json_object(), *needed = json_array();
-    while (status == CSE_OK && **text != '\0' && indent_of(*text) > l.indent) {
+    while (status == CSE_OK && **text != '\0' && indent_of(*text) > l->indent) {
         if ((*text)[indent_of(*text)] == '=') {
-            read_line(text, &inner);
-            status = add_example(&inner, schema, true);
+            read_line(text, &example);
+            status = add_example(&example, schema, true);
         } else {
             status = read_block(text, members, needed);
         }
@@ -340,6 +328,43 @@ static cse_status read_block(const char **text, json_t *properties, json_t *requ
     close_object(schema);
     json_decref(members);
     json_decref(needed);
+    return status;
+}
+
+/* Each name of the line, with the schema. */
+static cse_status add_names(line *l, json_t *schema, json_t *properties, json_t *required)
+{
+    char *rest = l->names, *name;
+    while ((name = strsep(&rest, ",")) != NULL) {
+        size_t length = strlen(name);
+        bool optional = length > 0 && name[length - 1] == '?';
+        if (optional)
+            name[length - 1] = '\0';
+        if (*name == '\0' || json_object_get(properties, name) != NULL)
+            return refuse(l);
+        json_object_set(properties, name, schema);
+        if (required != NULL && !optional)
+            json_array_append_new(required, json_string(name));
+    }
+    return CSE_OK;
+}
+
+/* One line and those below it, as members of `properties`; `required` may be NULL. */
+static cse_status read_block(const char **text, json_t *properties, json_t *required)
+{
+    line l;
+    cse_status status = read_line(text, &l);
+    if (status == CSE_OK && l.example != NULL)
+        status = refuse(&l);
+    json_t *schema =
+        l.schema != NULL ? json_incref(l.schema) : json_pack("{s:s}", "type", "object");
+    if (l.doc != NULL)
+        json_object_set_new(schema, "description", json_string(l.doc));
+    if (status == CSE_OK)
+        status = read_members(text, &l, schema);
+    if (status == CSE_OK)
+        status = add_names(&l, schema, properties, required);
+    json_decref(schema);
     clear_line(&l);
     return status;
 }
@@ -360,8 +385,9 @@ cse_status cse_schema_read_parameter(const char **text, json_t **parameter)
         return CSE_OK;
     cse_status status = read_line(text, &l);
     json_t *p = json_object();
-    json_object_set_new(p, "name", json_string(l.name));
-    if (!l.optional)
+    size_t length = strcspn(l.names, "?");
+    json_object_set_new(p, "name", json_stringn(l.names, length));
+    if (l.names[length] == '\0')
         json_object_set_new(p, "required", json_true());
     if (l.doc != NULL)
         json_object_set_new(p, "description", json_string(l.doc));

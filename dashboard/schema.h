@@ -4,10 +4,11 @@
  *
  *     Progress  # how far a run is
  *       step integer|null  # last committed step
- *       rate? number 0..   # a member that may be missing
+ *       rate?,loss? number 0..  # members that may be missing
  *       = {"step": 7}
  *
- * NAME TYPE # DESCRIPTION; a line that begins with "=" is an example, in JSON. A type is one of
+ * NAME[,NAME...] TYPE # DESCRIPTION; a line that begins with "=" is an example, in JSON. A type is
+ * one of
  *
  *     integer number string boolean null   as in JSON
  *     any binary                           any value; bytes
@@ -19,9 +20,9 @@
  *     {TYPE} {NAME: TYPE}                  an object of any members; their names are as NAME says
  *     Name                                 the schema of this name
  *
- * or several of them, joined by "|", then a range as in 1..20 (of a number's value, a text's length,
- * the entries of a list or object), "~" and a regular expression that a text matches, "=" and the
- * default. An object's line may leave its type away. */
+ * or several of them, joined by "|", then a range as in 1..20 (of a number's value, a text's
+ * length, the entries of a list or object), "~" and a regular expression that a text matches, "="
+ * and the default. An object's line may leave its type away. */
 #ifndef CSE_DASHBOARD_SCHEMA_H
 #define CSE_DASHBOARD_SCHEMA_H
 
@@ -35,8 +36,8 @@
 cse_status cse_schemas_read(const char *text, json_t *schemas);
 
 /* The first line of `*text` as a parameter of a request: {"name", "required", "description",
- * "schema", ...} without "in"; `*text` is moved behind it and its example. A line without a type has
- * no "schema": it names a shared parameter. NULL at the end of the text. */
+ * "schema", ...} without "in"; `*text` is moved behind it and its example. A line without a type
+ * has no "schema": it names a shared parameter. NULL at the end of the text. */
 cse_status cse_schema_read_parameter(const char **text, json_t **parameter);
 
 /* A type alone, as in "[Job]"; `*type` is moved behind it. NULL when it is none. */

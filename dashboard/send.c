@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/json.h"
 
 /* ---- streams ---- */
 
@@ -226,7 +227,7 @@ static void add_instance(cse_exchange *exchange)
         return;
     body->size--;
     cse_text_add(body, ",\"instance\":");
-    cse_json_string(body, exchange->target.path);
+    cse_json_add_string(body, exchange->target.path);
     cse_text_add(body, "}");
 }
 

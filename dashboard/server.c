@@ -289,6 +289,21 @@ void cse_server_close_run(const cse_request *request, cse_server_run *run)
     cse_job_release(&run->job);
 }
 
+void cse_server_answer_artefact(const cse_request *request, cse_answer *answer, const char *name)
+{
+    cse_server_run run;
+    cse_text content = { 0 };
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    cse_status status = cse_store_reader_artefact(run.reader, name, &content, NULL, 0);
+    cse_server_close_run(request, &run);
+    if (status == CSE_OK)
+        cse_answer_text(answer, 200, "application/json", &content);
+    else
+        cse_answer_failure(answer, status);
+    cse_text_clear(&content);
+}
+
 json_t *cse_page_token_new(int64_t number)
 {
     char plain[40], token[64];
@@ -355,19 +370,26 @@ void cse_server_answer_job(const cse_request *request, const cse_job *job, int s
         cse_answer_header(answer, "Location", "/api/v1/jobs/%s", job->record.id);
 }
 
-void cse_server_do_command(const cse_request *request, cse_answer *answer,
-                           const cse_job_command *command)
+void cse_server_do_command(const cse_request *request, cse_answer *answer)
 {
     char detail[256];
+    const json_t *body = request->body, *grace = json_object_get(body, "grace_s");
+    const cse_job_command command = {
+        .command = strrchr(request->path, '/') + 1,
+        .message = json_string_value(json_object_get(body, "message")),
+        .save = !json_is_false(json_object_get(body, "save")),
+        .grace_s = grace != NULL ? json_number_value(grace) : -1,
+        .num_csx = json_integer_value(json_object_get(body, "num_csx")),
+    };
     cse_job *job = cse_calloc(1, sizeof *job);
     cse_jobs *jobs = request->server->jobs;
     const char *id = cse_request_text(request, "id", "");
-    cse_status status = cse_jobs_do(jobs, id, command, detail);
+    cse_status status = cse_jobs_do(jobs, id, &command, detail);
     if (status != CSE_OK)
         cse_answer_failure(answer, status);
     else if (cse_server_find_job(request, answer, job)) {
         cse_answer_json(answer, 202,
-                        json_pack("{s:s, s:s, s:s, s:s}", "id", id, "command", command->command,
+                        json_pack("{s:s, s:s, s:s, s:s}", "id", id, "command", command.command,
                                   "state", cse_run_state_name(job->record.state), "detail",
                                   detail));
         cse_job_release(job);

@@ -55,6 +55,9 @@ typedef struct cse_server_run {
 bool cse_server_open_run(const cse_request *request, cse_answer *answer, cse_server_run *run);
 void cse_server_close_run(const cse_request *request, cse_server_run *run);
 
+/* Answers with a JSON artefact of the run's store. */
+void cse_server_answer_artefact(const cse_request *request, cse_answer *answer, const char *name);
+
 /* Page tokens: opaque to clients, a number to us. False: not one of ours (the answer is filled). */
 bool cse_page_token_read(const cse_request *request, cse_answer *answer, int64_t *number);
 json_t *cse_page_token_new(int64_t number);
@@ -65,12 +68,13 @@ bool cse_server_check_revision(const cse_request *request, cse_answer *answer, i
  * the run. */
 void cse_server_answer_job(const cse_request *request, const cse_job *job, int status,
                            cse_answer *answer);
-/* A command's route: all of them are alike. */
-#define CSE_COMMAND_OPERATION                                                 \
-    .parameters = "Idempotency-Key", .replies = "202 CommandResult  # Taken", \
-    .problems = "409 501 503"
-void cse_server_do_command(const cse_request *request, cse_answer *answer,
-                           const cse_job_command *command);
+/* The handler of all commands: the last word of the path says which, the body how. */
+void cse_server_do_command(const cse_request *request, cse_answer *answer);
+/* What their descriptors have in common. */
+#define CSE_COMMAND_OPERATION(operation, what)                                    \
+    CSE_OPERATION("POST", (operation), cse_server_do_command, (what)),            \
+        .parameters = "Idempotency-Key", .replies = "202 CommandResult  # Taken", \
+        .problems = "409 501 503"
 
 /* What cannot be served now: appends a line for each check that fails. */
 bool cse_server_is_ready(cse_server *server, json_t *checks);

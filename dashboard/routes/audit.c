@@ -57,12 +57,8 @@ const cse_route cse_route_audit = {
     .tag = "server",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "listAudit",
-          .summary = "Mutating calls, newest first",
+        { CSE_OPERATION("GET", "listAudit", list_audit, "Mutating calls, newest first"),
           .parameters = parameters,
-          .replies = "200 AuditList",
-          .handle = list_audit },
-        { 0 },
+          .replies = "200 AuditList" },
     },
 };

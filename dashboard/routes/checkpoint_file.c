@@ -70,14 +70,10 @@ const cse_route cse_route_checkpoint_file = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}/file",
     .tag = "checkpoints",
     .operations = {
-        { .method = "GET",
-          .id = "getCheckpointFile",
-          .summary = "The file, also in parts (Range)",
+        { CSE_OPERATION("GET", "getCheckpointFile", get_file, "The file, also in parts (Range)"),
           .parameters = parameters,
           .replies = "200 application/x-hdf5 binary  # The file\n"
           "206 application/x-hdf5 binary  # The part that was asked for\n",
-          .problems = "410 416 503",
-          .handle = get_file },
-        { 0 },
+          .problems = "410 416 503" },
     },
 };

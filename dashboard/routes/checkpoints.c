@@ -36,12 +36,8 @@ const cse_route cse_route_checkpoints = {
     .tag = "checkpoints",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "listCheckpoints",
-          .summary = "Checkpoints",
+        { CSE_OPERATION("GET", "listCheckpoints", list_checkpoints, "Checkpoints"),
           .replies = "200 CheckpointList",
-          .problems = "503",
-          .handle = list_checkpoints },
-        { 0 },
+          .problems = "503" },
     },
 };

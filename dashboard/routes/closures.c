@@ -53,13 +53,9 @@ const cse_route cse_route_closures = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "listClosures",
-          .summary = "Deliveries of step closures",
+        { CSE_OPERATION("GET", "listClosures", list_closures, "Deliveries of step closures"),
           .parameters = parameters,
           .replies = "200 ClosureList",
-          .problems = "503",
-          .handle = list_closures },
-        { 0 },
+          .problems = "503" },
     },
 };

@@ -57,16 +57,13 @@ static const char schemas[] =
     "Cluster\n"
     "  hosts [object]\n"
     "    name string\n"
-    "    cores integer\n"
-    "    memory_bytes integer\n"
+    "    cores,memory_bytes integer\n"
     "    load number|null\n"
     "    memory_free_bytes integer\n"
     "  budget\n"
-    "    cores integer\n"
-    "    memory_bytes integer\n"
+    "    cores,memory_bytes integer\n"
     "  used\n"
-    "    cores integer\n"
-    "    memory_bytes integer\n"
+    "    cores,memory_bytes integer\n"
     "  jobs {integer}  # number of jobs in each state\n"
     "  disk_free_bytes integer  # of the file system that holds the runs\n"
     "  disk_total_bytes integer\n";
@@ -76,11 +73,8 @@ const cse_route cse_route_cluster = {
     .tag = "server",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getCluster",
-          .summary = "Hosts, budget and what is used of it",
-          .replies = "200 Cluster",
-          .handle = answer_cluster },
-        { 0 },
+        { CSE_OPERATION("GET", "getCluster", answer_cluster,
+                        "Hosts, budget and what is used of it"),
+          .replies = "200 Cluster" },
     },
 };

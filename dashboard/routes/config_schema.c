@@ -107,11 +107,7 @@ const cse_route cse_route_config_schema = {
     .path = "/api/v1/config-schema",
     .tag = "config",
     .operations = {
-        { .method = "GET",
-          .id = "getConfigSchema",
-          .summary = "JSON Schema of CONFIG.yaml",
-          .replies = "200 object",
-          .handle = answer_schema },
-        { 0 },
+        { CSE_OPERATION("GET", "getConfigSchema", answer_schema, "JSON Schema of CONFIG.yaml"),
+          .replies = "200 object" },
     },
 };

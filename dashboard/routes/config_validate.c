@@ -43,21 +43,19 @@ static const char schemas[] =
     "  overrides? {string|number|boolean|integer|null} ..256\n"
     "  depth? 'settings'|'step'  # settings: the file against the table of settings; step: also "
     "traces the model\n"
-    "  = {\"config\": \"trainer: {}\\n\"}\n";
+    "  = {\"config\": \"trainer: {}\\n"
+    "\"}\n";
 
 const cse_route cse_route_config_validate = {
     .path = "/api/v1/config:validate",
     .tag = "config",
     .schemas = schemas,
     .operations = {
-        { .method = "POST",
-          .id = "validateConfig",
-          .summary = "Checks a configuration; nothing is started",
+        { CSE_OPERATION("POST", "validateConfig", validate,
+                        "Checks a configuration; nothing is started"),
           .body = "ValidateRequest\n"
           "application/yaml string  # CONFIG.yaml itself; the rest by query\n",
           .replies = "200 ValidateResult  # Checked",
-          .problems = "503",
-          .handle = validate },
-        { 0 },
+          .problems = "503" },
     },
 };

@@ -28,8 +28,7 @@ static const char schemas[] =
     "  time_ms time\n"
     "  from_state? string|null\n"
     "  to_state State\n"
-    "  reason? string|null\n"
-    "  message? string|null\n"
+    "  reason?,message? string|null\n"
     "  attempt? integer\n"
     "MetricEvent open  # payload of event: metric\n"
     "  attempt integer\n"
@@ -38,38 +37,27 @@ static const char schemas[] =
     "\"-Infinity\"\n"
     "  = {\"attempt\": 1, \"series\": {\"loss\": [[1, 1700000000000, 2.3]]}}\n"
     "ClosureEvent open  # payload of event: closure\n"
-    "  id integer\n"
-    "  attempt integer\n"
-    "  step integer\n"
-    "  issued_ms time\n"
-    "  delivered_ms time\n"
+    "  id,attempt,step integer\n"
+    "  issued_ms,delivered_ms time\n"
     "  name string\n"
     "  payload any\n"
     "CheckpointEvent open  # payload of event: checkpoint\n"
-    "  id? integer\n"
-    "  attempt? integer\n"
-    "  step integer\n"
+    "  id?,attempt?,step integer\n"
     "  time_ms? time\n"
     "  path? string\n"
     "  bytes? integer\n"
     "  digest? string|null\n"
     "  write_ms? integer|null\n"
-    "  verified? integer\n"
-    "  deleted? integer\n"
+    "  verified?,deleted? integer\n"
     "NumericsEvent open  # payload of event: numerics: these records are there now\n"
-    "  attempt integer\n"
-    "  step integer\n"
+    "  attempt,step integer\n"
     "  tensors any\n"
     "GapEvent open  # payload of event: gap. Ids that were not kept, or what the run dropped "
     "(points, logs, closures, samples). Read what was missed over REST, then go on.\n"
     "  from? integer  # first event id that is lost\n"
     "  to? integer  # last one\n"
     "  reason? string\n"
-    "  points? integer 0..\n"
-    "  logs? integer 0..\n"
-    "  closures? integer 0..\n"
-    "  samples? integer 0..\n"
-    "  events? integer 0..\n"
+    "  points?,logs?,closures?,samples?,events? integer 0..\n"
     "EndEvent  # event: end. The stream is over; reconnecting gives 204.\n"
     "  state State\n"
     "  reason string|null\n"
@@ -87,15 +75,12 @@ const cse_route cse_route_events = {
     .tag = "live",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "streamEvents",
-          .summary = "Everything that happens, as one stream of server-sent events",
+        { CSE_OPERATION("GET", "streamEvents", stream_events,
+                        "Everything that happens, as one stream of server-sent events"),
           .parameters = parameters,
-          .replies = "200 text/event-stream string  # id:, event: and data: (an Event); heartbeat comments "
-          "each 15 s; event: gap and event: end\n"
-          "204  # The run has ended and all was sent: do not come back\n",
-          .problems = "503",
-          .handle = stream_events },
-        { 0 },
+          .replies = "200 text/event-stream string  # id:, event: and data: (an Event); "
+                     "heartbeat comments each 15 s; event: gap and event: end\n"
+                     "204  # The run has ended and all was sent: do not come back",
+          .problems = "503" },
     },
 };

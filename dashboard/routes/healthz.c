@@ -16,13 +16,9 @@ const cse_route cse_route_healthz = {
     .tag = "server",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getHealth",
-          .summary = "Whether the process is alive",
+        { CSE_OPERATION("GET", "getHealth", answer_health, "Whether the process is alive"),
           .replies = "200 Health  # Alive",
           .open = true,
-          .handle = answer_health,
           .quick = true },
-        { 0 },
     },
 };

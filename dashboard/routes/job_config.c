@@ -63,12 +63,9 @@ const cse_route cse_route_job_config = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getJobConfig",
-          .summary = "The resolved configuration and the origin of each value",
+        { CSE_OPERATION("GET", "getJobConfig", get_config,
+                        "The resolved configuration and the origin of each value"),
           .replies = "200 JobConfig",
-          .problems = "503",
-          .handle = get_config },
-        { 0 },
+          .problems = "503" },
     },
 };

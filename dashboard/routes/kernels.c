@@ -147,13 +147,10 @@ const cse_route cse_route_kernels = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getKernels",
-          .summary = "How long each kernel of the step took, in a sampled step",
+        { CSE_OPERATION("GET", "getKernels", get_kernels,
+                        "How long each kernel of the step took, in a sampled step"),
           .parameters = parameters,
           .replies = "200 Kernels",
-          .problems = "503",
-          .handle = get_kernels },
-        { 0 },
+          .problems = "503" },
     },
 };

@@ -111,15 +111,13 @@ const cse_route cse_route_logs = {
     .tag = "live",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "listLogs",
-          .summary = "Log lines, as lines of JSON; as server-sent events when Accept is text/event-stream",
+        { CSE_OPERATION("GET", "listLogs", list_logs,
+                        "Log lines, as lines of JSON; as server-sent events when Accept is "
+                        "text/event-stream"),
           .parameters = parameters,
           .replies = "200 application/x-ndjson LogLine  # Lines, oldest first\n"
           "200 text/event-stream string\n"
           "204  # As a stream: the run has ended and all was sent\n",
-          .problems = "503",
-          .handle = list_logs },
-        { 0 },
+          .problems = "503" },
     },
 };

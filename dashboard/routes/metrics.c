@@ -110,16 +110,13 @@ const cse_route cse_route_metrics = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getMetrics",
-          .summary = "Series, bucketed so that minimum and maximum stay",
+        { CSE_OPERATION("GET", "getMetrics", get_metrics,
+                        "Series, bucketed so that minimum and maximum stay"),
           .parameters = parameters,
           .replies = "200 Metrics\n"
           "200 application/vnd.csengine.columns string  # 8 bytes: length of the JSON head, "
           "little-endian; the head (Metrics, each column as {offset, count} in doubles); spaces "
           "up to a multiple of 8; the columns as little-endian float64\n",
-          .problems = "503",
-          .handle = get_metrics },
-        { 0 },
+          .problems = "503" },
     },
 };

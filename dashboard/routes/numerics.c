@@ -179,30 +179,17 @@ static const char parameters[] =
 
 static const char schemas[] =
     "Tensor\n"
-    "  id integer\n"
-    "  attempt integer\n"
-    "  name string\n"
-    "  scope string\n"
-    "  op string\n"
+    "  id,attempt integer\n"
+    "  name,scope,op string\n"
     "  kind 'cast'|'gradient'|'weight'|'state'|'observed'\n"
-    "  source_dtype string|null\n"
-    "  dtype string|null\n"
+    "  source_dtype,dtype string|null\n"
     "  backward boolean\n"
     "  file string|null\n"
     "  line integer|null\n"
     "NumericsRecord\n"
     "  tensor integer  # id of a tensor\n"
-    "  attempt integer\n"
-    "  step integer\n"
-    "  count integer\n"
-    "  nan integer\n"
-    "  inf integer\n"
-    "  saturated integer\n"
-    "  flushed integer\n"
-    "  zeros integer\n"
-    "  absorbed integer\n"
-    "  max_exponent integer|null\n"
-    "  first_microbatch integer|null\n"
+    "  attempt,step,count,nan,inf,saturated,flushed,zeros,absorbed integer\n"
+    "  max_exponent,first_microbatch integer|null\n"
     "  digest string|null  # 16 hexadecimal digits\n"
     "  histogram string|null  # the bins as stored, base64: unsigned 64-bit little-endian counts\n"
     "Numerics\n"
@@ -216,13 +203,9 @@ const cse_route cse_route_numerics = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getNumerics",
-          .summary = "Statistics of observed tensors",
+        { CSE_OPERATION("GET", "getNumerics", get_numerics, "Statistics of observed tensors"),
           .parameters = parameters,
           .replies = "200 Numerics",
-          .problems = "503",
-          .handle = get_numerics },
-        { 0 },
+          .problems = "503" },
     },
 };

@@ -11,13 +11,9 @@ const cse_route cse_route_openapi = {
     .path = "/openapi.json",
     .tag = "server",
     .operations = {
-        { .method = "GET",
-          .id = "getOpenapi",
-          .summary = "This description",
+        { CSE_OPERATION("GET", "getOpenapi", answer_description, "This description"),
           .replies = "200 object",
           .open = true,
-          .handle = answer_description,
           .quick = true },
-        { 0 },
     },
 };

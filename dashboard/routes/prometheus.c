@@ -102,11 +102,8 @@ const cse_route cse_route_prometheus = {
     .path = "/metrics",
     .tag = "server",
     .operations = {
-        { .method = "GET",
-          .id = "getPrometheus",
-          .summary = "The server's and the jobs' figures for Prometheus",
-          .replies = "200 text/plain string  # text format 0.0.4",
-          .handle = answer_figures },
-        { 0 },
+        { CSE_OPERATION("GET", "getPrometheus", answer_figures,
+                        "The server's and the jobs' figures for Prometheus"),
+          .replies = "200 text/plain string  # text format 0.0.4" },
     },
 };

@@ -21,13 +21,10 @@ const cse_route cse_route_readyz = {
     .tag = "server",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getReadiness",
-          .summary = "Whether it can serve: 503 names what fails",
+        { CSE_OPERATION("GET", "getReadiness", answer_readiness,
+                        "Whether it can serve: 503 names what fails"),
           .replies = "200 Readiness  # Ready\n"
           "503 Readiness  # Not ready\n",
-          .open = true,
-          .handle = answer_readiness },
-        { 0 },
+          .open = true },
     },
 };

@@ -68,13 +68,10 @@ const cse_route cse_route_topology = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getTopology",
-          .summary = "Processes and streams: busy, idle, back-pressured; depth, credits, MB/s",
+        { CSE_OPERATION("GET", "getTopology", get_topology,
+                        "Processes and streams: busy, idle, back-pressured; depth, credits, MB/s"),
           .parameters = "samples? integer 1..1000 = 1  # the newest so many\n",
           .replies = "200 Topology",
-          .problems = "503",
-          .handle = get_topology },
-        { 0 },
+          .problems = "503" },
     },
 };

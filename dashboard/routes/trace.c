@@ -90,12 +90,10 @@ static const char parameters[] = "from? integer 0..  # first step\n"
 static const char schemas[] =
     "Trace open  # Chrome's trace event format; opens in Perfetto as it is.\n"
     "  traceEvents [open]\n"
-    "    name string\n"
-    "    ph string\n"
+    "    name,ph string\n"
     "    ts? number  # microseconds\n"
     "    dur? number  # microseconds\n"
-    "    pid integer\n"
-    "    tid integer\n"
+    "    pid,tid integer\n"
     "    cat? string\n"
     "    args? object\n"
     "  displayTimeUnit string\n"
@@ -107,13 +105,10 @@ const cse_route cse_route_trace = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getTrace",
-          .summary = "Sampled steps as a trace of Chrome's format",
+        { CSE_OPERATION("GET", "getTrace", get_trace,
+                        "Sampled steps as a trace of Chrome's format"),
           .parameters = parameters,
           .replies = "200 Trace",
-          .problems = "503",
-          .handle = get_trace },
-        { 0 },
+          .problems = "503" },
     },
 };

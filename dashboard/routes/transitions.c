@@ -30,11 +30,8 @@ const cse_route cse_route_transitions = {
     .tag = "jobs",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "listTransitions",
-          .summary = "Each change of state, with its reason",
-          .replies = "200 TransitionList",
-          .handle = list_transitions },
-        { 0 },
+        { CSE_OPERATION("GET", "listTransitions", list_transitions,
+                        "Each change of state, with its reason"),
+          .replies = "200 TransitionList" },
     },
 };

@@ -20,8 +20,7 @@ static void answer_version(const cse_request *request, cse_answer *answer)
 
 static const char schemas[] =
     "Version\n"
-    "  version string\n"
-    "  api string\n"
+    "  version,api string\n"
     "  mode 'run'|'root'  # run: serves one run; root: owns a queue of jobs\n"
     "  features {boolean}\n"
     "  started_ms time\n"
@@ -34,12 +33,8 @@ const cse_route cse_route_version = {
     .tag = "server",
     .schemas = schemas,
     .operations = {
-        { .method = "GET",
-          .id = "getVersion",
-          .summary = "Build and features",
+        { CSE_OPERATION("GET", "getVersion", answer_version, "Build and features"),
           .replies = "200 Version",
-          .handle = answer_version,
           .quick = true },
-        { 0 },
     },
 };

@@ -1,4 +1,4 @@
-/* Answers and parameters: small helpers that every route uses. */
+/* Helpers of the routes: reading parameters, filling answers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +88,8 @@ void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *for
     set_problem(answer, problem, detail, NULL);
 }
 
-void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors, const char *format,
-                       ...)
+void cse_answer_diagnostics(cse_answer *answer, cse_problem problem, json_t *errors,
+                            const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

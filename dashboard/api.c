@@ -209,7 +209,7 @@ static void check_parameter(const cse_api_match *match, const cse_api_given *giv
     if (times > 1)
         json_array_append_new(c->errors,
                               json_pack("{s:s, s:s}", "pointer", c->name, "message",
-                                        "the parameter stands more than once in the query"));
+                                        "the parameter occurs more than once in the query"));
     const json_t *value = json_object_get(c->values, c->name);
     json_t *fallback = json_object_get(c->schema, "default");
     if (value != NULL)

@@ -1,6 +1,6 @@
-/* The REST API as the routes describe it: a path is found, a parameter converted and a body checked
- * by the description that is made from them (dashboard/describe.h), so that what clients are told
- * and what the server does are the same. */
+/* The REST API as the routes describe it: the path of a request is matched, its parameters are
+ * converted and its body is checked by the description that is made from the routes
+ * (dashboard/describe.h), so that the documentation and the server cannot differ. */
 #ifndef CSE_DASHBOARD_API_H
 #define CSE_DASHBOARD_API_H
 
@@ -30,8 +30,8 @@ void cse_api_match_clear(cse_api_match *match);
 /* "GET, HEAD, POST" of a route. */
 void cse_api_methods(const cse_route *route, cse_text *methods);
 
-/* What a request gave, to be checked: names and texts, in order; one name may stand more than
- * once in `query`. */
+/* The query and headers of a request, not yet checked. A name may occur more than once in
+ * `query`. */
 typedef struct cse_api_pair {
     const char *name, *value;
 } cse_api_pair;
@@ -44,8 +44,8 @@ typedef struct cse_api_given {
     void *self;
 } cse_api_given;
 
-/* Converts and checks the parameters of the match: `values` gets an object with each one that was
- * given or has a default, by its name. Faults are appended to `errors` as Diagnostic objects;
+/* Converts and checks the parameters of the match: `values` gets each one that was given or has a
+ * default, by its name. Errors are appended to `errors` as Diagnostic objects;
  * false when there are any. */
 bool cse_api_check_parameters(const cse_api *api, const cse_api_match *match,
                               const cse_api_given *given, json_t *values, json_t *errors);

@@ -1,4 +1,5 @@
-/* Events come in the order of their numbers, or wait for those before them. */
+/* The ring of a channel: events are appended in the order of their numbers; one that arrives early
+ * is kept aside until those before it are there. */
 #include "dashboard/channel.h"
 
 #include <assert.h>
@@ -53,7 +54,7 @@ void cse_channel_wake(cse_channel *channel, unsigned types)
             c->wake(c->waker);
 }
 
-/* Events that neither came nor stand in the store, which may yet get them. */
+/* Events that were neither received nor found in the store, which may still get them. */
 static unsigned push_gap(cse_channel *channel, int64_t from, int64_t to)
 {
     cse_text json = { 0 };

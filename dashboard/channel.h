@@ -1,5 +1,5 @@
-/* A run that somebody watches: the newest of its events in a ring, those that came too early, and
- * the streams that read them. */
+/* The live events of one run that has subscribers: a ring of the newest events, the events that
+ * arrived out of order, and the streams that read the ring. */
 #ifndef CSE_DASHBOARD_CHANNEL_H
 #define CSE_DASHBOARD_CHANNEL_H
 
@@ -46,7 +46,7 @@ typedef struct cse_channel {
     /* Of the feed's thread alone. */
     void *socket;
     char endpoint[256];
-    int64_t looked_ns, unused_ns;
+    int64_t polled_ns, unused_ns;
 
     pthread_mutex_t lock; /* of what follows */
     bool store_read;      /* the ring goes on from what the store had */
@@ -55,7 +55,7 @@ typedef struct cse_channel {
     size_t ring_bytes;
     int64_t complete_from; /* every event with a greater number is or was in the ring */
     int64_t last_id;
-    cse_live_event pending[CSE_PENDING_EVENTS]; /* came too early: some before them are missing */
+    cse_live_event pending[CSE_PENDING_EVENTS]; /* out of order: some before them are missing */
     int pending_count;
     cse_feed_job about;
     bool ended; /* and all that the store has is in the ring */
@@ -72,14 +72,15 @@ void cse_channel_destroy(cse_channel **channel);
 
 /* All that follow: with the channel's lock held. */
 
-/* Has those clients read that want one of `types`. */
+/* Wakes the clients that want one of `types`. */
 void cse_channel_wake(cse_channel *channel, unsigned types);
 /* Appends to the ring, dropping the oldest; takes the event's text over. */
 void cse_channel_push(cse_channel *channel, const cse_live_event *event);
-/* An event as the run published it: into the ring when it is the next, else it waits. */
+/* Takes an event as the run published it: into the ring when it is the next, else into
+ * `pending`. */
 void cse_channel_take(cse_channel *channel, const char *type, const char *json, size_t size);
-/* Moves into the ring those that waited and whose turn it is; `impatient`: also those behind events
- * that are missing, which are told as a gap. Returns the types that were added. */
+/* Moves pending events into the ring as far as their numbers follow each other; `impatient`: also
+ * those after missing events, which become a gap event. Returns the types that were added. */
 unsigned cse_channel_push_pending(cse_channel *channel, bool impatient);
 
 #endif

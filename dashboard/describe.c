@@ -1,4 +1,4 @@
-/* Routes, one after the other, become paths and schemas of one document. */
+/* Each route becomes a path of the document, and its schemas become components. */
 #include "dashboard/describe.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include "dashboard/problem.h"
 #include "dashboard/schema.h"
 
-/* What is made, and where its parts go. */
+/* The document and the parts of it that are filled. */
 typedef struct description {
     json_t *document, *paths, *tags;
     json_t *schemas, *parameters, *responses;
@@ -104,7 +104,7 @@ static json_t *shared_parameter(const char *name)
     return json_pack("{s:o}", "$ref", json_sprintf("#/components/parameters/%s", component));
 }
 
-/* In the path when it stands there in braces; names of headers begin with a capital. */
+/* A name in braces is in the path; a name with a capital is a header; else it is in the query. */
 static const char *place_of(const char *path, const char *name)
 {
     size_t length = strlen(name);

@@ -1,7 +1,7 @@
-/* One event stream: what its reader wants next, as text of the server-sent events format.
+/* One event stream: the next events of its client in the server-sent events format.
  *
- * It is written when the connection has room, into a buffer of bounded size: at most a few dozen
- * kilobytes stand ready, and what comes after waits in the ring or in the store. */
+ * Text is made when the connection has room, into a buffer of bounded size (READY_BYTES); later
+ * events stay in the ring or in the store until then. */
 #include "dashboard/event_stream.h"
 
 #include <stdlib.h>
@@ -14,16 +14,17 @@
 enum {
     READY_BYTES = 48 << 10,
     STORE_ROWS = 500,
-    MOST_BEHIND = 20000, /* events that are read from the store before a gap is told instead */
+    MAX_LAG_EVENTS = 20000, /* a stream that lags more gets a gap event */
 };
 
 typedef struct event_client {
     cse_channel_client base; /* first: what the channel sees of it */
     cse_feed *feed;
     cse_channel *channel;
-    int64_t last_id;        /* all up to this was sent or is not wanted */
-    int64_t position, born; /* in the ring: of the next event; its end when the stream began */
-    bool end_sent, greeted;
+    int64_t last_id;        /* all events up to this were sent or filtered out */
+    int64_t position;       /* in the ring: of the next event */
+    int64_t start_position; /* the end of the ring when the stream started */
+    bool end_sent, preamble_sent;
     char *role, *level;
     int64_t rank;
     cse_text out;
@@ -32,7 +33,7 @@ typedef struct event_client {
 
 /* ---- text ---- */
 
-/* Line ends in JSON stand between its parts only, where a blank means the same. */
+/* Line ends occur in JSON only between tokens, where a blank means the same. */
 static void add_event(cse_text *out, const char *type, int64_t id, const char *json)
 {
     cse_text_add(out, "id: %lld\nevent: %s\ndata: ", (long long)id, type);
@@ -85,7 +86,7 @@ static int level_number(const char *level)
     return -1;
 }
 
-/* Whether a log line is one that was asked for. */
+/* Whether a log line passes the filter of the request. */
 static bool fits_filter(const event_client *client, const char *json)
 {
     if (client->role == NULL && client->level == NULL && client->rank < 0)
@@ -118,8 +119,8 @@ static void fill_from_ring(event_client *client)
         client->position = channel->ring_first;
     while (client->position < channel->ring_end && client->out.size < READY_BYTES) {
         const cse_live_event *event = &channel->ring[client->position % CSE_RING_EVENTS];
-        bool news =
-            event->id > client->last_id || (event->id == 0 && client->position >= client->born);
+        bool news = event->id > client->last_id ||
+                    (event->id == 0 && client->position >= client->start_position);
         if (event->id > client->last_id)
             client->last_id = event->id;
         if (news && wants(client, event->type, event->json))
@@ -132,7 +133,7 @@ static void fill_from_ring(event_client *client)
 
 typedef struct store_fill {
     event_client *client;
-    int64_t expected; /* the number that would follow; a greater one: some are gone */
+    int64_t expected; /* the next number; a greater one means that events were deleted */
     int rows;
 } store_fill;
 
@@ -154,14 +155,15 @@ static void take_row(void *self, const cse_row *row)
     cse_text_clear(&json);
 }
 
-/* Called with the channel's lock held, which is let go meanwhile: the client is this thread's. */
+/* Called with the channel's lock held and releases it while reading the store: the client belongs
+ * to this thread. */
 static void fill_from_store(event_client *client)
 {
     cse_channel *channel = client->channel;
     cse_readers *readers = cse_feed_readers(client->feed);
     int64_t upto = channel->complete_from;
     store_fill fill = { .client = client, .expected = client->last_id + 1 };
-    if (upto - client->last_id > MOST_BEHIND) {
+    if (upto - client->last_id > MAX_LAG_EVENTS) {
         add_gap(client, client->last_id + 1, upto, "too many events to be told one by one");
         client->last_id = upto;
         return;
@@ -182,13 +184,13 @@ static void fill_from_store(event_client *client)
     pthread_mutex_lock(&channel->lock);
 }
 
-/* With the channel's lock held: puts into `out` what is there. */
+/* With the channel's lock held: appends the available events to `out`. */
 static void fill(event_client *client)
 {
     cse_channel *channel = client->channel;
-    if (!client->greeted) {
+    if (!client->preamble_sent) {
         cse_text_add(&client->out, "retry: 2000\n: csengine\n\n");
-        client->greeted = true;
+        client->preamble_sent = true;
     }
     if (client->base.heartbeat_due) {
         cse_text_add(&client->out, ": heartbeat\n\n");
@@ -197,7 +199,7 @@ static void fill(event_client *client)
     if (!channel->store_read || channel->closing)
         return;
     if (client->last_id > channel->last_id)
-        client->last_id = channel->last_id; /* of another life of the run */
+        client->last_id = channel->last_id; /* a number of an earlier run in the same directory */
     if (client->last_id < channel->complete_from)
         fill_from_store(client);
     else
@@ -217,7 +219,7 @@ static int64_t read_events(void *self, char *buffer, size_t room)
         client->out.size = client->sent = 0;
         pthread_mutex_lock(&channel->lock);
         bool over = client->end_sent || channel->closing;
-        /* Events that nobody wants here take a turn each, but give no text. */
+        /* Filtered-out events advance last_id without adding text. */
         for (int64_t before = -2; !over && client->out.size == 0 && before != client->last_id;) {
             before = client->last_id;
             fill(client);
@@ -242,13 +244,13 @@ static void attach(void *self, void (*wake)(void *waker), void *waker)
     client->base.wake = wake;
     client->base.waker = waker;
     client->position = channel->ring_first;
-    client->born = channel->ring_end;
+    client->start_position = channel->ring_end;
     client->base.next = channel->clients;
     if (channel->clients != NULL)
         channel->clients->previous = &client->base;
     channel->clients = &client->base;
     pthread_mutex_unlock(&channel->lock);
-    cse_feed_nudge(client->feed);
+    cse_feed_wake(client->feed);
 }
 
 static void close_events(void *self)
@@ -300,7 +302,7 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
     cse_channel *channel = cse_feed_channel(feed, request->job, about);
     if (channel == NULL) {
         cse_answer_problem(answer, CSE_PROBLEM_UNAVAILABLE,
-                           "the server is ending, or too many runs are watched at once");
+                           "the server is ending, or too many runs have event streams at once");
         return;
     }
     int64_t after = request->after;
@@ -329,7 +331,7 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
 void cse_feed_answer(cse_feed *feed, const cse_feed_request *request, cse_answer *answer)
 {
     cse_feed_job *about = cse_calloc(1, sizeof *about);
-    if (!cse_feed_look(feed, request->job, about))
+    if (!cse_feed_find_job(feed, request->job, about))
         cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "there is no job \"%s\"", request->job);
     else if (about->ended && request->after != CSE_FEED_NEW &&
              request->after >= newest_event(feed, about))

@@ -16,7 +16,7 @@ typedef struct cse_feed_request {
     int64_t rank;
 } cse_feed_request;
 
-/* Fills the answer with the stream; 204 when the run has ended and the asker has seen all of it,
+/* Fills the answer with the stream; 204 when the run has ended and the client has seen all of it,
  * 404 when there is no such job. */
 void cse_feed_answer(cse_feed *feed, const cse_feed_request *request, cse_answer *answer);
 

@@ -1,4 +1,4 @@
-/* The checks, one after the other. */
+/* The checks of a request, in the order of http.h. */
 #include "dashboard/exchange.h"
 
 #include <arpa/inet.h>
@@ -76,7 +76,7 @@ static enum MHD_Result note_header(void *self, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-static bool check_form(cse_exchange *exchange)
+static bool check_well_formed(cse_exchange *exchange)
 {
     header_names seen = { .count = 0 };
     if (!cse_target_split(exchange->target_text, &exchange->target)) {
@@ -90,7 +90,7 @@ static bool check_form(cse_exchange *exchange)
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, note_header, &seen);
     if (seen.twice != NULL) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "a header stands more than once; each may stand once");
+                           "a header occurs more than once; each may occur once");
         return false;
     }
     if (seen.too_many) {
@@ -102,15 +102,15 @@ static bool check_form(cse_exchange *exchange)
     if (length != NULL && (header(exchange, "Transfer-Encoding") != NULL || *length == '\0' ||
                            strspn(length, "0123456789") != strlen(length))) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "Content-Length must be a number and stand without Transfer-Encoding");
+                           "Content-Length must be a number and come without Transfer-Encoding");
         return false;
     }
     return true;
 }
 
-/* ---- meant for us ---- */
+/* ---- addressed to this server ---- */
 
-static bool check_place(cse_exchange *exchange)
+static bool check_host_and_origin(cse_exchange *exchange)
 {
     const cse_access *access = exchange->context->access;
     const char *host = header(exchange, "Host");
@@ -121,13 +121,13 @@ static bool check_place(cse_exchange *exchange)
                            "on, and what --host_name adds");
         return false;
     }
-    bool foreign = site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+    bool cross_site = site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
     bool reads = strcmp(exchange->request.method, "GET") == 0;
     const char *mode = header(exchange, "Sec-Fetch-Mode");
-    /* A link from elsewhere may open a page. */
-    if (foreign && reads && mode != NULL && strcmp(mode, "navigate") == 0)
-        foreign = false;
-    if (foreign || !cse_access_origin_is_ours(header(exchange, "Origin"), host)) {
+    /* A link on another site may open a page. */
+    if (cross_site && reads && mode != NULL && strcmp(mode, "navigate") == 0)
+        cross_site = false;
+    if (cross_site || !cse_access_origin_is_ours(header(exchange, "Origin"), host)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_FORBIDDEN,
                            "the request comes from a page of another site");
         return false;
@@ -135,7 +135,7 @@ static bool check_place(cse_exchange *exchange)
     return true;
 }
 
-/* ---- let in ---- */
+/* ---- authorization ---- */
 
 /* The session's cookie, in the exchange's memory, or NULL. */
 static const char *session_cookie(const cse_exchange *exchange)
@@ -146,9 +146,9 @@ static const char *session_cookie(const cse_exchange *exchange)
 static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
-    exchange->request.let_in = cse_access_lets_in(
+    exchange->request.authorized = cse_access_authorizes(
         exchange->context->access, header(exchange, "Authorization"), exchange->request.cookie);
-    if (exchange->request.let_in || exchange->match.operation->open)
+    if (exchange->request.authorized || exchange->match.operation->open)
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
                        "send Authorization: Bearer TOKEN with the token of the server's token "
@@ -157,7 +157,7 @@ static bool check_access(cse_exchange *exchange)
     return false;
 }
 
-/* ---- what is asked ---- */
+/* ---- route, parameters, the head of the body ---- */
 
 static bool check_route(cse_exchange *exchange)
 {
@@ -195,9 +195,9 @@ static bool check_parameters(cse_exchange *exchange)
         return true;
     }
     const json_t *first = json_array_get(errors, 0);
-    cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors, "%s: %s",
-                      json_string_value(json_object_get(first, "pointer")),
-                      json_string_value(json_object_get(first, "message")));
+    cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors, "%s: %s",
+                           json_string_value(json_object_get(first, "pointer")),
+                           json_string_value(json_object_get(first, "message")));
     return false;
 }
 
@@ -214,7 +214,7 @@ static void note_body_type(cse_exchange *exchange)
     exchange->body_type[length] = '\0';
 }
 
-/* What can be said of a body before it comes. */
+/* Checks that need only the headers of the body. */
 static bool check_body_head(cse_exchange *exchange)
 {
     const char *length = header(exchange, "Content-Length");
@@ -281,8 +281,9 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method)
         cse_answer_header(&exchange->answer, "Retry-After", "%d", (int)wait_seconds + 1);
         return false;
     }
-    return check_form(exchange) && check_place(exchange) && check_route(exchange) &&
-           check_access(exchange) && check_parameters(exchange) && check_body_head(exchange);
+    return check_well_formed(exchange) && check_host_and_origin(exchange) &&
+           check_route(exchange) && check_access(exchange) && check_parameters(exchange) &&
+           check_body_head(exchange);
 }
 
 /* ---- the body ---- */
@@ -295,8 +296,8 @@ static void answer_json_error(cse_exchange *exchange, const json_error_t *error)
                           json_pack("{s:i, s:i, s:o}", "line", error->line > 0 ? error->line : 1,
                                     "column", error->column > 0 ? error->column : 1, "message",
                                     message != NULL ? message : json_string("no JSON")));
-    cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
-                      "the body is no JSON: line %d, column %d", error->line, error->column);
+    cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
+                           "the body is no JSON: line %d, column %d", error->line, error->column);
 }
 
 static bool check_json_body(cse_exchange *exchange, const json_t *schema)
@@ -315,8 +316,9 @@ static bool check_json_body(cse_exchange *exchange, const json_t *schema)
         const json_t *first = json_array_get(errors, 0);
         const char *pointer = json_string_value(json_object_get(first, "pointer"));
         const char *message = json_string_value(json_object_get(first, "message"));
-        cse_answer_faults(&exchange->answer, CSE_PROBLEM_UNPROCESSABLE, errors, "the body%s%s: %s",
-                          *pointer != '\0' ? " at " : "", pointer, message);
+        cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_UNPROCESSABLE, errors,
+                               "the body%s%s: %s", *pointer != '\0' ? " at " : "", pointer,
+                               message);
         return false;
     }
     json_decref(errors);

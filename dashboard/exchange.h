@@ -1,4 +1,4 @@
-/* One request and its answer, on their way through the checks whose order stands in http.h. */
+/* One request and its answer. The checks that a request passes are listed in http.h. */
 #ifndef CSE_DASHBOARD_EXCHANGE_H
 #define CSE_DASHBOARD_EXCHANGE_H
 
@@ -13,7 +13,7 @@
 
 enum { CSE_MAX_BODY_BYTES = (1 << 20) + (1 << 16) }; /* a configuration and what is around it */
 
-/* What all requests are checked against, and what is counted of them. */
+/* What all requests share: the objects they are checked against, and counters. */
 typedef struct cse_exchange_context {
     cse_api *api;
     cse_access *access;

@@ -1,10 +1,11 @@
 /* The thread that fills the channels.
  *
- * It sleeps in one poll over the sockets of all watched runs. An event whose number follows the
- * last one goes into the ring at once. One that comes too early waits while the store, which is
- * written up to a quarter of a second later, is asked for those before it. Twice a second each
- * channel looks at its job and its store anyway: so a run without a publisher, or one whose
- * messages were lost, is followed as well, only later. */
+ * It sleeps in one poll over the SUB sockets of all runs that have subscribers. An event whose
+ * number follows the last one is appended to the ring at once. One that arrives early is kept
+ * pending while the thread reads those before it from the run store, which is written up to a
+ * quarter of a second later. Twice a second each channel reads its job and its store anyway, so
+ * that a run without a publisher, or one whose messages were lost, is followed as well, only
+ * later. */
 #include "dashboard/feed.h"
 
 #include <errno.h>
@@ -21,9 +22,9 @@
 #define MILLISECONDS INT64_C(1000000)
 
 enum {
-    LOOK_MS = 500,
+    POLL_MS = 500,
     CATCH_UP_MS = 40,
-    PATIENCE_MS = 1500, /* for events that are missing in the store, too */
+    MISSING_MS = 1500, /* until an event that the store lacks too becomes a gap */
     UNUSED_MS = 10000,
     STORE_ROWS = 2000,
     MOST_CHANNELS = 1024,
@@ -44,25 +45,25 @@ struct cse_feed {
 
 /* ---- the store ---- */
 
-typedef struct store_look {
+typedef struct store_scan {
     cse_channel *channel;
     int64_t newest;
     unsigned types;
     int rows;
-} store_look;
+} store_scan;
 
 static void take_newest(void *self, const cse_row *row)
 {
-    store_look *look = self;
-    look->newest = row->fields[0].integer;
+    store_scan *scan = self;
+    scan->newest = row->fields[0].integer;
 }
 
 static void take_stored(void *self, const cse_row *row)
 {
-    store_look *look = self;
+    store_scan *scan = self;
     cse_text json = { 0 };
-    look->rows++;
-    if (row->fields[0].integer <= look->channel->last_id || row->fields[2].text == NULL)
+    scan->rows++;
+    if (row->fields[0].integer <= scan->channel->last_id || row->fields[2].text == NULL)
         return;
     cse_row_add_json(&json, row);
     const cse_live_event event = { .id = row->fields[0].integer,
@@ -70,36 +71,36 @@ static void take_stored(void *self, const cse_row *row)
                                    .came_ns = cse_clock_ns(),
                                    .json = json.data,
                                    .size = json.size };
-    look->types |= event.type;
-    cse_channel_push(look->channel, &event);
+    scan->types |= event.type;
+    cse_channel_push(scan->channel, &event);
 }
 
-/* Goes on from what the store has; at the first time only its newest number is taken. False when
- * there is more. */
+/* Appends the events that the store has after the last one; the first time, only the number of its
+ * newest event is read. False when there is more to read. */
 static bool read_store(cse_channel *channel, cse_store_reader *reader)
 {
-    store_look look = { .channel = channel };
+    store_scan scan = { .channel = channel };
     const cse_store_query newest = { .limit = 1, .newest_first = true };
     pthread_mutex_lock(&channel->lock);
     if (!channel->store_read) {
-        if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &look) == CSE_OK) {
+        if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &scan) == CSE_OK) {
             channel->store_read = true;
-            channel->complete_from = channel->last_id = look.newest;
-            look.types = CSE_FEED_ALL; /* who wants what came before can read it now */
+            channel->complete_from = channel->last_id = scan.newest;
+            scan.types = CSE_FEED_ALL; /* streams that want earlier events can read the store now */
         }
     } else {
         const cse_store_query query = { .after = channel->last_id, .limit = STORE_ROWS };
-        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_stored, &look);
+        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_stored, &scan);
     }
     bool impatient = channel->pending_count > 0 &&
-                     cse_clock_ns() - channel->pending[0].came_ns > PATIENCE_MS * MILLISECONDS;
-    look.types |= cse_channel_push_pending(channel, impatient);
-    cse_channel_wake(channel, look.types);
+                     cse_clock_ns() - channel->pending[0].came_ns > MISSING_MS * MILLISECONDS;
+    scan.types |= cse_channel_push_pending(channel, impatient);
+    cse_channel_wake(channel, scan.types);
     pthread_mutex_unlock(&channel->lock);
-    return look.rows < STORE_ROWS;
+    return scan.rows < STORE_ROWS;
 }
 
-/* ---- one look at a channel ---- */
+/* ---- polling a channel ---- */
 
 static void connect_channel(cse_feed *feed, cse_channel *channel, const char *endpoint)
 {
@@ -120,13 +121,13 @@ static void connect_channel(cse_feed *feed, cse_channel *channel, const char *en
     }
 }
 
-/* What the channel's job does now, from the job table and the run's store. */
-static void look_at(cse_feed *feed, cse_channel *channel)
+/* Reads the state of the channel's job and what its run store has that the ring lacks. */
+static void poll_channel(cse_feed *feed, cse_channel *channel)
 {
     cse_store_reader *reader = NULL;
     cse_feed_job *about = cse_calloc(1, sizeof *about);
     cse_text endpoint = { 0 };
-    bool known = feed->options.look(feed->options.self, channel->job, about);
+    bool known = feed->options.find_job(feed->options.self, channel->job, about);
     bool ended = !known || about->ended, drained = true;
     if (known && cse_readers_borrow(feed->options.readers, about->model_dir, &reader) == CSE_OK) {
         cse_store_reader_key(reader, "events_endpoint", &endpoint);
@@ -140,7 +141,7 @@ static void look_at(cse_feed *feed, cse_channel *channel)
     pthread_mutex_lock(&channel->lock);
     if (known)
         channel->about = *about;
-    channel->store_read = true; /* without a store there is nothing before what comes */
+    channel->store_read = true; /* without a store there are no earlier events */
     if (ended != channel->ended && drained) {
         channel->ended = ended;
         cse_channel_wake(channel, CSE_FEED_ALL);
@@ -148,7 +149,7 @@ static void look_at(cse_feed *feed, cse_channel *channel)
     pthread_mutex_unlock(&channel->lock);
     cse_text_clear(&endpoint);
     free(about);
-    channel->looked_ns = drained ? cse_clock_ns() : 0;
+    channel->polled_ns = drained ? cse_clock_ns() : 0;
 }
 
 static void drain_socket(cse_channel *channel)
@@ -207,14 +208,14 @@ cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_jo
     return c;
 }
 
-void cse_feed_nudge(cse_feed *feed)
+void cse_feed_wake(cse_feed *feed)
 {
     const uint64_t one = 1;
     ssize_t written = write(feed->wake_descriptor, &one, sizeof one);
     (void)written;
 }
 
-/* Lets go of channels that nobody has watched for a while. */
+/* Destroys channels that have had no subscriber for a while. */
 static void drop_unused(cse_feed *feed, int64_t now_ns)
 {
     pthread_mutex_lock(&feed->lock);
@@ -235,7 +236,7 @@ static void drop_unused(cse_feed *feed, int64_t now_ns)
     pthread_mutex_unlock(&feed->lock);
 }
 
-static void beat(cse_feed *feed, int64_t now_ns)
+static void send_heartbeats(cse_feed *feed, int64_t now_ns)
 {
     int64_t every_ms = feed->options.heartbeat_ms > 0 ? feed->options.heartbeat_ms : HEARTBEAT_MS;
     if (now_ns - feed->heartbeat_ns < every_ms * MILLISECONDS)
@@ -265,16 +266,16 @@ static int list_channels(cse_feed *feed, cse_channel **list)
 
 static bool is_due(const cse_channel *channel, int64_t now_ns)
 {
-    int64_t every_ms = channel->pending_count > 0 || !channel->store_read ? CATCH_UP_MS : LOOK_MS;
-    return now_ns - channel->looked_ns >= every_ms * MILLISECONDS;
+    int64_t every_ms = channel->pending_count > 0 || !channel->store_read ? CATCH_UP_MS : POLL_MS;
+    return now_ns - channel->polled_ns >= every_ms * MILLISECONDS;
 }
 
-/* Waits for messages of any channel, a nudge, or the time of the next look. */
+/* Waits for messages of any channel, a wake-up, or the time of the next poll. */
 static void wait_for_messages(cse_feed *feed, cse_channel **list, int count, zmq_pollitem_t *items)
 {
-    uint64_t nudges;
+    uint64_t wakes;
     int used = 1;
-    long timeout_ms = count > 0 ? LOOK_MS / 2 : LOOK_MS;
+    long timeout_ms = count > 0 ? POLL_MS / 2 : POLL_MS;
     items[0] = (zmq_pollitem_t){ .fd = feed->wake_descriptor, .events = ZMQ_POLLIN };
     for (int i = 0; i < count; i++) {
         if (list[i]->pending_count > 0 || !list[i]->store_read)
@@ -285,7 +286,7 @@ static void wait_for_messages(cse_feed *feed, cse_channel **list, int count, zmq
     if (zmq_poll(items, used, timeout_ms) <= 0)
         return;
     if ((items[0].revents & ZMQ_POLLIN) != 0 &&
-        read(feed->wake_descriptor, &nudges, sizeof nudges) < 0 && errno != EAGAIN)
+        read(feed->wake_descriptor, &wakes, sizeof wakes) < 0 && errno != EAGAIN)
         return;
     used = 1;
     for (int i = 0; i < count; i++)
@@ -309,8 +310,8 @@ static void *run_feed(void *self)
         int64_t now_ns = cse_clock_ns();
         for (int i = 0; i < count; i++)
             if (is_due(list[i], now_ns))
-                look_at(feed, list[i]);
-        beat(feed, now_ns);
+                poll_channel(feed, list[i]);
+        send_heartbeats(feed, now_ns);
         drop_unused(feed, now_ns);
     }
     free(list);
@@ -345,7 +346,7 @@ void cse_feed_stop(cse_feed *feed)
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_unlock(&feed->lock);
-    cse_feed_nudge(feed);
+    cse_feed_wake(feed);
     if (feed->runs)
         pthread_join(feed->thread, NULL);
 }
@@ -385,7 +386,7 @@ void cse_feed_post_state(cse_feed *feed, const char *job, const char *payload)
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_unlock(&feed->lock);
-    cse_feed_nudge(feed);
+    cse_feed_wake(feed);
 }
 
 cse_readers *cse_feed_readers(const cse_feed *feed)
@@ -393,9 +394,9 @@ cse_readers *cse_feed_readers(const cse_feed *feed)
     return feed->options.readers;
 }
 
-bool cse_feed_look(const cse_feed *feed, const char *id, cse_feed_job *job)
+bool cse_feed_find_job(const cse_feed *feed, const char *id, cse_feed_job *job)
 {
-    return feed->options.look(feed->options.self, id, job);
+    return feed->options.find_job(feed->options.self, id, job);
 }
 
 cse_feed_figures cse_feed_figures_now(cse_feed *feed)

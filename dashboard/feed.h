@@ -1,14 +1,14 @@
 /* Live events: from the processes of runs to any number of event streams.
  *
  * A run publishes each event as it happens and writes it to its store a moment later, with the same
- * number. A channel, one for each run that somebody watches, keeps the newest events in a ring:
- * from the publisher when they come in order, from the store where some are missing. A stream has a
- * number up to which it has seen all; what it wants next is in the ring or, when it is behind, in
- * the store. So nothing is kept for a slow stream but that number, and who falls too far behind is
- * told of a gap.
+ * number. A channel, one for each run that has subscribers, keeps the newest events in a ring: from
+ * the publisher when they arrive in order, from the store where some are missing. A stream holds
+ * the number of the last event it has sent; the next one is in the ring or, when the stream lags,
+ * in the store. So a slow stream costs no memory beyond that number and one buffer; a stream that
+ * lags too far gets a gap event.
  *
  *     run ══ PUB/SUB ══► channel ring ──► streams that keep up
- *      └──► run.db ◄──── what is missing ──► streams that come back */
+ *      └──► run.db ─────── missing events ──► streams that lag or reconnect */
 #ifndef CSE_DASHBOARD_FEED_H
 #define CSE_DASHBOARD_FEED_H
 
@@ -20,7 +20,7 @@ typedef struct cse_feed cse_feed;
 typedef struct cse_feed_options {
     cse_readers *readers; /* borrowed */
     /* Fills `job`; false when there is no such job. Called from any thread, with no lock held. */
-    bool (*look)(void *self, const char *id, cse_feed_job *job);
+    bool (*find_job)(void *self, const char *id, cse_feed_job *job);
     void *self;
     int64_t heartbeat_ms; /* 0: 15000 */
 } cse_feed_options;
@@ -31,15 +31,15 @@ void cse_feed_stop(cse_feed *feed);
 /* After the last stream was closed. */
 void cse_feed_destroy(cse_feed **feed);
 
-/* For streams. The job's channel, made when there is none, with one more client counted; NULL when
- * the feed is stopping, or too many runs are watched. */
+/* For streams. The job's channel, created when there is none, with one more client counted; NULL
+ * when the feed is stopping or there are too many channels. */
 cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_job *about);
-/* Has the feed's thread look at its channels now. */
-void cse_feed_nudge(cse_feed *feed);
+/* Has the feed's thread poll its channels now. */
+void cse_feed_wake(cse_feed *feed);
 cse_readers *cse_feed_readers(const cse_feed *feed);
-bool cse_feed_look(const cse_feed *feed, const char *id, cse_feed_job *job);
+bool cse_feed_find_job(const cse_feed *feed, const char *id, cse_feed_job *job);
 
-/* A change of state that the server made, told to the job's streams without a number. `payload` is
+/* Sends a change of state that the server made to the job's streams, without a number. `payload` is
  * JSON. */
 void cse_feed_post_state(cse_feed *feed, const char *job, const char *payload);
 

@@ -1,4 +1,4 @@
-/* The types of live events, and how a job stands, as all files of the feed have them. */
+/* The types of live events and the state of a job, shared by all files of the feed. */
 #ifndef CSE_DASHBOARD_FEED_TYPES_H
 #define CSE_DASHBOARD_FEED_TYPES_H
 
@@ -29,10 +29,10 @@ unsigned cse_feed_type(const char *name);
 /* The name of a bit's type; "" when there is none. */
 const char *cse_feed_type_name(unsigned type);
 
-/* How a job stands, for its channel. */
+/* The state of a job, for its channel. */
 typedef struct cse_feed_job {
     char model_dir[4096];
-    bool ended; /* nothing will happen any more, until somebody starts it again */
+    bool ended; /* no event will follow until the job is started again */
     cse_run_state state;
     char reason[32], message[1024];
 } cse_feed_job;

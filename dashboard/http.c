@@ -1,4 +1,4 @@
-/* The library's callbacks, and the threads of routes that may wait. */
+/* The callbacks of the HTTP library (libmicrohttpd), and the worker threads. */
 #include "dashboard/http.h"
 
 #include <signal.h>
@@ -22,12 +22,12 @@ enum {
     WORKERS = 3,              /* threads for routes that may wait */
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
-    IDLE_TIMES = 2, /* a client may leave what is sent to it unread for so many times its seconds */
+    IDLE_TIMES = 2, /* a client may leave an answer unread for so many times client_seconds */
     SEND_BYTES = 128 << 10, /* what the kernel keeps for a client that does not read */
     HEADER_SECONDS = 15,
     BODY_TIMES = 2, /* as long for a body */
-    FAREWELLS = 200,
-    FAREWELL_MS = 5,
+    SHUTDOWN_POLLS = 200,
+    SHUTDOWN_POLL_MS = 5,
     MAX_DRAINED = 4, /* times the body's limit that are read before the connection is cut */
 };
 
@@ -60,7 +60,7 @@ static int64_t header_ns(const cse_http *http)
     return seconds > 0 ? (int64_t)(seconds * 1e9) : HEADER_SECONDS * SECONDS;
 }
 
-/* How long a connection may be between requests. */
+/* How long a connection may be idle between requests. */
 static int64_t idle_ns(const cse_http *http)
 {
     return (IDLE_TIMES + 1) * header_ns(http);
@@ -108,9 +108,9 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
     cse_exchange_destroy(&exchange);
 }
 
-/* ---- routes that may wait ---- */
+/* ---- worker threads ---- */
 
-/* False when there are no workers any more: the server ends. */
+/* False when the workers have ended: the server is stopping. */
 static bool give_to_worker(cse_http *http, cse_exchange *exchange)
 {
     pthread_mutex_lock(&http->lock);
@@ -287,7 +287,7 @@ void cse_http_stop(cse_http **http)
     cse_http *h = *http;
     if (h == NULL)
         return;
-    /* No connection may sleep when the library ends: what waits is finished first. */
+    /* No connection may be suspended when the library stops: the queue is finished first. */
     if (h->daemon != NULL)
         MHD_quiesce_daemon(h->daemon);
     pthread_mutex_lock(&h->lock);
@@ -296,12 +296,12 @@ void cse_http_stop(cse_http **http)
     pthread_mutex_unlock(&h->lock);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(h->workers[i], NULL);
-    /* Who asked something is answered: also who asked for what ends this server. */
-    for (int i = 0; h->daemon != NULL && i < FAREWELLS && atomic_load(&h->under_way) > 0; i++)
-        cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
+    /* Requests under way are answered, also the one that stops this server. */
+    for (int i = 0; h->daemon != NULL && i < SHUTDOWN_POLLS && atomic_load(&h->under_way) > 0; i++)
+        cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
-    /* Not before: until then the library's threads may still look at the socket. */
+    /* Not earlier: until here the library's threads may use the socket. */
     cse_listener_clear(&h->listener);
     cse_guard_destroy(&h->context.guard);
     cse_access_destroy(&h->context.access);
@@ -310,7 +310,7 @@ void cse_http_stop(cse_http **http)
     pthread_mutex_destroy(&h->context.mutation);
     pthread_cond_destroy(&h->work);
     free(h);
-    *http = NULL; /* routes have reached it until now */
+    *http = NULL; /* routes may have used it until now */
 }
 
 const char *cse_http_url_view(const cse_http *http)

@@ -1,11 +1,12 @@
-/* The HTTP side of the server: connections, the order of checks, and answers; what is served comes
- * from dashboard/routes and from the embedded pages.
+/* The HTTP side of the server: connections, requests and answers. What is served comes from
+ * dashboard/routes and from the embedded pages.
  *
- * A request goes: a place and a rate among the others -> well-formed -> meant for us (Host, Origin)
- * -> a path that is known -> let in -> headers, parameters -> body within its limit -> its schema
- * -> the route. Each refusal is a problem (RFC 9457) and costs no more than the check. Routes that
- * may wait run in a few threads of their own while the connection sleeps; event streams are written
- * by the threads of the HTTP library as their producers wake them. */
+ * A request passes these checks in order: limits on connections and on the rate of an address;
+ * well-formed target and headers; Host and Origin; a known path and method; authorization;
+ * parameters; size and media type of the body; the schema of the body. Then its route is called. A
+ * check that fails answers with a problem (RFC 9457). Routes that may block run in a few worker
+ * threads while the connection is suspended; event streams are written by the threads of the HTTP
+ * library when their producers wake them. */
 #ifndef CSE_DASHBOARD_HTTP_H
 #define CSE_DASHBOARD_HTTP_H
 

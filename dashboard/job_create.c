@@ -1,5 +1,5 @@
-/* A job is created once: its configuration is in its directory before its row is in jobs.db, and
- * what is left of a creation that was cut off is taken for none. */
+/* Creating a job is atomic: its configuration is in its directory before its row is in jobs.db, and
+ * a directory without a row, left by a server that was killed, is reused. */
 #include "dashboard/job_create.h"
 
 #include <errno.h>
@@ -98,8 +98,8 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request,
     snprintf(r->model_dir, sizeof r->model_dir, "%s/%s", jobs->root, r->id);
 }
 
-/* A directory of the job's own. One that holds no more than a configuration is what is left of a
- * server that was killed before the job was in its table. */
+/* Makes the job's directory. One that holds only a configuration was left by a server that was
+ * killed before the job was in jobs.db. */
 static cse_status make_directory(const char *model_dir, const char *path, const char *part)
 {
     if (mkdir(model_dir, 0777) == 0)
@@ -135,7 +135,7 @@ static cse_status write_config(const cse_job_record *record, const char *config)
     return cse_fail(CSE_IO, "%s: %s", path, strerror(code));
 }
 
-/* A job that never came to be leaves nothing on the disk. */
+/* A job that could not be created leaves nothing on the disk. */
 static void drop_config(const cse_job_record *record)
 {
     char path[PATH_MAX];
@@ -174,7 +174,7 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
     return CSE_OK;
 }
 
-/* What it is to start from, if anything, is there or may still come. */
+/* Whether the checkpoint to start from, if any, exists or may still be written. */
 static bool has_origin(cse_jobs *jobs, const json_t *spec, cse_status *error)
 {
     const json_t *from = json_object_get(spec, "resume_from");
@@ -222,6 +222,6 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     json_decref(facts.label_words);
     cse_job_record_clear(record);
     free(record);
-    cse_jobs_nudge(jobs);
+    cse_jobs_wake(jobs);
     return outcome;
 }

@@ -6,7 +6,7 @@
 
 /* Job as the API shows it. */
 json_t *cse_job_json(cse_jobs *jobs, const cse_job *job);
-/* Changes of state, the server's and the run's, in order. */
+/* All changes of state, made by the server or by the run, by time. */
 json_t *cse_job_transitions_json(cse_jobs *jobs, const cse_job *job);
 
 #endif

@@ -82,7 +82,7 @@ void cse_jobs_reserve_release(cse_jobs *jobs)
         unlink(path);
 }
 
-/* What the run says of itself is not told again: it tells its own changes. */
+/* No event is sent: the run publishes its own changes. */
 static void take_status(cse_job_record *record, const cse_run_status *status)
 {
     record->state = status->state;
@@ -111,7 +111,7 @@ void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry)
     cse_readers_give_back(jobs->options.readers, record->model_dir, &reader);
 }
 
-static void tell(cse_jobs *jobs, const cse_job_transition *t)
+static void notify(cse_jobs *jobs, const cse_job_transition *t)
 {
     cse_text json = { 0 };
     if (jobs->options.on_state == NULL)
@@ -134,7 +134,7 @@ cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_st
 {
     cse_status status = CSE_OK;
     cse_job_record *record = &entry->record;
-    /* A new attempt begins where a state may stand first. */
+    /* After a terminal state a new attempt begins, with a state that may be the first. */
     cse_run_state from = cse_run_state_is_terminal(record->state) ? CSE_RUN_NONE : record->state;
     if (from != to && !cse_run_state_may_follow(from, to)) {
         cse_log_line(CSE_LOG_ERROR, "job %s: %s may not follow %s", record->id,
@@ -154,7 +154,7 @@ cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_st
     if (status != CSE_OK)
         cse_log_line(CSE_LOG_ERROR, "job %s: %s; not recorded: %s, %s", record->id,
                      cse_error_message(), cse_run_state_name(to), message);
-    tell(jobs, &transition);
+    notify(jobs, &transition);
     record->state = to;
     snprintf(record->reason, sizeof record->reason, "%s", reason);
     snprintf(record->message, sizeof record->message, "%s", message);
@@ -229,7 +229,7 @@ void cse_jobs_each(cse_jobs *jobs, bool (*take)(void *self, const cse_job *job),
 
 /* ---- small questions ---- */
 
-void cse_jobs_nudge(cse_jobs *jobs)
+void cse_jobs_wake(cse_jobs *jobs)
 {
     const uint64_t one = 1;
     ssize_t written =

@@ -1,4 +1,5 @@
-/* The table of jobs in memory, with jobs.db behind it: what all that is done to jobs goes by.
+/* The table of jobs: the entries in memory and their records in jobs.db. Every file that creates,
+ * starts, changes or shows jobs works on it.
  *
  * A server with a root has a queue; one that shows a single run has a table of one entry, whose
  * state is what the run's store says. */
@@ -20,7 +21,7 @@ typedef struct cse_jobs_options {
     const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */
     cse_readers *readers;        /* borrowed */
-    /* Tells the change of a job's state that the server made; `payload` is JSON. May be NULL. */
+    /* Called after the server changed a job's state; `payload` is JSON. May be NULL. */
     void (*on_state)(void *self, const char *job, const char *payload);
     void *self;
 } cse_jobs_options;
@@ -29,11 +30,11 @@ bool cse_jobs_is_root(const cse_jobs *jobs);
 /* The table of audits and such; NULL when it cannot be written. Borrowed. */
 cse_jobs_db *cse_jobs_db_view(cse_jobs *jobs);
 
-/* How a job stands now: a copy. */
+/* The present state of a job: a copy. */
 typedef struct cse_job {
     cse_job_record record;
     bool alive;   /* its process is there */
-    bool settled; /* ended, and nothing more will be done about it by itself */
+    bool settled; /* ended, and it will not be restarted automatically */
     char waiting_for[512];
     char *facts; /* of jobs.c */
 } cse_job;
@@ -53,8 +54,8 @@ const char *cse_jobs_directory_view(const cse_jobs *jobs);
 const char *cse_jobs_executable_view(const cse_jobs *jobs);
 
 /* Wakes the thread that supervises. */
-void cse_jobs_nudge(cse_jobs *jobs);
-/* What is read of a settled job's store need not be read again. */
+void cse_jobs_wake(cse_jobs *jobs);
+/* Keeps what was read from the store of a settled job, so that it is read once. */
 void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts);
 
 /* ---- for the files that change jobs ---- */
@@ -63,7 +64,7 @@ void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
 typedef struct cse_job_entry {
     cse_job_record record;
     bool alive, settled;
-    bool unsaved;   /* jobs.db had no room for its record: tried again at each look */
+    bool unsaved;   /* its record could not be written to jobs.db: tried again at each check */
     bool child;     /* of this process: its exit status can be had */
     int descriptor; /* pidfd of its process, -1 */
     char waiting_for[512];
@@ -89,19 +90,19 @@ struct cse_jobs {
 cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record);
 /* NULL when there is none. */
 cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id);
-/* Takes over what the run's store says, when it speaks of the present attempt. */
+/* Takes the state from the run's store, if that is of the present attempt. */
 void cse_job_entry_refresh(cse_jobs *jobs, cse_job_entry *entry);
-/* The one place where the server changes a state. What happened is so, whether or not jobs.db has
- * room for it: CSE_OK, or why it could not be written. */
+/* The one place where the server changes a state. The entry changes even when jobs.db cannot be
+ * written; the status says why it could not. */
 cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_state to,
                                 const char *reason, const char *message);
-/* Writes the record to jobs.db; what fails is tried again at each look of the supervising
- * thread. */
+/* Writes the record to jobs.db; the supervising thread tries again when that fails. */
 void cse_job_entry_save(cse_jobs *jobs, cse_job_entry *entry);
-/* Whether jobs.db takes what somebody asks for, before anything is done about it: CSE_TEMPORARY
- * with what to do when it does not. A server without a queue has nothing to write. */
+/* Whether jobs.db can be written, to be asked before a request is carried out: CSE_TEMPORARY with
+ * what to do when it cannot. A server without a queue has nothing to write. */
 cse_status cse_jobs_check_room(cse_jobs *jobs);
-/* Some room of the root's disk that is kept, so that jobs can be removed when it is full. */
+/* A file that reserves some space on the root's disk, so that jobs can be removed when it is
+ * full. */
 void cse_jobs_reserve_make(cse_jobs *jobs);
 void cse_jobs_reserve_release(cse_jobs *jobs);
 

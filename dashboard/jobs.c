@@ -131,7 +131,7 @@ void cse_jobs_close(cse_jobs **result)
     jobs->ending = true;
     pthread_mutex_unlock(&jobs->lock);
     if (jobs->supervised) {
-        cse_jobs_nudge(jobs);
+        cse_jobs_wake(jobs);
         pthread_join(jobs->thread, NULL);
     }
     for (int i = 0; i < jobs->entry_count; i++) {

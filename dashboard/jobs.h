@@ -1,10 +1,10 @@
-/* The jobs that a server knows: one run that somebody else started, or a root's queue.
+/* The jobs that a server shows: the queue of a root, or one run that was started elsewhere.
  *
- * In a root each job has a directory of its own, its process is a `csengine start` that leads a
- * session of its own, and everything about it stands in files: jobs.db says what was asked and
- * which process was started, the run's lock says whether it lives, the run store says what it does.
- * So the server may be killed at any instant: the jobs go on, and the next server reads how they
- * stand. A root has one server, which holds a lock. */
+ * In a root each job has its own directory, and its process is a `csengine start` in a session of
+ * its own. Everything about it is in files: jobs.db holds what was requested and which process was
+ * started, the run's lock file whether the process lives, the run store what it does. So the server
+ * may be killed at any instant: the jobs go on, and the next server reads their state from these
+ * files. A root has one server, which holds a lock. */
 #ifndef CSE_DASHBOARD_JOBS_H
 #define CSE_DASHBOARD_JOBS_H
 

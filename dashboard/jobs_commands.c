@@ -1,8 +1,9 @@
-/* What may be done to a job: orders to its run, changes of its words, its removal.
+/* What may be done to a job: commands to its run, changes of its name, labels and priority,
+ * removal.
  *
- * An order goes to the run's coordinator, which answers at once; that it took effect shows in the
- * run's state. A run that cannot be reached (it compiles, its coordinator hangs) can still be
- * ended, by signals. */
+ * A command is sent to the run's coordinator, which answers at once; its effect shows later in the
+ * run's state. A run that cannot be reached (it compiles, or its coordinator hangs) can still be
+ * ended by signals. */
 #include "dashboard/jobs_commands.h"
 
 #include <errno.h>
@@ -20,10 +21,10 @@
 const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
                                          "kill",  "scale",  NULL };
 
-/* The states in which a command makes sense. */
+/* The states in which a command is allowed. */
 static const struct {
     const char *command, *states;
-} senses[] = {
+} allowed_states[] = {
     { "pause", " RUNNING PAUSING PAUSED RECOVERING " },
     { "resume", " PAUSING PAUSED RUNNING " },
     { "checkpoint", " RUNNING PAUSING PAUSED " },
@@ -34,13 +35,13 @@ static const struct {
     { "scale", " RUNNING PAUSED " },
 };
 
-static bool makes_sense(const char *command, cse_run_state state)
+static bool is_allowed(const char *command, cse_run_state state)
 {
     char word[32];
     snprintf(word, sizeof word, " %s ", cse_run_state_name(state));
-    for (size_t i = 0; i < sizeof senses / sizeof senses[0]; i++)
-        if (strcmp(senses[i].command, command) == 0)
-            return strstr(senses[i].states, word) != NULL;
+    for (size_t i = 0; i < sizeof allowed_states / sizeof allowed_states[0]; i++)
+        if (strcmp(allowed_states[i].command, command) == 0)
+            return strstr(allowed_states[i].states, word) != NULL;
     return false;
 }
 
@@ -49,13 +50,13 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
     cse_run_state state = job->record.state;
     if (strcmp(command, "resume") == 0 && job->settled)
         return jobs->root != NULL;
-    /* What has its effect already is no offer, though it would be accepted. */
+    /* A command that would have no effect is not offered, though it is accepted. */
     bool stands = state == CSE_RUN_PAUSING || state == CSE_RUN_PAUSED;
     if (cse_run_state_is_terminal(state) || (strcmp(command, "resume") == 0 && !stands) ||
         (strcmp(command, "pause") == 0 && stands) ||
         (strcmp(command, "cancel") == 0 && state == CSE_RUN_CANCELLING))
         return false;
-    return makes_sense(command, job->record.state) &&
+    return is_allowed(command, job->record.state) &&
            (job->alive || strcmp(command, "cancel") == 0 || strcmp(command, "kill") == 0);
 }
 
@@ -136,7 +137,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         snprintf(detail, 256, "queued again; it goes on from its last checkpoint");
         return true;
     }
-    if (!makes_sense(command->command, record->state)) {
+    if (!is_allowed(command->command, record->state)) {
         *status = refuse(record, command->command);
         return true;
     }
@@ -275,11 +276,11 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *co
     if (!done)
         status = do_with_process(jobs, record, command, detail);
     free(record);
-    cse_jobs_nudge(jobs);
+    cse_jobs_wake(jobs);
     return status;
 }
 
-/* ---- words ---- */
+/* ---- name, labels, priority ---- */
 
 static cse_status check_revision(const cse_job_entry *entry, const char *id, int64_t revision)
 {
@@ -332,7 +333,7 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
         status = cse_jobs_db_update(jobs->db, &entry->record);
     }
     pthread_mutex_unlock(&jobs->lock);
-    cse_jobs_nudge(jobs);
+    cse_jobs_wake(jobs);
     return status;
 }
 

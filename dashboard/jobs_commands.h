@@ -17,11 +17,11 @@ typedef struct cse_job_command {
     double grace_s; /* negative: none was given */
     int64_t num_csx;
 } cse_job_command;
-/* CSE_NO_INPUT: no such job; CSE_USAGE: makes no sense in its state; else as the run answers.
- * `detail` says what happens. A command whose effect is there already is no failure. */
+/* CSE_NO_INPUT: no such job; CSE_USAGE: not possible in its state; else as the run answers.
+ * `detail` says what happens. A command without effect, since the job is already so, succeeds. */
 cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *command,
                        char detail[256]);
-/* Whether the command makes sense now. */
+/* Whether the command is possible now. */
 bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command);
 extern const char *const cse_job_commands[];
 

@@ -1,4 +1,4 @@
-/* A job's process. */
+/* Starting a job's process, and finding it again. */
 #ifndef CSE_DASHBOARD_JOBS_LAUNCH_H
 #define CSE_DASHBOARD_JOBS_LAUNCH_H
 

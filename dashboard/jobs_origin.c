@@ -1,5 +1,5 @@
-/* Looked up when the job is asked
- * for, so that a source that is not there is refused, and again when it is started. */
+/* Looked up when the job is requested, so that a missing source is refused, and again when it is
+ * started. */
 #include "dashboard/jobs_origin.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Where a job starts that goes on from another one's checkpoint. */
+/* The checkpoint of another job that a new job starts from (resume_from). */
 #ifndef CSE_DASHBOARD_JOBS_ORIGIN_H
 #define CSE_DASHBOARD_JOBS_ORIGIN_H
 

@@ -1,4 +1,4 @@
-/* The thread that keeps a root's jobs going. */
+/* The thread that starts and supervises the jobs of a root. */
 #ifndef CSE_DASHBOARD_JOBS_SUPERVISE_H
 #define CSE_DASHBOARD_JOBS_SUPERVISE_H
 

@@ -1,6 +1,6 @@
 /* The pages are one program that reads its own address, so that every address without a dot in its
- * last segment is answered with the same index. Files are held compressed; who does not take that
- * gets them unpacked. */
+ * last segment is answered with the same index. Files are held compressed and
+ * unpacked for clients that do not accept gzip. */
 #include "dashboard/pages.h"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void answer_file(const cse_web_file *file, bool takes_gzip, cse_answer *a
     cse_answer_header(answer, "ETag", "%s%s%s", quoted ? "" : "\"", file->etag, quoted ? "" : "\"");
 }
 
-/* ---- a directory instead, while pages are written ---- */
+/* ---- from a directory, for the development of pages ---- */
 
 static const char *type_of(const char *path)
 {

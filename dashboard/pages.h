@@ -1,4 +1,4 @@
-/* What is no path of the API: the dashboard's pages and their files. */
+/* The dashboard's pages and their files: all paths that are not the API's. */
 #ifndef CSE_DASHBOARD_PAGES_H
 #define CSE_DASHBOARD_PAGES_H
 

@@ -1,5 +1,4 @@
-/* The kinds of problem that an answer can tell (RFC 9457): one table for the answers and for what
- * the API's description says of them. */
+/* The kinds of problem (RFC 9457): one table for the answers and for the API's description. */
 #ifndef CSE_DASHBOARD_PROBLEM_H
 #define CSE_DASHBOARD_PROBLEM_H
 
@@ -31,7 +30,7 @@
       "If-Match is missing")                                                                     \
     X(TOO_MANY_REQUESTS, 429, "too-many-requests", "Too many requests",                          \
       "Slow down: Retry-After says for how long")                                                \
-    X(INTERNAL, 500, "internal", "Internal error", "A fault of the server: its log says more")   \
+    X(INTERNAL, 500, "internal", "Internal error", "An error of the server: see its log")        \
     X(NOT_IMPLEMENTED, 501, "not-implemented", "This server cannot do that",                     \
       "This server cannot do that")                                                              \
     X(UNAVAILABLE, 503, "unavailable", "Not possible at the moment",                             \

@@ -3,8 +3,8 @@
  *
  * The descriptor says what the path takes and gives. When a handler is called, the request was
  * checked by it: parameters are there as typed values, a JSON body is as its schema says, the
- * caller is let in. The handler fills the answer and nothing else. The descriptors of all routes
- * make /openapi.json. */
+ * caller is authorized. The handler fills the answer and does nothing else. The descriptors of all
+ * routes make /openapi.json. */
 #ifndef CSE_DASHBOARD_ROUTE_H
 #define CSE_DASHBOARD_ROUTE_H
 
@@ -33,7 +33,7 @@ typedef struct cse_request {
     void *header_self;
     const char *cookie; /* of the session, or NULL */
     bool takes_gzip;
-    bool let_in; /* the caller has shown a token, or none is wanted */
+    bool authorized; /* the caller has sent a token, or none is required */
 } cse_request;
 
 /* A parameter's value, or `fallback`. */
@@ -84,8 +84,8 @@ typedef struct cse_answer {
 void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *format, ...)
     CSE_PRINTF(3, 4);
 /* `errors`: an array of Diagnostic, taken over. */
-void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors, const char *format,
-                       ...) CSE_PRINTF(4, 5);
+void cse_answer_diagnostics(cse_answer *answer, cse_problem problem, json_t *errors,
+                            const char *format, ...) CSE_PRINTF(4, 5);
 /* The problem that a failed call of the engine means, with its message. */
 void cse_answer_failure(cse_answer *answer, cse_status status);
 /* Takes `value` over. */
@@ -107,19 +107,19 @@ json_t *cse_text_json(const char *text);
 /* ---- the descriptor ---- */
 
 /* Types are written in the notation of dashboard/schema.h. A body or an answer has one line for
- * each form it may have: an answer's HTTP status, the media type (left away: application/json),
+ * each form it may have: an answer's HTTP status, the media type (default: application/json),
  * the type, headers as in "+Location", and "# " before a description. */
 typedef struct cse_operation {
     const char *method, *id; /* "GET", "listJobs"; NULL ends the list */
     const char *summary, *doc;
-    const char *parameters; /* lines; those of the path may be left to the shared ones */
+    const char *parameters; /* lines; path parameters may be left to the shared ones */
     const char *body;       /* lines; NULL: it takes none */
-    const char *replies;    /* lines: what it answers when all is well */
+    const char *replies;    /* lines: its successful answers */
     const char *problems;   /* "409 503": statuses beyond those of the rule in describe.c */
     void (*handle)(const cse_request *request, cse_answer *answer);
     bool body_optional;
-    bool open; /* to callers who are not let in */
-    /* Neither waits nor reads much: runs in the thread that serves the connection. */
+    bool open; /* to callers without a token */
+    /* Does not block: runs in the thread that serves the connection, not in a worker. */
     bool quick;
 } cse_operation;
 

@@ -1,4 +1,4 @@
-/* What the run store lists, and which of the files are still there. */
+/* The checkpoints that the run store lists, and which of their files still exist. */
 #include "dashboard/saved.h"
 
 #include <stdio.h>

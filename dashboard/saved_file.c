@@ -17,7 +17,8 @@ bool cse_saved_file(const char *model_dir, const char *name, char path[CSE_JOB_P
         snprintf(joined, sizeof joined, "%s", name);
     else
         snprintf(joined, sizeof joined, "%s/%s", model_dir, name);
-    if (realpath(joined, real) == NULL && name[0] != '/') /* told from where the run was started */
+    if (realpath(joined, real) == NULL &&
+        name[0] != '/') /* relative to where the run was started */
         snprintf(joined, sizeof joined, "%s", name);
     if (realpath(joined, real) == NULL)
         return false;

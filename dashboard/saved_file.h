@@ -4,7 +4,7 @@
 
 #include "dashboard/jobs_db.h"
 
-/* From the run's directory and the path that its store tells. False when there is no such file, or
+/* From the run's directory and the path in its store. False when there is no such file, or
  * when it would lie outside of the directory. */
 bool cse_saved_file(const char *model_dir, const char *name, char path[CSE_JOB_PATH_BYTES]);
 

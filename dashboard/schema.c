@@ -1,5 +1,5 @@
-/* A recursive descent over one line after the other. Faults are found when the description is made,
- * at the start of the server and in its test. */
+/* A recursive-descent parser of the notation, one line at a time. Errors are found when the
+ * description is made: at the start of the server, in the build, and in its test. */
 #include "dashboard/schema.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 
 /* ---- types ---- */
 
-/* What a union has so far. */
+/* The part of a union that was read so far. */
 typedef struct choice {
     json_t *schema, *types, *words;
     bool comma; /* a list that is split at commas */
@@ -158,7 +158,7 @@ static void read_range(const char **at, const choice *c)
         json_object_set_new(c->schema, bounds[row][2], json_integer(strtoll(high, NULL, 10)));
 }
 
-/* The union's schema; NULL after a fault. */
+/* The union's schema; NULL when the text is no type. */
 static json_t *read_union(const char **at, bool *comma)
 {
     choice c = { .schema = json_object(), .types = json_array(), .words = json_array() };
@@ -211,7 +211,7 @@ static cse_status refuse(const line *l)
                     (int)strcspn(l->begin, "\n"), l->begin);
 }
 
-/* What stands behind a type: a regular expression, a default. */
+/* What may follow a type: a regular expression, a default. */
 static bool read_tail(const char **at, json_t *schema)
 {
     const char *end = *at + strcspn(*at, "\n"), *doc = strstr(*at, "  #");

@@ -22,7 +22,7 @@
  *
  * or several of them, joined by "|", then a range as in 1..20 (of a number's value, a text's
  * length, the entries of a list or object), "~" and a regular expression that a text matches, "="
- * and the default. An object's line may leave its type away. */
+ * and the default. The type of an object may be omitted. */
 #ifndef CSE_DASHBOARD_SCHEMA_H
 #define CSE_DASHBOARD_SCHEMA_H
 
@@ -36,17 +36,17 @@
 cse_status cse_schemas_read(const char *text, json_t *schemas);
 
 /* The first line of `*text` as a parameter of a request: {"name", "required", "description",
- * "schema", ...} without "in"; `*text` is moved behind it and its example. A line without a type
+ * "schema", ...} without "in"; `*text` is moved past it and its example. A line without a type
  * has no "schema": it names a shared parameter. NULL at the end of the text. */
 cse_status cse_schema_read_parameter(const char **text, json_t **parameter);
 
-/* A type alone, as in "[Job]"; `*type` is moved behind it. NULL when it is none. */
+/* A type alone, as in "[Job]"; `*type` is moved past it. NULL when it is none. */
 json_t *cse_schema_read_type(const char **type);
 
 /* Schemas and parameters that several routes share. */
 extern const char cse_shared_schemas[], cse_shared_parameters[];
 
-/* The words of an enumeration of the engine: `index` from 0; NULL behind the last one. */
+/* The words of an enumeration of the engine: `index` from 0; NULL after the last one. */
 typedef const char *cse_word_list(int index);
 /* NULL when there is none of that name. */
 cse_word_list *cse_word_list_find(const char *name, size_t length);

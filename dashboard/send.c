@@ -1,6 +1,6 @@
-/* A stream that has nothing to send puts its connection to sleep inside the library's call for
- * more; its producer wakes it. Both may happen at once: whoever comes second sees the other's mark
- * under the lock. */
+/* A stream that has nothing to send suspends its connection inside the library's call for more
+ * data; its producer resumes it. Both may happen at once: `pending` and `asleep`, under the lock,
+ * show each of them what the other has done. */
 #include "dashboard/send.h"
 
 #include <sodium.h>

@@ -1,6 +1,6 @@
 /* The server as a whole: what routes reach through a request.
  *
- *     http ──► routes ──► jobs (who they are, what is asked of them)
+ *     http ──► routes ──► jobs (the table of jobs and what is done to them)
  *                    └──► readers (run stores)
  *                    └──► feed (live events)
  *
@@ -34,7 +34,7 @@ typedef struct cse_server {
     cse_readers *readers;
     cse_call_hooks hooks;
     char *executable;
-    char *notes[2]; /* paths of server.json */
+    char *address_files[2]; /* paths of server.json */
     int64_t started_ms;
 } cse_server;
 
@@ -64,8 +64,8 @@ json_t *cse_page_token_new(int64_t number);
 
 /* Whether If-Match allows a change of the job; the revision it means, -1 for any. */
 bool cse_server_check_revision(const cse_request *request, cse_answer *answer, int64_t *revision);
-/* A job's entity tag: "v<revision>.<hash>", so that a change of words is told from the progress of
- * the run. */
+/* A job's entity tag: "v<revision>.<hash>", so that a change of name, labels or priority can be
+ * distinguished from the progress of the run. */
 void cse_server_answer_job(const cse_request *request, const cse_job *job, int status,
                            cse_answer *answer);
 /* The handler of all commands: the last word of the path says which, the body how. */
@@ -76,7 +76,7 @@ void cse_server_do_command(const cse_request *request, cse_answer *answer);
         .parameters = "Idempotency-Key", .replies = "202 CommandResult  # Taken", \
         .problems = "409 501 503"
 
-/* What cannot be served now: appends a line for each check that fails. */
+/* Whether requests can be served; appends the result of each check. */
 bool cse_server_is_ready(cse_server *server, json_t *checks);
 
 #endif

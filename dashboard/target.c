@@ -41,7 +41,7 @@ static bool decode(char *text, bool query)
     return true;
 }
 
-static bool has_odd_segment(const char *path)
+static bool has_invalid_segment(const char *path)
 {
     for (const char *c = path; *c == '/';) {
         size_t length = strcspn(++c, "/");
@@ -82,7 +82,7 @@ bool cse_target_split(const char *text, cse_target *target)
             return false;
     memcpy(target->path, text, length);
     target->path[length] = '\0';
-    if (!decode(target->path, false) || has_odd_segment(target->path))
+    if (!decode(target->path, false) || has_invalid_segment(target->path))
         return false;
     if (text[length] == '?')
         target->query_text = cse_strdup(text + length + 1);

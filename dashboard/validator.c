@@ -106,16 +106,16 @@ static bool matches(const cse_validator *v, const char *text, const char *value)
     return false;
 }
 
-/* ---- faults ---- */
+/* ---- diagnostics ---- */
 
-enum { MAX_FAULTS = 20 };
+enum { MAX_DIAGNOSTICS = 20 };
 
-static void add_fault(json_t *errors, const char *pointer, const char *format, ...)
+static void add_diagnostic(json_t *errors, const char *pointer, const char *format, ...)
     CSE_PRINTF(3, 4);
 
-static void add_fault(json_t *errors, const char *pointer, const char *format, ...)
+static void add_diagnostic(json_t *errors, const char *pointer, const char *format, ...)
 {
-    if (json_array_size(errors) >= MAX_FAULTS)
+    if (json_array_size(errors) >= MAX_DIAGNOSTICS)
         return;
     va_list arguments;
     va_start(arguments, format);
@@ -167,7 +167,7 @@ static bool takes_integers(const json_t *type)
     return false;
 }
 
-/* The integer that stands for `value` at a place of this schema; NULL when it stays as it is. */
+/* `value` as an integer where this schema wants one; NULL when it is not to be changed. */
 static json_t *whole_number(const cse_validator *v, const json_t *schema, const json_t *value)
 {
     const double most = 9007199254740992.0; /* 2^53 */
@@ -208,8 +208,8 @@ static bool check_type(const json_t *type, const json_t *value, const char *poin
     if (json_is_string(type)) {
         if (is_type(value, json_string_value(type)))
             return true;
-        add_fault(errors, pointer, "is of type %s; accepted: %s", type_name(value),
-                  json_string_value(type));
+        add_diagnostic(errors, pointer, "is of type %s; accepted: %s", type_name(value),
+                       json_string_value(type));
         return false;
     }
     size_t i;
@@ -223,7 +223,7 @@ static bool check_type(const json_t *type, const json_t *value, const char *poin
         }
         cse_text_add(&names, "%s%s", i > 0 ? ", " : "", json_string_value(one));
     }
-    add_fault(errors, pointer, "is of type %s; accepted: %s", type_name(value), names.data);
+    add_diagnostic(errors, pointer, "is of type %s; accepted: %s", type_name(value), names.data);
     cse_text_clear(&names);
     return false;
 }
@@ -243,8 +243,8 @@ static void check_enum(const json_t *accepted, const json_t *value, const char *
         if (json_is_string(one))
             cse_text_add(&names, "%s%s", names.size > 0 ? ", " : "", json_string_value(one));
     }
-    add_fault(errors, pointer, "is none of the accepted values: %s",
-              names.data != NULL ? names.data : "");
+    add_diagnostic(errors, pointer, "is none of the accepted values: %s",
+                   names.data != NULL ? names.data : "");
     cse_text_clear(&names);
 }
 
@@ -265,13 +265,13 @@ static void check_string(const cse_validator *v, const json_t *schema, const jso
     const json_t *maximum = json_object_get(schema, "maxLength");
     const json_t *pattern = json_object_get(schema, "pattern");
     if (minimum != NULL && count < json_integer_value(minimum))
-        add_fault(errors, pointer, "has %lld characters; at least %lld are wanted",
-                  (long long)count, (long long)json_integer_value(minimum));
+        add_diagnostic(errors, pointer, "has %lld characters; at least %lld are wanted",
+                       (long long)count, (long long)json_integer_value(minimum));
     if (maximum != NULL && count > json_integer_value(maximum))
-        add_fault(errors, pointer, "has %lld characters; at most %lld are accepted",
-                  (long long)count, (long long)json_integer_value(maximum));
+        add_diagnostic(errors, pointer, "has %lld characters; at most %lld are accepted",
+                       (long long)count, (long long)json_integer_value(maximum));
     else if (pattern != NULL && !matches(v, json_string_value(pattern), text))
-        add_fault(errors, pointer, "does not match %s", json_string_value(pattern));
+        add_diagnostic(errors, pointer, "does not match %s", json_string_value(pattern));
 }
 
 static void check_number(const json_t *schema, const json_t *value, const char *pointer,
@@ -281,11 +281,11 @@ static void check_number(const json_t *schema, const json_t *value, const char *
     const json_t *maximum = json_object_get(schema, "maximum");
     double number = json_number_value(value);
     if (minimum != NULL && number < json_number_value(minimum))
-        add_fault(errors, pointer, "is %.17g; at least %.17g is wanted", number,
-                  json_number_value(minimum));
+        add_diagnostic(errors, pointer, "is %.17g; at least %.17g is wanted", number,
+                       json_number_value(minimum));
     if (maximum != NULL && number > json_number_value(maximum))
-        add_fault(errors, pointer, "is %.17g; at most %.17g is accepted", number,
-                  json_number_value(maximum));
+        add_diagnostic(errors, pointer, "is %.17g; at most %.17g is accepted", number,
+                       json_number_value(maximum));
 }
 
 static void check_array(const cse_validator *v, const json_t *schema, const json_t *value,
@@ -294,8 +294,8 @@ static void check_array(const cse_validator *v, const json_t *schema, const json
     const json_t *maximum = json_object_get(schema, "maxItems");
     const json_t *items = json_object_get(schema, "items");
     if (maximum != NULL && (json_int_t)json_array_size(value) > json_integer_value(maximum)) {
-        add_fault(errors, pointer, "has %zu items; at most %lld are accepted",
-                  json_array_size(value), (long long)json_integer_value(maximum));
+        add_diagnostic(errors, pointer, "has %zu items; at most %lld are accepted",
+                       json_array_size(value), (long long)json_integer_value(maximum));
         return;
     }
     size_t i;
@@ -317,7 +317,7 @@ typedef struct member {
     const char *pointer;
 } member;
 
-/* One member of an object: its own schema, or what is said about all others. */
+/* One member of an object against its own schema, or against additionalProperties. */
 static void check_member(const cse_validator *v, const json_t *schema, const member *m,
                          json_t *errors)
 {
@@ -335,7 +335,7 @@ static void check_member(const cse_validator *v, const json_t *schema, const mem
     if (property != NULL)
         cse_validator_check(v, property, m->value, m->pointer, errors);
     else if (json_is_false(others))
-        add_fault(errors, m->pointer, "is not known here");
+        add_diagnostic(errors, m->pointer, "is not known here");
     else if (json_is_object(others))
         cse_validator_check(v, others, m->value, m->pointer, errors);
 }
@@ -345,8 +345,8 @@ static void check_object(const cse_validator *v, const json_t *schema, const jso
 {
     const json_t *maximum = json_object_get(schema, "maxProperties");
     if (maximum != NULL && (json_int_t)json_object_size(value) > json_integer_value(maximum)) {
-        add_fault(errors, pointer, "has %zu members; at most %lld are accepted",
-                  json_object_size(value), (long long)json_integer_value(maximum));
+        add_diagnostic(errors, pointer, "has %zu members; at most %lld are accepted",
+                       json_object_size(value), (long long)json_integer_value(maximum));
         return;
     }
     size_t i;
@@ -354,7 +354,7 @@ static void check_object(const cse_validator *v, const json_t *schema, const jso
     json_array_foreach(json_object_get(schema, "required"), i, name)
     {
         if (json_object_get(value, json_string_value(name)) == NULL)
-            add_fault(errors, pointer, "lacks the member \"%s\"", json_string_value(name));
+            add_diagnostic(errors, pointer, "lacks the member \"%s\"", json_string_value(name));
     }
     void *at = json_object_iter((json_t *)(uintptr_t)value);
     for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)value, at)) {

@@ -27,7 +27,7 @@ static const char *job_command(int index)
     return cse_job_commands[index];
 }
 
-/* Those that can be asked for: a gap is told to every stream. */
+/* Those that a client can select: gap events go to every stream. */
 static const char *event(int index)
 {
     const char *name = cse_feed_type_name(1u << index);

@@ -1,4 +1,4 @@
-/* Who changed what: every call that is no reading, newest first. */
+/* The audit: every call that changed something, newest first. */
 #include "dashboard/server.h"
 
 typedef struct listing {

@@ -33,7 +33,7 @@ static void validate(const cse_request *request, cse_answer *answer)
 static const char schemas[] =
     "ValidateResult\n"
     "  valid boolean\n"
-    "  diagnostics [Diagnostic]  # every fault that does not follow from another, in the order in "
+    "  diagnostics [Diagnostic]  # every error that does not follow from another, in the order in "
     "which they are found; 50 at most\n"
     "  milliseconds number  # time the check took\n"
     "  = {\"valid\": false, \"diagnostics\": [{\"line\": 4, \"column\": 13, \"message\": "

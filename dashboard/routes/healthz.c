@@ -1,4 +1,4 @@
-/* Whether the process is alive: answers as long as it can. */
+/* Liveness: answers as long as the process can. */
 #include "dashboard/server.h"
 
 static void answer_health(const cse_request *request, cse_answer *answer)

@@ -9,7 +9,7 @@ enum { MOST_KERNELS = CSE_STORE_KEPT_KERNELS };
 
 typedef struct kernel_sum {
     int64_t kernel, calls, total_ns, min_ns;
-    double weighted_medians_ns; /* each as often as it stands for a call */
+    double weighted_medians_ns; /* each weighted by its calls */
 } kernel_sum;
 
 typedef struct sample {

@@ -1,4 +1,4 @@
-/* Series of a run at the resolution that was asked for. */
+/* The metric series of a run at the requested resolution. */
 #include <stdlib.h>
 
 #include "dashboard/curves.h"
@@ -33,7 +33,7 @@ static cse_status read_curves(const cse_request *request, cse_store_reader *read
                                       .last_step = cse_request_integer(request, "to", 0),
                                       .max_points =
                                           cse_request_integer(request, "max_points", 1000) };
-    /* The number first: what comes meanwhile is in the answer and told again, not lost. */
+    /* Read first: an event that arrives meanwhile is sent twice rather than lost. */
     CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_EVENT,
                                   &(cse_store_query){ .limit = 1, .newest_first = true },
                                   take_number, &head->last_event_id));

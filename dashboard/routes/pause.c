@@ -1,11 +1,11 @@
-/* Lets the states stand still after the step in flight. */
+/* Pauses the run after the step in flight. */
 #include "dashboard/server.h"
 
 const cse_route cse_route_pause = {
     .path = "/api/v1/jobs/{id}/pause",
     .tag = "control",
     .operations = {
-        { CSE_COMMAND_OPERATION("pauseJob", "Lets the states stand still after the step in flight"),
+        { CSE_COMMAND_OPERATION("pauseJob", "Pauses the run after the step in flight"),
           .body = "ReasonRequest", .body_optional = true },
     },
 };

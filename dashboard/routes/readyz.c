@@ -1,4 +1,4 @@
-/* Whether the server can do its work; a check that fails is named. */
+/* Readiness: 503 with the checks that fail. */
 #include "dashboard/server.h"
 
 static void answer_readiness(const cse_request *request, cse_answer *answer)

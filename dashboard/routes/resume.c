@@ -1,4 +1,4 @@
-/* Goes on: with a run that stands still, or with a new attempt of one that has ended. */
+/* Resumes a paused run, or starts a new attempt of one that has ended. */
 #include "dashboard/server.h"
 
 const cse_route cse_route_resume = {
@@ -6,7 +6,7 @@ const cse_route cse_route_resume = {
     .tag = "control",
     .operations = {
         { CSE_COMMAND_OPERATION("resumeJob",
-                                "Goes on: a paused run, or a new attempt of an ended one"),
+                                "Resumes a paused run, or starts an ended one again"),
           .body = "ReasonRequest", .body_optional = true },
     },
 };

@@ -1,4 +1,4 @@
-/* Swaps the token for a cookie, for browsers: an event stream there cannot send headers. */
+/* Exchanges the token for a session cookie: event streams of browsers cannot send headers. */
 #include "dashboard/server.h"
 
 static cse_access *access_of(const cse_request *request)
@@ -9,7 +9,7 @@ static cse_access *access_of(const cse_request *request)
 static void answer_state(const cse_request *request, cse_answer *answer)
 {
     cse_answer_json(answer, 200,
-                    json_pack("{s:b, s:b}", "authenticated", (int)request->let_in, "required",
+                    json_pack("{s:b, s:b}", "authenticated", (int)request->authorized, "required",
                               (int)cse_access_wants_token(access_of(request))));
 }
 

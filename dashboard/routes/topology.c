@@ -18,7 +18,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     cse_server_run run;
     if (!cse_server_open_run(request, answer, &run))
         return;
-    json_t *samples = json_array(), *behind = cse_store_reader_failure_journal(run.reader);
+    json_t *samples = json_array(), *failure = cse_store_reader_failure_journal(run.reader);
     const cse_store_query query = { .limit = cse_request_integer(request, "samples", 1),
                                     .newest_first = true };
     cse_status status =
@@ -27,7 +27,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     const char *missing = json_array_size(samples) == 0
                               ? "no sample was taken: the run has not taken steps for half a second"
                               : NULL;
-    if (behind != NULL)
+    if (failure != NULL)
         missing = "the run store cannot be written; newer samples come with the events";
     if (status == CSE_OK)
         cse_answer_json(answer, 200,
@@ -35,7 +35,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     else
         cse_answer_failure(answer, status);
     json_decref(samples);
-    json_decref(behind);
+    json_decref(failure);
 }
 
 static const char schemas[] = "TopologyProcess open\n"

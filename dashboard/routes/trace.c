@@ -14,7 +14,7 @@ typedef struct tracing {
     int64_t base_ns, last_step;
 } tracing;
 
-/* Each process is a lane. */
+/* Each process has its own lane (thread) in the trace. */
 static int lane_of(tracing *t, const char *process)
 {
     for (int i = 0; i < t->process_count; i++)

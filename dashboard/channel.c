@@ -1,5 +1,5 @@
 /* The ring of a channel: events are appended in the order of their numbers; one that arrives early
- * is kept aside until those before it are there. */
+ * is pending until those before it are there. */
 #include "dashboard/channel.h"
 
 #include <assert.h>

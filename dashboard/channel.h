@@ -49,7 +49,7 @@ typedef struct cse_channel {
     int64_t polled_ns, unused_ns;
 
     pthread_mutex_t lock; /* of what follows */
-    bool store_read;      /* the ring goes on from what the store had */
+    bool store_read;      /* the store was read: the ring continues from its newest event */
     cse_live_event ring[CSE_RING_EVENTS];
     int64_t ring_first, ring_end; /* positions, counted from the channel's beginning */
     size_t ring_bytes;
@@ -58,7 +58,7 @@ typedef struct cse_channel {
     cse_live_event pending[CSE_PENDING_EVENTS]; /* out of order: some before them are missing */
     int pending_count;
     cse_feed_job about;
-    bool ended; /* and all that the store has is in the ring */
+    bool ended; /* the run has ended, and the ring holds all that the store has */
     bool closing;
     cse_channel_client *clients;
     int client_count;

@@ -1,4 +1,4 @@
-/* Making a job out of a request: by POST and by PUT alike. */
+/* Creating a job from a request, by POST or PUT. */
 #ifndef CSE_DASHBOARD_CREATE_H
 #define CSE_DASHBOARD_CREATE_H
 

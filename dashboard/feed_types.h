@@ -6,7 +6,7 @@
 
 #include "store/states.h"
 
-/* X(bit, type): what can be asked for */
+/* X(bit, type) */
 #define CSE_FEED_TYPES(X) \
     X(0, "state")         \
     X(1, "metric")        \

@@ -127,7 +127,7 @@ void cse_guard_expect(cse_guard *guard, cse_guarded *guarded, int64_t limit_ns)
     pthread_mutex_unlock(&guard->lock);
 }
 
-/* The address's bucket, or one that nobody used for longest among a few. */
+/* The address's bucket, or the least recently used of a few. */
 static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_BYTES], int64_t now_ns)
 {
     uint32_t hash = 2166136261u;

@@ -19,7 +19,7 @@
 
 enum {
     POOL_THREADS = 2,
-    WORKERS = 3,              /* threads for routes that may wait */
+    WORKERS = 3,              /* threads for routes that may block */
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
     IDLE_TIMES = 2, /* a client may leave an answer unread for so many times client_seconds */
@@ -38,7 +38,7 @@ struct cse_http {
     cse_listener listener;
     atomic_int under_way; /* requests whose answer is not sent */
 
-    /* Routes that may wait. */
+    /* The queue of the worker threads. */
     pthread_mutex_t lock;
     pthread_cond_t work;
     cse_exchange *first, *last;

@@ -45,7 +45,7 @@ const json_t *cse_http_description_view(const cse_http *http);
 typedef struct cse_http_figures {
     int connections;
     int64_t requests, errors; /* answers so far; of them 5xx */
-    int64_t dropped;          /* connections ended for being late */
+    int64_t dropped;          /* connections closed for missing a deadline */
     int64_t refused;          /* 401, 403, 429 */
     int64_t bytes_sent;
 } cse_http_figures;

@@ -63,7 +63,7 @@ static int64_t member(const json_t *object, const char *first, const char *secon
     return json_integer_value(json_object_get(json_object_get(object, first), second));
 }
 
-/* All that is asked for, as a record. */
+/* Makes the record of a requested job. */
 static void fill_record(cse_jobs *jobs, const cse_job_request *request,
                         const cse_config_facts *facts, cse_job_record *r)
 {
@@ -77,10 +77,10 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request,
         choose_id(jobs, name, r->id);
     snprintf(r->name, sizeof r->name, "%s", name != NULL ? name : r->id);
     json_t *labels = cse_labels_from_words(facts->label_words);
-    json_object_update(labels, json_object_get(spec, "labels")); /* which win */
+    json_object_update(labels, json_object_get(spec, "labels")); /* these take precedence */
     r->labels = json_dumps(labels, JSON_COMPACT);
     json_decref(labels);
-    json_object_del(rest, "config"); /* it lies beside the run */
+    json_object_del(rest, "config"); /* it is in the job's directory */
     json_object_del(rest, "name");
     json_object_del(rest, "labels");
     json_object_del(rest, "priority");
@@ -115,7 +115,7 @@ static cse_status make_directory(const char *model_dir, const char *path, const 
                     strerror(errno));
 }
 
-/* The configuration as it was sent, whole or not at all. */
+/* Writes the configuration as it was sent, atomically. */
 static cse_status write_config(const cse_job_record *record, const char *config)
 {
     char path[PATH_MAX], part[PATH_MAX];

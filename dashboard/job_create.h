@@ -4,7 +4,7 @@
 
 #include "dashboard/job_table.h"
 
-/* What is asked for, checked by its schema. */
+/* A requested job, checked by its schema. */
 typedef struct cse_job_request {
     const char *id;     /* NULL: the server chooses */
     const json_t *spec; /* JobSpec */
@@ -22,7 +22,7 @@ typedef enum cse_job_outcome {
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
                                 json_t *diagnostics, cse_status *error);
 
-/* The id that the last part of a path, or a name, gives. */
+/* Makes an id of the last part of a path, or of a name. */
 void cse_job_id_from_path(const char *path, char *id, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* A job as the API shows it: what the server keeps, joined with what the run store knows. */
+/* A job as the API shows it: its record joined with what the run store says. */
 #include "dashboard/job_json.h"
 
 #include <math.h>
@@ -255,7 +255,7 @@ static void add_times(json_t *object, const cse_job *job, cse_store_reader *read
     json_object_set_new(object, "ended_ms", time_or_null(times.last_ms));
 }
 
-/* What only the run store knows. */
+/* The part that comes from the run store. */
 static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
 {
     cse_store_reader *reader = NULL;

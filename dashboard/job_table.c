@@ -1,4 +1,4 @@
-/* Entries by id, and how their states change. */
+/* The entries, found by id, and the changes of their states. */
 #include "dashboard/job_table.h"
 
 #include <fcntl.h>

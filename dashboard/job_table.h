@@ -15,8 +15,8 @@
 typedef struct cse_jobs cse_jobs;
 
 typedef struct cse_jobs_options {
-    const char *root;            /* owns a queue there, or */
-    const char *run_dir;         /* shows this one run */
+    const char *root;            /* directory of the queue, or */
+    const char *run_dir;         /* the one run that is shown */
     bool read_only;              /* of a run: nothing is written, calls are not recorded */
     const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */
@@ -36,7 +36,7 @@ typedef struct cse_job {
     bool alive;   /* its process is there */
     bool settled; /* ended, and it will not be restarted automatically */
     char waiting_for[512];
-    char *facts; /* of jobs.c */
+    char *facts; /* what job_json.c keeps of a settled job; NULL */
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
 void cse_job_release(cse_job *job);
@@ -60,15 +60,15 @@ void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
 
 /* ---- for the files that change jobs ---- */
 
-/* A job in memory. */
+/* A job of the table. */
 typedef struct cse_job_entry {
     cse_job_record record;
     bool alive, settled;
     bool unsaved;   /* its record could not be written to jobs.db: tried again at each check */
-    bool child;     /* of this process: its exit status can be had */
+    bool child;     /* of this process: its exit status can be read */
     int descriptor; /* pidfd of its process, -1 */
     char waiting_for[512];
-    char *facts; /* JSON of what its run store says, once nothing of it can change; or NULL */
+    char *facts; /* JSON of what its run store says, once the job is settled; NULL */
 } cse_job_entry;
 
 struct cse_jobs {

@@ -1,4 +1,4 @@
-/* Opening what is served: the table of a root, or one run as a table of one entry. */
+/* Opening and closing the table: of a root, or of one run as its single entry. */
 #include "dashboard/jobs.h"
 
 #include <errno.h>

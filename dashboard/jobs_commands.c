@@ -87,7 +87,7 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
     return place;
 }
 
-/* Signals end what no message reaches. The supervisor tidies up behind a coordinator that is
+/* Ends a run that no message reaches. The supervisor cleans up after a coordinator that is
  * killed. */
 static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
 {
@@ -106,7 +106,7 @@ void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
     run_place place = find_run(jobs, entry->record.model_dir);
     signal_run(&place, &entry->record, SIGKILL);
     if (place.pid != 0 && entry->record.pid != place.pid)
-        kill((pid_t)entry->record.pid, SIGTERM); /* should its supervisor hang as well */
+        kill((pid_t)entry->record.pid, SIGTERM); /* in case its supervisor hangs as well */
 }
 
 /* ---- commands ---- */
@@ -129,7 +129,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = CSE_JOB_END_NONE;
         entry->settled = false;
-        free(entry->facts); /* there will be others */
+        free(entry->facts); /* the next attempt will have others */
         entry->facts = NULL;
         cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
                              command->message != NULL ? command->message : "resumed");
@@ -347,7 +347,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* Jobs are removed to make room, so it works without any. */
+/* Jobs are removed to make room, so removal must work on a full disk. */
 static cse_status remove_record(cse_jobs *jobs, const char *id)
 {
     if (cse_jobs_db_remove(jobs->db, id) == CSE_OK)

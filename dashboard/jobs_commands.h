@@ -1,4 +1,4 @@
-/* What may be done to a job that is there. */
+/* Commands to a job, changes of its record, its removal. */
 #ifndef CSE_DASHBOARD_JOBS_COMMANDS_H
 #define CSE_DASHBOARD_JOBS_COMMANDS_H
 
@@ -25,7 +25,7 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *co
 bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command);
 extern const char *const cse_job_commands[];
 
-/* With the lock held: kills the run's processes: its coordinator, then what keeps it. */
+/* With the lock held: kills the run's processes, the coordinator and then its supervisor. */
 void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "dashboard/job_table.h"
 
-/* The path of the checkpoint that `from` (ResumeFrom) means, appended. CSE_NO_INPUT,
- * saying what there is, when there is no such job or checkpoint; `may_come`: of a job that has not
- * ended nothing is appended instead, since it may still write one. With the lock held. */
+/* Appends the path of the checkpoint that `from` (ResumeFrom) names. CSE_NO_INPUT, listing those
+ * that exist, when there is no such job or checkpoint. With `may_come`, nothing is appended for a
+ * job that has not ended, since it may still write the checkpoint. With the lock held. */
 cse_status cse_job_origin_find(cse_jobs *jobs, const json_t *from, bool may_come, cse_text *path);
 
 #endif

@@ -4,7 +4,7 @@
  *     QUEUED ──► a process ──► the run store says how it goes ──► the process ends
  *        ▲                                                             │
  *        └── FAILED for a reason that may go away, restarts are left ──┤
- *     RECOVERING (its process vanished) ──► a process again            └──► settled
+ *     RECOVERING (its process vanished) ──► a new process              └──► settled
  *
  * A waiting job shows what it waits for. Nothing overtakes the first of the queue: otherwise small
  * jobs could delay a large one for ever. */
@@ -113,7 +113,7 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
     cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", message);
 }
 
-/* The process is gone. */
+/* After the process has ended: the end state, and whether the job is restarted. */
 static void finish_process(cse_jobs *jobs, cse_job_entry *entry)
 {
     int signal_number = 0;

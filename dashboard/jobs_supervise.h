@@ -6,7 +6,8 @@
 
 /* With the lock held, before the thread: finds the processes that an earlier server started. */
 void cse_jobs_adopt(cse_jobs *jobs);
-/* The thread: `jobs` is the table. It ends when `ending` is set and it is nudged. */
+/* The body of the thread; `jobs` is the table. It returns once `ending` is set and cse_jobs_wake
+ * was called. */
 void *cse_jobs_supervise(void *jobs);
 
 #endif

@@ -1,4 +1,4 @@
-/* "key=value" and back. */
+/* Labels between their two forms. */
 #include "dashboard/labels.h"
 
 #include <stdint.h>

@@ -1,10 +1,10 @@
-/* Labels of jobs: as words of a configuration or a query, and as the object that the API shows. */
+/* Labels of jobs: "key=value" words in configurations and queries, an object in the API. */
 #ifndef CSE_DASHBOARD_LABELS_H
 #define CSE_DASHBOARD_LABELS_H
 
 #include <jansson.h>
 
-/* "key=value" words as an object, and back. */
+/* An array of words as an object, and back. */
 json_t *cse_labels_from_words(const json_t *words);
 json_t *cse_labels_to_words(const json_t *labels);
 

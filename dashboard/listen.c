@@ -1,4 +1,4 @@
-/* Addresses as text become sockets. */
+/* Parsing an address and opening its socket. */
 #include "dashboard/listen.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static cse_status wrong(const char *listen)
                     listen);
 }
 
-/* Whether somebody answers there. */
+/* Whether a process accepts connections there. */
 static bool is_served(const struct sockaddr_un *address)
 {
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,5 +1,5 @@
-/* The pages are one program that reads its own address, so that every address without a dot in its
- * last segment is answered with the same index. Files are held compressed and
+/* The pages are one single-page application that routes by its own address, so that every path
+ * without a dot in its last segment is answered with the same index. Files are held compressed and
  * unpacked for clients that do not accept gzip. */
 #include "dashboard/pages.h"
 

@@ -77,14 +77,14 @@ static struct MHD_Response *stream_response(cse_exchange *exchange)
                     .self = answer->stream_self,
                     .context = exchange->context };
     pthread_mutex_init(&s->lock, NULL);
-    answer->stream = NULL; /* it is the response's now */
+    answer->stream = NULL; /* the response owns it */
     s->stream->attach(s->self, wake, s);
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_stream, s, close_stream);
 }
 
 /* ---- entity tags ---- */
 
-/* Whether a list of tags names this one; weakness does not matter here. */
+/* Whether a list of entity tags holds this one; weak and strong tags compare equal here. */
 static bool names_tag(const char *list, const char *tag)
 {
     size_t length = strlen(tag);
@@ -130,7 +130,7 @@ static void apply_tag(cse_exchange *exchange)
 
 /* ---- ranges ---- */
 
-/* One range of a file; several, or what is no range of bytes, give the whole. */
+/* Serves one range of a file; for several ranges, or another unit, the whole file. */
 static void apply_range(cse_exchange *exchange)
 {
     cse_answer *answer = &exchange->answer;
@@ -216,7 +216,7 @@ static void add_headers(const cse_answer *answer, struct MHD_Response *response)
         MHD_add_response_header(response, answer->headers[i].name, answer->headers[i].value);
 }
 
-/* Problems say which path they are about. */
+/* Adds the path to a problem. */
 static void add_instance(cse_exchange *exchange)
 {
     cse_text *body = &exchange->answer.body;

@@ -1,4 +1,4 @@
-/* The server as a whole: what routes reach through a request.
+/* The server as a whole, which routes reach through a request.
  *
  *     http ──► routes ──► jobs (the table of jobs and what is done to them)
  *                    └──► readers (run stores)

@@ -1,4 +1,4 @@
-/* Decoding in place. */
+/* The path and query are decoded in place. */
 #include "dashboard/target.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * Refused: what does not begin with '/', bytes outside of printable ASCII, broken escapes, and in
  * the path: escapes of '/', '\', '%' and control characters, empty segments, "." and "..". No
- * route has to think of them. */
+ * route has to check for them. */
 #ifndef CSE_DASHBOARD_TARGET_H
 #define CSE_DASHBOARD_TARGET_H
 

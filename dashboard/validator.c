@@ -1,4 +1,4 @@
-/* A document of JSON Schemas, and values against them. */
+/* Loading the schemas of a document, and checking values against them. */
 #include "dashboard/validator.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* The enumerations of the engine that the API's description lists: each is read from the table that
- * the engine itself goes by. */
+/* The enumerations of the engine that the API's description lists: each is read from the engine's
+ * own table. */
 #include <string.h>
 
 #include "dashboard/feed_types.h"

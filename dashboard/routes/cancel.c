@@ -1,4 +1,4 @@
-/* Ends the job after the step in flight, with a checkpoint unless told otherwise. */
+/* Ends the job after the step in flight, with a checkpoint by default. */
 #include "dashboard/server.h"
 
 static const char schemas[] =

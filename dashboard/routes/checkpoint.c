@@ -1,4 +1,4 @@
-/* One checkpoint: shown, removed. */
+/* One checkpoint: read, removed. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Deliveries of step closures: the step they are of, when it was committed, when they were done. */
+/* Deliveries of step closures: their step, when it was committed, when the closure returned. */
 #include "dashboard/server.h"
 
 static void list_closures(const cse_request *request, cse_answer *answer)

@@ -1,4 +1,4 @@
-/* Checks a configuration; nothing is started, nothing is kept. */
+/* Checks a configuration without starting or storing anything. */
 #include <string.h>
 
 #include "dashboard/check.h"

@@ -1,4 +1,4 @@
-/* One job: shown, made under a chosen id, changed, removed. */
+/* One job: read, created under a chosen id, changed, removed. */
 #include "dashboard/create.h"
 #include "dashboard/server.h"
 
@@ -16,7 +16,7 @@ static void put_job(const cse_request *request, cse_answer *answer)
     cse_route_create_job(request, answer, cse_request_text(request, "id", ""));
 }
 
-/* What a change that failed means here. */
+/* The problem that a failed change means. */
 static void answer_refusal(cse_answer *answer, cse_status status)
 {
     if (status == CSE_DATA)

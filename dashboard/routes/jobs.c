@@ -23,7 +23,7 @@ static bool has_state(const listing *list, const cse_job *job)
     return list->states == NULL;
 }
 
-/* Every "key" or "key=value" that is asked for. */
+/* Whether the job has every requested "key" or "key=value". */
 static bool has_labels(const listing *list, const cse_job *job)
 {
     size_t i;

@@ -24,7 +24,7 @@ static void take_step(void *self, const cse_row *row)
     ((sample *)self)->step = row->fields[1].integer;
 }
 
-/* A process's rows come one after the other. */
+/* The rows of one process are consecutive. */
 static void note_process(sample *s, const char *process)
 {
     for (size_t i = json_array_size(s->processes); i > 0; i--)
@@ -78,7 +78,7 @@ static json_t *kernels_json(sample *s)
     return list;
 }
 
-/* The asked-for step, or the newest, of one attempt. */
+/* The requested step, or the newest, of one attempt. */
 static cse_status read_sample(const cse_request *request, cse_store_reader *reader,
                               int64_t *attempt, sample *s)
 {

@@ -8,7 +8,7 @@
 
 static const char *const levels[] = { "debug", "info", "warning", "error", NULL };
 
-/* The level asked for and those above it. */
+/* The requested level and those above it. */
 static const char *const *levels_from(const char *level)
 {
     for (int i = 0; level != NULL && levels[i] != NULL; i++)

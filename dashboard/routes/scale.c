@@ -1,4 +1,4 @@
-/* Lets more or fewer replicas share the next steps; the result does not change. */
+/* Changes the number of replicas from the next step on; the result does not change. */
 #include "dashboard/server.h"
 
 static const char schemas[] = "ScaleRequest\n"

@@ -1,7 +1,7 @@
-/* Processes and the streams between them, as they were sampled. */
+/* Sampled utilization of the processes and of the streams between them. */
 #include "dashboard/server.h"
 
-/* The payload is an object; its time goes into it. */
+/* The payload is an object, to which the time is added. */
 static void take_sample(void *self, const cse_row *row)
 {
     json_t *sample = json_loads(row->fields[1].text != NULL ? row->fields[1].text : "{}", 0, NULL);

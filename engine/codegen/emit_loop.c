@@ -322,7 +322,7 @@ static void emit_function(cse_text *out, const cse_graph *graph, const cse_group
     e->outside_count = cse_group_inputs(graph, group, e->outside, e->outside_count);
     cse_loop_find(group->nodes, group->node_count, &e->loop);
     cse_text_add(out, "static void group_%d%s(const cse_step_frame *frame)\n{\n",
-                 (int)(group - graph->groups), takes_statistics ? "_observed" : "");
+                 (int)(group - graph->groups), takes_statistics ? "_statistics" : "");
     emit_bases(e);
     cse_loop_emit_statistics_bases(e);
     emit_prologue(e);
@@ -338,6 +338,6 @@ static void emit_function(cse_text *out, const cse_graph *graph, const cse_group
 void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group)
 {
     emit_function(out, graph, group, false);
-    if (cse_emit_has_twin(graph, group))
+    if (cse_emit_has_statistics(graph, group))
         emit_function(out, graph, group, true);
 }

@@ -90,7 +90,8 @@ void cse_loop_emit_statistics_bases(cse_loop_emitter *e)
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         if (is_tracked(e, node))
-            cse_text_add(e->out, "    float *const o%u = (float *)(frame->sink->scratch + %lld);\n",
+            cse_text_add(e->out,
+                         "    float *const o%u = (float *)(frame->collector->scratch + %lld);\n",
                          node->id, (long long)e->graph->tracked[node->tracked - 1].scratch_offset);
     }
 }
@@ -110,7 +111,7 @@ void cse_loop_emit_statistics_calls(cse_loop_emitter *e)
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         if (is_tracked(e, node))
-            cse_text_add(e->out, "    frame->sink->take(frame->sink, frame, %d, o%u);\n",
+            cse_text_add(e->out, "    frame->collector->count(frame->collector, frame, %d, o%u);\n",
                          node->tracked - 1, node->id);
     }
 }

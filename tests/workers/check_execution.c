@@ -110,7 +110,7 @@ static int64_t states_bytes(void)
 /* Counts of the observed steps that the cluster did, by step / OBSERVED; NULL: not there. */
 static cse_tensor_statistics *observed[MOST_STEPS / OBSERVED + 1];
 
-/* What the sink of the straight run did not see: the summed gradient, the states before and
+/* What the collector of the straight run did not count: the summed gradient, the states before and
  * after, and weights that stayed although they should have moved. */
 static void count_once_a_step(const straight_run *run, const unsigned char *before,
                               cse_tensor_statistics *records)
@@ -148,12 +148,12 @@ static void step_straight(straight_run *run, unsigned char *const inputs[])
     cse_tensor_statistics *records = cse_calloc(count, sizeof *records);
     unsigned char *before = cse_malloc((size_t)states_bytes());
     unsigned char *scratch = cse_aligned_calloc((size_t)graph->statistics_scratch_bytes + 64);
-    cse_statistics_sink sink;
+    cse_statistics_collector collector;
     memcpy(before, run->spaces[CSE_SPACE_STATE], (size_t)states_bytes());
-    cse_statistics_sink_init(&sink, run->executable->graph, records, scratch);
-    run->sink = &sink;
+    cse_statistics_collector_init(&collector, run->executable->graph, records, scratch);
+    run->collector = &collector;
     straight_run_step(run, inputs);
-    run->sink = NULL;
+    run->collector = NULL;
     count_once_a_step(run, before, records);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(memcmp(&records[i], &expected[i], sizeof records[i]) == 0,

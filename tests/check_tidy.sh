@@ -11,7 +11,7 @@ found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
 # The rooms from the lowest to the highest, and which rooms each may include from, besides itself and
-# csengine/. A room is a folder of engine, workers or run, or a top folder; the plugins below a room
+# csengine/: only rooms that stand above it in this list. A room is a folder of engine, workers or run, or a top folder; the plugins below a room
 # belong to it. ARCHITECTURE.md draws this table.
 traced='base types graph trace'
 plan="$traced ops passes precision kernels codegen execute"
@@ -138,9 +138,14 @@ BEGIN {
     count = split(ENVIRON["directions"], rows, "\n")
     for (i = 1; i <= count; i++) {
         split(rows[i], row, ":")
-        known[row[1]] = 1
         fields = split(row[2], names, " ")
-        for (j = 1; j <= fields; j++) allowed[row[1], names[j]] = 1
+        for (j = 1; j <= fields; j++) {
+            allowed[row[1], names[j]] = 1
+            if (!(names[j] in known))
+                print "tests/check_tidy.sh:1: the table: " row[1] " names " names[j] \
+                    ", which does not stand above it"
+        }
+        known[row[1]] = 1
     }
 }
 FNR == 1 {

@@ -6,8 +6,8 @@ cd "$(dirname "$0")"
 
 # Plugin folders: folder | kind | C type of a descriptor | header of the contract | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
-# its own name beside it is a helper of the folder and has none. "@" in a header's path is the folder
-# above the plugins'.
+# its own name beside it is a helper of the folder and has none. "@" in a header's path is the
+# folder above the plugins'.
 plugins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer.h|cse_optimizers

@@ -1,9 +1,10 @@
 #!/bin/sh
-# No circle of files that include each other: without one a file can be read, tested and replaced after
-# the files it includes, and before those that include it. A .c and the .h of its name are one file.
-# Lists each circle with the includes that make it up.
+# No circle of files that include each other: without one a file can be read, tested and replaced
+# after the files it includes, and before those that include it. A .c and the .h of its name are one
+# file. Lists each circle with the includes that make it up.
 #
-# Usage: tests/check_structure.sh [TREE]; the tree is $top_srcdir or the current directory otherwise.
+# Usage: tests/check_structure.sh [TREE]; the tree is $top_srcdir or the current directory
+# otherwise.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -12,8 +13,8 @@ folders=''
 for folder in engine dataloader store workers run cli dashboard; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
-# Tarjan, "Depth-first search and linear graph algorithms", 1972: a strongly connected component of more
-# than one file is a circle.
+# Tarjan, "Depth-first search and linear graph algorithms", 1972: a strongly connected component of
+# more than one file is a circle.
 find $folders -type f \( -name '*.c' -o -name '*.h' \) ! -name registry.c | sort | xargs awk '
 function name_of(path) {
     sub(/\.[ch]$/, "", path)

@@ -1,8 +1,8 @@
 /* CSVLogger: one line for each scalar, for spreadsheets and data frames.
  *
  * The columns are step, time_s, name, value: a name that comes later (a validation) needs no new
- * column, and a run that is continued appends to the same file. Values have 17 digits, so that reading
- * gives the same number back. */
+ * column, and a run that is continued appends to the same file. Values have 17 digits, so that
+ * reading gives the same number back. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

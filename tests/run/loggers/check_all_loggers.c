@@ -1,5 +1,5 @@
-/* The contract of every logger: the bytes of its own samples can be read after flush, and opening the
- * logger again in the same folder keeps them. */
+/* The contract of every logger: the bytes of its own samples can be read after flush, and opening
+ * the logger again in the same folder keeps them. */
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>

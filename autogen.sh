@@ -6,8 +6,8 @@ cd "$(dirname "$0")"
 
 # Plugin folders: folder | kind | C type of a descriptor | header of the contract | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
-# its own name beside it is a helper of the folder and has none. "@" in a header's path is the folder
-# above the plugins'.
+# its own name beside it is a helper of the folder and has none. "@" in a header's path is the
+# folder above the plugins'.
 plugins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer.h|cse_optimizers
@@ -139,6 +139,12 @@ list() { # variable files...
     outside=$(LC_ALL=C find examples/outside -name '*.c' 2>/dev/null | LC_ALL=C sort)
     benches=$(LC_ALL=C find bench -name 'bench_*.c' 2>/dev/null | LC_ALL=C sort)
     list test_support $support $(headers_of tests)
+    # In the order they are run: the slowest first, so that none of them runs alone at the end.
+    all=$(for f in $scripts $tests; do echo "${f%.c}"; done)
+    slowest=$(for f in $(cat tests/slowest.txt); do echo "$all" | grep -x "$f" || :; done)
+    list tests_in_order $slowest $(for f in $all; do
+        grep -qx "$f" tests/slowest.txt || echo "$f"
+    done)
     list test_scripts $scripts
     list test_programs $(for f in $tests; do echo "${f%.c}"; done)
     list example_programs $(for f in $examples; do echo "${f%.c}"; done)

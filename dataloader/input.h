@@ -21,7 +21,8 @@ typedef struct cse_stream {
 
 typedef struct cse_input cse_input;
 
-/* What the contract test holds an input function to: files, settings, and values that are read then. */
+/* What the contract test holds an input function to: files, settings, and values that are read
+ * then. */
 enum { CSE_INPUT_SAMPLE_FILES = 2, CSE_INPUT_SAMPLE_VALUES = 12 };
 typedef struct cse_input_sample {
     /* The input function's own settings without braces; $folder is where the files are. NULL ends

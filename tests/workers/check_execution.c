@@ -381,7 +381,7 @@ static void set_up(void)
     execution = (cse_execution){
         .artefact_directory = artefact.directory,
         .graph = graph,
-        .dataloader_yaml = LOADER,
+        .dataloader = LOADER,
         .seed = SEED,
         .states = cse_aligned_calloc((size_t)states_bytes()),
         .cluster = { .num_csx = 2, .num_workers_per_csx = 1 },
@@ -542,7 +542,7 @@ END_TEST
 
 START_TEST(a_loader_that_cannot_open_ends_the_run_with_its_words)
 {
-    execution.dataloader_yaml = "{data_processor: csv, data_file: /nowhere/table.csv, "
+    execution.dataloader = "{data_processor: csv, data_file: /nowhere/table.csv, "
                                 "batch_size: 24, micro_batch_size: 4}";
     cse_status status = run(5);
     ck_assert_int_ne(status, CSE_OK);

@@ -11,8 +11,8 @@ void job_config_read(const char *yaml, const char *const (*overrides)[2], job_co
     cse_config_override list[16];
     int count = 0;
     for (; overrides != NULL && overrides[count][0] != NULL; count++)
-        list[count] = (cse_config_override){ overrides[count][0], overrides[count][1], "--set",
-                                             false };
+        list[count] =
+            (cse_config_override){ overrides[count][0], overrides[count][1], "--set", false };
     const cse_config_text text = { "test.yaml", yaml, list, count, cse_kinds };
     *job = (job_config){ .arena = cse_arena_new() };
     ck_assert_msg(cse_config_check(&text, NULL, &job->config) == CSE_OK, "%s", cse_error_message());

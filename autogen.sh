@@ -61,7 +61,7 @@ write_registry() { # folder singular type header array
     echo "/* Written by autogen.sh: every plugin kind of the library. */"
     echo "#include <stddef.h>"
     echo
-    echo "#include \"engine/base/registry.h\""
+    echo "#include \"run/job/kinds.h\""
     echo
 } >kinds.tmp
 { echo "const cse_kind cse_kinds[] = {"; } >kinds_rows.tmp
@@ -83,7 +83,7 @@ done
     cat kinds_rows.tmp
     echo "    { NULL, NULL },"
     echo "};"
-} | write_if_changed engine/base/kinds.c
+} | write_if_changed run/job/kinds.c
 rm kinds.tmp kinds_rows.tmp
 
 mkdir -p include/csengine/generated

@@ -13,6 +13,7 @@
 #include "engine/types/dtype.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
+#include "tests/support/open_loader.h"
 
 enum { FEATURES = 8, HIDDEN = 6, MICRO = 4, BATCHES = 3, ROWS = MICRO * BATCHES };
 #define FACTOR 1000.0f
@@ -307,7 +308,7 @@ START_TEST(wrong_settings_are_told_with_their_place)
     cse_dataloader *loader = NULL;
     cse_step *step = NULL;
     table_file_write(&file, &content);
-    ck_assert_int_eq(cse_dataloader_open(file.yaml, 1, &loader), CSE_OK);
+    ck_assert_int_eq(open_loader(file.yaml, 1, &loader), CSE_OK);
     ck_assert_int_eq(cse_step_trace(cse_session_open_view("test"), loader, training, NULL, &step),
                      CSE_OK);
     ck_assert_int_eq(cse_passes_run(step->graph, NULL), CSE_CONFIG);

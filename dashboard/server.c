@@ -1,6 +1,7 @@
 /* Starting and stopping the parts of the server, and helpers that several routes share. */
 #include "dashboard/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -308,6 +309,7 @@ void cse_server_answer_artefact(const cse_request *request, cse_answer *answer, 
 json_t *cse_page_token_new(int64_t number)
 {
     char plain[40], token[64];
+    assert(number >= 0);
     int length = snprintf(plain, sizeof plain, "p1:%lld", (long long)number);
     sodium_bin2base64(token, sizeof token, (const unsigned char *)plain, (size_t)length,
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "dashboard/curves.h"
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 #include "engine/base/json.h"
 
 enum { MOST_NAMES = 101 };

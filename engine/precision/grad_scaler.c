@@ -1,9 +1,10 @@
 /* Static and dynamic loss scaling.
  *
  * The loss is multiplied by the scale before gradients are taken, and gradients are divided by it
- * after they are summed, so that small ones survive a format with few exponent bits. The dynamic
- * scale is halved when more than the tolerated fraction of steps overflowed, doubled after a number
- * of steps without, and kept within bounds, all inside the step. */
+ * after they are summed, so that small ones do not underflow in a format with few exponent bits.
+ * The dynamic scale is halved when more than the tolerated fraction of steps overflowed, doubled
+ * after a number of steps without overflow, and kept within bounds; this is computed inside the
+ * step. */
 #include "engine/precision/precision.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
-/* For those who add a member of a plugin kind (a model, an optimizer, an input function, ...),
- * inside the engine or in a shared object of their own: how a member declares its settings and
- * reads them.
+/* For those who add a plugin (a model, an optimizer, an input function, ...), inside the engine or
+ * in a shared object of their own: how a plugin declares its settings and reads them.
  *
- * A member's settings are one table: name, type, default, range and a line of documentation. The
+ * A plugin's settings are one table: name, type, default, range and a line of documentation. The
  * configuration file, the command line, the help and the C API's inline text are all checked
  * against it, so that none of them can disagree. */
 #ifndef CSENGINE_EXTEND_H

@@ -116,7 +116,7 @@ static cse_tensor_statistics *observed[MOST_STEPS / OBSERVED + 1];
 static void count_once_a_step(const straight_run *run, const unsigned char *before,
                               cse_tensor_statistics *records)
 {
-    const float *gradient = (const float *)(const void *)run->leaves[0];
+    const float *gradient = (const float *)(const void *)run->gradients[0];
     const float *m = straight_run_state(run, "m");
     for (int i = 0; i < graph->tracked_count; i++) {
         const cse_tracked_tensor *o = &graph->tracked[i];

@@ -545,8 +545,9 @@ END_TEST
 START_TEST(a_loader_that_cannot_open_ends_the_run_with_its_words)
 {
     free((char *)(uintptr_t)execution.dataloader);
-    execution.dataloader = encoded_loader("{data_processor: csv, data_file: /nowhere/table.csv, "
-                                          "batch_size: 24, micro_batch_size: 4}");
+    execution.dataloader =
+        encoded_loader("{data_processor: csv, path: /nowhere/table.csv, label: y, "
+                       "batch_size: 24, micro_batch_size: 4}");
     cse_status status = run(5);
     ck_assert_int_ne(status, CSE_OK);
     ck_assert_int_ne(status, CSE_UNAVAILABLE); /* the loader's status, not that somebody left */

@@ -48,7 +48,7 @@ static void mark_needed(const cse_loop_emitter *e, int phase, bool needed[])
 static bool is_kept(const cse_loop_emitter *e, int n)
 {
     bool needed[CSE_LOOP_MOST_NODES];
-    if (cse_loop_value_at(e, n)->level != CSE_LEVEL_FULL || cse_loop_value_at(e, n)->late ||
+    if (cse_loop_value_at(e, n)->level != CSE_LEVEL_FULL || cse_loop_value_at(e, n)->after_rows ||
         cse_loop_is_broadcast(e->group->nodes[n]))
         return false;
     for (int phase = cse_loop_value_at(e, n)->phase + 1; phase < e->loop.phases; phase++) {
@@ -145,7 +145,7 @@ static void emit_phase(cse_loop_emitter *e, int phase)
     emit_loads(e, phase);
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_loop_value *value = cse_loop_value_at(e, n);
-        if (!needed[n] || value->level != CSE_LEVEL_FULL || value->late)
+        if (!needed[n] || value->level != CSE_LEVEL_FULL || value->after_rows)
             continue;
         if (value->phase == phase || cse_loop_is_broadcast(e->group->nodes[n]))
             cse_loop_emit_value(e, n);
@@ -180,10 +180,10 @@ static void emit_row_values(cse_loop_emitter *e, int phase)
         const cse_loop_value *value = cse_loop_value_at(e, n);
         if (value->phase != phase)
             continue;
-        if (cse_loop_is_reduction(e->group->nodes[n]) && value->late &&
+        if (cse_loop_is_reduction(e->group->nodes[n]) && value->after_rows &&
             !cse_loop_reduces_rows(e, n))
             cse_loop_emit_row_into_total(e, n);
-        else if (value->level == CSE_LEVEL_ROW && !value->late)
+        else if (value->level == CSE_LEVEL_ROW && !value->after_rows)
             emit_complete(e, n);
     }
 }
@@ -269,9 +269,9 @@ static void emit_prologue(cse_loop_emitter *e)
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         const cse_loop_value *value = cse_loop_value_at(e, n);
-        if (cse_loop_reduces_rows(e, n) || (cse_loop_is_reduction(node) && value->late))
+        if (cse_loop_reduces_rows(e, n) || (cse_loop_is_reduction(node) && value->after_rows))
             cse_loop_emit_outer_accumulator(e, n);
-        else if (value->level == CSE_LEVEL_SCALAR && !value->late)
+        else if (value->level == CSE_LEVEL_SCALAR && !value->after_rows)
             emit_complete(e, n);
         if (is_kept(e, n) && !cse_loop_is_stored(node))
             cse_text_add(e->out, "    _Alignas(64) %s k%u[%lld];\n",
@@ -280,14 +280,15 @@ static void emit_prologue(cse_loop_emitter *e)
 }
 
 /* Values that are known after the last row. */
-static void emit_late_scalars(cse_loop_emitter *e)
+static void emit_scalars_after_rows(cse_loop_emitter *e)
 {
     for (int n = 0; n < e->group->node_count; n++)
-        if (cse_loop_value_at(e, n)->level == CSE_LEVEL_SCALAR && cse_loop_value_at(e, n)->late)
+        if (cse_loop_value_at(e, n)->level == CSE_LEVEL_SCALAR &&
+            cse_loop_value_at(e, n)->after_rows)
             emit_complete(e, n);
 }
 
-static void emit_late_columns(cse_loop_emitter *e)
+static void emit_columns_after_rows(cse_loop_emitter *e)
 {
     bool any = false;
     for (int n = 0; n < e->group->node_count; n++)
@@ -327,8 +328,8 @@ static void emit_function(cse_text *out, const cse_graph *graph, const cse_group
     cse_loop_emit_statistics_bases(e);
     emit_prologue(e);
     emit_rows(e);
-    emit_late_scalars(e);
-    emit_late_columns(e);
+    emit_scalars_after_rows(e);
+    emit_columns_after_rows(e);
     cse_loop_emit_statistics_calls(e);
     cse_text_add(out, "}\n\n");
     free(e->outside);

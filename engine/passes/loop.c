@@ -152,18 +152,18 @@ static bool level_by_size(const analysis *a, int64_t elements, cse_loop_level *l
     return true;
 }
 
-/* An elementwise node with a late input: its other inputs must be late as well, or come from
- * outside the loop. */
-static bool place_late(const analysis *a, const cse_node *node, cse_loop_value *value)
+/* An elementwise node that reads a value known only after the rows: so must its other inputs be, or
+ * come from outside the loop. */
+static bool place_after_rows(const analysis *a, const cse_node *node, cse_loop_value *value)
 {
     int64_t elements = cse_shape_elements(node->shape);
-    value->late = true;
+    value->after_rows = true;
     value->level = elements == 1 ? CSE_LEVEL_SCALAR : CSE_LEVEL_COLUMN;
     for (int i = 0; i < node->input_count; i++) {
         const cse_loop_value *input = value_of(a, node->inputs[i]);
         if (input != NULL && input->level != value->level)
             return false;
-        if (input != NULL && value->level == CSE_LEVEL_COLUMN && !input->late)
+        if (input != NULL && value->level == CSE_LEVEL_COLUMN && !input->after_rows)
             return false;
     }
     return elements == 1 || elements == a->loop->columns;
@@ -171,14 +171,14 @@ static bool place_late(const analysis *a, const cse_node *node, cse_loop_value *
 
 static bool place_elementwise(const analysis *a, const cse_node *node, cse_loop_value *value)
 {
-    bool late = false, row = false;
+    bool after_rows = false, row = false;
     for (int i = 0; i < node->input_count; i++) {
         const cse_loop_value *input = value_of(a, node->inputs[i]);
-        late = late || (input != NULL && input->late);
+        after_rows = after_rows || (input != NULL && input->after_rows);
         row = row || (input != NULL && input->level == CSE_LEVEL_ROW);
     }
-    if (late)
-        return place_late(a, node, value);
+    if (after_rows)
+        return place_after_rows(a, node, value);
     if (!level_by_size(a, cse_shape_elements(node->shape), &value->level))
         return false;
     if (row && value->level == CSE_LEVEL_SCALAR)
@@ -208,7 +208,7 @@ static bool place_broadcast(const analysis *a, const cse_node *node, cse_loop_va
         return place_elementwise(a, node, value);
     if (input == NULL || input->level == CSE_LEVEL_SCALAR) {
         int64_t columns = value->level == CSE_LEVEL_FULL ? a->loop->columns : 1;
-        return (input == NULL || !input->late) && cse_loop_map_of(node, columns, &map);
+        return (input == NULL || !input->after_rows) && cse_loop_map_of(node, columns, &map);
     }
     if (input->level != CSE_LEVEL_ROW || value->level != CSE_LEVEL_FULL)
         return false;
@@ -229,7 +229,7 @@ static bool place_reduce(const analysis *a, const cse_node *node, cse_loop_value
         outside.phase = outside.level == CSE_LEVEL_FULL ? 0 : -1;
         input = &outside;
     }
-    if (input->late)
+    if (input->after_rows)
         return false;
     value->reduces = input->level;
     value->phase = input->phase;
@@ -238,7 +238,7 @@ static bool place_reduce(const analysis *a, const cse_node *node, cse_loop_value
         value->level = CSE_LEVEL_ROW;
         return true;
     }
-    value->late = true;
+    value->after_rows = true;
     value->level = form == REDUCES_ALL ? CSE_LEVEL_SCALAR : CSE_LEVEL_COLUMN;
     if (form == REDUCES_ALL)
         return input->level == CSE_LEVEL_FULL || input->level == CSE_LEVEL_ROW;
@@ -274,8 +274,8 @@ static void postpone(const analysis *a)
     for (int n = a->count - 1; n >= 0; n--) {
         const cse_node *node = a->nodes[n];
         cse_loop_value *value = &a->loop->values[n];
-        bool free =
-            node->op->kind == CSE_OP_ELEMENTWISE && value->level == CSE_LEVEL_FULL && !value->late;
+        bool free = node->op->kind == CSE_OP_ELEMENTWISE && value->level == CSE_LEVEL_FULL &&
+                    !value->after_rows;
         for (int i = 0; free && i < node->input_count; i++) {
             cse_node *input = cse_node_storage(node->inputs[i]);
             free = is_expanding(input) || value_of(a, input) == NULL;

@@ -4,9 +4,9 @@
  * value a row, one value an element (full), or one value a column. Elementwise nodes keep the level
  * of their inputs. A reduction over the columns leads from full to row and a broadcast from row to
  * full, for which the row's columns are visited again, in the next *phase* (softmax has three
- * phases). A reduction over the rows, or over all elements, is *late*: its value is known only
- * after the last row, so only elementwise nodes after the loop over rows can read it. Positions are
- * flat, so that reshapes need no code.
+ * phases). A reduction over the rows, or over all elements, is known only after the last row, so
+ * that only elementwise nodes after the loop over the rows can read it. Positions are flat, so that
+ * reshapes need no code.
  *
  * Fusion asks whether a set of nodes fits; code generation asks how it runs. */
 #ifndef CSE_PASSES_LOOP_H
@@ -29,7 +29,7 @@ typedef enum cse_loop_level {
 
 typedef struct cse_loop_value {
     cse_loop_level level;
-    bool late; /* known only after the last row */
+    bool after_rows; /* known only after the last row */
     /* FULL: the phase that computes it, from 0. ROW: the phase after which it is known; -1: before
      * the first. */
     int phase;

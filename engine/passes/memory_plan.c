@@ -134,7 +134,7 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
 {
     int at = cse_loop_position(group->nodes, group->node_count, output);
     const cse_loop_value *written = &loop->values[at];
-    if (written->level != CSE_LEVEL_FULL || written->late)
+    if (written->level != CSE_LEVEL_FULL || written->after_rows)
         return false;
     for (int n = 0; n < group->node_count; n++)
         for (int i = 0; i < group->nodes[n]->input_count; i++) {
@@ -144,7 +144,7 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
             bool reduces = group->nodes[n]->op->kind == CSE_OP_REDUCE;
             bool full = reduces ? reader->reduces == CSE_LEVEL_FULL ||
                                       cse_loop_is_degenerate(group->nodes[n])
-                                : reader->level == CSE_LEVEL_FULL && !reader->late;
+                                : reader->level == CSE_LEVEL_FULL && !reader->after_rows;
             if (!full || group->nodes[n]->op->kind == CSE_OP_BROADCAST || n > at ||
                 reader->phase > written->phase)
                 return false;

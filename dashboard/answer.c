@@ -143,6 +143,16 @@ void cse_answer_json(cse_answer *answer, int status, json_t *value)
     answer->content_type = "application/json";
 }
 
+void cse_answer_result(cse_answer *answer, cse_status status, json_t *value)
+{
+    if (status == CSE_OK) {
+        cse_answer_json(answer, 200, value);
+        return;
+    }
+    json_decref(value);
+    cse_answer_failure(answer, status);
+}
+
 void cse_answer_text(cse_answer *answer, int status, const char *content_type, cse_text *text)
 {
     begin(answer, status);

@@ -124,9 +124,11 @@ static cse_status add_shared_parameters(description *d)
         if (parameter == NULL)
             return CSE_OK;
         const char *name = json_string_value(json_object_get(parameter, "name"));
-        bool path = strcmp(name, "id") == 0 || strcmp(name, "step") == 0;
-        json_object_set_new(parameter, "in", json_string(path ? "path" : place_of("", name)));
+        json_object_set_new(parameter, "in",
+                            json_string(*name == '{' ? "path" : place_of("", name)));
         component_name(name, component);
+        if (*name == '{')
+            json_object_set_new(parameter, "name", json_stringn(name + 1, strlen(name) - 2));
         json_object_set_new(d->parameters, component, parameter);
     }
 }

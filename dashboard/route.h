@@ -88,6 +88,8 @@ void cse_answer_diagnostics(cse_answer *answer, cse_problem problem, json_t *err
                             const char *format, ...) CSE_PRINTF(4, 5);
 /* The problem that a failed call of the engine means, with its message. */
 void cse_answer_failure(cse_answer *answer, cse_status status);
+/* 200 with `value`, or the problem of a failed call; takes `value` over. */
+void cse_answer_result(cse_answer *answer, cse_status status, json_t *value);
 /* Takes `value` over. */
 void cse_answer_json(cse_answer *answer, int status, json_t *value);
 /* JSON that was written by hand; takes the text's bytes over. */

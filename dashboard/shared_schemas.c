@@ -129,9 +129,9 @@ const char cse_shared_schemas[] =
 
 /* Parameters that routes name without a type; those of paths are found by their braces. */
 const char cse_shared_parameters[] =
-    "id JobId  # id of the job\n"
+    "{id} JobId  # id of the job\n"
     "  = \"mnist-1\"\n"
-    "step integer 0..  # step of the checkpoint\n"
+    "{step} integer 0..  # step of the checkpoint\n"
     "  = 500\n"
     "limit? integer 1..1000 = 100  # at most so many entries\n"
     "page_token? string ..256 ~^[A-Za-z0-9_-]*$  # from next_page_token of the page before\n"

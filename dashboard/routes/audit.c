@@ -27,12 +27,9 @@ static void list_audit(const cse_request *request, cse_answer *answer)
         cse_status status =
             db == NULL ? CSE_OK : cse_jobs_db_audits(db, before, limit, take_entry, &list);
         bool more = (int64_t)json_array_size(list.entries) == limit && list.last > 1;
-        if (status == CSE_OK)
-            cse_answer_json(answer, 200,
-                            json_pack("{s:O, s:o}", "entries", list.entries, "next_page_token",
-                                      more ? cse_page_token_new(list.last) : json_null()));
-        else
-            cse_answer_failure(answer, status);
+        cse_answer_result(answer, status,
+                          json_pack("{s:O, s:o}", "entries", list.entries, "next_page_token",
+                                    more ? cse_page_token_new(list.last) : json_null()));
     }
     json_decref(list.entries);
 }

@@ -53,7 +53,7 @@ static void get_diff(const cse_request *request, cse_answer *answer)
     if (!found)
         return;
     json_t *tensors = json_array();
-    cse_comparison_result result;
+    cse_comparison_result result = { 0 };
     const cse_comparison wanted = { .first = first,
                                     .second = second,
                                     .skip = skip,
@@ -61,14 +61,11 @@ static void get_diff(const cse_request *request, cse_answer *answer)
                                     .most_bytes = MOST_BYTES };
     cse_status status = cse_checkpoint_compare(&wanted, &result, take_difference, tensors);
     bool more = skip + result.taken < result.differing;
-    if (status == CSE_OK)
-        cse_answer_json(answer, 200,
-                        json_pack("{s:O, s:I, s:I, s:I, s:o}", "tensors", tensors, "total",
-                                  (json_int_t)result.tensors, "same", (json_int_t)result.same,
-                                  "differing", (json_int_t)result.differing, "next_page_token",
-                                  more ? cse_page_token_new(skip + result.taken) : json_null()));
-    else
-        cse_answer_failure(answer, status);
+    cse_answer_result(answer, status,
+                      json_pack("{s:O, s:I, s:I, s:I, s:o}", "tensors", tensors, "total",
+                                (json_int_t)result.tensors, "same", (json_int_t)result.same,
+                                "differing", (json_int_t)result.differing, "next_page_token",
+                                more ? cse_page_token_new(skip + result.taken) : json_null()));
     json_decref(tensors);
 }
 

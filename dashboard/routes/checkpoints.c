@@ -10,10 +10,7 @@ static void list_checkpoints(const cse_request *request, cse_answer *answer)
     json_t *list = json_array();
     cse_status status = cse_saved_list(&run, list);
     cse_server_close_run(request, &run);
-    if (status == CSE_OK)
-        cse_answer_json(answer, 200, json_pack("{s:O}", "checkpoints", list));
-    else
-        cse_answer_failure(answer, status);
+    cse_answer_result(answer, status, json_pack("{s:O}", "checkpoints", list));
     json_decref(list);
 }
 

@@ -20,13 +20,10 @@ static void validate(const cse_request *request, cse_answer *answer)
     json_t *diagnostics = json_array();
     int64_t began_ns = cse_clock_ns();
     cse_status status = cse_check_configuration(&check, diagnostics);
-    if (status == CSE_OK)
-        cse_answer_json(answer, 200,
-                        json_pack("{s:b, s:O, s:f}", "valid", json_array_size(diagnostics) == 0,
-                                  "diagnostics", diagnostics, "milliseconds",
-                                  (double)(cse_clock_ns() - began_ns) / 1e6));
-    else
-        cse_answer_failure(answer, status);
+    cse_answer_result(answer, status,
+                      json_pack("{s:b, s:O, s:f}", "valid", json_array_size(diagnostics) == 0,
+                                "diagnostics", diagnostics, "milliseconds",
+                                (double)(cse_clock_ns() - began_ns) / 1e6));
     json_decref(diagnostics);
 }
 

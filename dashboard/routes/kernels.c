@@ -106,19 +106,16 @@ static void get_kernels(const cse_request *request, cse_answer *answer)
     cse_status status = read_sample(request, run.reader, &attempt, &s);
     cse_server_close_run(request, &run);
     const bool none = s.step == 0, asked = cse_request_has(request, "step");
-    if (status == CSE_OK)
-        cse_answer_json(
-            answer, 200,
-            json_pack("{s:I, s:o, s:O, s:o, s:s?}", "attempt", (json_int_t)attempt, "step",
-                      none ? json_null() : json_integer(s.step), "processes", s.processes,
-                      "kernels", kernels_json(&s), "missing",
-                      !none   ? NULL
-                      : asked ? "this step's kernels were not timed; the trace names sampled steps"
-                              : "no step's kernels were timed yet: one of the first steps is "
-                                "sampled, then about one a second; steps on which numerics are "
-                                "counted are not, with numerics: {every: 1} none"));
-    else
-        cse_answer_failure(answer, status);
+    cse_answer_result(
+        answer, status,
+        json_pack("{s:I, s:o, s:O, s:o, s:s?}", "attempt", (json_int_t)attempt, "step",
+                  none ? json_null() : json_integer(s.step), "processes", s.processes, "kernels",
+                  kernels_json(&s), "missing",
+                  !none   ? NULL
+                  : asked ? "this step's kernels were not timed; the trace names sampled steps"
+                          : "no step's kernels were timed yet: one of the first steps is "
+                            "sampled, then about one a second; steps on which numerics are "
+                            "counted are not, with numerics: {every: 1} none"));
     json_decref(s.processes);
     free(s.kernels);
 }

@@ -151,19 +151,14 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
         status = read_records(request, run.reader, c.tensors, token, records);
     cse_server_close_run(request, &run);
     bool none = json_array_size(c.tensors) == 0 && c.wanted == NULL;
-    if (status == CSE_OK) {
-        json_t *next = cut_page(records, cse_request_integer(request, "limit", 100),
-                                token & ((INT64_C(1) << TOKEN_STEP_SHIFT) - 1));
-        cse_answer_json(answer, 200,
-                        json_pack("{s:O, s:O, s:o, s:s?}", "tensors", c.tensors, "records", records,
-                                  "next_page_token", next, "missing",
-                                  none
-                                      ? "the run records no tensor statistics: set numerics in its "
-                                        "configuration, as in numerics: {every: 100}"
-                                      : NULL));
-    } else {
-        cse_answer_failure(answer, status);
-    }
+    json_t *next = cut_page(records, cse_request_integer(request, "limit", 100),
+                            token & ((INT64_C(1) << TOKEN_STEP_SHIFT) - 1));
+    cse_answer_result(answer, status,
+                      json_pack("{s:O, s:O, s:o, s:s?}", "tensors", c.tensors, "records", records,
+                                "next_page_token", next, "missing",
+                                none ? "the run records no tensor statistics: set numerics in its "
+                                       "configuration, as in numerics: {every: 100}"
+                                     : NULL));
     json_decref(c.tensors);
     json_decref(records);
 }

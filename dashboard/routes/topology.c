@@ -29,11 +29,8 @@ static void get_topology(const cse_request *request, cse_answer *answer)
                               : NULL;
     if (failure != NULL)
         missing = "the run store cannot be written; newer samples come with the events";
-    if (status == CSE_OK)
-        cse_answer_json(answer, 200,
-                        json_pack("{s:O, s:s?}", "samples", samples, "missing", missing));
-    else
-        cse_answer_failure(answer, status);
+    cse_answer_result(answer, status,
+                      json_pack("{s:O, s:s?}", "samples", samples, "missing", missing));
     json_decref(samples);
     json_decref(failure);
 }

@@ -70,13 +70,10 @@ static void get_trace(const cse_request *request, cse_answer *answer)
     cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_SPAN, &query, take_span, &t);
     cse_server_close_run(request, &run);
     bool none = t.process_count == 0;
-    if (status == CSE_OK)
-        cse_answer_json(answer, 200,
-                        json_pack("{s:O, s:s, s:O, s:s?}", "traceEvents", t.events,
-                                  "displayTimeUnit", "ms", "steps", t.steps, "missing",
-                                  none ? "no step of this range was sampled" : NULL));
-    else
-        cse_answer_failure(answer, status);
+    cse_answer_result(answer, status,
+                      json_pack("{s:O, s:s, s:O, s:s?}", "traceEvents", t.events, "displayTimeUnit",
+                                "ms", "steps", t.steps, "missing",
+                                none ? "no step of this range was sampled" : NULL));
     json_decref(t.events);
     json_decref(t.steps);
     for (int i = 0; i < t.process_count; i++)

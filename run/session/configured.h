@@ -1,12 +1,13 @@
 /* The public calls that take a settings text (csengine/train.h), for settings that are values
- * already: those of a configuration file. Each public call parses its text once and calls these. */
+ * already: those of a configuration file. Each public call parses its text once and calls these.
+ * Settings and trees must live as long as the session. */
 #ifndef CSE_RUN_SESSION_CONFIGURED_H
 #define CSE_RUN_SESSION_CONFIGURED_H
 
 #include "engine/config/config.h"
 #include "run/session/session.h"
 
-/* Settings must live as long as the session. cse_model_new, or cse_model_load where the plugin has a library. */
+/* cse_model_new, or cse_model_load where the plugin has a library. */
 cse_model *cse_session_model_new(const cse_config_plugin *plugin);
 /* cse_configure_optimizer. */
 cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/config_parts.h"
+#include "engine/config/settings.h"
 
 struct cse_config {
     cse_arena *arena;
@@ -31,8 +31,9 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
     cse_diagnostics *diagnostics = loading->diagnostics;
     const cse_settings_expected expected = { cse_config_table, "configuration", "", diagnostics };
     for (int i = 0; i < text->override_count; i++)
-        CSE_TRY(cse_diagnostics_take(diagnostics,
-                                     cse_config_override_apply(loading, &text->overrides[i])));
+        CSE_TRY(cse_diagnostics_take(
+            diagnostics,
+            cse_config_override_apply(loading->arena, &loading->root, &text->overrides[i])));
     CSE_TRY(cse_settings_check(loading->arena, &expected, loading->root, &config->settings));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
     return cse_config_read_plugins(loading, config->sections);
@@ -76,16 +77,6 @@ void cse_config_destroy(cse_config **config)
 }
 
 /* ---- reading ---- */
-
-const cse_settings *cse_settings_section(const cse_settings *settings, const char *path)
-{
-    char *copy = cse_strdup(path), *rest = copy;
-    for (char *name = strsep(&rest, "."); name != NULL && settings != NULL;
-         name = strsep(&rest, "."))
-        settings = cse_settings_nested(settings, name);
-    free(copy);
-    return settings;
-}
 
 const cse_settings *cse_config_section_view(const cse_config *config, const char *section)
 {

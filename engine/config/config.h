@@ -8,22 +8,13 @@
 #ifndef CSE_CONFIG_CONFIG_H
 #define CSE_CONFIG_CONFIG_H
 
-#include "csengine/extend.h"
 #include "engine/base/diagnostics.h"
-#include "engine/base/registry.h"
-#include "engine/config/yaml.h"
+#include "engine/config/config_overrides.h"
+#include "engine/config/config_plugins.h"
+#include "engine/config/config_rules.h"
+#include "engine/config/config_table.h"
 
 typedef struct cse_config cse_config;
-
-/* One value that replaces the file's. */
-typedef struct cse_config_override {
-    /* "trainer.init.loop.num_steps"; "trainer.init." and "trainer.fit." may be left out. A number
-     * names an entry of a list: "schedulers.0.CosineDecayLR.end_learning_rate". */
-    const char *path;
-    const char *value;  /* YAML */
-    const char *origin; /* what messages call it: "--num_csx", "--set loop.num_steps" */
-    bool literal;       /* `value` is one word as it stands (a path, a number), not YAML */
-} cse_config_override;
 
 /* What a configuration is made of. */
 typedef struct cse_config_text {
@@ -46,16 +37,6 @@ void cse_config_destroy(cse_config **config);
  * "init.backend.cluster_config", "init" itself. Borrowed; a section that is not in the table ends
  * the process with a message. Fields: see config_table.c or `csengine list settings`. */
 const cse_settings *cse_config_section_view(const cse_config *config, const char *section);
-
-/* A plugin that a section names, and what it sets of it. */
-typedef struct cse_config_plugin {
-    const char *name;             /* "SGD", "fc_mnist"; of a data loader its data_processor */
-    const char *library;          /* of a model: path of the shared object that holds it, or NULL */
-    const void *descriptor;       /* of its kind's type; NULL with a library, or without kinds */
-    const cse_settings *settings; /* checked against its table; NULL where `descriptor` is */
-    cse_yaml_node *tree; /* what `settings` are made of: for the table of a library's model */
-    cse_place place;     /* of the name */
-} cse_config_plugin;
 
 /* Sections: "model", "optimizer", "schedulers", "loggers", "train_dataloader", "val_dataloader".
  * The number is 0 for a section that is not given, at most 1 for all but "schedulers" and
@@ -85,13 +66,5 @@ void cse_config_resolved(const cse_config *config, struct cse_text *yaml, struct
 int cse_config_unread(const cse_config *config, cse_yaml_unread **list);
 /* The file's path as given, or the source. Borrowed. */
 const char *cse_config_source(const cse_config *config);
-
-/* Whether a text may stand in job_labels: key=value, each of 1 to 63 letters, digits and inner -_. */
-bool cse_config_is_label(const char *label);
-
-/* The table of the whole file: its only entry is "trainer". */
-extern const cse_setting cse_config_table[];
-/* Its setting of that path ("loop.num_steps", as an override names it); NULL for none. */
-const cse_setting *cse_config_setting_find(const char *path);
 
 #endif

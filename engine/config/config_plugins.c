@@ -1,12 +1,14 @@
 /* The sections of a configuration that belong to plugins: which plugin each names, and its settings
  * against the plugin's own table. Tables only: what a plugin checks beyond its own is found when
  * the run is put together. */
+#include "engine/config/config_plugins.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/config_parts.h"
 #include "engine/config/dataloader_table.h"
+#include "engine/config/settings.h"
 
 typedef struct plugin_section {
     const char *name, *parent;
@@ -44,7 +46,8 @@ static cse_status read_word(const cse_yaml_node *section, const char *key, const
     if (node == NULL)
         return CSE_OK;
     if (node->kind != CSE_YAML_SCALAR || node->text[0] == '\0')
-        return cse_fail_at(CSE_CONFIG_ERROR_AT(node->place), "%s: %s belongs here", key, what);
+        return cse_fail_at(CSE_ERROR_AT("configuration: ", node->place), "%s: %s belongs here", key,
+                           what);
     node->read = true;
     *word = node->text;
     return CSE_OK;
@@ -58,7 +61,7 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     const char *key = about->name_key;
     const cse_yaml_node *name = cse_yaml_find(section, key);
     if (name == NULL)
-        return cse_fail_at(CSE_CONFIG_ERROR_AT(section->place),
+        return cse_fail_at(CSE_ERROR_AT("configuration: ", section->place),
                            "{%s: NAME, ...} belongs here; see `csengine list %s`", key,
                            about->kind);
     CSE_TRY(read_word(section, key, "a name", &plugin->name));
@@ -83,7 +86,7 @@ static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_
         return CSE_OK;
     }
     if (section->kind != CSE_YAML_MAPPING || section->count != 1)
-        return cse_fail_at(CSE_CONFIG_ERROR_AT(section->place),
+        return cse_fail_at(CSE_ERROR_AT("configuration: ", section->place),
                            "%s: one {NAME: {settings}} belongs here; names: `csengine list "
                            "%s`",
                            about->name, about->kind);

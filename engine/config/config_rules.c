@@ -1,8 +1,10 @@
 /* The rules between settings of CONFIG.yaml, each of which its table accepts by itself. */
+#include "engine/config/config_rules.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/config_parts.h"
+#include "engine/config/settings.h"
 
 static const char context[] = "configuration: ";
 

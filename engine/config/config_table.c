@@ -2,7 +2,7 @@
  *
  * Names and nesting are the ModelZoo Trainer's, so that its configurations read the same here. A
  * setting stands in the table only when something acts on it: what is accepted has an effect. */
-#include "engine/config/config.h"
+#include "engine/config/config_table.h"
 
 #include <stddef.h>
 

@@ -162,6 +162,16 @@ const cse_settings *cse_settings_nested(const cse_settings *settings, const char
     return get(settings, name, CSE_SETTING_SETTINGS)->nested;
 }
 
+const cse_settings *cse_settings_section(const cse_settings *settings, const char *path)
+{
+    char *copy = cse_strdup(path), *rest = copy;
+    for (char *name = strsep(&rest, "."); name != NULL && settings != NULL;
+         name = strsep(&rest, "."))
+        settings = cse_settings_nested(settings, name);
+    free(copy);
+    return settings;
+}
+
 cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name)
 {
     cse_setting_type type;

@@ -56,6 +56,8 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
 /* Whether the table has a setting of that name, and whether its value was given. */
 bool cse_setting_table_has(const cse_setting *table, const char *name);
 bool cse_settings_given(const cse_settings *settings, const char *name);
+/* The settings at "init.loop" below `settings`; NULL where one on the way has an error. */
+const cse_settings *cse_settings_section(const cse_settings *settings, const char *path);
 /* Where the value stands: of its default {"default", 0, 0}; of an entry of a list. */
 cse_place cse_settings_place(const cse_settings *settings, const char *name);
 cse_place cse_settings_place_at(const cse_settings *settings, const char *name, int index);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/config_rules.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
-#include "run/session/configured.h"
 
 static cse_session *the_session;
 

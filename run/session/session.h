@@ -7,6 +7,7 @@
 #define CSE_RUN_SESSION_SESSION_H
 
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/config/yaml.h"
 #include "engine/metrics/metric.h"
 #include "engine/models/models.h"
 #include "engine/optimizers/optimizer.h"
@@ -146,6 +147,21 @@ void cse_state_round_held(cse_state *state);
 int cse_state_bind(cse_graph *graph, cse_state *state);
 /* CSE_USAGE where states may not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
+
+/* cse_configure with checked settings (tables: precision_settings.h) instead of the texts
+ * `precision` and `numerics`, which are not looked at. Both may be NULL, and are needed during the
+ * call only. */
+cse_status cse_session_configure(const cse_configuration *configuration,
+                                 const cse_settings *precision, const cse_settings *numerics);
+
+/* A text as a tree in the session's memory; messages begin with `subject`. */
+cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree);
+/* The same for a public call; NULL without a session, and after a failure, which the session
+ * keeps. */
+cse_yaml_node *cse_session_text(const char *caller, const char *subject, const char *yaml);
+/* A tree against a table; the result lives as long as the session. */
+cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,
+                             const cse_settings **settings);
 
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */

@@ -10,8 +10,8 @@ typedef struct job_config {
     cse_job_settings settings;
 } job_config;
 
-/* Checks `yaml` with overrides {"loop.num_steps", "4"}, ended by a NULL path (the list may be NULL),
- * for a training; a mistake fails the test. Release with job_config_clear. */
+/* Checks `yaml` for a training, with overrides {"loop.num_steps", "4"} that a NULL path ends (the
+ * list may be NULL); a mistake fails the test. Release with job_config_clear. */
 void job_config_read(const char *yaml, const char *const (*overrides)[2], job_config *job);
 void job_config_clear(job_config *job);
 

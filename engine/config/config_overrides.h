@@ -1,0 +1,26 @@
+/* Values of the command line that replace those of a configuration's tree. */
+#ifndef CSE_CONFIG_CONFIG_OVERRIDES_H
+#define CSE_CONFIG_CONFIG_OVERRIDES_H
+
+#include "csengine/extend.h"
+#include "engine/config/yaml.h"
+
+/* One value that replaces the file's. */
+typedef struct cse_config_override {
+    /* "trainer.init.loop.num_steps"; "trainer.init." and "trainer.fit." may be left out. A number
+     * names an entry of a list: "schedulers.0.CosineDecayLR.end_learning_rate". */
+    const char *path;
+    const char *value;  /* YAML */
+    const char *origin; /* what messages call it: "--num_csx", "--set loop.num_steps" */
+    bool literal;       /* `value` is one word as it stands (a path, a number), not YAML */
+} cse_config_override;
+
+/* Puts the value into the tree, in `arena`, and makes the mappings on its way; CSE_CONFIG where it
+ * cannot stand there. */
+cse_status cse_config_override_apply(cse_arena *arena, cse_yaml_node **root,
+                                     const cse_config_override *override);
+
+/* The setting of a path as an override names it ("loop.num_steps"); NULL for none. */
+const cse_setting *cse_config_setting_find(const char *path);
+
+#endif

@@ -1,7 +1,7 @@
 /* The command line's side of the REST API: where the server is, one call, one stream of events.
  *
  * The server is looked for in this order: --server, the environment's CSE_SERVER, the note that a
- * server on this machine leaves (see client_find.c). A token comes from a file alone, never from
+ * server on this machine leaves (see client_note.h). A token comes from a file alone, never from
  * the command line, which others can see. A refusal comes as a problem (RFC 9457) and becomes a
  * status with its message, so that commands report it as any other failure. */
 #ifndef CSE_CLI_CLIENT_H

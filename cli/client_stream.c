@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/client_internal.h"
+#include "cli/client_connection.h"
 #include "cli/event_stream.h"
 #include "engine/base/clock.h"
 
@@ -59,12 +59,8 @@ static CURLcode connect_once(following *f, int *status)
 {
     CURL *curl = f->api->curl;
     struct curl_slist *headers = curl_slist_append(NULL, "Accept: text/event-stream");
-    if (f->parser.id.size > 0) {
-        cse_text line = { 0 };
-        cse_text_add(&line, "Last-Event-ID: %s", f->parser.id.data);
-        headers = curl_slist_append(headers, line.data);
-        cse_text_clear(&line);
-    }
+    if (f->parser.id.size > 0)
+        headers = cse_client_add_header(headers, "Last-Event-ID", f->parser.id.data);
     cse_client_answer_clear(&f->answer);
     cse_event_stream_reset(&f->parser);
     headers = cse_client_prepare(f->api, f->stream->path, headers);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
@@ -79,8 +80,7 @@ static void tell(const cse_detach_options *options, const char *state, const cha
     if (options->json) {
         json_t *line = json_pack("{s:s, s:s, s:s, s:s, s:i}", "event", "detached", "id", id,
                                  "model_dir", path, "state", state, "pid", (int)child);
-        json_dumpf(line, stdout, JSON_COMPACT);
-        putchar('\n');
+        cse_json_print(line);
         json_decref(line);
     } else {
         printf("Run %s is %s in the background: process %d, model_dir %s\n", id, state, (int)child,

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cli/client_command.h"
+#include "cli/json_values.h"
 #include "engine/base/arena.h"
 
 static void drop_every_second(cse_downsampler *t)

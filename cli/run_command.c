@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/client_command.h"
+#include "cli/json_values.h"
 #include "engine/base/text.h"
 #include "store/reader.h"
 #include "workers/control/control_client.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/job.h"
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
@@ -215,8 +216,7 @@ static void print_json(const variant *variants, int count, int64_t steps)
         json_array_append_new(list, object);
     }
     json_t *object = json_pack("{s:I, s:o}", "steps", (json_int_t)steps, "variants", list);
-    json_dumpf(object, stdout, JSON_COMPACT);
-    putchar('\n');
+    cse_json_print(object);
     json_decref(object);
 }
 

@@ -26,14 +26,15 @@ static int run(const cse_command_line *line)
         json_object_set_new(body, "save", json_boolean(cse_option_is_on(line, "save")));
     if (message != NULL)
         json_object_set_new(body, "message", json_string(message));
-    return cse_client_order(line, &(cse_job_order){ .command = "cancel", .body = body });
+    return cse_send_job_command(
+        line, &(cse_job_command){ .name = "cancel", .job = line->arguments[0], .body = body });
 }
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
     { "grace", "S", NULL, "seconds until it is killed" },
     { "save", NULL, NULL, "whether it writes a checkpoint first; on by default" },
-    { "message", "TEXT", NULL, "why; kept with the change of state" },
+    CSE_MESSAGE_OPTION,
     { 0 },
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "engine/base/arena.h"
 #include "store/cursor.h"
@@ -251,11 +252,6 @@ static void print_losses(const comparison *c)
            (long long)c->largest_step, c->last_loss[0], c->last_loss[1]);
 }
 
-static json_t *number_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static void print_json(const comparison *c, bool equal)
 {
     json_t *tensor_json = json_null(), *losses = json_object();
@@ -275,19 +271,18 @@ static void print_json(const comparison *c, bool equal)
     json_object_set_new(losses, "steps", json_integer(c->losses));
     if (c->first_loss_step > 0) {
         json_object_set_new(losses, "first_step", json_integer(c->first_loss_step));
-        json_object_set_new(losses, "largest_difference", number_json(c->largest));
+        json_object_set_new(losses, "largest_difference", cse_json_finite(c->largest));
         json_object_set_new(losses, "largest_step", json_integer(c->largest_step));
-        json_object_set_new(
-            losses, "last",
-            json_pack("[o, o]", number_json(c->last_loss[0]), number_json(c->last_loss[1])));
+        json_object_set_new(losses, "last",
+                            json_pack("[o, o]", cse_json_finite(c->last_loss[0]),
+                                      cse_json_finite(c->last_loss[1])));
     }
     json_t *whole =
         json_pack("{s:[s, s], s:b, s:I, s:I, s:o, s:[i, i], s:o}", "runs", c->runs[0], c->runs[1],
                   "equal", (int)equal, "observed_steps", (json_int_t)c->common_steps, "equal_step",
                   (json_int_t)c->equal_step, "first_difference", tensor_json, "only", c->only[0],
                   c->only[1], "losses", losses);
-    json_dumpf(whole, stdout, JSON_COMPACT);
-    putchar('\n');
+    cse_json_print(whole);
     json_decref(whole);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "store/cursor.h"
 
@@ -249,8 +250,7 @@ static cse_status show(request *r)
         "{s:s, s:I, s:o, s:o, s:o}", "run", r->run, "step", (json_int_t)r->step, "first_nonfinite",
         first_json != NULL ? first_json : json_null(), "loss_scale", changes, "tensors", tensors);
     if (status == CSE_OK && r->json) {
-        json_dumpf(whole, stdout, JSON_COMPACT);
-        putchar('\n');
+        cse_json_print(whole);
     }
     json_decref(whole);
     cse_text_clear(&texts);

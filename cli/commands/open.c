@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/client_command.h"
-#include "cli/client_internal.h"
+#include "cli/client_note.h"
 #include "cli/report.h"
 #include "cli/run_command.h"
 
@@ -37,7 +37,6 @@ static bool show_in_browser(char *url)
 /* The page's address: of a job that is there, or of all. */
 static cse_status find_page(cse_client *api, const char *job, cse_text *url)
 {
-    cse_text path = { 0 };
     cse_client_answer answer = { 0 };
     const char *server = cse_client_server_view(api);
     if (strncmp(server, "unix:", 5) == 0)
@@ -45,17 +44,12 @@ static cse_status find_page(cse_client *api, const char *job, cse_text *url)
                         "open: %s is a unix socket, which no browser opens; serve with "
                         "--listen 127.0.0.1:PORT as well",
                         server);
-    cse_status status = CSE_OK;
-    if (job != NULL)
-        status = cse_client_job_path(&path, job, "");
-    else
-        cse_text_add(&path, "/healthz");
-    if (status == CSE_OK)
-        status = cse_client_call(api, &(cse_client_request){ .path = path.data }, &answer);
+    cse_status status =
+        job != NULL ? cse_client_get_job(api, job, "", &answer)
+                    : cse_client_call(api, &(cse_client_request){ .path = "/healthz" }, &answer);
     if (status == CSE_OK)
         cse_text_add(url, "%s/%s%s", server, job != NULL ? "jobs/" : "", job != NULL ? job : "");
     cse_client_answer_clear(&answer);
-    cse_text_clear(&path);
     return status;
 }
 
@@ -83,7 +77,7 @@ static cse_status body(cse_client *api, const cse_command_line *line)
 static cse_status open_run(const cse_command_line *line)
 {
     cse_client_note note;
-    cse_status status = cse_client_find(line->arguments[0], &note);
+    cse_status status = cse_client_note_read(line->arguments[0], &note);
     if (status == CSE_OK)
         show(line, note.url);
     else

@@ -13,7 +13,8 @@ static int run(const cse_command_line *line)
         return cse_report(cse_fail(CSE_USAGE, "scale: --num_csx N is wanted, N from 1 to 1024%s%s",
                                    given != NULL ? ", not " : "", given != NULL ? given : ""));
     json_t *body = json_pack("{s:I}", "num_csx", (json_int_t)count);
-    return cse_client_order(line, &(cse_job_order){ .command = "scale", .body = body });
+    return cse_send_job_command(
+        line, &(cse_job_command){ .name = "scale", .job = line->arguments[0], .body = body });
 }
 
 static const cse_option options[] = {

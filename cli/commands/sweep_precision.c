@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "run/measure/variants.h"
 
@@ -78,8 +79,7 @@ static void print_row(const table *t, const row *r, const cse_variant_result *re
         } else {
             json_object_set_new(object, "message", json_string(result->message));
         }
-        json_dumpf(object, stdout, JSON_COMPACT);
-        putchar('\n');
+        cse_json_print(object);
         json_decref(object);
     } else if (isfinite(loss)) {
         printf("| %s | %s | %s | %.5f | %+.3f %% |\n", r->format, r->level, r->preset, loss,

@@ -3,7 +3,7 @@
 #define CSE_RUN_SESSION_DIVERGENCE_H
 
 #include "run/session/nan_monitor.h"
-#include "run/session/step.h"
+#include "run/session/traced_step.h"
 
 /* CSE_FAILED when the loss is not finite or gradients overflow at the least loss scale; the message
  * names the step, the parameters and, from the monitor (may be NULL), the first tensors. */

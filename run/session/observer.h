@@ -5,7 +5,7 @@
 #ifndef CSE_RUN_SESSION_OBSERVER_H
 #define CSE_RUN_SESSION_OBSERVER_H
 
-#include "run/session/step.h"
+#include "run/session/traced_step.h"
 #include "workers/control/execution.h"
 
 /* What the last execution did. */

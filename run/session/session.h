@@ -1,6 +1,6 @@
 /* The process's one session: what all files of run/session share.
  *
- * The session owns every handle (handles.h), the step that is traced (step.h) and the state of the
+ * The session owns every handle (handles.h), the step that is traced (traced_step.h) and the state of the
  * execution that runs; it reports what happens to an observer (observer.h). */
 #ifndef CSE_RUN_SESSION_SESSION_H
 #define CSE_RUN_SESSION_SESSION_H

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "engine/types/shape.h"
-#include "run/session/step.h"
+#include "run/session/traced_step.h"
 
 int64_t cse_values_step(const cse_values *values)
 {

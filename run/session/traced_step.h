@@ -1,6 +1,6 @@
 /* The step that is traced, and the values that a committed step delivers to closures. */
-#ifndef CSE_RUN_SESSION_STEP_H
-#define CSE_RUN_SESSION_STEP_H
+#ifndef CSE_RUN_SESSION_TRACED_STEP_H
+#define CSE_RUN_SESSION_TRACED_STEP_H
 
 #include "csengine/train.h"
 #include "engine/graph/graph.h"

@@ -9,6 +9,7 @@
 
 #include "cli/command_line.h"
 #include "cli/list_tables.h"
+#include "cli/option_values.h"
 #include "cli/report.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
@@ -139,24 +140,14 @@ static void show_kinds(listing *list)
 
 static cse_status reject_kind(const char *name)
 {
-    const char *candidates[64];
+    const char *accepted[64];
     int count = 0;
-    cse_text names = { 0 };
-    for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 60; kind++) {
-        candidates[count++] = kind->name;
-        cse_text_add(&names, "%s%s", names.size > 0 ? ", " : "", kind->name);
-    }
-    for (int i = 0; i < TABLES && count < 63; i++) {
-        candidates[count++] = tables[i].name;
-        cse_text_add(&names, ", %s", tables[i].name);
-    }
-    candidates[count] = NULL;
-    const char *near = cse_did_you_mean(name, candidates);
-    cse_status status = cse_fail(CSE_USAGE, "list: unknown kind \"%s\"%s%s%s; accepted: %s", name,
-                                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-                                 near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
-    cse_text_clear(&names);
-    return status;
+    for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 50; kind++)
+        accepted[count++] = kind->name;
+    for (int i = 0; i < TABLES; i++)
+        accepted[count++] = tables[i].name;
+    accepted[count] = NULL;
+    return cse_check_word("list: unknown kind", name, accepted);
 }
 
 static cse_status list_kind(listing *list, const cse_command_line *line)

@@ -11,7 +11,7 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
-#include "cli/job.h"
+#include "cli/option_values.h"
 
 enum { MAX_CONFIG_BYTES = 1 << 20 };
 
@@ -86,19 +86,14 @@ static cse_status add_origin(const char *given, json_t *spec)
     return CSE_OK;
 }
 
-/* A count that goes into `object` as `member`; absent when the option was not given. */
-static cse_status add_count(const cse_command_line *line, const char *option, json_t *object,
-                            const char *member)
+/* A count as a member of `object`; absent when the option was not given. */
+static cse_status add_count(const cse_command_line *line, const char *option, json_t *object)
 {
-    const char *given = cse_option_value(line, option);
-    char *end = NULL;
-    if (given == NULL)
-        return CSE_OK;
-    long long count = strtoll(given, &end, 10);
-    if (end == given || *end != '\0' || count < 0)
-        return cse_fail(CSE_USAGE, "submit: --%s %s: a whole number from 0 on is accepted", option,
-                        given);
-    json_object_set_new(object, member, json_integer(count));
+    static const int64_t range[] = { 0, INT64_MAX };
+    int64_t count = -1;
+    CSE_TRY(cse_option_integer(line, option, range, &count));
+    if (count >= 0)
+        json_object_set_new(object, option, json_integer(count));
     return CSE_OK;
 }
 
@@ -127,9 +122,9 @@ static cse_status fill_spec(const cse_command_line *line, json_t *spec)
     json_t *resources = json_object(), *policy = json_object();
     json_object_set_new(spec, "resources", resources);
     json_object_set_new(spec, "restart_policy", policy);
-    CSE_TRY(add_count(line, "cores", resources, "cores"));
-    CSE_TRY(add_count(line, "memory_bytes", resources, "memory_bytes"));
-    return add_count(line, "max_num_restarts", policy, "max_num_restarts");
+    CSE_TRY(add_count(line, "cores", resources));
+    CSE_TRY(add_count(line, "memory_bytes", resources));
+    return add_count(line, "max_num_restarts", policy);
 }
 
 static cse_status check(cse_client *api, const cse_command_line *line, const json_t *spec)

@@ -25,7 +25,8 @@ cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest)
 cse_status cse_client_get_job(cse_client *api, const char *id, const char *rest,
                               cse_client_answer *answer);
 
-/* A command to a job ("pause"). A model_dir names the run in it, which is reached without a server. */
+/* A command to a job ("pause"). A model_dir names the run in it, which is reached without a server.
+ */
 typedef struct cse_job_command {
     const char *name;
     const char *job;

@@ -33,8 +33,8 @@ static cse_status read_token(const char *path, char **token)
                         (unsigned)(info.st_mode & 0777));
     line[strcspn(line, "\r\n")] = '\0';
     if (!read || *line == '\0' || strlen(line) > MAX_TOKEN_BYTES)
-        return cse_fail(CSE_DATA, "token file %s: one line of 1 to %d characters belongs there",
-                        path, MAX_TOKEN_BYTES);
+        return cse_fail(CSE_DATA, "token file %s: accepted: one line of 1 to %d characters", path,
+                        MAX_TOKEN_BYTES);
     for (const char *c = line; *c != '\0'; c++)
         if (*c <= ' ' || *c > '~')
             return cse_fail(CSE_DATA, "token file %s: a token has printable characters only", path);
@@ -62,7 +62,7 @@ static cse_status set_address(cse_client *api, const char *server, const char *o
     return CSE_OK;
 }
 
-/* An address that somebody gave, else the note of a server; `token_file` then also from there. */
+/* The given address, else the note of a server, which may also name the token's file. */
 static cse_status find_server(const cse_command_line *line, cse_client *api, char *token_file,
                               size_t size)
 {

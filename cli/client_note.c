@@ -1,6 +1,6 @@
 /* The note is ROOT/server.json, and for the server that was started last
- * $XDG_RUNTIME_DIR/csengine/server.json. It is trusted only when this user owns it: another user who
- * could write it would be sent the token. */
+ * $XDG_RUNTIME_DIR/csengine/server.json. It is trusted only when this user owns it: another user
+ * who could write it would be sent the token. */
 #include "cli/client_note.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* A stream of events that survives the server's restart: it comes back with Last-Event-ID, so that
- * nothing is seen twice and what was missed is sent again. */
+/* A stream of events that survives a restart of the server: it reconnects with Last-Event-ID, so
+ * that the server sends what was missed and nothing twice. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ static CURLcode connect_once(following *f, int *status)
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, poll_end);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    /* The server's heartbeat comes each 15 s: after a minute of silence nobody is there. */
+    /* The server sends a heartbeat each 15 s: a minute without one means it is gone. */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
     CURLcode code = curl_easy_perform(curl);

@@ -72,7 +72,7 @@ char cse_option_letter(const cse_command *command, const cse_option *option)
     return '\0';
 }
 
-/* The name that "-f" stands for; a failure when it stands for none. */
+/* The option name for "-f". */
 static cse_status find_letter(const cse_command *command, const char *word, const char **name)
 {
     for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++)
@@ -86,7 +86,7 @@ static cse_status find_letter(const cse_command *command, const char *word, cons
                     has_letters ? command->letters : "", command->name);
 }
 
-/* argv[*at] begins with a dash; moves *at over a value that stands by itself. */
+/* argv[*at] begins with a dash; advances *at over a value in the next argument. */
 static cse_status parse_option(cse_command_line *line, int *at)
 {
     const char *word = line->argv[*at] + 2;
@@ -228,7 +228,7 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
         memcpy(memory, "--", 2);
         memcpy(memory + 2, option->name, strlen(option->name) + 1);
         const char *value = line->options[i].value;
-        /* A list of labels is YAML; a path or a number is taken as it stands. */
+        /* A list or a mapping is YAML; other values are taken literally. */
         bool literal = *value != '[' && *value != '{';
         (*overrides)[(*count)++] = (cse_config_override){ option->path, value, memory, literal };
         memory += strlen(option->name) + 3;

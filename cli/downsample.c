@@ -1,4 +1,5 @@
-/* Each time there are too many, every second kept step goes. */
+/* Each time there are too many records, the stride doubles and every second kept step is dropped.
+ */
 #include "cli/downsample.h"
 
 #include <stdlib.h>

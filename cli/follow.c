@@ -1,5 +1,5 @@
-/* One stream of events shown as lines; what the job came to is asked for at its end, since a stream
- * may end for other reasons. */
+/* Prints a stream of events as lines. A stream may end for other reasons than the job's end, so the
+ * job's state is requested afterwards. */
 #include "cli/follow.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Lines of progress. Rate is smoothed as the Trainer does: 0.6 of the current one and 0.4 of the
- * one shown before. */
+/* Lines of progress. The rate is smoothed exponentially: 0.6 of the current one and 0.4 of the one
+ * printed before. */
 #include "cli/progress.h"
 
 #include <math.h>

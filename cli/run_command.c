@@ -1,4 +1,4 @@
-/* The run store holds the endpoint, the control client speaks to it. */
+/* The endpoint comes from the run store; the control client talks to it. */
 #include "cli/run_command.h"
 
 #include <limits.h>

@@ -59,8 +59,8 @@ static void add_pages(const cse_run_source *from, int part, json_t *first)
     json_object_set_new(first, "next_page_token", json_null());
 }
 
-/* The answer as a value of the object: parsed, so that a damaged one does not damage the whole. NULL
- * when there is none. */
+/* The answer as a value of the object: parsed, so that a damaged one does not damage the whole.
+ * NULL when there is none. */
 static cse_status read_part(const cse_run_source *from, int part, json_t **value)
 {
     cse_text body = { 0 };

@@ -73,7 +73,7 @@ static cse_status read_variant(const char *text, size_t size, variant *v)
                     v->name);
 }
 
-/* Without --precision there is one variant: the configuration as it stands. */
+/* Without --precision there is one variant: the configuration unchanged. */
 static cse_status read_variants(const cse_command_line *line, variant *variants, int *count)
 {
     const char *text = cse_option_value(line, "precision");

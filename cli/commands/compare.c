@@ -16,11 +16,12 @@ static void print_tensors(const cse_run_comparison *c)
 {
     char digests[CSE_COMPARED_RUNS][17];
     if (c->common_steps == 0) {
-        printf("tensors: no step was observed in both runs; numerics: {every: N} keeps digests\n");
+        printf(
+            "tensors: no step has statistics in both runs; numerics: {every: N} records digests\n");
         return;
     }
     if (!c->differs) {
-        printf("tensors: equal at all %lld steps that were observed in both, up to step %lld\n",
+        printf("tensors: equal at all %lld steps with statistics in both, up to step %lld\n",
                (long long)c->common_steps, (long long)c->equal_step);
     } else {
         const cse_compared_tensor *a = &c->first[0];
@@ -32,7 +33,7 @@ static void print_tensors(const cse_run_comparison *c)
             printf(", %s:%d", a->file, a->line);
         printf("\n  digests %s and %s\n", digests[0], digests[1]);
         if (c->equal_step > 0)
-            printf("  the last observed step before it, %lld, is equal\n",
+            printf("  the last step with statistics before it, %lld, is equal\n",
                    (long long)c->equal_step);
     }
     if (c->only[0] + c->only[1] > 0)
@@ -114,10 +115,10 @@ static const cse_option options[] = {
 
 const cse_command cse_command_compare = {
     .name = "compare",
-    .summary = "tells where two runs part, and how their losses do",
+    .summary = "finds where two runs first differ, and how their losses do",
     .arguments = "RUN_A RUN_B",
     .doc =
-        "Each is a run's model_dir. Names the first observed step and, in the order of execution,\n"
+        "Each is a run's model_dir. Names the first step with statistics and, in execution order,\n"
         "the first tensor and op whose bits differ (numerics: {every: N} keeps digests), then\n"
         "the first step at which the losses differ, and by how much. Exit code 0: equal, 1: not.",
     .options = options,

@@ -1,4 +1,4 @@
-/* `csengine get`: the jobs of a server as a table, or one job with all that is known of it. */
+/* `csengine get`: the jobs of a server as a table, or the details of one job. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

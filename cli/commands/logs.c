@@ -64,7 +64,7 @@ static void add_lines_query(const cse_command_line *line, int64_t after, const c
     add_level(query, cse_option_value(line, "level"));
 }
 
-/* What is there now after *last, page by page; with `tail` the newest lines alone. */
+/* Prints the lines after *last, page by page; with `tail` only the newest ones. */
 static cse_status show_lines(const cse_run_source *from, const cse_command_line *line,
                              const char *tail, int64_t *last)
 {

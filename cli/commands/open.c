@@ -1,7 +1,7 @@
 /* `csengine open`: the pages of a server, or of one job, in the browser of this desktop.
  *
- * The address is printed in any case; no token is put into it, since addresses are kept in
- * histories: the page asks for the token once. */
+ * The address is printed in any case; it holds no token, since browsers record
+ * addresses: the page asks for the token once. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static cse_status body(cse_client *api, const cse_command_line *line)
     return status;
 }
 
-/* A run that somebody started has a server of its own while it lives. */
+/* A run that was started by `csengine start` has a server of its own until it ends. */
 static cse_status open_run(const cse_command_line *line)
 {
     cse_client_note note;
@@ -83,7 +83,7 @@ static cse_status open_run(const cse_command_line *line)
     else
         status =
             cse_fail(CSE_UNAVAILABLE,
-                     "nobody serves the run in %s: csengine serve --run %s, or csengine report "
+                     "no server serves the run in %s: csengine serve --run %s, or csengine report "
                      "%s -o run.html",
                      line->arguments[0], line->arguments[0], line->arguments[0]);
     return status;

@@ -92,8 +92,8 @@ const cse_command cse_command_report = {
     .name = "report",
     .summary = "writes a run as one HTML file that needs no server",
     .arguments = "MODEL_DIR|JOB",
-    .doc = "The dashboard's pages with all of the run in them; observed tensors of a long run are\n"
-           "downsampled out evenly. The run may still be under way.",
+    .doc = "The dashboard's pages with all of the run in them; tensor statistics of a long run\n"
+           "are downsampled evenly. The run may still be under way.",
     .options = options,
     .letters = "o=output",
     .min_arguments = 1,

@@ -17,8 +17,8 @@
 
 enum { LOOK_MS = 50, FAREWELL_MS = 800, PATIENCE_SECONDS = 5 };
 
-/* Until somebody asks it to end, or the process that it follows (-1: none) has ended; those who
- * watch are then told of the end first. */
+/* Waits for a signal, or for the end of the process that is followed (-1: none); then clients of
+ * event streams get time to receive the end. */
 static void wait_for_end(const sigset_t *ending, int followed, const cse_server *server)
 {
     int signals = signalfd(-1, ending, SFD_CLOEXEC);
@@ -31,8 +31,8 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
         cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
 }
 
-/* The run that is followed makes its store a moment after its start; while it is being made, what
- * is there may look like anything. */
+/* The run that is followed creates its store shortly after its start; until then errors of reading
+ * it are expected. */
 static cse_status start_server(const cse_server_options *options, int followed, cse_server **server)
 {
     int64_t patience_ns = cse_clock_ns() + PATIENCE_SECONDS * INT64_C(1000000000);

@@ -3,7 +3,7 @@
  * The configuration's text is sent, not its path: the server may be another machine, and the file
  * may change while the job waits. Each submission has a key of its own, so that it can be sent
  * again after a lost connection without becoming two jobs. Before that it is checked as deeply as
- * can be without running it, so that a fault is told here and not by a job that waited. */
+ * can be without running it, so that an error is reported now and not after the job has waited. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,13 +201,13 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
     { "id", "ID", NULL, "the job's id; the server chooses one otherwise" },
-    { "name", "TEXT", NULL, "a name for people" },
+    { "name", "TEXT", NULL, "a display name" },
     { "label", "K=V", NULL, "a label; may be given again" },
     { "priority", "pN", NULL, "p0 (first) to p3; p2 otherwise" },
     { "resume_from", "JOB[@STEP]", NULL, "starts from a checkpoint of another job" },
-    { "cores", "N", NULL, "cores it takes of the server's; 0: as its configuration says" },
+    { "cores", "N", NULL, "cores that it uses; 0: as its configuration says" },
     { "memory_bytes", "N", NULL, "limit of each of its processes; 0: none" },
-    { "max_num_restarts", "N", NULL, "new starts after a failure that may go away by itself" },
+    { "max_num_restarts", "N", NULL, "restarts after a failure that may be temporary" },
     { "num_csx", "N", "backend.cluster_config.num_csx", "replicas that share each step" },
     { "seed", "N", "seed", "seed of everything that is random" },
     { "max_steps", "N", "loop.max_steps", "step at which training ends" },

@@ -1,5 +1,5 @@
-/* `csengine sweep-precision`: what each precision does to a model's loss, side by side, as a table in
- * Markdown; so the tables of the documentation are made. */
+/* `csengine sweep-precision`: what each precision does to a model's loss, side by side, as a table
+ * in Markdown; so the tables of the documentation are made. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

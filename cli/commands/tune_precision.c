@@ -117,7 +117,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "tolerance", "X", NULL,
-      "how far the loss may part from float32's, relatively; default 0.01" },
+      "accepted relative change of the loss against float32; default 0.01" },
     { "steps", "N", NULL, "training steps of each trial; the default is 200" },
     { "fp16_type", "TYPE", NULL, "bfloat16 (default), float16 or cbfloat16" },
     { "preset", "NAME", NULL, "GraphAMP preset of the lowered layers: mp1 to mp4; default mp2" },

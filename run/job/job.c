@@ -14,6 +14,7 @@
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/session.h"
+#include "workers/messages/run_directory.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
 #define LINE_INTERVAL_NS INT64_C(1000000000)
@@ -27,8 +28,9 @@ typedef struct job {
     cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
     cse_logger_set *loggers;
-    cse_recorder *recorder; /* NULL: the job has no run store */
-    bool has_accuracy;      /* the validation step had labels to compare with */
+    cse_recorder *recorder;      /* NULL: the job has no run store */
+    cse_run_directory directory; /* for the recorder's and the executions' sockets */
+    bool has_accuracy;           /* the validation step had labels to compare with */
     bool evaluating;
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
@@ -426,6 +428,8 @@ static cse_status open_recorder(job *j)
     if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
         return CSE_OK;
     CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
+    cse_run_directory_sweep();
+    CSE_TRY(cse_run_directory_make(&j->directory));
     const cse_recorder_options options = {
         .configuration = &j->session->configuration,
         .model_name = j->settings->model_name,
@@ -433,6 +437,7 @@ static cse_status open_recorder(job *j)
         .canonical_configuration = j->settings->canonical_configuration,
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
+        .run_directory = j->directory.path,
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);
@@ -486,7 +491,8 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     CSE_TRY(cse_configure(&session));
     job j = { .settings = settings,
               .result = result,
-              .session = cse_session_open_view("cse_job_run") };
+              .session = cse_session_open_view("cse_job_run"),
+              .directory.lock = -1 };
     cse_status status = cse_logger_set_new(settings->loggers, &j.loggers);
     if (status == CSE_OK)
         status = run_session(&j);
@@ -497,6 +503,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                        &(cse_recorder_end){ .status = status,
                                             .stopped = result->stopped,
                                             .weights_digest = result->weights_digest });
+    cse_run_directory_remove(&j.directory);
     cse_finish();
     return status;
 }

@@ -1,7 +1,7 @@
 /* Which kernels of a compiled step cost most.
  *
- * Steps that time their kernels take turns with plain ones, so that the cost of the timing is known,
- * too. Kernels with the same ops, shapes and bytes (those of equal layers) are one row. */
+ * Steps that time their kernels take turns with plain ones, so that the cost of the timing is
+ * known, too. Kernels with the same ops, shapes and bytes (those of equal layers) are one row. */
 #ifndef CSE_RUN_MEASURE_KERNEL_BENCH_H
 #define CSE_RUN_MEASURE_KERNEL_BENCH_H
 

@@ -1,8 +1,8 @@
 /* The lowest precision of each layer with which the loss stays where float32 has it.
  *
  * A layer is a scope with matrix products in it. The configuration is trained in float32, and then
- * with its layers at lower and lower precision (fp32, POL 0, 1, 2), with the sums rounded bit for bit
- * as an accelerator would round them; engine/precision/search.h chooses what is tried. */
+ * with its layers at lower and lower precision (fp32, POL 0, 1, 2), with the sums rounded bit for
+ * bit as an accelerator would round them; engine/precision/search.h chooses what is tried. */
 #ifndef CSE_RUN_MEASURE_PRECISION_TUNING_H
 #define CSE_RUN_MEASURE_PRECISION_TUNING_H
 
@@ -49,8 +49,8 @@ typedef struct cse_tuning {
     int trial_count, trial_capacity;
 } cse_tuning;
 
-/* Runs the search. CSE_CONFIG when the model has no such layer, CSE_FAILED when it does not train in
- * float32, CSE_INTERRUPTED at Ctrl-C. */
+/* Runs the search. CSE_CONFIG when the model has no such layer, CSE_FAILED when it does not train
+ * in float32, CSE_INTERRUPTED at Ctrl-C. */
 cse_status cse_tuning_run(const cse_tuning_options *options, cse_tuning *tuning);
 void cse_tuning_clear(cse_tuning *tuning);
 

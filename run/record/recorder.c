@@ -15,7 +15,6 @@
 #include "engine/precision/graphamp.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
-#include "workers/messages/run_directory.h"
 
 enum {
     MOST_CLOSURES = 64, /* each recorded at its own rate; further ones share the last place */
@@ -25,8 +24,7 @@ enum {
 
 struct cse_recorder {
     cse_store *store;
-    cse_run_directory directory;
-    char events_endpoint[CSE_RUN_DIRECTORY_BYTES + 32];
+    char run_directory[128], events_endpoint[160];
     int64_t unix_ns; /* Unix time minus the clock of committed_ns */
     bool compiling;
     cse_series *series;
@@ -105,29 +103,21 @@ static void release(cse_recorder **recorder)
     cse_log_set_sink(NULL, NULL);
     cse_series_destroy(&(*recorder)->series);
     cse_statistics_rows_destroy(&(*recorder)->statistics);
-    cse_run_directory_remove(&(*recorder)->directory);
     free(*recorder);
     *recorder = NULL;
-}
-
-static cse_status open_store(cse_recorder *recorder, const char *model_dir)
-{
-    cse_run_directory_sweep();
-    CSE_TRY(cse_run_directory_make(&recorder->directory));
-    snprintf(recorder->events_endpoint, sizeof recorder->events_endpoint, "ipc://%s/events",
-             recorder->directory.path);
-    return cse_store_open(model_dir,
-                          &(cse_store_options){ .events_endpoint = recorder->events_endpoint },
-                          &recorder->store);
 }
 
 cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder **result)
 {
     cse_recorder *recorder = cse_calloc(1, sizeof *recorder);
     *result = NULL;
-    recorder->directory.lock = -1;
     recorder->unix_ns = cse_unix_ns() - cse_clock_ns();
-    cse_status status = open_store(recorder, options->configuration->model_dir);
+    snprintf(recorder->run_directory, sizeof recorder->run_directory, "%s", options->run_directory);
+    snprintf(recorder->events_endpoint, sizeof recorder->events_endpoint, "ipc://%s/events",
+             options->run_directory);
+    cse_status status = cse_store_open(
+        options->configuration->model_dir,
+        &(cse_store_options){ .events_endpoint = recorder->events_endpoint }, &recorder->store);
     if (status == CSE_IO) {
         cse_log_line(CSE_LOG_WARNING, "%s; training goes on without a run store",
                      cse_error_message());
@@ -359,7 +349,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
     if (recorder == NULL)
         return (cse_session_observer){ .self = NULL };
     return (cse_session_observer){ .self = recorder,
-                                   .run_directory = recorder->directory.path,
+                                   .run_directory = recorder->run_directory,
                                    .on_graph = on_graph,
                                    .on_compiled = on_compiled,
                                    .on_start = on_start,

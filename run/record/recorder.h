@@ -18,6 +18,7 @@ typedef struct cse_recorder_options {
     const char *canonical_configuration; /* its digest is stored; may be NULL */
     /* The configuration as lines of YAML, and {"path": "place"}; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
+    const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
 } cse_recorder_options;
 
 /* Opens the run store of model_dir, which must exist; the run's state is COMPILING then. Where the

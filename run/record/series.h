@@ -1,7 +1,7 @@
 /* The named values of training steps, as series of points in the run store.
  *
- * A value that does not change (a constant learning rate, a loss scale) is stored at the ends of the
- * level part and at some points between: the line through the points is the same. */
+ * A value that does not change (a constant learning rate, a loss scale) is stored at the ends of
+ * the level part and at some points between: the line through the points is the same. */
 #ifndef CSE_RUN_RECORD_SERIES_H
 #define CSE_RUN_RECORD_SERIES_H
 

@@ -1,7 +1,8 @@
 /* The objects behind the handles of the public API, and the states that they declare.
  *
- * A state's values live in the session, never in a graph: each execution traces its own graph, which
- * binds the states that the step uses; values are copied in before the execution and out after it. */
+ * A state's values live in the session, never in a graph: each execution traces its own graph,
+ * which binds the states that the step uses; values are copied in before the execution and out
+ * after it. */
 #ifndef CSE_RUN_SESSION_HANDLES_H
 #define CSE_RUN_SESSION_HANDLES_H
 
@@ -17,9 +18,9 @@ struct cse_state {
     cse_initializer initializer;
     bool trainable;
     bool persistent; /* in checkpoints; a metric's states are not */
-    void *values;    /* NULL until somebody needs them */
-    int index;       /* in the graph that is traced; -1 */
-    bool bfloat16;   /* float32 words that hold values of bfloat16 alone */
+    void *values;    /* NULL until they are needed or set */
+    int index;       /* in the graph that is traced; -1: not in it */
+    bool bfloat16;   /* stored as float32, but always rounded to bfloat16 */
 };
 
 /* How an optimizer keeps the weights between steps. Its own states stay float32. */
@@ -27,7 +28,7 @@ typedef enum cse_weight_update {
     CSE_WEIGHT_FP32,
     CSE_WEIGHT_BF16,       /* rounded to nearest after each update */
     CSE_WEIGHT_BF16SR,     /* rounded stochastically */
-    CSE_WEIGHT_BF16_KAHAN, /* to nearest, and what was cut off goes into the next update */
+    CSE_WEIGHT_BF16_KAHAN, /* to nearest; the rounding error is added to the next update */
 } cse_weight_update;
 
 struct cse_model {
@@ -65,7 +66,7 @@ struct cse_executor {
     cse_executor_options options;
 };
 
-/* Declares a state; NULL after a failure, which is kept. */
+/* Declares a state; NULL after a failure, which becomes the session's. */
 typedef struct cse_state_options {
     cse_shape shape;
     cse_dtype dtype;
@@ -75,9 +76,9 @@ typedef struct cse_state_options {
 cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
     CSE_PRINTF(2, 3);
 size_t cse_state_bytes(const cse_state *state);
-/* The state's values are rounded to bfloat16, now and whenever they are set from outside. */
+/* Rounds the state's values to bfloat16, now and whenever they are set. */
 void cse_state_hold_bfloat16(cse_state *state);
-/* To be called where values were set. */
+/* Rounds values that were just set, if the state holds bfloat16. */
 void cse_state_round_held(cse_state *state);
 /* Index of the state in the graph that is traced; declared there at the first call. */
 int cse_state_bind(cse_graph *graph, cse_state *state);

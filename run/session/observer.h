@@ -36,7 +36,8 @@ typedef struct cse_session_observer {
     void (*on_graph)(void *self, const cse_step *step); /* planned, not yet compiled */
     void (*on_compiled)(void *self, const cse_session_report *report);
     void (*on_start)(void *self, const cse_step *step, const cse_session_report *report);
-    /* A step was committed: its tensor statistics, and then, if its values are finite, the values. */
+    /* A step was committed: its tensor statistics, and then, if its values are finite, the values.
+     */
     void (*on_statistics)(void *self, const cse_record *record);
     void (*on_step)(void *self, const cse_record *record);
     void (*on_closure)(void *self, const cse_closure_call *call);

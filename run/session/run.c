@@ -1,8 +1,8 @@
-/* Executions: trace, passes, code, cluster, and the values that come back.
+/* Executions: a step is traced, planned, compiled and run by a cluster of processes.
  *
- * Records arrive in step order while training goes on; each is shown to the step closures that
- * asked for it. At a checkpoint step the cluster stands still for as long as the states take to
- * copy; the session then holds them, so that closures save them while training goes on. */
+ * Records of committed steps arrive in order while training goes on, and are passed to the step
+ * closures. At a checkpoint step training waits only until the states are copied; checkpoint
+ * closures save the copy while the next steps run. */
 #include <assert.h>
 #include <math.h>
 #include <signal.h>
@@ -60,7 +60,7 @@ cse_executor *cse_executor_new(const cse_executor_options *options)
 
 /* ---- callbacks of the execution ---- */
 
-/* Multiples of the global step, so that a run that was stopped shows and keeps the same steps. */
+/* Multiples of the global step, so that a resumed run reports and saves the same steps. */
 static bool is_due(const runner *r, int64_t every, int64_t steps_done)
 {
     return steps_done % every == 0 || steps_done == r->last_step;
@@ -134,8 +134,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
     if (steps_done == r->first_step) {
-        /* Stopped before any step: the states are those it began with, and closures have no values
-         * to be called with. */
+        /* Stopped before any step: the initial states, and no values to call closures with. */
         keep_states(r, states, steps_done);
         r->checkpointed_step = steps_done;
         return CSE_OK;

@@ -1,7 +1,7 @@
 /* The process's one session: what all files of run/session share.
  *
- * The session owns every handle (handles.h), the step that is traced (traced_step.h) and the state of the
- * execution that runs; it reports what happens to an observer (observer.h). */
+ * The session owns every handle (handles.h), the step that is traced (traced_step.h) and the state
+ * of the execution that runs; it reports what happens to an observer (observer.h). */
 #ifndef CSE_RUN_SESSION_SESSION_H
 #define CSE_RUN_SESSION_SESSION_H
 
@@ -47,7 +47,7 @@ struct cse_session {
     int library_count, library_capacity;
     /* Training so far. */
     int64_t global_step, batch_size;
-    const char *canonical_configuration; /* kept in checkpoints; may be NULL */
+    const char *canonical_configuration; /* saved in checkpoints; may be NULL */
     bool locked; /* the last execution left no checkpoint of its last step */
     /* Tracing. */
     cse_step *traced;     /* while a step is traced; else NULL */
@@ -63,12 +63,12 @@ struct cse_session {
 
 /* The open session, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
 cse_session *cse_session_open_view(const char *caller);
-/* Keeps the stored message as the session's failure if it is the first. Returns `status`. */
+/* Makes the stored error the session's failure if it is the first. Returns `status`. */
 cse_status cse_session_fail(cse_status status);
 
-/* The state's values, made from its initializer where nothing set them. */
+/* The state's values; made by its initializer if nothing has set them. */
 void *cse_state_values(cse_session *session, cse_state *state);
-/* CSE_USAGE where states may not be changed now; `caller` begins the message. */
+/* CSE_USAGE when states must not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
 
 /* Parses `yaml` and keeps the result until the session ends. */

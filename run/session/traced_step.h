@@ -41,19 +41,19 @@ struct cse_step {
     cse_state **bound; /* by index in graph->states */
 };
 
-/* Has `value` delivered after each step; returns its index in graph->fetches, or -1 after a failure
- * that is kept in the graph. */
+/* Has `value` delivered after each step; returns its index in graph->fetches, or -1 after a
+ * failure, which the graph stores. */
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
-/* cse_batch_mean of a sum with a name, which its stochastic rounding goes by. */
+/* cse_batch_mean of a named sum; the name seeds its stochastic rounding. */
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
 
 /* The next scalar of a committed step that has a name of its own ("loss", "lr/0", "grad_norm"),
- * from *index on, which is moved behind it; false at the end. Names live as long as the step. */
+ * from *index on, which advances past it; false at the end. Names live as long as the step. */
 bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
 
-/* Whether it is a curve that people look at: a float scalar with a name of its own, and not one of
- * the many that a failure is explained by. */
+/* Whether the value is recorded as a curve: a float32 scalar with a name of its own, other than the
+ * sums of squares that explain an overflow. */
 bool cse_fetch_is_metric(const cse_fetch_entry *fetch);
 
 /* Gives the closure that was asked for last a name (static text). */

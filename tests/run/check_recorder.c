@@ -52,7 +52,8 @@ static void record(char *folder, int values)
     traced_run_open(&traced, data, step_function, &values);
     traced.step->training = true;
     ck_assert_msg(cse_recorder_open(&(cse_recorder_options){ .configuration = &configuration,
-                                                             .model_name = "none" },
+                                                             .model_name = "none",
+                                                             .run_directory = folder },
                                     &recorder) == CSE_OK,
                   "%s", cse_error_message());
     const cse_session_observer observer = cse_recorder_observer(recorder);

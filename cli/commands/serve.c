@@ -15,7 +15,7 @@
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 
-enum { LOOK_MS = 50, FAREWELL_MS = 800, PATIENCE_SECONDS = 5 };
+enum { LOOK_MS = 50, SHUTDOWN_POLL_MS = 800, PATIENCE_SECONDS = 5 };
 
 /* Waits for a signal, or for the end of the process that is followed (-1: none); then clients of
  * event streams get time to receive the end. */
@@ -28,7 +28,7 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
         ;
     close(signals);
     if (awaited[1].revents != 0 && cse_feed_figures_now(server->feed).streams > 0)
-        cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
+        cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
 }
 
 /* The run that is followed creates its store shortly after its start; until then errors of reading

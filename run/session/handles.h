@@ -10,6 +10,7 @@
 #include "engine/models/models.h"
 #include "engine/optimizers/optimizer.h"
 #include "engine/schedules/schedule.h"
+#include "engine/types/weight_update.h"
 
 struct cse_state {
     const char *name;
@@ -23,17 +24,9 @@ struct cse_state {
     bool bfloat16;   /* stored as float32, but always rounded to bfloat16 */
 };
 
-/* How an optimizer keeps the weights between steps. Its own states stay float32. */
-typedef enum cse_weight_update {
-    CSE_WEIGHT_FP32,
-    CSE_WEIGHT_BF16,       /* rounded to nearest after each update */
-    CSE_WEIGHT_BF16SR,     /* rounded stochastically */
-    CSE_WEIGHT_BF16_KAHAN, /* to nearest; the rounding error is added to the next update */
-} cse_weight_update;
-
 struct cse_model {
     const cse_model_descriptor *descriptor;
-    cse_settings *settings;
+    const cse_settings *settings;
     void *self;
     cse_state **parameters;
     int parameter_count, parameter_capacity;
@@ -42,7 +35,7 @@ struct cse_model {
 
 struct cse_optimizer {
     const cse_optimizer_descriptor *descriptor;
-    cse_settings *settings;
+    const cse_settings *settings;
     cse_model *model;
     cse_schedule *schedule;
     int state_count;           /* for each parameter */
@@ -64,6 +57,7 @@ struct cse_metric {
 
 struct cse_executor {
     cse_executor_options options;
+    const cse_settings *input; /* the data loader's */
 };
 
 /* Declares a state; NULL after a failure, which becomes the session's. */

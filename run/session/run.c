@@ -13,13 +13,14 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
+#include "run/session/configured.h"
 #include "run/session/divergence.h"
-#include "run/session/session.h"
 
 typedef struct runner {
     cse_session *session;
     cse_step *step;
     const cse_executor_options *options;
+    const cse_settings *input;
     int64_t first_step, last_step;
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done with that record */
@@ -42,12 +43,13 @@ void cse_stop(void)
     stop_asked = 1;
 }
 
-cse_executor *cse_executor_new(const cse_executor_options *options)
+static cse_executor *make_executor(const cse_executor_options *options, const cse_settings *input)
 {
     cse_session *session = cse_session_open_view("cse_executor_new");
     if (session == NULL)
         return NULL;
-    if (options->input == NULL || options->checkpoint_steps < 0 || options->activation_steps < 0) {
+    if ((options->input == NULL && input == NULL) || options->checkpoint_steps < 0 ||
+        options->activation_steps < 0) {
         cse_session_fail(cse_fail(CSE_CONFIG, "executor: input must be given, checkpoint_steps and "
                                               "activation_steps must not be negative"));
         return NULL;
@@ -55,7 +57,32 @@ cse_executor *cse_executor_new(const cse_executor_options *options)
     cse_executor *executor = cse_arena_alloc(session->arena, sizeof *executor);
     executor->options = *options;
     executor->options.input = cse_arena_string(session->arena, options->input);
+    executor->input = input;
     return executor;
+}
+
+cse_executor *cse_executor_new(const cse_executor_options *options)
+{
+    return make_executor(options, NULL);
+}
+
+cse_executor *cse_session_executor_new(const cse_executor_options *options,
+                                       const cse_settings *input)
+{
+    return make_executor(options, input);
+}
+
+/* The settings of a text are made once. */
+static cse_status read_input(cse_session *session, cse_executor *executor)
+{
+    cse_yaml_node *tree = NULL;
+    cse_settings *settings = NULL;
+    if (executor->input != NULL)
+        return CSE_OK;
+    CSE_TRY(cse_session_parse("data loader", executor->options.input, &tree));
+    CSE_TRY(cse_dataloader_settings_read(session->arena, tree, &settings));
+    executor->input = settings;
+    return CSE_OK;
 }
 
 /* ---- callbacks of the execution ---- */
@@ -180,10 +207,12 @@ static cse_status execute(runner *r, const char *artefact_directory)
 {
     cse_session *session = r->session;
     cse_run_result *result = &session->report.execution;
+    cse_text dataloader = { 0 };
+    cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
         .graph = r->step->graph,
-        .dataloader_yaml = r->options->input,
+        .dataloader = dataloader.data,
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
@@ -209,6 +238,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         keep_states(r, execution.states, result->steps_done);
         session->locked = r->checkpointed_step != result->steps_done;
     }
+    cse_text_clear(&dataloader);
     free(execution.states);
     free(r->fetched);
     return status;
@@ -274,6 +304,8 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     const cse_configuration *c = &session->configuration;
     CSE_TRY(plan_steps(r, loader));
     CSE_TRY(cse_passes_run(r->step->graph, session->hooks.passes));
+    if (session->hooks.on_planned != NULL)
+        session->hooks.on_planned(session->hooks.self);
     REPORT(session, on_graph, r->step);
     if (c->validate_only)
         return CSE_OK;
@@ -298,9 +330,11 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
         return cse_fail(CSE_USAGE, "cse_run: an execution is under way already");
     if (executor == NULL)
         return cse_fail(CSE_USAGE, "cse_run: there is no executor");
-    CSE_TRY(cse_dataloader_open(executor->options.input, session->configuration.seed, &loader));
+    CSE_TRY(read_input(session, executor));
+    CSE_TRY(cse_dataloader_open(executor->input, session->configuration.seed, &loader));
     runner r = { .session = session,
                  .options = &executor->options,
+                 .input = executor->input,
                  .checkpointed_step = -1,
                  .fetched_step = -1 };
     stop_asked = 0;

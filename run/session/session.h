@@ -16,6 +16,7 @@
 typedef struct cse_session_hooks {
     void *self;
     int (*stop_requested)(void *self); /* 0 go on, 1 stop with a checkpoint, 2 stop now */
+    void (*on_planned)(void *self);    /* the passes have run; may be NULL */
     const cse_passes_options *passes;
     /* The executions are parts of one run, whose num_steps and num_epochs count from `run_start`;
      * so a run that was stopped ends where it would have ended. */
@@ -39,8 +40,6 @@ struct cse_session {
     /* Handles, and what is released with them. */
     cse_state **states;
     int state_count, state_capacity;
-    cse_settings **settings;
-    int settings_count, settings_capacity;
     cse_model **models;
     int model_count, model_capacity;
     void **libraries;
@@ -70,10 +69,6 @@ cse_status cse_session_fail(cse_status status);
 void *cse_state_values(cse_session *session, cse_state *state);
 /* CSE_USAGE when states must not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
-
-/* Parses `yaml` and keeps the result until the session ends. */
-cse_status cse_session_settings(const cse_setting *table, const char *subject, const char *yaml,
-                                cse_settings **settings);
 
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */

@@ -46,11 +46,10 @@ static cse_message sample_welcome(void)
 {
     cse_message message = { .kind = CSE_MESSAGE_WELCOME };
     message.welcome.artefact_directory = "/tmp/step";
-    message.welcome.dataloader_yaml = "{data_processor: synthetic, batch_size: 8}";
+    message.welcome.dataloader = "{\"version\":1}";
     message.welcome.seed = (int64_t)UINT64_C(0xfedcba9876543210);
     message.welcome.first_step = 17;
     message.welcome.num_steps = 100;
-    message.welcome.settings = NULL;
     return message;
 }
 
@@ -62,11 +61,10 @@ START_TEST(welcome_comes_back)
     ck_assert_int_eq(cse_message_decode(bytes.data, bytes.size, &got), CSE_OK);
     ck_assert_int_eq(got.kind, CSE_MESSAGE_WELCOME);
     ck_assert_str_eq(got.welcome.artefact_directory, "/tmp/step");
-    ck_assert_str_eq(got.welcome.dataloader_yaml, "{data_processor: synthetic, batch_size: 8}");
+    ck_assert_str_eq(got.welcome.dataloader, "{\"version\":1}");
     ck_assert(got.welcome.seed == (int64_t)UINT64_C(0xfedcba9876543210));
     ck_assert_int_eq(got.welcome.first_step, 17);
     ck_assert_int_eq(got.welcome.num_steps, 100);
-    ck_assert_str_eq(got.welcome.settings, "");
     cse_text_clear(&bytes);
 }
 END_TEST
@@ -158,7 +156,7 @@ START_TEST(random_bytes_never_harm)
         if (cse_message_decode(bytes, size, &got) == CSE_OK) {
             accepted++;
             if (got.kind == CSE_MESSAGE_WELCOME)
-                ck_assert(got.welcome.settings >= bytes && got.welcome.settings < bytes + size);
+                ck_assert(got.welcome.dataloader >= bytes && got.welcome.dataloader < bytes + size);
         }
         free(bytes);
     }

@@ -60,7 +60,7 @@ typedef struct run {
     int slot_count, replica_count;
     seat *seats;
     struct pollfd *polls; /* one for each slot, then the control socket */
-    cse_text received, sent, settings;
+    cse_text received, sent;
     int64_t looked_ns;  /* when sockets and processes were last looked at */
     int64_t steps_seen; /* for the pace, and for noticing a stall */
     int64_t steps_seen_ns, step_ns;
@@ -434,11 +434,6 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     const cse_execution *e = r->execution;
     *io = io_functions;
     io->self = r;
-    cse_text_add(&r->settings,
-                 "{num_csx: %d, num_workers_per_csx: %d, max_wgt_servers: %d, "
-                 "weight_grad_reduce: %s}",
-                 e->cluster.num_csx, e->cluster.num_workers_per_csx, e->cluster.max_wgt_servers,
-                 cse_rounding_name(e->cluster.weight_grad_reduce));
     cse_coordinator_options options = {
         .io = io,
         .callbacks = &e->callbacks,
@@ -454,11 +449,10 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .leave_timeout_ns = LEAVE_TIMEOUT_NS,
     };
     options.welcome.welcome.artefact_directory = e->artefact_directory;
-    options.welcome.welcome.dataloader_yaml = e->dataloader_yaml;
+    options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
     options.welcome.welcome.first_step = e->first_step;
     options.welcome.welcome.num_steps = e->num_steps;
-    options.welcome.welcome.settings = r->settings.data;
     r->coordinator = cse_coordinator_new(&options);
 }
 
@@ -476,7 +470,6 @@ static void close_run(run *r)
     free(r->polls);
     cse_text_clear(&r->received);
     cse_text_clear(&r->sent);
-    cse_text_clear(&r->settings);
 }
 
 cse_status cse_execution_run(const cse_execution *execution, cse_run_result *result)

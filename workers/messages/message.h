@@ -24,7 +24,7 @@
 enum {
     CSE_MESSAGE_VERSION = 2,
     CSE_MESSAGE_HEADER_BYTES = 12,
-    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's YAML is the longest text */
+    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's settings are the longest text */
 };
 
 /* MESSAGE(number on the wire, name of the kind, name of the member, FIELD(type, name)...) */
@@ -34,8 +34,8 @@ enum {
             FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))             \
     /* coordinator: where the compiled step lies and what to run; num_steps from first_step */       \
     MESSAGE(2, WELCOME, welcome,                                                                     \
-            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader_yaml) FIELD(INTEGER, seed)        \
-                FIELD(INTEGER, first_step) FIELD(INTEGER, num_steps) FIELD(TEXT, settings))          \
+            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed)             \
+                FIELD(INTEGER, first_step) FIELD(INTEGER, num_steps))                                \
     /* worker: all is open, work goes on from here by the arena alone */                             \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                   \
     /* operator: let the states stand still after the step in flight, until RESUME */                \

@@ -40,7 +40,7 @@ void cse_work_run_part(cse_work *work, cse_part part)
 {
     cse_executable *executable = work->executable;
     const cse_graph *graph = work->graph;
-    if (!work->sampled || work->frame.sink != NULL || executable->timed == NULL) {
+    if (!work->sampled || work->frame.collector != NULL || executable->timed == NULL) {
         if (part == CSE_PART_REPLICA)
             executable->replica(executable, &work->frame);
         else

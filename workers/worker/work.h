@@ -52,7 +52,7 @@ struct cse_work {
     cse_tensor_statistics *observed; /* of the piece at hand */
     unsigned char *statistics_memory;
     size_t statistics_memory_bytes;
-    cse_statistics_sink sink;
+    cse_statistics_collector collector;
     float *proposed; /* values of one update part's nodes */
 
     int64_t *group_ns; /* of one timed run, by group */

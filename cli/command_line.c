@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/option_values.h"
+#include "cli/check_word.h"
 #include "engine/base/arena.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"

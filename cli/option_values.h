@@ -18,8 +18,4 @@ cse_status cse_option_word(const cse_command_line *line, const char *name,
 /* All values of an option that may be given again, ended by NULL; the array is the caller's. */
 const char **cse_option_all_values(const cse_command_line *line, const char *name);
 
-/* Fails with "WHAT "WORD"; did you mean "..."?; accepted: ..." unless `word` is one of `accepted`,
- * which NULL ends. */
-cse_status cse_check_word(const char *what, const char *word, const char *const *accepted);
-
 #endif

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/check_word.h"
 #include "cli/job.h"
-#include "cli/option_values.h"
 #include "cli/report.h"
 #include "engine/base/text.h"
 #include "engine/passes/pass.h"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/check_word.h"
 #include "cli/command_line.h"
 #include "cli/list_tables.h"
-#include "cli/option_values.h"
 #include "cli/report.h"
 #include "engine/base/text.h"
 #include "engine/config/settings.h"

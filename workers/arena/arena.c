@@ -53,7 +53,7 @@ static cse_status check_groups(const cse_graph *graph, int64_t *lines)
         if (assigns > CSE_MAX_ASSIGNS)
             return cse_fail(CSE_INTERNAL, "update group %d assigns %d states; at most %d", i,
                             assigns, CSE_MAX_ASSIGNS);
-        *lines += (group->elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+        *lines += cse_group_lines(group);
     }
     return CSE_OK;
 }
@@ -426,7 +426,7 @@ cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_grap
         const cse_group *group = &graph->groups[i];
         if (group->part != CSE_PART_UPDATE)
             continue;
-        int64_t lines = (group->elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+        int64_t lines = cse_group_lines(group);
         int64_t end = group->first_line + lines < chunk_end ? group->first_line + lines : chunk_end;
         if (chunk_first + line >= end || group->first_line > chunk_first + line)
             continue;

@@ -1,7 +1,7 @@
 /* The command line's side of the REST API: where the server is, one call, one stream of events.
  *
  * The server is looked for in this order: --server, the environment's CSE_SERVER, the note that a
- * server on this machine leaves (see client_find.c). A token comes from a file alone, never from
+ * server on this machine leaves (see client_note.h). A token comes from a file alone, never from
  * the command line, which others can see. A refusal comes as a problem (RFC 9457) and becomes a
  * status with its message, so that commands report it as any other failure. */
 #ifndef CSE_CLI_CLIENT_H
@@ -26,7 +26,7 @@
 typedef struct cse_client cse_client;
 
 /* Fails with CSE_UNAVAILABLE when no server is known, CSE_USAGE when its address is none, or as
- * reading the token's file does. Reaches for nothing yet. */
+ * reading the token's file does. Does not connect yet. */
 cse_status cse_client_open(const cse_command_line *line, cse_client **api);
 void cse_client_close(cse_client **api);
 /* "http://127.0.0.1:8080" or "unix:/path". Borrowed. */
@@ -56,12 +56,12 @@ cse_status cse_client_call(cse_client *api, const cse_client_request *request,
                            cse_client_answer *answer);
 void cse_client_answer_clear(cse_client_answer *answer);
 
-/* The failure that an array of Diagnostic means, with `said` before it; CSE_CONFIG where the
- * configuration that was sent is at fault. */
+/* The failure for an array of Diagnostic, with `said` before it; CSE_CONFIG when the configuration
+ * that was sent is wrong. */
 cse_status cse_client_faults(const cse_client *api, int status, const char *said,
                              const json_t *diagnostics);
 
-/* What a fault of a configuration is called in messages: the file that was sent. */
+/* Names the file that was sent, for messages about errors in it. */
 void cse_client_name_source(cse_client *api, const char *source);
 
 /* One server-sent event. */

@@ -1,8 +1,6 @@
 /* Opening, asking, showing, ending. */
 #include "cli/client_command.h"
 
-#include <curl/curl.h>
-#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +11,14 @@
 int cse_client_command(const cse_command_line *line, cse_client_body *body)
 {
     cse_client *api = NULL;
-    curl_global_init(CURL_GLOBAL_DEFAULT);
     cse_status status = cse_client_open(line, &api);
     if (status == CSE_OK)
         status = body(api, line);
     cse_client_close(&api);
-    curl_global_cleanup();
     return cse_report(status);
 }
 
-static void show_body(const cse_client_answer *answer)
+void cse_client_show_body(const cse_client_answer *answer)
 {
     if (answer->body.size == 0)
         return;
@@ -37,7 +33,7 @@ cse_status cse_client_ask(cse_client *api, const cse_command_line *line,
     cse_status status = cse_client_call(api, request, answer);
     bool json = cse_option_is_on(line, "json");
     if (json && (status == CSE_OK ? show : answer->json != NULL))
-        show_body(answer);
+        cse_client_show_body(answer);
     return status;
 }
 
@@ -59,6 +55,18 @@ cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest)
     return CSE_OK;
 }
 
+cse_status cse_client_get_job(cse_client *api, const char *id, const char *rest,
+                              cse_client_answer *answer)
+{
+    cse_text path = { 0 };
+    *answer = (cse_client_answer){ 0 };
+    cse_status status = cse_client_job_path(&path, id, rest);
+    if (status == CSE_OK)
+        status = cse_client_call(api, &(cse_client_request){ .path = path.data }, answer);
+    cse_text_clear(&path);
+    return status;
+}
+
 void cse_new_idempotency_key(char key[CSE_IDEMPOTENCY_KEY_BYTES])
 {
     unsigned char bytes[(CSE_IDEMPOTENCY_KEY_BYTES - 1) / 2];
@@ -66,86 +74,70 @@ void cse_new_idempotency_key(char key[CSE_IDEMPOTENCY_KEY_BYTES])
     sodium_bin2hex(key, CSE_IDEMPOTENCY_KEY_BYTES, bytes, sizeof bytes);
 }
 
-/* ---- orders ---- */
+/* ---- commands to a job ---- */
 
-static void show_action(const json_t *action, const cse_job_order *order, const char *job)
+static void show_action(const json_t *action, const cse_job_command *command)
 {
-    printf("%s %s: %s\n", cse_json_text(action, "id", job), cse_json_text(action, "state", "?"),
-           cse_json_text(action, "detail", order->command));
+    printf("%s %s: %s\n", cse_json_text(action, "id", command->job),
+           cse_json_text(action, "state", "?"), cse_json_text(action, "detail", command->name));
 }
 
-static cse_status order_over_api(cse_client *api, const cse_command_line *line,
-                                 const cse_job_order *order)
+static cse_status send_to_server(cse_client *api, const cse_command_line *line,
+                                 const cse_job_command *command)
 {
     cse_text path = { 0 };
     char key[CSE_IDEMPOTENCY_KEY_BYTES];
     cse_client_answer answer = { 0 };
-    const char *job = line->arguments[order->index];
     cse_new_idempotency_key(key);
-    cse_status status = cse_client_job_path(&path, job, "/");
+    cse_status status = cse_client_job_path(&path, command->job, "/");
     if (status == CSE_OK) {
-        cse_text_add(&path, "%s", order->command);
+        cse_text_add(&path, "%s", command->name);
         const cse_client_request request = {
-            .method = "POST", .path = path.data, .body = order->body, .idempotency_key = key
+            .method = "POST", .path = path.data, .body = command->body, .idempotency_key = key
         };
         status = cse_client_ask(api, line, &request, true, &answer);
         if (status == CSE_OK && !cse_option_is_on(line, "json"))
-            show_action(answer.json, order, job);
+            show_action(answer.json, command);
         cse_client_answer_clear(&answer);
     }
     cse_text_clear(&path);
     return status;
 }
 
-static cse_status order_to_run(const cse_command_line *line, const cse_job_order *order)
+static cse_status send_to_run(const cse_command_line *line, const cse_job_command *command)
 {
     json_t *action = NULL;
-    const char *job = line->arguments[order->index];
-    CSE_TRY(cse_run_command(job, order->command, order->body, &action));
-    if (cse_option_is_on(line, "json")) {
-        json_dumpf(action, stdout, JSON_COMPACT);
-        putchar('\n');
-    } else {
-        show_action(action, order, job);
-    }
+    CSE_TRY(cse_run_command(command->job, command->name, command->body, &action));
+    if (cse_option_is_on(line, "json"))
+        cse_json_print(action);
+    else
+        show_action(action, command);
     json_decref(action);
     return CSE_OK;
 }
 
-int cse_client_order(const cse_command_line *line, const cse_job_order *order)
+int cse_send_job_command(const cse_command_line *line, const cse_job_command *command)
 {
     cse_status status;
-    if (cse_names_run(line->arguments[order->index])) {
-        status = order_to_run(line, order);
+    if (cse_names_run(command->job)) {
+        status = send_to_run(line, command);
     } else {
         cse_client *api = NULL;
-        curl_global_init(CURL_GLOBAL_DEFAULT);
         status = cse_client_open(line, &api);
         if (status == CSE_OK)
-            status = order_over_api(api, line, order);
+            status = send_to_server(api, line, command);
         cse_client_close(&api);
-        curl_global_cleanup();
     }
-    json_decref(order->body);
+    json_decref(command->body);
     return cse_report(status);
 }
 
-/* ---- members ---- */
-
-const char *cse_json_text(const json_t *object, const char *name, const char *fallback)
+int cse_run_job_command(const cse_command_line *line)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : fallback;
-}
-
-double cse_json_real(const json_t *object, const char *name, double fallback)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : fallback;
-}
-
-int64_t cse_json_whole(const json_t *object, const char *name, int64_t fallback)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_integer(value) ? json_integer_value(value) : fallback;
+    const char *message = cse_option_value(line, "message");
+    return cse_send_job_command(
+        line,
+        &(cse_job_command){ .name = line->command->name,
+                            .job = line->arguments[0],
+                            .body = message ? json_pack("{s:s}", "message", message) : NULL });
 }

@@ -4,7 +4,7 @@
  * language says them, FILE:LINE:COLUMN, so that editors can go there. */
 #include <string.h>
 
-#include "cli/client_internal.h"
+#include "cli/client_connection.h"
 #include "engine/base/text.h"
 
 /* What a message has room for, with one more fault and the end. */

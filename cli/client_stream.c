@@ -1,10 +1,10 @@
-/* A stream of events that survives the server's restart: it comes back with Last-Event-ID, so that
- * nothing is seen twice and what was missed is sent again. */
+/* A stream of events that survives a restart of the server: it reconnects with Last-Event-ID, so
+ * that the server sends what was missed and nothing twice. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/client_internal.h"
+#include "cli/client_connection.h"
 #include "cli/event_stream.h"
 #include "engine/base/clock.h"
 
@@ -59,12 +59,8 @@ static CURLcode connect_once(following *f, int *status)
 {
     CURL *curl = f->api->curl;
     struct curl_slist *headers = curl_slist_append(NULL, "Accept: text/event-stream");
-    if (f->parser.id.size > 0) {
-        cse_text line = { 0 };
-        cse_text_add(&line, "Last-Event-ID: %s", f->parser.id.data);
-        headers = curl_slist_append(headers, line.data);
-        cse_text_clear(&line);
-    }
+    if (f->parser.id.size > 0)
+        headers = cse_client_add_header(headers, "Last-Event-ID", f->parser.id.data);
     cse_client_answer_clear(&f->answer);
     cse_event_stream_reset(&f->parser);
     headers = cse_client_prepare(f->api, f->stream->path, headers);
@@ -73,7 +69,7 @@ static CURLcode connect_once(following *f, int *status)
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, poll_end);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    /* The server's heartbeat comes each 15 s: after a minute of silence nobody is there. */
+    /* The server sends a heartbeat each 15 s: a minute without one means it is gone. */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
     CURLcode code = curl_easy_perform(curl);

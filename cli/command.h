@@ -1,7 +1,7 @@
 /* The contract of a command of `csengine`: its file in cli/commands ends with the descriptor.
  *
- * A command says what it takes in one table. The parser, --help, the man page and the completion
- * all read that table, so that none of them can know an option that another does not. */
+ * One table declares a command's options. The parser, --help, the man page and the completion all
+ * read it, so they cannot disagree. */
 #ifndef CSE_CLI_COMMAND_H
 #define CSE_CLI_COMMAND_H
 
@@ -20,12 +20,12 @@ typedef struct cse_command {
     const char *name;
     const char *summary;
     const char *arguments; /* "CONFIG.yaml", for the usage line */
-    const char *doc;       /* what a person should know beyond the summary, or NULL */
+    const char *doc;       /* help beyond the summary, or NULL */
     const cse_option *options;
     const char *letters; /* short spellings: "f=follow l=label"; NULL: none */
     int min_arguments, max_arguments;
     const char *words; /* accepted first arguments, separated by '|'; NULL: any */
-    bool hidden;       /* not for people: not in the help, and its arguments are not parsed */
+    bool hidden;       /* internal: not in the help, and its arguments are not parsed */
     /* Returns the process's exit code. */
     int (*run)(const cse_command_line *line);
 } cse_command;

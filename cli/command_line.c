@@ -4,12 +4,16 @@
  * has a letter; "--" ends the options. */
 #include "cli/command_line.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check_word.h"
 #include "engine/base/arena.h"
 #include "engine/base/registry.h"
 #include "engine/base/text.h"
+
+enum { MOST_WORDS = 63 };
 
 static char plain(char c)
 {
@@ -68,7 +72,7 @@ char cse_option_letter(const cse_command *command, const cse_option *option)
     return '\0';
 }
 
-/* The name that "-f" stands for; a failure when it stands for none. */
+/* The option name for "-f". */
 static cse_status find_letter(const cse_command *command, const char *word, const char **name)
 {
     for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++)
@@ -82,7 +86,7 @@ static cse_status find_letter(const cse_command *command, const char *word, cons
                     has_letters ? command->letters : "", command->name);
 }
 
-/* argv[*at] begins with a dash; moves *at over a value that stands by itself. */
+/* argv[*at] begins with a dash; advances *at over a value in the next argument. */
 static cse_status parse_option(cse_command_line *line, int *at)
 {
     const char *word = line->argv[*at] + 2;
@@ -111,23 +115,12 @@ static cse_status parse_option(cse_command_line *line, int *at)
 
 static cse_status check_first_word(const cse_command *command, const char *word)
 {
-    char *words = cse_strdup(command->words);
-    const char *candidates[32] = { NULL };
-    int count = 0;
-    char *rest = words;
-    bool found = false;
-    while (rest != NULL && count < 31) {
-        candidates[count] = strsep(&rest, "|");
-        found = found || strcmp(candidates[count], word) == 0;
-        count++;
-    }
-    cse_status status = CSE_OK;
-    if (!found) {
-        const char *near = cse_did_you_mean(word, candidates);
-        status = cse_fail(CSE_USAGE, "%s: unknown word \"%s\"%s%s%s; accepted: %s", command->name,
-                          word, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-                          near != NULL ? "\"?" : "", command->words);
-    }
+    char *words = cse_strdup(command->words), *rest = words, what[64];
+    const char *accepted[MOST_WORDS + 1] = { NULL };
+    for (int count = 0; rest != NULL && count < MOST_WORDS; count++)
+        accepted[count] = strsep(&rest, "|");
+    snprintf(what, sizeof what, "%s: unknown word", command->name);
+    cse_status status = cse_check_word(what, word, accepted);
     free(words);
     return status;
 }
@@ -235,7 +228,7 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
         memcpy(memory, "--", 2);
         memcpy(memory + 2, option->name, strlen(option->name) + 1);
         const char *value = line->options[i].value;
-        /* A list of labels is YAML; a path or a number is taken as it stands. */
+        /* A list or a mapping is YAML; other values are taken literally. */
         bool literal = *value != '[' && *value != '{';
         (*overrides)[(*count)++] = (cse_config_override){ option->path, value, memory, literal };
         memory += strlen(option->name) + 3;
@@ -245,19 +238,11 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
 
 cse_status cse_unknown_command(const char *name)
 {
-    const char *candidates[64];
+    const char *accepted[MOST_WORDS + 1];
     int count = 0;
-    cse_text names = { 0 };
-    for (const cse_command *const *c = cse_commands; *c != NULL && count < 63; c++)
-        if (!(*c)->hidden) {
-            cse_text_add(&names, "%s%s", count > 0 ? ", " : "", (*c)->name);
-            candidates[count++] = (*c)->name;
-        }
-    candidates[count] = NULL;
-    const char *near = cse_did_you_mean(name, candidates);
-    cse_status status = cse_fail(CSE_USAGE, "unknown command \"%s\"%s%s%s; accepted: %s", name,
-                                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-                                 near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
-    cse_text_clear(&names);
-    return status;
+    for (const cse_command *const *c = cse_commands; *c != NULL && count < MOST_WORDS; c++)
+        if (!(*c)->hidden)
+            accepted[count++] = (*c)->name;
+    accepted[count] = NULL;
+    return cse_check_word("unknown command", name, accepted);
 }

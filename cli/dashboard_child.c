@@ -1,6 +1,6 @@
-/* Two forks, so that it is nobody's child: the supervisor of a run waits for all its children, and the
- * dashboard goes by the supervisor's end instead. A session of its own, so that Ctrl-C is not for it;
- * lower priority than training, so that training is never slower for being watched. */
+/* Two forks, so that the server is not a child of the supervisor, which waits for all its children;
+ * it watches for the supervisor's end instead. It has a session of its own, so that Ctrl-C does not
+ * reach it, and a lower priority than training. */
 #include "cli/dashboard_child.h"
 
 #include <fcntl.h>

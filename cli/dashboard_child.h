@@ -11,9 +11,9 @@ typedef struct cse_dashboard_child {
     bool json;          /* its address as a line of JSON */
 } cse_dashboard_child;
 
-/* Starts it beside this process, which it follows; it says where it listens on this process's
- * stdout once the run has a store. Before any thread exists. A run without a dashboard is no
- * failure: a line says why. */
+/* Starts the server, which ends with this process and prints its address on this process's stdout
+ * once the run has a store. Before any thread exists. A server that cannot be started is only a
+ * warning. */
 void cse_dashboard_child_start(const cse_dashboard_child *child);
 
 /* Whether $CSE_DASHBOARD switches it off. */

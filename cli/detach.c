@@ -1,5 +1,4 @@
-/* The parent watches the run store, which says more than a pipe could: that all processes of the
- * run are ready. */
+/* The parent polls the run store until all processes of the run are ready. */
 #include "cli/detach.h"
 
 #include <errno.h>
@@ -13,14 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "store/reader.h"
 
-#define LOOK_NS INT64_C(20000000)
+#define POLL_NS INT64_C(20000000)
 
-static cse_run_status look(const char *model_dir, char *id, size_t size)
+static cse_run_status read_status(const char *model_dir, char *id, size_t size)
 {
     cse_run_status status = { .state = CSE_RUN_NONE };
     cse_store_reader *reader = NULL;
@@ -47,7 +47,7 @@ static cse_status open_output(const char *model_dir, int *output)
                : cse_fail(CSE_CANNOT_CREATE, "%s cannot be opened: %s", path, strerror(errno));
 }
 
-/* In the child: nothing of the terminal is left. */
+/* In the child: leaves the terminal. */
 static void run_body(const cse_detach_options *options, int output)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -70,7 +70,8 @@ static void show_output(int output, off_t from)
     }
 }
 
-static void tell(const cse_detach_options *options, const char *state, const char *id, pid_t child)
+static void report_started(const cse_detach_options *options, const char *state, const char *id,
+                           pid_t child)
 {
     char absolute[PATH_MAX];
     const char *path = realpath(options->model_dir, absolute);
@@ -79,8 +80,7 @@ static void tell(const cse_detach_options *options, const char *state, const cha
     if (options->json) {
         json_t *line = json_pack("{s:s, s:s, s:s, s:s, s:i}", "event", "detached", "id", id,
                                  "model_dir", path, "state", state, "pid", (int)child);
-        json_dumpf(line, stdout, JSON_COMPACT);
-        putchar('\n');
+        cse_json_print(line);
         json_decref(line);
     } else {
         printf("Run %s is %s in the background: process %d, model_dir %s\n", id, state, (int)child,
@@ -89,33 +89,34 @@ static void tell(const cse_detach_options *options, const char *state, const cha
     fflush(stdout);
 }
 
-/* What stood before the child: the attempt and the end of its output. */
+/* The run store's attempt and the end of the output before the child started. */
 typedef struct before_child {
     int64_t attempt;
     off_t output_end;
 } before_child;
 
-static int watch(const cse_detach_options *options, pid_t child, before_child before, int output)
+static int wait_for_run(const cse_detach_options *options, pid_t child, before_child before,
+                        int output)
 {
     char id[64] = "";
     for (;;) {
         int how = 0;
         pid_t ended = waitpid(child, &how, WNOHANG);
-        cse_run_status status = look(options->model_dir, id, sizeof id);
+        cse_run_status status = read_status(options->model_dir, id, sizeof id);
         bool is_ours = status.attempt > before.attempt;
         if (ended == child) {
             int code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
             if (code == 0)
-                tell(options, cse_run_state_name(status.state), id, child);
+                report_started(options, cse_run_state_name(status.state), id, child);
             else
                 show_output(output, before.output_end);
             return code;
         }
         if (is_ours && status.state == CSE_RUN_RUNNING) {
-            tell(options, "RUNNING", id, child);
+            report_started(options, "RUNNING", id, child);
             return 0;
         }
-        cse_sleep_ns(LOOK_NS);
+        cse_sleep_ns(POLL_NS);
     }
 }
 
@@ -125,14 +126,14 @@ int cse_detach(const cse_detach_options *options)
     cse_status status = open_output(options->model_dir, &output);
     if (status != CSE_OK)
         return cse_report(status);
-    before_child before = { .attempt = look(options->model_dir, NULL, 0).attempt,
+    before_child before = { .attempt = read_status(options->model_dir, NULL, 0).attempt,
                             .output_end = lseek(output, 0, SEEK_END) };
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
         run_body(options, output);
     int code =
-        child > 0 ? watch(options, child, before, output)
+        child > 0 ? wait_for_run(options, child, before, output)
                   : cse_report(cse_fail(CSE_TEMPORARY, "cannot detach: fork: %s", strerror(errno)));
     close(output);
     return code;

@@ -1,9 +1,10 @@
-/* Each time there are too many, every second kept step goes. */
+/* Each time there are too many records, the stride doubles and every second kept step is dropped.
+ */
 #include "cli/downsample.h"
 
 #include <stdlib.h>
 
-#include "cli/client_command.h"
+#include "cli/json_values.h"
 #include "engine/base/arena.h"
 
 static void drop_every_second(cse_downsampler *t)

@@ -1,6 +1,6 @@
-/* Records of observed steps, downsampled out evenly: of a long run every second, fourth, ... step is
- * kept, whole, so that the number of records stays within a bound; the first and the last step
- * always are. Records come in the order of their steps, so that memory is bounded, too. */
+/* Downsamples the tensor statistics of a long run: every second, fourth, ... step is kept, with all
+ * its records, so that their number is bounded; the first and the last step always are. Records
+ * come in step order, so memory is bounded, too. */
 #ifndef CSE_CLI_DOWNSAMPLE_H
 #define CSE_CLI_DOWNSAMPLE_H
 
@@ -9,11 +9,11 @@
 
 /* Start from `most` and zeroes. */
 typedef struct cse_downsampler {
-    int most; /* records that are kept, but for the last step's */
+    int most; /* records to keep, not counting the last step's */
     json_t **records;
     int64_t *ordinals; /* of each record's step among all steps */
     int count, capacity, ordinals_capacity;
-    int64_t stride; /* steps whose ordinal is a multiple of it are kept; 0: not begun */
+    int64_t stride; /* steps whose ordinal is a multiple of it are kept; 0: no record yet */
     int64_t ordinal, attempt, step; /* of the newest record */
     json_t *last;                   /* records of that step */
 } cse_downsampler;

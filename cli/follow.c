@@ -1,5 +1,5 @@
-/* One stream of events shown as lines; what the job came to is asked for at its end, since a stream
- * may end for other reasons. */
+/* Prints a stream of events as lines. A stream may end for other reasons than the job's end, so the
+ * job's state is requested afterwards. */
 #include "cli/follow.h"
 
 #include <signal.h>
@@ -116,8 +116,7 @@ static bool take_event(void *self, const cse_client_event *event)
     if (!is_new(f, event, payload))
         return true;
     if (f->options->json && event->data != NULL) {
-        json_dumpf(event->data, stdout, JSON_COMPACT);
-        putchar('\n');
+        cse_json_print(event->data);
     } else if (!f->options->json) {
         show(f, event->type, payload);
     }
@@ -149,15 +148,11 @@ cse_status cse_job_end_status(const json_t *job)
 
 static cse_status ask_for_end(cse_client *api, const char *id)
 {
-    cse_text path = { 0 };
-    cse_client_answer answer = { 0 };
-    cse_status status = cse_client_job_path(&path, id, "");
-    if (status == CSE_OK)
-        status = cse_client_call(api, &(cse_client_request){ .path = path.data }, &answer);
+    cse_client_answer answer;
+    cse_status status = cse_client_get_job(api, id, "", &answer);
     if (status == CSE_OK)
         status = cse_job_end_status(answer.json);
     cse_client_answer_clear(&answer);
-    cse_text_clear(&path);
     return status;
 }
 

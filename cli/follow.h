@@ -17,7 +17,7 @@ typedef struct cse_follow_options {
  * CSE_INTERRUPTED at Ctrl-C, which ends the following and not the job. */
 cse_status cse_follow_job(cse_client *api, const cse_follow_options *options);
 
-/* One log line as people read it. */
+/* Prints a log line of the API as text. */
 void cse_print_log_line(const json_t *line);
 
 /* Whether a state is SUCCEEDED, FAILED or CANCELLED. */

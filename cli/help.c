@@ -1,4 +1,4 @@
-/* The help texts. Nothing here knows a command: everything is read from the descriptors. */
+/* The help texts, read from the descriptors of the commands. */
 #include "cli/help.h"
 
 #include <string.h>

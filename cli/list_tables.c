@@ -12,7 +12,7 @@
 
 enum { MAX_COLUMNS = 5 };
 
-/* A table in the making: the heads are the members' names in JSON. */
+/* A table that is being built; the heads are the names of JSON members. */
 typedef struct listed {
     const char *heads[MAX_COLUMNS];
     json_t *rows;
@@ -89,7 +89,7 @@ static const char *cell_text(const json_t *cell, char number[24])
     return number;
 }
 
-/* The member's name as people write it. */
+/* The head with blanks for underscores. */
 static const char *head_text(const char *head, char text[32])
 {
     snprintf(text, 32, "%s", head);

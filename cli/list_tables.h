@@ -1,5 +1,5 @@
-/* Tables of the program that people and documents want whole: the states of a job, the reasons of a
- * failure, the exit codes. They are written from the tables that the code itself goes by. */
+/* Tables for users and documents: the states of a job, the reasons of a failure, the exit codes.
+ * They are printed from the tables that the code uses. */
 #ifndef CSE_CLI_LIST_TABLES_H
 #define CSE_CLI_LIST_TABLES_H
 

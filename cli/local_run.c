@@ -1,4 +1,4 @@
-/* A server without the listening: jobs of one run, and readers. */
+/* The state of a server that does not listen: the jobs of one run, and their readers. */
 #include "cli/local_run.h"
 
 #include <jansson.h>

@@ -1,11 +1,11 @@
-/* Lines of progress. Rate is smoothed as the Trainer does: 0.6 of the current one and 0.4 of the
- * one shown before. */
+/* Lines of progress. The rate is smoothed exponentially: 0.6 of the current one and 0.4 of the one
+ * printed before. */
 #include "cli/progress.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
+#include "cli/json_values.h"
 #include "engine/base/error.h"
 
 const char *cse_duration_text(double seconds, char *text, size_t size)
@@ -26,15 +26,10 @@ static void close_line(cse_progress *progress)
 
 static void print_json(cse_progress *progress, json_t *object)
 {
-    json_dumpf(object, progress->out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_dumpf(object, progress->out, JSON_COMPACT);
     fputc('\n', progress->out);
     fflush(progress->out);
     json_decref(object);
-}
-
-static json_t *json_number(double number)
-{
-    return isfinite(number) ? json_real(number) : json_null();
 }
 
 static void print_step_json(cse_progress *progress, const cse_job_event *event)
@@ -47,7 +42,7 @@ static void print_step_json(cse_progress *progress, const cse_job_event *event)
     json_t *object = json_object();
     json_object_set_new(object, "event", json_string(training ? "step" : "eval_step"));
     json_object_set_new(object, "step", json_integer(event->step));
-    json_object_set_new(object, "loss", json_number((double)event->loss));
+    json_object_set_new(object, "loss", cse_json_finite((double)event->loss));
     json_object_set_new(object, "loss_bits", json_string(digits));
     print_json(progress, object);
 }
@@ -149,12 +144,12 @@ static void print_end_json(cse_progress *progress, cse_status status, const cse_
     json_t *object = json_object(), *metrics = json_object();
     for (int i = 0; i < result->metric_count; i++)
         json_object_set_new(metrics, result->metrics[i].name,
-                            json_number(result->metrics[i].value));
+                            cse_json_finite(result->metrics[i].value));
     json_object_set_new(object, "event", json_string("end"));
     json_object_set_new(object, "state", json_string(state_of(status, result)));
     json_object_set_new(object, "steps", json_integer(result->steps));
-    json_object_set_new(object, "train_seconds", json_number(result->train_seconds));
-    json_object_set_new(object, "samples_per_second", json_number(result->samples_per_second));
+    json_object_set_new(object, "train_seconds", cse_json_finite(result->train_seconds));
+    json_object_set_new(object, "samples_per_second", cse_json_finite(result->samples_per_second));
     json_object_set_new(object, "metrics", metrics);
     json_object_set_new(object, "weights_digest", json_string(result->weights_digest));
     json_object_set_new(object, "checkpoint", json_string(result->checkpoint_path));

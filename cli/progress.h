@@ -1,8 +1,5 @@
-/* What a person, or a program, sees while a job runs.
- *
- * People get the Trainer's words, one live line on a terminal and plain lines otherwise;
- * programs get JSON lines (--json), in which numbers that JSON has no word for are null beside
- * their bits. */
+/* The output of a job that runs: text for users, with one live line on a terminal, or JSON lines
+ * (--json), in which a loss that is not finite is null beside its bits. */
 #ifndef CSE_CLI_PROGRESS_H
 #define CSE_CLI_PROGRESS_H
 
@@ -15,7 +12,7 @@ typedef struct cse_progress {
     FILE *out;
     bool json;
     bool live;          /* a terminal: step lines replace each other */
-    bool line_is_open;  /* a live line stands without its line end */
+    bool line_is_open;  /* the live line has no line end yet */
     int64_t batch_size; /* of the training data, for TimeRemaining; 0: unknown */
     bool has_rate;
     double rate; /* smoothed samples/s */

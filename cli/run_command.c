@@ -1,4 +1,4 @@
-/* The run store holds the endpoint, the control client speaks to it. */
+/* The endpoint comes from the run store; the control client talks to it. */
 #include "cli/run_command.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/client_command.h"
+#include "cli/json_values.h"
 #include "engine/base/text.h"
 #include "store/reader.h"
 #include "workers/control/control_client.h"

@@ -1,4 +1,4 @@
-/* Orders to a run that no server knows: its model_dir says where it listens. */
+/* Commands to a run without a server: its run store holds the endpoint of its coordinator. */
 #ifndef CSE_CLI_RUN_COMMAND_H
 #define CSE_CLI_RUN_COMMAND_H
 

@@ -1,4 +1,4 @@
-/* Cells are kept until all are known, then printed. */
+/* All cells are stored before the first is printed, since widths depend on them. */
 #include "cli/table.h"
 
 #include <stdarg.h>

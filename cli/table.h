@@ -1,4 +1,4 @@
-/* Tables for people: columns as wide as their widest cell, a gap of two blanks. */
+/* Text tables: columns as wide as their widest cell, separated by two blanks. */
 #ifndef CSE_CLI_TABLE_H
 #define CSE_CLI_TABLE_H
 

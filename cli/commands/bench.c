@@ -1,39 +1,34 @@
 /* `csengine bench step`: how fast the compiled step of a configuration is on one core, in one or
- * several precisions.
- *
- * The variants run in turns in one process, so that whatever else the machine does hits all alike,
- * and medians are compared. A step is that of training: its input, forward and backward, reduction
- * and update. */
-#include <jansson.h>
-#include <sched.h>
+ * several precisions (run/measure/step_bench.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/job.h"
+#include "cli/json_values.h"
+#include "cli/option_values.h"
 #include "cli/report.h"
 #include "engine/base/arena.h"
-#include "engine/base/text.h"
-#include "run/measure/kernel_table.h"
-#include "run/measure/step_runner.h"
+#include "engine/graph/names.h"
+#include "run/measure/step_bench.h"
 
-enum { MOST_VARIANTS = 16, MOST_OVERRIDES = 6, WARM_UP_STEPS = 2, DEFAULT_STEPS = 50 };
-enum { NAME_BYTES = 64, OVERRIDE_BYTES = 96 };
-/* Short steps take turns in runs of this length, the first step of each being the one that finds
- * the caches full of the others. */
-static const int64_t turn_ns = 50000000;
+enum { MOST_VARIANTS = 16, MOST_OVERRIDES = 6, NAME_BYTES = 64, OVERRIDE_BYTES = 96 };
+enum { PRINTED_KERNELS = 20 };
 
 typedef struct variant {
     char name[NAME_BYTES];
     char overrides[MOST_OVERRIDES][OVERRIDE_BYTES]; /* as --set takes them */
     int override_count;
     cse_prepared_job job;
-    cse_step_runner *runner;
-    cse_kernel_bench *kernels; /* NULL: not asked for */
-    double *clock_ms, *processor_ms;
-    int64_t count;
-    double median_ms, least_ms, median_processor_ms;
 } variant;
+
+/* The variants and, by the same index, their measurements. */
+typedef struct comparison {
+    variant variants[MOST_VARIANTS];
+    cse_step_bench benches[MOST_VARIANTS];
+    int count;
+    int64_t steps;
+} comparison;
 
 /* ---- variants ---- */
 
@@ -78,7 +73,7 @@ static cse_status read_variant(const char *text, size_t size, variant *v)
                     v->name);
 }
 
-/* Without --precision there is one variant: the configuration as it stands. */
+/* Without --precision there is one variant: the configuration unchanged. */
 static cse_status read_variants(const cse_command_line *line, variant *variants, int *count)
 {
     const char *text = cse_option_value(line, "precision");
@@ -114,158 +109,108 @@ static cse_status prepare_job(const cse_command_line *line, variant *v)
     return status;
 }
 
-static cse_status open_variant(const cse_command_line *line, int64_t steps, variant *v)
-{
-    CSE_TRY(prepare_job(line, v));
-    cse_job_settings *settings = &v->job.settings;
-    const int64_t most = 4 * steps + WARM_UP_STEPS + 1;
-    settings->session.num_csx = 1;
-    settings->session.num_workers_per_csx = 1;
-    settings->session.max_wgt_servers = 0;
-    settings->loop = (cse_loop_settings){ .num_steps = most };
-    settings->no_checkpoints = true;
-    settings->autoload_last_checkpoint = false;
-    settings->checkpoint_path = NULL;
-    v->clock_ms = cse_calloc((size_t)steps, sizeof *v->clock_ms);
-    v->processor_ms = cse_calloc((size_t)steps, sizeof *v->processor_ms);
-    return cse_step_runner_new(settings, most, &v->runner);
-}
-
-static void close_variant(variant *v)
-{
-    cse_kernel_bench_destroy(&v->kernels);
-    cse_step_runner_destroy(&v->runner);
-    cse_job_clear(&v->job);
-    free(v->clock_ms);
-    free(v->processor_ms);
-}
-
-/* ---- measuring ---- */
-
-/* Everything that is started stays on the first core that is allowed. */
-static cse_status stay_on_one_core(void)
-{
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return cse_fail(CSE_UNAVAILABLE, "bench: the allowed cores cannot be read");
-    CPU_ZERO(&one);
-    for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &allowed)) {
-            CPU_SET(core, &one);
-            break;
-        }
-    if (sched_setaffinity(0, sizeof one, &one) != 0)
-        return cse_fail(CSE_UNAVAILABLE, "bench: the process cannot be bound to one core");
-    return CSE_OK;
-}
-
-/* A turn of one variant: its steps, of which the first one does not count where there are more. */
-static cse_status take_turn(variant *v, int64_t steps, int64_t wanted)
-{
-    cse_step_time taken;
-    if (steps > 1)
-        CSE_TRY(cse_step_runner_run(v->runner, &taken));
-    for (int64_t i = steps > 1 ? 1 : 0; i < steps && v->count < wanted; i++) {
-        CSE_TRY(cse_step_runner_run(v->runner, &taken));
-        v->clock_ms[v->count] = (double)taken.clock_ns * 1e-6;
-        v->processor_ms[v->count++] = (double)taken.processor_ns * 1e-6;
-    }
-    return CSE_OK;
-}
-
-static cse_status measure(variant *variants, int count, int64_t wanted)
-{
-    int64_t slowest_ns = 1;
-    for (int i = 0; i < count; i++)
-        for (int step = 0; step < WARM_UP_STEPS; step++) {
-            cse_step_time taken;
-            CSE_TRY(cse_step_runner_run(variants[i].runner, &taken));
-            if (step > 0 && taken.processor_ns > slowest_ns)
-                slowest_ns = taken.processor_ns;
-        }
-    int64_t turn = turn_ns / slowest_ns;
-    turn = turn < 2 ? 1 : turn;
-    while (variants[count - 1].count < wanted)
-        for (int i = 0; i < count; i++)
-            CSE_TRY(take_turn(&variants[i], turn, wanted));
-    for (int i = 0; i < count; i++) {
-        variant *v = &variants[i];
-        v->median_ms = cse_median_of_times(v->clock_ms, wanted);
-        v->least_ms = v->clock_ms[0];
-        v->median_processor_ms = cse_median_of_times(v->processor_ms, wanted);
-    }
-    return CSE_OK;
-}
-
 /* ---- showing ---- */
 
-static void print_json(const variant *variants, int count, int64_t steps)
+static json_t *kernels_json(const cse_kernel_bench *bench)
 {
     json_t *list = json_array();
-    for (int i = 0; i < count; i++) {
-        const variant *v = &variants[i];
-        double samples = (double)cse_step_runner_batch_size(v->runner);
-        json_t *object =
-            json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "precision", v->name, "median_ms",
-                      v->median_ms, "least_ms", v->least_ms, "processor_ms", v->median_processor_ms,
-                      "ratio", variants[0].median_ms / v->median_ms, "steps_per_second",
-                      1e3 / v->median_ms, "samples_per_second", 1e3 * samples / v->median_ms);
-        if (v->kernels != NULL)
-            json_object_set_new(object, "timing", cse_kernel_bench_json(v->kernels));
+    for (int i = 0; i < bench->count; i++) {
+        const cse_kernel_times *row = &bench->rows[i];
+        json_array_append_new(list, json_pack("{s:i, s:i, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:f}",
+                                              "kernel", row->kernel, "alike", row->alike, "part",
+                                              cse_part_name(row->part), "ops", row->ops, "scope",
+                                              row->result->scope, "calls", (json_int_t)row->calls,
+                                              "ms", (double)row->ns * 1e-6, "share", row->share,
+                                              "bytes", (json_int_t)row->bytes, "gb_per_second",
+                                              row->gb_per_second));
+    }
+    return json_pack("{s:f, s:f, s:f, s:o}", "plain_ms", bench->plain_ms, "timed_ms",
+                     bench->timed_ms, "step_ms", bench->step_ms, "kernels", list);
+}
+
+static void print_json(const comparison *c)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < c->count; i++) {
+        const cse_step_bench *b = &c->benches[i];
+        json_t *object = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "precision",
+                                   c->variants[i].name, "median_ms", b->median_ms, "least_ms",
+                                   b->least_ms, "processor_ms", b->median_processor_ms, "ratio",
+                                   c->benches[0].median_ms / b->median_ms, "steps_per_second",
+                                   1e3 / b->median_ms, "samples_per_second", b->samples_per_second);
+        if (b->kernels != NULL)
+            json_object_set_new(object, "timing", kernels_json(b->kernels));
         json_array_append_new(list, object);
     }
-    json_t *object = json_pack("{s:I, s:o}", "steps", (json_int_t)steps, "variants", list);
-    json_dumpf(object, stdout, JSON_COMPACT);
-    putchar('\n');
+    json_t *object = json_pack("{s:I, s:o}", "steps", (json_int_t)c->steps, "variants", list);
+    cse_json_print(object);
     json_decref(object);
 }
 
-static void print_table(const variant *variants, int count, int64_t steps)
+/* The slowest kernels. */
+static void print_kernels(const cse_kernel_bench *bench)
 {
-    printf("%lld steps on one core%s\n", (long long)steps,
-           count > 1 ? " of each, in turns; speed is the ratio of medians to the first" : "");
+    printf("kernels: %.3f ms of a step's %.3f ms (medians: plain steps %.3f ms, timed %.3f ms)\n",
+           (double)bench->total_ns * 1e-6, bench->step_ms, bench->plain_ms, bench->timed_ms);
+    printf("%6s %5s %8s %10s %7s %9s  %s\n", "kernel", "alike", "calls", "ms", "share", "GB/s",
+           "what");
+    for (int i = 0; i < bench->count && i < PRINTED_KERNELS; i++) {
+        const cse_kernel_times *row = &bench->rows[i];
+        const char *scope = row->result->scope;
+        printf("%6d %5d %8lld %10.4f %6.1f%% %9.2f  %s  %s%s\n", row->kernel, row->alike,
+               (long long)row->calls, (double)row->ns * 1e-6, 100 * row->share, row->gb_per_second,
+               row->ops, scope[0] != '\0' ? scope : cse_part_name(row->part),
+               row->result->backward ? " (backward)" : "");
+    }
+    if (bench->count > PRINTED_KERNELS)
+        printf("%d more\n", bench->count - PRINTED_KERNELS);
+}
+
+static void print_table(const comparison *c)
+{
+    printf("%lld steps on one core%s\n", (long long)c->steps,
+           c->count > 1 ? " of each, in turns; speed is the ratio of medians to the first" : "");
     printf("%-16s %12s %12s %12s %10s %12s %8s\n", "precision", "median ms", "least ms",
            "processor ms", "steps/s", "samples/s", "speed");
-    for (int i = 0; i < count; i++) {
-        const variant *v = &variants[i];
-        double samples = (double)cse_step_runner_batch_size(v->runner);
-        printf("%-16s %12.3f %12.3f %12.3f %10.1f %12.1f %8.3f\n", v->name, v->median_ms,
-               v->least_ms, v->median_processor_ms, 1e3 / v->median_ms,
-               1e3 * samples / v->median_ms, variants[0].median_ms / v->median_ms);
+    for (int i = 0; i < c->count; i++) {
+        const cse_step_bench *b = &c->benches[i];
+        printf("%-16s %12.3f %12.3f %12.3f %10.1f %12.1f %8.3f\n", c->variants[i].name,
+               b->median_ms, b->least_ms, b->median_processor_ms, 1e3 / b->median_ms,
+               b->samples_per_second, c->benches[0].median_ms / b->median_ms);
     }
-    for (int i = 0; i < count; i++)
-        if (variants[i].kernels != NULL) {
-            printf("\n%s, ", variants[i].name);
-            cse_kernel_bench_print(variants[i].kernels);
+    for (int i = 0; i < c->count; i++)
+        if (c->benches[i].kernels != NULL) {
+            printf("\n%s, ", c->variants[i].name);
+            print_kernels(c->benches[i].kernels);
         }
 }
 
-static cse_status bench(const cse_command_line *line, variant *variants, int *count)
+static cse_status bench(const cse_command_line *line, comparison *c)
 {
-    const char *given = cse_option_value(line, "steps");
-    char *end = NULL;
-    long steps = given != NULL ? strtol(given, &end, 10) : DEFAULT_STEPS;
-    if (steps < 1 || steps > 1000000 || (end != NULL && *end != '\0'))
-        return cse_fail(CSE_USAGE, "bench: --steps %s: accepted: an integer from 1 to 1000000",
-                        given);
-    CSE_TRY(read_variants(line, variants, count));
-    CSE_TRY(stay_on_one_core());
-    for (int i = 0; i < *count; i++)
-        CSE_TRY(open_variant(line, steps, &variants[i]));
-    CSE_TRY(measure(variants, *count, steps));
-    for (int i = 0; cse_option_is_on(line, "kernels") && i < *count; i++)
-        CSE_TRY(cse_kernel_bench_new(variants[i].runner, steps, &variants[i].kernels));
-    (cse_option_is_on(line, "json") ? print_json : print_table)(variants, *count, steps);
+    static const int64_t range[] = { 1, 1000000 };
+    CSE_TRY(cse_option_integer(line, "steps", range, &c->steps));
+    CSE_TRY(read_variants(line, c->variants, &c->count));
+    CSE_TRY(cse_bind_to_one_core());
+    for (int i = 0; i < c->count; i++) {
+        CSE_TRY(prepare_job(line, &c->variants[i]));
+        CSE_TRY(cse_step_bench_open(&c->variants[i].job.settings, c->steps, &c->benches[i]));
+    }
+    CSE_TRY(
+        cse_step_bench_measure(c->benches, c->count, c->steps, cse_option_is_on(line, "kernels")));
+    (cse_option_is_on(line, "json") ? print_json : print_table)(c);
     return CSE_OK;
 }
 
 static int run(const cse_command_line *line)
 {
-    static variant variants[MOST_VARIANTS];
-    int count = 0;
-    cse_status status = bench(line, variants, &count);
-    for (int i = 0; i < count; i++)
-        close_variant(&variants[i]);
+    comparison *c = cse_calloc(1, sizeof *c);
+    c->steps = 50;
+    cse_status status = bench(line, c);
+    for (int i = 0; i < c->count; i++) {
+        cse_step_bench_close(&c->benches[i]);
+        cse_job_clear(&c->variants[i].job);
+    }
+    free(c);
     return cse_report(status);
 }
 

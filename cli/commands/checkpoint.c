@@ -10,8 +10,7 @@
 
 static void print_json(json_t *object)
 {
-    json_dumpf(object, stdout, JSON_COMPACT);
-    putchar('\n');
+    cse_json_print(object);
     json_decref(object);
 }
 
@@ -67,7 +66,7 @@ static int run(const cse_command_line *line)
 {
     const char *word = line->arguments[0], *path = line->arguments[1];
     if (strcmp(word, "save") == 0)
-        return cse_client_order(line, &(cse_job_order){ .command = "checkpoint", .index = 1 });
+        return cse_send_job_command(line, &(cse_job_command){ .name = "checkpoint", .job = path });
     cse_checkpoint *checkpoint = NULL;
     cse_status status = cse_checkpoint_load(path, &checkpoint);
     if (status != CSE_OK)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/check_word.h"
 #include "cli/job.h"
 #include "cli/report.h"
-#include "engine/base/registry.h"
 #include "engine/base/text.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
@@ -48,25 +48,13 @@ static void print_after(void *self, const cse_pass *pass, const cse_graph *graph
 
 static cse_status check_pass(const char *name)
 {
-    const char *candidates[64];
+    const char *accepted[64];
     int count = 0;
-    cse_text names = { 0 };
-    for (const cse_pass *pass = cse_passes; pass->name != NULL && count < 63; pass++) {
-        candidates[count++] = pass->name;
-        cse_text_add(&names, "%s, ", pass->name);
-        if (strcmp(pass->name, name) == 0) {
-            cse_text_clear(&names);
-            return CSE_OK;
-        }
-    }
-    candidates[count] = NULL;
-    const char *near = cse_did_you_mean(name, candidates);
-    cse_status status = cse_fail(
-        CSE_USAGE, "compile: --print_after: there is no pass \"%s\"%s%s%s; accepted: %sall", name,
-        near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-        near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
-    cse_text_clear(&names);
-    return status;
+    for (const cse_pass *pass = cse_passes; pass->name != NULL && count < 62; pass++)
+        accepted[count++] = pass->name;
+    accepted[count++] = "all";
+    accepted[count] = NULL;
+    return cse_check_word("compile: --print_after: there is no pass", name, accepted);
 }
 
 static cse_status print_file(const char *directory, const char *name)
@@ -90,7 +78,7 @@ static cse_status print_file(const char *directory, const char *name)
 static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
 {
     const char *pass = cse_option_value(line, "print_after");
-    if (pass != NULL && strcmp(pass, "all") != 0)
+    if (pass != NULL)
         CSE_TRY(check_pass(pass));
     printing wanted = { .pass = pass,
                         .precision = cse_option_is_on(line, "print_precision"),

@@ -1,4 +1,4 @@
-/* `csengine doctor`: what of this machine helps or hinders a run, each line with one fix. */
+/* `csengine doctor`: whether this machine is fit for a run; each problem comes with a fix. */
 #include <dnnl.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@ static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_EVALUATE, &job);
-    int exit_code = status == CSE_OK ? cse_job_run_supervised(line, &job)
-                                     : cse_job_report(line, &job, status);
+    int exit_code =
+        status == CSE_OK ? cse_job_run_supervised(line, &job) : cse_job_report(line, &job, status);
     cse_job_clear(&job);
     return exit_code;
 }

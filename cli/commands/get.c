@@ -1,4 +1,4 @@
-/* `csengine get`: the jobs of a server as a table, or one job with all that is known of it. */
+/* `csengine get`: the jobs of a server as a table, or the details of one job. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,8 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
-#include "cli/local_run.h"
 #include "cli/report.h"
-#include "cli/run_command.h"
+#include "cli/run_source.h"
 #include "cli/table.h"
 
 enum { PAGE = 200 };
@@ -151,8 +150,7 @@ static cse_status get_jobs(cse_client *api, const cse_command_line *line)
     size_t i;
     cse_status status = read_jobs(api, line, &list);
     if (status == CSE_OK && cse_option_is_on(line, "json")) {
-        json_dumpf(list, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        putchar('\n');
+        cse_json_print(list);
     } else if (status == CSE_OK) {
         cse_table *table = cse_table_new(heads);
         json_array_foreach(json_object_get(list, "jobs"), i, job) add_row(table, job);
@@ -238,60 +236,40 @@ static void show_job(const json_t *job)
     show_progress(job);
 }
 
-static cse_status get_job(cse_client *api, const cse_command_line *line)
+static cse_status get_job(const cse_command_line *line)
 {
-    cse_text path = { 0 };
-    cse_client_answer answer = { 0 };
+    cse_run_source from;
+    cse_text body = { 0 };
+    const bool json = cse_option_is_on(line, "json");
     if (line->argument_count < 2)
         return cse_fail(CSE_USAGE, "get job: the job's id is missing; `csengine get jobs` shows "
                                    "them");
-    cse_status status = cse_client_job_path(&path, line->arguments[1], "");
+    cse_status status = cse_run_source_open(line, line->arguments[1], &from);
+    from.shows_problems = json;
     if (status == CSE_OK)
-        status =
-            cse_client_ask(api, line, &(cse_client_request){ .path = path.data }, true, &answer);
-    if (status == CSE_OK && !cse_option_is_on(line, "json"))
-        show_job(answer.json);
-    cse_client_answer_clear(&answer);
-    cse_text_clear(&path);
-    return status;
-}
-
-/* A run without a server. */
-static cse_status get_run(const cse_command_line *line)
-{
-    cse_local_run *run = NULL;
-    cse_text body = { 0 };
-    CSE_TRY(cse_local_run_open(line->arguments[1], &run));
-    cse_status status = cse_local_run_ask(run, "getJob", "", &body);
-    json_t *job = status == CSE_OK ? json_loads(body.data, 0, NULL) : NULL;
-    if (status == CSE_OK && cse_option_is_on(line, "json"))
+        status = cse_run_source_ask(&from, &(cse_run_question){ "", "getJob", NULL }, &body);
+    if (status == CSE_OK && json) {
         printf("%s\n", body.data);
-    else if (status == CSE_OK)
+    } else if (status == CSE_OK) {
+        json_t *job = json_loadb(body.data, body.size, 0, NULL);
         show_job(job);
-    json_decref(job);
+        json_decref(job);
+    }
     cse_text_clear(&body);
-    cse_local_run_close(&run);
+    cse_run_source_close(&from);
     return status;
-}
-
-static cse_status body(cse_client *api, const cse_command_line *line)
-{
-    if (strcmp(line->arguments[0], "job") == 0)
-        return get_job(api, line);
-    if (line->argument_count > 1)
-        return cse_fail(CSE_USAGE,
-                        "get jobs: \"%s\" is one argument too many; one job is shown by "
-                        "`csengine get job %s`",
-                        line->arguments[1], line->arguments[1]);
-    return get_jobs(api, line);
 }
 
 static int run(const cse_command_line *line)
 {
-    if (line->argument_count == 2 && strcmp(line->arguments[0], "job") == 0 &&
-        cse_names_run(line->arguments[1]))
-        return cse_report(get_run(line));
-    return cse_client_command(line, body);
+    if (strcmp(line->arguments[0], "job") == 0)
+        return cse_report(get_job(line));
+    if (line->argument_count > 1)
+        return cse_report(cse_fail(CSE_USAGE,
+                                   "get jobs: \"%s\" is one argument too many; one job is shown by "
+                                   "`csengine get job %s`",
+                                   line->arguments[1], line->arguments[1]));
+    return cse_client_command(line, get_jobs);
 }
 
 static const cse_option options[] = {

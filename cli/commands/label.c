@@ -1,7 +1,7 @@
-/* `csengine label`: changes what may change while a job lives: its labels, name and priority.
+/* `csengine label`: changes the labels, the name and the priority of a job.
  *
- * The change is made to the job as it was read (If-Match); when somebody else changed it
- * meanwhile, it is read and changed again, so that no label of theirs is lost. */
+ * The change applies to the job as it was read (If-Match); when another client changed it
+ * meanwhile, it is read and changed again, so that no other change is lost. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
-/* `csengine list`: what there is: the members of every plugin kind, the commands, the passes,
- * the settings. With a member's name: that member's own settings.
+/* `csengine list`: the plugins of every kind, the commands, the passes, the settings; with a
+ * plugin's name, its own settings.
  *
- * The kinds come from the registry, so that a new plugin folder is listed without a change
- * here. */
+ * The kinds come from the registry, so that a new plugin folder is listed without a change here. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/check_word.h"
 #include "cli/command_line.h"
 #include "cli/list_tables.h"
 #include "cli/report.h"
@@ -84,19 +84,19 @@ static void show_table(listing *list, const void *table)
         show(list, (row){ (*d)->name, (*d)->summary, NULL, NULL });
 }
 
-static cse_status show_member(listing *list, const cse_kind *kind, const char *name)
+static cse_status show_plugin(listing *list, const cse_kind *kind, const char *name)
 {
-    const void *member = NULL;
+    const void *plugin = NULL;
     /* One of the kind: its name without the plural's s. */
     char singular[64];
     snprintf(singular, sizeof singular, "%.*s", (int)strlen(kind->name) - 1, kind->name);
-    CSE_TRY(cse_registry_get(kind->table, singular, name, &member));
+    CSE_TRY(cse_registry_get(kind->table, singular, name, &plugin));
     if (!has_settings(kind->name)) {
-        const cse_descriptor *descriptor = member;
+        const cse_descriptor *descriptor = plugin;
         show(list, (row){ descriptor->name, descriptor->summary, NULL, NULL });
         return CSE_OK;
     }
-    const cse_configured_descriptor *descriptor = member;
+    const cse_configured_descriptor *descriptor = plugin;
     if (!list->json)
         printf("%s: %s\n", descriptor->name, descriptor->summary);
     show_settings(list, descriptor->settings, "");
@@ -120,8 +120,8 @@ static void show_passes(listing *list)
 static const struct {
     const char *name, *summary;
 } tables[] = {
-    { "commands", "what csengine does" },
-    { "passes", "what a step graph goes through, in order" },
+    { "commands", "of csengine" },
+    { "passes", "transformations of a step graph, in order" },
     { "settings", "every setting of CONFIG.yaml" },
     { "states", "of a job, and which may follow which" },
     { "reasons", "why a job can be FAILED, with its exit code" },
@@ -132,37 +132,27 @@ enum { TABLES = sizeof tables / sizeof tables[0] };
 static void show_kinds(listing *list)
 {
     for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++)
-        show(list, (row){ kind->name, "members of a plugin folder", NULL, NULL });
+        show(list, (row){ kind->name, "plugins", NULL, NULL });
     for (int i = 0; i < TABLES; i++)
         show(list, (row){ tables[i].name, tables[i].summary, NULL, NULL });
 }
 
 static cse_status reject_kind(const char *name)
 {
-    const char *candidates[64];
+    const char *accepted[64];
     int count = 0;
-    cse_text names = { 0 };
-    for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 60; kind++) {
-        candidates[count++] = kind->name;
-        cse_text_add(&names, "%s%s", names.size > 0 ? ", " : "", kind->name);
-    }
-    for (int i = 0; i < TABLES && count < 63; i++) {
-        candidates[count++] = tables[i].name;
-        cse_text_add(&names, ", %s", tables[i].name);
-    }
-    candidates[count] = NULL;
-    const char *near = cse_did_you_mean(name, candidates);
-    cse_status status = cse_fail(CSE_USAGE, "list: unknown kind \"%s\"%s%s%s; accepted: %s", name,
-                                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-                                 near != NULL ? "\"?" : "", names.data != NULL ? names.data : "");
-    cse_text_clear(&names);
-    return status;
+    for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 50; kind++)
+        accepted[count++] = kind->name;
+    for (int i = 0; i < TABLES; i++)
+        accepted[count++] = tables[i].name;
+    accepted[count] = NULL;
+    return cse_check_word("list: unknown kind", name, accepted);
 }
 
 static cse_status list_kind(listing *list, const cse_command_line *line)
 {
     const char *name = line->argument_count > 0 ? line->arguments[0] : NULL;
-    const char *member = line->argument_count > 1 ? line->arguments[1] : NULL;
+    const char *plugin = line->argument_count > 1 ? line->arguments[1] : NULL;
     if (name == NULL) {
         show_kinds(list);
         return CSE_OK;
@@ -170,13 +160,13 @@ static cse_status list_kind(listing *list, const cse_command_line *line)
     for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++) {
         if (strcmp(kind->name, name) != 0)
             continue;
-        if (member != NULL)
-            return show_member(list, kind, member);
+        if (plugin != NULL)
+            return show_plugin(list, kind, plugin);
         show_table(list, kind->table);
         return CSE_OK;
     }
-    if (member != NULL)
-        return cse_fail(CSE_USAGE, "list: \"%s\" is one argument too many after %s", member, name);
+    if (plugin != NULL)
+        return cse_fail(CSE_USAGE, "list: \"%s\" is one argument too many after %s", plugin, name);
     if (strcmp(name, "commands") == 0)
         show_commands(list);
     else if (strcmp(name, "passes") == 0)
@@ -215,7 +205,7 @@ const cse_command cse_command_list = {
     .name = "list",
     .summary = "lists ops, optimizers, schedules, models, inputs, metrics, settings, ...",
     .arguments = "[KIND [NAME]]",
-    .doc = "Without a kind: the kinds. With a member's name: its own settings.",
+    .doc = "Without a kind: the kinds. With a plugin's name: its settings.",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 2,

@@ -6,9 +6,8 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
-#include "cli/local_run.h"
 #include "cli/report.h"
-#include "cli/run_command.h"
+#include "cli/run_source.h"
 
 enum { PAGE = 1000, FOLLOW_INTERVAL_US = 300000 };
 
@@ -65,34 +64,8 @@ static void add_lines_query(const cse_command_line *line, int64_t after, const c
     add_level(query, cse_option_value(line, "level"));
 }
 
-/* One page of lines, from wherever they are kept. */
-typedef struct line_source {
-    cse_client *client; /* or */
-    cse_local_run *run;
-} line_source;
-
-static cse_status read_page(const line_source *from, const cse_command_line *line,
-                            const char *query, cse_text *lines)
-{
-    if (from->run != NULL)
-        return cse_local_run_ask(from->run, "listLogs", query, lines);
-    cse_text path = { 0 };
-    cse_client_answer answer = { 0 };
-    cse_status status = cse_client_job_path(&path, line->arguments[0], "/logs?");
-    if (status == CSE_OK) {
-        cse_text_add(&path, "%s", query);
-        status = cse_client_ask(from->client, line, &(cse_client_request){ .path = path.data },
-                                false, &answer);
-    }
-    if (status == CSE_OK && answer.body.size > 0)
-        cse_text_add_bytes(lines, answer.body.data, answer.body.size);
-    cse_client_answer_clear(&answer);
-    cse_text_clear(&path);
-    return status;
-}
-
-/* What is there now after *last, page by page; with `tail` the newest lines alone. */
-static cse_status show_lines(const line_source *from, const cse_command_line *line,
+/* Prints the lines after *last, page by page; with `tail` only the newest ones. */
+static cse_status show_lines(const cse_run_source *from, const cse_command_line *line,
                              const char *tail, int64_t *last)
 {
     cse_status status = CSE_OK;
@@ -100,7 +73,10 @@ static cse_status show_lines(const line_source *from, const cse_command_line *li
     while (status == CSE_OK && count == PAGE) {
         cse_text query = { 0 }, lines = { 0 };
         add_lines_query(line, *last, tail, &query);
-        status = read_page(from, line, query.data, &lines);
+        status = cse_run_source_ask(
+            from,
+            &(cse_run_question){ .path = "/logs", .operation = "listLogs", .query = query.data },
+            &lines);
         count = status == CSE_OK ? print_lines(&lines, cse_option_is_on(line, "json"), last) : 0;
         cse_text_clear(&query);
         cse_text_clear(&lines);
@@ -111,70 +87,52 @@ static cse_status show_lines(const line_source *from, const cse_command_line *li
     return status;
 }
 
-static cse_status show_job_lines(cse_client *client, const cse_command_line *line)
+static cse_status follow_job(const cse_run_source *from, const cse_command_line *line, int64_t last)
 {
-    int64_t last = 0;
     cse_text path = { 0 };
-    const line_source from = { .client = client };
-    CSE_TRY(show_lines(&from, line, cse_option_value(line, "tail"), &last));
-    if (!cse_option_is_on(line, "follow"))
-        return CSE_OK;
-    cse_status status = cse_client_job_path(&path, line->arguments[0], "/logs?");
+    cse_status status = cse_client_job_path(&path, from->id, "/logs?");
     if (status == CSE_OK) {
         add_lines_query(line, last, NULL, &path);
-        const cse_follow_options options = { .id = line->arguments[0],
+        const cse_follow_options options = { .id = from->id,
                                              .json = cse_option_is_on(line, "json"),
                                              .logs_path = path.data,
                                              .last_line = last };
-        status = cse_follow_job(client, &options);
+        status = cse_follow_job(from->client, &options);
     }
     cse_text_clear(&path);
     return status;
 }
 
-/* ---- a run without a server ---- */
-
-/* How the run is: "alive" and how it ended. */
-static cse_status read_end(cse_local_run *run, bool *alive)
+/* Polls the run store until the run has ended. */
+static cse_status follow_run(const cse_run_source *from, const cse_command_line *line, int64_t last)
 {
-    cse_text body = { 0 };
-    cse_status status = cse_local_run_ask(run, "getJob", "", &body);
-    json_t *job = status == CSE_OK ? json_loads(body.data, 0, NULL) : NULL;
-    *alive = json_is_true(json_object_get(job, "alive"));
-    if (status == CSE_OK && !*alive)
-        status = cse_job_end_status(job);
-    json_decref(job);
-    cse_text_clear(&body);
-    return status;
-}
-
-static cse_status show_run_lines(const cse_command_line *line)
-{
-    int64_t last = 0;
-    cse_local_run *run = NULL;
-    const char *tail = cse_option_value(line, "tail");
-    CSE_TRY(cse_local_run_open(line->arguments[0], &run));
-    const line_source from = { .run = run };
-    cse_status status = show_lines(&from, line, tail, &last);
-    bool alive = cse_option_is_on(line, "follow");
-    /* The state first: what came before the end is shown then, too. */
-    while (status == CSE_OK && alive) {
-        cse_status end = read_end(run, &alive);
-        status = show_lines(&from, line, NULL, &last);
+    for (;;) {
+        json_t *job = NULL;
+        /* The state first: the lines that came before the end are shown then, too. */
+        CSE_TRY(cse_run_source_ask_json(from, &(cse_run_question){ "", "getJob", NULL }, &job));
+        const bool alive = json_is_true(json_object_get(job, "alive"));
+        cse_status status = show_lines(from, line, NULL, &last);
         if (status == CSE_OK && !alive)
-            status = end;
-        if (alive)
-            usleep(FOLLOW_INTERVAL_US);
+            status = cse_job_end_status(job);
+        json_decref(job);
+        if (status != CSE_OK || !alive)
+            return status;
+        usleep(FOLLOW_INTERVAL_US);
     }
-    cse_local_run_close(&run);
-    return status;
 }
 
 static int run(const cse_command_line *line)
 {
-    if (cse_names_run(line->arguments[0]))
-        return cse_report(show_run_lines(line));
-    return cse_client_command(line, show_job_lines);
+    int64_t last = 0;
+    cse_run_source from;
+    cse_status status = cse_run_source_open(line, line->arguments[0], &from);
+    from.shows_problems = cse_option_is_on(line, "json");
+    if (status == CSE_OK)
+        status = show_lines(&from, line, cse_option_value(line, "tail"), &last);
+    if (status == CSE_OK && cse_option_is_on(line, "follow"))
+        status = (from.run != NULL ? follow_run : follow_job)(&from, line, last);
+    cse_run_source_close(&from);
+    return cse_report(status);
 }
 
 static const cse_option options[] = {

@@ -1,5 +1,5 @@
-/* `csengine numerics`: what was counted on a run's observed steps: where numbers ceased to be
- * finite first, and for each tensor how many of its values its format could not hold. */
+/* `csengine numerics`: the tensor statistics of a run: where values were first not finite, and for
+ * each tensor how many of its values its format could not represent. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/json_values.h"
 #include "cli/report.h"
 #include "store/cursor.h"
 
@@ -14,7 +15,7 @@ typedef struct request {
     cse_store_reader *reader;
     const char *run;
     const char *pattern; /* NULL: all */
-    int64_t step;        /* 0: the last observed one */
+    int64_t step;        /* 0: the last one with statistics */
     bool json, all;
 } request;
 
@@ -80,7 +81,7 @@ static json_t *numbers_json(const cse_numbers *n)
 
 /* ---- the table ---- */
 
-/* A share as a person reads it: "-" for none. */
+/* "12.5 %"; "-" for none. */
 static const char *share(int64_t part, int64_t whole, char *text, size_t size)
 {
     if (part == 0 || whole == 0)
@@ -117,7 +118,7 @@ static cse_status last_step(const request *r, int64_t *step)
     cse_cursor_close(&cursor);
     if (status == CSE_OK && *step == 0)
         return cse_fail(CSE_NO_INPUT,
-                        "%s has no observed step: train with numerics: {every: 100} in the "
+                        "%s has no step with statistics: train with numerics: {every: 100} in the "
                         "configuration, or --set numerics.every=100",
                         r->run);
     return status;
@@ -183,7 +184,8 @@ static cse_status show_step(const request *r, json_t *tensors)
     int64_t others = 0;
     CSE_TRY(visit_step(r, measure, &t, &others));
     if (t.rows + others == 0)
-        return cse_fail(CSE_NO_INPUT, "%s: step %lld was not observed", r->run, (long long)r->step);
+        return cse_fail(CSE_NO_INPUT, "%s: step %lld has no statistics", r->run,
+                        (long long)r->step);
     if (r->json)
         return visit_step(r, add_row, &t, &others);
     if (t.rows > 0)
@@ -240,7 +242,7 @@ static cse_status show(request *r)
     if (status == CSE_OK && !r->json && found)
         print_first(&first);
     else if (status == CSE_OK && !r->json)
-        printf("all observed numbers are finite\n");
+        printf("all values are finite\n");
     if (status == CSE_OK)
         status = show_loss_scale(r, changes);
     if (status == CSE_OK)
@@ -249,8 +251,7 @@ static cse_status show(request *r)
         "{s:s, s:I, s:o, s:o, s:o}", "run", r->run, "step", (json_int_t)r->step, "first_nonfinite",
         first_json != NULL ? first_json : json_null(), "loss_scale", changes, "tensors", tensors);
     if (status == CSE_OK && r->json) {
-        json_dumpf(whole, stdout, JSON_COMPACT);
-        putchar('\n');
+        cse_json_print(whole);
     }
     json_decref(whole);
     cse_text_clear(&texts);
@@ -277,16 +278,16 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "step", "N", NULL, "the observed step to show; the last one otherwise" },
+    { "step", "N", NULL, "the step to show; otherwise the last one with statistics" },
     { "tensor", "GLOB", NULL, "only tensors whose names match, as in model.layers.3.*" },
-    { "all", NULL, NULL, "also tensors of which there is nothing to say" },
+    { "all", NULL, NULL, "also tensors whose values all fit their format" },
     { "json", NULL, NULL, "one JSON object on stdout, with the exponents' histograms" },
     { 0 },
 };
 
 const cse_command cse_command_numerics = {
     .name = "numerics",
-    .summary = "shows what was counted on a run's observed steps",
+    .summary = "shows the tensor statistics of a run",
     .arguments = "RUN",
     .doc = "RUN is a run's model_dir. Needs numerics: {every: N} in its configuration. First the\n"
            "first tensor that was not finite, with step, layer, op, source line and microbatch.\n"

@@ -1,7 +1,7 @@
 /* `csengine open`: the pages of a server, or of one job, in the browser of this desktop.
  *
- * The address is printed in any case; no token is put into it, since addresses are kept in
- * histories: the page asks for the token once. */
+ * The address is printed in any case; it holds no token, since browsers record
+ * addresses: the page asks for the token once. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/client_command.h"
-#include "cli/client_internal.h"
+#include "cli/client_note.h"
 #include "cli/report.h"
 #include "cli/run_command.h"
 
@@ -37,7 +37,6 @@ static bool show_in_browser(char *url)
 /* The page's address: of a job that is there, or of all. */
 static cse_status find_page(cse_client *api, const char *job, cse_text *url)
 {
-    cse_text path = { 0 };
     cse_client_answer answer = { 0 };
     const char *server = cse_client_server_view(api);
     if (strncmp(server, "unix:", 5) == 0)
@@ -45,17 +44,12 @@ static cse_status find_page(cse_client *api, const char *job, cse_text *url)
                         "open: %s is a unix socket, which no browser opens; serve with "
                         "--listen 127.0.0.1:PORT as well",
                         server);
-    cse_status status = CSE_OK;
-    if (job != NULL)
-        status = cse_client_job_path(&path, job, "");
-    else
-        cse_text_add(&path, "/healthz");
-    if (status == CSE_OK)
-        status = cse_client_call(api, &(cse_client_request){ .path = path.data }, &answer);
+    cse_status status =
+        job != NULL ? cse_client_get_job(api, job, "", &answer)
+                    : cse_client_call(api, &(cse_client_request){ .path = "/healthz" }, &answer);
     if (status == CSE_OK)
         cse_text_add(url, "%s/%s%s", server, job != NULL ? "jobs/" : "", job != NULL ? job : "");
     cse_client_answer_clear(&answer);
-    cse_text_clear(&path);
     return status;
 }
 
@@ -79,17 +73,17 @@ static cse_status body(cse_client *api, const cse_command_line *line)
     return status;
 }
 
-/* A run that somebody started has a server of its own while it lives. */
+/* A run that was started by `csengine start` has a server of its own until it ends. */
 static cse_status open_run(const cse_command_line *line)
 {
     cse_client_note note;
-    cse_status status = cse_client_find(line->arguments[0], &note);
+    cse_status status = cse_client_note_read(line->arguments[0], &note);
     if (status == CSE_OK)
         show(line, note.url);
     else
         status =
             cse_fail(CSE_UNAVAILABLE,
-                     "nobody serves the run in %s: csengine serve --run %s, or csengine report "
+                     "no server serves the run in %s: csengine serve --run %s, or csengine report "
                      "%s -o run.html",
                      line->arguments[0], line->arguments[0], line->arguments[0]);
     return status;

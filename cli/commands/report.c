@@ -6,6 +6,7 @@
 
 #include "cli/client_command.h"
 #include "cli/report.h"
+#include "cli/report_page.h"
 #include "cli/run_command.h"
 #include "cli/run_report.h"
 
@@ -47,15 +48,13 @@ static void default_path(const char *run, char *path, size_t size)
 static cse_status read_data(const cse_command_line *line, cse_text *data)
 {
     const char *run = line->arguments[0];
-    if (cse_names_run(run))
-        return cse_report_read_run(run, data);
-    if (strchr(run, '/') != NULL)
+    cse_run_source source;
+    if (!cse_names_run(run) && strchr(run, '/') != NULL)
         return cse_fail(CSE_NO_INPUT, "%s: there is no run store (run.db)", run);
-    cse_client *client = NULL;
-    cse_status status = cse_client_open(line, &client);
+    cse_status status = cse_run_source_open(line, run, &source);
     if (status == CSE_OK)
-        status = cse_report_read_job(client, run, data);
-    cse_client_close(&client);
+        status = cse_report_read(&source, data);
+    cse_run_source_close(&source);
     return status;
 }
 
@@ -71,7 +70,7 @@ static int run(const cse_command_line *line)
         snprintf(path, sizeof path, "%s", output);
     cse_status status = read_data(line, &data);
     if (status == CSE_OK && !json)
-        status = cse_report_fill(&data, &page);
+        status = cse_report_fill(cse_web_files, &data, &page);
     if (status == CSE_OK)
         status = write_file(json && output == NULL ? "-" : path, json ? &data : &page);
     if (status == CSE_OK && !json && strcmp(path, "-") != 0)
@@ -93,8 +92,8 @@ const cse_command cse_command_report = {
     .name = "report",
     .summary = "writes a run as one HTML file that needs no server",
     .arguments = "MODEL_DIR|JOB",
-    .doc = "The dashboard's pages with all of the run in them; observed tensors of a long run are\n"
-           "downsampled out evenly. The run may still be under way.",
+    .doc = "The dashboard's pages with all of the run in them; tensor statistics of a long run\n"
+           "are downsampled evenly. The run may still be under way.",
     .options = options,
     .letters = "o=output",
     .min_arguments = 1,

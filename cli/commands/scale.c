@@ -1,19 +1,20 @@
 /* `csengine scale`: changes the number of replicas of a running job. */
-#include <stdlib.h>
-
 #include "cli/client_command.h"
+#include "cli/option_values.h"
 #include "cli/report.h"
 
 static int run(const cse_command_line *line)
 {
-    const char *given = cse_option_value(line, "num_csx");
-    char *end = NULL;
-    long count = given != NULL ? strtol(given, &end, 10) : 0;
-    if (given == NULL || end == given || *end != '\0' || count < 1 || count > 1024)
-        return cse_report(cse_fail(CSE_USAGE, "scale: --num_csx N is wanted, N from 1 to 1024%s%s",
-                                   given != NULL ? ", not " : "", given != NULL ? given : ""));
+    static const int64_t range[] = { 1, 1024 };
+    int64_t count = 0;
+    cse_status status = cse_option_integer(line, "num_csx", range, &count);
+    if (status == CSE_OK && count == 0)
+        status = cse_fail(CSE_USAGE, "scale: --num_csx N is missing");
+    if (status != CSE_OK)
+        return cse_report(status);
     json_t *body = json_pack("{s:I}", "num_csx", (json_int_t)count);
-    return cse_client_order(line, &(cse_job_order){ .command = "scale", .body = body });
+    return cse_send_job_command(
+        line, &(cse_job_command){ .name = "scale", .job = line->arguments[0], .body = body });
 }
 
 static const cse_option options[] = {

@@ -10,14 +10,15 @@
 #include <unistd.h>
 
 #include "cli/command_line.h"
+#include "cli/option_values.h"
 #include "cli/report.h"
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 
-enum { MOST_NAMES = 16, LOOK_MS = 50, SHUTDOWN_POLL_MS = 800, PATIENCE_SECONDS = 5 };
+enum { LOOK_MS = 50, SHUTDOWN_POLL_MS = 800, PATIENCE_SECONDS = 5 };
 
-/* Until somebody asks it to end, or the process that it follows (-1: none) has ended; those who
- * watch are then told of the end first. */
+/* Waits for a signal, or for the end of the process that is followed (-1: none); then clients of
+ * event streams get time to receive the end. */
 static void wait_for_end(const sigset_t *ending, int followed, const cse_server *server)
 {
     int signals = signalfd(-1, ending, SFD_CLOEXEC);
@@ -30,8 +31,8 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
         cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
 }
 
-/* The run that is followed makes its store a moment after its start; while it is being made, what
- * is there may look like anything. */
+/* The run that is followed creates its store shortly after its start; until then errors of reading
+ * it are expected. */
 static cse_status start_server(const cse_server_options *options, int followed, cse_server **server)
 {
     int64_t patience_ns = cse_clock_ns() + PATIENCE_SECONDS * INT64_C(1000000000);
@@ -46,47 +47,39 @@ static cse_status start_server(const cse_server_options *options, int followed, 
     }
 }
 
-static cse_status read_number(const cse_command_line *line, const char *name, double most,
-                              double *number)
+/* Numbers of 1 or more; 0 where the option was not given. */
+static cse_status read_numbers(const cse_command_line *line, cse_server_options *o)
 {
-    const char *text = cse_option_value(line, name);
-    char *end = NULL;
-    *number = 0;
-    if (text == NULL)
-        return CSE_OK;
-    *number = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*number >= 1) || *number > most)
-        return cse_fail(CSE_USAGE, "serve: --%s %s: accepted is a number from 1 to %.0f", name,
-                        text, most);
+    double cores = 0, memory_mib = 0, connections = 0, heartbeat = 0;
+    const struct {
+        const char *name;
+        double most, *value;
+    } rows[] = { { "cores", 4096, &cores },
+                 { "memory_mib", 1e9, &memory_mib },
+                 { "connections", 60000, &connections },
+                 { "requests_per_second", 1e6, &o->requests_per_second },
+                 { "client_seconds", 3600, &o->client_seconds },
+                 { "heartbeat_seconds", 3600, &heartbeat } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        CSE_TRY(
+            cse_option_number(line, rows[i].name, (double[]){ 1, rows[i].most }, rows[i].value));
+    o->cores = (int64_t)cores;
+    o->memory_bytes = (int64_t)memory_mib << 20;
+    o->connection_limit = (int)connections;
+    o->heartbeat_ms = (int64_t)(heartbeat * 1000);
     return CSE_OK;
 }
 
-static cse_status read_options(const cse_command_line *line, cse_server_options *o,
-                               const char *names[MOST_NAMES])
+static cse_status read_options(const cse_command_line *line, const char **names,
+                               cse_server_options *o)
 {
-    double cores, memory_mib, connections, rate, seconds, heartbeat;
-    int count = 0;
-    for (int i = 0; i < line->option_count; i++)
-        if (strcmp(line->options[i].option->name, "host_name") == 0 && count + 1 < MOST_NAMES)
-            names[count++] = line->options[i].value;
-    CSE_TRY(read_number(line, "cores", 4096, &cores));
-    CSE_TRY(read_number(line, "memory_mib", 1e9, &memory_mib));
-    CSE_TRY(read_number(line, "connections", 60000, &connections));
-    CSE_TRY(read_number(line, "requests_per_second", 1e6, &rate));
-    CSE_TRY(read_number(line, "client_seconds", 3600, &seconds));
-    CSE_TRY(read_number(line, "heartbeat_seconds", 3600, &heartbeat));
     *o = (cse_server_options){ .root = cse_option_value(line, "root"),
                                .run_dir = cse_option_value(line, "run"),
                                .listen = cse_option_value(line, "listen"),
                                .token_file = cse_option_value(line, "token_file"),
                                .web_dir = cse_option_value(line, "web_dir"),
-                               .host_names = names,
-                               .cores = (int64_t)cores,
-                               .memory_bytes = (int64_t)memory_mib << 20,
-                               .connection_limit = (int)connections,
-                               .requests_per_second = rate,
-                               .client_seconds = seconds,
-                               .heartbeat_ms = (int64_t)(heartbeat * 1000) };
+                               .host_names = names };
+    CSE_TRY(read_numbers(line, o));
     if ((o->root == NULL) == (o->run_dir == NULL))
         return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
                                    "MODEL_DIR for one run");
@@ -102,7 +95,7 @@ static int open_followed(const cse_command_line *line)
 static int run(const cse_command_line *line)
 {
     cse_server_options options;
-    const char *names[MOST_NAMES] = { NULL };
+    const char **names = cse_option_all_values(line, "host_name");
     cse_server *server = NULL;
     sigset_t ending;
     sigemptyset(&ending);
@@ -111,9 +104,10 @@ static int run(const cse_command_line *line)
     sigaddset(&ending, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &ending, NULL); /* before there are threads, which inherit it */
     int followed = open_followed(line);
-    cse_status status = read_options(line, &options, names);
+    cse_status status = read_options(line, names, &options);
     if (status == CSE_OK)
         status = start_server(&options, followed, &server);
+    free(names);
     if (status != CSE_OK)
         return followed >= 0 && status == CSE_NO_INPUT ? 0 : cse_report(status);
     if (cse_option_is_on(line, "json"))

@@ -16,7 +16,7 @@ static bool takes_steps(const cse_prepared_job *job)
     return !session->compile_only && !session->validate_only;
 }
 
-/* A run that takes steps can be watched. */
+/* Only for a run that executes steps. */
 static void start_dashboard(const cse_command_line *line, const cse_prepared_job *job)
 {
     if (!takes_steps(job) || cse_dashboard_is_off() || cse_option_is_on(line, "no_dashboard"))
@@ -51,8 +51,7 @@ static int run(const cse_command_line *line)
     cse_prepared_job job;
     cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
-    int exit_code =
-        status == CSE_OK ? run_started(line, &job) : cse_job_report(line, &job, status);
+    int exit_code = status == CSE_OK ? run_started(line, &job) : cse_job_report(line, &job, status);
     cse_job_clear(&job);
     return exit_code;
 }

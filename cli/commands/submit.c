@@ -3,7 +3,7 @@
  * The configuration's text is sent, not its path: the server may be another machine, and the file
  * may change while the job waits. Each submission has a key of its own, so that it can be sent
  * again after a lost connection without becoming two jobs. Before that it is checked as deeply as
- * can be without running it, so that a fault is told here and not by a job that waited. */
+ * can be without running it, so that an error is reported now and not after the job has waited. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
-#include "cli/job.h"
+#include "cli/option_values.h"
 
 enum { MAX_CONFIG_BYTES = 1 << 20 };
 
@@ -86,19 +86,14 @@ static cse_status add_origin(const char *given, json_t *spec)
     return CSE_OK;
 }
 
-/* A count that goes into `object` as `member`; absent when the option was not given. */
-static cse_status add_count(const cse_command_line *line, const char *option, json_t *object,
-                            const char *member)
+/* A count as a member of `object`; absent when the option was not given. */
+static cse_status add_count(const cse_command_line *line, const char *option, json_t *object)
 {
-    const char *given = cse_option_value(line, option);
-    char *end = NULL;
-    if (given == NULL)
-        return CSE_OK;
-    long long count = strtoll(given, &end, 10);
-    if (end == given || *end != '\0' || count < 0)
-        return cse_fail(CSE_USAGE, "submit: --%s %s: a whole number from 0 on is accepted", option,
-                        given);
-    json_object_set_new(object, member, json_integer(count));
+    static const int64_t range[] = { 0, INT64_MAX };
+    int64_t count = -1;
+    CSE_TRY(cse_option_integer(line, option, range, &count));
+    if (count >= 0)
+        json_object_set_new(object, option, json_integer(count));
     return CSE_OK;
 }
 
@@ -127,9 +122,9 @@ static cse_status fill_spec(const cse_command_line *line, json_t *spec)
     json_t *resources = json_object(), *policy = json_object();
     json_object_set_new(spec, "resources", resources);
     json_object_set_new(spec, "restart_policy", policy);
-    CSE_TRY(add_count(line, "cores", resources, "cores"));
-    CSE_TRY(add_count(line, "memory_bytes", resources, "memory_bytes"));
-    return add_count(line, "max_num_restarts", policy, "max_num_restarts");
+    CSE_TRY(add_count(line, "cores", resources));
+    CSE_TRY(add_count(line, "memory_bytes", resources));
+    return add_count(line, "max_num_restarts", policy);
 }
 
 static cse_status check(cse_client *api, const cse_command_line *line, const json_t *spec)
@@ -206,13 +201,13 @@ static int run(const cse_command_line *line)
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
     { "id", "ID", NULL, "the job's id; the server chooses one otherwise" },
-    { "name", "TEXT", NULL, "a name for people" },
+    { "name", "TEXT", NULL, "a display name" },
     { "label", "K=V", NULL, "a label; may be given again" },
     { "priority", "pN", NULL, "p0 (first) to p3; p2 otherwise" },
     { "resume_from", "JOB[@STEP]", NULL, "starts from a checkpoint of another job" },
-    { "cores", "N", NULL, "cores it takes of the server's; 0: as its configuration says" },
+    { "cores", "N", NULL, "cores that it uses; 0: as its configuration says" },
     { "memory_bytes", "N", NULL, "limit of each of its processes; 0: none" },
-    { "max_num_restarts", "N", NULL, "new starts after a failure that may go away by itself" },
+    { "max_num_restarts", "N", NULL, "restarts after a failure that may be temporary" },
     { "num_csx", "N", "backend.cluster_config.num_csx", NULL },
     { "seed", "N", "seed", NULL },
     { "max_steps", "N", "loop.max_steps", NULL },

@@ -1,4 +1,4 @@
-/* `csengine worker`: a process of a running job; started by the coordinator, not by people. */
+/* `csengine worker`: a process of a running job; started by the coordinator. */
 #include <stddef.h>
 
 #include "cli/command.h"

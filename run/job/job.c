@@ -14,6 +14,7 @@
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/configured.h"
+#include "workers/messages/run_directory.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
 #define LINE_INTERVAL_NS INT64_C(1000000000)
@@ -27,6 +28,8 @@ typedef struct job {
     cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
     cse_logger_set *loggers;
+    cse_recorder *recorder;         /* NULL: the job has no run store */
+    cse_run_directory directory;    /* for the recorder's and the executions' sockets */
     bool has_accuracy;              /* the validation step had labels to compare with */
     bool evaluating, evaluated;     /* a validation is traced, or was */
     int64_t logged_step, logged_ns; /* of the last logged step */
@@ -49,7 +52,7 @@ static void emit_text(const job *j, int kind, int64_t step, const char *text)
     char line[PATH_MAX + 64];
     snprintf(line, sizeof line, "%s%s", kind == CSE_JOB_CHECKPOINT ? "saved checkpoint " : "",
              text);
-    cse_recorder_line(j->session->recorder, line);
+    cse_recorder_line(j->recorder, line);
 }
 
 /* ---- closures ---- */
@@ -80,13 +83,13 @@ static void record_line(job *j, const cse_job_event *event)
     char line[160];
     int64_t now_ns = cse_clock_ns();
     bool is_last = event->step >= event->last_step;
-    if (j->session->recorder == NULL || (now_ns - j->line_ns < LINE_INTERVAL_NS && !is_last))
+    if (j->recorder == NULL || (now_ns - j->line_ns < LINE_INTERVAL_NS && !is_last))
         return;
     j->line_ns = now_ns;
     snprintf(line, sizeof line, "%s %lld of %lld, loss %.5f, %.1f samples/s",
              j->evaluating ? "evaluation batch" : "step", (long long)event->step,
              (long long)event->last_step, (double)event->loss, event->global_samples_per_second);
-    cse_recorder_line(j->session->recorder, line);
+    cse_recorder_line(j->recorder, line);
 }
 
 static cse_status show_step(void *self, const cse_values *values)
@@ -117,13 +120,28 @@ static cse_status show_step(void *self, const cse_values *values)
     return CSE_OK;
 }
 
+/* Of the session's states, as of a checkpoint of them. */
+static void digest_states(const job *j, char digits[65])
+{
+    cse_checkpoint own;
+    cse_session_checkpoint(j->session, &own);
+    cse_checkpoint_digest(&own, NULL, digits);
+    free(own.tensors);
+}
+
 static cse_status save(job *j, int64_t step)
 {
     char path[PATH_MAX];
     cse_checkpoint_path(j->session->configuration.model_dir, step, path, sizeof path);
-    int64_t began_ns = cse_clock_ns();
+    char digits[65];
+    cse_written_checkpoint written = { .step = step, .path = path, .digest = digits };
+    written.start_ns = cse_clock_ns();
     CSE_TRY(cse_save(path));
-    cse_recorder_checkpoint(j->session->recorder, step, path, cse_clock_ns() - began_ns);
+    written.end_ns = cse_clock_ns();
+    if (j->recorder != NULL) {
+        digest_states(j, digits);
+        cse_recorder_checkpoint(j->recorder, &written);
+    }
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     emit_text(j, CSE_JOB_CHECKPOINT, step, path);
     return CSE_OK;
@@ -195,28 +213,20 @@ static int stop_requested(void *self)
     return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
 }
 
-/* All that sets the job up has read its settings by the time its step is traced. */
-static void collect_unread(job *j)
+/* All that sets the job up has read its settings by the time its step is planned. */
+static void collect_unread(void *self)
 {
     static const char later[] = "trainer.fit.val_dataloader";
+    job *j = self;
     cse_job_result *result = j->result;
+    if (j->settings->config == NULL)
+        return;
     j->evaluated = j->evaluated || j->evaluating || j->settings->val_dataloader == NULL;
     int count = cse_config_unread(j->settings->config, &result->unread);
     result->unread_count = 0;
     for (int i = 0; i < count; i++)
         if (j->evaluated || strncmp(result->unread[i].path, later, sizeof later - 1) != 0)
             result->unread[result->unread_count++] = result->unread[i];
-}
-
-static void show_graph(void *self, const cse_graph *graph)
-{
-    job *j = self;
-    if (j->settings->config != NULL)
-        collect_unread(j);
-    const char *name = j->evaluating ? "evaluation" : "training";
-    cse_recorder_graph(j->session->recorder, name, graph);
-    if (j->settings->on_graph != NULL)
-        j->settings->on_graph(j->settings->self, name, graph);
 }
 
 /* ---- the job's objects ---- */
@@ -236,7 +246,7 @@ static void record_rate(job *j)
         if (cse_settings_has(settings, names[i])) {
             j->has_rate = true;
             j->rate = cse_settings_number(settings, names[i]);
-            cse_recorder_constant(j->session->recorder, "lr/0", j->rate);
+            cse_recorder_constant(j->recorder, "lr/0", j->rate);
             return;
         }
 }
@@ -312,8 +322,7 @@ static void log_validation(const job *j)
         char name[64];
         snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
         cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
-        cse_recorder_metric(j->session->recorder, name, cse_global_step(),
-                            j->result->metrics[i].value);
+        cse_recorder_metric(j->recorder, name, cse_global_step(), j->result->metrics[i].value);
     }
     cse_logger_set_flush(j->loggers);
 }
@@ -419,7 +428,20 @@ static cse_status open_recorder(job *j)
     if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
         return CSE_OK;
     CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
-    return cse_recorder_open(j->session, j->settings, &j->session->recorder);
+    cse_run_directory_sweep();
+    CSE_TRY(cse_run_directory_make(&j->directory));
+    const cse_recorder_options options = {
+        .configuration = &j->session->configuration,
+        .model_name = j->settings->model->name,
+        .optimizer_name = j->settings->optimizer != NULL ? j->settings->optimizer->name : NULL,
+        .canonical_configuration = j->settings->canonical_configuration,
+        .resolved_configuration = j->settings->resolved_configuration,
+        .configuration_origins = j->settings->configuration_origins,
+        .run_directory = j->directory.path,
+    };
+    CSE_TRY(cse_recorder_open(&options, &j->recorder));
+    j->session->observer = cse_recorder_observer(j->recorder);
+    return CSE_OK;
 }
 
 static cse_status run_session(job *j)
@@ -430,9 +452,10 @@ static cse_status run_session(job *j)
     j->session->fetches_metrics = true;
     CSE_TRY(open_recorder(j));
     j->session->canonical_configuration = s->canonical_configuration;
-    j->session->hooks = (cse_session_hooks){
-        .self = j, .stop_requested = stop_requested, .on_graph = show_graph, .passes = s->passes
-    };
+    j->session->hooks = (cse_session_hooks){ .self = j,
+                                             .stop_requested = stop_requested,
+                                             .on_planned = collect_unread,
+                                             .passes = s->passes };
     CSE_TRY(make_model(j));
     if (trains)
         CSE_TRY(make_training(j));
@@ -450,17 +473,15 @@ static cse_status run_session(job *j)
 /* Of the session's states; an evaluation knows the model's alone, so that it digests the file. */
 static cse_status digest(const job *j)
 {
-    cse_checkpoint own, *file = NULL;
+    cse_checkpoint *file = NULL;
     cse_job_result *result = j->result;
-    if (j->settings->mode == CSE_JOB_EVALUATE && result->checkpoint_path[0] != '\0') {
-        CSE_TRY(cse_checkpoint_load(result->checkpoint_path, &file));
-        cse_checkpoint_digest(file, NULL, result->weights_digest);
-        cse_checkpoint_destroy(&file);
+    if (j->settings->mode != CSE_JOB_EVALUATE || result->checkpoint_path[0] == '\0') {
+        digest_states(j, result->weights_digest);
         return CSE_OK;
     }
-    cse_session_checkpoint(j->session, &own);
-    cse_checkpoint_digest(&own, NULL, result->weights_digest);
-    free(own.tensors);
+    CSE_TRY(cse_checkpoint_load(result->checkpoint_path, &file));
+    cse_checkpoint_digest(file, NULL, result->weights_digest);
+    cse_checkpoint_destroy(&file);
     return CSE_OK;
 }
 
@@ -472,13 +493,18 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     CSE_TRY(cse_session_configure(&session, settings->precision, settings->numerics));
     job j = { .settings = settings,
               .result = result,
-              .session = cse_session_open_view("cse_job_run") };
+              .session = cse_session_open_view("cse_job_run"),
+              .directory.lock = -1 };
     j.loggers = cse_logger_set_new(settings->loggers, settings->logger_count);
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
         status = digest(&j);
-    cse_recorder_close(&j.session->recorder, status, result);
+    cse_recorder_close(&j.recorder,
+                       &(cse_recorder_end){ .status = status,
+                                            .stopped = result->stopped,
+                                            .weights_digest = result->weights_digest });
+    cse_run_directory_remove(&j.directory);
     cse_finish();
     return status;
 }

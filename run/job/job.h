@@ -73,8 +73,6 @@ typedef struct cse_job_settings {
     int (*stop_requested)(void *self);
     void *self;
     const cse_passes_options *passes; /* for `compile --print-after` */
-    /* COMPILE: called with the graph after the passes, before code is generated. */
-    void (*on_graph)(void *self, const char *step_name, const cse_graph *graph);
 } cse_job_settings;
 
 enum { CSE_JOB_MAX_METRICS = 8 };

@@ -1,4 +1,4 @@
-/* One slot of a cluster with every role, whose process is this one; see step_runner.h. */
+/* A cluster of one slot that has every role; this process is attached to it. */
 #include "run/measure/step_runner.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* A job's training step, run in this process: what one replica does alone, with its input, the
- * reduction and the update, on the shared arena and with the code of every job. So that a bench can
- * run the steps of several configurations in turns. */
+/* A job's training step, run in this process as a single replica runs it: input, forward and
+ * backward, reduction and update, on a shared arena. So a bench can run the steps of several
+ * configurations in turns. */
 #ifndef CSE_RUN_MEASURE_STEP_RUNNER_H
 #define CSE_RUN_MEASURE_STEP_RUNNER_H
 
@@ -15,7 +15,7 @@ cse_status cse_step_runner_new(const cse_job_settings *settings, int64_t most_st
                                cse_step_runner **runner);
 void cse_step_runner_destroy(cse_step_runner **runner);
 
-/* How long a step took: by the clock, and of the processor; they part where others use it too. */
+/* How long a step took: wall-clock and processor time; they differ when other processes compete. */
 typedef struct cse_step_time {
     int64_t clock_ns, processor_ns;
 } cse_step_time;

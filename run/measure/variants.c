@@ -31,15 +31,15 @@ struct cse_variants {
 
 static const int handled[4] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 
-static volatile sig_atomic_t interrupted, child_at_hand;
+static volatile sig_atomic_t interrupted, running_child;
 
-/* Passed on, since only a terminal's Ctrl-C reaches the child by itself. A reader that went away
- * ends the work like any other interruption. */
+/* SIGINT comes from a terminal, which sends it to the child too; other signals are passed on.
+ * SIGPIPE (the reader of stdout has gone) ends the work like an interruption. */
 static void note_interrupt(int number)
 {
     interrupted = 1;
-    if (child_at_hand > 0 && number != SIGINT)
-        kill((pid_t)child_at_hand, SIGTERM);
+    if (running_child > 0 && number != SIGINT)
+        kill((pid_t)running_child, SIGTERM);
 }
 
 cse_status cse_variants_new(const cse_variants_options *options, cse_variants **result)
@@ -142,7 +142,7 @@ static void fill_arguments(cse_variants *variants, const char *const *settings, 
     add_word(list, "start");
     add_settings(list, variants->options.settings);
     add_settings(list, settings);
-    /* A variant trains from its own beginning, is looked at step by step, and saves nothing. */
+    /* A variant trains from step 0, reports every step, and saves nothing. */
     static const char *const fixed[] = { "fit.val_dataloader=null", "fit.ckpt_path=null",
                                          "checkpoint.steps=null",   "loop.max_steps=null",
                                          "loop.num_epochs=null",    NULL };
@@ -178,7 +178,7 @@ static cse_status spawn(arguments *list, const char *errors, pid_t *child, int *
     return CSE_OK;
 }
 
-/* One JSON line: a training step's loss, or something else. A loss that is no number is null. */
+/* One JSON line: a training step's loss (null: not finite), or another event. */
 static void read_line(const char *line, cse_variant_result *result, int64_t *capacity)
 {
     json_t *object = json_loads(line, 0, NULL);
@@ -211,7 +211,7 @@ static void read_lines(int output, cse_variant_result *result)
     fclose(file);
 }
 
-/* What the child said was wrong: the error that it reported, or else its last line. */
+/* The error that the child reported, or else its last line. */
 static void read_message(const char *path, cse_variant_result *result)
 {
     static const char mark[] = "error: ";
@@ -255,10 +255,10 @@ cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
     const int64_t start = cse_clock_ns();
     cse_status status = spawn(&list, errors, &child, &output);
     if (status == CSE_OK) {
-        child_at_hand = child;
+        running_child = child;
         read_lines(output, result);
         result->exit_code = wait_for(child);
-        child_at_hand = 0;
+        running_child = 0;
         result->seconds = (double)(cse_clock_ns() - start) / 1e9;
         if (result->exit_code != 0)
             read_message(errors, result);

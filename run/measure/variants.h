@@ -1,9 +1,9 @@
-/* The same training with other settings: a configuration is run in a child process for each
- * variant, and its loss curve is read from the child's JSON lines.
+/* The same training with different settings: each variant of a configuration is trained in a child
+ * process, and its loss curve is read from the child's JSON lines.
  *
- * A child, so that a variant which ends badly (a loss that is no number, a scale at its floor, no
- * memory) is a result like any other and not the end of the search. All variants of one set share a
- * directory of compiled steps; nothing of them is left behind. */
+ * In a child, a variant that fails (a loss that is not finite, an exhausted loss scale, no memory)
+ * is a result and does not end the search. The variants share a directory of compiled steps; all
+ * files are removed at the end. */
 #ifndef CSE_RUN_MEASURE_VARIANTS_H
 #define CSE_RUN_MEASURE_VARIANTS_H
 
@@ -20,7 +20,7 @@ typedef struct cse_variants_options {
     int64_t steps;               /* training steps of each */
 } cse_variants_options;
 
-/* What a variant came to. Release with cse_variant_result_clear. */
+/* The result of a variant. Release with cse_variant_result_clear. */
 typedef struct cse_variant_result {
     int exit_code; /* of the child; 0: it trained to the end */
     char message[512];
@@ -29,13 +29,13 @@ typedef struct cse_variant_result {
     double seconds; /* of wall-clock, compilation included */
 } cse_variant_result;
 
-/* Makes the working directory and takes over SIGINT: Ctrl-C ends the variant at hand, and its run
- * says CSE_INTERRUPTED. The options are borrowed. */
+/* Makes the working directory and handles SIGINT: Ctrl-C ends the variant that runs, and its call
+ * returns CSE_INTERRUPTED. The options are borrowed. */
 cse_status cse_variants_new(const cse_variants_options *options, cse_variants **variants);
 /* Removes the working directory. */
 void cse_variants_destroy(cse_variants **variants);
 
-/* Runs one variant with further PATH=VALUE settings (ended by NULL), which win. Fails only where
+/* Runs one variant with further PATH=VALUE settings (ended by NULL), which win. Fails only when
  * the child could not be run or was interrupted; how the training ended is in `result`. */
 cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
                             cse_variant_result *result);

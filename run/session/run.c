@@ -1,8 +1,9 @@
-/* Executions: trace, passes, code, cluster, and the values that come back.
+/* Executions: a step is traced, planned, compiled and run by a cluster of processes.
  *
- * Records arrive in step order while training goes on; each is shown to the step closures that
- * asked for it. At a checkpoint step the cluster stands still for as long as the states take to
- * copy; the session then holds them, so that closures save them while training goes on. */
+ * Records of committed steps arrive in order while training goes on, and are passed to the step
+ * closures. At a checkpoint step training waits only until the states are copied; checkpoint
+ * closures save the copy while the next steps run. */
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,17 +13,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
-#include "run/record/nan_monitor.h"
-#include "run/record/recorder.h"
 #include "run/session/configured.h"
-
-struct cse_values {
-    const cse_graph *graph;
-    const unsigned char *fetched;
-    const int *fetches;
-    int count;
-    int64_t step;
-};
+#include "run/session/divergence.h"
 
 typedef struct runner {
     cse_session *session;
@@ -33,8 +25,16 @@ typedef struct runner {
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done with that record */
     int64_t checkpointed_step;
-    cse_nan_monitor *watch; /* NULL: nothing is observed */
+    cse_nan_monitor *monitor; /* NULL: no tensor statistics */
 } runner;
+
+/* Calls the session's observer, if it listens to this. */
+#define REPORT(session, event, ...)                                  \
+    do {                                                             \
+        const cse_session_observer *observer = &(session)->observer; \
+        if (observer->event != NULL)                                 \
+            observer->event(observer->self, __VA_ARGS__);            \
+    } while (0)
 
 static volatile sig_atomic_t stop_asked;
 
@@ -85,121 +85,9 @@ static cse_status read_input(cse_session *session, cse_executor *executor)
     return CSE_OK;
 }
 
-/* ---- delivered values ---- */
+/* ---- callbacks of the execution ---- */
 
-int64_t cse_values_step(const cse_values *values)
-{
-    return values->step;
-}
-
-int cse_values_count(const cse_values *values)
-{
-    return values->count;
-}
-
-const void *cse_value_data_view(const cse_values *values, int index, cse_shape *shape,
-                                cse_dtype *dtype)
-{
-    if (index < 0 || index >= values->count)
-        return NULL;
-    const cse_fetch_entry *fetch = &values->graph->fetches[values->fetches[index]];
-    if (shape != NULL)
-        *shape = fetch->value->shape;
-    if (dtype != NULL)
-        *dtype = fetch->value->dtype;
-    return values->fetched + fetch->offset_bytes;
-}
-
-double cse_value(const cse_values *values, int index)
-{
-    cse_shape shape;
-    cse_dtype dtype;
-    const void *data = cse_value_data_view(values, index, &shape, &dtype);
-    if (data == NULL || cse_shape_elements(shape) != 1)
-        return (double)NAN;
-    return dtype == CSE_INT32 ? (double)*(const int32_t *)data : (double)*(const float *)data;
-}
-
-bool cse_values_named(const cse_values *values, int *index, const char **name, double *value)
-{
-    for (; *index < values->graph->fetch_count; (*index)++) {
-        const cse_fetch_entry *fetch = &values->graph->fetches[*index];
-        if (!cse_fetch_is_metric(fetch))
-            continue;
-        *name = fetch->name;
-        *value = (double)*(const float *)(const void *)(values->fetched + fetch->offset_bytes);
-        (*index)++;
-        return true;
-    }
-    return false;
-}
-
-/* ---- callbacks of the cluster ---- */
-
-static const void *fetched_value(const runner *r, const unsigned char *fetched, int fetch)
-{
-    return fetched + r->step->graph->fetches[fetch].offset_bytes;
-}
-
-/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
- * total does, the one with the greatest. */
-static void name_overflows(const runner *r, const unsigned char *fetched, cse_text *text)
-{
-    enum { MOST_NAMES = 5 };
-    const cse_step *step = r->step;
-    int found = 0, greatest = 0;
-    float most = -1;
-    for (int i = 0; i < step->gradient_count; i++) {
-        float squares = *(const float *)fetched_value(r, fetched, step->gradient_fetches[i]);
-        if (squares > most) {
-            most = squares;
-            greatest = i;
-        }
-        if (isfinite(squares))
-            continue;
-        if (++found <= MOST_NAMES)
-            cse_text_add(text, "%s%s", found > 1 ? ", " : "", step->gradient_names[i]);
-    }
-    if (found > MOST_NAMES)
-        cse_text_add(text, " and %d more", found - MOST_NAMES);
-    if (found == 0)
-        cse_text_add(text, "all together, most of all %s", step->gradient_names[greatest]);
-    else
-        cse_text_add(text, " (%d of %d parameters)", found, step->gradient_count);
-}
-
-static cse_status scale_exhausted(const runner *r, const unsigned char *fetched, int64_t steps_done)
-{
-    cse_text names = { 0 };
-    name_overflows(r, fetched, &names);
-    cse_fail(CSE_FAILED,
-             "step %lld: gradients overflow at the least loss scale, %g: those of %s; the model or "
-             "the data give values that are not finite: lower the learning rate, clip gradients, "
-             "keep these layers in float32 (precision.disable_graphamp), or check the data%s",
-             (long long)steps_done, r->step->least_loss_scale, names.data,
-             cse_nan_monitor_overflows(r->watch));
-    cse_text_clear(&names);
-    return CSE_FAILED;
-}
-
-static cse_status check_record(const runner *r, const unsigned char *fetched, int64_t steps_done)
-{
-    int loss_fetch = r->step->loss_fetch, exhausted_fetch = r->step->exhausted_fetch;
-    if (exhausted_fetch >= 0 && *(const int32_t *)fetched_value(r, fetched, exhausted_fetch) != 0)
-        return scale_exhausted(r, fetched, steps_done);
-    if (loss_fetch < 0)
-        return CSE_OK;
-    float loss = *(const float *)fetched_value(r, fetched, loss_fetch);
-    if (!isfinite(loss))
-        return cse_fail(CSE_FAILED,
-                        "step %lld: the loss is %s: lower the learning rate, clip gradients, or "
-                        "check the data%s",
-                        (long long)steps_done, isnan(loss) ? "nan" : "infinite",
-                        cse_nan_monitor_overflows(r->watch));
-    return CSE_OK;
-}
-
-/* Multiples of the global step, so that a run that was stopped shows and keeps the same steps. */
+/* Multiples of the global step, so that a resumed run reports and saves the same steps. */
 static bool is_due(const runner *r, int64_t every, int64_t steps_done)
 {
     return steps_done % every == 0 || steps_done == r->last_step;
@@ -207,7 +95,6 @@ static bool is_due(const runner *r, int64_t every, int64_t steps_done)
 
 static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record *record)
 {
-    cse_recorder *recorder = r->session->recorder;
     for (int i = 0; i < r->step->closure_count; i++) {
         const cse_step_closure_entry *entry = &r->step->closures[i];
         const cse_values values = { .graph = r->step->graph,
@@ -217,9 +104,9 @@ static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record 
                                     .step = record->step + 1 };
         if (entry->on_checkpoint != on_checkpoint)
             continue;
-        int64_t called_ns = recorder != NULL ? cse_clock_ns() : 0;
+        const cse_closure_call call = { .index = i, .record = record, .called_ns = cse_clock_ns() };
         CSE_TRY(entry->closure(entry->self, &values));
-        cse_recorder_closure(recorder, entry, record, called_ns);
+        REPORT(r->session, on_closure, &call);
     }
     return CSE_OK;
 }
@@ -241,9 +128,10 @@ static cse_status on_record(void *self, const cse_record *record)
         report->first_commit_ns = record->committed_ns;
     }
     report->commit_ns = record->committed_ns;
-    cse_nan_monitor_record(r->watch, record);
-    CSE_TRY(check_record(r, record->fetched, steps_done));
-    cse_recorder_step(r->session->recorder, record);
+    cse_nan_monitor_record(r->monitor, record);
+    REPORT(r->session, on_statistics, record);
+    CSE_TRY(cse_check_divergence(r->step, record, r->monitor));
+    REPORT(r->session, on_step, record);
     r->fetched_step = steps_done;
     if (r->options->checkpoint_steps > 0)
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
@@ -273,8 +161,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
     if (steps_done == r->first_step) {
-        /* Stopped before any step: the states are those it began with, and closures have no values
-         * to be called with. */
+        /* Stopped before any step: the initial states, and no values to call closures with. */
         keep_states(r, states, steps_done);
         r->checkpointed_step = steps_done;
         return CSE_OK;
@@ -304,36 +191,6 @@ static cse_stop_request stop_requested(void *self)
     return asked == 1 || stop_asked ? CSE_STOP_CHECKPOINT : CSE_STOP_NONE;
 }
 
-static void on_phase(void *self, cse_phase phase, const char *message)
-{
-    cse_recorder_phase(((runner *)self)->session->recorder, phase, message);
-}
-
-static void on_endpoint(void *self, const char *endpoint)
-{
-    cse_recorder_endpoint(((runner *)self)->session->recorder, endpoint);
-}
-
-static void on_topology(void *self, const char *json)
-{
-    cse_recorder_topology(((runner *)self)->session->recorder, json);
-}
-
-static void on_spans(void *self, const cse_process_span *spans, int count)
-{
-    cse_recorder_spans(((runner *)self)->session->recorder, spans, count);
-}
-
-static void on_kernels(void *self, const cse_kernel_time *times, int count)
-{
-    cse_recorder_kernels(((runner *)self)->session->recorder, times, count);
-}
-
-static void on_scale(void *self, int num_csx)
-{
-    cse_recorder_scale(((runner *)self)->session->recorder, num_csx);
-}
-
 /* ---- one execution ---- */
 
 static unsigned char *new_states(cse_session *session, const cse_step *step)
@@ -350,15 +207,6 @@ static cse_status execute(runner *r, const char *artefact_directory)
 {
     cse_session *session = r->session;
     cse_run_result *result = &session->report.execution;
-    const cse_run_events events = {
-        .self = r,
-        .on_phase = on_phase,
-        .on_scale = on_scale,
-        .on_endpoint = on_endpoint,
-        .on_topology = on_topology,
-        .on_spans = on_spans,
-        .on_kernels = on_kernels,
-    };
     cse_text dataloader = { 0 };
     cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
@@ -368,19 +216,19 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
-        .statistics_every = r->watch != NULL ? session->numerics->request.every : 0,
+        .statistics_every = r->monitor != NULL ? session->numerics->request.every : 0,
         .states = new_states(session, r->step),
         .cluster = session->cluster,
-        .run_directory = cse_recorder_directory(session->recorder),
+        .run_directory = session->observer.run_directory,
         .callbacks = { .self = r,
                        .on_record = on_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
                        .stop_requested = stop_requested },
-        .events = session->recorder != NULL ? &events : NULL,
+        .events = &session->observer.events,
     };
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
-    cse_recorder_begin(session->recorder, r->step);
+    REPORT(r->session, on_start, r->step, &session->report);
     session->executing = true;
     session->ending = false;
     session->locked = true;
@@ -407,7 +255,7 @@ static cse_status compile(cse_session *session, const cse_graph *graph)
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
-    cse_recorder_compiled(session->recorder);
+    REPORT(session, on_compiled, &session->report);
     return CSE_OK;
 }
 
@@ -456,18 +304,18 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     const cse_configuration *c = &session->configuration;
     CSE_TRY(plan_steps(r, loader));
     CSE_TRY(cse_passes_run(r->step->graph, session->hooks.passes));
-    if (session->hooks.on_graph != NULL)
-        session->hooks.on_graph(session->hooks.self, r->step->graph);
+    if (session->hooks.on_planned != NULL)
+        session->hooks.on_planned(session->hooks.self);
+    REPORT(session, on_graph, r->step);
     if (c->validate_only)
         return CSE_OK;
     CSE_TRY(compile(session, r->step->graph));
     if (c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
-    if (r->step->graph->tracked_count > 0)
-        r->watch = cse_nan_monitor_new(r->step->graph, cse_recorder_store(session->recorder));
+    r->monitor = cse_nan_monitor_new(r->step->graph);
     cse_status status = execute(r, session->report.artefact_directory);
-    cse_nan_monitor_destroy(&r->watch);
+    cse_nan_monitor_destroy(&r->monitor);
     return status;
 }
 

@@ -4,7 +4,7 @@
  *   {"execute_jobs": [{"start_time": "...", "first_step": 0, "last_step": 100, "num_csx": 2,
  *                      "num_workers_per_csx": 1, "job_labels": ["team=vision"]}]}
  *
- * It is for people and for tools beside the run; nothing reads it back. */
+ * It is for users and their tools; csengine does not read it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,5 @@ cse_status cse_session_record_job(const cse_session *session)
         return CSE_OK;
     unlink(temporary);
     return cse_fail(CSE_CANNOT_CREATE,
-                    "job_labels: %s cannot be written; model_dir must exist and "
-                    "be writable",
-                    path);
+                    "job_labels: %s cannot be written; model_dir must exist and be writable", path);
 }

@@ -126,7 +126,7 @@ cse_status cse_load(const char *path)
             cse_log_line(
                 CSE_LOG_WARNING,
                 "checkpoint %s was made with seed %llu, this session has %llu: the order of the "
-                "data and all that is random go on as the latter says",
+                "data and random numbers continue with the latter",
                 path, (unsigned long long)checkpoint->seed,
                 (unsigned long long)session->configuration.seed);
     }

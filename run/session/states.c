@@ -1,4 +1,5 @@
-/* States: declared once in the session, bound to each graph that uses them, valued in between. */
+/* States: declared once in the session, bound to each graph that uses them; the session holds their
+ * values between executions. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ cse_shape cse_state_shape(const cse_state *state)
 
 /* ---- values ---- */
 
-/* A graph of this one state is what the initial values are defined over. */
+/* Initial values are computed by a graph, so one is made with this state alone. */
 void *cse_state_values(cse_session *session, cse_state *state)
 {
     if (state->values != NULL)

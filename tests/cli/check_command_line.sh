@@ -50,7 +50,7 @@ expect 64 'is one argument too many; usage: csengine start' start "$config" more
 expect 64 'options begin with two dashes' start -n 2 "$config"
 expect 64 '--set loop.num_steps: a setting is changed by --set path=value' \
     start "$config" --set loop.num_steps
-expect 64 'unknown word "inf"; did you mean "info"?; accepted: info|verify|digest|save' \
+expect 64 'unknown word "inf"; did you mean "info"?; accepted: info, verify, digest, save' \
     checkpoint inf x
 expect 64 'unknown kind "opz"; did you mean "ops"?' list opz
 expect 64 'retryable: no' list opz

@@ -146,9 +146,9 @@ grep -q '"first_difference":{"tensor":"model.fc_layers.1.relu.cast","op":"cast"'
 
 # Mistakes.
 "$csengine" numerics "$work/off" >"$work/out" 2>&1 && fail "a run without numerics"
-grep -q 'has no observed step' "$work/out" || fail "$(cat "$work/out")"
-"$csengine" numerics "$work/csx1" --step 9 >"$work/out" 2>&1 && fail "step 9 was not observed"
-grep -q 'step 9 was not observed' "$work/out" || fail "$(cat "$work/out")"
+grep -q 'has no step with statistics' "$work/out" || fail "$(cat "$work/out")"
+"$csengine" numerics "$work/csx1" --step 9 >"$work/out" 2>&1 && fail "step 9 has no statistics"
+grep -q 'step 9 has no statistics' "$work/out" || fail "$(cat "$work/out")"
 run pattern --set numerics.tensors='[model.fc_layer.0.*]' && fail "a pattern that matches nothing"
 grep -q 'the pattern "model.fc_layer.0.\*" matches no tensor' "$work/pattern.out" ||
     fail "$(cat "$work/pattern.out")"

@@ -1,4 +1,5 @@
 /* Lines of progress, letter by letter: the Trainer's words, the smoothing of the rate, JSON. */
+#include "cli/json_values.c"
 #include "cli/progress.c"
 
 #include <check.h>

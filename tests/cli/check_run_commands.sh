@@ -1,5 +1,5 @@
 #!/bin/sh
-# Orders to a run that no server knows: its model_dir is its name. Each command takes effect on a run
+# Commands to a run without a server: its model_dir is its name. Each command takes effect on a run
 # that lives, and is refused clearly by one that has ended.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}

@@ -1,66 +1,11 @@
 /* The page of a report: the data are put in once, unpacked from a page of this test, and nothing in
  * them can end the script that holds them. */
 #include "cli/downsample.c"
-#include "cli/run_report.c"
+#include "cli/json_values.c"
+#include "cli/report_page.c"
 
 #include <check.h>
 #include <zlib.h>
-
-/* What run_report.c calls of the rest of the command line; nobody is asked here. */
-cse_status cse_client_call(cse_client *client, const cse_client_request *request,
-                           cse_client_answer *answer)
-{
-    (void)client, (void)request;
-    *answer = (cse_client_answer){ .status = 404 };
-    return cse_fail(CSE_NO_INPUT, "there is no job");
-}
-
-void cse_client_answer_clear(cse_client_answer *answer)
-{
-    cse_text_clear(&answer->body);
-}
-
-cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest)
-{
-    cse_text_add(path, "/api/v1/jobs/%s%s", id, rest);
-    return CSE_OK;
-}
-
-const char *cse_json_text(const json_t *object, const char *name, const char *fallback)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : fallback;
-}
-
-cse_status cse_local_run_open(const char *model_dir, cse_local_run **run)
-{
-    (void)run;
-    return cse_fail(CSE_NO_INPUT, "%s", model_dir);
-}
-
-void cse_local_run_close(cse_local_run **run)
-{
-    *run = NULL;
-}
-
-const char *cse_local_run_id_view(const cse_local_run *run)
-{
-    (void)run;
-    return "";
-}
-
-cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const char *query,
-                             cse_text *body)
-{
-    (void)run, (void)query, (void)body;
-    return cse_fail(CSE_NO_INPUT, "%s", operation_id);
-}
-
-int64_t cse_json_whole(const json_t *object, const char *name, int64_t fallback)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_integer(value) ? json_integer_value(value) : fallback;
-}
 
 /* Packed by zlib itself before each test. */
 static char packed[4096];
@@ -87,7 +32,7 @@ START_TEST(data_cannot_leave_their_script)
     cse_text data = { 0 }, page = { 0 };
     pack("<script type=\"application/json\">@CSENGINE_REPORT_DATA@</script><p>after</p>");
     cse_text_add(&data, "{\"a\":\"</script><script>x</script><!--\"}");
-    ck_assert_int_eq(fill(cse_test_files, &data, &page), CSE_OK);
+    ck_assert_int_eq(cse_report_fill(cse_test_files, &data, &page), CSE_OK);
     ck_assert_str_eq(page.data,
                      "<script type=\"application/json\">{\"a\":\"\\u003c/script>\\u003cscript>x"
                      "\\u003c/script>\\u003c!--\"}</script><p>after</p>");
@@ -96,17 +41,17 @@ START_TEST(data_cannot_leave_their_script)
 }
 END_TEST
 
-START_TEST(a_page_without_a_place_and_no_page_are_told)
+START_TEST(a_page_without_a_place_and_no_page_fail)
 {
     cse_text data = { 0 }, page = { 0 };
     cse_text_add(&data, "{}");
     pack("<p>nothing here</p>");
-    ck_assert_int_eq(fill(cse_test_files, &data, &page), CSE_INTERNAL);
-    ck_assert_int_eq(fill(cse_test_files + 2, &data, &page), CSE_UNAVAILABLE);
+    ck_assert_int_eq(cse_report_fill(cse_test_files, &data, &page), CSE_INTERNAL);
+    ck_assert_int_eq(cse_report_fill(cse_test_files + 2, &data, &page), CSE_UNAVAILABLE);
     ck_assert(strstr(cse_error_message(), "without pages") != NULL);
-    ck_assert_int_eq(fill(NULL, &data, &page), CSE_UNAVAILABLE);
+    ck_assert_int_eq(cse_report_fill(NULL, &data, &page), CSE_UNAVAILABLE);
     cse_test_files[1].gzip_bytes /= 2;
-    ck_assert_int_eq(fill(cse_test_files, &data, &page), CSE_INTERNAL);
+    ck_assert_int_eq(cse_report_fill(cse_test_files, &data, &page), CSE_INTERNAL);
     cse_text_clear(&data);
     cse_text_clear(&page);
 }
@@ -116,33 +61,33 @@ enum { TENSORS = 29, KEPT = 500 };
 
 /* Steps 10, 20, ... of `steps` observed ones, a record for each tensor, in pages that end anywhere.
  */
-static json_t *thin(int steps, int page_size)
+static json_t *downsampled(int steps, int page_size)
 {
-    cse_downsampler downsampled = { .most = KEPT };
+    cse_downsampler sampler = { .most = KEPT };
     json_t *page = json_array();
     for (int step = 1; step <= steps; step++)
         for (int tensor = 0; tensor < TENSORS; tensor++) {
             json_array_append_new(page, json_pack("{s:i, s:i, s:i}", "tensor", tensor, "attempt",
                                                   1 + step / 1000, "step", 10 * step));
             if ((int)json_array_size(page) == page_size) {
-                cse_downsampler_add(&downsampled, page);
+                cse_downsampler_add(&sampler, page);
                 json_array_clear(page);
             }
         }
-    cse_downsampler_add(&downsampled, page);
+    cse_downsampler_add(&sampler, page);
     json_decref(page);
-    return cse_downsampler_end(&downsampled);
+    return cse_downsampler_end(&sampler);
 }
 
 /* 500 records are 17 steps of 29: the stride is the least power of two with
  * ceil(steps / stride) <= 17, and one step more at the end. */
-START_TEST(records_are_thinned_by_whole_steps)
+START_TEST(records_are_downsampled_by_whole_steps)
 {
     static const int rows[][2] = { { 0, 1 },  { 1, 1 },  { 17, 1 },    { 18, 2 },
                                    { 34, 2 }, { 35, 4 }, { 1999, 128 } };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         int steps = rows[r][0], stride = rows[r][1], expected = 1, i = 0;
-        json_t *kept = thin(steps, 100);
+        json_t *kept = downsampled(steps, 100);
         for (; i < (int)json_array_size(kept); i++) {
             const json_t *record = json_array_get(kept, (size_t)i);
             ck_assert_int_eq(cse_json_whole(record, "tensor", -1), i % TENSORS);
@@ -161,13 +106,13 @@ END_TEST
 
 START_TEST(one_step_is_never_cut)
 {
-    cse_downsampler downsampled = { .most = 10 };
+    cse_downsampler sampler = { .most = 10 };
     json_t *page = json_array();
     for (int tensor = 0; tensor < 40; tensor++)
         json_array_append_new(page, json_pack("{s:i, s:i}", "attempt", 1, "step", 5));
-    cse_downsampler_add(&downsampled, page);
+    cse_downsampler_add(&sampler, page);
     json_decref(page);
-    json_t *kept = cse_downsampler_end(&downsampled);
+    json_t *kept = cse_downsampler_end(&sampler);
     ck_assert_uint_eq(json_array_size(kept), 40);
     json_decref(kept);
 }
@@ -178,8 +123,8 @@ int main(void)
     Suite *suite = suite_create("report");
     TCase *test = tcase_create("page");
     tcase_add_test(test, data_cannot_leave_their_script);
-    tcase_add_test(test, a_page_without_a_place_and_no_page_are_told);
-    tcase_add_test(test, records_are_thinned_by_whole_steps);
+    tcase_add_test(test, a_page_without_a_place_and_no_page_fail);
+    tcase_add_test(test, records_are_downsampled_by_whole_steps);
     tcase_add_test(test, one_step_is_never_cut);
     suite_add_tcase(suite, test);
     SRunner *runner = srunner_create(suite);

@@ -5,11 +5,12 @@
 
 #include "csengine/csengine.h"
 #include "run/record/recorder.h"
+#include "run/record/series.h"
 #include "store/reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
 
-enum { VALUES = CSE_RECORDER_MOST_SERIES + 44, STEPS = 3 };
+enum { VALUES = CSE_MOST_SERIES + 44, STEPS = 3 };
 
 static const char data[] = "{data_processor: synthetic, samples: 8, features: [2], classes: 2, "
                            "batch_size: 1}";
@@ -43,25 +44,27 @@ static int64_t dropped_of(cse_store_reader *reader)
 
 static void record(char *folder, int values)
 {
-    const cse_job_settings settings = { .model = &(cse_config_plugin){ .name = "none" } };
+    const cse_configuration configuration = { .model_dir = folder, .job_labels = no_labels };
+    const cse_session_report report = { .last_step = STEPS };
     traced_run traced;
     cse_recorder *recorder = NULL;
     open_session();
     traced_run_open(&traced, data, step_function, &values);
     traced.step->training = true;
-    cse_session *session = cse_session_open_view("check");
-    session->configuration.model_dir = folder;
-    session->configuration.job_labels = no_labels;
-    session->report.last_step = STEPS;
-    ck_assert_msg(cse_recorder_open(session, &settings, &recorder) == CSE_OK, "%s",
-                  cse_error_message());
-    cse_recorder_begin(recorder, traced.step);
+    ck_assert_msg(cse_recorder_open(&(cse_recorder_options){ .configuration = &configuration,
+                                                             .model_name = "none",
+                                                             .run_directory = folder },
+                                    &recorder) == CSE_OK,
+                  "%s", cse_error_message());
+    const cse_session_observer observer = cse_recorder_observer(recorder);
+    observer.on_start(observer.self, traced.step, &report);
     for (int step = 0; step < STEPS; step++) {
         traced_run_step(&traced);
-        cse_recorder_step(
-            recorder, &(cse_record){ .step = step, .fetched = traced.run.spaces[CSE_SPACE_FETCH] });
+        observer.on_step(
+            observer.self,
+            &(cse_record){ .step = step, .fetched = traced.run.spaces[CSE_SPACE_FETCH] });
     }
-    cse_recorder_close(&recorder, CSE_OK, &(cse_job_result){ .steps = STEPS });
+    cse_recorder_close(&recorder, &(cse_recorder_end){ .weights_digest = "" });
     traced_run_close(&traced);
     cse_finish();
 }
@@ -69,8 +72,8 @@ static void record(char *folder, int values)
 static const struct {
     int values, recorded, dropped;
 } cases[] = { { 3, 3, 0 },
-              { CSE_RECORDER_MOST_SERIES, CSE_RECORDER_MOST_SERIES, 0 },
-              { VALUES, CSE_RECORDER_MOST_SERIES, VALUES - CSE_RECORDER_MOST_SERIES } };
+              { CSE_MOST_SERIES, CSE_MOST_SERIES, 0 },
+              { VALUES, CSE_MOST_SERIES, VALUES - CSE_MOST_SERIES } };
 
 START_TEST(values_beyond_the_bound_are_counted_and_said)
 {

@@ -1,6 +1,6 @@
-/* What the files of the API's client share. */
-#ifndef CSE_CLI_CLIENT_INTERNAL_H
-#define CSE_CLI_CLIENT_INTERNAL_H
+/* What the files of the API's client share: the connection, and failures as statuses. */
+#ifndef CSE_CLI_CLIENT_CONNECTION_H
+#define CSE_CLI_CLIENT_CONNECTION_H
 
 #include <curl/curl.h>
 
@@ -15,20 +15,13 @@ struct cse_client {
     CURL *curl;
 };
 
-/* What a server leaves for its clients. */
-typedef struct cse_client_note {
-    char url[1024];
-    char token_file[4096]; /* "" when it wants none */
-} cse_client_note;
-
-/* The note of the server of `root`, or with NULL of this user's; CSE_UNAVAILABLE when there is
- * none. */
-cse_status cse_client_find(const char *root, cse_client_note *note);
-
 /* A connection that is ready for `path`, with the token and `headers` of the caller in front of it;
  * the list is the caller's to free after the transfer. */
 struct curl_slist *cse_client_prepare(cse_client *api, const char *path,
                                       struct curl_slist *headers);
+/* Appends "NAME: VALUE" to the list, which may be NULL. */
+struct curl_slist *cse_client_add_header(struct curl_slist *headers, const char *name,
+                                         const char *value);
 
 /* The failure that an answer of another status than 2xx means. */
 cse_status cse_client_problem(const cse_client *api, const cse_client_answer *answer);

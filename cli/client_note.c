@@ -1,12 +1,13 @@
-/* The server of this machine, by the note it leaves: ROOT/server.json, and for the one that was
- * started last $XDG_RUNTIME_DIR/csengine/server.json. The note is trusted only when this user owns
- * it: whoever else could write it would be given the token. */
+/* The note is ROOT/server.json, and for the server that was started last
+ * $XDG_RUNTIME_DIR/csengine/server.json. It is trusted only when this user owns it: another user
+ * who could write it would be sent the token. */
+#include "cli/client_note.h"
+
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "cli/client_internal.h"
 
 static cse_status note_path(const char *root, char *path, size_t size)
 {
@@ -20,7 +21,7 @@ static cse_status note_path(const char *root, char *path, size_t size)
     return CSE_OK;
 }
 
-cse_status cse_client_find(const char *root, cse_client_note *note)
+cse_status cse_client_note_read(const char *root, cse_client_note *note)
 {
     char path[4096];
     struct stat info;

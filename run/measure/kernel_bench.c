@@ -1,38 +1,18 @@
-/* Bytes are those of values that a kernel reads from memory and leaves there, once a call; calls of
- * an update's kernel are stretches that together move its bytes once. */
-#include "run/measure/kernel_table.h"
+/* A kernel's bytes are those of the values that a call reads from memory and leaves there. The
+ * calls of an update's kernel cover ranges of lines that together move its bytes once. */
+#include "run/measure/kernel_bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/graph/names.h"
 #include "engine/types/shape.h"
-
-enum { PRINTED = 20, OPS_BYTES = 160 };
-
-typedef struct kernel_row {
-    int kernel, alike;
-    char ops[OPS_BYTES];
-    const cse_node *result;
-    int64_t calls, ns; /* in the step */
-    int64_t bytes;     /* of one of them */
-} kernel_row;
-
-struct cse_kernel_bench {
-    const cse_graph *graph;
-    double plain_ms, timed_ms; /* medians */
-    double step_ms;            /* the timed step that is shown */
-    int64_t total_ns;          /* of its kernels */
-    kernel_row *rows;
-    int count;
-};
 
 /* ---- kernels in words ---- */
 
 /* "matmul + add": what computes, without what only moves or repeats values. */
-static void describe(const cse_group *group, char ops[OPS_BYTES])
+static void describe(const cse_group *group, char ops[CSE_KERNEL_OPS_BYTES])
 {
     const char *last = "";
     size_t length = 0;
@@ -43,9 +23,9 @@ static void describe(const cse_group *group, char ops[OPS_BYTES])
         const bool quiet = node->op->kind == CSE_OP_BROADCAST || node->op->kind == CSE_OP_RESHAPE ||
                            strcmp(name, "partial") == 0 || strcmp(name, "materialize") == 0;
         if ((quiet && n + 1 < group->node_count) || strcmp(name, last) == 0 ||
-            (quiet && length > 0) || length + strlen(name) + 4 > OPS_BYTES)
+            (quiet && length > 0) || length + strlen(name) + 4 > CSE_KERNEL_OPS_BYTES)
             continue;
-        length += (size_t)snprintf(ops + length, OPS_BYTES - length, "%s%s",
+        length += (size_t)snprintf(ops + length, CSE_KERNEL_OPS_BYTES - length, "%s%s",
                                    length > 0 ? " + " : "", name);
         last = name;
     }
@@ -71,29 +51,30 @@ static int64_t traffic(const cse_graph *graph, const cse_group *group)
     return bytes;
 }
 
-static void describe_all(cse_kernel_bench *bench)
+static void describe_all(cse_kernel_bench *bench, const cse_graph *graph)
 {
     for (int g = 0; g < bench->count; g++) {
-        const cse_group *group = &bench->graph->groups[g];
-        kernel_row *row = &bench->rows[g];
+        const cse_group *group = &graph->groups[g];
+        cse_kernel_times *row = &bench->rows[g];
         row->kernel = g;
         row->alike = 1;
+        row->part = group->part;
         row->result = group->nodes[group->node_count - 1];
-        row->bytes = traffic(bench->graph, group);
+        row->bytes = traffic(graph, group);
         describe(group, row->ops);
     }
 }
 
-static bool are_alike(const cse_kernel_bench *bench, const kernel_row *a, const kernel_row *b)
+static bool are_alike(const cse_kernel_times *a, const cse_kernel_times *b)
 {
-    return bench->graph->groups[a->kernel].part == bench->graph->groups[b->kernel].part &&
-           a->bytes == b->bytes && a->result->backward == b->result->backward &&
+    return a->part == b->part && a->bytes == b->bytes &&
+           a->result->backward == b->result->backward &&
            cse_shape_equal(a->result->shape, b->result->shape) && strcmp(a->ops, b->ops) == 0;
 }
 
 static int slowest_first(const void *a, const void *b)
 {
-    const kernel_row *x = a, *y = b;
+    const cse_kernel_times *x = a, *y = b;
     if (x->ns != y->ns)
         return x->ns < y->ns ? 1 : -1;
     return x->kernel - y->kernel;
@@ -104,9 +85,9 @@ static void join(cse_kernel_bench *bench)
 {
     int kept = 0;
     for (int i = 0; i < bench->count; i++) {
-        kernel_row row = bench->rows[i];
+        cse_kernel_times row = bench->rows[i];
         int at = 0;
-        while (at < kept && !are_alike(bench, &bench->rows[at], &row))
+        while (at < kept && !are_alike(&bench->rows[at], &row))
             at++;
         if (row.calls <= 0)
             continue;
@@ -120,6 +101,14 @@ static void join(cse_kernel_bench *bench)
     }
     bench->count = kept;
     qsort(bench->rows, (size_t)kept, sizeof *bench->rows, slowest_first);
+    for (int i = 0; i < kept; i++) {
+        cse_kernel_times *row = &bench->rows[i];
+        const int64_t runs = row->part == CSE_PART_UPDATE ? row->alike : row->calls;
+        if (row->ns > 0)
+            row->gb_per_second = (double)(row->bytes * runs) / (double)row->ns;
+        if (bench->total_ns > 0)
+            row->share = (double)row->ns / (double)bench->total_ns;
+    }
 }
 
 /* ---- measuring ---- */
@@ -144,8 +133,7 @@ static cse_status measure(cse_kernel_bench *bench, cse_step_runner *runner, int6
                           double *milliseconds[2])
 {
     cse_step_time taken;
-    const int most = bench->graph->group_count;
-    cse_kernel_time *times = cse_calloc((size_t)most + 1, sizeof *times);
+    cse_kernel_time *times = cse_calloc((size_t)bench->count + 1, sizeof *times);
     cse_status status = CSE_OK;
     for (int64_t s = 0; status == CSE_OK && s < steps; s++) {
         int count = 0;
@@ -165,12 +153,12 @@ cse_status cse_kernel_bench_new(cse_step_runner *runner, int64_t steps, cse_kern
 {
     cse_kernel_bench *bench = cse_calloc(1, sizeof *bench);
     double *milliseconds[2];
-    bench->graph = cse_step_runner_graph_view(runner);
-    bench->count = bench->graph->group_count;
+    const cse_graph *graph = cse_step_runner_graph_view(runner);
+    bench->count = graph->group_count;
     bench->rows = cse_calloc((size_t)bench->count + 1, sizeof *bench->rows);
     for (int i = 0; i < 2; i++)
         milliseconds[i] = cse_calloc((size_t)steps, sizeof *milliseconds[i]);
-    describe_all(bench);
+    describe_all(bench, graph);
     cse_status status = measure(bench, runner, steps, milliseconds);
     bench->plain_ms = cse_median_of_times(milliseconds[0], steps);
     bench->timed_ms = cse_median_of_times(milliseconds[1], steps);
@@ -190,58 +178,4 @@ void cse_kernel_bench_destroy(cse_kernel_bench **bench)
     free((*bench)->rows);
     free(*bench);
     *bench = NULL;
-}
-
-/* ---- showing ---- */
-
-static cse_part part_of(const cse_kernel_bench *bench, const kernel_row *row)
-{
-    return bench->graph->groups[row->kernel].part;
-}
-
-static double gb_per_second(const cse_kernel_bench *bench, const kernel_row *row)
-{
-    const int64_t runs = part_of(bench, row) == CSE_PART_UPDATE ? row->alike : row->calls;
-    return row->ns > 0 ? (double)(row->bytes * runs) / (double)row->ns : 0;
-}
-
-static double share_of(const cse_kernel_bench *bench, const kernel_row *row)
-{
-    return bench->total_ns > 0 ? (double)row->ns / (double)bench->total_ns : 0;
-}
-
-void cse_kernel_bench_print(const cse_kernel_bench *bench)
-{
-    printf("kernels: %.3f ms of a step's %.3f ms (medians: plain steps %.3f ms, timed %.3f ms)\n",
-           (double)bench->total_ns * 1e-6, bench->step_ms, bench->plain_ms, bench->timed_ms);
-    printf("%6s %5s %8s %10s %7s %9s  %s\n", "kernel", "alike", "calls", "ms", "share", "GB/s",
-           "what");
-    for (int i = 0; i < bench->count && i < PRINTED; i++) {
-        const kernel_row *row = &bench->rows[i];
-        printf("%6d %5d %8lld %10.4f %6.1f%% %9.2f  %s  %s%s\n", row->kernel, row->alike,
-               (long long)row->calls, (double)row->ns * 1e-6, 100 * share_of(bench, row),
-               gb_per_second(bench, row), row->ops,
-               row->result->scope[0] != '\0' ? row->result->scope
-                                             : cse_part_name(part_of(bench, row)),
-               row->result->backward ? " (backward)" : "");
-    }
-    if (bench->count > PRINTED)
-        printf("%d more\n", bench->count - PRINTED);
-}
-
-json_t *cse_kernel_bench_json(const cse_kernel_bench *bench)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < bench->count; i++) {
-        const kernel_row *row = &bench->rows[i];
-        json_array_append_new(
-            list,
-            json_pack("{s:i, s:i, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:f}", "kernel", row->kernel,
-                      "alike", row->alike, "part", cse_part_name(part_of(bench, row)), "ops",
-                      row->ops, "scope", row->result->scope, "calls", (json_int_t)row->calls, "ms",
-                      (double)row->ns * 1e-6, "share", share_of(bench, row), "bytes",
-                      (json_int_t)row->bytes, "gb_per_second", gb_per_second(bench, row)));
-    }
-    return json_pack("{s:f, s:f, s:f, s:o}", "plain_ms", bench->plain_ms, "timed_ms",
-                     bench->timed_ms, "step_ms", bench->step_ms, "kernels", list);
 }

@@ -1,0 +1,16 @@
+/* What a server leaves for the clients on its machine: its address, and where its token is. */
+#ifndef CSE_CLI_CLIENT_NOTE_H
+#define CSE_CLI_CLIENT_NOTE_H
+
+#include "csengine/status.h"
+
+typedef struct cse_client_note {
+    char url[1024];
+    char token_file[4096]; /* "" when it wants none */
+} cse_client_note;
+
+/* The note of the server of `root` (a server's directory or a run's model_dir), or with NULL of the
+ * one that this user started last; CSE_UNAVAILABLE when there is none. */
+cse_status cse_client_note_read(const char *root, cse_client_note *note);
+
+#endif

@@ -1,0 +1,31 @@
+/* How fast the compiled steps of several configurations are on one core.
+ *
+ * The steps run in turns in one process, so that whatever else the machine does affects all alike,
+ * and medians are compared. A step is that of training: its input, forward and backward, reduction
+ * and update. */
+#ifndef CSE_RUN_MEASURE_STEP_BENCH_H
+#define CSE_RUN_MEASURE_STEP_BENCH_H
+
+#include "run/measure/kernel_bench.h"
+
+typedef struct cse_step_bench {
+    cse_step_runner *runner;
+    cse_kernel_bench *kernels; /* NULL: not asked for */
+    double *clock_ms, *processor_ms;
+    int64_t count; /* of steps measured so far */
+    /* Of the steps that count. */
+    double median_ms, least_ms, median_processor_ms, samples_per_second;
+} cse_step_bench;
+
+/* Binds the process, and what it starts, to the first core that is allowed. */
+cse_status cse_bind_to_one_core(void);
+
+/* Compiles the training step of the job, as one replica runs it, and opens it for a measurement of
+ * `steps` steps. Start from zeroes; close it also after a failure. */
+cse_status cse_step_bench_open(const cse_job_settings *job, int64_t steps, cse_step_bench *bench);
+void cse_step_bench_close(cse_step_bench *bench);
+
+/* Measures `steps` steps of each; with `kernels` also each kernel, in further steps. */
+cse_status cse_step_bench_measure(cse_step_bench *benches, int count, int64_t steps, bool kernels);
+
+#endif

@@ -1,0 +1,80 @@
+/* The objects behind the handles of the public API, and the states that they declare.
+ *
+ * A state's values live in the session, never in a graph: each execution traces its own graph,
+ * which binds the states that the step uses; values are copied in before the execution and out
+ * after it. */
+#ifndef CSE_RUN_SESSION_HANDLES_H
+#define CSE_RUN_SESSION_HANDLES_H
+
+#include "engine/metrics/metric.h"
+#include "engine/models/models.h"
+#include "engine/optimizers/optimizer.h"
+#include "engine/schedules/schedule.h"
+#include "engine/types/weight_update.h"
+
+struct cse_state {
+    const char *name;
+    cse_shape shape;
+    cse_dtype dtype;
+    cse_initializer initializer;
+    bool trainable;
+    bool persistent; /* in checkpoints; a metric's states are not */
+    void *values;    /* NULL until they are needed or set */
+    int index;       /* in the graph that is traced; -1: not in it */
+    bool bfloat16;   /* stored as float32, but always rounded to bfloat16 */
+};
+
+struct cse_model {
+    const cse_model_descriptor *descriptor;
+    const cse_settings *settings;
+    void *self;
+    cse_state **parameters;
+    int parameter_count, parameter_capacity;
+    bool building, compiled, training;
+};
+
+struct cse_optimizer {
+    const cse_optimizer_descriptor *descriptor;
+    const cse_settings *settings;
+    cse_model *model;
+    cse_schedule *schedule;
+    int state_count;           /* for each parameter */
+    cse_state **states;        /* [parameter][state] */
+    cse_state **compensations; /* [parameter], with CSE_WEIGHT_BF16_KAHAN; else NULL */
+};
+
+struct cse_schedule {
+    cse_schedule_part *part;
+    cse_state *last_epoch;
+};
+
+struct cse_metric {
+    const cse_metric_descriptor *descriptor;
+    const char *label;
+    cse_state *states[CSE_MAX_DECLARED_STATES];
+    cse_state *value, *updates;
+};
+
+struct cse_executor {
+    cse_executor_options options;
+    const cse_settings *input; /* the data loader's */
+};
+
+/* Declares a state; NULL after a failure, which becomes the session's. */
+typedef struct cse_state_options {
+    cse_shape shape;
+    cse_dtype dtype;
+    cse_initializer initializer;
+    bool trainable, transient;
+} cse_state_options;
+cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
+    CSE_PRINTF(2, 3);
+size_t cse_state_bytes(const cse_state *state);
+/* Rounds the state's values to bfloat16, now and whenever they are set. */
+void cse_state_hold_bfloat16(cse_state *state);
+/* Rounds values that were just set, if the state holds bfloat16. */
+void cse_state_round_held(cse_state *state);
+/* Index of the state in the graph that is traced; declared there at the first call. */
+int cse_state_bind(cse_graph *graph, cse_state *state);
+
+#endif

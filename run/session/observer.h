@@ -1,0 +1,47 @@
+/* What a session reports about the executions that it runs.
+ *
+ * The session calls its one observer and knows nothing else of who records or shows a run: the
+ * recorder of the run store implements this struct, and so does a test. */
+#ifndef CSE_RUN_SESSION_OBSERVER_H
+#define CSE_RUN_SESSION_OBSERVER_H
+
+#include "run/session/traced_step.h"
+#include "workers/control/execution.h"
+
+/* What the last execution did. */
+typedef struct cse_session_report {
+    int64_t first_step, last_step; /* of this execution */
+    int64_t run_last_step;         /* of the run that it is a segment of */
+    int64_t batch_size;
+    /* Clock and number of the first step that was committed and of the last so far. */
+    int64_t first_commit_ns, first_commit_step, commit_ns;
+    cse_run_result execution;
+    double compile_seconds;
+    bool compile_cached;
+    char artefact_directory[4096];
+} cse_session_report;
+
+/* A closure that was called for the values of a record. */
+typedef struct cse_closure_call {
+    int index; /* in step->closures */
+    const cse_record *record;
+    int64_t called_ns; /* clock; it has returned */
+} cse_closure_call;
+
+/* Called in the session's thread, in the order of the members. Any callback may be NULL; none may
+ * change the session. Pointers are borrowed for the call, `step` until the execution has ended. */
+typedef struct cse_session_observer {
+    void *self;
+    const char *run_directory; /* for the sockets of executions, as in cse_execution; or NULL */
+    void (*on_graph)(void *self, const cse_step *step); /* planned, not yet compiled */
+    void (*on_compiled)(void *self, const cse_session_report *report);
+    void (*on_start)(void *self, const cse_step *step, const cse_session_report *report);
+    /* A step was committed: its tensor statistics, and then, if its values are finite, the values.
+     */
+    void (*on_statistics)(void *self, const cse_record *record);
+    void (*on_step)(void *self, const cse_record *record);
+    void (*on_closure)(void *self, const cse_closure_call *call);
+    cse_run_events events; /* of the execution; with a `self` of its own */
+} cse_session_observer;
+
+#endif

@@ -85,11 +85,11 @@ static void emit_tail_sum(cse_text *out, const cse_tensor *node, const bool redu
                              (long long)shape.dims[i], i);
         cse_text_add(out, outer ? "    {\n    double total = 0;\n" : "    {\n");
     }
-    cse_text_add(out, "        const float *const run = x0");
+    cse_text_add(out, "        const float *const run = &x0[0");
     for (int i = 0; i < tail; i++)
         cse_text_add(out, " + i%d * %lld", i, (long long)strides[i]);
     cse_text_add(out,
-                 ";\n        float part = 0;\n#pragma omp simd reduction(+ : part)\n"
+                 "];\n        float part = 0;\n#pragma omp simd reduction(+ : part)\n"
                  "        for (int64_t c = 0; c < %lld; c++)\n            part += run[c];\n"
                  "        total += part;\n    }\n    y[next++] = (float)total;\n    }\n",
                  (long long)run);

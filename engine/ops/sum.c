@@ -77,7 +77,7 @@ static void emit_tail_sum(cse_text *out, const cse_tensor *node, const bool redu
     cse_shape_strides(shape, strides);
     for (int i = tail; i < shape.rank; i++)
         run *= shape.dims[i];
-    cse_text_add(out, "    float *next = y;\n");
+    cse_text_add(out, "    int64_t next = 0;\n");
     for (int outer = 1; outer >= 0; outer--) {
         for (int i = 0; i < tail; i++)
             if (reduced[i] != (outer == 1))
@@ -85,13 +85,13 @@ static void emit_tail_sum(cse_text *out, const cse_tensor *node, const bool redu
                              (long long)shape.dims[i], i);
         cse_text_add(out, outer ? "    {\n    double total = 0;\n" : "    {\n");
     }
-    cse_text_add(out, "        const float *const run = x0");
+    cse_text_add(out, "        const float *const run = &x0[0");
     for (int i = 0; i < tail; i++)
         cse_text_add(out, " + i%d * %lld", i, (long long)strides[i]);
     cse_text_add(out,
-                 ";\n        float part = 0;\n#pragma omp simd reduction(+ : part)\n"
+                 "];\n        float part = 0;\n#pragma omp simd reduction(+ : part)\n"
                  "        for (int64_t c = 0; c < %lld; c++)\n            part += run[c];\n"
-                 "        total += part;\n    }\n    *next++ = (float)total;\n    }\n",
+                 "        total += part;\n    }\n    y[next++] = (float)total;\n    }\n",
                  (long long)run);
 }
 

@@ -46,7 +46,7 @@ run/loggers: base
 run/session: $plan $plugins config checkpoint dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $plugins config checkpoint dataloader store $control run/session run/record
-run/measure: $plan config dataloader store $control run/session run/record run/job
+run/measure: $plan config dataloader store $control workers/worker run/session run/record run/job
 dashboard: base types config checkpoint store workers/control workers/messages
 cli: $plan $plugins config checkpoint dataloader store $control workers/worker run/session run/record run/job run/measure run/loggers dashboard
 "

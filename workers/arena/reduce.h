@@ -46,19 +46,19 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
 bool cse_segments_exact(cse_segments segments);
 
 /* The range of leaves a sum is over: all of a node that random numbers depend on. */
-typedef struct cse_leaves {
+typedef struct cse_microbatch_range {
     int first, size;
-} cse_leaves;
+} cse_microbatch_range;
 
 /* piece := leaf number `number` (rounded). */
-void cse_piece_set(const cse_segments *segments, unsigned char *piece, const unsigned char *leaf,
-                   int number);
+void cse_partial_sum_set(const cse_segments *segments, unsigned char *partial,
+                         const unsigned char *gradient, int microbatch);
 /* piece := piece + its last leaf (the leaf rounded, then the sum). `sum`: of the result. */
-void cse_piece_add_leaf(const cse_segments *segments, unsigned char *piece,
-                        const unsigned char *leaf, cse_leaves sum);
+void cse_partial_sum_add_gradient(const cse_segments *segments, unsigned char *partial,
+                                  const unsigned char *gradient, cse_microbatch_range sum);
 /* left := left + right. `sum`: of the result. */
-void cse_piece_add(const cse_segments *segments, unsigned char *left, const unsigned char *right,
-                   cse_leaves sum);
+void cse_partial_sum_add(const cse_segments *segments, unsigned char *left,
+                         const unsigned char *right, cse_microbatch_range sum);
 
 /* How to join a step's pieces at the root: a short program for a stack of blocks. */
 typedef enum cse_join_kind {
@@ -70,8 +70,8 @@ typedef enum cse_join_kind {
 typedef struct cse_join_step {
     cse_join_kind kind;
     int depth;
-    const unsigned char *piece;
-    cse_leaves sum; /* of an addition's result */
+    const unsigned char *partial;
+    cse_microbatch_range sum; /* of an addition's result */
 } cse_join_step;
 
 enum { CSE_JOIN_BLOCK = 1024 };
@@ -83,10 +83,10 @@ typedef struct cse_join {
 } cse_join;
 
 /* Whether `node` is a piece (returns its bytes) or is to be made from its children (NULL). */
-typedef const unsigned char *cse_piece_lookup(void *self, cse_tree_node node);
+typedef const unsigned char *cse_partial_sum_lookup(void *self, cse_tree_node node);
 
 /* Writes the program for the tree over [0, leaves). */
-void cse_join_plan(cse_join *join, int leaves, cse_piece_lookup *lookup, void *self);
+void cse_join_plan(cse_join *join, int leaves, cse_partial_sum_lookup *lookup, void *self);
 /* Elements [first, end) of `reduced` (float32, layout of a leaf) by the program. */
 void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
                   int64_t first, int64_t end);

@@ -27,8 +27,8 @@ typedef struct cse_reduce_loops {
     void (*add_packed)(uint16_t *restrict y, const uint16_t *restrict x, int64_t n,
                        cse_draw y_draw);
     /* packed y := y + x, x rounded before */
-    void (*add_leaf)(uint16_t *restrict y, const float *restrict x, int64_t n, cse_draw y_draw,
-                     cse_draw x_draw);
+    void (*add_gradient)(uint16_t *restrict y, const float *restrict x, int64_t n, cse_draw y_draw,
+                         cse_draw x_draw);
     /* y := y + packed x, rounded but not packed */
     void (*add_unpacked)(float *restrict y, const uint16_t *restrict x, int64_t n, cse_draw y_draw);
     /* y := y + x, rounded but not packed */

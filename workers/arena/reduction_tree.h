@@ -25,13 +25,13 @@ typedef struct cse_tree_node {
 } cse_tree_node;
 
 /* Places for the nodes of the tree over [0, leaves), place 0 unused. */
-int cse_tree_places(int leaves);
+int cse_tree_places(int microbatches);
 /* Most values a sum along the tree holds at a time, the leaf at hand included. */
-int cse_tree_depth(int leaves);
+int cse_tree_depth(int microbatches);
 
-static inline cse_tree_node cse_tree_root(int leaves)
+static inline cse_tree_node cse_tree_root(int microbatches)
 {
-    return (cse_tree_node){ .heap = 1, .first = 0, .size = leaves };
+    return (cse_tree_node){ .heap = 1, .first = 0, .size = microbatches };
 }
 
 /* Children of a node with size > 1. */
@@ -39,14 +39,14 @@ cse_tree_node cse_tree_left(cse_tree_node node);
 cse_tree_node cse_tree_right(cse_tree_node node);
 
 /* The node with a given place; false when the tree has none there. */
-bool cse_tree_find(int leaves, int heap, cse_tree_node *node);
+bool cse_tree_find(int microbatches, int heap, cse_tree_node *node);
 
 /* The range replica r of R computes by first choice: [*first, *end), together [0, leaves). */
-void cse_tree_share(int leaves, int replicas, int replica, int *first, int *end);
+void cse_tree_share(int microbatches, int replicas, int replica, int *first, int *end);
 
 /* The pieces of [first, end): the largest nodes inside it, from left to right. `pieces` has room
  * for `leaves`. Returns their number. */
-int cse_tree_pieces(int leaves, int first, int end, cse_tree_node *pieces);
+int cse_tree_cover(int microbatches, int first, int end, cse_tree_node *nodes);
 
 /* How many of the latest partial sums must be joined after leaf `count - 1` of a run of leaves was
  * added to it (a binary counter: as many as `count` has trailing zeros); at the end of the run all

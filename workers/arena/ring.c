@@ -10,7 +10,7 @@ int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_
 {
     const cse_arena_head *head = cluster->head;
     const int64_t from = claim->step * head->microbatches;
-    const int64_t end = atomic_load(&cluster->control->end) * head->microbatches;
+    const int64_t end = cluster->head->end_step * head->microbatches;
     const int64_t limit = from + head->ring_count < end ? from + head->ring_count : end;
     if (view->filled < from)
         view->filled = from;
@@ -33,6 +33,6 @@ void cse_ring_publish(cse_cluster *cluster, int64_t q)
 
 void cse_ring_give_back(cse_cluster *cluster, int64_t q)
 {
-    cse_word_publish(word_of(cluster, q), cse_word_number_before(q + 1, cluster->head->ring_count),
-                     CSE_WORD_DONE);
+    cse_word_publish(word_of(cluster, q),
+                     cse_word_sequence_before(q + 1, cluster->head->ring_count), CSE_WORD_DONE);
 }

@@ -38,19 +38,19 @@ typedef enum cse_word_state {
 
 enum { CSE_OWNER_NONE = 255, CSE_OWNER_COORDINATOR = 254 };
 
-static inline uint64_t cse_word_make(int64_t number, cse_word_state state, int owner,
+static inline uint64_t cse_word_make(int64_t sequence, cse_word_state state, int owner,
                                      int incarnation)
 {
-    return (uint64_t)number << 24 | (uint64_t)state << 16 | (uint64_t)(owner & 0xff) << 8 |
+    return (uint64_t)sequence << 24 | (uint64_t)state << 16 | (uint64_t)(owner & 0xff) << 8 |
            (uint64_t)(incarnation & 0xff);
 }
 
-static inline uint64_t cse_word_terminal(int64_t number, cse_word_state state)
+static inline uint64_t cse_word_terminal(int64_t sequence, cse_word_state state)
 {
-    return cse_word_make(number, state, CSE_OWNER_NONE, 0);
+    return cse_word_make(sequence, state, CSE_OWNER_NONE, 0);
 }
 
-static inline int64_t cse_word_number(uint64_t word)
+static inline int64_t cse_word_sequence(uint64_t word)
 {
     return (int64_t)(word >> 24);
 }
@@ -65,21 +65,21 @@ static inline int cse_word_owner(uint64_t word)
     return (int)(word >> 8 & 0xff);
 }
 
-static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t number)
+static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t sequence)
 {
-    return word >> 16 == ((uint64_t)number << 8 | (uint64_t)state);
+    return word >> 16 == ((uint64_t)sequence << 8 | (uint64_t)state);
 }
 
-static inline bool cse_word_takeable(uint64_t word, int64_t number)
+static inline bool cse_word_takeable(uint64_t word, int64_t sequence)
 {
-    return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_number(word) < number;
+    return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_sequence(word) < sequence;
 }
 
 /* The number a word falls back to when its claimer died: below `number`, and of the lap before
  * where places are used again every `lap` numbers. The first lap has none before it: 0. */
-static inline int64_t cse_word_number_before(int64_t number, int64_t lap)
+static inline int64_t cse_word_sequence_before(int64_t sequence, int64_t lap)
 {
-    return number > lap ? number - lap : 0;
+    return sequence > lap ? sequence - lap : 0;
 }
 
 static inline uint64_t cse_word_load(const cse_word *word)
@@ -88,19 +88,19 @@ static inline uint64_t cse_word_load(const cse_word *word)
 }
 
 /* Takes the word when it is takeable for `number`. */
-static inline bool cse_word_claim(cse_word *word, int64_t number, int owner, int incarnation)
+static inline bool cse_word_claim(cse_word *word, int64_t sequence, int owner, int incarnation)
 {
     uint64_t seen = atomic_load_explicit(&word->value, memory_order_acquire);
-    return cse_word_takeable(seen, number) &&
+    return cse_word_takeable(seen, sequence) &&
            atomic_compare_exchange_strong(
-               &word->value, &seen, cse_word_make(number, CSE_WORD_CLAIMED, owner, incarnation));
+               &word->value, &seen, cse_word_make(sequence, CSE_WORD_CLAIMED, owner, incarnation));
 }
 
 /* Payload stores become visible before it, and no later store of this thread before it: a full
  * fence, since what a killed process leaves must be a prefix of what it did. */
-static inline void cse_word_publish(cse_word *word, int64_t number, cse_word_state state)
+static inline void cse_word_publish(cse_word *word, int64_t sequence, cse_word_state state)
 {
-    atomic_exchange(&word->value, cse_word_terminal(number, state));
+    atomic_exchange(&word->value, cse_word_terminal(sequence, state));
 }
 
 /* Stages of a step, in their order. */
@@ -112,7 +112,7 @@ typedef enum cse_stage {
 } cse_stage;
 
 /* Flag of the step word: one piece holds the reduced values of this step; REDUCE was skipped. */
-enum { CSE_STEP_IN_PIECE = 1 };
+enum { CSE_STEP_SINGLE_PARTIAL_SUM = 1 };
 
 static inline uint64_t cse_step_make(int64_t step, cse_stage stage, int replicas, int flags)
 {
@@ -144,9 +144,9 @@ static inline int cse_step_flags(uint64_t word)
  *     number : 40 | dirty : 8 | line, relative to the chunk : 16
  *
  * Dirty: the line's old values are in the owner's undo memory, the states may hold a mixture. */
-static inline uint64_t cse_progress_make(int64_t number, bool dirty, int64_t line)
+static inline uint64_t cse_progress_make(int64_t sequence, bool dirty, int64_t line)
 {
-    return (uint64_t)number << 24 | (uint64_t)dirty << 16 | (uint64_t)line;
+    return (uint64_t)sequence << 24 | (uint64_t)dirty << 16 | (uint64_t)line;
 }
 
 static inline bool cse_progress_dirty(uint64_t progress)

@@ -13,8 +13,8 @@
 
 enum { DEFAULT_TIMEOUT_MS = 5000 };
 
-const char *const cse_control_verbs[] = { "pause", "resume", "checkpoint", "cancel",
-                                          "kill",  "scale",  "status",     NULL };
+const char *const cse_control_commands[] = { "pause", "resume", "checkpoint", "cancel",
+                                             "kill",  "scale",  "status",     NULL };
 
 static cse_status make_message(const cse_control_request *request, cse_message *message)
 {
@@ -23,11 +23,11 @@ static cse_status make_message(const cse_control_request *request, cse_message *
         CSE_MESSAGE_KILL,  CSE_MESSAGE_SCALE,  CSE_MESSAGE_STATUS,
     };
     int command = 0;
-    while (cse_control_verbs[command] != NULL &&
-           strcmp(cse_control_verbs[command], request->command) != 0)
+    while (cse_control_commands[command] != NULL &&
+           strcmp(cse_control_commands[command], request->command) != 0)
         command++;
-    if (cse_control_verbs[command] == NULL) {
-        const char *near = cse_did_you_mean(request->command, cse_control_verbs);
+    if (cse_control_commands[command] == NULL) {
+        const char *near = cse_did_you_mean(request->command, cse_control_commands);
         return cse_fail(CSE_USAGE,
                         "control: '%s' is no command; there are pause, resume, checkpoint, cancel, "
                         "kill, scale, status%s%s%s",

@@ -746,7 +746,7 @@ cse_coordinator_state cse_coordinator_state_now(const cse_coordinator *coordinat
     return coordinator->state;
 }
 
-bool cse_coordinator_in_haste(const cse_coordinator *c)
+bool cse_coordinator_awaits_commit(const cse_coordinator *c)
 {
     return c->stop_wanted || c->checkpoint_wanted ||
            (c->barrier >= 0 && c->barrier - c->io->steps_done(c->io->self) <= 1);

@@ -103,7 +103,7 @@ void cse_coordinator_handle(cse_coordinator *coordinator, const cse_coordinator_
 
 cse_coordinator_state cse_coordinator_state_now(const cse_coordinator *coordinator);
 /* Whether the next commit is awaited: the states will stand still for it. */
-bool cse_coordinator_in_haste(const cse_coordinator *coordinator);
+bool cse_coordinator_awaits_commit(const cse_coordinator *coordinator);
 /* Incarnation of the slot's process, -1 when the slot is vacant. */
 int cse_coordinator_incarnation(const cse_coordinator *coordinator, int slot);
 

@@ -16,10 +16,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "workers/arena/cluster.h"
+#include "workers/arena/coordinator_side.h"
 #include "workers/control/coordinator.h"
-#include "workers/control/observer.h"
 #include "workers/control/process.h"
+#include "workers/control/step_sampler.h"
+#include "workers/control/topology.h"
 #include "workers/launchers/launcher.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/run_directory.h"
@@ -56,7 +57,8 @@ typedef struct run {
     cse_socket *socket;
     cse_liveness *liveness;
     cse_coordinator *coordinator;
-    cse_observer *observer;
+    cse_topology *topology;
+    cse_step_sampler *sampler;
     int slot_count, replica_count;
     seat *seats;
     struct pollfd *polls; /* one for each slot, then the control socket */
@@ -333,7 +335,7 @@ static void note_progress(run *r)
 /* Fast steps are taken up in batches; slow ones, and those somebody waits for, one by one. */
 static void wait_running(run *r)
 {
-    bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_in_haste(r->coordinator);
+    bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_awaits_commit(r->coordinator);
     cse_cluster_wait(r->cluster, each ? CSE_WAKE_RECORD | CSE_WAKE_URGENT : CSE_WAKE_URGENT,
                      each ? LOOK_INTERVAL_NS : 5 * MILLISECONDS);
     note_progress(r);
@@ -353,7 +355,8 @@ static void serve(run *r)
             wait_running(r);
         else
             look_at_sockets_and_processes(r, LOOK_INTERVAL_NS);
-        cse_observer_look(r->observer, cse_clock_ns());
+        const int64_t now = cse_clock_ns();
+        cse_step_sampler_poll(r->sampler, cse_topology_poll(r->topology, now), now);
     }
 }
 
@@ -467,7 +470,8 @@ static void close_run(run *r)
     for (int s = 0; s < r->slot_count; s++)
         r->launcher->destroy(&r->seats[s].process);
     cse_coordinator_destroy(&r->coordinator);
-    cse_observer_destroy(&r->observer);
+    cse_topology_destroy(&r->topology);
+    cse_step_sampler_destroy(&r->sampler);
     cse_liveness_close(&r->liveness);
     r->transport->close(&r->socket);
     cse_run_directory_remove(&r->directory);
@@ -499,7 +503,8 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
-        r.observer = cse_observer_new(r.cluster, execution->events);
+        r.topology = cse_topology_new(r.cluster, execution->events);
+        r.sampler = cse_step_sampler_new(r.cluster, execution->events);
         CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
         serve(&r);
         CSE_RUN_EVENT(execution->events, on_endpoint, NULL);

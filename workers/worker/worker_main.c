@@ -17,10 +17,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "workers/arena/cluster.h"
+#include "workers/arena/worker_side.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
 #include "workers/transports/transport.h"
+#include "workers/worker/work.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define WELCOME_TIMEOUT_NS (60000 * MILLISECONDS)
@@ -51,22 +52,22 @@ typedef struct member {
 
 static volatile sig_atomic_t terminated;
 
-static void on_terminate(int number)
+static void on_terminate(int sequence)
 {
-    (void)number;
+    (void)sequence;
     terminated = 1;
 }
 
 /* ---- Arguments ---- */
 
-static bool parse_number(const char *text, int *number)
+static bool parse_number(const char *text, int *sequence)
 {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < 0 || value > 1 << 30)
         return false;
-    *number = (int)value;
+    *sequence = (int)value;
     return true;
 }
 
@@ -264,11 +265,8 @@ static cse_status work_loop(member *m)
         cse_work_result result = cse_work_once(m->work);
         if (result == CSE_WORK_ENDED)
             return CSE_OK;
-        if (result == CSE_WORK_FAILED) {
-            char text[CSE_FAILURE_TEXT_BYTES];
-            cse_status status = cse_cluster_failure(m->cluster, m->given.slot, text);
-            return status != CSE_OK ? status : CSE_INTERNAL;
-        }
+        if (result == CSE_WORK_FAILED)
+            return cse_work_status(m->work);
         if (result == CSE_WORK_IDLE)
             cse_work_wait(m->work, IDLE_TIMEOUT_NS);
         int64_t now_ns = cse_clock_ns();

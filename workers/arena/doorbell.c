@@ -9,14 +9,13 @@
 
 #include "engine/base/clock.h"
 #include "workers/arena/layout.h"
-#include "workers/arena/slots.h"
 
 void cse_doorbell_ring(cse_cluster *cluster, uint32_t events)
 {
     assert(events != 0);
     atomic_fetch_add(cluster->doorbell, 1);
     uint32_t wanted = atomic_load(&cluster->control->sleeping);
-    for (int i = 0; i < cse_cluster_slot_count(cluster); i++)
+    for (int i = 0; i < cse_arena_slot_count(cluster->head); i++)
         wanted |= atomic_load(&cluster->slots[i].sleeping);
     if (wanted & events)
         syscall(SYS_futex, cluster->doorbell, FUTEX_WAKE_BITSET, INT32_MAX, NULL, NULL, events);

@@ -162,7 +162,7 @@ static void arrange(cse_arena_head *head)
 {
     const int64_t word = sizeof(cse_word);
     int64_t total = CSE_ARENA_HEAD_BYTES;
-    int64_t slots = head->replicas + head->weight_servers + head->input_workers;
+    int64_t slots = cse_arena_slot_count(head);
     head->step_offset = place(&total, word, 64);
     head->doorbell_offset = place(&total, word, 64);
     head->control_offset = place(&total, sizeof(cse_control), 64);

@@ -152,6 +152,11 @@ cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *
 /* Points the members of the view into its mapping. */
 void cse_arena_bind(cse_cluster *cluster);
 
+static inline int cse_arena_slot_count(const cse_arena_head *head)
+{
+    return head->replicas + head->weight_servers + head->input_workers;
+}
+
 /* Place of the partial sum whose first microbatch is `microbatch`. */
 static inline unsigned char *cse_arena_partial_sum(const cse_cluster *cluster, int microbatch)
 {

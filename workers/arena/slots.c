@@ -14,8 +14,7 @@ static cse_slot *slot_at(const cse_cluster *cluster, int slot)
 
 int cse_cluster_slot_count(const cse_cluster *cluster)
 {
-    const cse_arena_head *head = cluster->head;
-    return head->replicas + head->weight_servers + head->input_workers;
+    return cse_arena_slot_count(cluster->head);
 }
 
 cse_role cse_cluster_slot_kind(const cse_cluster *cluster, int slot)

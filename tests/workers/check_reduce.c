@@ -74,7 +74,8 @@ static cse_segments segments_for(int payload)
                            .step = STEP };
 }
 
-static void join_top(const cse_segments *segments, pieces *all, cse_microbatch_range *held, int *count)
+static void join_top(const cse_segments *segments, pieces *all, cse_microbatch_range *held,
+                     int *count)
 {
     cse_microbatch_range *left = &held[*count - 2], *right = &held[*count - 1];
     left->size += right->size;
@@ -100,7 +101,8 @@ static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned ch
             for (int i = 0; i < ELEMENTS; i++)
                 ((float *)(void *)leaf)[i] = value_of(m, i);
             held[count - 1].size++;
-            cse_partial_sum_add_gradient(&segments, all->bytes[held[count - 1].first], leaf, held[count - 1]);
+            cse_partial_sum_add_gradient(&segments, all->bytes[held[count - 1].first], leaf,
+                                         held[count - 1]);
         } else {
             held[count++] = (cse_microbatch_range){ m, 1 };
         }

@@ -15,9 +15,10 @@ typedef struct cse_cluster_options {
     int num_csx;             /* replicas; 1 or more, at most the number of microbatches counts */
     int num_workers_per_csx; /* input workers for each replica; 1 or more */
     int max_wgt_servers;     /* 0: the replicas reduce and update by themselves */
-    cse_rounding weight_grad_reduce; /* payload of the tree; see reduce.h */
-    const char *worker_executable;   /* NULL: found beside this process, or as installed */
-    const char *library;             /* shared object with the model's plugins, or NULL */
+    cse_rounding weight_grad_reduce;  /* payload of the tree; see reduce.h */
+    const char *launcher, *transport; /* names in their registries; NULL: the defaults */
+    const char *worker_executable;    /* NULL: found beside this process, or as installed */
+    const char *library;              /* shared object with the model's plugins, or NULL */
 } cse_cluster_options;
 
 typedef struct cse_execution {

@@ -22,7 +22,7 @@
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 2,
+    CSE_MESSAGE_VERSION = 3,
     CSE_MESSAGE_HEADER_BYTES = 12,
     CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's YAML is the longest text */
 };
@@ -32,10 +32,9 @@ enum {
     /* worker: here I am; asks for WELCOME */                                                        \
     MESSAGE(1, JOIN, join,                                                                           \
             FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))             \
-    /* coordinator: where the compiled step lies and what to run; num_steps from first_step */       \
+    /* coordinator: where the compiled step lies and what it reads */                                \
     MESSAGE(2, WELCOME, welcome,                                                                     \
-            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader_yaml) FIELD(INTEGER, seed)        \
-                FIELD(INTEGER, first_step) FIELD(INTEGER, num_steps) FIELD(TEXT, settings))          \
+            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader_yaml) FIELD(INTEGER, seed))       \
     /* worker: all is open, work goes on from here by the arena alone */                             \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                   \
     /* operator: let the states stand still after the step in flight, until RESUME */                \
@@ -46,7 +45,7 @@ enum {
     /* operator to coordinator: snapshot and end; coordinator to worker: leave */                    \
     MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                      \
     /* worker: one line for the log, level as cse_log_level */                                       \
-    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(INTEGER, time_ms) FIELD(TEXT, line))                                    \
+    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(INTEGER, time_ms) FIELD(TEXT, line))            \
     /* worker: cannot go on, status as cse_status */                                                 \
     MESSAGE(9, FAILURE, failure, FIELD(INTEGER, status) FIELD(TEXT, text))                           \
     /* worker: leaves on its own will, nothing is missing */                                         \

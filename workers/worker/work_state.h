@@ -25,8 +25,8 @@ typedef struct cse_work {
     const cse_microbatch_source *source;
     int slot, incarnation;
     cse_status status; /* of a failure; CSE_OK before */
-    bool blocked; /* nothing was done as nobody takes what was made before */
-    bool sampled; /* the times of this step are noted */
+    bool blocked;      /* nothing was done as nobody takes what was made before */
+    bool sampled;      /* the times of this step are noted */
     uint32_t doorbell_seen, wait_events;
     cse_frame frame;
 

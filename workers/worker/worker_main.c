@@ -30,7 +30,7 @@
 #define IDLE_TIMEOUT_NS (100 * MILLISECONDS)
 
 typedef struct arguments {
-    const char *role, *control, *liveness;
+    const char *role, *control, *liveness, *transport;
     int slot, incarnation, arena_descriptor;
 } arguments;
 
@@ -91,6 +91,8 @@ static cse_status parse(int argc, char **argv, arguments *a)
             a->control = value;
         else if ((value = value_of(argv[i], "--liveness")) != NULL)
             a->liveness = value;
+        else if ((value = value_of(argv[i], "--transport")) != NULL)
+            a->transport = value;
         else if ((value = value_of(argv[i], "--slot")) != NULL)
             good = parse_number(value, &a->slot);
         else if ((value = value_of(argv[i], "--incarnation")) != NULL)
@@ -139,6 +141,7 @@ static cse_status connect_to_coordinator(member *m)
 {
     char peer[CSE_PEER_BYTES];
     snprintf(peer, sizeof peer, "worker.%d.%d", m->given.slot, m->given.incarnation);
+    CSE_TRY(cse_transport_select(m->given.transport, &m->transport));
     CSE_TRY(m->transport->connect(m->given.control, peer, &m->socket));
     cse_log_set_sink(forward_record, m);
     return cse_respondent_start(m->given.liveness, m->given.slot, m->given.incarnation,
@@ -187,34 +190,9 @@ static cse_status join(member *m)
 
 /* ---- What a role needs ---- */
 
-static cse_status read_graph(const char *directory, cse_graph **graph)
-{
-    cse_text path = { 0 }, json = { 0 };
-    cse_text_add(&path, "%s/graph.json", directory);
-    FILE *file = fopen(path.data, "re");
-    cse_status status = CSE_OK;
-    if (file == NULL)
-        status = cse_fail(CSE_NO_INPUT, "compiled step %s: %s", path.data, strerror(errno));
-    char block[1 << 16];
-    size_t size;
-    while (file != NULL && (size = fread(block, 1, sizeof block, file)) > 0)
-        cse_text_add_bytes(&json, block, size);
-    if (file != NULL && ferror(file))
-        status = cse_fail(CSE_IO, "compiled step %s: cannot be read", path.data);
-    if (file != NULL)
-        fclose(file);
-    if (status == CSE_OK && json.size == 0)
-        status = cse_fail(CSE_DATA, "compiled step %s: the file is empty", path.data);
-    if (status == CSE_OK)
-        status = cse_graph_from_json(json.data, json.size, graph);
-    cse_text_clear(&path);
-    cse_text_clear(&json);
-    return status;
-}
-
 static cse_status open_input(member *m)
 {
-    CSE_TRY(read_graph(m->welcome.welcome.artefact_directory, &m->graph));
+    CSE_TRY(cse_executable_read_graph(m->welcome.welcome.artefact_directory, &m->graph));
     CSE_TRY(cse_dataloader_open(m->welcome.welcome.dataloader_yaml,
                                 (uint64_t)m->welcome.welcome.seed, &m->loader));
     return cse_loader_source_new(m->loader, m->graph, &m->source);
@@ -248,7 +226,8 @@ static void close_all(member *m)
         cse_executable_destroy(&m->executable);
     cse_cluster_destroy(&m->cluster);
     cse_respondent_stop(&m->respondent);
-    m->transport->close(&m->socket);
+    if (m->socket != NULL)
+        m->transport->close(&m->socket);
     cse_text_clear(&m->sent);
     cse_text_clear(&m->received);
     cse_text_clear(&m->welcome_bytes);
@@ -318,7 +297,7 @@ int cse_worker_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     struct sigaction terminate = { .sa_handler = on_terminate };
     sigaction(SIGTERM, &terminate, NULL);
-    member m = { .transport = &cse_transport_zeromq };
+    member m = { .socket = NULL };
     cse_status status = parse(argc, argv, &m.given);
     if (status == CSE_OK)
         status = serve(&m);

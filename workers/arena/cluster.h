@@ -2,9 +2,9 @@
  *
  * One memfd, the arena, holds everything that a killed process must not take along: the words that
  * say how far each unit of work is, the states, gradients on their way, prefetched input, records
- * for step closures. The coordinator creates it (coordinator_side.h) and passes the descriptor; each
- * worker maps it by that descriptor (worker_side.h). No message carries payload or progress: control
- * messages only start, stop and report. word.h and layout.h describe the protocol.
+ * for step closures. The coordinator creates it (coordinator_side.h) and passes the descriptor;
+ * each worker maps it by that descriptor (worker_side.h). No message carries payload or progress:
+ * control messages only start, stop and report. word.h and layout.h describe the protocol.
  *
  * Every worker process is attached to one slot; slots are numbered replicas first, then weight
  * servers, then input workers. Steps are counted from 0 over the whole run ("step s" is the s-th);

@@ -1,9 +1,9 @@
 /* The doorbell: one futex word of the arena that every process can wait for.
  *
- * It is only ever incremented, by anybody at any time, so a kill in between leaves nothing to mend.
- * A ring is a hint, never the truth: every wait has a timeout, and whoever wakes looks at the words
- * themselves. Sleepers say in their slot what they wait for; a ring that nobody waits for costs no
- * system call. */
+ * It is only ever incremented, by anybody at any time, so a kill in between leaves nothing
+ * inconsistent. A ring is a hint, never the truth: every wait has a timeout, and whoever wakes
+ * looks at the words themselves. Sleepers say in their slot what they wait for; a ring that nobody
+ * waits for costs no system call. */
 #ifndef CSE_WORKERS_ARENA_DOORBELL_H
 #define CSE_WORKERS_ARENA_DOORBELL_H
 

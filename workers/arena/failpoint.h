@@ -8,10 +8,10 @@
 #include <stdatomic.h>
 
 #define CSE_FAILPOINT_TABLE(X)                                                              \
-    X(CSE_FAILPOINT_NODE_CLAIMED, "a piece of the tree was claimed")                        \
-    X(CSE_FAILPOINT_GRADIENT_DONE, "a leaf was computed and folded")                        \
-    X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a piece is complete, its word not yet")              \
-    X(CSE_FAILPOINT_NODE_PUBLISHED, "a piece is complete, nothing was scanned yet")         \
+    X(CSE_FAILPOINT_NODE_CLAIMED, "a node of the reduction tree was claimed")               \
+    X(CSE_FAILPOINT_GRADIENT_DONE, "a microbatch gradient was computed and added")          \
+    X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a partial sum is complete, its word not yet")        \
+    X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete, nothing was scanned yet")   \
     X(CSE_FAILPOINT_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
     X(CSE_FAILPOINT_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
     X(CSE_FAILPOINT_NORM_CLAIMED, "the serial stage was claimed")                           \

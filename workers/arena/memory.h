@@ -9,12 +9,12 @@
  * range. */
 cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **cluster);
 
-/* Maps the arena behind `descriptor` (taken over; closed by cse_cluster_destroy). CSE_UNAVAILABLE
- * when it is not an arena of this version. */
+/* Maps the arena behind `descriptor` (owned from here on; closed by cse_cluster_destroy).
+ * CSE_UNAVAILABLE when it is not an arena of this version. */
 cse_status cse_cluster_map(int descriptor, cse_cluster **cluster);
 
-/* Unmaps, closes the descriptor, frees the view. Processes that still map the arena keep theirs; the
- * memory is gone with the last of them. */
+/* Unmaps, closes the descriptor, frees the view. Other processes keep their mapping; the memory is
+ * freed with the last of them. */
 void cse_cluster_destroy(cse_cluster **cluster);
 
 /* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */

@@ -37,7 +37,7 @@ static int free_words(cse_word *words, int count, int slot, int64_t lap)
     return freed;
 }
 
-/* A piece goes to two others when there are two; else to whoever comes. */
+/* A node is split between two other replicas when there are two; else any one may claim it. */
 static int free_nodes(cse_cluster *cluster, int slot)
 {
     const cse_arena_head *head = cluster->head;

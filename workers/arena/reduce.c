@@ -1,6 +1,7 @@
 /* A table of segments, walked for each operation; the loops are in reduce_loops. */
 #include "workers/arena/reduce.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,11 +58,12 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
             segment.stream = stream_of(graph, node);
         if (node->dtype != CSE_FLOAT32 || node->offset_bytes % 64 || segment.first < 0 ||
             segment.count < 0 || segment.count > elements - segment.first)
-            return cse_fail(CSE_INTERNAL,
-                            "node %u (%s): its place among a leaf's values is wrong: %lld float32 "
-                            "values at byte %lld of %lld",
-                            node->id, node->op->name, (long long)segment.count,
-                            (long long)node->offset_bytes, (long long)elements * 4);
+            return cse_fail(
+                CSE_INTERNAL,
+                "node %u (%s): its place among a gradient's values is wrong: %lld float32 "
+                "values at byte %lld of %lld",
+                node->id, node->op->name, (long long)segment.count, (long long)node->offset_bytes,
+                (long long)elements * 4);
         items[found++] = segment;
     }
     qsort(items, (size_t)found, sizeof *items, compare_segments);
@@ -69,16 +71,17 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
         cse_segment next = items[i];
         cse_segment *tail = last >= 0 ? &items[last] : NULL;
         if (tail && next.first == tail->first && next.count == tail->count) {
-            tail->rounded |= next.rounded; /* one place under two nodes: an elided identity */
+            tail->rounded |= next.rounded; /* two nodes share the place: an elided identity */
             tail->stream |= next.stream;   /* that of the place, for whichever is rounded */
             continue;
         }
         if (tail && next.first < tail->first + tail->count)
-            return cse_fail(CSE_INTERNAL, "two values of a leaf overlap at byte %lld",
+            return cse_fail(CSE_INTERNAL, "two values of a gradient overlap at byte %lld",
                             (long long)next.first * 4);
         items[++last] = next;
     }
-    /* Joined only now, when the kinds are known. The gaps are padding: zero in every buffer. */
+    /* Neighbours are joined once all kinds are known. The gaps are padding: zero in every
+     * buffer. */
     found = last + 1;
     last = -1;
     for (int i = 0; i < found; i++) {
@@ -149,6 +152,7 @@ void cse_partial_sum_add_gradient(const cse_segments *segments, unsigned char *p
                                   const unsigned char *gradient, cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
+    assert(sum.size > 1);
     const cse_microbatch_range last = { sum.first + sum.size - 1, 1 };
     for (int i = 0; i < segments->count; i++) {
         cse_segment s = segments->items[i];
@@ -180,7 +184,7 @@ typedef struct join_planner {
     void *self;
 } join_planner;
 
-/* What is added on the way is the right child of a node over `sum`. */
+/* With CSE_JOIN_ADD, `node` is the right child of the node over `sum`. */
 static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_join_kind kind,
                       cse_microbatch_range sum)
 {
@@ -198,12 +202,12 @@ static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_
         join->steps[join->count++] = (cse_join_step){ CSE_JOIN_SUM, depth, NULL, sum };
 }
 
-void cse_join_plan(cse_join *join, int leaves, cse_partial_sum_lookup *lookup, void *self)
+void cse_join_plan(cse_join *join, int microbatches, cse_partial_sum_lookup *lookup, void *self)
 {
     join_planner planner = { join, lookup, self };
     join->count = 0;
-    plan_node(&planner, cse_tree_root(leaves), 0, CSE_JOIN_LOAD,
-              (cse_microbatch_range){ 0, leaves });
+    plan_node(&planner, cse_tree_root(microbatches), 0, CSE_JOIN_LOAD,
+              (cse_microbatch_range){ 0, microbatches });
 }
 
 /* Elements [skip, skip + n) of a segment. */
@@ -251,6 +255,7 @@ static void join_block(const cse_join *join, const block *b, float *output)
 void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
                   int64_t first, int64_t end)
 {
+    assert(join->count > 0 && first >= 0 && first <= end);
     for (int i = 0; i < segments->count; i++) {
         cse_segment s = segments->items[i];
         int64_t from = s.first > first ? s.first : first;

@@ -1,9 +1,12 @@
-/* Everything about the tree is computed from the number of leaves; nothing is stored. */
+/* Everything about the tree is computed from the number of microbatches; nothing is stored. */
 #include "workers/arena/reduction_tree.h"
+
+#include <assert.h>
 
 /* Largest power of two below n, n > 1. */
 static int split_of(int n)
 {
+    assert(n > 1);
     return 1 << (31 - __builtin_clz((unsigned)(n - 1)));
 }
 
@@ -52,6 +55,7 @@ bool cse_tree_find(int microbatches, int heap, cse_tree_node *node)
 
 void cse_tree_share(int microbatches, int replicas, int replica, int *first, int *end)
 {
+    assert(replica >= 0 && replica < replicas);
     *first = (int)((int64_t)replica * microbatches / replicas);
     *end = (int)((int64_t)(replica + 1) * microbatches / replicas);
 }

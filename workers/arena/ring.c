@@ -3,12 +3,15 @@
 
 static cse_word *word_of(cse_cluster *cluster, int64_t q)
 {
+    assert(q >= 0);
     return &cluster->ring[q % cluster->head->ring_count];
 }
 
 int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_claim *claim)
 {
     const cse_arena_head *head = cluster->head;
+    assert(claim->step >= 0 && claim->slot >= 0 && claim->slot < cse_arena_slot_count(head));
+    assert(claim->worker < claim->workers || claim->worker < 0);
     const int64_t from = claim->step * head->microbatches;
     const int64_t end = cluster->head->end_step * head->microbatches;
     const int64_t limit = from + head->ring_count < end ? from + head->ring_count : end;

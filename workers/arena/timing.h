@@ -1,5 +1,5 @@
-/* Where the time went: how long each process had no work, and for a sampled step what it did (spans)
- * and how long each kernel ran.
+/* Where the time went: how long each process had no work, and for a sampled step what it did
+ * (spans) and how long each kernel ran.
  *
  * The coordinator names the step to sample; each process notes its own times of that step in its
  * part of the arena (worker_side.h), and the coordinator reads them once the step is committed. No

@@ -1,5 +1,5 @@
-/* The arena as a worker uses it: its units of work (layout.h, word.h, ring.h), the doorbell, and what
- * it leaves in its slot for the coordinator.
+/* The arena as a worker uses it: its units of work (layout.h, word.h, ring.h), the doorbell, and
+ * what it writes to its slot for the coordinator.
  *
  *     cse_cluster_map(descriptor, &cluster);
  *     claim a word, write its payload, publish the word, ring the doorbell; see worker/work.h

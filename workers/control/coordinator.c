@@ -9,6 +9,7 @@
 
 cse_coordinator *cse_coordinator_new(const cse_coordinator_options *options)
 {
+    assert(options->slot_count > 0 && options->num_steps > 0 && options->record_count > 0);
     size_t workers_bytes = (size_t)options->slot_count * sizeof(cse_worker);
     cse_coordinator *c = cse_calloc(1, sizeof *c + workers_bytes);
     c->options = *options;
@@ -56,6 +57,7 @@ static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
 
 void cse_coordinator_handle(cse_coordinator *coordinator, const cse_coordinator_event *event)
 {
+    assert(event->kind >= 0 && event->kind < CSE_EVENT_COUNT);
     handler *handle = handlers[coordinator->state][event->kind];
     if (handle != NULL)
         handle(coordinator, event);

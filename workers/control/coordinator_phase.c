@@ -75,7 +75,7 @@ void cse_coordinator_enter_stopping(cse_coordinator *c)
         if (c->workers[s].state == CSE_WORKER_JOINED || c->workers[s].state == CSE_WORKER_READY)
             cse_coordinator_tell_to_leave(c, s);
         else if (c->workers[s].state == CSE_WORKER_STARTED)
-            c->io->signal(c->io->self, s, SIGTERM); /* has no ears yet */
+            c->io->signal(c->io->self, s, SIGTERM); /* not connected yet */
     }
     cse_coordinator_end_when_all_gone(c);
 }

@@ -50,8 +50,8 @@ static void on_join(cse_coordinator *c, int slot)
         return;
     }
     w->state = CSE_WORKER_JOINED;
-    /* Who left between asking and being answered is reported by its process's end, and who cannot
-     * be reached for another reason is late. */
+    /* A worker that has died meanwhile is reported by its process's end; one that cannot be reached
+     * for another reason is killed when it is not ready in time. */
     c->io->send(c->io->self, slot, &c->options.welcome);
 }
 
@@ -80,7 +80,7 @@ void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event 
         return;
     cse_worker *w = &c->workers[event->slot];
     if (w->state == CSE_WORKER_VACANT || w->incarnation != event->incarnation)
-        return; /* from a process that is buried */
+        return; /* from a process that has been reaped */
     char name[CSE_PROCESS_NAME_BYTES];
     cse_coordinator_name_of(c, event->slot, name);
     switch (m->kind) {
@@ -103,7 +103,7 @@ void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event 
         cse_coordinator_fail(
             c, cse_fail(accepted_status(m->failure.status), "%s: %s", name, m->failure.text));
         break;
-    default: /* BYE: the process's end follows and tells the same; the others are not a worker's */
+    default: /* BYE: the process's end follows; the others are no messages of a worker */
         break;
     }
 }
@@ -131,7 +131,7 @@ static const char *cause_of(const cse_worker *w, cse_exit how, char text[CAUSE_B
     return text;
 }
 
-/* Buries the slot's process. True when it had left a failure, which then ends the run. */
+/* Reaps the slot's process. True when it had left a failure, which then ends the run. */
 static bool reap(cse_coordinator *c, int slot)
 {
     char text[CSE_FAILURE_TEXT_BYTES], name[CSE_PROCESS_NAME_BYTES];

@@ -2,8 +2,8 @@
  *
  * The thread that calls is the main loop: it starts the workers (their lives hang on this very
  * thread), waits for something to happen, turns it into events, and cleans up whatever the end.
- * While training runs it sleeps on the arena's doorbell and looks at sockets and processes only every
- * few milliseconds: it shares the cores with the replicas. */
+ * While training runs it sleeps on the arena's doorbell and looks at sockets and processes only
+ * every few milliseconds: it shares the cores with the replicas. */
 #include "workers/control/execution.h"
 
 #include <errno.h>

@@ -11,7 +11,8 @@
 
 #define INTERVAL_NS INT64_C(1000000000)      /* at most a sample in this time */
 #define SLOW_INTERVAL_NS INT64_C(5000000000) /* below SAMPLED_STEPS a second: any step */
-/* The first sample may be of a step that touches its memory for the first time: some follow soon. */
+/* The first sample may be of a step that touches its memory for the first time: the next ones
+ * follow soon. */
 enum { SAMPLED_STEPS = 100, EARLY_SAMPLES = 3 };
 
 struct cse_step_sampler {

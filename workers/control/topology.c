@@ -1,6 +1,7 @@
 /* Shares of time as Flink defines them: a process is idle while what it needs is not there,
  * back-pressured while nobody takes what it makes, and busy for the rest. Streams are the shared
- * regions of the arena seen as queues: the input ring, the partial sums, the states, the records. */
+ * regions of the arena seen as queues: the input ring, the partial sums, the states, the
+ * records. */
 #include "workers/control/topology.h"
 
 #include <stdio.h>

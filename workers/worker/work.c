@@ -4,8 +4,8 @@
  * Nothing blocks inside a unit, so control messages and liveness questions are answered between two
  * of them. A unit that completes a stage is followed by a look at all its words: whoever publishes
  * the last one sees the stage complete, and if it dies before moving the step word, the next one
- * that finds nothing to do looks, too. Only the moves ring the doorbell (and filled microbatches when
- * somebody waits for them): between two moves there is nothing new to take. */
+ * that finds nothing to do looks, too. Only the moves ring the doorbell (and filled microbatches
+ * when somebody waits for them): between two moves there is nothing new to take. */
 #include "workers/worker/work.h"
 
 #include "engine/base/clock.h"

@@ -1,17 +1,17 @@
-/* COMPUTE: leaves of the tree, folded into pieces.
+/* COMPUTE: microbatch gradients, added up to the partial sum of a node of the reduction tree.
  *
  * A replica claims one node at a time - of its own share first, then any that is takeable - and
- * computes its leaves from left to right, one a call. Partial sums are kept as a binary counter:
- * the first grows in the piece's slot of the arena (which nobody reads before it is published), the
- * others in private memory. Where no value is rounded the replica's program writes each leaf
- * straight to the place where its sum begins, so nothing is ever copied. */
+ * computes its microbatches from left to right, one a call. Partial sums are kept as a binary
+ * counter: the first grows in the node's place of the arena (which nobody reads before it is
+ * published), the others in private memory. Where no value is rounded the replica's program writes
+ * each gradient straight to the place where its sum begins, so nothing is copied. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
-/* The pieces of all shares for the step's number of replicas, in the order of the leaves. */
+/* The nodes of all shares for the step's number of replicas, in the order of the microbatches. */
 static void plan_nodes(cse_work *work, int replicas)
 {
-    const int leaves = work->cluster->head->microbatches;
+    const int microbatches = work->cluster->head->microbatches;
     const int index = cse_cluster_slot_kind(work->cluster, work->slot) == CSE_ROLE_REPLICA
                           ? cse_cluster_slot_index(work->cluster, work->slot)
                           : 0;
@@ -21,8 +21,8 @@ static void plan_nodes(cse_work *work, int replicas)
     work->node_count = 0;
     for (int r = 0; r < replicas; r++) {
         int first, end;
-        cse_tree_share(leaves, replicas, r, &first, &end);
-        int count = cse_tree_cover(leaves, first, end, work->nodes + work->node_count);
+        cse_tree_share(microbatches, replicas, r, &first, &end);
+        int count = cse_tree_cover(microbatches, first, end, work->nodes + work->node_count);
         if (r == index % replicas) {
             work->own_first = work->node_count;
             work->own_end = work->node_count + count;
@@ -85,6 +85,7 @@ static unsigned char *sum_at(const cse_work *work, int level)
 
 static void join_top(cse_work *work, const cse_segments *segments)
 {
+    assert(work->sum_count >= 2);
     cse_microbatch_range *sum = &work->sum_ranges[work->sum_count - 2];
     sum->size += work->sum_ranges[work->sum_count - 1].size;
     cse_partial_sum_add(segments, sum_at(work, work->sum_count - 2),
@@ -92,7 +93,7 @@ static void join_top(cse_work *work, const cse_segments *segments)
     work->sum_count--;
 }
 
-/* Adds the leaf that was just computed. */
+/* Adds the gradient that was just computed. */
 static void fold(cse_work *work, int64_t step)
 {
     cse_segments segments = work->cluster->segments;

@@ -58,7 +58,7 @@ static cse_status prepare_compute(cse_work *work)
     CSE_TRY(check_graph(work->cluster, work->graph));
     work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
     work->workspace = private_memory(work->workspace_bytes);
-    /* Partial sums but the first, which grows in the arena, and the leaf where it is rounded. */
+    /* Partial sums but the first, which grows in the arena, and one gradient. */
     work->sums_bytes = (size_t)(depth * head->partial_sum_stride);
     work->sums = private_memory(work->sums_bytes);
     if ((work->workspace_bytes && !work->workspace) || (work->sums_bytes && !work->sums))

@@ -1,5 +1,5 @@
-/* Where a step's programs are run: REPLICA for a microbatch, WEIGHTS once a step, UPDATE for a range
- * of lines.
+/* Where a step's programs run: REPLICA for a microbatch, WEIGHTS once a step, UPDATE for a range of
+ * lines.
  *
  * In a sampled step each run is timed: programs group by group by the executable, a range of an
  * UPDATE group as a whole. Steps that take tensor statistics are not timed, since their kernels do

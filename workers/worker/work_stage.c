@@ -12,6 +12,7 @@ static bool words_complete(const cse_word *words, int count, cse_work_cursor *cu
 
 int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor)
 {
+    assert(cursor->sequence > 0 && cursor->next >= 0 && cursor->next <= count);
     for (int looked = 0; looked < count; looked++) {
         int i = cursor->next;
         cursor->next = i + 1 < count ? i + 1 : 0;
@@ -21,7 +22,7 @@ int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *c
     return -1;
 }
 
-/* A server begins where no other does, so that they meet late. */
+/* Each server starts its scan at a chunk of its own, so that servers rarely compete for a word. */
 static void place_cursor(cse_work *work, cse_work_cursor *cursor, int64_t sequence, int count)
 {
     const cse_arena_head *head = work->cluster->head;
@@ -67,7 +68,7 @@ static uint64_t next_of(const cse_cluster *cluster, uint64_t step)
     const int replicas = cse_step_replicas(step);
     switch (cse_step_stage(step)) {
     case CSE_STAGE_COMPUTE:
-        /* One exact piece over all microbatches is the reduced value already. */
+        /* One exact partial sum over all microbatches is the reduced value already. */
         if (head->exact &&
             cse_word_is(cse_word_load(&cluster->nodes[1]), CSE_WORD_DONE, sequence + 1))
             return cse_step_make(sequence, CSE_STAGE_NORM, replicas, CSE_STEP_SINGLE_PARTIAL_SUM);

@@ -1,12 +1,12 @@
-/* Observed steps: every n-th, on which the numbers of the graph's tracked are counted.
+/* Tensor statistics: on every n-th step, the values of the graph's tracked tensors are counted.
  *
- * Counts of the replica's program are made leaf by leaf in private memory, lie behind their piece
- * in the arena once it is published, and are added up by the serial stage: integers, so that any
- * partition of the batch gives the same sums, and a piece that is computed again after a death
- * leaves the same counts at the same place. The serial stage itself counts what is there once a
- * step: it joins the pieces' gradients block by block, reads the states before their update and
- * asks the update program what it would make of them. It writes nothing but the step's own record,
- * from zero on, so that it may be repeated, and the update stage is as on every other step. */
+ * Counts of the replica's program are made microbatch by microbatch in private memory, copied
+ * behind the partial sum when it is published, and added up by the serial stage: integers, so that
+ * any partition of the batch gives the same sums, and a node that is computed again after a death
+ * gives the same counts. The serial stage itself counts what is there once a step: it adds up the
+ * gradients block by block, reads the states before their update and asks the update program what
+ * it would make of them. It writes nothing but the step's own record, from zero on, so that it may
+ * be repeated, and the update stage is as on every other step. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,10 +25,10 @@ cse_status cse_work_statistics_prepare(cse_work *work)
         return CSE_OK;
     if (work->graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics) !=
         head->statistics_bytes)
-        return cse_fail(CSE_UNAVAILABLE, "the compiled step observes other tensors than the "
+        return cse_fail(CSE_UNAVAILABLE, "the compiled step tracks other tensors than the "
                                          "cluster was made for: recompile, or empty the compile "
                                          "directory");
-    /* Costs nothing until the first observed step touches it. */
+    /* Costs nothing until the first such step touches it. */
     work->statistics_memory_bytes =
         record_bytes + proposed_bytes + (size_t)work->graph->statistics_scratch_bytes;
     work->statistics_memory = mmap(NULL, work->statistics_memory_bytes, PROT_READ | PROT_WRITE,
@@ -51,7 +51,7 @@ void cse_work_statistics_release(cse_work *work)
         munmap(work->statistics_memory, work->statistics_memory_bytes);
 }
 
-/* ---- a replica's piece ---- */
+/* ---- a node of the reduction tree ---- */
 
 void cse_work_statistics_begin(cse_work *work, int64_t step)
 {

@@ -1,10 +1,10 @@
 /* REDUCE, NORM and UPDATE: what weight servers do (or the replicas, when there are none).
  *
- * REDUCE joins the step's pieces in the tree's order, chunk by chunk, into a buffer of its own, so
- * a chunk can be made again from the start. NORM runs the serial program once and leaves the
- * record; it writes nothing that it reads, so it can be run again, too. UPDATE changes the states
- * in place, with line undo: whoever takes over a chunk goes on at the line where its owner stopped.
- * */
+ * REDUCE adds the step's partial sums in the tree's order, chunk by chunk, into a buffer of its
+ * own, so a chunk can be made again from the start. NORM runs the serial program once and leaves
+ * the record; it writes nothing that it reads, so it can be run again, too. UPDATE changes the
+ * states in place, with an undo log: after a recovery the next claimer continues at the line where
+ * the first one stopped. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 

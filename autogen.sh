@@ -6,8 +6,8 @@ cd "$(dirname "$0")"
 
 # Plugin folders: folder | kind | C type of a descriptor | header of the contract | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
-# its own name beside it is a helper of the folder and has none. "@" in a header's path is the folder
-# above the plugins'.
+# its own name beside it is a helper of the folder and has none. "@" in a header's path is the
+# folder above the plugins'.
 plugins='
 engine/ops|op|cse_op|engine/graph/op.h|cse_ops
 engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer.h|cse_optimizers
@@ -61,7 +61,7 @@ write_registry() { # folder singular type header array
     echo "/* Written by autogen.sh: every plugin kind of the library. */"
     echo "#include <stddef.h>"
     echo
-    echo "#include \"engine/base/registry.h\""
+    echo "#include \"run/job/kinds.h\""
     echo
 } >kinds.tmp
 { echo "const cse_kind cse_kinds[] = {"; } >kinds_rows.tmp
@@ -83,7 +83,7 @@ done
     cat kinds_rows.tmp
     echo "    { NULL, NULL },"
     echo "};"
-} | write_if_changed engine/base/kinds.c
+} | write_if_changed run/job/kinds.c
 rm kinds.tmp kinds_rows.tmp
 
 mkdir -p include/csengine/generated
@@ -101,16 +101,6 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
         sed -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
     echo "    ;"
 } | write_if_changed engine/codegen/prelude_text.c
-
-# The description of the REST API, which the server checks its requests by.
-{
-    echo "/* Written by autogen.sh: the text of dashboard/openapi.json. */"
-    echo "#include \"dashboard/api.h\""
-    echo
-    echo "const char cse_openapi_text[] ="
-    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^ */    "/' -e 's/$/\\n"/' dashboard/openapi.json
-    echo "    ;"
-} | write_if_changed dashboard/openapi_text.c
 
 # The tables of the run store, as a string of the library.
 {
@@ -149,6 +139,12 @@ list() { # variable files...
     outside=$(LC_ALL=C find examples/outside -name '*.c' 2>/dev/null | LC_ALL=C sort)
     benches=$(LC_ALL=C find bench -name 'bench_*.c' 2>/dev/null | LC_ALL=C sort)
     list test_support $support $(headers_of tests)
+    # In the order they are run: the slowest first, so that none of them runs alone at the end.
+    all=$(for f in $scripts $tests; do echo "${f%.c}"; done)
+    slowest=$(for f in $(cat tests/slowest.txt); do echo "$all" | grep -x "$f" || :; done)
+    list tests_in_order $slowest $(for f in $all; do
+        grep -qx "$f" tests/slowest.txt || echo "$f"
+    done)
     list test_scripts $scripts
     list test_programs $(for f in $tests; do echo "${f%.c}"; done)
     list example_programs $(for f in $examples; do echo "${f%.c}"; done)
@@ -186,7 +182,7 @@ list() { # variable files...
         2>/dev/null | LC_ALL=C sort)
     list web_files $(LC_ALL=C find web -type d \( -name node_modules -o -path web/dist \
         -o -path web/generated \) -prune -o -type f -print | LC_ALL=C sort)
-    list tree_extra dashboard/openapi.json store/schema.sql \
+    list tree_extra store/schema.sql \
         $(LC_ALL=C find configs deploy docs scripts tests bench examples -type f \
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
         2>/dev/null | LC_ALL=C sort) $(LC_ALL=C find tests/fuzz -name '*.c' | LC_ALL=C sort)

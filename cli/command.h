@@ -11,7 +11,7 @@ typedef struct cse_option {
     const char *name; /* "num_csx"; on the command line - and _ are the same. NULL ends a table */
     const char *argument; /* "N"; NULL: a switch */
     const char *path;     /* the setting of the configuration that it sets, or NULL */
-    const char *doc;
+    const char *doc;      /* NULL, with a path: that of the setting */
 } cse_option;
 
 typedef struct cse_command_line cse_command_line;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "engine/config/settings.h"
 
 static int widest_option(const cse_command *command)
 {
@@ -13,6 +14,25 @@ static int widest_option(const cse_command *command)
         widest = width > widest ? width : widest;
     }
     return (int)widest;
+}
+
+/* What an option does: of one that stands for a setting, what the setting does and may be. */
+static void print_doc(const cse_option *option, FILE *out, void (*print)(const char *, FILE *))
+{
+    const cse_setting *setting = option->doc == NULL ? cse_config_setting_find(option->path) : NULL;
+    print(setting != NULL ? setting->doc : option->doc, out);
+    if (setting == NULL || setting->choices == NULL || strchr(setting->choices, '|') == NULL)
+        return;
+    cse_text accepted = { 0 };
+    cse_text_add(&accepted, ": ");
+    cse_setting_describe(setting, &accepted);
+    print(accepted.data, out);
+    cse_text_clear(&accepted);
+}
+
+static void print_plain(const char *text, FILE *out)
+{
+    fputs(text, out);
 }
 
 void cse_print_help(FILE *out)
@@ -41,7 +61,8 @@ void cse_print_command_help(const cse_command *command, FILE *out)
         char name[80], letter = cse_option_letter(command, o);
         snprintf(name, sizeof name, "--%s%s%s", o->name, o->argument != NULL ? " " : "",
                  o->argument != NULL ? o->argument : "");
-        fprintf(out, "  %-*s  %s", width, name, o->doc);
+        fprintf(out, "  %-*s  ", width, name);
+        print_doc(o, out, print_plain);
         if (letter != '\0')
             fprintf(out, " (-%c)", letter);
         fputc('\n', out);
@@ -85,7 +106,7 @@ static void print_man_command(const cse_command *command, FILE *out)
         if (o->argument != NULL)
             fprintf(out, " \" \" \\fI%s\\fR", o->argument);
         fputc('\n', out);
-        print_roff(o->doc, out);
+        print_doc(o, out, print_roff);
         if (cse_option_letter(command, o) != '\0')
             fprintf(out, " (\\-%c)", cse_option_letter(command, o));
         fputc('\n', out);

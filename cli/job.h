@@ -5,36 +5,30 @@
 
 #include "cli/command_line.h"
 #include "engine/base/diagnostics.h"
-#include "engine/base/text.h"
 #include "run/job/job.h"
 
-/* Settings that people touch daily, as flags in the references' spelling. */
-#define CSE_JOB_OPTIONS                                                                         \
-    { "num_csx", "N", "backend.cluster_config.num_csx", "replicas that share each step" },      \
-        { "num_workers_per_csx", "N", "backend.cluster_config.num_workers_per_csx",             \
-          "input workers for each replica" },                                                   \
-        { "max_wgt_servers", "N", "backend.cluster_config.max_wgt_servers",                     \
-          "weight servers; 0: the replicas update by themselves" },                             \
-        { "job_labels", "[K=V]", "backend.cluster_config.job_labels",                           \
-          "key=value words that are recorded with the job" },                                   \
-        { "model_dir", "DIR", "model_dir", "checkpoints, logs and compiled steps" },            \
-        { "compile_dir", "DIR", "backend.compile_dir", "where compiled steps are kept" },       \
-        { "checkpoint_path", "FILE", "fit.ckpt_path", "checkpoint to start from; null: none" }, \
-        { "seed", "N", "seed", "seed of everything that is random" },                           \
-        { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce",                         \
-          "payload of the gradient reduction: fp32, bf16, bf16sr, fp16 or cb16" },              \
-    {                                                                                           \
-        "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"        \
+/* Settings that people touch daily, as flags in the references' spelling. Their help is that of the
+ * settings. */
+#define CSE_JOB_OPTIONS                                                                      \
+    { "num_csx", "N", "backend.cluster_config.num_csx", NULL },                              \
+        { "num_workers_per_csx", "N", "backend.cluster_config.num_workers_per_csx", NULL },  \
+        { "max_wgt_servers", "N", "backend.cluster_config.max_wgt_servers", NULL },          \
+        { "job_labels", "[K=V]", "backend.cluster_config.job_labels", NULL },                \
+        { "model_dir", "DIR", "model_dir", NULL },                                           \
+        { "compile_dir", "DIR", "backend.compile_dir", NULL },                               \
+        { "checkpoint_path", "FILE", "fit.ckpt_path", NULL }, { "seed", "N", "seed", NULL }, \
+        { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },              \
+    {                                                                                        \
+        "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"     \
     }
 
-#define CSE_LOOP_OPTIONS                                                                    \
-    { "max_steps", "N", "loop.max_steps", "step at which training ends" },                  \
-        { "num_steps", "N", "loop.num_steps", "steps of this run" },                        \
-        { "num_epochs", "N", "loop.num_epochs", "passes over the training data" },          \
-        { "log_steps", "N", "logging.log_steps", "a line of progress every N steps" },      \
-        { "compile_only", NULL, "backend.compile_only", "compile and cache, run nothing" }, \
-    {                                                                                       \
-        "validate_only", NULL, "backend.validate_only", "check the step, compile nothing"   \
+#define CSE_LOOP_OPTIONS                                                                        \
+    { "max_steps", "N", "loop.max_steps", NULL }, { "num_steps", "N", "loop.num_steps", NULL }, \
+        { "num_epochs", "N", "loop.num_epochs", NULL },                                         \
+        { "log_steps", "N", "logging.log_steps", NULL },                                        \
+        { "compile_only", NULL, "backend.compile_only", NULL },                                 \
+    {                                                                                           \
+        "validate_only", NULL, "backend.validate_only", NULL                                    \
     }
 
 /* A job's settings and what they borrow from. */
@@ -42,11 +36,8 @@ typedef struct cse_prepared_job {
     cse_config *config;
     cse_diagnostics diagnostics; /* of the configuration, when that is why it cannot be prepared */
     cse_job_settings settings;
-    const char **labels;
-    char *grad_scaler;
-    char *schedulers;
-    cse_text resolved, origins; /* of the configuration, for the run store */
-    int64_t batch_size;         /* of train_dataloader, 0 where it is not plain to see */
+    cse_arena *arena;
+    int64_t batch_size; /* of train_dataloader, 0 where it is not plain to see */
 } cse_prepared_job;
 
 /* Loads the configuration that the command line names, with its overrides. Release with

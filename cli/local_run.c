@@ -113,7 +113,7 @@ cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const
                                   .body_type = "",
                                   .peer = "",
                                   .accept = "application/json",
-                                  .let_in = true };
+                                  .authorized = true };
     operation->handle(&request, &answer);
     cse_status status = take_answer(&answer, body);
     cse_answer_clear(&answer);

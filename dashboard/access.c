@@ -1,4 +1,4 @@
-/* Tokens, cookies, names.
+/* Tokens, cookies, host names.
  *
  * A cookie is "EXPIRY.NONCE.PROOF": seconds since 1970, a random number, and the authenticator
  * (HMAC-SHA-512-256) of both under a key made from the token. Secrets are compared in constant
@@ -24,7 +24,7 @@ enum { MAX_TOKEN = 4096, MIN_TOKEN = 16, FORGOTTEN = 256, PROOF_TEXT = crypto_au
 static const char cookie_context[] = "csengine session cookie";
 
 struct cse_access {
-    char *token; /* NULL: none is wanted */
+    char *token; /* NULL: none is required */
     unsigned char key[crypto_auth_KEYBYTES];
     char *host;
     char **host_names;
@@ -116,7 +116,7 @@ bool cse_access_wants_token(const cse_access *access)
     return access->token != NULL;
 }
 
-/* Digests are compared, so that the time does not even tell the token's length. */
+/* Digests are compared, so that the time taken does not depend on the token's length. */
 bool cse_access_token_is_right(const cse_access *access, const char *token)
 {
     unsigned char ours[32], theirs[32];
@@ -184,7 +184,7 @@ void cse_access_forget_cookie(cse_access *access, const char *cookie)
     pthread_mutex_unlock(&access->lock);
 }
 
-bool cse_access_lets_in(cse_access *access, const char *authorization, const char *cookie)
+bool cse_access_authorizes(cse_access *access, const char *authorization, const char *cookie)
 {
     if (access->token == NULL)
         return true;
@@ -247,6 +247,6 @@ bool cse_access_origin_is_ours(const char *origin, const char *host)
     else if (strncasecmp(origin, "https://", 8) == 0)
         origin += 8;
     else
-        return false; /* "null": a page without a place of its own */
+        return false; /* "null": a page without an origin */
     return host != NULL && strcasecmp(origin, host) == 0;
 }

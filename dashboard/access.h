@@ -1,10 +1,11 @@
-/* Who may come in: a token for programs, a cookie made from it for browsers, and the check that a
- * request was meant for this server.
+/* Authorization: a bearer token for programs, a session cookie made from it for browsers, and the
+ * check that a request is addressed to this server.
  *
  * A server that only this machine can reach needs no token, but it needs the Host and Origin
- * checks: a page of another site, opened in a browser on this machine, can send requests here, and
- * a name it controls can be made to point here. A cookie is a proof of the token and a time, so
- * that nothing has to be kept, and it holds when the server starts anew. */
+ * checks: a page of another site, opened in a browser on this machine, can send requests here
+ * (cross-site request forgery), and can point a name it controls at this address (DNS rebinding).
+ * A cookie is an expiry time with a message authentication code under a key derived from the token,
+ * so that no session has to be stored and a restarted server accepts it. */
 #ifndef CSE_DASHBOARD_ACCESS_H
 #define CSE_DASHBOARD_ACCESS_H
 
@@ -13,7 +14,7 @@
 typedef struct cse_access cse_access;
 
 typedef struct cse_access_options {
-    const char *token_file;        /* NULL: everybody who reaches the server is let in */
+    const char *token_file;        /* NULL: every caller is authorized */
     const char *host;              /* as listened on: "127.0.0.1"; NULL for a unix socket */
     const char *const *host_names; /* further names under which clients know it, ended by NULL */
 } cse_access_options;
@@ -28,11 +29,11 @@ void cse_access_destroy(cse_access **access);
 bool cse_access_wants_token(const cse_access *access);
 bool cse_access_token_is_right(const cse_access *access, const char *token);
 /* "Bearer TOKEN" of Authorization, the value of the cookie, or both NULL. */
-bool cse_access_lets_in(cse_access *access, const char *authorization, const char *cookie);
+bool cse_access_authorizes(cse_access *access, const char *authorization, const char *cookie);
 
 /* The value of a new cookie. */
 void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTES]);
-/* From now on this cookie is worth nothing. */
+/* Revokes the cookie. */
 void cse_access_forget_cookie(cse_access *access, const char *cookie);
 
 /* Whether "name:port" is one of this server's names. NULL: none was sent. */

@@ -1,4 +1,4 @@
-/* Answers and parameters: small helpers that every route uses. */
+/* Helpers of the routes: reading parameters, filling answers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static const struct {
     int status;
     const char *word, *title;
 } problems[] = {
-#define CSE_PROBLEM_ROW(name, status, word, title) { status, word, title },
+#define CSE_PROBLEM_ROW(name, status, word, title, doc) { status, word, title },
     CSE_PROBLEM_TABLE(CSE_PROBLEM_ROW)
 #undef CSE_PROBLEM_ROW
 };
@@ -88,8 +88,8 @@ void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *for
     set_problem(answer, problem, detail, NULL);
 }
 
-void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors, const char *format,
-                       ...)
+void cse_answer_diagnostics(cse_answer *answer, cse_problem problem, json_t *errors,
+                            const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -159,7 +159,6 @@ void cse_answer_header(cse_answer *answer, const char *name, const char *format,
 {
     if (answer->header_count == CSE_ANSWER_HEADERS)
         return;
-    cse_text text = { 0 };
     va_list arguments;
     va_start(arguments, format);
     char *value = NULL;
@@ -167,7 +166,6 @@ void cse_answer_header(cse_answer *answer, const char *name, const char *format,
     va_end(arguments);
     if (length < 0)
         return;
-    cse_text_clear(&text);
     if (strcmp(name, "ETag") == 0)
         answer->has_etag = true;
     answer->headers[answer->header_count].name = name;
@@ -194,7 +192,13 @@ void cse_answer_clear(cse_answer *answer)
     *answer = (cse_answer){ .file = -1 };
 }
 
-/* ---- JSON by hand ---- */
+/* ---- JSON ---- */
+
+json_t *cse_text_json(const char *text)
+{
+    json_t *value = text != NULL ? json_string(text) : NULL;
+    return value != NULL ? value : json_null();
+}
 
 void cse_json_number(cse_text *text, double number)
 {
@@ -210,51 +214,4 @@ void cse_json_number(cse_text *text, double number)
             break;
     }
     cse_text_add_bytes(text, buffer, strlen(buffer));
-}
-
-/* Length of the UTF-8 character at `text`, 0 when it is none. */
-static int utf8_length(const unsigned char *text)
-{
-    static const struct {
-        unsigned char mask, bits;
-        int length;
-        unsigned least;
-    } rows[] = { { 0x80, 0x00, 1, 0 },
-                 { 0xE0, 0xC0, 2, 0x80 },
-                 { 0xF0, 0xE0, 3, 0x800 },
-                 { 0xF8, 0xF0, 4, 0x10000 } };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if ((text[0] & rows[i].mask) != rows[i].bits)
-            continue;
-        unsigned value = text[0] & (unsigned char)~rows[i].mask;
-        for (int k = 1; k < rows[i].length; k++) {
-            if ((text[k] & 0xC0) != 0x80)
-                return 0;
-            value = value << 6 | (text[k] & 0x3F);
-        }
-        bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-        return value < rows[i].least || value > 0x10FFFF || surrogate ? 0 : rows[i].length;
-    }
-    return 0;
-}
-
-void cse_json_string(cse_text *text, const char *string)
-{
-    cse_text_add_bytes(text, "\"", 1);
-    for (const unsigned char *c = (const unsigned char *)string; *c != '\0';) {
-        int length = utf8_length(c);
-        if (length == 0) {
-            cse_text_add_bytes(text, "\xEF\xBF\xBD", 3);
-            c++;
-            continue;
-        }
-        if (*c == '"' || *c == '\\')
-            cse_text_add(text, "\\%c", *c);
-        else if (*c < 0x20)
-            cse_text_add(text, "\\u%04x", *c);
-        else
-            cse_text_add_bytes(text, (const char *)c, (size_t)length);
-        c += length;
-    }
-    cse_text_add_bytes(text, "\"", 1);
 }

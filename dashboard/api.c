@@ -1,122 +1,28 @@
-/* The description in memory: paths, parameters, patterns. */
+/* The routes by path and method, and the parameters of a request. */
 #include "dashboard/api.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <regex.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/api_internal.h"
+#include "dashboard/describe.h"
 #include "engine/base/arena.h"
 #include "engine/base/registry.h"
 
-typedef struct pattern {
-    const char *text; /* view into the document */
-    regex_t compiled;
-} pattern;
-
 struct cse_api {
-    json_t *document;
-    pattern *patterns;
-    int pattern_count, pattern_capacity;
+    const cse_route *const *routes;
+    cse_validator *validator;
 };
 
-static const char *const methods[] = { "get", "put", "post", "delete", "patch" };
-
-/* ---- loading ---- */
-
-/* Words of JSON Schema that may stand in a schema: those that are checked, and those that are only
- * for people. */
-static const char known_words[] =
-    " $ref type enum minimum maximum minLength maxLength pattern items maxItems properties "
-    "required additionalProperties propertyNames maxProperties description default examples "
-    "example format ";
-
-static bool is_known_word(const char *word)
+cse_status cse_api_new(const cse_route *const *routes, cse_api **api)
 {
-    char padded[48];
-    snprintf(padded, sizeof padded, " %s ", word);
-    return strstr(known_words, padded) != NULL;
-}
-
-static cse_status add_pattern(cse_api *api, const char *text)
-{
-    CSE_GROW(api->patterns, api->pattern_count, api->pattern_capacity);
-    pattern *p = &api->patterns[api->pattern_count];
-    p->text = text;
-    if (regcomp(&p->compiled, text, REG_EXTENDED | REG_NOSUB) != 0)
-        return cse_fail(CSE_INTERNAL, "openapi: the pattern %s is no regular expression", text);
-    api->pattern_count++;
-    return CSE_OK;
-}
-
-static cse_status scan_schema(cse_api *api, const json_t *schema);
-
-static cse_status scan_members(cse_api *api, const json_t *object)
-{
-    void *at = json_object_iter((json_t *)(uintptr_t)object);
-    for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)object, at))
-        CSE_TRY(scan_schema(api, json_object_iter_value(at)));
-    return CSE_OK;
-}
-
-static cse_status scan_schema(cse_api *api, const json_t *schema)
-{
-    if (!json_is_object(schema))
-        return CSE_OK;
-    void *at = json_object_iter((json_t *)(uintptr_t)schema);
-    for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)schema, at)) {
-        const char *word = json_object_iter_key(at);
-        const json_t *value = json_object_iter_value(at);
-        if (!is_known_word(word))
-            return cse_fail(CSE_INTERNAL, "openapi: the word \"%s\" of a schema is not understood",
-                            word);
-        if (strcmp(word, "pattern") == 0)
-            CSE_TRY(add_pattern(api, json_string_value(value)));
-        else if (strcmp(word, "properties") == 0)
-            CSE_TRY(scan_members(api, value));
-        else if (strcmp(word, "items") == 0 || strcmp(word, "additionalProperties") == 0 ||
-                 strcmp(word, "propertyNames") == 0)
-            CSE_TRY(scan_schema(api, value));
-        else if (strcmp(word, "$ref") == 0 && cse_api_resolve(api, schema) == NULL)
-            return cse_fail(CSE_INTERNAL, "openapi: %s leads nowhere", json_string_value(value));
-    }
-    return CSE_OK;
-}
-
-/* Every schema below: of components, parameters, bodies, answers. */
-static cse_status scan(cse_api *api, const json_t *node)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(node, i, one) CSE_TRY(scan(api, one));
-    if (!json_is_object(node))
-        return CSE_OK;
-    void *at = json_object_iter((json_t *)(uintptr_t)node);
-    for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)node, at)) {
-        const char *key = json_object_iter_key(at);
-        const json_t *value = json_object_iter_value(at);
-        if (strcmp(key, "schema") == 0)
-            CSE_TRY(scan_schema(api, value));
-        else if (strcmp(key, "schemas") == 0)
-            CSE_TRY(scan_members(api, value));
-        else
-            CSE_TRY(scan(api, value));
-    }
-    return CSE_OK;
-}
-
-cse_status cse_api_load(const char *text, cse_api **api)
-{
-    json_error_t error;
+    json_t *document = NULL;
     cse_api *a = cse_calloc(1, sizeof *a);
-    a->document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    cse_status status = CSE_OK;
-    if (a->document == NULL)
-        status = cse_fail(CSE_INTERNAL, "openapi: line %d: %s", error.line, error.text);
-    else
-        status = scan(a, a->document);
+    a->routes = routes;
+    cse_status status = cse_describe(routes, &document);
+    if (status == CSE_OK)
+        status = cse_validator_new(document, &a->validator);
     if (status != CSE_OK)
         cse_api_destroy(&a);
     *api = a;
@@ -127,39 +33,14 @@ void cse_api_destroy(cse_api **api)
 {
     if (*api == NULL)
         return;
-    for (int i = 0; i < (*api)->pattern_count; i++)
-        regfree(&(*api)->patterns[i].compiled);
-    free((*api)->patterns);
-    json_decref((*api)->document);
+    cse_validator_destroy(&(*api)->validator);
     free(*api);
     *api = NULL;
 }
 
-const json_t *cse_api_document_view(const cse_api *api)
+const cse_validator *cse_api_validator_view(const cse_api *api)
 {
-    return api->document;
-}
-
-bool cse_api_pattern_matches(const cse_api *api, const char *text, const char *value)
-{
-    for (int i = 0; i < api->pattern_count; i++)
-        if (strcmp(api->patterns[i].text, text) == 0)
-            return regexec(&api->patterns[i].compiled, value, 0, NULL, 0) == 0;
-    return false;
-}
-
-const json_t *cse_api_resolve(const cse_api *api, const json_t *schema)
-{
-    const char *reference = json_string_value(json_object_get(schema, "$ref"));
-    if (reference == NULL)
-        return schema;
-    const json_t *at = api->document;
-    char *copy = cse_strdup(reference), *rest = copy, *word;
-    for (word = strsep(&rest, "/"); word != NULL && at != NULL; word = strsep(&rest, "/"))
-        if (strcmp(word, "#") != 0)
-            at = json_object_get(at, word);
-    free(copy);
-    return at;
+    return api->validator;
 }
 
 /* ---- paths ---- */
@@ -187,23 +68,34 @@ static bool match_path(const char *template, const char *path, json_t *values)
     return *template == '\0' && *path == '\0';
 }
 
+/* The operation's place in the description. */
+static const json_t *find_described(const cse_api *api, const cse_route *route, const char *id)
+{
+    json_t *paths = json_object_get(cse_validator_document_view(api->validator), "paths");
+    json_t *item = json_object_get(paths, route->path), *one;
+    const char *method;
+    json_object_foreach(item, method, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "operationId")), id) == 0)
+            return one;
+    }
+    return NULL;
+}
+
 bool cse_api_find(const cse_api *api, const char *method, const char *path, cse_api_match *match)
 {
+    assert(*path == '/');
     *match = (cse_api_match){ .path_values = json_object() };
-    char lower[16];
-    size_t n = 0;
-    for (; method[n] != '\0' && n + 1 < sizeof lower; n++)
-        lower[n] = (char)(method[n] >= 'A' && method[n] <= 'Z' ? method[n] + 32 : method[n]);
-    lower[n] = '\0';
-    json_t *paths = json_object_get(api->document, "paths");
-    for (void *at = json_object_iter(paths); at != NULL; at = json_object_iter_next(paths, at)) {
+    for (const cse_route *const *route = api->routes; *route != NULL; route++) {
         json_object_clear(match->path_values);
-        if (!match_path(json_object_iter_key(at), path, match->path_values))
+        if (!match_path((*route)->path, path, match->path_values))
             continue;
-        match->path = json_object_iter_key(at);
-        match->path_item = json_object_iter_value(at);
-        match->operation = json_object_get(match->path_item, lower);
-        match->operation_id = json_string_value(json_object_get(match->operation, "operationId"));
+        match->route = *route;
+        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++)
+            if (strcmp(o->method, method) == 0)
+                match->operation = o;
+        if (match->operation != NULL)
+            match->described = find_described(api, *route, match->operation->id);
         return true;
     }
     cse_api_match_clear(match);
@@ -216,18 +108,11 @@ void cse_api_match_clear(cse_api_match *match)
     *match = (cse_api_match){ 0 };
 }
 
-void cse_api_methods(const json_t *path_item, cse_text *text)
+void cse_api_methods(const cse_route *route, cse_text *text)
 {
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-        if (json_object_get(path_item, methods[i]) == NULL)
-            continue;
-        if (text->size > 0)
-            cse_text_add(text, ", ");
-        for (const char *c = methods[i]; *c != '\0'; c++)
-            cse_text_add(text, "%c", *c - 32);
-        if (i == 0)
-            cse_text_add(text, ", HEAD");
-    }
+    for (const cse_operation *o = route->operations; o->id != NULL; o++)
+        cse_text_add(text, "%s%s%s", text->size > 0 ? ", " : "", o->method,
+                     strcmp(o->method, "GET") == 0 ? ", HEAD" : "");
 }
 
 /* ---- parameters ---- */
@@ -255,7 +140,7 @@ static json_t *convert(const char *text, const json_t *schema)
 
 /* Where the diagnostics and values of one parameter go. */
 typedef struct parameter_check {
-    const cse_api *api;
+    const cse_validator *validator;
     const char *name;
     const json_t *schema; /* resolved */
     bool list, split_at_commas;
@@ -266,7 +151,7 @@ static void add_value(parameter_check *c, const char *text)
 {
     const json_t *schema = c->schema;
     if (c->list)
-        schema = cse_api_resolve(c->api, json_object_get(schema, "items"));
+        schema = cse_validator_resolve(c->validator, json_object_get(schema, "items"));
     json_t *value = convert(text, schema);
     if (value == NULL) {
         const char *type = json_string_value(json_object_get(schema, "type"));
@@ -300,12 +185,12 @@ static void take_value(parameter_check *c, const char *text)
     free(copy);
 }
 
-static void check_parameter(const cse_api *api, const cse_api_match *match,
-                            const cse_api_given *given, const json_t *parameter, parameter_check *c)
+static void check_parameter(const cse_api_match *match, const cse_api_given *given,
+                            const json_t *parameter, parameter_check *c)
 {
     const char *where = json_string_value(json_object_get(parameter, "in"));
     c->name = json_string_value(json_object_get(parameter, "name"));
-    c->schema = cse_api_resolve(api, json_object_get(parameter, "schema"));
+    c->schema = cse_validator_resolve(c->validator, json_object_get(parameter, "schema"));
     const char *type = json_string_value(json_object_get(c->schema, "type"));
     c->list = type != NULL && strcmp(type, "array") == 0;
     c->split_at_commas = c->list && json_is_false(json_object_get(parameter, "explode"));
@@ -324,11 +209,11 @@ static void check_parameter(const cse_api *api, const cse_api_match *match,
     if (times > 1)
         json_array_append_new(c->errors,
                               json_pack("{s:s, s:s}", "pointer", c->name, "message",
-                                        "the parameter stands more than once in the query"));
+                                        "the parameter occurs more than once in the query"));
     const json_t *value = json_object_get(c->values, c->name);
     json_t *fallback = json_object_get(c->schema, "default");
     if (value != NULL)
-        cse_api_check(api, c->schema, value, c->name, c->errors);
+        cse_validator_check(c->validator, c->schema, value, c->name, c->errors);
     else if (fallback != NULL)
         json_object_set_new(c->values, c->name, json_deep_copy(fallback));
     else if (strcmp(where, "query") == 0 && json_is_true(json_object_get(parameter, "required")))
@@ -336,8 +221,8 @@ static void check_parameter(const cse_api *api, const cse_api_match *match,
                                                    "the parameter is missing from the query"));
 }
 
-static void report_unknown(const cse_api *api, const json_t *parameters, const char *name,
-                           json_t *errors)
+static void report_unknown(const cse_validator *validator, const json_t *parameters,
+                           const char *name, json_t *errors)
 {
     const char *names[32];
     int count = 0;
@@ -345,7 +230,7 @@ static void report_unknown(const cse_api *api, const json_t *parameters, const c
     json_t *one;
     json_array_foreach(parameters, i, one)
     {
-        const json_t *parameter = cse_api_resolve(api, one);
+        const json_t *parameter = cse_validator_resolve(validator, one);
         const char *known = json_string_value(json_object_get(parameter, "name"));
         if (strcmp(json_string_value(json_object_get(parameter, "in")), "query") != 0)
             continue;
@@ -366,35 +251,24 @@ static void report_unknown(const cse_api *api, const json_t *parameters, const c
 bool cse_api_check_parameters(const cse_api *api, const cse_api_match *match,
                               const cse_api_given *given, json_t *values, json_t *errors)
 {
-    const json_t *parameters = json_object_get(match->operation, "parameters");
+    const json_t *parameters = json_object_get(match->described, "parameters");
     for (int i = 0; i < given->query_count; i++)
-        report_unknown(api, parameters, given->query[i].name, errors);
+        report_unknown(api->validator, parameters, given->query[i].name, errors);
     size_t i;
     json_t *one;
     json_array_foreach(parameters, i, one)
     {
-        parameter_check check = { .api = api, .values = values, .errors = errors };
-        check_parameter(api, match, given, cse_api_resolve(api, one), &check);
+        parameter_check check = { .validator = api->validator, .values = values, .errors = errors };
+        check_parameter(match, given, cse_validator_resolve(api->validator, one), &check);
     }
     return json_array_size(errors) == 0;
 }
 
 /* ---- bodies ---- */
 
-bool cse_api_has_body(const cse_api_match *match)
-{
-    return json_object_get(match->operation, "requestBody") != NULL;
-}
-
-bool cse_api_body_required(const cse_api_match *match)
-{
-    return json_is_true(
-        json_object_get(json_object_get(match->operation, "requestBody"), "required"));
-}
-
 const json_t *cse_api_body_schema(const cse_api_match *match, const char *media_type)
 {
     const json_t *content =
-        json_object_get(json_object_get(match->operation, "requestBody"), "content");
+        json_object_get(json_object_get(match->described, "requestBody"), "content");
     return json_object_get(json_object_get(content, media_type), "schema");
 }

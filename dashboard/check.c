@@ -20,11 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dashboard/jobs.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/config/config.h"
+#include "run/job/kinds.h"
 
 extern char **environ;
 
@@ -131,7 +132,7 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
 {
     cse_config_override *list = NULL;
     int count = read_overrides(overrides, &list);
-    const cse_config_text text = { source, yaml, list, count };
+    const cse_config_text text = { source, yaml, list, count, cse_kinds };
     cse_config *config = NULL;
     cse_diagnostics found = { 0 };
     cse_status status = cse_config_check(&text, &found, &config);

@@ -17,4 +17,15 @@ typedef struct cse_check {
  * could not be made. */
 cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics);
 
+/* What a configuration says of a job. */
+typedef struct cse_config_facts {
+    int64_t num_csx;
+    json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
+} cse_config_facts;
+
+/* Settings, with these overrides (path -> value, or NULL), against their tables, in this process,
+ * without a model: appends what is wrong, all of it. `facts` may be NULL. */
+bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagnostics,
+                        cse_config_facts *facts);
+
 #endif

@@ -1,6 +1,8 @@
 /* A body is a JobSpec, or the configuration itself with the rest in the query. */
 #include "dashboard/create.h"
 
+#include "dashboard/labels.h"
+
 static json_t *spec_of(const cse_request *request)
 {
     static const char *const switches[] = { "compile_only", "validate_only" };
@@ -22,28 +24,29 @@ static json_t *spec_of(const cse_request *request)
     return spec;
 }
 
-static void answer_faults(cse_answer *answer, json_t *diagnostics)
+static void answer_diagnostics(cse_answer *answer, json_t *diagnostics)
 {
     const json_t *first = json_array_get(diagnostics, 0);
     const char *message = json_string_value(json_object_get(first, "message"));
     long long line = json_integer_value(json_object_get(first, "line"));
     long long column = json_integer_value(json_object_get(first, "column"));
     if (line > 0)
-        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(diagnostics),
-                          "the configuration is wrong at line %lld, column %lld: %s", line, column,
-                          message);
+        cse_answer_diagnostics(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(diagnostics),
+                               "the configuration is wrong at line %lld, column %lld: %s", line,
+                               column, message);
     else
-        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(diagnostics),
-                          "the configuration is wrong: %s", message);
+        cse_answer_diagnostics(answer, CSE_PROBLEM_UNPROCESSABLE, json_incref(diagnostics),
+                               "the configuration is wrong: %s", message);
 }
 
 static void answer_no_origin(cse_answer *answer, cse_status error)
 {
     const char *message = cse_error_message();
     if (error == CSE_NO_INPUT)
-        cse_answer_faults(answer, CSE_PROBLEM_UNPROCESSABLE,
-                          json_pack("[{s:s, s:s}]", "pointer", "/resume_from", "message", message),
-                          "%s", message);
+        cse_answer_diagnostics(
+            answer, CSE_PROBLEM_UNPROCESSABLE,
+            json_pack("[{s:s, s:s}]", "pointer", "/resume_from", "message", message), "%s",
+            message);
     else
         cse_answer_failure(answer, error);
 }
@@ -67,7 +70,7 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
                            "there is a job \"%s\" already, and it was asked for differently", id);
         break;
     case CSE_JOB_WRONG:
-        answer_faults(answer, diagnostics);
+        answer_diagnostics(answer, diagnostics);
         break;
     case CSE_JOB_NO_ORIGIN:
         answer_no_origin(answer, error);

@@ -1,20 +1,39 @@
-/* One event stream: what its reader wants next, as text of the server-sent events format.
+/* One event stream: the next events of its client in the server-sent events format.
  *
- * It is written when the connection has room, into a buffer of bounded size: at most a few dozen
- * kilobytes stand ready, and what comes after waits in the ring or in the store. */
+ * Text is made when the connection has room, into a buffer of bounded size (READY_BYTES); later
+ * events stay in the ring or in the store until then. */
+#include "dashboard/event_stream.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/feed_internal.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 
-enum { READY_BYTES = 48 << 10, STORE_ROWS = 500 };
+enum {
+    READY_BYTES = 48 << 10,
+    STORE_ROWS = 500,
+    MAX_LAG_EVENTS = 20000, /* a stream that lags more gets a gap event */
+};
+
+typedef struct event_client {
+    cse_channel_client base; /* first: what the channel sees of it */
+    cse_feed *feed;
+    cse_channel *channel;
+    int64_t last_id;        /* all events up to this were sent or filtered out */
+    int64_t position;       /* in the ring: of the next event */
+    int64_t start_position; /* the end of the ring when the stream started */
+    bool end_sent, preamble_sent;
+    char *role, *level;
+    int64_t rank;
+    cse_text out;
+    size_t sent; /* of `out` */
+} event_client;
 
 /* ---- text ---- */
 
-/* Line ends in JSON stand between its parts only, where a blank means the same. */
+/* Line ends occur in JSON only between tokens, where a blank means the same. */
 static void add_event(cse_text *out, const char *type, int64_t id, const char *json)
 {
     cse_text_add(out, "id: %lld\nevent: %s\ndata: ", (long long)id, type);
@@ -26,33 +45,19 @@ static void add_event(cse_text *out, const char *type, int64_t id, const char *j
     cse_text_add_bytes(out, "\n\n", 2);
 }
 
-static const char *name_of(unsigned type)
-{
-    static const char *const names[] = {
-#define CSE_FEED_NAME(bit, name) name,
-        CSE_FEED_TYPES(CSE_FEED_NAME)
-#undef CSE_FEED_NAME
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (type == 1u << i)
-            return names[i];
-    return "";
-}
-
-static void add_gap(cse_event_client *client, int64_t from, int64_t to, const char *reason)
+static void add_gap(event_client *client, int64_t from, int64_t to, const char *reason)
 {
     cse_text json = { 0 };
     cse_text_add(&json,
                  "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
                  "\"to\":%lld,\"reason\":\"%s\"}}",
-                 (long long)to, (long long)cse_unix_ms(), (long long)from, (long long)to,
-                 reason);
+                 (long long)to, (long long)cse_unix_ms(), (long long)from, (long long)to, reason);
     add_event(&client->out, "gap", to, json.data);
     cse_text_clear(&json);
-    atomic_fetch_add(&client->channel->feed->gaps, 1);
+    atomic_fetch_add(&client->channel->counters->gaps, 1);
 }
 
-static void add_end(cse_event_client *client)
+static void add_end(event_client *client)
 {
     const cse_feed_job *about = &client->channel->about;
     int64_t id = client->last_id > 0 ? client->last_id : 0;
@@ -81,8 +86,8 @@ static int level_number(const char *level)
     return -1;
 }
 
-/* Whether a log line is one that was asked for. */
-static bool fits_filter(const cse_event_client *client, const char *json)
+/* Whether a log line passes the filter of the request. */
+static bool fits_filter(const event_client *client, const char *json)
 {
     if (client->role == NULL && client->level == NULL && client->rank < 0)
         return true;
@@ -99,27 +104,27 @@ static bool fits_filter(const cse_event_client *client, const char *json)
     return fits;
 }
 
-static bool wants(const cse_event_client *client, unsigned type, const char *json)
+static bool wants(const event_client *client, unsigned type, const char *json)
 {
-    return (client->types & type) != 0 && (type != CSE_FEED_LOG || fits_filter(client, json));
+    return (client->base.types & type) != 0 && (type != CSE_FEED_LOG || fits_filter(client, json));
 }
 
 /* ---- from the ring and from the store ---- */
 
 /* With the channel's lock held. */
-static void fill_from_ring(cse_event_client *client)
+static void fill_from_ring(event_client *client)
 {
     const cse_channel *channel = client->channel;
     if (client->position < channel->ring_first)
         client->position = channel->ring_first;
     while (client->position < channel->ring_end && client->out.size < READY_BYTES) {
         const cse_live_event *event = &channel->ring[client->position % CSE_RING_EVENTS];
-        bool news =
-            event->id > client->last_id || (event->id == 0 && client->position >= client->born);
+        bool news = event->id > client->last_id ||
+                    (event->id == 0 && client->position >= client->start_position);
         if (event->id > client->last_id)
             client->last_id = event->id;
         if (news && wants(client, event->type, event->json))
-            add_event(&client->out, name_of(event->type), client->last_id, event->json);
+            add_event(&client->out, cse_feed_type_name(event->type), client->last_id, event->json);
         client->position++;
     }
     if (client->position == channel->ring_end)
@@ -127,37 +132,38 @@ static void fill_from_ring(cse_event_client *client)
 }
 
 typedef struct store_fill {
-    cse_event_client *client;
-    int64_t expected; /* the number that would follow; a greater one: some are gone */
+    event_client *client;
+    int64_t expected; /* the next number; a greater one means that events were deleted */
     int rows;
 } store_fill;
 
 static void take_row(void *self, const cse_row *row)
 {
     store_fill *fill = self;
-    cse_event_client *client = fill->client;
+    event_client *client = fill->client;
     int64_t id = row->fields[0].integer;
     unsigned type = cse_feed_type(row->fields[2].text != NULL ? row->fields[2].text : "");
     if (fill->rows++ == 0 && id > fill->expected)
         add_gap(client, fill->expected, id - 1, "these events are not kept any more");
     client->last_id = id;
-    if (type == 0 || (client->types & type) == 0)
+    if (type == 0 || (client->base.types & type) == 0)
         return;
     cse_text json = { 0 };
     cse_row_add_json(&json, row);
     if (wants(client, type, json.data))
-        add_event(&client->out, name_of(type), id, json.data);
+        add_event(&client->out, cse_feed_type_name(type), id, json.data);
     cse_text_clear(&json);
 }
 
-/* Called with the channel's lock held, which is let go meanwhile: the client is this thread's. */
-static void fill_from_store(cse_event_client *client)
+/* Called with the channel's lock held and releases it while reading the store: the client belongs
+ * to this thread. */
+static void fill_from_store(event_client *client)
 {
     cse_channel *channel = client->channel;
-    cse_readers *readers = channel->feed->options.readers;
+    cse_readers *readers = cse_feed_readers(client->feed);
     int64_t upto = channel->complete_from;
     store_fill fill = { .client = client, .expected = client->last_id + 1 };
-    if (upto - client->last_id > CSE_MOST_BEHIND) {
+    if (upto - client->last_id > MAX_LAG_EVENTS) {
         add_gap(client, client->last_id + 1, upto, "too many events to be told one by one");
         client->last_id = upto;
         return;
@@ -178,22 +184,22 @@ static void fill_from_store(cse_event_client *client)
     pthread_mutex_lock(&channel->lock);
 }
 
-/* With the channel's lock held: puts into `out` what is there. */
-static void fill(cse_event_client *client)
+/* With the channel's lock held: appends the available events to `out`. */
+static void fill(event_client *client)
 {
     cse_channel *channel = client->channel;
-    if (!client->greeted) {
+    if (!client->preamble_sent) {
         cse_text_add(&client->out, "retry: 2000\n: csengine\n\n");
-        client->greeted = true;
+        client->preamble_sent = true;
     }
-    if (client->heartbeat_due) {
+    if (client->base.heartbeat_due) {
         cse_text_add(&client->out, ": heartbeat\n\n");
-        client->heartbeat_due = false;
+        client->base.heartbeat_due = false;
     }
     if (!channel->store_read || channel->closing)
         return;
     if (client->last_id > channel->last_id)
-        client->last_id = channel->last_id; /* of another life of the run */
+        client->last_id = channel->last_id; /* a number of an earlier run in the same directory */
     if (client->last_id < channel->complete_from)
         fill_from_store(client);
     else
@@ -207,13 +213,13 @@ static void fill(cse_event_client *client)
 
 static int64_t read_events(void *self, char *buffer, size_t room)
 {
-    cse_event_client *client = self;
+    event_client *client = self;
     cse_channel *channel = client->channel;
     if (client->sent == client->out.size) {
         client->out.size = client->sent = 0;
         pthread_mutex_lock(&channel->lock);
         bool over = client->end_sent || channel->closing;
-        /* Events that nobody wants here take a turn each, but give no text. */
+        /* Filtered-out events advance last_id without adding text. */
         for (int64_t before = -2; !over && client->out.size == 0 && before != client->last_id;) {
             before = client->last_id;
             fill(client);
@@ -232,33 +238,33 @@ static int64_t read_events(void *self, char *buffer, size_t room)
 
 static void attach(void *self, void (*wake)(void *waker), void *waker)
 {
-    cse_event_client *client = self;
+    event_client *client = self;
     cse_channel *channel = client->channel;
     pthread_mutex_lock(&channel->lock);
-    client->wake = wake;
-    client->waker = waker;
+    client->base.wake = wake;
+    client->base.waker = waker;
     client->position = channel->ring_first;
-    client->born = channel->ring_end;
-    client->next = channel->clients;
+    client->start_position = channel->ring_end;
+    client->base.next = channel->clients;
     if (channel->clients != NULL)
-        channel->clients->previous = client;
-    channel->clients = client;
+        channel->clients->previous = &client->base;
+    channel->clients = &client->base;
     pthread_mutex_unlock(&channel->lock);
-    cse_feed_nudge(channel->feed);
+    cse_feed_wake(client->feed);
 }
 
 static void close_events(void *self)
 {
-    cse_event_client *client = self;
+    event_client *client = self;
     cse_channel *channel = client->channel;
     pthread_mutex_lock(&channel->lock);
-    if (client->wake != NULL) {
-        if (client->previous != NULL)
-            client->previous->next = client->next;
+    if (client->base.wake != NULL) {
+        if (client->base.previous != NULL)
+            client->base.previous->next = client->base.next;
         else
-            channel->clients = client->next;
-        if (client->next != NULL)
-            client->next->previous = client->previous;
+            channel->clients = client->base.next;
+        if (client->base.next != NULL)
+            client->base.next->previous = client->base.previous;
     }
     channel->client_count--;
     pthread_mutex_unlock(&channel->lock);
@@ -284,9 +290,9 @@ static int64_t newest_event(cse_feed *feed, const cse_feed_job *about)
     int64_t newest = 0;
     cse_store_reader *reader = NULL;
     const cse_store_query query = { .limit = 1, .newest_first = true };
-    if (cse_readers_borrow(feed->options.readers, about->model_dir, &reader) == CSE_OK)
+    if (cse_readers_borrow(cse_feed_readers(feed), about->model_dir, &reader) == CSE_OK)
         cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_number, &newest);
-    cse_readers_give_back(feed->options.readers, about->model_dir, &reader);
+    cse_readers_give_back(cse_feed_readers(feed), about->model_dir, &reader);
     return newest;
 }
 
@@ -296,7 +302,7 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
     cse_channel *channel = cse_feed_channel(feed, request->job, about);
     if (channel == NULL) {
         cse_answer_problem(answer, CSE_PROBLEM_UNAVAILABLE,
-                           "the server is ending, or too many runs are watched at once");
+                           "the server is ending, or too many runs have event streams at once");
         return;
     }
     int64_t after = request->after;
@@ -307,14 +313,14 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
             after = channel->last_id;
         pthread_mutex_unlock(&channel->lock);
     }
-    cse_event_client *client = cse_calloc(1, sizeof *client);
-    *client =
-        (cse_event_client){ .channel = channel,
-                            .types = request->types | CSE_FEED_GAP,
-                            .last_id = after,
-                            .role = request->role != NULL ? cse_strdup(request->role) : NULL,
-                            .level = request->level != NULL ? cse_strdup(request->level) : NULL,
-                            .rank = request->rank };
+    event_client *client = cse_calloc(1, sizeof *client);
+    *client = (event_client){ .base.types = request->types | CSE_FEED_GAP,
+                              .feed = feed,
+                              .channel = channel,
+                              .last_id = after,
+                              .role = request->role != NULL ? cse_strdup(request->role) : NULL,
+                              .level = request->level != NULL ? cse_strdup(request->level) : NULL,
+                              .rank = request->rank };
     cse_answer_empty(answer, 200);
     answer->content_type = "text/event-stream; charset=utf-8";
     cse_answer_header(answer, "X-Accel-Buffering", "no");
@@ -325,7 +331,7 @@ static void answer_stream(cse_feed *feed, const cse_feed_request *request,
 void cse_feed_answer(cse_feed *feed, const cse_feed_request *request, cse_answer *answer)
 {
     cse_feed_job *about = cse_calloc(1, sizeof *about);
-    if (!feed->options.look(feed->options.self, request->job, about))
+    if (!cse_feed_find_job(feed, request->job, about))
         cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "there is no job \"%s\"", request->job);
     else if (about->ended && request->after != CSE_FEED_NEW &&
              request->after >= newest_event(feed, about))

@@ -1,5 +1,8 @@
-/* One request, checked step by step; the order stands in http.h. */
+/* The checks of a request, in the order of http.h. */
+#include "dashboard/exchange.h"
+
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -7,15 +10,40 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "dashboard/http_internal.h"
+#include "dashboard/pages.h"
 #include "engine/base/arena.h"
 
 enum { MAX_HEADERS = 64 };
 
-const char *cse_exchange_header(void *self, const char *name)
+cse_exchange *cse_exchange_new(cse_exchange_context *context, struct MHD_Connection *connection,
+                               const char *target)
 {
-    const cse_exchange *exchange = self;
-    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+    cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
+    exchange->context = context;
+    exchange->connection = connection;
+    exchange->target_text = cse_strdup(target);
+    exchange->answer.file = -1;
+    return exchange;
+}
+
+void cse_exchange_destroy(cse_exchange **exchange)
+{
+    cse_exchange *e = *exchange;
+    cse_answer_clear(&e->answer);
+    cse_api_match_clear(&e->match);
+    json_decref(e->values);
+    json_decref(e->body_json);
+    cse_text_clear(&e->body);
+    cse_target_clear(&e->target);
+    free(e->target_text);
+    free(e);
+    *exchange = NULL;
+}
+
+const char *cse_exchange_header(void *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(((cse_exchange *)exchange)->connection, MHD_HEADER_KIND,
+                                       name);
 }
 
 static const char *header(const cse_exchange *exchange, const char *name)
@@ -48,21 +76,21 @@ static enum MHD_Result note_header(void *self, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-static bool check_form(cse_exchange *exchange)
+static bool check_well_formed(cse_exchange *exchange)
 {
     header_names seen = { .count = 0 };
-    if (!cse_exchange_split_target(exchange)) {
+    if (!cse_target_split(exchange->target_text, &exchange->target)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
                            "the request's target is not well-formed: accepted is a path of at most "
                            "%d bytes without empty, . or .. segments, and a query of at most %d "
                            "parameters, percent-encoded",
-                           CSE_HTTP_PATH_BYTES - 1, CSE_HTTP_MAX_QUERY);
+                           CSE_TARGET_PATH_BYTES - 1, CSE_TARGET_MAX_QUERY);
         return false;
     }
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, note_header, &seen);
     if (seen.twice != NULL) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "a header stands more than once; each may stand once");
+                           "a header occurs more than once; each may occur once");
         return false;
     }
     if (seen.too_many) {
@@ -74,17 +102,17 @@ static bool check_form(cse_exchange *exchange)
     if (length != NULL && (header(exchange, "Transfer-Encoding") != NULL || *length == '\0' ||
                            strspn(length, "0123456789") != strlen(length))) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "Content-Length must be a number and stand without Transfer-Encoding");
+                           "Content-Length must be a number and come without Transfer-Encoding");
         return false;
     }
     return true;
 }
 
-/* ---- meant for us ---- */
+/* ---- addressed to this server ---- */
 
-static bool check_place(cse_exchange *exchange)
+static bool check_host_and_origin(cse_exchange *exchange)
 {
-    const cse_access *access = exchange->http->access;
+    const cse_access *access = exchange->context->access;
     const char *host = header(exchange, "Host");
     const char *site = header(exchange, "Sec-Fetch-Site");
     if (!cse_access_host_is_ours(access, host)) {
@@ -93,13 +121,13 @@ static bool check_place(cse_exchange *exchange)
                            "on, and what --host_name adds");
         return false;
     }
-    bool foreign = site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+    bool cross_site = site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
     bool reads = strcmp(exchange->request.method, "GET") == 0;
     const char *mode = header(exchange, "Sec-Fetch-Mode");
-    /* A link from elsewhere may open a page. */
-    if (foreign && reads && mode != NULL && strcmp(mode, "navigate") == 0)
-        foreign = false;
-    if (foreign || !cse_access_origin_is_ours(header(exchange, "Origin"), host)) {
+    /* A link on another site may open a page. */
+    if (cross_site && reads && mode != NULL && strcmp(mode, "navigate") == 0)
+        cross_site = false;
+    if (cross_site || !cse_access_origin_is_ours(header(exchange, "Origin"), host)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_FORBIDDEN,
                            "the request comes from a page of another site");
         return false;
@@ -107,7 +135,7 @@ static bool check_place(cse_exchange *exchange)
     return true;
 }
 
-/* ---- let in ---- */
+/* ---- authorization ---- */
 
 /* The session's cookie, in the exchange's memory, or NULL. */
 static const char *session_cookie(const cse_exchange *exchange)
@@ -115,18 +143,12 @@ static const char *session_cookie(const cse_exchange *exchange)
     return MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND, "csengine_session");
 }
 
-static bool is_open_to_all(const cse_exchange *exchange)
-{
-    const json_t *security = json_object_get(exchange->match.operation, "security");
-    return json_is_array(security) && json_array_size(security) == 0;
-}
-
 static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
-    exchange->request.let_in = cse_access_lets_in(
-        exchange->http->access, header(exchange, "Authorization"), exchange->request.cookie);
-    if (exchange->request.let_in || is_open_to_all(exchange))
+    exchange->request.authorized = cse_access_authorizes(
+        exchange->context->access, header(exchange, "Authorization"), exchange->request.cookie);
+    if (exchange->request.authorized || exchange->match.operation->open)
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
                        "send Authorization: Bearer TOKEN with the token of the server's token "
@@ -135,48 +157,47 @@ static bool check_access(cse_exchange *exchange)
     return false;
 }
 
-/* ---- what is asked ---- */
+/* ---- route, parameters, the head of the body ---- */
 
 static bool check_route(cse_exchange *exchange)
 {
     cse_answer *answer = &exchange->answer;
     const char *method = exchange->request.method;
-    if (!cse_api_find(exchange->http->api, method, exchange->path, &exchange->match)) {
-        cse_pages_answer(exchange->http, &exchange->request, answer);
+    if (!cse_api_find(exchange->context->api, method, exchange->target.path, &exchange->match)) {
+        cse_pages_answer(exchange->context->web_dir, &exchange->request, answer);
         return false;
     }
     if (exchange->match.operation == NULL) {
         cse_text methods = { 0 };
-        cse_api_methods(exchange->match.path_item, &methods);
+        cse_api_methods(exchange->match.route, &methods);
         cse_answer_problem(answer, CSE_PROBLEM_METHOD_NOT_ALLOWED, "%s has no %s; accepted: %s",
-                           exchange->match.path, method, methods.data);
+                           exchange->match.route->path, method, methods.data);
         cse_answer_header(answer, "Allow", "%s", methods.data);
         cse_text_clear(&methods);
         return false;
     }
-    exchange->request.operation_id = exchange->match.operation_id;
-    exchange->operation = cse_route_operation(exchange->match.operation_id);
+    exchange->request.operation_id = exchange->match.operation->id;
     return true;
 }
 
 static bool check_parameters(cse_exchange *exchange)
 {
-    const cse_api_given given = { .query = exchange->query,
-                                  .query_count = exchange->query_count,
+    const cse_api_given given = { .query = exchange->target.query,
+                                  .query_count = exchange->target.query_count,
                                   .header = cse_exchange_header,
                                   .self = exchange };
     json_t *errors = json_array();
     exchange->values = json_object();
     exchange->request.values = exchange->values;
-    if (cse_api_check_parameters(exchange->http->api, &exchange->match, &given, exchange->values,
+    if (cse_api_check_parameters(exchange->context->api, &exchange->match, &given, exchange->values,
                                  errors)) {
         json_decref(errors);
         return true;
     }
     const json_t *first = json_array_get(errors, 0);
-    cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors, "%s: %s",
-                      json_string_value(json_object_get(first, "pointer")),
-                      json_string_value(json_object_get(first, "message")));
+    cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors, "%s: %s",
+                           json_string_value(json_object_get(first, "pointer")),
+                           json_string_value(json_object_get(first, "message")));
     return false;
 }
 
@@ -193,7 +214,7 @@ static void note_body_type(cse_exchange *exchange)
     exchange->body_type[length] = '\0';
 }
 
-/* What can be said of a body before it comes. */
+/* Checks that need only the headers of the body. */
 static bool check_body_head(cse_exchange *exchange)
 {
     const char *length = header(exchange, "Content-Length");
@@ -201,21 +222,21 @@ static bool check_body_head(cse_exchange *exchange)
                  header(exchange, "Transfer-Encoding") != NULL;
     note_body_type(exchange);
     if (comes && length != NULL &&
-        (strlen(length) > 9 || atol(length) > (long)CSE_HTTP_MAX_BODY_BYTES)) {
+        (strlen(length) > 9 || atol(length) > (long)CSE_MAX_BODY_BYTES)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_LARGE,
                            "the body has %.20s bytes; at most %d are accepted", length,
-                           CSE_HTTP_MAX_BODY_BYTES);
+                           CSE_MAX_BODY_BYTES);
         return false;
     }
-    if (comes && !cse_api_has_body(&exchange->match)) {
+    if (comes && exchange->match.operation->body == NULL) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s takes no body",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
         return false;
     }
     if (comes && cse_api_body_schema(&exchange->match, exchange->body_type) == NULL) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                            "%s does not take this Content-Type; /openapi.json lists those it takes",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
         return false;
     }
     return true;
@@ -235,19 +256,17 @@ static void note_peer(cse_exchange *exchange)
                   exchange->peer, sizeof exchange->peer);
 }
 
-bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const char *version)
+bool cse_exchange_check_head(cse_exchange *exchange, const char *method)
 {
     double wait_seconds = 0;
     const char *accept = header(exchange, "Accept");
     const char *encoding = header(exchange, "Accept-Encoding");
-    (void)version;
     note_peer(exchange);
     exchange->head = strcmp(method, "HEAD") == 0;
     exchange->request = (cse_request){
-        .server =
-            exchange->http->options.hooks != NULL ? exchange->http->options.hooks->server : NULL,
+        .server = exchange->context->hooks != NULL ? exchange->context->hooks->server : NULL,
         .method = exchange->head ? "GET" : method,
-        .path = exchange->path,
+        .path = exchange->target.path,
         .body_type = exchange->body_type,
         .peer = exchange->peer,
         .header = cse_exchange_header,
@@ -256,14 +275,15 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method, const c
         .takes_gzip = encoding != NULL && strstr(encoding, "gzip") != NULL &&
                       strstr(encoding, "gzip;q=0") == NULL,
     };
-    if (!cse_guard_admits(exchange->http->guard, exchange->peer, &wait_seconds)) {
+    if (!cse_guard_admits(exchange->context->guard, exchange->peer, &wait_seconds)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_MANY_REQUESTS,
                            "more requests came from this address than are accepted in a second");
         cse_answer_header(&exchange->answer, "Retry-After", "%d", (int)wait_seconds + 1);
         return false;
     }
-    return check_form(exchange) && check_place(exchange) && check_route(exchange) &&
-           check_access(exchange) && check_parameters(exchange) && check_body_head(exchange);
+    return check_well_formed(exchange) && check_host_and_origin(exchange) &&
+           check_route(exchange) && check_access(exchange) && check_parameters(exchange) &&
+           check_body_head(exchange);
 }
 
 /* ---- the body ---- */
@@ -276,8 +296,8 @@ static void answer_json_error(cse_exchange *exchange, const json_error_t *error)
                           json_pack("{s:i, s:i, s:o}", "line", error->line > 0 ? error->line : 1,
                                     "column", error->column > 0 ? error->column : 1, "message",
                                     message != NULL ? message : json_string("no JSON")));
-    cse_answer_faults(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
-                      "the body is no JSON: line %d, column %d", error->line, error->column);
+    cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
+                           "the body is no JSON: line %d, column %d", error->line, error->column);
 }
 
 static bool check_json_body(cse_exchange *exchange, const json_t *schema)
@@ -289,14 +309,16 @@ static bool check_json_body(cse_exchange *exchange, const json_t *schema)
         answer_json_error(exchange, &error);
         return false;
     }
-    cse_api_make_whole(exchange->http->api, schema, exchange->body_json);
+    const cse_validator *validator = cse_api_validator_view(exchange->context->api);
+    cse_validator_make_whole(validator, schema, exchange->body_json);
     json_t *errors = json_array();
-    if (!cse_api_check(exchange->http->api, schema, exchange->body_json, "", errors)) {
+    if (!cse_validator_check(validator, schema, exchange->body_json, "", errors)) {
         const json_t *first = json_array_get(errors, 0);
         const char *pointer = json_string_value(json_object_get(first, "pointer"));
         const char *message = json_string_value(json_object_get(first, "message"));
-        cse_answer_faults(&exchange->answer, CSE_PROBLEM_UNPROCESSABLE, errors, "the body%s%s: %s",
-                          *pointer != '\0' ? " at " : "", pointer, message);
+        cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_UNPROCESSABLE, errors,
+                               "the body%s%s: %s", *pointer != '\0' ? " at " : "", pointer,
+                               message);
         return false;
     }
     json_decref(errors);
@@ -318,14 +340,14 @@ bool cse_exchange_check_body(cse_exchange *exchange)
 {
     if (exchange->body_too_large) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_LARGE,
-                           "the body has more than %d bytes", CSE_HTTP_MAX_BODY_BYTES);
+                           "the body has more than %d bytes", CSE_MAX_BODY_BYTES);
         return false;
     }
     if (exchange->body.size == 0) {
-        if (!cse_api_body_required(&exchange->match))
+        if (exchange->match.operation->body == NULL || exchange->match.operation->body_optional)
             return true;
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s needs a body",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
         return false;
     }
     exchange->request.body_text = exchange->body.data;
@@ -338,21 +360,22 @@ bool cse_exchange_check_body(cse_exchange *exchange)
 
 void cse_exchange_handle(cse_exchange *exchange)
 {
-    const cse_http_hooks *hooks = exchange->http->options.hooks;
+    const cse_call_hooks *hooks = exchange->context->hooks;
     const cse_request *request = &exchange->request;
+    assert(exchange->match.operation != NULL && exchange->answer.status == 0);
     bool changes = strcmp(request->method, "GET") != 0;
     bool keyed = changes && cse_request_has(request, "Idempotency-Key");
     if (keyed)
-        pthread_mutex_lock(&exchange->http->mutation);
+        pthread_mutex_lock(&exchange->context->mutation);
     bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
                     hooks->replay(request->server, request, &exchange->answer);
     if (!replayed)
-        exchange->operation->handle(request, &exchange->answer);
+        exchange->match.operation->handle(request, &exchange->answer);
     if (exchange->answer.status == 0)
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_INTERNAL, "%s gave no answer",
-                           exchange->match.operation_id);
+                           exchange->match.operation->id);
     if (changes && hooks != NULL && hooks->done != NULL)
         hooks->done(request->server, request, &exchange->answer);
     if (keyed)
-        pthread_mutex_unlock(&exchange->http->mutation);
+        pthread_mutex_unlock(&exchange->context->mutation);
 }

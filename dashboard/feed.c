@@ -1,10 +1,11 @@
 /* The thread that fills the channels.
  *
- * It sleeps in one poll over the sockets of all watched runs. An event whose number follows the
- * last one goes into the ring at once. One that comes too early waits while the store, which is
- * written up to a quarter of a second later, is asked for those before it. Twice a second each
- * channel looks at its job and its store anyway: so a run without a publisher, or one whose
- * messages were lost, is followed as well, only later. */
+ * It sleeps in one poll over the SUB sockets of all runs that have subscribers. An event whose
+ * number follows the last one is appended to the ring at once. One that arrives early is kept
+ * pending while the thread reads those before it from the run store, which is written up to a
+ * quarter of a second later. Twice a second each channel reads its job and its store anyway, so
+ * that a run without a publisher, or one whose messages were lost, is followed as well, only
+ * later. */
 #include "dashboard/feed.h"
 
 #include <errno.h>
@@ -14,158 +15,55 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "dashboard/feed_internal.h"
+#include "dashboard/channel.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 
 #define MILLISECONDS INT64_C(1000000)
 
 enum {
-    LOOK_MS = 500,
+    POLL_MS = 500,
     CATCH_UP_MS = 40,
-    PATIENCE_MS = 1500, /* for events that are missing in the store, too */
+    MISSING_MS = 1500, /* until an event that the store lacks too becomes a gap */
     UNUSED_MS = 10000,
     STORE_ROWS = 2000,
     MOST_CHANNELS = 1024,
     HEARTBEAT_MS = 15000,
 };
 
-static const char *const type_names[] = {
-#define CSE_FEED_NAME(bit, name) name,
-    CSE_FEED_TYPES(CSE_FEED_NAME)
-#undef CSE_FEED_NAME
+struct cse_feed {
+    cse_feed_options options;
+    void *context;
+    int wake_descriptor;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of the list of channels; taken before a channel's */
+    cse_channel *channels;
+    bool stopping, runs;
+    cse_feed_counters counters;
+    int64_t heartbeat_ns; /* of the thread alone */
 };
-
-unsigned cse_feed_type(const char *name)
-{
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++)
-        if (strcmp(type_names[i], name) == 0)
-            return 1u << i;
-    return 0;
-}
-
-/* ---- the ring ---- */
-
-static void drop_oldest(cse_channel *channel)
-{
-    cse_live_event *oldest = &channel->ring[channel->ring_first++ % CSE_RING_EVENTS];
-    if (oldest->id > channel->complete_from)
-        channel->complete_from = oldest->id;
-    channel->ring_bytes -= oldest->size;
-    free(oldest->json);
-    oldest->json = NULL;
-}
-
-/* Takes the event's text over. */
-static void push(cse_channel *channel, const cse_live_event *event)
-{
-    while (channel->ring_end > channel->ring_first &&
-           (channel->ring_end - channel->ring_first == CSE_RING_EVENTS ||
-            channel->ring_bytes + event->size > CSE_RING_BYTES))
-        drop_oldest(channel);
-    channel->ring[channel->ring_end++ % CSE_RING_EVENTS] = *event;
-    channel->ring_bytes += event->size;
-    if (event->id > channel->last_id)
-        channel->last_id = event->id;
-    atomic_fetch_add(&channel->feed->events, 1);
-}
-
-void cse_channel_wake(cse_channel *channel, unsigned types)
-{
-    for (cse_event_client *c = channel->clients; c != NULL; c = c->next)
-        if ((c->types & types) != 0 && c->wake != NULL)
-            c->wake(c->waker);
-}
-
-/* Events that neither came nor stand in the store, which may yet get them. */
-static unsigned push_gap(cse_channel *channel, int64_t from, int64_t to)
-{
-    cse_text json = { 0 };
-    const unsigned type = cse_feed_type("gap");
-    cse_text_add(&json,
-                 "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"gap\",\"payload\":{\"from\":%lld,"
-                 "\"to\":%lld,\"reason\":\"the run store lacks these events: it is behind the "
-                 "run\"}}",
-                 (long long)channel->last_id, (long long)cse_unix_ms(), (long long)from,
-                 (long long)to);
-    push(channel,
-         &(cse_live_event){
-             .type = type, .came_ns = cse_clock_ns(), .json = json.data, .size = json.size });
-    atomic_fetch_add(&channel->feed->gaps, 1);
-    return type;
-}
-
-/* Those that waited and whose turn it is; `impatient`: also behind a hole that stays. */
-static unsigned push_pending(cse_channel *channel, bool impatient)
-{
-    unsigned types = 0;
-    int taken = 0;
-    for (; taken < channel->pending_count; taken++) {
-        cse_live_event *event = &channel->pending[taken];
-        if (event->id <= channel->last_id) {
-            free(event->json);
-            continue;
-        }
-        if (event->id != channel->last_id + 1 && !impatient)
-            break;
-        if (event->id != channel->last_id + 1)
-            types |= push_gap(channel, channel->last_id + 1, event->id - 1);
-        types |= event->type;
-        push(channel, event);
-    }
-    channel->pending_count -= taken;
-    memmove(channel->pending, channel->pending + taken,
-            (size_t)channel->pending_count * sizeof channel->pending[0]);
-    return types;
-}
-
-static void take_live(cse_channel *channel, const char *type, const char *json, size_t size)
-{
-    const char *number = strstr(json, "\"id\":");
-    cse_live_event event = { .id = number != NULL ? strtoll(number + 5, NULL, 10) : 0,
-                             .type = cse_feed_type(type),
-                             .came_ns = cse_clock_ns(),
-                             .size = size };
-    if (event.id <= channel->last_id || event.type == 0) {
-        if (event.type == 0 && event.id == channel->last_id + 1)
-            channel->last_id = event.id;
-        return;
-    }
-    event.json = strndup(json, size);
-    unsigned types = 0;
-    if (channel->store_read && event.id == channel->last_id + 1 && channel->pending_count == 0) {
-        types = event.type;
-        push(channel, &event);
-    } else if (channel->pending_count < CSE_PENDING_EVENTS) {
-        channel->pending[channel->pending_count++] = event;
-        types = push_pending(channel, false);
-    } else {
-        free(event.json);
-    }
-    cse_channel_wake(channel, types);
-}
 
 /* ---- the store ---- */
 
-typedef struct store_look {
+typedef struct store_scan {
     cse_channel *channel;
     int64_t newest;
     unsigned types;
     int rows;
-} store_look;
+} store_scan;
 
 static void take_newest(void *self, const cse_row *row)
 {
-    store_look *look = self;
-    look->newest = row->fields[0].integer;
+    store_scan *scan = self;
+    scan->newest = row->fields[0].integer;
 }
 
 static void take_stored(void *self, const cse_row *row)
 {
-    store_look *look = self;
+    store_scan *scan = self;
     cse_text json = { 0 };
-    look->rows++;
-    if (row->fields[0].integer <= look->channel->last_id || row->fields[2].text == NULL)
+    scan->rows++;
+    if (row->fields[0].integer <= scan->channel->last_id || row->fields[2].text == NULL)
         return;
     cse_row_add_json(&json, row);
     const cse_live_event event = { .id = row->fields[0].integer,
@@ -173,44 +71,44 @@ static void take_stored(void *self, const cse_row *row)
                                    .came_ns = cse_clock_ns(),
                                    .json = json.data,
                                    .size = json.size };
-    look->types |= event.type;
-    push(look->channel, &event);
+    scan->types |= event.type;
+    cse_channel_push(scan->channel, &event);
 }
 
-/* Goes on from what the store has; at the first time only its newest number is taken. False when
- * there is more. */
+/* Appends the events that the store has after the last one; the first time, only the number of its
+ * newest event is read. False when there is more to read. */
 static bool read_store(cse_channel *channel, cse_store_reader *reader)
 {
-    store_look look = { .channel = channel };
+    store_scan scan = { .channel = channel };
     const cse_store_query newest = { .limit = 1, .newest_first = true };
     pthread_mutex_lock(&channel->lock);
     if (!channel->store_read) {
-        if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &look) == CSE_OK) {
+        if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &scan) == CSE_OK) {
             channel->store_read = true;
-            channel->complete_from = channel->last_id = look.newest;
-            look.types = CSE_FEED_ALL; /* who wants what came before can read it now */
+            channel->complete_from = channel->last_id = scan.newest;
+            scan.types = CSE_FEED_ALL; /* streams that want earlier events can read the store now */
         }
     } else {
         const cse_store_query query = { .after = channel->last_id, .limit = STORE_ROWS };
-        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_stored, &look);
+        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_stored, &scan);
     }
     bool impatient = channel->pending_count > 0 &&
-                     cse_clock_ns() - channel->pending[0].came_ns > PATIENCE_MS * MILLISECONDS;
-    look.types |= push_pending(channel, impatient);
-    cse_channel_wake(channel, look.types);
+                     cse_clock_ns() - channel->pending[0].came_ns > MISSING_MS * MILLISECONDS;
+    scan.types |= cse_channel_push_pending(channel, impatient);
+    cse_channel_wake(channel, scan.types);
     pthread_mutex_unlock(&channel->lock);
-    return look.rows < STORE_ROWS;
+    return scan.rows < STORE_ROWS;
 }
 
-/* ---- one look at a channel ---- */
+/* ---- polling a channel ---- */
 
-static void connect_channel(cse_channel *channel, const char *endpoint)
+static void connect_channel(cse_feed *feed, cse_channel *channel, const char *endpoint)
 {
     int linger = 0, most = 10000;
     if (channel->socket != NULL)
         zmq_close(channel->socket);
     snprintf(channel->endpoint, sizeof channel->endpoint, "%s", endpoint);
-    channel->socket = *endpoint != '\0' ? zmq_socket(channel->feed->context, ZMQ_SUB) : NULL;
+    channel->socket = *endpoint != '\0' ? zmq_socket(feed->context, ZMQ_SUB) : NULL;
     if (channel->socket == NULL)
         return;
     zmq_setsockopt(channel->socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -223,28 +121,27 @@ static void connect_channel(cse_channel *channel, const char *endpoint)
     }
 }
 
-/* What the channel's job does now, from the job table and the run's store. */
-static void look_at(cse_channel *channel)
+/* Reads the state of the channel's job and what its run store has that the ring lacks. */
+static void poll_channel(cse_feed *feed, cse_channel *channel)
 {
-    cse_feed *feed = channel->feed;
     cse_store_reader *reader = NULL;
     cse_feed_job *about = cse_calloc(1, sizeof *about);
     cse_text endpoint = { 0 };
-    bool known = feed->options.look(feed->options.self, channel->job, about);
+    bool known = feed->options.find_job(feed->options.self, channel->job, about);
     bool ended = !known || about->ended, drained = true;
     if (known && cse_readers_borrow(feed->options.readers, about->model_dir, &reader) == CSE_OK) {
         cse_store_reader_key(reader, "events_endpoint", &endpoint);
         if (ended)
             cse_text_clear(&endpoint);
         if (strcmp(channel->endpoint, endpoint.data != NULL ? endpoint.data : "") != 0)
-            connect_channel(channel, endpoint.data != NULL ? endpoint.data : "");
+            connect_channel(feed, channel, endpoint.data != NULL ? endpoint.data : "");
         drained = read_store(channel, reader);
         cse_readers_give_back(feed->options.readers, about->model_dir, &reader);
     }
     pthread_mutex_lock(&channel->lock);
     if (known)
         channel->about = *about;
-    channel->store_read = true; /* without a store there is nothing before what comes */
+    channel->store_read = true; /* without a store there are no earlier events */
     if (ended != channel->ended && drained) {
         channel->ended = ended;
         cse_channel_wake(channel, CSE_FEED_ALL);
@@ -252,7 +149,7 @@ static void look_at(cse_channel *channel)
     pthread_mutex_unlock(&channel->lock);
     cse_text_clear(&endpoint);
     free(about);
-    channel->looked_ns = drained ? cse_clock_ns() : 0;
+    channel->polled_ns = drained ? cse_clock_ns() : 0;
 }
 
 static void drain_socket(cse_channel *channel)
@@ -270,7 +167,7 @@ static void drain_socket(cse_channel *channel)
             cse_text text = { 0 };
             snprintf(name, sizeof name, "%.*s", size, (const char *)zmq_msg_data(&type));
             cse_text_add_bytes(&text, zmq_msg_data(&json), zmq_msg_size(&json));
-            take_live(channel, name, text.data, text.size);
+            cse_channel_take(channel, name, text.data, text.size);
             cse_text_clear(&text);
         }
         zmq_msg_close(&type);
@@ -283,18 +180,11 @@ static void drain_socket(cse_channel *channel)
 
 /* ---- the list of channels ---- */
 
-static void destroy_channel(cse_channel **channel)
+static void close_channel(cse_channel **channel)
 {
-    cse_channel *c = *channel;
-    if (c->socket != NULL)
-        zmq_close(c->socket);
-    while (c->ring_first < c->ring_end)
-        drop_oldest(c);
-    for (int i = 0; i < c->pending_count; i++)
-        free(c->pending[i].json);
-    pthread_mutex_destroy(&c->lock);
-    free(c);
-    *channel = NULL;
+    if ((*channel)->socket != NULL)
+        zmq_close((*channel)->socket);
+    cse_channel_destroy(channel);
 }
 
 cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_job *about)
@@ -305,11 +195,7 @@ cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_jo
     for (; c != NULL && strcmp(c->job, job) != 0; c = c->next)
         count++;
     if (c == NULL && !feed->stopping && count < MOST_CHANNELS) {
-        c = cse_calloc(1, sizeof *c);
-        c->feed = feed;
-        snprintf(c->job, sizeof c->job, "%s", job);
-        pthread_mutex_init(&c->lock, NULL);
-        c->about = *about;
+        c = cse_channel_new(job, about, &feed->counters);
         c->next = feed->channels;
         feed->channels = c;
     }
@@ -322,14 +208,14 @@ cse_channel *cse_feed_channel(cse_feed *feed, const char *job, const cse_feed_jo
     return c;
 }
 
-void cse_feed_nudge(cse_feed *feed)
+void cse_feed_wake(cse_feed *feed)
 {
     const uint64_t one = 1;
     ssize_t written = write(feed->wake_descriptor, &one, sizeof one);
     (void)written;
 }
 
-/* Lets go of channels that nobody has watched for a while. */
+/* Destroys channels that have had no subscriber for a while. */
 static void drop_unused(cse_feed *feed, int64_t now_ns)
 {
     pthread_mutex_lock(&feed->lock);
@@ -342,7 +228,7 @@ static void drop_unused(cse_feed *feed, int64_t now_ns)
         pthread_mutex_unlock(&c->lock);
         if (unused) {
             *at = c->next;
-            destroy_channel(&c);
+            close_channel(&c);
         } else {
             at = &c->next;
         }
@@ -350,7 +236,7 @@ static void drop_unused(cse_feed *feed, int64_t now_ns)
     pthread_mutex_unlock(&feed->lock);
 }
 
-static void beat(cse_feed *feed, int64_t now_ns)
+static void send_heartbeats(cse_feed *feed, int64_t now_ns)
 {
     int64_t every_ms = feed->options.heartbeat_ms > 0 ? feed->options.heartbeat_ms : HEARTBEAT_MS;
     if (now_ns - feed->heartbeat_ns < every_ms * MILLISECONDS)
@@ -359,7 +245,7 @@ static void beat(cse_feed *feed, int64_t now_ns)
     pthread_mutex_lock(&feed->lock);
     for (cse_channel *c = feed->channels; c != NULL; c = c->next) {
         pthread_mutex_lock(&c->lock);
-        for (cse_event_client *client = c->clients; client != NULL; client = client->next)
+        for (cse_channel_client *client = c->clients; client != NULL; client = client->next)
             client->heartbeat_due = true;
         cse_channel_wake(c, CSE_FEED_ALL);
         pthread_mutex_unlock(&c->lock);
@@ -380,16 +266,16 @@ static int list_channels(cse_feed *feed, cse_channel **list)
 
 static bool is_due(const cse_channel *channel, int64_t now_ns)
 {
-    int64_t every_ms = channel->pending_count > 0 || !channel->store_read ? CATCH_UP_MS : LOOK_MS;
-    return now_ns - channel->looked_ns >= every_ms * MILLISECONDS;
+    int64_t every_ms = channel->pending_count > 0 || !channel->store_read ? CATCH_UP_MS : POLL_MS;
+    return now_ns - channel->polled_ns >= every_ms * MILLISECONDS;
 }
 
-/* Waits for messages of any channel, a nudge, or the time of the next look. */
+/* Waits for messages of any channel, a wake-up, or the time of the next poll. */
 static void wait_for_messages(cse_feed *feed, cse_channel **list, int count, zmq_pollitem_t *items)
 {
-    uint64_t nudges;
+    uint64_t wakes;
     int used = 1;
-    long timeout_ms = count > 0 ? LOOK_MS / 2 : LOOK_MS;
+    long timeout_ms = count > 0 ? POLL_MS / 2 : POLL_MS;
     items[0] = (zmq_pollitem_t){ .fd = feed->wake_descriptor, .events = ZMQ_POLLIN };
     for (int i = 0; i < count; i++) {
         if (list[i]->pending_count > 0 || !list[i]->store_read)
@@ -400,7 +286,7 @@ static void wait_for_messages(cse_feed *feed, cse_channel **list, int count, zmq
     if (zmq_poll(items, used, timeout_ms) <= 0)
         return;
     if ((items[0].revents & ZMQ_POLLIN) != 0 &&
-        read(feed->wake_descriptor, &nudges, sizeof nudges) < 0 && errno != EAGAIN)
+        read(feed->wake_descriptor, &wakes, sizeof wakes) < 0 && errno != EAGAIN)
         return;
     used = 1;
     for (int i = 0; i < count; i++)
@@ -424,8 +310,8 @@ static void *run_feed(void *self)
         int64_t now_ns = cse_clock_ns();
         for (int i = 0; i < count; i++)
             if (is_due(list[i], now_ns))
-                look_at(list[i]);
-        beat(feed, now_ns);
+                poll_channel(feed, list[i]);
+        send_heartbeats(feed, now_ns);
         drop_unused(feed, now_ns);
     }
     free(list);
@@ -460,7 +346,7 @@ void cse_feed_stop(cse_feed *feed)
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_unlock(&feed->lock);
-    cse_feed_nudge(feed);
+    cse_feed_wake(feed);
     if (feed->runs)
         pthread_join(feed->thread, NULL);
 }
@@ -472,7 +358,7 @@ void cse_feed_destroy(cse_feed **feed)
     while ((*feed)->channels != NULL) {
         cse_channel *channel = (*feed)->channels;
         (*feed)->channels = channel->next;
-        destroy_channel(&channel);
+        close_channel(&channel);
     }
     zmq_ctx_term((*feed)->context);
     close((*feed)->wake_descriptor);
@@ -492,15 +378,25 @@ void cse_feed_post_state(cse_feed *feed, const char *job, const char *payload)
         pthread_mutex_lock(&c->lock);
         cse_text_add(&json, "{\"id\":%lld,\"time_ms\":%lld,\"type\":\"state\",\"payload\":%s}",
                      (long long)c->last_id, (long long)cse_unix_ms(), payload);
-        push(c, &(cse_live_event){ .type = cse_feed_type("state"),
-                                   .came_ns = cse_clock_ns(),
-                                   .json = json.data,
-                                   .size = json.size });
-        cse_channel_wake(c, cse_feed_type("state"));
+        cse_channel_push(c, &(cse_live_event){ .type = CSE_FEED_STATE,
+                                               .came_ns = cse_clock_ns(),
+                                               .json = json.data,
+                                               .size = json.size });
+        cse_channel_wake(c, CSE_FEED_STATE);
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_unlock(&feed->lock);
-    cse_feed_nudge(feed);
+    cse_feed_wake(feed);
+}
+
+cse_readers *cse_feed_readers(const cse_feed *feed)
+{
+    return feed->options.readers;
+}
+
+bool cse_feed_find_job(const cse_feed *feed, const char *id, cse_feed_job *job)
+{
+    return feed->options.find_job(feed->options.self, id, job);
 }
 
 cse_feed_figures cse_feed_figures_now(cse_feed *feed)
@@ -511,8 +407,8 @@ cse_feed_figures cse_feed_figures_now(cse_feed *feed)
         figures.channels++;
         figures.streams += c->client_count;
     }
-    figures.events = atomic_load(&feed->events);
-    figures.gaps = atomic_load(&feed->gaps);
+    figures.events = atomic_load(&feed->counters.events);
+    figures.gaps = atomic_load(&feed->counters.gaps);
     pthread_mutex_unlock(&feed->lock);
     return figures;
 }

@@ -1,6 +1,6 @@
-/* A list of connections under one lock, a thread that looks at it once a second, and token buckets
- * by address. The socket of a listed connection is open: it leaves the list before the library
- * closes it. */
+/* A list of connections under one lock, a thread that checks their deadlines once a second, and
+ * token buckets by address. The socket of a listed connection is open: it leaves the list before
+ * the library closes it. */
 #include "dashboard/guard.h"
 
 #include <pthread.h>
@@ -40,7 +40,7 @@ struct cse_guard {
     bucket buckets[BUCKETS];
 };
 
-static void drop_late(cse_guard *guard)
+static void drop_overdue(cse_guard *guard)
 {
     int64_t now_ns = cse_clock_ns();
     for (cse_guarded *g = guard->list.next; g != &guard->list; g = g->next)
@@ -51,7 +51,7 @@ static void drop_late(cse_guard *guard)
         }
 }
 
-static void *watch(void *self)
+static void *run_guard(void *self)
 {
     cse_guard *guard = self;
     pthread_mutex_lock(&guard->lock);
@@ -60,7 +60,7 @@ static void *watch(void *self)
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += 1;
         pthread_cond_timedwait(&guard->ended, &guard->lock, &until);
-        drop_late(guard);
+        drop_overdue(guard);
     }
     pthread_mutex_unlock(&guard->lock);
     return NULL;
@@ -73,7 +73,7 @@ cse_guard *cse_guard_new(const cse_guard_options *options)
     guard->list.next = guard->list.previous = &guard->list;
     pthread_mutex_init(&guard->lock, NULL);
     pthread_cond_init(&guard->ended, NULL);
-    pthread_create(&guard->thread, NULL, watch, guard);
+    pthread_create(&guard->thread, NULL, run_guard, guard);
     return guard;
 }
 
@@ -127,12 +127,7 @@ void cse_guard_expect(cse_guard *guard, cse_guarded *guarded, int64_t limit_ns)
     pthread_mutex_unlock(&guard->lock);
 }
 
-void cse_guard_drop(cse_guard *guard, cse_guarded *guarded)
-{
-    cse_guard_expect(guard, guarded, 1);
-}
-
-/* The address's bucket, or one that nobody used for longest among a few. */
+/* The address's bucket, or the least recently used of a few. */
 static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_BYTES], int64_t now_ns)
 {
     uint32_t hash = 2166136261u;

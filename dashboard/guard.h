@@ -1,8 +1,8 @@
-/* What a client may take: time for its headers and its body, and requests a second.
+/* Limits on a client: the time for its headers and its body, and its requests per second.
  *
- * The HTTP library ends connections on which nothing happens; who sends one byte at a time would
- * hold one for ever. So each connection has a time by which the present part of its request must
- * be there, and a thread ends those that are late. */
+ * The HTTP library closes idle connections, but a client that sends one byte at a time would hold
+ * one for ever. So each connection has a deadline for the present part of its request, and a thread
+ * closes those that miss it. */
 #ifndef CSE_DASHBOARD_GUARD_H
 #define CSE_DASHBOARD_GUARD_H
 
@@ -21,18 +21,16 @@ cse_guard *cse_guard_new(const cse_guard_options *options);
 /* After the last connection. */
 void cse_guard_destroy(cse_guard **guard);
 
-/* A connection from its beginning to its end. */
+/* Adds a connection when it is opened, and removes it when it is closed. */
 cse_guarded *cse_guard_add(cse_guard *guard, int socket);
 void cse_guard_remove(cse_guard *guard, cse_guarded **guarded);
-/* From now on it has `limit_ns` for what it is at; 0: as long as it takes. */
+/* Sets the deadline of the connection, from now; 0: none. */
 void cse_guard_expect(cse_guard *guard, cse_guarded *guarded, int64_t limit_ns);
-/* Ends the connection at the next look. */
-void cse_guard_drop(cse_guard *guard, cse_guarded *guarded);
 
 /* Whether `address` may make one more request now; otherwise *wait_seconds says when. */
 bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_seconds);
 
-/* Connections now, and those ended for being late so far. */
+/* Open connections, and those closed so far for missing a deadline. */
 int cse_guard_count(cse_guard *guard);
 int64_t cse_guard_dropped(cse_guard *guard);
 

@@ -1,4 +1,4 @@
-/* The library's callbacks, and the threads of routes that may wait. */
+/* The callbacks of the HTTP library (libmicrohttpd), and the worker threads. */
 #include "dashboard/http.h"
 
 #include <signal.h>
@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dashboard/http_internal.h"
+#include "dashboard/listen.h"
+#include "dashboard/send.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -18,15 +19,31 @@
 
 enum {
     POOL_THREADS = 2,
+    WORKERS = 3,              /* threads for routes that may block */
     CONNECTION_BYTES = 16384, /* of which the headers of a request must fit into a half */
     CONNECTION_LIMIT = 4096,
-    IDLE_TIMES = 2, /* a client may leave what is sent to it unread for so many times its seconds */
+    IDLE_TIMES = 2, /* a client may leave an answer unread for so many times client_seconds */
     SEND_BYTES = 128 << 10, /* what the kernel keeps for a client that does not read */
     HEADER_SECONDS = 15,
     BODY_TIMES = 2, /* as long for a body */
-    FAREWELLS = 200,
-    FAREWELL_MS = 5,
+    SHUTDOWN_POLLS = 200,
+    SHUTDOWN_POLL_MS = 5,
     MAX_DRAINED = 4, /* times the body's limit that are read before the connection is cut */
+};
+
+struct cse_http {
+    cse_http_options options;
+    struct MHD_Daemon *daemon;
+    cse_exchange_context context;
+    cse_listener listener;
+    atomic_int under_way; /* requests whose answer is not sent */
+
+    /* The queue of the worker threads. */
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    cse_exchange *first, *last;
+    bool ending;
+    pthread_t workers[WORKERS];
 };
 
 static cse_guarded *guarded_of(struct MHD_Connection *connection)
@@ -43,7 +60,7 @@ static int64_t header_ns(const cse_http *http)
     return seconds > 0 ? (int64_t)(seconds * 1e9) : HEADER_SECONDS * SECONDS;
 }
 
-/* How long a connection may be between requests. */
+/* How long a connection may be idle between requests. */
 static int64_t idle_ns(const cse_http *http)
 {
     return (IDLE_TIMES + 1) * header_ns(http);
@@ -56,15 +73,15 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         cse_guarded *guarded = *context;
         *context = NULL;
-        cse_guard_remove(http->guard, &guarded);
+        cse_guard_remove(http->context.guard, &guarded);
         return;
     }
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     int socket = info != NULL ? info->connect_fd : -1, room = SEND_BYTES;
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    cse_guarded *guarded = cse_guard_add(http->guard, socket);
-    cse_guard_expect(http->guard, guarded, idle_ns(http));
+    cse_guarded *guarded = cse_guard_add(http->context.guard, socket);
+    cse_guard_expect(http->context.guard, guarded, idle_ns(http));
     *context = guarded;
 }
 
@@ -72,14 +89,9 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
 static void *begin_exchange(void *self, const char *target, struct MHD_Connection *connection)
 {
     cse_http *http = self;
-    cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
-    exchange->http = http;
-    exchange->connection = connection;
-    exchange->target = cse_strdup(target);
-    exchange->answer.file = -1;
     atomic_fetch_add(&http->under_way, 1);
-    cse_guard_expect(http->guard, guarded_of(connection), header_ns(http));
-    return exchange;
+    cse_guard_expect(http->context.guard, guarded_of(connection), header_ns(http));
+    return cse_exchange_new(&http->context, connection, target);
 }
 
 static void end_exchange(void *self, struct MHD_Connection *connection, void **context,
@@ -88,27 +100,19 @@ static void end_exchange(void *self, struct MHD_Connection *connection, void **c
     cse_http *http = self;
     cse_exchange *exchange = *context;
     (void)code;
-    cse_guard_expect(http->guard, guarded_of(connection), idle_ns(http));
+    cse_guard_expect(http->context.guard, guarded_of(connection), idle_ns(http));
     if (exchange == NULL)
         return;
     *context = NULL;
     atomic_fetch_sub(&http->under_way, 1);
-    cse_answer_clear(&exchange->answer);
-    cse_api_match_clear(&exchange->match);
-    json_decref(exchange->values);
-    json_decref(exchange->body_json);
-    cse_text_clear(&exchange->body);
-    free(exchange->query_text);
-    free(exchange->target);
-    free(exchange);
+    cse_exchange_destroy(&exchange);
 }
 
-/* ---- routes that may wait ---- */
+/* ---- worker threads ---- */
 
-/* False when there are no workers any more: the server ends. */
-static bool give_to_worker(cse_exchange *exchange)
+/* False when the workers have ended: the server is stopping. */
+static bool give_to_worker(cse_http *http, cse_exchange *exchange)
 {
-    cse_http *http = exchange->http;
     pthread_mutex_lock(&http->lock);
     bool given = !http->ending;
     if (given) {
@@ -151,7 +155,7 @@ static void *work(void *self)
 
 static void take_body(cse_exchange *exchange, const char *data, size_t *size)
 {
-    if (exchange->body.size + *size > CSE_HTTP_MAX_BODY_BYTES)
+    if (exchange->body.size + *size > CSE_MAX_BODY_BYTES)
         exchange->body_too_large = true;
     if (!exchange->body_too_large)
         cse_text_add_bytes(&exchange->body, data, *size);
@@ -160,12 +164,12 @@ static void take_body(cse_exchange *exchange, const char *data, size_t *size)
     *size = 0;
 }
 
-static enum MHD_Result finish(cse_exchange *exchange)
+static enum MHD_Result finish(cse_http *http, cse_exchange *exchange)
 {
-    cse_guard_expect(exchange->http->guard, guarded_of(exchange->connection), 0);
+    cse_guard_expect(http->context.guard, guarded_of(exchange->connection), 0);
     if (!cse_exchange_check_body(exchange))
         return cse_exchange_send(exchange);
-    if (!exchange->operation->quick && give_to_worker(exchange))
+    if (!exchange->match.operation->quick && give_to_worker(http, exchange))
         return MHD_YES;
     cse_exchange_handle(exchange);
     return cse_exchange_send(exchange);
@@ -175,27 +179,26 @@ static enum MHD_Result take_call(void *self, struct MHD_Connection *connection, 
                                  const char *method, const char *version, const char *data,
                                  size_t *size, void **context)
 {
+    cse_http *http = self;
     cse_exchange *exchange = *context;
-    (void)self;
     (void)url;
+    (void)version;
     if (exchange == NULL)
         return MHD_NO;
     switch (exchange->state) {
     case CSE_EXCHANGE_NEW:
-        if (!cse_exchange_check_head(exchange, method, version)) {
-            cse_guard_expect(exchange->http->guard, guarded_of(connection), 0);
+        if (!cse_exchange_check_head(exchange, method)) {
+            cse_guard_expect(http->context.guard, guarded_of(connection), 0);
             return cse_exchange_send(exchange);
         }
         exchange->state = CSE_EXCHANGE_BODY;
-        cse_guard_expect(exchange->http->guard, guarded_of(connection),
-                         BODY_TIMES * header_ns(exchange->http));
+        cse_guard_expect(http->context.guard, guarded_of(connection), BODY_TIMES * header_ns(http));
         return MHD_YES;
     case CSE_EXCHANGE_BODY:
         if (*size == 0)
-            return finish(exchange);
+            return finish(http, exchange);
         take_body(exchange, data, size);
-        return exchange->body.size > (size_t)MAX_DRAINED * CSE_HTTP_MAX_BODY_BYTES ? MHD_NO
-                                                                                   : MHD_YES;
+        return exchange->body.size > (size_t)MAX_DRAINED * CSE_MAX_BODY_BYTES ? MHD_NO : MHD_YES;
     case CSE_EXCHANGE_READY:
         return cse_exchange_send(exchange);
     default:
@@ -215,50 +218,6 @@ static void log_library(void *self, const char *format, va_list arguments)
 
 /* ---- beginning and end ---- */
 
-const cse_operation *cse_route_operation(const char *id)
-{
-    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
-        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++)
-            if (strcmp(o->id, id) == 0)
-                return o;
-    return NULL;
-}
-
-/* Every operation has a route, and every route an operation at its path. */
-static cse_status check_routes(const cse_api *api)
-{
-    int described = 0, routed = 0;
-    json_t *paths = json_object_get(cse_api_document_view(api), "paths");
-    for (void *at = json_object_iter(paths); at != NULL; at = json_object_iter_next(paths, at)) {
-        json_t *item = json_object_iter_value(at);
-        for (void *m = json_object_iter(item); m != NULL; m = json_object_iter_next(item, m)) {
-            const char *id =
-                json_string_value(json_object_get(json_object_iter_value(m), "operationId"));
-            described++;
-            if (id == NULL || cse_route_operation(id) == NULL)
-                return cse_fail(CSE_INTERNAL, "openapi: %s %s has no route",
-                                json_object_iter_key(m), json_object_iter_key(at));
-        }
-    }
-    for (const cse_route *const *route = cse_routes; *route != NULL; route++)
-        for (const cse_operation *o = (*route)->operations; o->id != NULL; o++) {
-            bool found = false;
-            const json_t *item = json_object_get(paths, (*route)->path), *one;
-            const char *method;
-            json_object_foreach((json_t *)(uintptr_t)item, method, one)
-            {
-                const char *id = json_string_value(json_object_get(one, "operationId"));
-                found = found || (id != NULL && strcmp(id, o->id) == 0);
-            }
-            if (!found)
-                return cse_fail(CSE_INTERNAL, "openapi: %s has no operation %s", (*route)->path,
-                                o->id);
-            routed++;
-        }
-    return described == routed ? CSE_OK
-                               : cse_fail(CSE_INTERNAL, "openapi: an operation has two routes");
-}
-
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -276,7 +235,7 @@ static cse_status start_daemon(cse_http *http)
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         take_call, http, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET,
-        http->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
+        http->listener.socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)limit, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(IDLE_TIMES * header_ns(http) / SECONDS), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http,
@@ -289,13 +248,12 @@ static cse_status start_daemon(cse_http *http)
 static cse_status start(cse_http *http)
 {
     const cse_http_options *o = &http->options;
-    CSE_TRY(cse_api_load(cse_openapi_text, &http->api));
-    CSE_TRY(check_routes(http->api));
-    CSE_TRY(cse_http_listen(http, o->listen, o->token_file != NULL));
+    CSE_TRY(cse_api_new(cse_routes, &http->context.api));
+    CSE_TRY(cse_listen(o->listen, o->token_file != NULL, &http->listener));
     const cse_access_options access = { .token_file = o->token_file,
-                                        .host = http->host,
+                                        .host = http->listener.host,
                                         .host_names = o->host_names };
-    CSE_TRY(cse_access_new(&access, &http->access));
+    CSE_TRY(cse_access_new(&access, &http->context.access));
     return start_daemon(http);
 }
 
@@ -304,16 +262,18 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     cse_http *h = cse_calloc(1, sizeof *h);
     double rate = options->requests_per_second > 0 ? options->requests_per_second : 2000;
     h->options = *options;
-    h->socket = -1;
+    h->listener.socket = -1;
+    h->context.hooks = options->hooks;
+    h->context.web_dir = options->web_dir;
     signal(SIGPIPE, SIG_IGN);
     json_object_seed(0); /* before there are threads */
     raise_descriptor_limit();
     pthread_mutex_init(&h->lock, NULL);
-    pthread_mutex_init(&h->mutation, NULL);
+    pthread_mutex_init(&h->context.mutation, NULL);
     pthread_cond_init(&h->work, NULL);
-    h->guard =
+    h->context.guard =
         cse_guard_new(&(cse_guard_options){ .requests_per_second = rate, .burst = 2 * rate });
-    for (int i = 0; i < CSE_HTTP_WORKERS; i++)
+    for (int i = 0; i < WORKERS; i++)
         pthread_create(&h->workers[i], NULL, work, h);
     *http = h;
     cse_status status = start(h);
@@ -327,53 +287,53 @@ void cse_http_stop(cse_http **http)
     cse_http *h = *http;
     if (h == NULL)
         return;
-    /* No connection may sleep when the library ends: what waits is finished first. */
-    MHD_socket listening = h->daemon != NULL ? MHD_quiesce_daemon(h->daemon) : h->socket;
+    /* No connection may be suspended when the library stops: the queue is finished first. */
+    if (h->daemon != NULL)
+        MHD_quiesce_daemon(h->daemon);
     pthread_mutex_lock(&h->lock);
     h->ending = true;
     pthread_cond_broadcast(&h->work);
     pthread_mutex_unlock(&h->lock);
-    for (int i = 0; i < CSE_HTTP_WORKERS; i++)
+    for (int i = 0; i < WORKERS; i++)
         pthread_join(h->workers[i], NULL);
-    /* Who asked something is answered: also who asked for what ends this server. */
-    for (int i = 0; h->daemon != NULL && i < FAREWELLS && atomic_load(&h->under_way) > 0; i++)
-        cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
+    /* Requests under way are answered, also the one that stops this server. */
+    for (int i = 0; h->daemon != NULL && i < SHUTDOWN_POLLS && atomic_load(&h->under_way) > 0; i++)
+        cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
-    /* Not before: until then the library's threads may still look at the socket. */
-    if (listening != MHD_INVALID_SOCKET)
-        close(listening);
-    cse_guard_destroy(&h->guard);
-    cse_access_destroy(&h->access);
-    cse_api_destroy(&h->api);
-    if (h->unix_path != NULL)
-        unlink(h->unix_path);
+    /* Not earlier: until here the library's threads may use the socket. */
+    cse_listener_clear(&h->listener);
+    cse_guard_destroy(&h->context.guard);
+    cse_access_destroy(&h->context.access);
+    cse_api_destroy(&h->context.api);
     pthread_mutex_destroy(&h->lock);
-    pthread_mutex_destroy(&h->mutation);
+    pthread_mutex_destroy(&h->context.mutation);
     pthread_cond_destroy(&h->work);
-    free(h->unix_path);
-    free(h->url);
-    free(h->host);
     free(h);
-    *http = NULL; /* routes have reached it until now */
+    *http = NULL; /* routes may have used it until now */
 }
 
 const char *cse_http_url_view(const cse_http *http)
 {
-    return http->url;
+    return http->listener.url;
 }
 
 const cse_access *cse_http_access_view(const cse_http *http)
 {
-    return http->access;
+    return http->context.access;
+}
+
+const json_t *cse_http_description_view(const cse_http *http)
+{
+    return cse_validator_document_view(cse_api_validator_view(http->context.api));
 }
 
 cse_http_figures cse_http_figures_now(cse_http *http)
 {
-    return (cse_http_figures){ .connections = cse_guard_count(http->guard),
-                               .requests = atomic_load(&http->requests),
-                               .errors = atomic_load(&http->errors),
-                               .refused = atomic_load(&http->refused),
-                               .bytes_sent = atomic_load(&http->bytes_sent),
-                               .dropped = cse_guard_dropped(http->guard) };
+    return (cse_http_figures){ .connections = cse_guard_count(http->context.guard),
+                               .requests = atomic_load(&http->context.requests),
+                               .errors = atomic_load(&http->context.errors),
+                               .refused = atomic_load(&http->context.refused),
+                               .bytes_sent = atomic_load(&http->context.bytes_sent),
+                               .dropped = cse_guard_dropped(http->context.guard) };
 }

@@ -1,10 +1,12 @@
-/* A job as the API shows it: what the server keeps, joined with what the run store knows. */
+/* A job as the API shows it: its record joined with what the run store says. */
+#include "dashboard/job_json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/jobs_internal.h"
+#include "dashboard/jobs_commands.h"
 #include "engine/base/arena.h"
 
 /* ---- what the run knows ---- */
@@ -38,7 +40,7 @@ static json_t *number_or_null(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-/* Rate of a series, from its newest points. */
+/* The newest value of a series. */
 static double last_value(cse_store_reader *reader, const char *series)
 {
     cse_point point;
@@ -71,12 +73,12 @@ static double least_value(cse_store_reader *reader, const char *series)
     return least;
 }
 
-/* What the run holds of a series and could not write, else what is written. `place` 1: the newest
- * value, 2: the least. */
-static double newest_value(cse_store_reader *reader, const json_t *behind, const char *series,
+/* The newest (`place` 1) or least (2) value of a series: from the write-failure journal, where the
+ * run keeps what it could not write, else from the store. */
+static double newest_value(cse_store_reader *reader, const json_t *failure, const char *series,
                            int place)
 {
-    const json_t *latest = json_object_get(json_object_get(behind, "latest"), series);
+    const json_t *latest = json_object_get(json_object_get(failure, "latest"), series);
     const json_t *value = json_array_get(latest, (size_t)place);
     double written = (double)NAN;
     if (reader != NULL && (value == NULL || place == 2))
@@ -87,18 +89,18 @@ static double newest_value(cse_store_reader *reader, const json_t *behind, const
     return value != NULL ? held : written;
 }
 
-static json_t *progress_json(cse_store_reader *reader, const json_t *behind, bool alive)
+static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bool alive)
 {
     json_t *progress = json_object();
     json_t *step = reader != NULL ? read_integer(reader, "last_step") : json_null();
-    json_int_t held = json_integer_value(json_object_get(behind, "last_step"));
-    if (behind != NULL && held >= 0 && held > json_integer_value(step)) {
+    json_int_t held = json_integer_value(json_object_get(failure, "last_step"));
+    if (failure != NULL && held >= 0 && held > json_integer_value(step)) {
         json_decref(step);
         step = json_integer(held);
     }
     json_t *last = reader != NULL ? read_integer(reader, "run_last_step") : json_null();
     json_t *batch = reader != NULL ? read_integer(reader, "batch_size") : json_null();
-    double rate = newest_value(reader, behind, "samples_per_second", 1);
+    double rate = newest_value(reader, failure, "samples_per_second", 1);
     double steps_rate = json_is_integer(batch) && json_integer_value(batch) > 0
                             ? rate / (double)json_integer_value(batch)
                             : (double)NAN;
@@ -108,29 +110,30 @@ static json_t *progress_json(cse_store_reader *reader, const json_t *behind, boo
     json_object_set_new(progress, "last_step", last);
     json_object_set_new(progress, "samples_per_second", number_or_null(rate));
     json_object_set_new(progress, "steps_per_second", number_or_null(steps_rate));
-    json_object_set_new(progress, "loss", number_or_null(newest_value(reader, behind, "loss", 1)));
+    json_object_set_new(progress, "loss", number_or_null(newest_value(reader, failure, "loss", 1)));
     json_object_set_new(progress, "minimum_loss",
-                        number_or_null(newest_value(reader, behind, "loss", 2)));
+                        number_or_null(newest_value(reader, failure, "loss", 2)));
     json_object_set_new(progress, "eta_seconds",
                         number_or_null(known && steps_rate > 0 ? rest / steps_rate : (double)NAN));
     json_decref(batch);
     return progress;
 }
 
-/* Why, since when and how far the run store is behind the run; null when it is not. */
-static json_t *store_failure_json(const json_t *behind)
+/* Since when and why the run store cannot be written, and what was lost; null when it can. */
+static json_t *store_failure_json(const json_t *failure)
 {
     static const char *const lost[] = { "points", "logs", "closures", "samples" };
-    if (behind == NULL)
+    if (failure == NULL)
         return json_null();
-    json_t *failure = json_object(), *counts = json_object();
-    json_object_set(failure, "since_ms", json_object_get(behind, "since_ms"));
-    json_object_set(failure, "message", json_object_get(behind, "message"));
-    json_object_set(failure, "waiting_rows", json_object_get(behind, "waiting_rows"));
+    json_t *shown = json_object(), *counts = json_object();
+    json_object_set(shown, "since_ms", json_object_get(failure, "since_ms"));
+    json_object_set(shown, "message", json_object_get(failure, "message"));
+    json_object_set(shown, "waiting_rows", json_object_get(failure, "waiting_rows"));
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
-        json_object_set(counts, lost[i], json_object_get(json_object_get(behind, "lost"), lost[i]));
-    json_object_set_new(failure, "lost", counts);
-    return failure;
+        json_object_set(counts, lost[i],
+                        json_object_get(json_object_get(failure, "lost"), lost[i]));
+    json_object_set_new(shown, "lost", counts);
+    return shown;
 }
 
 static void add_run_facts(json_t *object, cse_store_reader *reader)
@@ -143,35 +146,6 @@ static void add_run_facts(json_t *object, cse_store_reader *reader)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         json_object_set_new(object, numbers[i],
                             reader != NULL ? read_integer(reader, numbers[i]) : json_null());
-}
-
-/* ---- labels ---- */
-
-json_t *cse_labels_from_words(const json_t *words)
-{
-    json_t *labels = json_object(), *one;
-    size_t i;
-    json_array_foreach(words, i, one)
-    {
-        const char *word = json_string_value(one);
-        size_t length = word != NULL ? strcspn(word, "=") : 0;
-        char key[80];
-        if (length == 0 || length >= sizeof key)
-            continue;
-        memcpy(key, word, length);
-        key[length] = '\0';
-        json_object_set_new(labels, key, json_string(word[length] == '=' ? word + length + 1 : ""));
-    }
-    return labels;
-}
-
-json_t *cse_labels_to_words(const json_t *labels)
-{
-    json_t *words = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)labels, key, value)
-        json_array_append_new(words, json_sprintf("%s=%s", key, json_string_value(value)));
-    return words;
 }
 
 /* ---- what the server keeps ---- */
@@ -281,7 +255,7 @@ static void add_times(json_t *object, const cse_job *job, cse_store_reader *read
     json_object_set_new(object, "ended_ms", time_or_null(times.last_ms));
 }
 
-/* What only the run store knows. */
+/* The part that comes from the run store. */
 static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
 {
     cse_store_reader *reader = NULL;
@@ -289,16 +263,16 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
     const char *model_dir = job->record.model_dir;
     if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
         reader = NULL;
-    json_t *behind = reader != NULL ? cse_store_reader_failure_journal(reader) : NULL;
+    json_t *failure = reader != NULL ? cse_store_reader_failure_journal(reader) : NULL;
     add_times(facts, job, reader);
     add_run_facts(facts, reader);
     json_object_set_new(facts, "pid",
                         job->alive && job->record.pid > 0 ? json_integer(job->record.pid)
                         : job->alive && reader != NULL    ? read_integer(reader, "pid")
                                                           : json_null());
-    json_object_set_new(facts, "progress", progress_json(reader, behind, job->alive));
-    json_object_set_new(facts, "store_failure", store_failure_json(behind));
-    json_decref(behind);
+    json_object_set_new(facts, "progress", progress_json(reader, failure, job->alive));
+    json_object_set_new(facts, "store_failure", store_failure_json(failure));
+    json_decref(failure);
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
     return facts;
 }
@@ -321,7 +295,7 @@ json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
 
 /* ---- transitions ---- */
 
-static json_t *text_or_null(const char *text)
+static json_t *cse_text_json(const char *text)
 {
     json_t *value = text != NULL && *text != '\0' ? json_string(text) : NULL;
     return value != NULL ? value : json_null();
@@ -336,11 +310,11 @@ static void add_transition(json_t *list, const cse_job_transition *t, const char
                         t->from == CSE_RUN_NONE ? json_null()
                                                 : json_string(cse_run_state_name(t->from)));
     json_object_set_new(object, "to", json_string(cse_run_state_name(t->to)));
-    json_object_set_new(object, "reason", text_or_null(t->reason));
+    json_object_set_new(object, "reason", cse_text_json(t->reason));
     json_object_set_new(object, "message", message != NULL ? message : json_string(""));
     json_object_set_new(object, "attempt", json_integer(t->attempt));
     json_object_set_new(object, "origin", json_string(origin));
-    /* By time; of one time, as they came. */
+    /* Sorted by time; equal times keep their order. */
     size_t at = json_array_size(list);
     while (at > 0 && json_integer_value(json_object_get(json_array_get(list, at - 1), "time_ms")) >
                          t->time_ms)

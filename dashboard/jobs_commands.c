@@ -1,8 +1,11 @@
-/* What may be done to a job: orders to its run, changes of its words, its removal.
+/* What may be done to a job: commands to its run, changes of its name, labels and priority,
+ * removal.
  *
- * An order goes to the run's coordinator, which answers at once; that it took effect shows in the
- * run's state. A run that cannot be reached (it compiles, its coordinator hangs) can still be
- * ended, by signals. */
+ * A command is sent to the run's coordinator, which answers at once; its effect shows later in the
+ * run's state. A run that cannot be reached (it compiles, or its coordinator hangs) can still be
+ * ended by signals. */
+#include "dashboard/jobs_commands.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -11,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_internal.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "workers/control/control_client.h"
@@ -19,10 +21,10 @@
 const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
                                          "kill",  "scale",  NULL };
 
-/* The states in which a command makes sense. */
+/* The states in which a command is allowed. */
 static const struct {
     const char *command, *states;
-} senses[] = {
+} allowed_states[] = {
     { "pause", " RUNNING PAUSING PAUSED RECOVERING " },
     { "resume", " PAUSING PAUSED RUNNING " },
     { "checkpoint", " RUNNING PAUSING PAUSED " },
@@ -33,13 +35,13 @@ static const struct {
     { "scale", " RUNNING PAUSED " },
 };
 
-static bool makes_sense(const char *command, cse_run_state state)
+static bool is_allowed(const char *command, cse_run_state state)
 {
     char word[32];
     snprintf(word, sizeof word, " %s ", cse_run_state_name(state));
-    for (size_t i = 0; i < sizeof senses / sizeof senses[0]; i++)
-        if (strcmp(senses[i].command, command) == 0)
-            return strstr(senses[i].states, word) != NULL;
+    for (size_t i = 0; i < sizeof allowed_states / sizeof allowed_states[0]; i++)
+        if (strcmp(allowed_states[i].command, command) == 0)
+            return strstr(allowed_states[i].states, word) != NULL;
     return false;
 }
 
@@ -48,13 +50,13 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
     cse_run_state state = job->record.state;
     if (strcmp(command, "resume") == 0 && job->settled)
         return jobs->root != NULL;
-    /* What has its effect already is no offer, though it would be accepted. */
+    /* A command that would have no effect is not offered, though it is accepted. */
     bool stands = state == CSE_RUN_PAUSING || state == CSE_RUN_PAUSED;
     if (cse_run_state_is_terminal(state) || (strcmp(command, "resume") == 0 && !stands) ||
         (strcmp(command, "pause") == 0 && stands) ||
         (strcmp(command, "cancel") == 0 && state == CSE_RUN_CANCELLING))
         return false;
-    return makes_sense(command, job->record.state) &&
+    return is_allowed(command, job->record.state) &&
            (job->alive || strcmp(command, "cancel") == 0 || strcmp(command, "kill") == 0);
 }
 
@@ -85,7 +87,8 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
     return place;
 }
 
-/* Signals end what no message reaches. The supervisor tidies up behind a coordinator that is killed. */
+/* Ends a run that no message reaches. The supervisor cleans up after a coordinator that is
+ * killed. */
 static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
 {
     int64_t pid = number == SIGKILL && place->pid > 0 ? place->pid : record->pid;
@@ -103,7 +106,7 @@ void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
     run_place place = find_run(jobs, entry->record.model_dir);
     signal_run(&place, &entry->record, SIGKILL);
     if (place.pid != 0 && entry->record.pid != place.pid)
-        kill((pid_t)entry->record.pid, SIGTERM); /* should its supervisor hang as well */
+        kill((pid_t)entry->record.pid, SIGTERM); /* in case its supervisor hangs as well */
 }
 
 /* ---- commands ---- */
@@ -126,7 +129,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         record->restarts = record->not_before_ms = record->ended_ms = 0;
         record->cancelled = CSE_JOB_END_NONE;
         entry->settled = false;
-        free(entry->facts); /* there will be others */
+        free(entry->facts); /* the next attempt will have others */
         entry->facts = NULL;
         cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
                              command->message != NULL ? command->message : "resumed");
@@ -134,7 +137,7 @@ static bool do_without_process(cse_jobs *jobs, cse_job_entry *entry, const cse_j
         snprintf(detail, 256, "queued again; it goes on from its last checkpoint");
         return true;
     }
-    if (!makes_sense(command->command, record->state)) {
+    if (!is_allowed(command->command, record->state)) {
         *status = refuse(record, command->command);
         return true;
     }
@@ -167,8 +170,7 @@ static void note_end(cse_jobs *jobs, const char *id, const cse_job_command *comm
     if (entry != NULL) {
         entry->record.cancelled = kills ? CSE_JOB_END_KILL : CSE_JOB_END_CANCEL;
         if (!kills && command->grace_s >= 0)
-            entry->record.kill_at_ms =
-                cse_unix_ms() + (int64_t)(command->grace_s * 1000) + 5000;
+            entry->record.kill_at_ms = cse_unix_ms() + (int64_t)(command->grace_s * 1000) + 5000;
         cse_job_entry_save(jobs, entry);
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -274,11 +276,11 @@ cse_status cse_jobs_do(cse_jobs *jobs, const char *id, const cse_job_command *co
     if (!done)
         status = do_with_process(jobs, record, command, detail);
     free(record);
-    cse_jobs_nudge(jobs);
+    cse_jobs_wake(jobs);
     return status;
 }
 
-/* ---- words ---- */
+/* ---- name, labels, priority ---- */
 
 static cse_status check_revision(const cse_job_entry *entry, const char *id, int64_t revision)
 {
@@ -331,7 +333,7 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
         status = cse_jobs_db_update(jobs->db, &entry->record);
     }
     pthread_mutex_unlock(&jobs->lock);
-    cse_jobs_nudge(jobs);
+    cse_jobs_wake(jobs);
     return status;
 }
 
@@ -345,7 +347,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* Jobs are removed to make room, so it works without any. */
+/* Jobs are removed to make room, so removal must work on a full disk. */
 static cse_status remove_record(cse_jobs *jobs, const char *id)
 {
     if (cse_jobs_db_remove(jobs->db, id) == CSE_OK)

@@ -1,5 +1,5 @@
-/* The server's own tables. A statement is prepared for each call: these calls are rare beside
- * those that read run stores. */
+/* The SQL of the server's database. A statement is prepared for each call: these calls are rare
+ * compared with reads of run stores. */
 #include "dashboard/jobs_db.h"
 
 #include <pthread.h>

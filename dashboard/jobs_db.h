@@ -1,9 +1,9 @@
-/* What the server itself must not forget: the jobs, their order and priority, who changed what.
+/* The server's own database: the jobs, their order and priority, and an audit of who changed what.
  *
- * A SQLite file: jobs.db in a root, dashboard.db in the directory of a single run (there only the
- * audit and the idempotency tables are used). What a run did stands in its own run store; here
- * stands what was asked of it, and what the server decided. All functions may be called from any
- * thread; one lock makes them one after the other. */
+ * A SQLite file: jobs.db in a root, dashboard.db in the directory of a single run (where only the
+ * audit and the idempotency tables are used). What a run did is in its own run store; this file
+ * holds what was requested of it and what the server decided. All functions may be called from any
+ * thread; one lock serializes them. */
 #ifndef CSE_DASHBOARD_JOBS_DB_H
 #define CSE_DASHBOARD_JOBS_DB_H
 

@@ -1,9 +1,10 @@
 /* A job's process: `csengine start` in a session of its own, with its output in its directory.
  *
- * It gets nothing from the server but its arguments, so that it goes on when the server is gone.
- * The limit of memory is set on it right after its start, before it has read its configuration,
- * and its workers inherit it. */
-#include <ctype.h>
+ * It shares nothing with the server but its arguments, so that it survives the server. The memory
+ * limit is set right after its start, before it has read its configuration, and its workers inherit
+ * it. */
+#include "dashboard/jobs_launch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_internal.h"
+#include "dashboard/jobs_origin.h"
+#include "dashboard/labels.h"
 #include "engine/base/arena.h"
 
 extern char **environ;
@@ -180,7 +182,8 @@ int64_t cse_process_start(int64_t pid)
     if (file != NULL)
         fclose(file);
     text[size] = '\0';
-    /* Field 22, counted behind the name, which may hold anything but ends with the last ')'. */
+    /* Field 22, counted from the end of the name, which may hold any character and ends with the
+     * last ')'. */
     const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at, ' ');

@@ -1,9 +1,10 @@
-/* Where a job starts that goes on from another one's checkpoint: looked up when the job is asked
- * for, so that a source that is not there is refused, and again when it is started. */
+/* Looked up when the job is requested, so that a missing source is refused, and again when it is
+ * started. */
+#include "dashboard/jobs_origin.h"
+
 #include <string.h>
 
-#include "dashboard/jobs_internal.h"
-#include "dashboard/saved.h"
+#include "dashboard/saved_file.h"
 #include "engine/base/arena.h"
 #include "engine/base/registry.h"
 

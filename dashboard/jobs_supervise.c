@@ -1,13 +1,15 @@
-/* The thread that keeps a root's jobs going: it starts those whose turn it is, notices processes
- * that end, and decides what follows.
+/* The thread starts the jobs whose turn it is, notices processes that end, and decides what
+ * follows.
  *
  *     QUEUED ──► a process ──► the run store says how it goes ──► the process ends
  *        ▲                                                             │
  *        └── FAILED for a reason that may go away, restarts are left ──┤
- *     RECOVERING (its process vanished) ──► a process again            └──► settled
+ *     RECOVERING (its process vanished) ──► a new process              └──► settled
  *
- * A job that waits says what it waits for. The first of the queue is never overtaken: a small job
- * behind it would delay it for ever. */
+ * A waiting job shows what it waits for. Nothing overtakes the first of the queue: otherwise small
+ * jobs could delay a large one for ever. */
+#include "dashboard/jobs_supervise.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,16 +19,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dashboard/jobs_internal.h"
+#include "dashboard/jobs_commands.h"
+#include "dashboard/jobs_launch.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 
-enum { LOOK_MS = 200, FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 60000, MOST_POLLED = 256 };
+enum { CHECK_MS = 200, FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 60000, MOST_POLLED = 256 };
 
 /* ---- processes that end ---- */
 
-/* How the process of an earlier server's ended cannot be known: -1. */
+/* -1 for a process that an earlier server started: its exit code cannot be known. */
 static int64_t exit_code_of(const cse_job_entry *entry, int *signal_number)
 {
     int how = 0;
@@ -48,8 +51,8 @@ static cse_run_reason reason_of_exit(int64_t exit_code)
     return exit_code > 128 || exit_code < 0 ? CSE_REASON_INTERRUPTED : CSE_REASON_INTERNAL;
 }
 
-/* What the end of a process means that left no last state in its store. */
-static void judge(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
+/* The end state of a job whose process left no terminal state in its run store. */
+static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
 {
     cse_job_record *record = &entry->record;
     char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
@@ -69,7 +72,7 @@ static void judge(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
         snprintf(message, sizeof message, "its process was ended by signal %d (%s)", signal_number,
                  strsignal(signal_number));
     else if (record->exit_code < 0)
-        snprintf(message, sizeof message, "its process is gone without a word");
+        snprintf(message, sizeof message, "its process vanished without an exit code");
     else if (error[0] != '\0' && reason != CSE_REASON_INTERRUPTED)
         snprintf(message, sizeof message, "%s", error);
     else
@@ -110,8 +113,8 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
     cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", message);
 }
 
-/* The process is gone. */
-static void settle(cse_jobs *jobs, cse_job_entry *entry)
+/* After the process has ended: the end state, and whether the job is restarted. */
+static void finish_process(cse_jobs *jobs, cse_job_entry *entry)
 {
     int signal_number = 0;
     cse_job_record *record = &entry->record;
@@ -123,7 +126,7 @@ static void settle(cse_jobs *jobs, cse_job_entry *entry)
     entry->child = false;
     cse_job_entry_refresh(jobs, entry);
     if (!cse_run_state_is_terminal(record->state))
-        judge(jobs, entry, signal_number);
+        set_end_state(jobs, entry, signal_number);
     record->pid = record->pid_start = 0;
     record->kill_at_ms = 0;
     plan_restart(jobs, entry);
@@ -149,13 +152,13 @@ void cse_jobs_adopt(cse_jobs *jobs)
         entry->settled = !started && cse_run_state_is_terminal(record->state);
         entry->descriptor = entry->alive ? cse_process_descriptor(record->pid) : -1;
         if (started && !entry->alive)
-            settle(jobs, entry);
+            finish_process(jobs, entry);
     }
 }
 
 /* ---- the queue ---- */
 
-static bool waits(const cse_job_entry *entry)
+static bool is_waiting(const cse_job_entry *entry)
 {
     return !entry->alive && !entry->settled && entry->record.pid == 0 &&
            (entry->record.state == CSE_RUN_QUEUED || entry->record.state == CSE_RUN_RECOVERING);
@@ -186,7 +189,7 @@ static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, si
             cores += jobs->entries[i]->record.cores;
             memory += jobs->entries[i]->record.memory_bytes;
         }
-    if (other == NULL) /* alone it may have all, also more than there is */
+    if (other == NULL) /* alone it may use everything, even more than the budget */
         return true;
     if (cores + entry->record.cores > jobs->cores) {
         snprintf(why, size, "%lld cores: %lld of %lld are taken, by %s%s",
@@ -203,8 +206,7 @@ static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, si
     return true;
 }
 
-/* False when it cannot be: a process that jobs.db does not know would be lost to the next server.
- */
+/* False when jobs.db cannot be written: the next server would not know the process. */
 static bool launch(cse_jobs *jobs, cse_job_entry *entry)
 {
     char message[CSE_JOB_MESSAGE_BYTES];
@@ -244,17 +246,18 @@ static const cse_job_entry *first_waiting(const cse_jobs *jobs, int64_t now_ms)
     const cse_job_entry *first = NULL;
     for (int i = 0; i < jobs->entry_count; i++) {
         const cse_job_entry *e = jobs->entries[i];
-        if (waits(e) && e->record.not_before_ms <= now_ms && (first == NULL || is_before(e, first)))
+        if (is_waiting(e) && e->record.not_before_ms <= now_ms &&
+            (first == NULL || is_before(e, first)))
             first = e;
     }
     return first;
 }
 
-static void say_what_is_awaited(cse_jobs *jobs, const cse_job_entry *first, int64_t now_ms)
+static void explain_waiting(cse_jobs *jobs, const cse_job_entry *first, int64_t now_ms)
 {
     for (int i = 0; i < jobs->entry_count; i++) {
         cse_job_entry *entry = jobs->entries[i];
-        if (!waits(entry) || entry == first)
+        if (!is_waiting(entry) || entry == first)
             continue;
         int64_t rest_ms = entry->record.not_before_ms - now_ms;
         if (rest_ms > 0)
@@ -275,15 +278,15 @@ static void serve_queue(cse_jobs *jobs)
         bool starts =
             first != NULL && fits(jobs, first, first->waiting_for, sizeof first->waiting_for);
         if (!starts || !launch(jobs, first)) {
-            say_what_is_awaited(jobs, first, now_ms);
+            explain_waiting(jobs, first, now_ms);
             return;
         }
     }
 }
 
-/* ---- one look ---- */
+/* ---- one check of all jobs ---- */
 
-static void kill_late(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
+static void kill_overdue(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
 {
     if (entry->record.kill_at_ms == 0 || now_ms < entry->record.kill_at_ms)
         return;
@@ -293,7 +296,7 @@ static void kill_late(cse_jobs *jobs, cse_job_entry *entry, int64_t now_ms)
     cse_job_entry_kill(jobs, entry);
 }
 
-static void look(cse_jobs *jobs)
+static void check_jobs(cse_jobs *jobs)
 {
     int64_t now_ms = cse_unix_ms();
     for (int i = 0; i < jobs->entry_count; i++) {
@@ -303,23 +306,23 @@ static void look(cse_jobs *jobs)
         if (!entry->alive)
             continue;
         if (is_gone(entry)) {
-            settle(jobs, entry);
+            finish_process(jobs, entry);
         } else {
             cse_run_state before = entry->record.state;
             cse_job_entry_refresh(jobs, entry);
             if (before != entry->record.state)
                 cse_job_entry_save(jobs, entry);
-            kill_late(jobs, entry, now_ms);
+            kill_overdue(jobs, entry, now_ms);
         }
     }
     serve_queue(jobs);
 }
 
-/* Until a process ends, somebody nudges, or it is time to look. */
-static void wait_for_something(cse_jobs *jobs)
+/* Until a process ends, cse_jobs_wake is called, or CHECK_MS have passed. */
+static void wait_for_event(cse_jobs *jobs)
 {
     struct pollfd polled[MOST_POLLED];
-    uint64_t nudges;
+    uint64_t wakes;
     int count = 1;
     polled[0] = (struct pollfd){ .fd = jobs->wake_descriptor, .events = POLLIN };
     pthread_mutex_lock(&jobs->lock);
@@ -328,8 +331,8 @@ static void wait_for_something(cse_jobs *jobs)
             polled[count++] =
                 (struct pollfd){ .fd = jobs->entries[i]->descriptor, .events = POLLIN };
     pthread_mutex_unlock(&jobs->lock);
-    if (poll(polled, (nfds_t)count, LOOK_MS) > 0 && (polled[0].revents & POLLIN) != 0 &&
-        read(jobs->wake_descriptor, &nudges, sizeof nudges) < 0 && errno != EAGAIN)
+    if (poll(polled, (nfds_t)count, CHECK_MS) > 0 && (polled[0].revents & POLLIN) != 0 &&
+        read(jobs->wake_descriptor, &wakes, sizeof wakes) < 0 && errno != EAGAIN)
         cse_log_line(CSE_LOG_WARNING, "jobs: %s", strerror(errno));
 }
 
@@ -337,11 +340,11 @@ void *cse_jobs_supervise(void *self)
 {
     cse_jobs *jobs = self;
     for (;;) {
-        wait_for_something(jobs);
+        wait_for_event(jobs);
         pthread_mutex_lock(&jobs->lock);
         bool ending = jobs->ending;
         if (!ending)
-            look(jobs);
+            check_jobs(jobs);
         pthread_mutex_unlock(&jobs->lock);
         if (ending)
             return NULL;

@@ -1,7 +1,6 @@
-/* The socket that is listened on.
- *
- * It is made here so that the kernel can choose the port and the address is known before the first
- * connection; and so that an address which other machines can reach is refused without a token. */
+/* Parsing an address and opening its socket. */
+#include "dashboard/listen.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -14,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "dashboard/http_internal.h"
+#include "dashboard/access.h"
 #include "engine/base/arena.h"
 
 enum { BACKLOG = 512 };
@@ -27,7 +26,7 @@ static cse_status wrong(const char *listen)
                     listen);
 }
 
-/* Whether somebody answers there. */
+/* Whether a process accepts connections there. */
 static bool is_served(const struct sockaddr_un *address)
 {
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -38,7 +37,7 @@ static bool is_served(const struct sockaddr_un *address)
     return served;
 }
 
-static cse_status listen_unix(cse_http *http, const char *path)
+static cse_status listen_unix(cse_listener *listener, const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
@@ -53,19 +52,19 @@ static cse_status listen_unix(cse_http *http, const char *path)
             return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: another server listens there", path);
         unlink(path);
     }
-    http->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    listener->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     mode_t before = umask(0177);
-    int failed = http->socket < 0 ||
-                 bind(http->socket, (struct sockaddr *)&address, sizeof address) != 0 ||
-                 listen(http->socket, BACKLOG) != 0;
+    int failed = listener->socket < 0 ||
+                 bind(listener->socket, (struct sockaddr *)&address, sizeof address) != 0 ||
+                 listen(listener->socket, BACKLOG) != 0;
     int code = errno;
     umask(before);
     if (failed)
         return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: %s", path, strerror(code));
-    http->unix_path = cse_strdup(path);
+    listener->unix_path = cse_strdup(path);
     cse_text url = { 0 };
     cse_text_add(&url, "unix:%s", path);
-    http->url = url.data;
+    listener->url = url.data;
     return CSE_OK;
 }
 
@@ -91,40 +90,42 @@ static bool split_address(const char *listen, char host[256], char port[8])
     return true;
 }
 
-static cse_status open_socket(cse_http *http, const struct addrinfo *found, const char *listen_text)
+static cse_status open_socket(cse_listener *listener, const struct addrinfo *found,
+                              const char *listen_text)
 {
     int yes = 1;
-    http->socket = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (http->socket >= 0)
-        setsockopt(http->socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (http->socket < 0 || bind(http->socket, found->ai_addr, found->ai_addrlen) != 0 ||
-        listen(http->socket, BACKLOG) != 0)
+    listener->socket = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener->socket >= 0)
+        setsockopt(listener->socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (listener->socket < 0 || bind(listener->socket, found->ai_addr, found->ai_addrlen) != 0 ||
+        listen(listener->socket, BACKLOG) != 0)
         return cse_fail(errno == EACCES ? CSE_PERMISSION : CSE_UNAVAILABLE, "listen %s: %s",
                         listen_text, strerror(errno));
     return CSE_OK;
 }
 
-static cse_status name_address(cse_http *http)
+static cse_status name_address(cse_listener *listener)
 {
     struct sockaddr_storage address;
     socklen_t size = sizeof address;
     char host[256], port[8];
-    if (getsockname(http->socket, (struct sockaddr *)&address, &size) != 0 ||
+    if (getsockname(listener->socket, (struct sockaddr *)&address, &size) != 0 ||
         getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return cse_fail(CSE_INTERNAL, "listen: the socket has no address");
     cse_text url = { 0 };
     bool six = strchr(host, ':') != NULL;
     cse_text_add(&url, "http://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
-    http->url = url.data;
+    listener->url = url.data;
     return CSE_OK;
 }
 
-cse_status cse_http_listen(cse_http *http, const char *listen_text, bool has_token)
+cse_status cse_listen(const char *listen_text, bool has_token, cse_listener *listener)
 {
     char host[256], port[8];
+    *listener = (cse_listener){ .socket = -1 };
     if (strncmp(listen_text, "unix:", 5) == 0)
-        return listen_unix(http, listen_text + 5);
+        return listen_unix(listener, listen_text + 5);
     if (!split_address(listen_text, host, port))
         return wrong(listen_text);
     if (!cse_address_is_loopback(host) && !has_token)
@@ -138,8 +139,20 @@ cse_status cse_http_listen(cse_http *http, const char *listen_text, bool has_tok
     int code = getaddrinfo(host, port, &hints, &found);
     if (code != 0)
         return cse_fail(CSE_USAGE, "listen %s: %s", listen_text, gai_strerror(code));
-    http->host = cse_strdup(host);
-    cse_status status = open_socket(http, found, listen_text);
+    listener->host = cse_strdup(host);
+    cse_status status = open_socket(listener, found, listen_text);
     freeaddrinfo(found);
-    return status == CSE_OK ? name_address(http) : status;
+    return status == CSE_OK ? name_address(listener) : status;
+}
+
+void cse_listener_clear(cse_listener *listener)
+{
+    if (listener->socket >= 0)
+        close(listener->socket);
+    if (listener->unix_path != NULL)
+        unlink(listener->unix_path);
+    free(listener->unix_path);
+    free(listener->url);
+    free(listener->host);
+    *listener = (cse_listener){ .socket = -1 };
 }

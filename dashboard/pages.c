@@ -1,8 +1,8 @@
-/* What is no path of the API: the dashboard's pages and their files.
- *
- * The pages are one program that reads its own address, so that every address without a dot in its
- * last segment is answered with the same index. Files are held compressed; who does not take that
- * gets them unpacked. */
+/* The pages are one single-page application that routes by its own address, so that every path
+ * without a dot in its last segment is answered with the same index. Files are held compressed and
+ * unpacked for clients that do not accept gzip. */
+#include "dashboard/pages.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dashboard/http_internal.h"
 #include "dashboard/web_files.h"
 #include "engine/base/arena.h"
 
@@ -59,7 +58,7 @@ static void answer_file(const cse_web_file *file, bool takes_gzip, cse_answer *a
     cse_answer_header(answer, "ETag", "%s%s%s", quoted ? "" : "\"", file->etag, quoted ? "" : "\"");
 }
 
-/* ---- a directory instead, while pages are written ---- */
+/* ---- from a directory, for the development of pages ---- */
 
 static const char *type_of(const char *path)
 {
@@ -109,7 +108,7 @@ static bool is_page(const char *path)
     return strncmp(path, "/api/", 5) != 0 && strcmp(path, "/api") != 0 && strchr(last, '.') == NULL;
 }
 
-void cse_pages_answer(const cse_http *http, const cse_request *request, cse_answer *answer)
+void cse_pages_answer(const char *web_dir, const cse_request *request, cse_answer *answer)
 {
     const char *path = request->path;
     if (strcmp(request->method, "GET") != 0 || strncmp(path, "/api/", 5) == 0) {
@@ -118,8 +117,8 @@ void cse_pages_answer(const cse_http *http, const cse_request *request, cse_answ
         return;
     }
     const char *wanted = is_page(path) ? index_path : path;
-    if (http->options.web_dir != NULL) {
-        if (answer_from_directory(http->options.web_dir, wanted, answer))
+    if (web_dir != NULL) {
+        if (answer_from_directory(web_dir, wanted, answer))
             return;
     } else {
         const cse_web_file *file = find_file(wanted);

@@ -1,5 +1,4 @@
-/* A short list of idle readers; the one that nobody wanted for longest is closed when it is full.
- */
+/* A list of idle readers; the least recently used one is closed when it is full. */
 #include "dashboard/readers.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Open run stores, lent to one thread at a time and kept for the next: opening one takes longer
- * than most questions to it. */
+/* A pool of open run stores. A reader is used by one thread at a time and kept open for the next:
+ * opening one takes longer than most queries. */
 #ifndef CSE_DASHBOARD_READERS_H
 #define CSE_DASHBOARD_READERS_H
 
@@ -15,7 +15,7 @@ void cse_readers_destroy(cse_readers **readers);
 cse_status cse_readers_borrow(cse_readers *readers, const char *model_dir,
                               cse_store_reader **reader);
 void cse_readers_give_back(cse_readers *readers, const char *model_dir, cse_store_reader **reader);
-/* Closes those of a directory that is about to go. */
+/* Closes those of a directory that is about to be removed. */
 void cse_readers_forget(cse_readers *readers, const char *model_dir);
 
 #endif

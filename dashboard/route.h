@@ -1,15 +1,17 @@
 /* The contract of a route: one path of the API, one file in dashboard/routes, which ends with the
  * descriptor.
  *
- * The description (dashboard/openapi.json) says what the path takes; when a handler is called, the
- * request was checked by it: parameters are there as typed values, a JSON body is as its schema
- * says, the caller is let in. The handler fills the answer and nothing else. */
+ * The descriptor says what the path takes and gives. When a handler is called, the request was
+ * checked by it: parameters are there as typed values, a JSON body is as its schema says, the
+ * caller is authorized. The handler fills the answer and does nothing else. The descriptors of all
+ * routes make /openapi.json. */
 #ifndef CSE_DASHBOARD_ROUTE_H
 #define CSE_DASHBOARD_ROUTE_H
 
 #include <jansson.h>
 #include <stdint.h>
 
+#include "dashboard/problem.h"
 #include "engine/base/text.h"
 
 struct cse_server;
@@ -31,7 +33,7 @@ typedef struct cse_request {
     void *header_self;
     const char *cookie; /* of the session, or NULL */
     bool takes_gzip;
-    bool let_in; /* the caller has shown a token, or none is wanted */
+    bool authorized; /* the caller has sent a token, or none is required */
 } cse_request;
 
 /* A parameter's value, or `fallback`. */
@@ -45,33 +47,6 @@ const char *cse_request_header(const cse_request *request, const char *name);
 bool cse_request_accepts(const cse_request *request, const char *media_type);
 
 /* ---- what is answered ---- */
-
-/* X(name, HTTP status, last word of the type's URN, title) */
-#define CSE_PROBLEM_TABLE(X)                                                              \
-    X(BAD_REQUEST, 400, "bad-request", "The request is malformed")                        \
-    X(UNAUTHORIZED, 401, "unauthorized", "A token is wanted")                             \
-    X(FORBIDDEN, 403, "forbidden", "Not allowed")                                         \
-    X(NOT_FOUND, 404, "not-found", "Not found")                                           \
-    X(METHOD_NOT_ALLOWED, 405, "method-not-allowed", "The path has no such method")       \
-    X(NOT_ACCEPTABLE, 406, "not-acceptable", "No such representation")                    \
-    X(CONFLICT, 409, "conflict", "Not possible in the present state")                     \
-    X(GONE, 410, "gone", "No longer there")                                               \
-    X(PRECONDITION_FAILED, 412, "precondition-failed", "It has changed meanwhile")        \
-    X(TOO_LARGE, 413, "too-large", "The body is too large")                               \
-    X(UNSUPPORTED_MEDIA_TYPE, 415, "unsupported-media-type", "Content-Type not accepted") \
-    X(RANGE, 416, "range-not-satisfiable", "The range lies outside")                      \
-    X(UNPROCESSABLE, 422, "unprocessable", "The content is wrong")                        \
-    X(PRECONDITION_REQUIRED, 428, "precondition-required", "If-Match is missing")         \
-    X(TOO_MANY_REQUESTS, 429, "too-many-requests", "Too many requests")                   \
-    X(INTERNAL, 500, "internal", "Internal error")                                        \
-    X(NOT_IMPLEMENTED, 501, "not-implemented", "This server cannot do that")              \
-    X(UNAVAILABLE, 503, "unavailable", "Not possible at the moment")
-
-typedef enum cse_problem {
-#define CSE_PROBLEM_ENUM(name, status, word, title) CSE_PROBLEM_##name,
-    CSE_PROBLEM_TABLE(CSE_PROBLEM_ENUM)
-#undef CSE_PROBLEM_ENUM
-} cse_problem;
 
 /* A body that is made while it is sent. */
 typedef struct cse_stream {
@@ -109,8 +84,8 @@ typedef struct cse_answer {
 void cse_answer_problem(cse_answer *answer, cse_problem problem, const char *format, ...)
     CSE_PRINTF(3, 4);
 /* `errors`: an array of Diagnostic, taken over. */
-void cse_answer_faults(cse_answer *answer, cse_problem problem, json_t *errors, const char *format,
-                       ...) CSE_PRINTF(4, 5);
+void cse_answer_diagnostics(cse_answer *answer, cse_problem problem, json_t *errors,
+                            const char *format, ...) CSE_PRINTF(4, 5);
 /* The problem that a failed call of the engine means, with its message. */
 void cse_answer_failure(cse_answer *answer, cse_status status);
 /* Takes `value` over. */
@@ -126,24 +101,48 @@ void cse_answer_clear(cse_answer *answer);
 
 /* A number as JSON: the fewest digits that give the same bits; null when it is not finite. */
 void cse_json_number(cse_text *text, double number);
-/* A string as JSON, with its quotes; bytes that are no UTF-8 become U+FFFD. */
-void cse_json_string(cse_text *text, const char *string);
+/* A text as JSON; null for NULL and for what is no UTF-8. */
+json_t *cse_text_json(const char *text);
 
 /* ---- the descriptor ---- */
 
+/* Types are written in the notation of dashboard/schema.h. A body or an answer has one line for
+ * each form it may have: an answer's HTTP status, the media type (default: application/json),
+ * the type, headers as in "+Location", and "# " before a description. */
 typedef struct cse_operation {
-    const char *id; /* operationId of the description; NULL ends the list */
+    const char *method, *id; /* "GET", "listJobs"; NULL ends the list */
+    const char *summary, *doc;
+    const char *parameters; /* lines; path parameters may be left to the shared ones */
+    const char *body;       /* lines; NULL: it takes none */
+    const char *replies;    /* lines: its successful answers */
+    const char *problems;   /* "409 503": statuses beyond those of the rule in describe.c */
     void (*handle)(const cse_request *request, cse_answer *answer);
-    /* Neither waits nor reads much: runs in the thread that serves the connection. */
+    bool body_optional;
+    bool open; /* to callers without a token */
+    /* Does not block: runs in the thread that serves the connection, not in a worker. */
     bool quick;
 } cse_operation;
 
-enum { CSE_ROUTE_OPERATIONS = 5 };
+#define CSE_OPERATION(http_method, operation, handler, what) \
+    .method = (http_method), .id = (operation), .handle = (handler), .summary = (what)
+
+enum { CSE_ROUTE_OPERATIONS = 5 }; /* the last one ends the list */
 
 typedef struct cse_route {
-    const char *path; /* as in the description */
+    const char *path;    /* "/api/v1/jobs/{id}": braces take one segment */
+    const char *tag;     /* under which the description lists it */
+    const char *schemas; /* lines; of this route, and of others that name them; NULL */
     cse_operation operations[CSE_ROUTE_OPERATIONS];
 } cse_route;
+
+/* What the server does around calls that change something; either function may be NULL. */
+typedef struct cse_call_hooks {
+    struct cse_server *server;
+    /* A call with Idempotency-Key: true when `answer` was filled from an earlier one. */
+    bool (*replay)(struct cse_server *server, const cse_request *request, cse_answer *answer);
+    /* After each call that is no GET. */
+    void (*done)(struct cse_server *server, const cse_request *request, const cse_answer *answer);
+} cse_call_hooks;
 
 /* dashboard/routes, in name order, ended by NULL; written by autogen.sh. */
 extern const cse_route *const cse_routes[];

@@ -1,39 +1,16 @@
-/* What the run store lists, and which of the files are still there. */
+/* The checkpoints that the run store lists, and which of their files still exist. */
 #include "dashboard/saved.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "dashboard/saved_file.h"
 
 typedef struct listing {
     const cse_server_run *run;
     json_t *list;
 } listing;
-
-bool cse_saved_file(const char *model_dir, const char *name, char path[CSE_JOB_PATH_BYTES])
-{
-    char joined[2 * PATH_MAX], real[PATH_MAX], directory[PATH_MAX];
-    struct stat about;
-    if (name == NULL || realpath(model_dir, directory) == NULL)
-        return false;
-    if (name[0] == '/')
-        snprintf(joined, sizeof joined, "%s", name);
-    else
-        snprintf(joined, sizeof joined, "%s/%s", model_dir, name);
-    if (realpath(joined, real) == NULL && name[0] != '/') /* told from where the run was started */
-        snprintf(joined, sizeof joined, "%s", name);
-    if (realpath(joined, real) == NULL)
-        return false;
-    size_t length = strlen(directory);
-    if (strncmp(real, directory, length) != 0 || real[length] != '/' ||
-        strlen(real) >= CSE_JOB_PATH_BYTES || stat(real, &about) != 0 || !S_ISREG(about.st_mode))
-        return false;
-    memcpy(path, real, strlen(real) + 1);
-    return true;
-}
 
 bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
                     char path[CSE_JOB_PATH_BYTES])

@@ -13,7 +13,5 @@ bool cse_saved_is_newest(const cse_server_run *run, int64_t step);
  * directory. */
 bool cse_saved_path(const cse_server_run *run, const json_t *checkpoint,
                     char path[CSE_JOB_PATH_BYTES]);
-/* The same from the run's directory and the path that its store tells. */
-bool cse_saved_file(const char *model_dir, const char *name, char path[CSE_JOB_PATH_BYTES]);
 
 #endif

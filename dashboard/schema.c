@@ -1,287 +1,410 @@
-/* Values against JSON Schema, as far as the description uses it.
- *
- * Patterns are compiled once, when the description is loaded, and found again by their text; they
- * are POSIX extended regular expressions, which for the plain ones in use read the same. Depth is
- * bounded by the description: no schema of it refers to itself. */
-#include <math.h>
-#include <regex.h>
-#include <stdint.h>
+/* A recursive-descent parser of the notation, one line at a time. Errors are found when the
+ * description is made: at the start of the server, in the build, and in its test. */
+#include "dashboard/schema.h"
+
+#include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/api_internal.h"
-#include "engine/base/arena.h"
+/* ---- types ---- */
 
-enum { MAX_FAULTS = 20 };
+/* The part of a union that was read so far. */
+typedef struct choice {
+    json_t *schema, *types, *words;
+    bool comma; /* a list that is split at commas */
+} choice;
 
-static void add_fault(json_t *errors, const char *pointer, const char *format, ...)
-    CSE_PRINTF(3, 4);
+static json_t *read_union(const char **at, bool *comma);
 
-static void add_fault(json_t *errors, const char *pointer, const char *format, ...)
+static void skip_blanks(const char **at)
 {
-    if (json_array_size(errors) >= MAX_FAULTS)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    json_t *message = json_vsprintf(format, arguments);
-    va_end(arguments);
-    json_array_append_new(errors, json_pack("{s:s, s:o}", "pointer", pointer, "message",
-                                            message != NULL ? message : json_string("wrong")));
+    *at += strspn(*at, " ");
 }
 
-static const char *type_name(const json_t *value)
+static bool take(const char **at, char c)
 {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "object";
-    case JSON_ARRAY:
-        return "array";
-    case JSON_STRING:
-        return "string";
-    case JSON_INTEGER:
-        return "integer";
-    case JSON_REAL:
-        return "number";
-    case JSON_NULL:
-        return "null";
+    if (**at != c)
+        return false;
+    (*at)++;
+    return true;
+}
+
+static void add_type(choice *c, const char *type)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(c->types, i, one)
+    {
+        if (strcmp(json_string_value(one), type) == 0)
+            return;
+    }
+    json_array_append_new(c->types, json_string(type));
+}
+
+/* 'word' or <enumeration>. */
+static bool read_words(const char **at, choice *c)
+{
+    const char close = **at == '<' ? '>' : '\'', *begin = *at + 1;
+    const char *end = strchr(begin, close);
+    if (end == NULL)
+        return false;
+    add_type(c, "string");
+    *at = end + 1;
+    if (close == '\'') {
+        json_array_append_new(c->words, json_stringn(begin, (size_t)(end - begin)));
+        return true;
+    }
+    cse_word_list *list = cse_word_list_find(begin, (size_t)(end - begin));
+    for (int i = 0; list != NULL && list(i) != NULL; i++)
+        json_array_append_new(c->words, json_string(list(i)));
+    return list != NULL;
+}
+
+static bool read_list(const char **at, choice *c)
+{
+    bool inner;
+    (*at)++;
+    c->comma = take(at, ',');
+    json_t *items = read_union(at, &inner);
+    json_object_set_new(c->schema, "items", items);
+    add_type(c, "array");
+    return items != NULL && take(at, ']');
+}
+
+static bool read_map(const char **at, choice *c)
+{
+    bool inner;
+    (*at)++;
+    json_t *values = read_union(at, &inner);
+    if (values != NULL && take(at, ':')) {
+        json_object_set_new(c->schema, "propertyNames", values);
+        skip_blanks(at);
+        values = read_union(at, &inner);
+    }
+    json_object_set_new(c->schema, "additionalProperties", values);
+    add_type(c, "object");
+    return values != NULL && take(at, '}');
+}
+
+static bool read_name(const char **at, choice *c)
+{
+    static const char *const plain[] = {
+        "integer", "number", "string", "boolean", "null", "object"
+    };
+    char name[40];
+    size_t length = strspn(*at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    if (length == 0 || length >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)length, *at);
+    *at += length;
+    if (isupper((unsigned char)name[0])) {
+        json_object_set_new(c->schema, "$ref", json_sprintf("#/components/schemas/%s", name));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (strcmp(name, plain[i]) == 0) {
+            add_type(c, name);
+            return true;
+        }
+    if (strcmp(name, "time") == 0) {
+        add_type(c, "integer");
+        json_object_set_new(c->schema, "minimum", json_integer(0));
+        json_object_set_new(c->schema, "description", json_string("Unix time in milliseconds"));
+    } else if (strcmp(name, "binary") == 0) {
+        add_type(c, "string");
+        json_object_set_new(c->schema, "format", json_string("binary"));
+    } else if (strcmp(name, "open") == 0) {
+        add_type(c, "object");
+        json_object_set_new(c->schema, "additionalProperties", json_true());
+    }
+    return strcmp(name, "any") == 0 || json_array_size(c->types) > 0;
+}
+
+static bool read_one(const char **at, choice *c)
+{
+    switch (**at) {
+    case '\'':
+    case '<':
+        return read_words(at, c);
+    case '[':
+        return read_list(at, c);
+    case '{':
+        return read_map(at, c);
     default:
-        return "boolean";
+        return read_name(at, c);
     }
 }
 
-static bool is_type(const json_t *value, const char *type)
+/* 1..20 of what the first type of the union counts. */
+static void read_range(const char **at, const choice *c)
 {
-    const char *have = type_name(value);
-    return strcmp(have, type) == 0 || (strcmp(type, "number") == 0 && json_is_integer(value));
+    static const char *const bounds[][3] = { { "string", "minLength", "maxLength" },
+                                             { "array", "minItems", "maxItems" },
+                                             { "object", "minProperties", "maxProperties" },
+                                             { "", "minimum", "maximum" } };
+    const char *first = json_string_value(json_array_get(c->types, 0));
+    const char *low = *at, *dots = low + strspn(low, "0123456789");
+    size_t row = 0;
+    if (first == NULL || strncmp(dots, "..", 2) != 0)
+        return;
+    while (bounds[row][0][0] != '\0' && strcmp(bounds[row][0], first) != 0)
+        row++;
+    const char *high = dots + 2;
+    *at = high + strspn(high, "0123456789");
+    if (dots > low)
+        json_object_set_new(c->schema, bounds[row][1], json_integer(strtoll(low, NULL, 10)));
+    if (*at > high)
+        json_object_set_new(c->schema, bounds[row][2], json_integer(strtoll(high, NULL, 10)));
 }
 
-/* ---- whole numbers ---- */
-
-static bool takes_integers(const json_t *type)
+/* The union's schema; NULL when the text is no type. */
+static json_t *read_union(const char **at, bool *comma)
 {
-    size_t i;
-    json_t *one;
-    if (json_is_string(type))
-        return strcmp(json_string_value(type), "integer") == 0;
-    json_array_foreach(type, i, one)
-    {
-        if (strcmp(json_string_value(one), "integer") == 0)
-            return true;
+    choice c = { .schema = json_object(), .types = json_array(), .words = json_array() };
+    bool good = read_one(at, &c);
+    while (good && take(at, '|'))
+        good = read_one(at, &c);
+    skip_blanks(at);
+    if (json_array_size(c.types) > 0)
+        read_range(at, &c);
+    skip_blanks(at);
+    if (json_array_size(c.types) == 1)
+        json_object_set(c.schema, "type", json_array_get(c.types, 0));
+    else if (json_array_size(c.types) > 1)
+        json_object_set(c.schema, "type", c.types);
+    if (json_array_size(c.words) > 0) {
+        if (json_array_size(c.types) > 1) /* 'a'|null: the type alone does not allow it */
+            json_array_append_new(c.words, json_null());
+        json_object_set(c.schema, "enum", c.words);
     }
-    return false;
+    json_decref(c.types);
+    json_decref(c.words);
+    *comma = c.comma;
+    if (good)
+        return c.schema;
+    json_decref(c.schema);
+    return NULL;
 }
 
-/* The integer that stands for `value` at a place of this schema; NULL when it stays as it is. */
-static json_t *whole_number(const cse_api *api, const json_t *schema, const json_t *value)
+json_t *cse_schema_read_type(const char **type)
 {
-    const double most = 9007199254740992.0; /* 2^53 */
-    double number = json_real_value(value);
-    bool whole = json_is_real(value) && number == floor(number) && fabs(number) <= most &&
-                 takes_integers(json_object_get(cse_api_resolve(api, schema), "type"));
-    return whole ? json_integer((json_int_t)number) : NULL;
+    bool comma;
+    return read_union(type, &comma);
 }
 
-void cse_api_make_whole(const cse_api *api, const json_t *schema, json_t *value)
+/* ---- lines ---- */
+
+typedef struct line {
+    const char *begin; /* in the text, for messages */
+    int indent;
+    char names[128]; /* "a" or "a,b?,c" */
+    bool comma;
+    json_t *schema;      /* NULL: no type was given */
+    const char *example; /* instead of all others */
+    char *doc;
+} line;
+
+static cse_status refuse(const line *l)
 {
-    schema = cse_api_resolve(api, schema);
-    const json_t *items = json_object_get(schema, "items");
-    for (size_t i = 0; items != NULL && i < json_array_size(value); i++) {
-        json_t *one = json_array_get(value, i), *whole = whole_number(api, items, one);
-        if (whole != NULL)
-            json_array_set_new(value, i, whole);
-        else
-            cse_api_make_whole(api, items, one);
-    }
-    void *at = json_is_object(value) ? json_object_iter(value) : NULL;
-    for (; at != NULL; at = json_object_iter_next(value, at)) {
-        const json_t *property =
-            json_object_get(json_object_get(schema, "properties"), json_object_iter_key(at));
-        json_t *one = json_object_iter_value(at);
-        json_t *whole = property != NULL ? whole_number(api, property, one) : NULL;
-        if (whole != NULL)
-            json_object_iter_set_new(value, at, whole);
-        else if (property != NULL)
-            cse_api_make_whole(api, property, one);
-    }
+    return cse_fail(CSE_INTERNAL, "openapi: this line does not follow the notation: %.*s",
+                    (int)strcspn(l->begin, "\n"), l->begin);
 }
 
-/* ---- values ---- */
-
-static bool check_type(const json_t *type, const json_t *value, const char *pointer, json_t *errors)
+/* What may follow a type: a regular expression, a default. */
+static bool read_tail(const char **at, json_t *schema)
 {
-    if (json_is_string(type)) {
-        if (is_type(value, json_string_value(type)))
-            return true;
-        add_fault(errors, pointer, "is of type %s; accepted: %s", type_name(value),
-                  json_string_value(type));
+    const char *end = *at + strcspn(*at, "\n"), *doc = strstr(*at, "  #");
+    if (**at == '#')
+        return true;
+    if (doc != NULL && doc < end)
+        end = doc;
+    while (end > *at && end[-1] == ' ')
+        end--;
+    if (take(at, '~')) {
+        json_object_set_new(schema, "pattern", json_stringn(*at, (size_t)(end - *at)));
+    } else if (take(at, '=')) {
+        skip_blanks(at);
+        const char *type = json_string_value(json_object_get(schema, "type"));
+        json_t *value = type != NULL && strcmp(type, "string") == 0
+                            ? json_stringn(*at, (size_t)(end - *at))
+                            : json_loadb(*at, (size_t)(end - *at), JSON_DECODE_ANY, NULL);
+        json_object_set_new(schema, "default", value);
+    } else if (*at < end) {
         return false;
     }
-    size_t i;
-    json_t *one;
-    cse_text names = { 0 };
-    json_array_foreach(type, i, one)
-    {
-        if (is_type(value, json_string_value(one))) {
-            cse_text_clear(&names);
-            return true;
+    *at = end + strspn(end, " ");
+    return true;
+}
+
+static cse_status read_line(const char **text, line *l)
+{
+    const char *at = *text + strspn(*text, " "), *end = at + strcspn(at, "\n");
+    *l = (line){ .begin = at, .indent = (int)(at - *text) };
+    *text = end + (*end == '\n');
+    if (take(&at, '=')) {
+        l->example = at;
+        return CSE_OK;
+    }
+    size_t length = strcspn(at, " \n");
+    if (length == 0 || length >= sizeof l->names)
+        return refuse(l);
+    memcpy(l->names, at, length);
+    at += length;
+    skip_blanks(&at);
+    if (*at != '#' && at < end) {
+        l->schema = read_union(&at, &l->comma);
+        if (l->schema == NULL || !read_tail(&at, l->schema))
+            return refuse(l);
+    }
+    if (take(&at, '#'))
+        l->doc = strndup(at + strspn(at, " "), (size_t)(end - at) - strspn(at, " "));
+    return at <= end ? CSE_OK : refuse(l);
+}
+
+static void clear_line(line *l)
+{
+    json_decref(l->schema);
+    free(l->doc);
+    *l = (line){ .schema = NULL };
+}
+
+static cse_status add_example(const line *l, json_t *owner, bool list)
+{
+    json_t *value = json_loadb(l->example, strcspn(l->example, "\n"), JSON_DECODE_ANY, NULL);
+    if (value == NULL)
+        return refuse(l);
+    return json_object_set_new(owner, list ? "examples" : "example",
+                               list ? json_pack("[o]", value) : value) == 0
+               ? CSE_OK
+               : refuse(l);
+}
+
+/* ---- objects ---- */
+
+/* The object that lines below belong to: that of {"type": "array", "items": ...} is the item. */
+static json_t *innermost(json_t *schema)
+{
+    while (json_object_get(schema, "items") != NULL)
+        schema = json_object_get(schema, "items");
+    return schema;
+}
+
+/* "open" was noted as additionalProperties: true, which is what their absence means. */
+static void close_object(json_t *schema)
+{
+    json_t *object = innermost(schema), *others = json_object_get(object, "additionalProperties");
+    if (json_is_true(others))
+        json_object_del(object, "additionalProperties");
+    else if (others == NULL && json_object_get(object, "properties") != NULL)
+        json_object_set_new(object, "additionalProperties", json_false());
+}
+
+static int indent_of(const char *text)
+{
+    return (int)strspn(text, " ");
+}
+
+static cse_status read_block(const char **text, json_t *properties, json_t *required);
+
+/* The lines below `l`, as members and examples of `schema`. */
+static cse_status read_members(const char **text, const line *l, json_t *schema)
+{
+    cse_status status = CSE_OK;
+    line example;
+    json_t *members = json_object(), *needed = json_array();
+    while (status == CSE_OK && **text != '\0' && indent_of(*text) > l->indent) {
+        if ((*text)[indent_of(*text)] == '=') {
+            read_line(text, &example);
+            status = add_example(&example, schema, true);
+        } else {
+            status = read_block(text, members, needed);
         }
-        cse_text_add(&names, "%s%s", i > 0 ? ", " : "", json_string_value(one));
     }
-    add_fault(errors, pointer, "is of type %s; accepted: %s", type_name(value), names.data);
-    cse_text_clear(&names);
-    return false;
+    if (json_object_size(members) > 0)
+        json_object_set(innermost(schema), "properties", members);
+    if (json_array_size(needed) > 0)
+        json_object_set(innermost(schema), "required", needed);
+    close_object(schema);
+    json_decref(members);
+    json_decref(needed);
+    return status;
 }
 
-static void check_enum(const json_t *accepted, const json_t *value, const char *pointer,
-                       json_t *errors)
+/* Each name of the line, with the schema. */
+static cse_status add_names(line *l, json_t *schema, json_t *properties, json_t *required)
 {
-    size_t i;
-    json_t *one;
-    cse_text names = { 0 };
-    json_array_foreach(accepted, i, one)
-    {
-        if (json_equal(one, value)) {
-            cse_text_clear(&names);
-            return;
-        }
-        if (json_is_string(one))
-            cse_text_add(&names, "%s%s", names.size > 0 ? ", " : "", json_string_value(one));
+    char *rest = l->names, *name;
+    while ((name = strsep(&rest, ",")) != NULL) {
+        size_t length = strlen(name);
+        bool optional = length > 0 && name[length - 1] == '?';
+        if (optional)
+            name[length - 1] = '\0';
+        if (*name == '\0' || json_object_get(properties, name) != NULL)
+            return refuse(l);
+        json_object_set(properties, name, schema);
+        if (required != NULL && !optional)
+            json_array_append_new(required, json_string(name));
     }
-    add_fault(errors, pointer, "is none of the accepted values: %s",
-              names.data != NULL ? names.data : "");
-    cse_text_clear(&names);
+    return CSE_OK;
 }
 
-static size_t count_characters(const char *text, size_t size)
+/* One line and those below it, as members of `properties`; `required` may be NULL. */
+static cse_status read_block(const char **text, json_t *properties, json_t *required)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++)
-        count += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return count;
+    line l;
+    cse_status status = read_line(text, &l);
+    if (status == CSE_OK && l.example != NULL)
+        status = refuse(&l);
+    json_t *schema =
+        l.schema != NULL ? json_incref(l.schema) : json_pack("{s:s}", "type", "object");
+    if (l.doc != NULL)
+        json_object_set_new(schema, "description", json_string(l.doc));
+    if (status == CSE_OK)
+        status = read_members(text, &l, schema);
+    if (status == CSE_OK)
+        status = add_names(&l, schema, properties, required);
+    json_decref(schema);
+    clear_line(&l);
+    return status;
 }
 
-static void check_string(const cse_api *api, const json_t *schema, const json_t *value,
-                         const char *pointer, json_t *errors)
+cse_status cse_schemas_read(const char *text, json_t *schemas)
 {
-    const char *text = json_string_value(value);
-    json_int_t count = (json_int_t)count_characters(text, json_string_length(value));
-    const json_t *minimum = json_object_get(schema, "minLength");
-    const json_t *maximum = json_object_get(schema, "maxLength");
-    const json_t *pattern = json_object_get(schema, "pattern");
-    if (minimum != NULL && count < json_integer_value(minimum))
-        add_fault(errors, pointer, "has %lld characters; at least %lld are wanted",
-                  (long long)count, (long long)json_integer_value(minimum));
-    if (maximum != NULL && count > json_integer_value(maximum))
-        add_fault(errors, pointer, "has %lld characters; at most %lld are accepted",
-                  (long long)count, (long long)json_integer_value(maximum));
-    else if (pattern != NULL && !cse_api_pattern_matches(api, json_string_value(pattern), text))
-        add_fault(errors, pointer, "does not match %s", json_string_value(pattern));
+    assert(json_is_object(schemas));
+    while (*text != '\0')
+        CSE_TRY(read_block(&text, schemas, NULL));
+    return CSE_OK;
 }
 
-static void check_number(const json_t *schema, const json_t *value, const char *pointer,
-                         json_t *errors)
+cse_status cse_schema_read_parameter(const char **text, json_t **parameter)
 {
-    const json_t *minimum = json_object_get(schema, "minimum");
-    const json_t *maximum = json_object_get(schema, "maximum");
-    double number = json_number_value(value);
-    if (minimum != NULL && number < json_number_value(minimum))
-        add_fault(errors, pointer, "is %.17g; at least %.17g is wanted", number,
-                  json_number_value(minimum));
-    if (maximum != NULL && number > json_number_value(maximum))
-        add_fault(errors, pointer, "is %.17g; at most %.17g is accepted", number,
-                  json_number_value(maximum));
-}
-
-static void check_array(const cse_api *api, const json_t *schema, const json_t *value,
-                        const char *pointer, json_t *errors)
-{
-    const json_t *maximum = json_object_get(schema, "maxItems");
-    const json_t *items = json_object_get(schema, "items");
-    if (maximum != NULL && (json_int_t)json_array_size(value) > json_integer_value(maximum)) {
-        add_fault(errors, pointer, "has %zu items; at most %lld are accepted",
-                  json_array_size(value), (long long)json_integer_value(maximum));
-        return;
+    line l, example;
+    *parameter = NULL;
+    if (**text == '\0')
+        return CSE_OK;
+    cse_status status = read_line(text, &l);
+    json_t *p = json_object();
+    size_t length = strcspn(l.names, "?");
+    json_object_set_new(p, "name", json_stringn(l.names, length));
+    if (l.names[length] == '\0')
+        json_object_set_new(p, "required", json_true());
+    if (l.doc != NULL)
+        json_object_set_new(p, "description", json_string(l.doc));
+    if (l.schema != NULL)
+        json_object_set(p, "schema", l.schema);
+    if (l.comma) {
+        json_object_set_new(p, "style", json_string("form"));
+        json_object_set_new(p, "explode", json_false());
     }
-    size_t i;
-    json_t *one;
-    json_array_foreach(value, i, one)
-    {
-        cse_text inner = { 0 };
-        cse_text_add(&inner, "%s/%zu", pointer, i);
-        if (items != NULL)
-            cse_api_check(api, items, one, inner.data, errors);
-        cse_text_clear(&inner);
+    clear_line(&l);
+    if (status == CSE_OK && (*text)[indent_of(*text)] == '=') {
+        read_line(text, &example);
+        status = add_example(&example, p, false);
     }
-}
-
-/* One member of an object: its own schema, or what is said about all others. */
-static void check_member(const cse_api *api, const json_t *schema, const cse_api_member *member,
-                         json_t *errors)
-{
-    const json_t *property = json_object_get(json_object_get(schema, "properties"), member->name);
-    const json_t *others = json_object_get(schema, "additionalProperties");
-    const json_t *names = json_object_get(schema, "propertyNames");
-    if (names != NULL) {
-        json_t *name = json_string(member->name);
-        if (name == NULL || !cse_api_check(api, names, name, member->pointer, errors)) {
-            json_decref(name);
-            return;
-        }
-        json_decref(name);
-    }
-    if (property != NULL)
-        cse_api_check(api, property, member->value, member->pointer, errors);
-    else if (json_is_false(others))
-        add_fault(errors, member->pointer, "is not known here");
-    else if (json_is_object(others))
-        cse_api_check(api, others, member->value, member->pointer, errors);
-}
-
-static void check_object(const cse_api *api, const json_t *schema, const json_t *value,
-                         const char *pointer, json_t *errors)
-{
-    const json_t *maximum = json_object_get(schema, "maxProperties");
-    if (maximum != NULL && (json_int_t)json_object_size(value) > json_integer_value(maximum)) {
-        add_fault(errors, pointer, "has %zu members; at most %lld are accepted",
-                  json_object_size(value), (long long)json_integer_value(maximum));
-        return;
-    }
-    size_t i;
-    json_t *name;
-    json_array_foreach(json_object_get(schema, "required"), i, name)
-    {
-        if (json_object_get(value, json_string_value(name)) == NULL)
-            add_fault(errors, pointer, "lacks the member \"%s\"", json_string_value(name));
-    }
-    void *at = json_object_iter((json_t *)(uintptr_t)value);
-    for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)value, at)) {
-        cse_text inner = { 0 };
-        cse_text_add(&inner, "%s/%s", pointer, json_object_iter_key(at));
-        const cse_api_member member = { json_object_iter_key(at), json_object_iter_value(at),
-                                        inner.data };
-        check_member(api, schema, &member, errors);
-        cse_text_clear(&inner);
-    }
-}
-
-bool cse_api_check(const cse_api *api, const json_t *schema, const json_t *value,
-                   const char *pointer, json_t *errors)
-{
-    size_t before = json_array_size(errors);
-    schema = cse_api_resolve(api, schema);
-    const json_t *type = json_object_get(schema, "type");
-    const json_t *accepted = json_object_get(schema, "enum");
-    if (type != NULL && !check_type(type, value, pointer, errors))
-        return false;
-    if (accepted != NULL)
-        check_enum(accepted, value, pointer, errors);
-    if (json_is_string(value))
-        check_string(api, schema, value, pointer, errors);
-    else if (json_is_number(value))
-        check_number(schema, value, pointer, errors);
-    else if (json_is_array(value))
-        check_array(api, schema, value, pointer, errors);
-    else if (json_is_object(value))
-        check_object(api, schema, value, pointer, errors);
-    return json_array_size(errors) == before;
+    if (status == CSE_OK)
+        *parameter = p;
+    else
+        json_decref(p);
+    return status;
 }

@@ -1,16 +1,15 @@
-/* From an answer to the library's response: entity tags, ranges, the headers that every answer
- * has, and streams.
- *
- * A stream that has nothing to send puts its connection to sleep inside the library's call for
- * more; its producer wakes it. Both may happen at once: whoever comes second sees the other's mark
- * under the lock. */
+/* A stream that has nothing to send suspends its connection inside the library's call for more
+ * data; its producer resumes it. Both may happen at once: `pending` and `asleep`, under the lock,
+ * show each of them what the other has done. */
+#include "dashboard/send.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "dashboard/http_internal.h"
 #include "engine/base/arena.h"
+#include "engine/base/json.h"
 
 /* ---- streams ---- */
 
@@ -20,7 +19,7 @@ typedef struct sleeper {
     void *self;
     pthread_mutex_t lock;
     bool asleep, pending;
-    cse_http *http;
+    cse_exchange_context *context;
 } sleeper;
 
 static void wake(void *waker)
@@ -47,7 +46,7 @@ static ssize_t read_stream(void *self, uint64_t position, char *buffer, size_t r
         if (size < 0)
             return MHD_CONTENT_READER_END_OF_STREAM;
         if (size > 0) {
-            atomic_fetch_add(&s->http->bytes_sent, size);
+            atomic_fetch_add(&s->context->bytes_sent, size);
             return (ssize_t)size;
         }
         pthread_mutex_lock(&s->lock);
@@ -76,16 +75,16 @@ static struct MHD_Response *stream_response(cse_exchange *exchange)
     *s = (sleeper){ .connection = exchange->connection,
                     .stream = answer->stream,
                     .self = answer->stream_self,
-                    .http = exchange->http };
+                    .context = exchange->context };
     pthread_mutex_init(&s->lock, NULL);
-    answer->stream = NULL; /* it is the response's now */
+    answer->stream = NULL; /* the response owns it */
     s->stream->attach(s->self, wake, s);
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_stream, s, close_stream);
 }
 
 /* ---- entity tags ---- */
 
-/* Whether a list of tags names this one; weakness does not matter here. */
+/* Whether a list of entity tags holds this one; weak and strong tags compare equal here. */
 static bool names_tag(const char *list, const char *tag)
 {
     size_t length = strlen(tag);
@@ -131,7 +130,7 @@ static void apply_tag(cse_exchange *exchange)
 
 /* ---- ranges ---- */
 
-/* One range of a file; several, or what is no range of bytes, give the whole. */
+/* Serves one range of a file; for several ranges, or another unit, the whole file. */
 static void apply_range(cse_exchange *exchange)
 {
     cse_answer *answer = &exchange->answer;
@@ -217,35 +216,35 @@ static void add_headers(const cse_answer *answer, struct MHD_Response *response)
         MHD_add_response_header(response, answer->headers[i].name, answer->headers[i].value);
 }
 
-/* Problems say which path they are about. */
+/* Adds the path to a problem. */
 static void add_instance(cse_exchange *exchange)
 {
     cse_text *body = &exchange->answer.body;
     const char *type = exchange->answer.content_type;
     bool problem = type != NULL && strcmp(type, "application/problem+json") == 0;
     if (!problem || body->size < 2 || body->data[body->size - 1] != '}' ||
-        exchange->path[0] == '\0')
+        exchange->target.path[0] == '\0')
         return;
     body->size--;
     cse_text_add(body, ",\"instance\":");
-    cse_json_string(body, exchange->path);
+    cse_json_add_string(body, exchange->target.path);
     cse_text_add(body, "}");
 }
 
 enum MHD_Result cse_exchange_send(cse_exchange *exchange)
 {
-    cse_http *http = exchange->http;
+    cse_exchange_context *context = exchange->context;
     cse_answer *answer = &exchange->answer;
     apply_tag(exchange);
     apply_range(exchange);
     add_instance(exchange);
     int status = answer->status;
-    atomic_fetch_add(&http->requests, 1);
+    atomic_fetch_add(&context->requests, 1);
     if (status >= 500)
-        atomic_fetch_add(&http->errors, 1);
+        atomic_fetch_add(&context->errors, 1);
     if (status == 401 || status == 403 || status == 429)
-        atomic_fetch_add(&http->refused, 1);
-    atomic_fetch_add(&http->bytes_sent, (long long)answer->body.size);
+        atomic_fetch_add(&context->refused, 1);
+    atomic_fetch_add(&context->bytes_sent, (long long)answer->body.size);
     struct MHD_Response *response = make_response(exchange);
     if (response == NULL)
         return MHD_NO;

@@ -1,4 +1,4 @@
-/* Putting the parts together, and what several routes share. */
+/* Starting and stopping the parts of the server, and helpers that several routes share. */
 #include "dashboard/server.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ static void done(cse_server *server, const cse_request *request, const cse_answe
 
 /* ---- live events ---- */
 
-static bool look_for_feed(void *self, const char *id, cse_feed_job *about)
+static bool find_job_for_feed(void *self, const char *id, cse_feed_job *about)
 {
     cse_server *server = self;
     cse_job *job = cse_calloc(1, sizeof *job);
@@ -122,24 +122,24 @@ static void post_state(void *self, const char *job, const char *payload)
         cse_feed_post_state(server->feed, job, payload);
 }
 
-/* ---- where it listens, for those who look for it ---- */
+/* ---- server.json: where the server listens ---- */
 
-static void write_note(cse_server *server, const char *path)
+static void write_address_file(cse_server *server, const char *path)
 {
     cse_text part = { 0 };
-    json_t *note = json_object();
+    json_t *address = json_object();
     const cse_server_options *o = &server->options;
     char token[PATH_MAX];
     bool has_token = o->token_file != NULL && realpath(o->token_file, token) != NULL;
-    json_object_set_new(note, "url", json_string(cse_http_url_view(server->http)));
-    json_object_set_new(note, "pid", json_integer(getpid()));
-    json_object_set_new(note, "mode", json_string(o->root != NULL ? "root" : "run"));
-    json_object_set_new(note, o->root != NULL ? "root" : "run",
+    json_object_set_new(address, "url", json_string(cse_http_url_view(server->http)));
+    json_object_set_new(address, "pid", json_integer(getpid()));
+    json_object_set_new(address, "mode", json_string(o->root != NULL ? "root" : "run"));
+    json_object_set_new(address, o->root != NULL ? "root" : "run",
                         json_string(cse_jobs_directory_view(server->jobs)));
-    json_object_set_new(note, "token_file", has_token ? json_string(token) : json_null());
-    json_object_set_new(note, "started_ms", json_integer(server->started_ms));
-    char *text = json_dumps(note, JSON_INDENT(2));
-    json_decref(note);
+    json_object_set_new(address, "token_file", has_token ? json_string(token) : json_null());
+    json_object_set_new(address, "started_ms", json_integer(server->started_ms));
+    char *text = json_dumps(address, JSON_INDENT(2));
+    json_decref(address);
     cse_text_add(&part, "%s.part", path);
     FILE *file = text != NULL ? fopen(part.data, "we") : NULL;
     bool written = file != NULL && fprintf(file, "%s\n", text) > 0;
@@ -151,29 +151,29 @@ static void write_note(cse_server *server, const char *path)
     cse_text_clear(&part);
 }
 
-static void leave_notes(cse_server *server)
+static void publish_address(cse_server *server)
 {
     cse_text own = { 0 }, users = { 0 };
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     cse_text_add(&own, "%s/server.json", cse_jobs_directory_view(server->jobs));
-    write_note(server, own.data);
-    server->notes[0] = own.data;
+    write_address_file(server, own.data);
+    server->address_files[0] = own.data;
     if (server->options.root == NULL || runtime == NULL || *runtime != '/')
         return;
     cse_text_add(&users, "%s/csengine", runtime);
     mkdir(users.data, 0700);
     cse_text_add(&users, "/server.json");
-    write_note(server, users.data);
-    server->notes[1] = users.data;
+    write_address_file(server, users.data);
+    server->address_files[1] = users.data;
 }
 
-/* Only a note of our own is taken away. */
-static void remove_note(const char *path)
+/* Only if this process wrote it. */
+static void remove_address_file(const char *path)
 {
-    json_t *note = json_load_file(path, 0, NULL);
-    if (json_integer_value(json_object_get(note, "pid")) == getpid())
+    json_t *address = json_load_file(path, 0, NULL);
+    if (json_integer_value(json_object_get(address, "pid")) == getpid())
         unlink(path);
-    json_decref(note);
+    json_decref(address);
 }
 
 /* ---- beginning and end ---- */
@@ -190,14 +190,15 @@ static cse_status start(cse_server *server)
                                     .on_state = post_state,
                                     .self = server };
     const cse_feed_options feed = { .readers = server->readers,
-                                    .look = look_for_feed,
+                                    .find_job = find_job_for_feed,
                                     .self = server,
                                     .heartbeat_ms = o->heartbeat_ms };
     json_object_seed(0);
-    /* The feed asks for jobs only when somebody watches one, jobs tell it of changes at once. */
+    /* First the feed: jobs report changes to it at once, it asks for jobs only when there are
+     * streams. */
     CSE_TRY(cse_feed_new(&feed, &server->feed));
     CSE_TRY(cse_jobs_open(&jobs, &server->jobs));
-    server->hooks = (cse_http_hooks){ .server = server, .replay = replay, .done = done };
+    server->hooks = (cse_call_hooks){ .server = server, .replay = replay, .done = done };
     const cse_http_options http = { .listen = o->listen != NULL ? o->listen : "127.0.0.1:0",
                                     .token_file = o->token_file,
                                     .host_names = o->host_names,
@@ -207,7 +208,7 @@ static cse_status start(cse_server *server)
                                     .client_seconds = o->client_seconds,
                                     .hooks = &server->hooks };
     CSE_TRY(cse_http_start(&http, &server->http));
-    leave_notes(server);
+    publish_address(server);
     return CSE_OK;
 }
 
@@ -240,9 +241,9 @@ void cse_server_stop(cse_server **result)
         return;
     *result = NULL;
     for (int i = 0; i < 2; i++) {
-        if (server->notes[i] != NULL)
-            remove_note(server->notes[i]);
-        free(server->notes[i]);
+        if (server->address_files[i] != NULL)
+            remove_address_file(server->address_files[i]);
+        free(server->address_files[i]);
     }
     if (server->feed != NULL)
         cse_feed_stop(server->feed);
@@ -287,6 +288,21 @@ void cse_server_close_run(const cse_request *request, cse_server_run *run)
 {
     cse_readers_give_back(request->server->readers, run->job.record.model_dir, &run->reader);
     cse_job_release(&run->job);
+}
+
+void cse_server_answer_artefact(const cse_request *request, cse_answer *answer, const char *name)
+{
+    cse_server_run run;
+    cse_text content = { 0 };
+    if (!cse_server_open_run(request, answer, &run))
+        return;
+    cse_status status = cse_store_reader_artefact(run.reader, name, &content, NULL, 0);
+    cse_server_close_run(request, &run);
+    if (status == CSE_OK)
+        cse_answer_text(answer, 200, "application/json", &content);
+    else
+        cse_answer_failure(answer, status);
+    cse_text_clear(&content);
 }
 
 json_t *cse_page_token_new(int64_t number)
@@ -355,19 +371,26 @@ void cse_server_answer_job(const cse_request *request, const cse_job *job, int s
         cse_answer_header(answer, "Location", "/api/v1/jobs/%s", job->record.id);
 }
 
-void cse_server_do_command(const cse_request *request, cse_answer *answer,
-                           const cse_job_command *command)
+void cse_server_do_command(const cse_request *request, cse_answer *answer)
 {
     char detail[256];
+    const json_t *body = request->body, *grace = json_object_get(body, "grace_s");
+    const cse_job_command command = {
+        .command = strrchr(request->path, '/') + 1,
+        .message = json_string_value(json_object_get(body, "message")),
+        .save = !json_is_false(json_object_get(body, "save")),
+        .grace_s = grace != NULL ? json_number_value(grace) : -1,
+        .num_csx = json_integer_value(json_object_get(body, "num_csx")),
+    };
     cse_job *job = cse_calloc(1, sizeof *job);
     cse_jobs *jobs = request->server->jobs;
     const char *id = cse_request_text(request, "id", "");
-    cse_status status = cse_jobs_do(jobs, id, command, detail);
+    cse_status status = cse_jobs_do(jobs, id, &command, detail);
     if (status != CSE_OK)
         cse_answer_failure(answer, status);
     else if (cse_server_find_job(request, answer, job)) {
         cse_answer_json(answer, 202,
-                        json_pack("{s:s, s:s, s:s, s:s}", "id", id, "command", command->command,
+                        json_pack("{s:s, s:s, s:s, s:s}", "id", id, "command", command.command,
                                   "state", cse_run_state_name(job->record.state), "detail",
                                   detail));
         cse_job_release(job);

@@ -1,6 +1,6 @@
-/* The server as a whole: what routes reach through a request.
+/* The server as a whole, which routes reach through a request.
  *
- *     http ──► routes ──► jobs (who they are, what is asked of them)
+ *     http ──► routes ──► jobs (the table of jobs and what is done to them)
  *                    └──► readers (run stores)
  *                    └──► feed (live events)
  *
@@ -10,7 +10,7 @@
 #ifndef CSE_DASHBOARD_SERVER_H
 #define CSE_DASHBOARD_SERVER_H
 
-#include "dashboard/feed.h"
+#include "dashboard/event_stream.h"
 #include "dashboard/http.h"
 #include "dashboard/jobs.h"
 
@@ -32,9 +32,9 @@ typedef struct cse_server {
     cse_jobs *jobs;
     cse_feed *feed;
     cse_readers *readers;
-    cse_http_hooks hooks;
+    cse_call_hooks hooks;
     char *executable;
-    char *notes[2]; /* paths of server.json */
+    char *address_files[2]; /* paths of server.json */
     int64_t started_ms;
 } cse_server;
 
@@ -55,21 +55,28 @@ typedef struct cse_server_run {
 bool cse_server_open_run(const cse_request *request, cse_answer *answer, cse_server_run *run);
 void cse_server_close_run(const cse_request *request, cse_server_run *run);
 
+/* Answers with a JSON artefact of the run's store. */
+void cse_server_answer_artefact(const cse_request *request, cse_answer *answer, const char *name);
+
 /* Page tokens: opaque to clients, a number to us. False: not one of ours (the answer is filled). */
 bool cse_page_token_read(const cse_request *request, cse_answer *answer, int64_t *number);
 json_t *cse_page_token_new(int64_t number);
 
 /* Whether If-Match allows a change of the job; the revision it means, -1 for any. */
 bool cse_server_check_revision(const cse_request *request, cse_answer *answer, int64_t *revision);
-/* A job's entity tag: "v<revision>.<hash>", so that a change of words is told from the progress of
- * the run. */
+/* A job's entity tag: "v<revision>.<hash>", so that a change of name, labels or priority can be
+ * distinguished from the progress of the run. */
 void cse_server_answer_job(const cse_request *request, const cse_job *job, int status,
                            cse_answer *answer);
-/* A command's route: all of them are alike. */
-void cse_server_do_command(const cse_request *request, cse_answer *answer,
-                           const cse_job_command *command);
+/* The handler of all commands: the last word of the path says which, the body how. */
+void cse_server_do_command(const cse_request *request, cse_answer *answer);
+/* What their descriptors have in common. */
+#define CSE_COMMAND_OPERATION(operation, what)                                    \
+    CSE_OPERATION("POST", (operation), cse_server_do_command, (what)),            \
+        .parameters = "Idempotency-Key", .replies = "202 CommandResult  # Taken", \
+        .problems = "409 501 503"
 
-/* What cannot be served now: appends a line for each check that fails. */
+/* Whether requests can be served; appends the result of each check. */
 bool cse_server_is_ready(cse_server *server, json_t *checks);
 
 #endif

@@ -1,13 +1,9 @@
-/* The target of a request line: path and query, decoded here and not by the library, so that what
- * is checked is what came.
- *
- * Refused: what does not begin with '/', bytes outside of printable ASCII, broken escapes, and in
- * the path: escapes of '/', '\', '%' and control characters, empty segments, "." and "..". No
- * route has to think of them. */
+/* The path and query are decoded in place. */
+#include "dashboard/target.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/http_internal.h"
 #include "engine/base/arena.h"
 
 static int hex_digit(char c)
@@ -45,7 +41,7 @@ static bool decode(char *text, bool query)
     return true;
 }
 
-static bool has_odd_segment(const char *path)
+static bool has_invalid_segment(const char *path)
 {
     for (const char *c = path; *c == '/';) {
         size_t length = strcspn(++c, "/");
@@ -58,39 +54,44 @@ static bool has_odd_segment(const char *path)
     return false;
 }
 
-static bool split_query(cse_exchange *exchange)
+static bool split_query(cse_target *target)
 {
-    char *rest = exchange->query_text, *pair;
+    char *rest = target->query_text, *pair;
     while ((pair = strsep(&rest, "&")) != NULL) {
         if (*pair == '\0')
             continue;
-        if (exchange->query_count == CSE_HTTP_MAX_QUERY)
+        if (target->query_count == CSE_TARGET_MAX_QUERY)
             return false;
         char *value = strchr(pair, '=');
         if (value != NULL)
             *value++ = '\0';
         if (!decode(pair, true) || (value != NULL && !decode(value, true)))
             return false;
-        exchange->query[exchange->query_count++] =
-            (cse_api_pair){ pair, value != NULL ? value : "" };
+        target->query[target->query_count++] = (cse_api_pair){ pair, value != NULL ? value : "" };
     }
     return true;
 }
 
-bool cse_exchange_split_target(cse_exchange *exchange)
+bool cse_target_split(const char *text, cse_target *target)
 {
-    const char *target = exchange->target;
-    size_t length = strcspn(target, "?");
-    if (*target != '/' || length >= sizeof exchange->path)
+    size_t length = strcspn(text, "?");
+    if (*text != '/' || length >= sizeof target->path)
         return false;
-    for (const char *c = target; *c != '\0'; c++)
+    for (const char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c <= 32 || (unsigned char)*c >= 127)
             return false;
-    memcpy(exchange->path, target, length);
-    exchange->path[length] = '\0';
-    if (!decode(exchange->path, false) || has_odd_segment(exchange->path))
+    memcpy(target->path, text, length);
+    target->path[length] = '\0';
+    if (!decode(target->path, false) || has_invalid_segment(target->path))
         return false;
-    if (target[length] == '?')
-        exchange->query_text = cse_strdup(target + length + 1);
-    return exchange->query_text == NULL || split_query(exchange);
+    if (text[length] == '?')
+        target->query_text = cse_strdup(text + length + 1);
+    return target->query_text == NULL || split_query(target);
+}
+
+void cse_target_clear(cse_target *target)
+{
+    free(target->query_text);
+    target->query_text = NULL;
+    target->query_count = 0;
 }

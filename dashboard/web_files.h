@@ -1,5 +1,5 @@
-/* The pages of the dashboard as the program holds them: written by web/tools/build.mjs, or an empty
- * table where no pages were built. */
+/* The pages of the dashboard as embedded in the program: written by web/tools/build.mjs, or an
+ * empty table where no pages were built. */
 #ifndef CSE_DASHBOARD_WEB_FILES_H
 #define CSE_DASHBOARD_WEB_FILES_H
 

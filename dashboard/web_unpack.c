@@ -1,4 +1,5 @@
-/* Pages are held packed, as most browsers take them; others, and reports, want them unpacked. */
+/* Pages are held gzip-compressed, as most browsers accept them; other clients and reports need them
+ * unpacked. */
 #include <stdint.h>
 #include <zlib.h>
 

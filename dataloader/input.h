@@ -9,6 +9,7 @@
 
 #include "csengine/extend.h"
 #include "csengine/tensor.h"
+#include "engine/config/yaml.h"
 
 enum { CSE_MAX_STREAMS = 8 };
 
@@ -21,7 +22,8 @@ typedef struct cse_stream {
 
 typedef struct cse_input cse_input;
 
-/* What the contract test holds an input function to: files, settings, and values that are read then. */
+/* What the contract test holds an input function to: files, settings, and values that are read
+ * then. */
 enum { CSE_INPUT_SAMPLE_FILES = 2, CSE_INPUT_SAMPLE_VALUES = 12 };
 typedef struct cse_input_sample {
     /* The input function's own settings without braces; $folder is where the files are. NULL ends
@@ -85,12 +87,22 @@ typedef struct cse_batching {
 /* An input function bound to a batching: random access to microbatches. */
 typedef struct cse_dataloader cse_dataloader;
 
-/* `yaml`: the data loader's section ("{data_processor: idx_images, data_dir: ..., batch_size:
- * 256}"). Checked as a whole: unknown names, a micro_batch_size that does not divide, a batch
- * larger than the data, drop_last: false with a remainder are errors (CSE_CONFIG) that say what
- * is accepted. `micro_batch_size` null means batch_size. `default_seed` is used where
- * shuffle_seed is null. */
-cse_status cse_dataloader_open(const char *yaml, uint64_t default_seed, cse_dataloader **loader);
+/* Settings of a data loader from the tree of its section ("{data_processor: idx_images, data_dir:
+ * ..., batch_size: 256}"), checked against the tables alone and made in `arena`, where `tree` lies;
+ * CSE_CONFIG with the place and what is accepted. */
+cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
+                                        cse_settings **settings);
+/* The same for another process, which checks what arrives as if a user had written it: CSE_DATA for
+ * what is not encoded settings. The caller releases them with cse_settings_destroy. */
+void cse_dataloader_settings_encode(const cse_settings *settings, cse_text *json);
+cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings);
+
+/* `settings`: checked ones, needed during the call only. Fails with CSE_CONFIG and what is accepted
+ * for a micro_batch_size that does not divide, a batch larger than the data, drop_last: false with
+ * a remainder. `micro_batch_size` null means batch_size. `default_seed` is used where shuffle_seed
+ * is null. */
+cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
+                               cse_dataloader **loader);
 void cse_dataloader_close(cse_dataloader **loader);
 
 const cse_input *cse_dataloader_input_view(const cse_dataloader *loader);

@@ -54,15 +54,16 @@ static cse_status lay_out(cse_dataloader *loader)
     return CSE_OK;
 }
 
-cse_status cse_dataloader_open(const char *yaml, uint64_t default_seed, cse_dataloader **loader)
+cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
+                               cse_dataloader **loader)
 {
     cse_dataloader_section section;
     *loader = NULL;
-    CSE_TRY(cse_dataloader_section_parse(yaml, default_seed, &section));
+    CSE_TRY(cse_dataloader_section_read(settings, default_seed, &section));
     cse_dataloader *opened = cse_calloc(1, sizeof *opened);
     opened->batching = section.batching;
     opened->input.descriptor = section.descriptor;
-    cse_status status = section.descriptor->open(&opened->input, section.settings);
+    cse_status status = section.descriptor->open(&opened->input, settings);
     if (status != CSE_OK) {
         free(opened);
     } else {
@@ -76,7 +77,6 @@ cse_status cse_dataloader_open(const char *yaml, uint64_t default_seed, cse_data
             opened->samples =
                 cse_calloc((size_t)opened->batching.micro_batch_size, sizeof *opened->samples);
     }
-    cse_dataloader_section_clear(&section);
     return status;
 }
 

@@ -1,6 +1,4 @@
-/* The input function's name decides what else the section may hold, so the text is checked
- * twice: first against the settings of all input functions, to find the name, then against those
- * of the one. */
+/* The input function's name decides what else the section may hold, so it is looked for first. */
 #include "dataloader/section.h"
 
 #include <inttypes.h>
@@ -12,63 +10,6 @@
 #include "engine/config/dataloader_table.h"
 
 static const char subject[] = "data loader";
-
-static int table_length(const cse_setting *table)
-{
-    int length = 0;
-    while (table[length].name != NULL)
-        length++;
-    return length;
-}
-
-static bool table_has(const cse_setting *table, int length, const char *name)
-{
-    for (int i = 0; i < length; i++)
-        if (strcmp(table[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* The common settings and, of any form, those of every input function: enough to read the name. */
-static cse_setting *table_of_all_inputs(void)
-{
-    int length = table_length(cse_dataloader_settings), capacity = length + 1;
-    for (int i = 0; cse_inputs[i] != NULL; i++)
-        capacity += table_length(cse_inputs[i]->settings);
-    cse_setting *table = cse_calloc((size_t)capacity, sizeof *table);
-    for (int i = 0; i < length; i++) {
-        table[i] = cse_dataloader_settings[i];
-        if (strcmp(table[i].name, "data_processor") != 0)
-            table[i].type = CSE_SETTING_ANY, table[i].default_value = "null";
-    }
-    for (int i = 0; cse_inputs[i] != NULL; i++)
-        for (const cse_setting *own = cse_inputs[i]->settings; own->name != NULL; own++)
-            if (!table_has(table, length, own->name))
-                table[length++] = (cse_setting){ .name = own->name,
-                                                 .type = CSE_SETTING_ANY,
-                                                 .default_value = "null",
-                                                 .doc = own->doc };
-    return table;
-}
-
-static cse_status find_input(const char *yaml, const cse_input_descriptor **descriptor)
-{
-    const void *member = NULL;
-    cse_settings *settings = NULL;
-    cse_setting *table = table_of_all_inputs();
-    cse_status status = cse_settings_parse(table, subject, yaml, &settings);
-    if (status == CSE_OK) {
-        status = cse_registry_get(cse_inputs, "input function",
-                                  cse_settings_text(settings, "data_processor"), &member);
-        if (status != CSE_OK)
-            cse_fail_within(status, "%s: %s: data_processor: ", subject,
-                            cse_settings_origin(settings, "data_processor"));
-        cse_settings_destroy(&settings);
-    }
-    free(table);
-    *descriptor = member;
-    return status;
-}
 
 /* The divisors of `whole` on both sides of `size`, or the trivial one where none is near. */
 enum { NEAR = 1000000 };
@@ -106,59 +47,81 @@ static void read_batching(cse_dataloader_section *section, uint64_t default_seed
         batching->shuffle_seed = (uint64_t)cse_settings_integer(settings, "shuffle_seed");
 }
 
-cse_status cse_dataloader_section_parse(const char *yaml, uint64_t default_seed,
-                                        cse_dataloader_section *section)
+cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t default_seed,
+                                       cse_dataloader_section *section)
 {
-    *section = (cse_dataloader_section){ 0 };
-    yaml = yaml == NULL ? "" : yaml;
-    CSE_TRY(find_input(yaml, &section->descriptor));
-    section->table = cse_dataloader_table_new(section->descriptor->settings);
-    cse_status status = cse_settings_parse(section->table, subject, yaml, &section->settings);
-    if (status != CSE_OK) {
-        section->settings = NULL;
-        cse_dataloader_section_clear(section);
-        return status;
-    }
+    const void *descriptor = NULL;
+    CSE_TRY(cse_registry_get(cse_inputs, "input function",
+                             cse_settings_text(settings, "data_processor"), &descriptor));
+    *section = (cse_dataloader_section){ .descriptor = descriptor, .settings = settings };
     read_batching(section, default_seed);
     const cse_batching *batching = &section->batching;
-    if (batching->batch_size % batching->micro_batch_size != 0) {
-        status = cse_fail(
-            CSE_CONFIG,
-            "data loader: %s: micro_batch_size %" PRId64 " does not divide batch_size %" PRId64
-            ": accepted are its divisors, such as %" PRId64 " and %" PRId64,
-            cse_settings_origin(section->settings, "micro_batch_size"), batching->micro_batch_size,
-            batching->batch_size, divisor_below(batching->batch_size, batching->micro_batch_size),
-            divisor_above(batching->batch_size, batching->micro_batch_size));
-        cse_dataloader_section_clear(section);
-    }
-    return status;
-}
-
-void cse_dataloader_section_clear(cse_dataloader_section *section)
-{
-    if (section->settings != NULL)
-        cse_settings_destroy(&section->settings);
-    free(section->table);
-    *section = (cse_dataloader_section){ 0 };
+    if (batching->batch_size % batching->micro_batch_size == 0)
+        return CSE_OK;
+    return cse_settings_reject(settings, subject, "micro_batch_size",
+                               "micro_batch_size %" PRId64 " does not divide batch_size %" PRId64
+                               ": accepted are its divisors, such as %" PRId64 " and %" PRId64,
+                               batching->micro_batch_size, batching->batch_size,
+                               divisor_below(batching->batch_size, batching->micro_batch_size),
+                               divisor_above(batching->batch_size, batching->micro_batch_size));
 }
 
 cse_status cse_dataloader_section_check_samples(const cse_dataloader_section *section,
                                                 int64_t sample_count)
 {
     int64_t batch_size = section->batching.batch_size;
-    const char *origin = cse_settings_origin(section->settings, "batch_size");
     if (batch_size > sample_count)
-        return cse_fail(CSE_CONFIG,
-                        "data loader: %s: batch_size %" PRId64 " is larger than the data, which "
-                        "has %" PRId64 " samples: accepted are 1 to %" PRId64,
-                        origin, batch_size, sample_count, sample_count);
+        return cse_settings_reject(section->settings, subject, "batch_size",
+                                   "batch_size %" PRId64 " is larger than the data, which "
+                                   "has %" PRId64 " samples: accepted are 1 to %" PRId64,
+                                   batch_size, sample_count, sample_count);
     if (!section->batching.drop_last && sample_count % batch_size != 0)
-        return cse_fail(CSE_CONFIG,
-                        "data loader: %s: batch_size %" PRId64 " leaves %" PRId64 " of %" PRId64
-                        " samples over, and a batch has one size: set drop_last: true, or a "
-                        "batch_size that divides, such as %" PRId64 " and %" PRId64,
-                        origin, batch_size, sample_count % batch_size, sample_count,
-                        divisor_below(sample_count, batch_size),
-                        divisor_above(sample_count, batch_size));
+        return cse_settings_reject(
+            section->settings, subject, "batch_size",
+            "batch_size %" PRId64 " leaves %" PRId64 " of %" PRId64
+            " samples over, and a batch has one size: set drop_last: true, or a "
+            "batch_size that divides, such as %" PRId64 " and %" PRId64,
+            batch_size, sample_count % batch_size, sample_count,
+            divisor_below(sample_count, batch_size), divisor_above(sample_count, batch_size));
     return CSE_OK;
+}
+
+/* ---- settings from a tree ---- */
+
+cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
+                                        cse_settings **settings)
+{
+    const cse_yaml_node *name = cse_yaml_find(tree, "data_processor");
+    static const cse_setting none[] = { { 0 } };
+    const void *found = NULL;
+    /* Without a name, the settings that every data loader has tell what is wrong. */
+    if (name == NULL || name->kind != CSE_YAML_SCALAR || cse_yaml_is_null(name))
+        return cse_dataloader_settings_check(arena, none, tree, NULL, settings);
+    cse_status status = cse_registry_get(cse_inputs, "input function", name->text, &found);
+    if (status != CSE_OK) {
+        cse_error error = *cse_error_last();
+        error.context = "data loader: ";
+        error.place = name->place;
+        return cse_fail_at(&error, "data_processor: %s", error.message);
+    }
+    const cse_input_descriptor *descriptor = found;
+    return cse_dataloader_settings_check(arena, descriptor->settings, tree, NULL, settings);
+}
+
+void cse_dataloader_settings_encode(const cse_settings *settings, cse_text *json)
+{
+    cse_yaml_encode(settings->node, json);
+}
+
+cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *tree = NULL;
+    *settings = NULL;
+    cse_status status = cse_yaml_decode(arena, json, strlen(json), &tree);
+    status = status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)
+                              : cse_fail_within(status, "%s: ", subject);
+    if (status != CSE_OK)
+        cse_arena_destroy(&arena);
+    return status;
 }

@@ -10,13 +10,15 @@ cd "${1:-${top_srcdir:-.}}"
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-# The rooms from the lowest to the highest, and which rooms each may include from, besides itself and
-# csengine/. A room is a folder of engine, workers or run, or a top folder; the plugins below a room
-# belong to it. ARCHITECTURE.md draws this table.
+# The rooms from the lowest to the highest, and which rooms each may include from, besides itself
+# and csengine/: only rooms that stand above it in this list. A room is a folder of engine, workers
+# or run, or a top folder; the plugins below a room belong to it. ARCHITECTURE.md draws this table.
 traced='base types graph trace'
 plan="$traced ops passes precision kernels codegen execute"
 plugins='optimizers schedules metrics models'
-control='workers/arena workers/messages workers/launchers workers/transports workers/control'
+links='workers/arena workers/messages workers/transports'
+control="$links workers/launchers workers/control"
+job="config checkpoint dataloader store $control run/session run/record"
 directions="
 base:
 types: base
@@ -40,29 +42,29 @@ workers/arena: $traced passes execute dataloader
 workers/transports: base
 workers/launchers: base
 workers/messages: base workers/transports
-workers/worker: $traced passes execute dataloader workers/arena workers/messages workers/transports
-workers/control: $traced execute dataloader workers/arena workers/messages workers/transports workers/launchers
+workers/worker: $traced passes execute dataloader $links
+workers/control: $traced execute dataloader $links workers/launchers
 run/loggers: base
 run/session: $plan $plugins config checkpoint dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
-run/job: $plan $plugins config checkpoint dataloader store $control run/session run/record
+run/job: $plan $plugins $job
 run/measure: $plan config dataloader store $control workers/worker run/session run/record run/job
 dashboard: base types config checkpoint store workers/control workers/messages
-cli: $plan $plugins config checkpoint dataloader store $control workers/worker run/session run/record run/job run/measure run/loggers dashboard
+cli: $plan $plugins $job workers/worker run/job run/measure run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.
 fixed_signatures=' driver_read driver_write take_call '
 
 folders=''
-for folder in engine dataloader store workers run cli include tests bench examples scripts dashboard; do
+for folder in engine dataloader store workers run cli include tests bench examples scripts \
+    dashboard; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 written() { # names: the files of the tree that people write
     find $folders -type f \( "$@" \) ! -name registry.c ! -name kinds.c \
         ! -path '*/generated/*' ! -path '*/node_modules/*' ! -name prelude_text.c \
-        ! -name schema_text.c \
-        ! -name openapi_text.c ! -path '*/__pycache__/*' | sort
+        ! -name schema_text.c ! -path '*/__pycache__/*' | sort
 }
 c_files=$(written -name '*.c' -o -name '*.h')
 script_files="$(written -name '*.sh' -o -name '*.awk') autogen.sh bootstrap"
@@ -138,9 +140,14 @@ BEGIN {
     count = split(ENVIRON["directions"], rows, "\n")
     for (i = 1; i <= count; i++) {
         split(rows[i], row, ":")
-        known[row[1]] = 1
         fields = split(row[2], names, " ")
-        for (j = 1; j <= fields; j++) allowed[row[1], names[j]] = 1
+        for (j = 1; j <= fields; j++) {
+            allowed[row[1], names[j]] = 1
+            if (!(names[j] in known))
+                print "tests/check_tidy.sh:1: " row[1] " names " names[j] \
+                    ", which does not stand above it"
+        }
+        known[row[1]] = 1
     }
 }
 FNR == 1 {

@@ -273,10 +273,9 @@ static const cse_option options[] = {
     { "precision", "LIST", NULL,
       "precisions to compare, as in fp32,bf16:mp2,fp16:mp1:0: a type, a GraphAMP preset, a POL; "
       "without it: as configured" },
-    { "model_dir", "DIR", "model_dir", "where the run keeps its files" },
-    { "compile_dir", "DIR", "backend.compile_dir", "where compiled steps are kept" },
-    { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce",
-      "payload of the gradient reduction: fp32, bf16, bf16sr, fp16 or cb16" },
+    { "model_dir", "DIR", "model_dir", NULL },
+    { "compile_dir", "DIR", "backend.compile_dir", NULL },
+    { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
     { "steps", "N", NULL, "steps to measure of each; the default is 50" },
     { "kernels", NULL, NULL, "times each kernel, and shows the slowest ones" },

@@ -122,7 +122,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
-    { "validate_only", NULL, "backend.validate_only", "check the step, compile nothing" },
+    { "validate_only", NULL, "backend.validate_only", NULL },
     { "print_after", "PASS", NULL, "print the step graph after a pass, or after all" },
     { "print_precision", NULL, NULL, "print the type of every op's values, and why" },
     { "json", NULL, NULL, "--print_precision as one JSON object a step" },

@@ -15,10 +15,10 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
-    { "eval_steps", "N", "loop.eval_steps", "batches to look at; the default is all" },
-    { "log_steps", "N", "logging.log_steps", "a line of progress every N steps" },
-    { "compile_only", NULL, "backend.compile_only", "compile and cache, run nothing" },
-    { "validate_only", NULL, "backend.validate_only", "check the step, compile nothing" },
+    { "eval_steps", "N", "loop.eval_steps", NULL },
+    { "log_steps", "N", "logging.log_steps", NULL },
+    { "compile_only", NULL, "backend.compile_only", NULL },
+    { "validate_only", NULL, "backend.validate_only", NULL },
     { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
     { 0 },
 };

@@ -10,10 +10,10 @@
 #include "cli/command_line.h"
 #include "cli/list_tables.h"
 #include "cli/report.h"
-#include "engine/base/registry.h"
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
 #include "engine/passes/pass.h"
+#include "run/job/kinds.h"
 
 /* Kinds whose descriptors begin as cse_configured_descriptor does. */
 static const char *const kinds_with_settings[] = { "inputs", "loggers",    "metrics",

@@ -14,7 +14,7 @@
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 
-enum { MOST_NAMES = 16, LOOK_MS = 50, FAREWELL_MS = 800, PATIENCE_SECONDS = 5 };
+enum { MOST_NAMES = 16, LOOK_MS = 50, SHUTDOWN_POLL_MS = 800, PATIENCE_SECONDS = 5 };
 
 /* Until somebody asks it to end, or the process that it follows (-1: none) has ended; those who
  * watch are then told of the end first. */
@@ -27,7 +27,7 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
         ;
     close(signals);
     if (awaited[1].revents != 0 && cse_feed_figures_now(server->feed).streams > 0)
-        cse_sleep_ns(FAREWELL_MS * INT64_C(1000000));
+        cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
 }
 
 /* The run that is followed makes its store a moment after its start; while it is being made, what

@@ -1,4 +1,4 @@
-/* Who changed what: every call that is no reading, newest first. */
+/* The audit: every call that changed something, newest first. */
 #include "dashboard/server.h"
 
 typedef struct listing {
@@ -37,10 +37,28 @@ static void list_audit(const cse_request *request, cse_answer *answer)
     json_decref(list.entries);
 }
 
+static const char parameters[] = "limit\n"
+                                 "page_token\n";
+
+static const char schemas[] = "AuditEntry\n"
+                              "  seq integer\n"
+                              "  time_ms time\n"
+                              "  peer string\n"
+                              "  method string\n"
+                              "  path string\n"
+                              "  status integer\n"
+                              "  job string|null\n"
+                              "AuditList\n"
+                              "  entries [AuditEntry]\n"
+                              "  next_page_token string|null\n";
+
 const cse_route cse_route_audit = {
     .path = "/api/v1/audit",
+    .tag = "server",
+    .schemas = schemas,
     .operations = {
-        { .id = "listAudit", .handle = list_audit },
-        { 0 },
+        { CSE_OPERATION("GET", "listAudit", list_audit, "Mutating calls, newest first"),
+          .parameters = parameters,
+          .replies = "200 AuditList" },
     },
 };

@@ -1,4 +1,4 @@
-/* One checkpoint: shown, removed. */
+/* One checkpoint: read, removed. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,9 +42,14 @@ static void delete_checkpoint(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_checkpoint = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}",
+    .tag = "checkpoints",
     .operations = {
-        { .id = "getCheckpoint", .handle = get_checkpoint },
-        { .id = "deleteCheckpoint", .handle = delete_checkpoint },
-        { 0 },
+        { CSE_OPERATION("GET", "getCheckpoint", get_checkpoint, "One checkpoint"),
+          .replies = "200 Checkpoint",
+          .problems = "503" },
+        { CSE_OPERATION("DELETE", "deleteCheckpoint", delete_checkpoint,
+                        "Removes a checkpoint's file"),
+          .replies = "204  # Removed",
+          .problems = "409 501 503" },
     },
 };

@@ -8,11 +8,6 @@
 
 #define MOST_BYTES (INT64_C(512) << 20)
 
-static json_t *text_or_null(const char *text)
-{
-    return text != NULL ? json_string(text) : json_null();
-}
-
 static void take_difference(void *self, const cse_tensor_difference *d)
 {
     static const char *const kinds[] = { "values", "form", "only_first", "only_second" };
@@ -20,10 +15,10 @@ static void take_difference(void *self, const cse_tensor_difference *d)
     json_t *one = json_object(), *name = json_string(d->name);
     json_object_set_new(one, "name", name != NULL ? name : json_string("?"));
     json_object_set_new(one, "kind", json_string(kinds[d->kind]));
-    json_object_set_new(one, "dtype", text_or_null(d->dtypes[0]));
-    json_object_set_new(one, "shape", text_or_null(d->shapes[0]));
-    json_object_set_new(one, "second_dtype", text_or_null(d->dtypes[1]));
-    json_object_set_new(one, "second_shape", text_or_null(d->shapes[1]));
+    json_object_set_new(one, "dtype", cse_text_json(d->dtypes[0]));
+    json_object_set_new(one, "shape", cse_text_json(d->shapes[0]));
+    json_object_set_new(one, "second_dtype", cse_text_json(d->dtypes[1]));
+    json_object_set_new(one, "second_shape", cse_text_json(d->shapes[1]));
     json_object_set_new(one, "elements", valued ? json_integer(d->elements) : json_null());
     json_object_set_new(one, "differing", valued ? json_integer(d->differing) : json_null());
     json_object_set_new(one, "non_finite", valued ? json_integer(d->non_finite) : json_null());
@@ -77,10 +72,41 @@ static void get_diff(const cse_request *request, cse_answer *answer)
     json_decref(tensors);
 }
 
+static const char parameters[] =
+    "with integer 0..  # step of the second checkpoint\n"
+    "limit? integer 1..1000 = 100  # tensors of a page; fewer where they are large\n"
+    "page_token\n";
+
+static const char schemas[] =
+    "TensorDiff\n"
+    "  name string\n"
+    "  kind 'values'|'form'|'only_first'|'only_second'  # values: type and shape are the same; "
+    "form: they are not; or it is in one of both only\n"
+    "  dtype string|null\n"
+    "  shape string|null  # as in [128, 784]\n"
+    "  second_dtype,second_shape string|null\n"
+    "  elements integer|null\n"
+    "  differing integer|null  # elements whose bits differ\n"
+    "  non_finite integer|null  # of those, elements that are NaN or infinite in one of both: "
+    "left out of the maxima\n"
+    "  max_absolute number|null  # largest |a - b|\n"
+    "  max_relative number|null  # largest |a - b| / max(|a|, |b|)\n"
+    "CheckpointDiff\n"
+    "  tensors [TensorDiff]  # those that are not the same in both, by name\n"
+    "  total integer 0..  # names in either\n"
+    "  same integer 0..  # tensors of the same bits\n"
+    "  differing integer 0..\n"
+    "  next_page_token string|null\n";
+
 const cse_route cse_route_checkpoint_diff = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}/diff",
+    .tag = "checkpoints",
+    .schemas = schemas,
     .operations = {
-        { .id = "diffCheckpoints", .handle = get_diff },
-        { 0 },
+        { CSE_OPERATION("GET", "diffCheckpoints", get_diff,
+                        "What differs from another checkpoint of the run, tensor by tensor"),
+          .parameters = parameters,
+          .replies = "200 CheckpointDiff",
+          .problems = "410 422 503" },
     },
 };

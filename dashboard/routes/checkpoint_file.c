@@ -6,7 +6,7 @@
 #include "dashboard/saved.h"
 #include "dashboard/server.h"
 
-/* Names the checkpoints that can be had instead. */
+/* Lists the checkpoints that still have files. */
 static void answer_gone(const cse_server_run *run, const json_t *checkpoint, cse_answer *answer)
 {
     json_t *list = json_array(), *one;
@@ -47,7 +47,7 @@ static void get_file(const cse_request *request, cse_answer *answer)
         answer->file = file;
         answer->file_size = about.st_size;
         answer->content_type = "application/x-hdf5";
-        /* Of a file that was written twice under one name, time and size tell. */
+        /* Time and size distinguish two files that were written under one name. */
         cse_answer_header(answer, "ETag", "\"%.16s-%llx-%llx\"", digest != NULL ? digest : "",
                           (unsigned long long)about.st_size,
                           (unsigned long long)about.st_mtim.tv_sec * 1000000000ull +
@@ -63,10 +63,17 @@ static void get_file(const cse_request *request, cse_answer *answer)
     cse_server_close_run(request, &run);
 }
 
+static const char parameters[] = "format? 'h5' = h5  # of the file\n"
+                                 "Range? string ..200  # bytes=first-last\n";
+
 const cse_route cse_route_checkpoint_file = {
     .path = "/api/v1/jobs/{id}/checkpoints/{step}/file",
+    .tag = "checkpoints",
     .operations = {
-        { .id = "getCheckpointFile", .handle = get_file },
-        { 0 },
+        { CSE_OPERATION("GET", "getCheckpointFile", get_file, "The file, also in parts (Range)"),
+          .parameters = parameters,
+          .replies = "200 application/x-hdf5 binary  # The file\n"
+          "206 application/x-hdf5 binary  # The part that was asked for\n",
+          .problems = "410 416 503" },
     },
 };

@@ -17,10 +17,27 @@ static void list_checkpoints(const cse_request *request, cse_answer *answer)
     json_decref(list);
 }
 
+static const char schemas[] = "Checkpoint\n"
+                              "  step integer\n"
+                              "  attempt integer\n"
+                              "  time_ms time\n"
+                              "  path string  # file name in the run's directory\n"
+                              "  bytes integer 0..\n"
+                              "  digest string|null  # BLAKE2b-256, hexadecimal\n"
+                              "  write_ms integer|null  # milliseconds it took to write\n"
+                              "  verified boolean\n"
+                              "  deleted boolean  # its file was removed: there is no link to it\n"
+                              "  links Links\n"
+                              "CheckpointList\n"
+                              "  checkpoints [Checkpoint]\n";
+
 const cse_route cse_route_checkpoints = {
     .path = "/api/v1/jobs/{id}/checkpoints",
+    .tag = "checkpoints",
+    .schemas = schemas,
     .operations = {
-        { .id = "listCheckpoints", .handle = list_checkpoints },
-        { 0 },
+        { CSE_OPERATION("GET", "listCheckpoints", list_checkpoints, "Checkpoints"),
+          .replies = "200 CheckpointList",
+          .problems = "503" },
     },
 };

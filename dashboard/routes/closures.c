@@ -1,4 +1,4 @@
-/* Deliveries of step closures: the step they are of, when it was committed, when they were done. */
+/* Deliveries of step closures: their step, when it was committed, when the closure returned. */
 #include "dashboard/server.h"
 
 static void list_closures(const cse_request *request, cse_answer *answer)
@@ -32,10 +32,30 @@ static void list_closures(const cse_request *request, cse_answer *answer)
                               more ? json_integer(json_integer_value(last)) : json_null()));
 }
 
+static const char parameters[] = "after? integer 0..  # later than this id\n"
+                                 "tail? integer 1..1000  # the newest so many\n"
+                                 "limit\n";
+
+static const char schemas[] = "Closure\n"
+                              "  id integer\n"
+                              "  attempt integer\n"
+                              "  step integer  # step whose values were delivered\n"
+                              "  issued_ms time  # when the step was committed\n"
+                              "  delivered_ms time  # when the closure returned\n"
+                              "  name string\n"
+                              "  payload any\n"
+                              "ClosureList\n"
+                              "  closures [Closure]\n"
+                              "  next_after integer|null  # ask with after= for later ones\n";
+
 const cse_route cse_route_closures = {
     .path = "/api/v1/jobs/{id}/closures",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "listClosures", .handle = list_closures },
-        { 0 },
+        { CSE_OPERATION("GET", "listClosures", list_closures, "Deliveries of step closures"),
+          .parameters = parameters,
+          .replies = "200 ClosureList",
+          .problems = "503" },
     },
 };

@@ -53,10 +53,28 @@ static void answer_cluster(const cse_request *request, cse_answer *answer)
     cse_answer_json(answer, 200, object);
 }
 
+static const char schemas[] =
+    "Cluster\n"
+    "  hosts [object]\n"
+    "    name string\n"
+    "    cores,memory_bytes integer\n"
+    "    load number|null\n"
+    "    memory_free_bytes integer\n"
+    "  budget\n"
+    "    cores,memory_bytes integer\n"
+    "  used\n"
+    "    cores,memory_bytes integer\n"
+    "  jobs {integer}  # number of jobs in each state\n"
+    "  disk_free_bytes integer  # of the file system that holds the runs\n"
+    "  disk_total_bytes integer\n";
+
 const cse_route cse_route_cluster = {
     .path = "/api/v1/cluster",
+    .tag = "server",
+    .schemas = schemas,
     .operations = {
-        { .id = "getCluster", .handle = answer_cluster },
-        { 0 },
+        { CSE_OPERATION("GET", "getCluster", answer_cluster,
+                        "Hosts, budget and what is used of it"),
+          .replies = "200 Cluster" },
     },
 };

@@ -105,8 +105,9 @@ static void answer_schema(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_config_schema = {
     .path = "/api/v1/config-schema",
+    .tag = "config",
     .operations = {
-        { .id = "getConfigSchema", .handle = answer_schema },
-        { 0 },
+        { CSE_OPERATION("GET", "getConfigSchema", answer_schema, "JSON Schema of CONFIG.yaml"),
+          .replies = "200 object" },
     },
 };

@@ -1,4 +1,4 @@
-/* Checks a configuration; nothing is started, nothing is kept. */
+/* Checks a configuration without starting or storing anything. */
 #include <string.h>
 
 #include "dashboard/check.h"
@@ -30,10 +30,32 @@ static void validate(const cse_request *request, cse_answer *answer)
     json_decref(diagnostics);
 }
 
+static const char schemas[] =
+    "ValidateResult\n"
+    "  valid boolean\n"
+    "  diagnostics [Diagnostic]  # every error that does not follow from another, in the order in "
+    "which they are found; 50 at most\n"
+    "  milliseconds number  # time the check took\n"
+    "  = {\"valid\": false, \"diagnostics\": [{\"line\": 4, \"column\": 13, \"message\": "
+    "\"unknown setting\"}], \"milliseconds\": 41}\n"
+    "ValidateRequest\n"
+    "  config string ..1048576\n"
+    "  overrides? {string|number|boolean|integer|null} ..256\n"
+    "  depth? 'settings'|'step'  # settings: the file against the table of settings; step: also "
+    "traces the model\n"
+    "  = {\"config\": \"trainer: {}\\n"
+    "\"}\n";
+
 const cse_route cse_route_config_validate = {
     .path = "/api/v1/config:validate",
+    .tag = "config",
+    .schemas = schemas,
     .operations = {
-        { .id = "validateConfig", .handle = validate },
-        { 0 },
+        { CSE_OPERATION("POST", "validateConfig", validate,
+                        "Checks a configuration; nothing is started"),
+          .body = "ValidateRequest\n"
+          "application/yaml string  # CONFIG.yaml itself; the rest by query\n",
+          .replies = "200 ValidateResult  # Checked",
+          .problems = "503" },
     },
 };

@@ -1,4 +1,4 @@
-/* One job: shown, made under a chosen id, changed, removed. */
+/* One job: read, created under a chosen id, changed, removed. */
 #include "dashboard/create.h"
 #include "dashboard/server.h"
 
@@ -16,7 +16,7 @@ static void put_job(const cse_request *request, cse_answer *answer)
     cse_route_create_job(request, answer, cse_request_text(request, "id", ""));
 }
 
-/* What a change that failed means here. */
+/* The problem that a failed change means. */
 static void answer_refusal(cse_answer *answer, cse_status status)
 {
     if (status == CSE_DATA)
@@ -27,33 +27,33 @@ static void answer_refusal(cse_answer *answer, cse_status status)
         cse_answer_failure(answer, status);
 }
 
-static void patch_job(const cse_request *request, cse_answer *answer)
+/* Whether there is such a job and If-Match allows a change of the revision that it names. */
+static bool may_change(const cse_request *request, cse_answer *answer, int64_t *revision)
 {
     cse_job job;
-    int64_t revision = -1;
-    cse_jobs *jobs = request->server->jobs;
     if (!cse_server_find_job(request, answer, &job))
-        return;
+        return false;
     cse_job_release(&job);
-    if (!cse_server_check_revision(request, answer, &revision))
+    return cse_server_check_revision(request, answer, revision);
+}
+
+static void patch_job(const cse_request *request, cse_answer *answer)
+{
+    int64_t revision = -1;
+    if (!may_change(request, answer, &revision))
         return;
-    cse_status status =
-        cse_jobs_patch(jobs, cse_request_text(request, "id", ""), revision, request->body);
-    if (status != CSE_OK) {
+    cse_status status = cse_jobs_patch(request->server->jobs, cse_request_text(request, "id", ""),
+                                       revision, request->body);
+    if (status == CSE_OK)
+        get_job(request, answer);
+    else
         answer_refusal(answer, status);
-        return;
-    }
-    get_job(request, answer);
 }
 
 static void delete_job(const cse_request *request, cse_answer *answer)
 {
-    cse_job job;
     int64_t revision = -1;
-    if (!cse_server_find_job(request, answer, &job))
-        return;
-    cse_job_release(&job);
-    if (!cse_server_check_revision(request, answer, &revision))
+    if (!may_change(request, answer, &revision))
         return;
     cse_status status =
         cse_jobs_remove(request->server->jobs, cse_request_text(request, "id", ""), revision);
@@ -63,13 +63,34 @@ static void delete_job(const cse_request *request, cse_answer *answer)
         answer_refusal(answer, status);
 }
 
+static const char schemas[] =
+    "JobPatch  # Merge patch (RFC 7396) of what may change while a job lives.\n"
+    "  name? string 1..200\n"
+    "  labels? {Label: LabelChange} ..64  # labels to set; null removes one\n"
+    "  priority? Priority\n"
+    "  = {\"priority\": \"p0\", \"labels\": {\"owner\": null}}\n";
+
 const cse_route cse_route_job = {
     .path = "/api/v1/jobs/{id}",
+    .tag = "jobs",
+    .schemas = schemas,
     .operations = {
-        { .id = "getJob", .handle = get_job },
-        { .id = "putJob", .handle = put_job },
-        { .id = "patchJob", .handle = patch_job },
-        { .id = "deleteJob", .handle = delete_job },
-        { 0 },
+        { CSE_OPERATION("GET", "getJob", get_job, "One job"),
+          .replies = "200 Job" },
+        { CSE_OPERATION("PUT", "putJob", put_job,
+                        "Creates a job under an id of the client's choice"),
+          .doc = "The same body again gives 200, another body 409.",
+          CSE_CREATE_OPERATION,
+          .parameters = CSE_CREATE_PARAMETERS },
+        { CSE_OPERATION("PATCH", "patchJob", patch_job, "Changes name, labels or priority"),
+          .parameters = "If-Match\n",
+          .body = "application/merge-patch+json JobPatch\n"
+          "JobPatch\n",
+          .replies = "200 Job +ETag  # Changed",
+          .problems = "409 412 428 501 503" },
+        { CSE_OPERATION("DELETE", "deleteJob", delete_job, "Removes an ended job and its files"),
+          .parameters = "If-Match\n",
+          .replies = "204  # Removed",
+          .problems = "409 412 428 501 503" },
     },
 };

@@ -51,10 +51,21 @@ static void get_config(const cse_request *request, cse_answer *answer)
     cse_job_release(&job);
 }
 
+static const char schemas[] =
+    "JobConfig\n"
+    "  yaml string|null  # the resolved configuration\n"
+    "  origins any  # place of each setting: file:line:column, default, or the option that set "
+    "it\n"
+    "  submitted string|null  # as it was sent\n";
+
 const cse_route cse_route_job_config = {
     .path = "/api/v1/jobs/{id}/config",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getJobConfig", .handle = get_config },
-        { 0 },
+        { CSE_OPERATION("GET", "getJobConfig", get_config,
+                        "The resolved configuration and the origin of each value"),
+          .replies = "200 JobConfig",
+          .problems = "503" },
     },
 };

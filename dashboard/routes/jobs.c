@@ -23,7 +23,7 @@ static bool has_state(const listing *list, const cse_job *job)
     return list->states == NULL;
 }
 
-/* Every "key" or "key=value" that is asked for. */
+/* Whether the job has every requested "key" or "key=value". */
 static bool has_labels(const listing *list, const cse_job *job)
 {
     size_t i;
@@ -82,11 +82,29 @@ static void create_job(const cse_request *request, cse_answer *answer)
     cse_route_create_job(request, answer, NULL);
 }
 
+static const char parameters[] = "limit\n"
+                                 "page_token\n"
+                                 "state? [State] ..11  # any of these\n"
+                                 "label? [LabelFilter] ..16  # key or key=value; all must match\n"
+                                 "  = \"team=vision\"\n"
+                                 "name? string ..200  # part of the name or id\n";
+
+static const char schemas[] =
+    "JobList\n"
+    "  jobs [Job]\n"
+    "  next_page_token string|null  # ask for the next page with it; null: this is the last\n"
+    "  total integer 0..  # jobs that match the filters\n";
+
 const cse_route cse_route_jobs = {
     .path = "/api/v1/jobs",
+    .tag = "jobs",
+    .schemas = schemas,
     .operations = {
-        { .id = "listJobs", .handle = list_jobs },
-        { .id = "createJob", .handle = create_job },
-        { 0 },
+        { CSE_OPERATION("GET", "listJobs", list_jobs, "Jobs, newest first"),
+          .parameters = parameters,
+          .replies = "200 JobList" },
+        { CSE_OPERATION("POST", "createJob", create_job, "Puts a job into the queue"),
+          CSE_CREATE_OPERATION,
+          .parameters = "Idempotency-Key\n" CSE_CREATE_PARAMETERS },
     },
 };

@@ -9,7 +9,7 @@ enum { MOST_KERNELS = CSE_STORE_KEPT_KERNELS };
 
 typedef struct kernel_sum {
     int64_t kernel, calls, total_ns, min_ns;
-    double weighted_medians_ns; /* each as often as it stands for a call */
+    double weighted_medians_ns; /* each weighted by its calls */
 } kernel_sum;
 
 typedef struct sample {
@@ -24,7 +24,7 @@ static void take_step(void *self, const cse_row *row)
     ((sample *)self)->step = row->fields[1].integer;
 }
 
-/* A process's rows come one after the other. */
+/* The rows of one process are consecutive. */
 static void note_process(sample *s, const char *process)
 {
     for (size_t i = json_array_size(s->processes); i > 0; i--)
@@ -78,7 +78,7 @@ static json_t *kernels_json(sample *s)
     return list;
 }
 
-/* The asked-for step, or the newest, of one attempt. */
+/* The requested step, or the newest, of one attempt. */
 static cse_status read_sample(const cse_request *request, cse_store_reader *reader,
                               int64_t *attempt, sample *s)
 {
@@ -123,10 +123,34 @@ static void get_kernels(const cse_request *request, cse_answer *answer)
     free(s.kernels);
 }
 
+static const char parameters[] = "step? integer 1..  # a sampled step; without it, the newest\n"
+                                 "attempt? integer 1..  # absent: the newest\n";
+
+static const char schemas[] =
+    "Kernels open  # Kernels (groups of the graph) of one sampled step, over all processes, "
+    "slowest first.\n"
+    "  attempt integer\n"
+    "  step integer|null  # steps done when it was over\n"
+    "  processes [string]  # those that ran kernels: replica 0, ...\n"
+    "  kernels [open]\n"
+    "    kernel integer  # index in the graph's groups\n"
+    "    calls integer  # in the step: once a microbatch, once, or once for each range of an "
+    "update\n"
+    "    total_ns integer\n"
+    "    min_ns integer  # of a call\n"
+    "    median_ns integer  # of a call; of several processes, the mean of their medians by "
+    "calls\n"
+    "  missing string|null  # what is not there and why\n";
+
 const cse_route cse_route_kernels = {
     .path = "/api/v1/jobs/{id}/kernels",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getKernels", .handle = get_kernels },
-        { 0 },
+        { CSE_OPERATION("GET", "getKernels", get_kernels,
+                        "How long each kernel of the step took, in a sampled step"),
+          .parameters = parameters,
+          .replies = "200 Kernels",
+          .problems = "503" },
     },
 };

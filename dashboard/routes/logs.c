@@ -8,7 +8,7 @@
 
 static const char *const levels[] = { "debug", "info", "warning", "error", NULL };
 
-/* The level asked for and those above it. */
+/* The requested level and those above it. */
 static const char *const *levels_from(const char *level)
 {
     for (int i = 0; level != NULL && levels[i] != NULL; i++)
@@ -88,10 +88,36 @@ static void list_logs(const cse_request *request, cse_answer *answer)
     cse_text_clear(&text);
 }
 
+static const char parameters[] = "role? string ..64  # as in coordinator\n"
+                                 "rank? integer 0..  # with role\n"
+                                 "level? <log_level>  # this level and above\n"
+                                 "after? integer 0..  # lines with a greater id\n"
+                                 "tail? integer 1..10000  # the newest so many\n"
+                                 "limit\n";
+
+static const char schemas[] =
+    "LogLine\n"
+    "  id integer\n"
+    "  time_ms time\n"
+    "  role string\n"
+    "  rank integer|null\n"
+    "  level <log_level>\n"
+    "  message string\n"
+    "  = {\"id\": 7, \"time_ms\": 1700000000000, \"role\": \"replica\", \"rank\": 0, \"level\": "
+    "\"info\", \"message\": \"ready\"}\n";
+
 const cse_route cse_route_logs = {
     .path = "/api/v1/jobs/{id}/logs",
+    .tag = "live",
+    .schemas = schemas,
     .operations = {
-        { .id = "listLogs", .handle = list_logs },
-        { 0 },
+        { CSE_OPERATION("GET", "listLogs", list_logs,
+                        "Log lines, as lines of JSON; as server-sent events when Accept is "
+                        "text/event-stream"),
+          .parameters = parameters,
+          .replies = "200 application/x-ndjson LogLine  # Lines, oldest first\n"
+          "200 text/event-stream string\n"
+          "204  # As a stream: the run has ended and all was sent\n",
+          .problems = "503" },
     },
 };

@@ -1,4 +1,4 @@
-/* Series of a run at the resolution that was asked for. */
+/* The metric series of a run at the requested resolution. */
 #include <stdlib.h>
 
 #include "dashboard/curves.h"
@@ -33,7 +33,7 @@ static cse_status read_curves(const cse_request *request, cse_store_reader *read
                                       .last_step = cse_request_integer(request, "to", 0),
                                       .max_points =
                                           cse_request_integer(request, "max_points", 1000) };
-    /* The number first: what comes meanwhile is in the answer and told again, not lost. */
+    /* Read first: an event that arrives meanwhile is sent twice rather than lost. */
     CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_EVENT,
                                   &(cse_store_query){ .limit = 1, .newest_first = true },
                                   take_number, &head->last_event_id));
@@ -74,10 +74,49 @@ static void get_metrics(const cse_request *request, cse_answer *answer)
     cse_text_clear(&out);
 }
 
+static const char parameters[] =
+    "names? [,string ..200] ..100  # comma-separated; absent: all\n"
+    "  = \"loss\"\n"
+    "from? integer 0..  # first step\n"
+    "to? integer 0..  # last step\n"
+    "max_points? integer 1..20000 = 1000  # rows for each series at most\n"
+    "attempt\n";
+
+static const char schemas[] =
+    "MetricSeries  # Columns of equal length. Values that are not finite are null.\n"
+    "  name string\n"
+    "  attempt integer 0..\n"
+    "  level integer 0..  # 0: single points; k: buckets of 8^k points\n"
+    "  count integer 0..  # points in the asked range, before bucketing\n"
+    "  step [integer]  # step of the point; of a bucket its first step\n"
+    "  last_step? [integer]  # of each bucket; absent at level 0\n"
+    "  time_ms? [integer|null]  # of the point; of a bucket its last\n"
+    "  value [number|null]  # of the point; of a bucket its last value\n"
+    "  minimum? [number|null]  # absent at level 0\n"
+    "  maximum? [number|null]  # absent at level 0\n"
+    "  mean? [number|null]  # absent at level 0\n"
+    "  = {\"name\": \"loss\", \"attempt\": 1, \"level\": 0, \"count\": 2, \"step\": [1, 2], "
+    "\"time_ms\": [1700000000000, 1700000000020], \"value\": [2.3, 2.2]}\n"
+    "Metrics\n"
+    "  series [MetricSeries]\n"
+    "  names [string]  # every series of the run\n"
+    "  attempts integer 0..\n"
+    "  last_event_id integer 0..  # events up to this id are contained; subscribe from here\n"
+    "  dropped_series integer 0..  # named values that each step has beyond those that are "
+    "recorded (256)\n";
+
 const cse_route cse_route_metrics = {
     .path = "/api/v1/jobs/{id}/metrics",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getMetrics", .handle = get_metrics },
-        { 0 },
+        { CSE_OPERATION("GET", "getMetrics", get_metrics,
+                        "Series, bucketed so that minimum and maximum stay"),
+          .parameters = parameters,
+          .replies = "200 Metrics\n"
+          "200 application/vnd.csengine.columns string  # 8 bytes: length of the JSON head, "
+          "little-endian; the head (Metrics, each column as {offset, count} in doubles); spaces "
+          "up to a multiple of 8; the columns as little-endian float64\n",
+          .problems = "503" },
     },
 };

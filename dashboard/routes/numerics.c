@@ -1,4 +1,4 @@
-/* What was observed of tensors: counts, exponents, digests. */
+/* Tensor statistics: counts, exponents, histograms, digests. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "dashboard/server.h"
 #include "engine/base/arena.h"
 
-/* A page token is the step to go on with and how many of its records were given already. */
+/* A page token holds the step to continue with and how many of its records were already given. */
 enum { MOST_TENSORS = 4096, TOKEN_STEP_SHIFT = 20 };
 
 typedef struct choice {
@@ -89,7 +89,7 @@ static json_int_t step_at(const json_t *records, size_t index)
     return json_integer_value(json_object_get(json_array_get(records, index), "step"));
 }
 
-/* A page ends with a whole step, and the next one begins with the step behind it, unless one step
+/* A page ends with a whole step, and the next one begins with the next step, unless one step
  * has more records than a page. `skipped` of the first step were on pages before. */
 static json_t *cut_page(json_t *records, int64_t limit, int64_t skipped)
 {
@@ -157,9 +157,10 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
         cse_answer_json(answer, 200,
                         json_pack("{s:O, s:O, s:o, s:s?}", "tensors", c.tensors, "records", records,
                                   "next_page_token", next, "missing",
-                                  none ? "the run observes no tensors: set numerics in its "
-                                         "configuration, as in numerics: {every: 100}"
-                                       : NULL));
+                                  none
+                                      ? "the run records no tensor statistics: set numerics in its "
+                                        "configuration, as in numerics: {every: 100}"
+                                      : NULL));
     } else {
         cse_answer_failure(answer, status);
     }
@@ -167,10 +168,45 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
     json_decref(records);
 }
 
+static const char parameters[] =
+    "from? integer 0..  # first step\n"
+    "to? integer 0..  # last step\n"
+    "step? integer 0..  # this step alone\n"
+    "tensor? string ..300  # id, or part of the name\n"
+    "bad? boolean  # only records with values that are NaN, infinite or saturated\n"
+    "attempt\n"
+    "limit\n"
+    "page_token\n";
+
+static const char schemas[] =
+    "Tensor\n"
+    "  id,attempt integer\n"
+    "  name,scope,op string\n"
+    "  kind 'cast'|'gradient'|'weight'|'state'|'observed'\n"
+    "  source_dtype,dtype string|null\n"
+    "  backward boolean\n"
+    "  file string|null\n"
+    "  line integer|null\n"
+    "NumericsRecord\n"
+    "  tensor integer  # id of a tensor\n"
+    "  attempt,step,count,nan,inf,saturated,flushed,zeros,absorbed integer\n"
+    "  max_exponent,first_microbatch integer|null\n"
+    "  digest string|null  # 16 hexadecimal digits\n"
+    "  histogram string|null  # the bins as stored, base64: unsigned 64-bit little-endian counts\n"
+    "Numerics\n"
+    "  tensors [Tensor]\n"
+    "  records [NumericsRecord]\n"
+    "  next_page_token string|null\n"
+    "  missing string|null  # what is not there and how to get it\n";
+
 const cse_route cse_route_numerics = {
     .path = "/api/v1/jobs/{id}/numerics",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getNumerics", .handle = get_numerics },
-        { 0 },
+        { CSE_OPERATION("GET", "getNumerics", get_numerics, "Tensor statistics"),
+          .parameters = parameters,
+          .replies = "200 Numerics",
+          .problems = "503" },
     },
 };

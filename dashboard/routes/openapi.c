@@ -1,21 +1,19 @@
-/* The description that requests are checked by, as it is. */
-#include <string.h>
-
-#include "dashboard/api.h"
+/* The description that requests are checked by. */
 #include "dashboard/server.h"
 
 static void answer_description(const cse_request *request, cse_answer *answer)
 {
-    cse_text text = { 0 };
-    (void)request;
-    cse_text_add_bytes(&text, cse_openapi_text, strlen(cse_openapi_text));
-    cse_answer_text(answer, 200, "application/json", &text);
+    const json_t *description = cse_http_description_view(request->server->http);
+    cse_answer_json(answer, 200, json_incref((json_t *)(uintptr_t)description));
 }
 
 const cse_route cse_route_openapi = {
     .path = "/openapi.json",
+    .tag = "server",
     .operations = {
-        { .id = "getOpenapi", .handle = answer_description, .quick = true },
-        { 0 },
+        { CSE_OPERATION("GET", "getOpenapi", answer_description, "This description"),
+          .replies = "200 object",
+          .open = true,
+          .quick = true },
     },
 };

@@ -30,7 +30,7 @@ typedef struct gauges {
     int count;
 } gauges;
 
-/* The newest figures of a job that lives. */
+/* The newest figures of a running job. */
 static bool add_job(void *self, const cse_job *job)
 {
     static const char *const names[] = { "step", "last_step", "samples_per_second",
@@ -86,7 +86,8 @@ static void answer_figures(const cse_request *request, cse_answer *answer)
           (double)http.bytes_sent },
         { "csengine_event_streams", "gauge", "Open event streams.", feed.streams },
         { "csengine_events_total", "counter", "Events taken from runs.", (double)feed.events },
-        { "csengine_event_gaps_total", "counter", "Gaps told to streams.", (double)feed.gaps },
+        { "csengine_event_gaps_total", "counter", "Gap events sent to streams.",
+          (double)feed.gaps },
         { "csengine_budget_cores", "gauge", "Cores for jobs.", (double)budget.cores },
         { "csengine_used_cores", "gauge", "Cores of jobs that run.", (double)budget.used_cores },
     };
@@ -100,8 +101,10 @@ static void answer_figures(const cse_request *request, cse_answer *answer)
 
 const cse_route cse_route_prometheus = {
     .path = "/metrics",
+    .tag = "server",
     .operations = {
-        { .id = "getPrometheus", .handle = answer_figures },
-        { 0 },
+        { CSE_OPERATION("GET", "getPrometheus", answer_figures,
+                        "The server's and the jobs' figures for Prometheus"),
+          .replies = "200 text/plain string  # text format 0.0.4" },
     },
 };

@@ -1,4 +1,4 @@
-/* Swaps the token for a cookie, for browsers: an event stream there cannot send headers. */
+/* Exchanges the token for a session cookie: event streams of browsers cannot send headers. */
 #include "dashboard/server.h"
 
 static cse_access *access_of(const cse_request *request)
@@ -9,7 +9,7 @@ static cse_access *access_of(const cse_request *request)
 static void answer_state(const cse_request *request, cse_answer *answer)
 {
     cse_answer_json(answer, 200,
-                    json_pack("{s:b, s:b}", "authenticated", (int)request->let_in, "required",
+                    json_pack("{s:b, s:b}", "authenticated", (int)request->authorized, "required",
                               (int)cse_access_wants_token(access_of(request))));
 }
 
@@ -41,12 +41,32 @@ static void forget(const cse_request *request, cse_answer *answer)
                       "csengine_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
 }
 
+static const char schemas[] = "SessionRequest\n"
+                              "  token string 1..4096\n"
+                              "  = {\"token\": \"0123456789abcdef\"}\n"
+                              "SessionState\n"
+                              "  authenticated boolean\n"
+                              "  required boolean  # whether this server wants a token\n";
+
 const cse_route cse_route_session = {
     .path = "/session",
+    .tag = "session",
+    .schemas = schemas,
     .operations = {
-        { .id = "getSession", .handle = answer_state, .quick = true },
-        { .id = "createSession", .handle = create, .quick = true },
-        { .id = "deleteSession", .handle = forget, .quick = true },
-        { 0 },
+        { CSE_OPERATION("GET", "getSession", answer_state, "Whether this browser is let in"),
+          .replies = "200 SessionState",
+          .open = true,
+          .quick = true },
+        { CSE_OPERATION("POST", "createSession", create,
+                        "Swaps the token for a cookie (HttpOnly, SameSite=Strict)"),
+          .body = "SessionRequest",
+          .replies = "204 +Set-Cookie  # The cookie is set",
+          .problems = "401",
+          .open = true,
+          .quick = true },
+        { CSE_OPERATION("DELETE", "deleteSession", forget, "Forgets the cookie"),
+          .replies = "204  # Forgotten",
+          .open = true,
+          .quick = true },
     },
 };

@@ -1,7 +1,7 @@
-/* Processes and the streams between them, as they were sampled. */
+/* Sampled utilization of the processes and of the streams between them. */
 #include "dashboard/server.h"
 
-/* The payload is an object; its time goes into it. */
+/* The payload is an object, to which the time is added. */
 static void take_sample(void *self, const cse_row *row)
 {
     json_t *sample = json_loads(row->fields[1].text != NULL ? row->fields[1].text : "{}", 0, NULL);
@@ -18,7 +18,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     cse_server_run run;
     if (!cse_server_open_run(request, answer, &run))
         return;
-    json_t *samples = json_array(), *behind = cse_store_reader_failure_journal(run.reader);
+    json_t *samples = json_array(), *failure = cse_store_reader_failure_journal(run.reader);
     const cse_store_query query = { .limit = cse_request_integer(request, "samples", 1),
                                     .newest_first = true };
     cse_status status =
@@ -27,7 +27,7 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     const char *missing = json_array_size(samples) == 0
                               ? "no sample was taken: the run has not taken steps for half a second"
                               : NULL;
-    if (behind != NULL)
+    if (failure != NULL)
         missing = "the run store cannot be written; newer samples come with the events";
     if (status == CSE_OK)
         cse_answer_json(answer, 200,
@@ -35,13 +35,43 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     else
         cse_answer_failure(answer, status);
     json_decref(samples);
-    json_decref(behind);
+    json_decref(failure);
 }
+
+static const char schemas[] = "TopologyProcess open\n"
+                              "  name string  # replica 0\n"
+                              "  role string\n"
+                              "  rank integer\n"
+                              "  pid? integer|null\n"
+                              "  busy? number|null 0..1  # share of the time\n"
+                              "  idle? number|null 0..1\n"
+                              "  back_pressured? number|null 0..1\n"
+                              "  incarnation? integer\n"
+                              "TopologyStream open\n"
+                              "  name string\n"
+                              "  from string\n"
+                              "  to string\n"
+                              "  depth? integer|null  # filled slots\n"
+                              "  capacity? integer|null\n"
+                              "  credits? integer|null  # slots free to the sender\n"
+                              "  mb_per_second? number|null\n"
+                              "TopologySample open\n"
+                              "  time_ms time\n"
+                              "  processes? [TopologyProcess]\n"
+                              "  streams? [TopologyStream]\n"
+                              "Topology\n"
+                              "  samples [TopologySample]  # oldest first\n"
+                              "  missing string|null  # what is not there and why\n";
 
 const cse_route cse_route_topology = {
     .path = "/api/v1/jobs/{id}/topology",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getTopology", .handle = get_topology },
-        { 0 },
+        { CSE_OPERATION("GET", "getTopology", get_topology,
+                        "Processes and streams: busy, idle, back-pressured; depth, credits, MB/s"),
+          .parameters = "samples? integer 1..1000 = 1  # the newest so many\n",
+          .replies = "200 Topology",
+          .problems = "503" },
     },
 };

@@ -14,7 +14,7 @@ typedef struct tracing {
     int64_t base_ns, last_step;
 } tracing;
 
-/* Each process is a lane. */
+/* Each process has its own lane (thread) in the trace. */
 static int lane_of(tracing *t, const char *process)
 {
     for (int i = 0; i < t->process_count; i++)
@@ -83,10 +83,32 @@ static void get_trace(const cse_request *request, cse_answer *answer)
         free(t.processes[i]);
 }
 
+static const char parameters[] = "from? integer 0..  # first step\n"
+                                 "to? integer 0..  # last step\n"
+                                 "attempt\n";
+
+static const char schemas[] =
+    "Trace open  # Chrome's trace event format; opens in Perfetto as it is.\n"
+    "  traceEvents [open]\n"
+    "    name,ph string\n"
+    "    ts? number  # microseconds\n"
+    "    dur? number  # microseconds\n"
+    "    pid,tid integer\n"
+    "    cat? string\n"
+    "    args? object\n"
+    "  displayTimeUnit string\n"
+    "  steps [integer]  # sampled steps that are there\n"
+    "  missing string|null\n";
+
 const cse_route cse_route_trace = {
     .path = "/api/v1/jobs/{id}/trace",
+    .tag = "data",
+    .schemas = schemas,
     .operations = {
-        { .id = "getTrace", .handle = get_trace },
-        { 0 },
+        { CSE_OPERATION("GET", "getTrace", get_trace,
+                        "Sampled steps as a trace of Chrome's format"),
+          .parameters = parameters,
+          .replies = "200 Trace",
+          .problems = "503" },
     },
 };

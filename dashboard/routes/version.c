@@ -18,10 +18,23 @@ static void answer_version(const cse_request *request, cse_answer *answer)
                               (json_int_t)getpid()));
 }
 
+static const char schemas[] =
+    "Version\n"
+    "  version,api string\n"
+    "  mode 'run'|'root'  # run: serves one run; root: owns a queue of jobs\n"
+    "  features {boolean}\n"
+    "  started_ms time\n"
+    "  pid integer\n"
+    "  = {\"version\": \"0.1.0\", \"api\": \"v1\", \"mode\": \"root\", \"features\": {\"submit\": "
+    "true, \"scale\": false}, \"started_ms\": 1700000000000, \"pid\": 4242}\n";
+
 const cse_route cse_route_version = {
     .path = "/api/v1/version",
+    .tag = "server",
+    .schemas = schemas,
     .operations = {
-        { .id = "getVersion", .handle = answer_version, .quick = true },
-        { 0 },
+        { CSE_OPERATION("GET", "getVersion", answer_version, "Build and features"),
+          .replies = "200 Version",
+          .quick = true },
     },
 };

@@ -1,5 +1,5 @@
-/* What the input functions share that give one feature tensor and one answer a sample: a class label, or
- * a number for a regression. */
+/* What the input functions share that give one feature tensor and one answer a sample: a class
+ * label, or a number for a regression. */
 #ifndef CSE_DATALOADER_INPUTS_LABELLED_H
 #define CSE_DATALOADER_INPUTS_LABELLED_H
 
@@ -14,8 +14,8 @@ enum { CSE_FEATURES_STREAM, CSE_ANSWERS_STREAM };
         .doc = "name under which a model asks for the features"                       \
     }
 
-/* Sets the streams: features (float32, named as `features`, which must live as long as the input), and
- * `labels` (int32) or `targets` (float32). */
+/* Sets the streams: features (float32, named as `features`, which must live as long as the input),
+ * and `labels` (int32) or `targets` (float32). */
 void cse_describe_labelled(cse_input *input, const char *features, cse_shape shape,
                            bool regression);
 

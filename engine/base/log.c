@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/base/clock.h"
 
@@ -21,10 +22,25 @@ void cse_log_set_level(cse_log_level level)
     log_level = level;
 }
 
+static const struct {
+    const char *name;
+    cse_log_level level;
+    const char *word;
+} levels[] = { CSE_CHOICE_ROWS(CSE_LOG_LEVELS) };
+
+enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
+
 const char *cse_log_level_name(cse_log_level level)
 {
-    static const char *const names[] = { "debug", "info", "warning", "error" };
-    return (unsigned)level < 4 ? names[level] : "unknown";
+    return (unsigned)level < LEVEL_COUNT ? levels[level].word : "unknown";
+}
+
+cse_log_level cse_log_level_from_name(const char *name)
+{
+    for (int i = 0; i < LEVEL_COUNT; i++)
+        if (strcmp(levels[i].name, name) == 0)
+            return levels[i].level;
+    return CSE_LOG_INFO;
 }
 
 void cse_log_print(const cse_log_record *record)

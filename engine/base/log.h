@@ -6,14 +6,19 @@
 #include <stdint.h>
 
 #include "csengine/status.h"
+#include "engine/base/choices.h"
 #include "engine/base/role.h"
 
-typedef enum cse_log_level {
-    CSE_LOG_DEBUG,
-    CSE_LOG_INFO,
-    CSE_LOG_WARNING,
-    CSE_LOG_ERROR
-} cse_log_level;
+/* LIST(FIRST, NEXT) of (name in settings, enumerator, name in lines), the least first. */
+#define CSE_LOG_LEVELS(FIRST, NEXT)           \
+    FIRST(DEBUG, CSE_LOG_DEBUG, "debug")      \
+    NEXT(INFO, CSE_LOG_INFO, "info")          \
+    NEXT(WARNING, CSE_LOG_WARNING, "warning") \
+    NEXT(ERROR, CSE_LOG_ERROR, "error")
+
+#define CSE_LOG_ENUMERATOR(name, enumerator, word) enumerator,
+typedef enum cse_log_level { CSE_LOG_LEVELS(CSE_LOG_ENUMERATOR, CSE_LOG_ENUMERATOR) } cse_log_level;
+#undef CSE_LOG_ENUMERATOR
 
 typedef struct cse_log_record {
     cse_log_level level;
@@ -40,6 +45,9 @@ void cse_log_print(const cse_log_record *record);
 /* Records below `level` are dropped; the start value is CSE_LOG_INFO (CSE_DEBUG lowers it). */
 void cse_log_set_level(cse_log_level level);
 
+/* "warning", or "unknown". */
 const char *cse_log_level_name(cse_log_level level);
+/* By its name in settings ("WARNING"); CSE_LOG_INFO for any other. */
+cse_log_level cse_log_level_from_name(const char *name);
 
 #endif

@@ -27,13 +27,10 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
  * `candidates` is NULL-terminated. */
 const char *cse_did_you_mean(const char *word, const char *const *candidates);
 
-/* One entry of the list of plugin kinds, for `csengine list`. */
+/* One entry of a list of plugin kinds, which a NULL name ends. */
 typedef struct cse_kind {
     const char *name; /* plural, as in the folder: "ops" */
     const void *table;
 } cse_kind;
-
-/* Every plugin kind, ended by a NULL name; written by autogen.sh. */
-extern const cse_kind cse_kinds[];
 
 #endif

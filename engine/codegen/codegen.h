@@ -2,9 +2,9 @@
  * and cached.
  *
  * The file holds one function for each group, named by its number, three entries (replica, weights,
- * update) that call them in order, and a table of them, for who calls them one by one. The compiled
- * step is kept in a directory of its own, named by a hash over everything that decides its bits, so
- * that a second run only loads it. */
+ * update) that call them in order, and a table of the functions, for callers that time them one by
+ * one. The compiled step is kept in a directory of its own, named by a hash over everything that
+ * decides its bits, so that a second run only loads it. */
 #ifndef CSE_CODEGEN_CODEGEN_H
 #define CSE_CODEGEN_CODEGEN_H
 
@@ -26,9 +26,9 @@ cse_status cse_codegen_print(const cse_graph *graph, cse_text *out);
 
 /* Compiles a planned graph into a directory under `compile_dir` (created when missing), or finds it
  * there. The compiler is CSE_CC, or the first of cc, gcc and clang in PATH; with none, the
- * directory has no step.so, and the interpreter will run. Fails with CSE_CANNOT_CREATE when the
- * directory cannot be written and with CSE_FAILED and the compiler's words when it rejects the
- * file. */
+ * directory has no step.so, and the interpreter will run. Fails with CSE_PERMISSION or
+ * CSE_CANNOT_CREATE when the directory cannot be made or written, and with CSE_FAILED and the
+ * compiler's output when it rejects the file. */
 cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                                cse_compile_result *result);
 

@@ -3,8 +3,8 @@
  * The key is a hash over everything that decides the bits: graph and plan, the generated text
  * (which holds the code generator's own decisions and the prelude), the library's version, and the
  * compiler with its version, flags and instruction set. An entry is written in a directory of its
- * own beside its place and renamed when it is whole, so that a reader never sees half of one, and
- * two writers of the same key do no harm. */
+ * own beside its place and renamed when it is complete, so that a reader never finds an incomplete
+ * one, and two writers of the same key do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
@@ -104,22 +105,6 @@ static void remove_entry(const char *directory)
     rmdir(directory);
 }
 
-static cse_status make_directories(const char *path)
-{
-    char part[PATH_BYTES];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *at = part + 1; *at != '\0'; at++)
-        if (*at == '/') {
-            *at = '\0';
-            mkdir(part, 0755);
-            *at = '/';
-        }
-    if (mkdir(part, 0755) != 0 && errno != EEXIST)
-        return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be created: %s", path,
-                        strerror(errno));
-    return CSE_OK;
-}
-
 static bool has_file(const char *directory, const char *name)
 {
     char path[PATH_BYTES];
@@ -150,7 +135,7 @@ static cse_status fill_entry(const entry *e, const char *directory)
 static cse_status make_entry(const entry *e, const char *compile_dir, const char *directory)
 {
     char temporary[DIRECTORY_BYTES];
-    CSE_TRY(make_directories(compile_dir));
+    CSE_TRY(cse_make_directories("compile_dir", compile_dir));
     snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", compile_dir);
     if (mkdtemp(temporary) == NULL)
         return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", compile_dir,

@@ -1,4 +1,4 @@
-/* Finding and running the compiler. Its words are kept: they are the message when it fails.
+/* Finding and running the compiler. What it prints is the message when it fails.
  *
  * Flags: -O3 and the vector extensions by name, since gcc 12 tunes "native" for the wrong
  * processor; sums are reassociated only where the file says so (omp simd); -ffp-contract=off gives
@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-enum { MOST_ARGUMENTS = 48, MOST_WORDS_BYTES = 3000 };
+enum { MOST_ARGUMENTS = 48, MOST_OUTPUT_BYTES = 3000 };
 
 cse_isa cse_isa_of_host(void)
 {
@@ -57,18 +57,18 @@ void cse_compiler_flags(cse_isa isa, cse_text *flags)
                  vectors[isa], (int)isa);
 }
 
-/* Reads what the child writes until it closes its end; keeps the first words. */
-static void read_words(int descriptor, cse_text *words)
+/* Reads what the child writes until it closes its end; keeps the beginning. */
+static void read_output(int descriptor, cse_text *output)
 {
     char block[1024];
     ssize_t size;
     while ((size = read(descriptor, block, sizeof block)) > 0 || (size < 0 && errno == EINTR))
-        if (size > 0 && words->size + (size_t)size < MOST_WORDS_BYTES)
-            cse_text_add_bytes(words, block, (size_t)size);
+        if (size > 0 && output->size + (size_t)size < MOST_OUTPUT_BYTES)
+            cse_text_add_bytes(output, block, (size_t)size);
 }
 
-/* Runs a program with its output and errors kept in `words`; -1 when it could not start. */
-static int run_program(char *const arguments[], cse_text *words)
+/* Runs a program with its output and errors kept in `output`; -1 when it could not start. */
+static int run_program(char *const arguments[], cse_text *output)
 {
     int ends[2], state = -1;
     pid_t child;
@@ -83,7 +83,7 @@ static int run_program(char *const arguments[], cse_text *words)
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (error == 0) {
-        read_words(ends[0], words);
+        read_output(ends[0], output);
         while (waitpid(child, &state, 0) < 0 && errno == EINTR)
             ;
         state = WIFEXITED(state) ? WEXITSTATUS(state) : 128;
@@ -130,7 +130,7 @@ cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const cha
 {
     char *arguments[MOST_ARGUMENTS];
     int count = 0;
-    cse_text flags = { 0 }, words = { 0 };
+    cse_text flags = { 0 }, output = { 0 };
     cse_compiler_flags(isa, &flags);
     arguments[count++] = (char *)(uintptr_t)compiler->path;
     char *rest = flags.data;
@@ -141,12 +141,12 @@ cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const cha
     arguments[count++] = (char *)(uintptr_t)object;
     arguments[count++] = (char *)(uintptr_t)source;
     arguments[count] = NULL;
-    int state = run_program(arguments, &words);
+    int state = run_program(arguments, &output);
     cse_status status = CSE_OK;
     if (state != 0)
         status = cse_fail(CSE_FAILED, "compiler %s: exit code %d for %s: %s", compiler->path, state,
-                          source, words.data ? words.data : "it said nothing");
+                          source, output.data ? output.data : "it printed nothing");
     cse_text_clear(&flags);
-    cse_text_clear(&words);
+    cse_text_clear(&output);
     return status;
 }

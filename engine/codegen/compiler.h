@@ -23,8 +23,8 @@ cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
 /* The flags generated code is compiled with, separated by spaces. */
 void cse_compiler_flags(cse_isa isa, cse_text *flags);
 
-/* Compiles `source` to the shared object `object`. Fails with CSE_FAILED and the compiler's first
- * words. */
+/* Compiles `source` to the shared object `object`. Fails with CSE_FAILED and the beginning of what
+ * the compiler printed. */
 cse_status cse_compiler_run(const cse_compiler *compiler, cse_isa isa, const char *source,
                             const char *object);
 

@@ -1,7 +1,7 @@
-/* Pieces of the generated file; used by the files of this folder only.
+/* Parts of the generated file; used by the files of this folder only.
  *
- * Names: v12 is the value of node 12, b12 the base of its storage, p12 a pointer into the row at
- * hand, a12 and t12 accumulators of one row and of all, k12 what a row keeps between phases. */
+ * Names in the generated code: v12 is the value of node 12, b12 the base of its storage; see
+ * loop_emitter.h for those of loops. */
 #ifndef CSE_CODEGEN_EMIT_H
 #define CSE_CODEGEN_EMIT_H
 
@@ -42,7 +42,7 @@ typedef struct cse_emit_names {
 void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names);
 void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names);
 
-/* What stands around a float value that becomes a value of `dtype`. */
+/* The text before and after a float expression that is rounded to `dtype`. */
 void cse_emit_rounding_begin(cse_text *out, cse_dtype dtype);
 void cse_emit_rounding_end(cse_text *out, cse_dtype dtype);
 
@@ -53,13 +53,13 @@ void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_gro
 /* "static void update_7(frame, lines, undo)". */
 void cse_emit_update_group(cse_text *out, const cse_graph *graph, const cse_group *group);
 
-/* Whether a loop has an observed twin, "group_7_observed": it computes values that are observed
- * before they are rounded. */
-bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group);
-/* "static void observed_<name>": a part with all its tracked. */
+/* Whether a loop has a variant for steps that take statistics, "group_7_statistics": it computes
+ * tracked values that are counted before they are rounded. */
+bool cse_emit_has_statistics(const cse_graph *graph, const cse_group *group);
+/* "static void statistics_<name>": a part, and the count of each of its tracked tensors. */
 void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part part,
                               const char *name);
-/* "cse_step_propose": the values of UPDATE groups that tracked need, and nothing changed. */
+/* "cse_step_propose": the values of UPDATE groups that statistics need; no state is changed. */
 void cse_emit_propose_entry(cse_text *out, const cse_graph *graph);
 /* Values of UPDATE element i: outside values as x12, each node as v12. */
 void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],

@@ -44,7 +44,7 @@ static void emit_entry(const cse_graph *graph, cse_part part, const char *name, 
                  name);
     if (graph->tracked_count > 0)
         cse_text_add(out,
-                     "    if (frame->sink != 0) {\n        observed_%s(frame);\n"
+                     "    if (frame->collector != 0) {\n        statistics_%s(frame);\n"
                      "        return;\n    }\n",
                      name);
     for (int g = 0; g < graph->group_count; g++)

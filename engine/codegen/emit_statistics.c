@@ -1,14 +1,15 @@
-/* What an observed step runs besides or instead: twins of the loops that compute observed values,
- * the handing over of values that are stored, and updates that are only proposed.
+/* What a step that takes tensor statistics runs: variants of the loops that compute tracked values,
+ * a call of the frame's collector for each tracked tensor, and updates whose results are computed
+ * but not stored.
  *
- * The arithmetic is written by the same functions as that of every other step, so that observing
- * changes no bit of a result. */
+ * The arithmetic is written by the same functions as that of every other step, so that statistics
+ * change no bit of a result. */
 #include <stdlib.h>
 
 #include "engine/codegen/emit.h"
 #include "engine/types/shape.h"
 
-bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group)
+bool cse_emit_has_statistics(const cse_graph *graph, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {
         int tracked = group->nodes[n]->tracked - 1;
@@ -18,7 +19,7 @@ bool cse_emit_has_twin(const cse_graph *graph, const cse_group *group)
     return false;
 }
 
-/* Values that are read where they are stored: what products leave, and gradients. */
+/* Counts the values that are read where they are stored: results of products, and gradients. */
 static void emit_stored_statistics(cse_text *out, const cse_graph *graph, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {
@@ -26,7 +27,8 @@ static void emit_stored_statistics(cse_text *out, const cse_graph *graph, const 
         int tracked = node->tracked - 1;
         if (tracked < 0 || graph->tracked[tracked].scratch_offset >= 0)
             continue;
-        cse_text_add(out, "    frame->sink->take(frame->sink, frame, %d,\n        ", tracked);
+        cse_text_add(out, "    frame->collector->count(frame->collector, frame, %d,\n        ",
+                     tracked);
         cse_emit_place(out, node);
         cse_text_add(out, ");\n");
     }
@@ -36,7 +38,7 @@ void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part pa
                               const char *name)
 {
     cse_text_add(out,
-                 "static __attribute__((noinline)) void observed_%s("
+                 "static __attribute__((noinline)) void statistics_%s("
                  "const cse_step_frame *frame)\n{\n    (void)frame;\n",
                  name);
     for (int g = 0; g < graph->group_count; g++) {
@@ -44,7 +46,7 @@ void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part pa
         if (group->part != part)
             continue;
         cse_text_add(out, "    group_%d%s(frame);\n", g,
-                     cse_emit_has_twin(graph, group) ? "_observed" : "");
+                     cse_emit_has_statistics(graph, group) ? "_statistics" : "");
         emit_stored_statistics(out, graph, group);
     }
     cse_text_add(out, "}\n\n");

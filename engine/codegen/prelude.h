@@ -1,10 +1,10 @@
 /* What every generated step begins with: the frame, access to the plan's memory, barriers, and
- * float functions without branches, which a compiler vectorises where it stands.
+ * float functions without branches, which a compiler inlines and vectorises.
  *
  * The text of this file (after those of engine/base/random.h and engine/types/narrow.h) is embedded
  * in the library and put before the generated code; ops' expressions and blocks may call whatever
- * is declared here. Why own functions: gcc vectorises expf, tanhf and erff only under -ffast-math,
- * which changes the arithmetic of the whole process.
+ * is declared here. The functions are our own because gcc vectorises expf, tanhf and erff only
+ * under -ffast-math, which changes the arithmetic of the whole process.
  *
  * Bounds of error are in units of the last place of the exact result (ulp), for normal results, and
  * are held by tests against double precision. Subnormal results may be flushed to zero. */
@@ -31,17 +31,17 @@ enum {
     CSE_AT_COUNT
 };
 
-/* A library kernel (engine/kernels/kernel.h); the engine made it when it opened the step. */
+/* A library kernel (engine/kernels/plan.h); the engine makes it when it opens the step. */
 typedef struct cse_step_kernel {
     void (*run)(struct cse_step_kernel *self, const void *const inputs[], void *output);
 } cse_step_kernel;
 
 struct cse_step_frame;
 
-/* As cse_statistics_sink in engine/execute/tensor_statistics.h. */
+/* As cse_statistics_collector in engine/execute/tensor_statistics.h. */
 typedef struct cse_step_statistics {
-    void (*take)(struct cse_step_statistics *self, const struct cse_step_frame *frame, int tracked,
-                 const void *values);
+    void (*count)(struct cse_step_statistics *self, const struct cse_step_frame *frame, int tracked,
+                  const void *values);
     unsigned char *scratch;
 } cse_step_statistics;
 
@@ -52,7 +52,7 @@ typedef struct cse_step_frame {
     int64_t step;
     int64_t first_sample;
     cse_step_kernel *const *kernels;
-    cse_step_statistics *sink;
+    cse_step_statistics *collector;
 } cse_step_frame;
 
 /* As cse_undo_log in engine/execute/execute.h. */

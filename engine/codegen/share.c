@@ -31,7 +31,7 @@ static const struct {
     const char *name, *parameters, *arguments; /* NULL: called inside the group alone */
 } functions[] = {
     { "group_%d", "const cse_step_frame *frame", "frame" },
-    { "group_%d_observed", "const cse_step_frame *frame", "frame" },
+    { "group_%d_statistics", "const cse_step_frame *frame", "frame" },
     { "update_%d",
       "const cse_step_frame *frame, const int64_t lines[2],\n    const cse_step_undo *undo",
       "frame, lines, undo" },

@@ -1,4 +1,4 @@
-/* Functions of groups that differ only in where their values lie are written once.
+/* Functions of groups that differ only in the places of their values are written once.
  *
  * A model's layers are alike, and so are the updates of its parameters: their groups give the same
  * C but for the numbers of nodes, the offsets of CSE_PLACE and the number of a kernel. The text of
@@ -17,7 +17,7 @@ typedef struct cse_sharer cse_sharer;
 cse_sharer *cse_sharer_new(int group_count);
 void cse_sharer_destroy(cse_sharer **sharer);
 
-/* The comment and the functions (group_7, group_7_observed, update_7, values_7) of a group; the
+/* The comment and the functions (group_7, group_7_statistics, update_7, values_7) of a group; the
  * texts' memory is taken over. Each group once. */
 void cse_sharer_add_take(cse_sharer *sharer, int group, cse_text *comment, cse_text *functions);
 /* Writes them all, in order. */

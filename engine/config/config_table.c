@@ -6,7 +6,9 @@
 
 #include <stddef.h>
 
+#include "engine/base/log.h"
 #include "engine/config/precision_settings.h"
+#include "engine/types/weight_update.h"
 
 #define UNBOUNDED 1e300
 /* Steps are signed 32-bit numbers in the reference; the same bound keeps counters and files
@@ -41,10 +43,10 @@ static const cse_setting backend_table[] = {
 };
 
 static const cse_setting precision_table[] = {
-    CSE_PRECISION_SETTINGS,
-    { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16|bf16sr|fp16|cb16",
+    CSE_PRECISION_SETTINGS(CSE_PRECISION_SETTING_ROW),
+    { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_ROUNDINGS),
       "payload of the gradient reduction, rounded at every node of its tree", NULL },
-    { "weight_update", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16|bf16sr|bf16_kahan",
+    { "weight_update", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_WEIGHT_UPDATES),
       "how weights are kept between steps: rounded to nearest, stochastically, or to nearest with "
       "what was cut off kept beside them",
       NULL },
@@ -96,7 +98,7 @@ static const cse_setting checkpoint_table[] = {
 static const cse_setting logging_table[] = {
     { "log_steps", CSE_SETTING_INTEGER, "1", 1, MAX_STEPS, NULL,
       "a line of progress every so many steps", NULL },
-    { "log_level", CSE_SETTING_CHOICE, "INFO", 0, 0, "DEBUG|INFO|WARNING|ERROR",
+    { "log_level", CSE_SETTING_CHOICE, "INFO", 0, 0, CSE_CHOICES(CSE_LOG_LEVELS),
       "least level of log lines", NULL },
     { 0 },
 };

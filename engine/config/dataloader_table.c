@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "engine/base/arena.h"
-
 const cse_setting cse_dataloader_settings[] = {
     { .name = "data_processor", .type = CSE_SETTING_TEXT, .doc = "name of the input function" },
     { .name = "batch_size",
@@ -41,11 +39,17 @@ static size_t length_of(const cse_setting *table)
     return length;
 }
 
-cse_setting *cse_dataloader_table_new(const cse_setting *own)
+cse_status cse_dataloader_settings_check(cse_arena *arena, const cse_setting *own,
+                                         cse_yaml_node *node, cse_diagnostics *diagnostics,
+                                         cse_settings **settings)
 {
     size_t common_length = length_of(cse_dataloader_settings), own_length = length_of(own);
-    cse_setting *table = cse_calloc(common_length + own_length + 1, sizeof *table);
+    cse_setting *table = cse_arena_alloc(arena, (common_length + own_length + 1) * sizeof *table);
     memcpy(table, cse_dataloader_settings, common_length * sizeof *table);
     memcpy(table + common_length, own, own_length * sizeof *table);
-    return table;
+    return cse_settings_check(arena,
+                              &(cse_settings_expected){ .table = table,
+                                                        .subject = "data loader",
+                                                        .diagnostics = diagnostics },
+                              node, settings);
 }

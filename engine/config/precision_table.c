@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 const cse_setting cse_graphamp_setting_table[] = {
-    { "preset", CSE_SETTING_CHOICE, "null", 0, 0, "mp0|mp1|mp2|mp3|mp4",
+    { "preset", CSE_SETTING_CHOICE, "null", 0, 0, CSE_CHOICES(CSE_PRESETS),
       "mp0: off, mp1: matrix products, mp2: and what stands between them, mp3: norms and softmax "
       "stored in 16 bits, mp4: everything; null: as the precision_opt_level says",
       NULL },
@@ -34,13 +34,12 @@ const cse_setting cse_numerics_setting_table[] = {
       "steps from one observed step to the next; null or 0: none is observed", NULL },
     { "tensors", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
       "patterns of scopes or names of tensors that are observed besides 16-bit roundings, "
-      "gradients "
-      "and states, as in model.layers.3.*",
+      "gradients and states, as in model.layers.3.*",
       NULL },
     { 0 },
 };
 
 const cse_setting cse_precision_setting_table[] = {
-    CSE_PRECISION_SETTINGS,
+    CSE_PRECISION_SETTINGS(CSE_PRECISION_SETTING_ROW),
     { 0 },
 };

@@ -1,12 +1,15 @@
-/* Checked settings: parsing text, reading values, the canonical line.
+/* Reading checked settings.
  *
  * Values lie in one arena that the settings own. A name or type that is not in the table is a
  * mistake of the code that asks, not of the user: the process ends with a message. */
 #include "engine/config/settings.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "engine/base/json.h"
 
 cse_status cse_settings_parse(const cse_setting *table, const char *subject, const char *yaml,
                               cse_settings **settings)
@@ -14,13 +17,12 @@ cse_status cse_settings_parse(const cse_setting *table, const char *subject, con
     *settings = NULL;
     cse_arena *arena = cse_arena_new();
     cse_yaml_node *root = NULL;
+    const cse_settings_expected expected = { .table = table, .subject = subject };
     cse_status status = cse_yaml_parse(arena, "", yaml, yaml != NULL ? strlen(yaml) : 0, &root);
-    if (status != CSE_OK) {
+    if (status != CSE_OK)
         status = cse_fail_within(status, "%s: ", subject);
-    } else {
-        cse_settings_expected expected = { .table = table, .subject = subject, .prefix = "" };
+    else
         status = cse_settings_check(arena, &expected, root, settings);
-    }
     if (status != CSE_OK)
         cse_arena_destroy(&arena);
     return status;
@@ -34,6 +36,8 @@ void cse_settings_destroy(cse_settings **settings)
     cse_arena_destroy(&arena);
     *settings = NULL;
 }
+
+/* ---- finding ---- */
 
 static _Noreturn void misuse(const char *name, const char *problem)
 {
@@ -52,7 +56,7 @@ static const cse_setting_value *find(const cse_settings *settings, const char *n
     misuse(name, "is not in the table");
 }
 
-/* A value that is there and has the type. */
+/* A value of the type, which is asked for. */
 static const cse_setting_value *get(const cse_settings *settings, const char *name,
                                     cse_setting_type type)
 {
@@ -62,22 +66,45 @@ static const cse_setting_value *get(const cse_settings *settings, const char *na
         misuse(name, "is read as another type than the table's");
     if (value->is_null)
         misuse(name, "is null; ask cse_settings_has first");
+    if (type != CSE_SETTING_SETTINGS) /* those inside are asked for one by one */
+        value->node->read = true;
     return value;
+}
+
+static const cse_setting_value *get_list(const cse_settings *settings, const char *name)
+{
+    cse_setting_type type;
+    const cse_setting_value *value = find(settings, name, &type);
+    if (type != CSE_SETTING_INTEGER_LIST && type != CSE_SETTING_NUMBER_LIST &&
+        type != CSE_SETTING_TEXT_LIST)
+        misuse(name, "is read as a list, which it is not");
+    value->node->read = true;
+    return value;
+}
+
+static const cse_setting_value *entry_of(const cse_setting_value *list, const char *name, int index)
+{
+    if (index < 0 || index >= list->count)
+        misuse(name, "has no entry of that index");
+    return &list->entries[index];
 }
 
 static const cse_setting_value *get_entry(const cse_settings *settings, const char *name,
                                           cse_setting_type type, int index)
 {
-    const cse_setting_value *value = get(settings, name, type);
-    if (index < 0 || index >= value->count)
-        misuse(name, "has no entry of that index");
-    return &value->entries[index];
+    return entry_of(get(settings, name, type), name, index);
 }
 
+/* ---- values ---- */
+
+/* Null is all that there is to know of a null. */
 bool cse_settings_has(const cse_settings *settings, const char *name)
 {
     cse_setting_type type;
-    return !find(settings, name, &type)->is_null;
+    const cse_setting_value *value = find(settings, name, &type);
+    if (value->is_null)
+        value->node->read = true;
+    return !value->is_null;
 }
 
 bool cse_settings_bool(const cse_settings *settings, const char *name)
@@ -101,17 +128,19 @@ const char *cse_settings_text(const cse_settings *settings, const char *name)
     const cse_setting_value *value = find(settings, name, &type);
     if (type != CSE_SETTING_TEXT && type != CSE_SETTING_CHOICE && type != CSE_SETTING_ANY)
         misuse(name, "is read as text, which it is not");
-    return value->is_null ? NULL : value->text;
+    value->node->read = true;
+    if (value->is_null || type != CSE_SETTING_ANY)
+        return value->is_null ? NULL : value->text;
+    cse_text text = { 0 };
+    cse_yaml_print(value->node, &text);
+    const char *copy = cse_arena_string(settings->arena, text.data);
+    cse_text_clear(&text);
+    return copy;
 }
 
 int cse_settings_count(const cse_settings *settings, const char *name)
 {
-    cse_setting_type type;
-    const cse_setting_value *value = find(settings, name, &type);
-    if (type != CSE_SETTING_INTEGER_LIST && type != CSE_SETTING_NUMBER_LIST &&
-        type != CSE_SETTING_TEXT_LIST)
-        misuse(name, "is read as a list, which it is not");
-    return value->count;
+    return get_list(settings, name)->count;
 }
 
 int64_t cse_settings_integer_at(const cse_settings *settings, const char *name, int index)
@@ -134,19 +163,62 @@ const cse_settings *cse_settings_nested(const cse_settings *settings, const char
     return get(settings, name, CSE_SETTING_SETTINGS)->nested;
 }
 
-const char *cse_settings_origin(const cse_settings *settings, const char *name)
+cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name)
 {
     cse_setting_type type;
-    return find(settings, name, &type)->origin;
+    return find(settings, name, &type)->node;
 }
 
-const char *cse_settings_canonical(const cse_settings *settings)
+/* ---- places ---- */
+
+bool cse_setting_table_has(const cse_setting *table, const char *name)
 {
-    return settings->canonical;
+    while (table->name != NULL && strcmp(table->name, name) != 0)
+        table++;
+    return table->name != NULL;
 }
+
+bool cse_settings_given(const cse_settings *settings, const char *name)
+{
+    cse_setting_type type;
+    return find(settings, name, &type)->given;
+}
+
+cse_place cse_settings_place(const cse_settings *settings, const char *name)
+{
+    cse_setting_type type;
+    return find(settings, name, &type)->node->place;
+}
+
+cse_place cse_settings_place_at(const cse_settings *settings, const char *name, int index)
+{
+    return entry_of(get_list(settings, name), name, index)->node->place;
+}
+
+const char *cse_settings_origin(const cse_settings *settings, const char *name)
+{
+    return cse_yaml_place_text(settings->arena, cse_settings_place(settings, name));
+}
+
+cse_status cse_settings_reject(const cse_settings *settings, const char *subject, const char *name,
+                               const char *format, ...)
+{
+    char context[256], what[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    snprintf(context, sizeof context, "%s: ", subject);
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = context,
+                                     .place = cse_settings_place(settings, name) },
+                       "%s", what);
+}
+
+/* ---- the values as a tree ---- */
 
 /* The shortest decimal text that reads back as the same number. */
-static void print_number(double number, cse_text *text)
+static cse_yaml_node *number_node(cse_arena *arena, cse_place place, double number)
 {
     char digits[40];
     for (int precision = 1; precision <= 17; precision++) {
@@ -158,63 +230,110 @@ static void print_number(double number, cse_text *text)
     char *comma = strchr(digits, ',');
     if (comma != NULL)
         *comma = '.';
-    cse_text_add(text, "%s", digits);
+    return cse_yaml_scalar_new(arena, place, digits);
 }
 
-static void print_list(cse_setting_type type, const cse_setting_value *value, cse_text *text)
+static cse_yaml_node *value_node(cse_arena *arena, cse_setting_type type,
+                                 const cse_setting_value *value)
 {
-    cse_text_add(text, "[");
-    for (int i = 0; i < value->count; i++) {
-        const cse_setting_value *entry = &value->entries[i];
-        if (i > 0)
-            cse_text_add(text, ", ");
-        if (type == CSE_SETTING_INTEGER_LIST)
-            cse_text_add(text, "%lld", (long long)entry->integer);
-        else if (type == CSE_SETTING_NUMBER_LIST)
-            print_number(entry->number, text);
-        else
-            cse_yaml_print_text(entry->text, text);
-    }
-    cse_text_add(text, "]");
-}
-
-static void print_value(cse_setting_type type, const cse_setting_value *value, cse_text *text)
-{
-    if (value->is_null) {
-        cse_text_add(text, "null");
-        return;
-    }
+    const cse_place place = value->node->place;
+    static const cse_setting_type entry_types[] = {
+        [CSE_SETTING_INTEGER_LIST] = CSE_SETTING_INTEGER,
+        [CSE_SETTING_NUMBER_LIST] = CSE_SETTING_NUMBER,
+        [CSE_SETTING_TEXT_LIST] = CSE_SETTING_TEXT,
+    };
+    if (value->is_null)
+        return cse_yaml_scalar_new(arena, place, "null");
     switch (type) {
     case CSE_SETTING_BOOL:
-        cse_text_add(text, value->boolean ? "true" : "false");
-        break;
+        return cse_yaml_scalar_new(arena, place, value->boolean ? "true" : "false");
     case CSE_SETTING_INTEGER:
-        cse_text_add(text, "%lld", (long long)value->integer);
-        break;
+        return cse_yaml_scalar_new(arena, place,
+                                   cse_arena_printf(arena, "%lld", (long long)value->integer));
     case CSE_SETTING_NUMBER:
-        print_number(value->number, text);
-        break;
-    case CSE_SETTING_TEXT:
-    case CSE_SETTING_CHOICE:
-        cse_yaml_print_text(value->text, text);
-        break;
+        return number_node(arena, place, value->number);
     case CSE_SETTING_SETTINGS:
-        cse_settings_print(value->nested, text);
-        break;
+        return cse_settings_tree(arena, value->nested);
     case CSE_SETTING_ANY:
-        cse_text_add(text, "%s", value->canonical);
-        break;
-    default:
-        print_list(type, value, text);
+        return value->node;
+    case CSE_SETTING_TEXT:
+    case CSE_SETTING_CHOICE: {
+        cse_yaml_node *node = cse_yaml_scalar_new(arena, place, value->text);
+        node->quoted = true;
+        return node;
+    }
+    default: {
+        cse_yaml_node *list = cse_yaml_sequence_new(arena, place);
+        for (int i = 0; i < value->count; i++)
+            cse_yaml_append(arena, list, value_node(arena, entry_types[type], &value->entries[i]));
+        return list;
+    }
     }
 }
 
-void cse_settings_print(const cse_settings *settings, cse_text *text)
+cse_yaml_node *cse_settings_tree(cse_arena *arena, const cse_settings *settings)
 {
-    cse_text_add(text, "{");
+    cse_yaml_node *mapping = cse_yaml_mapping_new(arena, settings->node->place);
+    for (int i = 0; i < settings->count; i++)
+        cse_yaml_put(arena, mapping, (cse_yaml_key){ settings->table[i].name, mapping->place },
+                     value_node(arena, settings->table[i].type, &settings->values[i]));
+    return mapping;
+}
+
+const char *cse_settings_canonical(const cse_settings *settings)
+{
+    cse_text text = { 0 };
+    cse_yaml_print(cse_settings_tree(settings->arena, settings), &text);
+    const char *canonical = cse_arena_string(settings->arena, text.data);
+    cse_text_clear(&text);
+    return canonical;
+}
+
+/* ---- where each value came from ---- */
+
+static void add_origin(cse_arena *arena, const char *path, cse_place place, cse_text *out)
+{
+    cse_text_add(out, out->data[out->size - 1] == '{' ? "" : ",");
+    cse_json_add_string(out, path);
+    cse_text_add(out, ":");
+    cse_json_add_string(out, cse_yaml_place_text(arena, place));
+}
+
+/* Of a section whose table is a plugin's: every scalar. */
+static void add_node_origins(cse_arena *arena, const cse_yaml_node *node, const char *path,
+                             cse_text *out)
+{
+    if (node->kind == CSE_YAML_SCALAR)
+        add_origin(arena, path, node->place, out);
+    for (int i = 0; i < node->count; i++)
+        add_node_origins(arena, node->children[i],
+                         node->kind == CSE_YAML_MAPPING
+                             ? cse_arena_printf(arena, "%s.%s", path, node->keys[i].text)
+                             : cse_arena_printf(arena, "%s.%d", path, i),
+                         out);
+}
+
+static void add_settings_origins(cse_arena *arena, const cse_settings *settings, const char *prefix,
+                                 cse_text *out)
+{
     for (int i = 0; i < settings->count; i++) {
-        cse_text_add(text, "%s%s: ", i > 0 ? ", " : "", settings->table[i].name);
-        print_value(settings->table[i].type, &settings->values[i], text);
+        const cse_setting_value *value = &settings->values[i];
+        const cse_setting_type type = settings->table[i].type;
+        const char *path = cse_arena_printf(arena, "%s%s", prefix, settings->table[i].name);
+        if (type == CSE_SETTING_SETTINGS)
+            add_settings_origins(arena, value->nested, cse_arena_printf(arena, "%s.", path), out);
+        else if (type == CSE_SETTING_ANY && !value->is_null)
+            add_node_origins(arena, value->node, path, out);
+        else
+            add_origin(arena, path, value->node->place, out);
     }
-    cse_text_add(text, "}");
+}
+
+void cse_settings_origins(const cse_settings *settings, cse_text *out)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_text_add(out, "{");
+    add_settings_origins(arena, settings, "", out);
+    cse_text_add(out, "}");
+    cse_arena_destroy(&arena);
 }

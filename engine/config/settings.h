@@ -1,4 +1,7 @@
-/* Settings inside the engine: what extend.h does not show to members. */
+/* Checked settings inside the engine: what extend.h does not show to plugins.
+ *
+ * A value knows the node of the tree that it was read from. The node remembers its place and
+ * whether anybody asked for the value, however many tables it was checked against. */
 #ifndef CSE_CONFIG_SETTINGS_H
 #define CSE_CONFIG_SETTINGS_H
 
@@ -8,13 +11,13 @@
 
 /* One checked value. */
 typedef struct cse_setting_value {
-    const char *origin; /* "file:line:column" or "default" */
+    cse_yaml_node *node; /* as given, or the table's default; of ANY the value itself */
+    bool given;          /* false: the default */
     bool is_null;
     bool boolean;
     int64_t integer;
     double number;
-    const char *text;      /* TEXT, CHOICE; ANY: YAML with its origins comment */
-    const char *canonical; /* of ANY: YAML without the comment */
+    const char *text; /* TEXT, CHOICE */
     int count;
     struct cse_setting_value *entries; /* of the lists */
     struct cse_settings *nested;       /* of SETTINGS */
@@ -23,43 +26,53 @@ typedef struct cse_setting_value {
 struct cse_settings {
     cse_arena *arena;
     const cse_setting *table;
+    cse_yaml_node *node; /* the mapping that was checked */
     int count;
     cse_setting_value *values; /* one for each entry of the table */
-    const char *canonical;
-    bool faulty; /* a name or value of this level was taken over as a fault: read nothing of it */
+    bool faulty; /* a name or value of this level was collected as an error: read nothing of it */
 };
 
-/* What the descriptor of a member with settings begins with. */
+/* What the descriptor of a plugin with settings begins with. */
 typedef struct cse_configured_descriptor {
     const char *name;
     const char *summary;
     const cse_setting *settings;
 } cse_configured_descriptor;
 
-/* Entries before the one without a name. */
-int cse_setting_table_length(const cse_setting *table);
-
 /* What a tree is checked against. */
 typedef struct cse_settings_expected {
     const cse_setting *table;
     const char *subject;          /* begins the messages: "optimizer SGD" */
-    const char *prefix;           /* stands before names in messages: "trainer.init." */
-    cse_diagnostics *diagnostics; /* takes every fault over; NULL: the check ends at the first */
+    const char *prefix;           /* stands before names in messages: "trainer.init."; or NULL */
+    cse_diagnostics *diagnostics; /* collects every error; NULL: the check ends at the first */
 } cse_settings_expected;
 
-/* As cse_settings_parse, from a tree. The result lives in `arena` and is not to be destroyed. With
- * a collector it succeeds in spite of diagnostics: levels that have one are marked, a level that is no
- * mapping is NULL, and there is no canonical line. */
+/* As cse_settings_parse, from a tree. The result lives in `arena`, as must `node`, and is not to be
+ * destroyed. With a collector it succeeds in spite of errors: levels that have one are marked, and
+ * a level that is no mapping is NULL. */
 cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
-                              const cse_yaml_node *node, cse_settings **settings);
+                              cse_yaml_node *node, cse_settings **settings);
+
+/* Whether the table has a setting of that name, and whether its value was given. */
+bool cse_setting_table_has(const cse_setting *table, const char *name);
+bool cse_settings_given(const cse_settings *settings, const char *name);
+/* Where the value stands: of its default {"default", 0, 0}; of an entry of a list. */
+cse_place cse_settings_place(const cse_settings *settings, const char *name);
+cse_place cse_settings_place_at(const cse_settings *settings, const char *name, int index);
+/* The tree that a value was read from, to be checked against another table; never NULL. */
+cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name);
+
+/* A setting that is at fault in view of others: "subject: place: what is wrong". */
+cse_status cse_settings_reject(const cse_settings *settings, const char *subject, const char *name,
+                               const char *format, ...) CSE_PRINTF(4, 5);
 
 /* Writes what a setting accepts: "an integer from 1 to 64", "one of fp32, bf16". */
 void cse_setting_describe(const cse_setting *setting, cse_text *text);
 
-/* Canonical line of checked values. */
-void cse_settings_print(const cse_settings *settings, cse_text *text);
+/* The checked values, defaults included, as a new tree in table order. */
+cse_yaml_node *cse_settings_tree(cse_arena *arena, const cse_settings *settings);
 
-/* Appends {"path": "place", ...} for every value, those of members' sections included. */
+/* Appends {"path": "place", ...} for every value, those of plugins' sections included. */
 void cse_settings_origins(const cse_settings *settings, cse_text *out);
 
 #endif

@@ -1,8 +1,9 @@
-/* Checking a YAML tree against a table of settings.
+/* Checking a tree against a table of settings.
  *
- * Every value goes one way: the node that was given, or the table's default parsed as YAML, is
- * turned into a cse_setting_value by the one reader of its type. So a default is held to the same
- * rules as a value a user writes. Numbers are read in the C locale whatever the process has set. */
+ * Every value goes one way: the node that was given, or the one that the table's default stands
+ * for, is turned into a cse_setting_value by the one reader of its type. So a default is held to
+ * the same rules as a value a user writes. Numbers are read in the C locale whatever the process
+ * has set. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -67,23 +68,46 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         cse_text_add(text, ", or null");
 }
 
-/* "subject: place: prefix.name: <problem>; accepted: <description> (<doc>)". */
-static cse_status reject(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                         const char *problem)
+/* What stands at `place` is wrong; what it should be stands in `error`, which may have a hint. */
+static cse_status fail(const check *c, cse_error error, cse_place place, const char *what)
+{
+    error.status = CSE_CONFIG;
+    error.context = cse_arena_printf(c->arena, "%s: ", c->subject);
+    error.place = place;
+    return cse_fail_at(&error, "%s", what);
+}
+
+/* "subject: place: prefix.name: <problem>; <hint>; accepted: <description> (<doc>)". */
+static cse_status reject_with_hint(const check *c, const cse_setting *setting,
+                                   const cse_yaml_node *node, const char *problem, const char *hint)
 {
     cse_text accepted = { 0 };
+    cse_text_add(&accepted, "accepted: ");
     cse_setting_describe(setting, &accepted);
-    const char *shown = node->kind == CSE_YAML_SCALAR ? node->text : NULL;
+    cse_text_add(&accepted, " (%s)", setting->doc);
+    const char *what =
+        node->kind == CSE_YAML_SCALAR
+            ? cse_arena_printf(c->arena, "%s%s: \"%.60s\" %s", c->prefix, setting->name, node->text,
+                               problem)
+            : cse_arena_printf(c->arena, "%s%s: %s", c->prefix, setting->name, problem);
     cse_status status =
-        cse_fail(CSE_CONFIG, "%s: %s: %s%s: %s%.60s%s%s; accepted: %s (%s)", c->subject,
-                 cse_yaml_place_text(c->arena, node->place), c->prefix, setting->name,
-                 shown != NULL ? "\"" : "", shown != NULL ? shown : "", shown != NULL ? "\" " : "",
-                 problem, accepted.data, setting->doc);
+        fail(c, (cse_error){ .accepted = accepted.data, .hint = hint }, node->place, what);
     cse_text_clear(&accepted);
     return status;
 }
 
-static cse_status read_bool(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status reject(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+                         const char *problem)
+{
+    return reject_with_hint(c, setting, node, problem, NULL);
+}
+
+static const char *hint_of(const check *c, const char *near)
+{
+    return near != NULL ? cse_arena_printf(c->arena, "did you mean \"%s\"?", near) : NULL;
+}
+
+static cse_status read_bool(const check *c, const cse_setting *setting, cse_yaml_node *node,
                             cse_setting_value *value)
 {
     static const char *const yes[] = { "true", "True", "TRUE" };
@@ -137,8 +161,8 @@ static bool is_number_text(const char *text)
     return *text == '\0';
 }
 
-static cse_status read_integer(const check *c, const cse_setting *setting,
-                               const cse_yaml_node *node, cse_setting_value *value)
+static cse_status read_integer(const check *c, const cse_setting *setting, cse_yaml_node *node,
+                               cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
         return reject(c, setting, node, "a list or mapping stands where a number belongs");
@@ -162,7 +186,7 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-static cse_status read_number(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status read_number(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
@@ -178,7 +202,7 @@ static cse_status read_number(const check *c, const cse_setting *setting, const 
     return CSE_OK;
 }
 
-static cse_status read_text(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status read_text(const check *c, const cse_setting *setting, cse_yaml_node *node,
                             cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
@@ -200,7 +224,7 @@ static const char **split_choices(cse_arena *arena, const char *choices)
     return words;
 }
 
-static cse_status read_choice(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status read_choice(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
     CSE_TRY(read_text(c, setting, node, value));
@@ -208,17 +232,14 @@ static cse_status read_choice(const check *c, const cse_setting *setting, const 
     for (int i = 0; words[i] != NULL; i++)
         if (strcmp(words[i], value->text) == 0)
             return CSE_OK;
-    const char *near = cse_did_you_mean(value->text, words);
-    const char *problem = "is not accepted here";
-    if (near != NULL)
-        problem = cse_arena_printf(c->arena, "is not accepted here; did you mean \"%s\"?", near);
-    return reject(c, setting, node, problem);
+    return reject_with_hint(c, setting, node, "is not accepted here",
+                            hint_of(c, cse_did_you_mean(value->text, words)));
 }
 
-typedef cse_status value_reader(const check *, const cse_setting *, const cse_yaml_node *,
+typedef cse_status value_reader(const check *, const cse_setting *, cse_yaml_node *,
                                 cse_setting_value *);
 
-static cse_status read_list(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status read_list(const check *c, const cse_setting *setting, cse_yaml_node *node,
                             cse_setting_value *value)
 {
     value_reader *read_entry = setting->type == CSE_SETTING_INTEGER_LIST  ? read_integer
@@ -231,13 +252,13 @@ static cse_status read_list(const check *c, const cse_setting *setting, const cs
     for (int i = 0; i < node->count; i++) {
         if (cse_yaml_is_null(node->children[i]))
             return reject(c, setting, node->children[i], "an entry of the list is empty");
-        value->entries[i].origin = cse_yaml_place_text(c->arena, node->children[i]->place);
+        value->entries[i].node = node->children[i];
         CSE_TRY(read_entry(c, setting, node->children[i], &value->entries[i]));
     }
     return CSE_OK;
 }
 
-static cse_status read_nested(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status read_nested(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
     const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
@@ -245,58 +266,39 @@ static cse_status read_nested(const check *c, const cse_setting *setting, const 
     return cse_settings_check(c->arena, &expected, node, &value->nested);
 }
 
-static cse_status read_any(const check *c, const cse_setting *setting, const cse_yaml_node *node,
-                           cse_setting_value *value)
-{
-    (void)setting;
-    cse_text text = { 0 };
-    cse_yaml_print(node, &text);
-    value->canonical = cse_arena_string(c->arena, text.data);
-    cse_text_clear(&text);
-    cse_yaml_print_with_origins(node, &text);
-    value->text = cse_arena_string(c->arena, text.data);
-    cse_text_clear(&text);
-    return CSE_OK;
-}
-
 static value_reader *const readers[] = {
     [CSE_SETTING_BOOL] = read_bool,        [CSE_SETTING_INTEGER] = read_integer,
     [CSE_SETTING_NUMBER] = read_number,    [CSE_SETTING_TEXT] = read_text,
     [CSE_SETTING_CHOICE] = read_choice,    [CSE_SETTING_INTEGER_LIST] = read_list,
     [CSE_SETTING_NUMBER_LIST] = read_list, [CSE_SETTING_TEXT_LIST] = read_list,
-    [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = read_any,
+    [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = NULL, /* the tree is the value */
 };
 
-static cse_status read_value(const check *c, const cse_setting *setting, const cse_yaml_node *node,
+static cse_status read_value(const check *c, const cse_setting *setting, cse_yaml_node *node,
                              cse_setting_value *value)
 {
     bool may_be_null =
         setting->default_value != NULL && strcmp(setting->default_value, "null") == 0;
+    value->node = node;
     if (cse_yaml_is_null(node) && setting->type != CSE_SETTING_SETTINGS) {
         if (!may_be_null)
             return reject(c, setting, node, "is no value");
         value->is_null = true;
         return CSE_OK;
     }
-    return readers[setting->type](c, setting, node, value);
+    value_reader *read = readers[setting->type];
+    return read != NULL ? read(c, setting, node, value) : CSE_OK;
 }
 
 static cse_status read_default(const check *c, const cse_setting *setting,
                                const cse_yaml_node *mapping, cse_setting_value *value)
 {
+    static const cse_place place = { "default", 0, 0 };
     if (setting->default_value == NULL)
-        return cse_fail(CSE_CONFIG, "%s: %s: the setting \"%s%s\" is missing (%s); add it",
-                        c->subject, cse_yaml_place_text(c->arena, mapping->place), c->prefix,
-                        setting->name, setting->doc);
-    value->origin = "default";
-    cse_yaml_node *node = NULL;
-    CSE_TRY(cse_yaml_parse(c->arena, "default", setting->default_value,
-                           strlen(setting->default_value), &node));
-    if (cse_yaml_is_null(node)) {
-        value->is_null = true;
-        return CSE_OK;
-    }
-    return read_value(c, setting, node, value);
+        return fail(c, (cse_error){ .hint = "add it" }, mapping->place,
+                    cse_arena_printf(c->arena, "the setting \"%s%s\" is missing (%s)", c->prefix,
+                                     setting->name, setting->doc));
+    return read_value(c, setting, cse_yaml_literal(c->arena, place, setting->default_value), value);
 }
 
 static cse_status reject_unknown(const check *c, const cse_setting *table, const cse_yaml_key *key)
@@ -306,35 +308,33 @@ static cse_status reject_unknown(const check *c, const cse_setting *table, const
         count++;
     const char **names = cse_arena_alloc(c->arena, ((size_t)count + 1) * sizeof *names);
     cse_text accepted = { 0 };
+    cse_text_add(&accepted, "accepted: %s", count > 0 ? "" : "nothing");
     for (int i = 0; i < count; i++) {
         names[i] = table[i].name;
         cse_text_add(&accepted, "%s%s", i > 0 ? ", " : "", names[i]);
     }
-    const char *near = cse_did_you_mean(key->text, names);
+    const cse_error error = { .hint = hint_of(c, cse_did_you_mean(key->text, names)),
+                              .accepted = accepted.data };
     cse_status status =
-        cse_fail(CSE_CONFIG, "%s: %s: unknown setting \"%s%.80s\"%s%s%s; accepted: %s", c->subject,
-                 cse_yaml_place_text(c->arena, key->place), c->prefix, key->text,
-                 near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-                 near != NULL ? "\"?" : "", count > 0 ? accepted.data : "nothing");
+        fail(c, error, key->place,
+             cse_arena_printf(c->arena, "unknown setting \"%s%.80s\"", c->prefix, key->text));
     cse_text_clear(&accepted);
     return status;
 }
 
 static cse_status reject_kind(const check *c, const cse_yaml_node *node)
 {
-    return cse_fail(CSE_CONFIG, "%s: %s: %.*s%sa mapping of settings belongs here, \"name: value\"",
-                    c->subject, cse_yaml_place_text(c->arena, node->place),
-                    c->prefix[0] != '\0' ? (int)strlen(c->prefix) - 1 : 0, c->prefix,
-                    c->prefix[0] != '\0' ? ": " : "");
+    return fail(c, (cse_error){ .hint = NULL }, node->place,
+                cse_arena_printf(c->arena,
+                                 "%.*s%sa mapping of settings belongs here, \"name: value\"",
+                                 c->prefix[0] != '\0' ? (int)strlen(c->prefix) - 1 : 0, c->prefix,
+                                 c->prefix[0] != '\0' ? ": " : ""));
 }
 
 static cse_status check_names(const check *c, const cse_yaml_node *node, cse_settings *checked)
 {
     for (int i = 0; i < node->count; i++) {
-        const cse_setting *setting = checked->table;
-        while (setting->name != NULL && strcmp(setting->name, node->keys[i].text) != 0)
-            setting++;
-        if (setting->name != NULL)
+        if (cse_setting_table_has(checked->table, node->keys[i].text))
             continue;
         checked->faulty = true;
         CSE_TRY(cse_diagnostics_take(c->diagnostics,
@@ -348,14 +348,10 @@ static cse_status check_values(const check *c, const cse_yaml_node *node, cse_se
     for (int i = 0; i < checked->count; i++) {
         const cse_setting *setting = &checked->table[i];
         cse_setting_value *value = &checked->values[i];
-        const cse_yaml_node *given = cse_yaml_find(node, setting->name);
-        cse_status status;
-        if (given == NULL) {
-            status = read_default(c, setting, node, value);
-        } else {
-            value->origin = cse_yaml_place_text(c->arena, given->place);
-            status = read_value(c, setting, given, value);
-        }
+        cse_yaml_node *given = cse_yaml_find(node, setting->name);
+        value->given = given != NULL;
+        cse_status status = value->given ? read_value(c, setting, given, value)
+                                         : read_default(c, setting, node, value);
         checked->faulty = checked->faulty || status != CSE_OK;
         CSE_TRY(cse_diagnostics_take(c->diagnostics, status));
     }
@@ -363,29 +359,24 @@ static cse_status check_values(const check *c, const cse_yaml_node *node, cse_se
 }
 
 cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
-                              const cse_yaml_node *node, cse_settings **settings)
+                              cse_yaml_node *node, cse_settings **settings)
 {
     const cse_setting *table = expected->table;
-    check c = { arena, expected->subject, expected->prefix, expected->diagnostics };
+    const check c = { arena, expected->subject, expected->prefix != NULL ? expected->prefix : "",
+                      expected->diagnostics };
     bool empty = cse_yaml_is_null(node);
     if (!empty && node->kind != CSE_YAML_MAPPING)
         return cse_diagnostics_take(c.diagnostics, reject_kind(&c, node));
     cse_settings *checked = cse_arena_alloc(arena, sizeof *checked);
     checked->arena = arena;
     checked->table = table;
+    checked->node = empty ? cse_yaml_mapping_new(arena, node->place) : node;
     while (table[checked->count].name != NULL)
         checked->count++;
     checked->values =
         cse_arena_alloc(arena, ((size_t)checked->count + 1) * sizeof *checked->values);
-    if (!empty)
-        CSE_TRY(check_names(&c, node, checked));
-    CSE_TRY(check_values(&c, node, checked));
+    CSE_TRY(check_names(&c, checked->node, checked));
+    CSE_TRY(check_values(&c, checked->node, checked));
     *settings = checked;
-    if (c.diagnostics != NULL && c.diagnostics->count > 0)
-        return CSE_OK;
-    cse_text canonical = { 0 };
-    cse_settings_print(checked, &canonical);
-    checked->canonical = cse_arena_string(arena, canonical.data);
-    cse_text_clear(&canonical);
     return CSE_OK;
 }

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/yaml_origins.h"
-
 typedef struct anchor {
     const char *name;
     cse_yaml_node *node;
@@ -30,10 +28,10 @@ typedef struct reader {
     int node_count;
 } reader;
 
-static cse_yaml_place place_of(const reader *r, struct fy_event *event)
+static cse_place place_of(const reader *r, struct fy_event *event)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
-    cse_yaml_place place = { r->source, 1, 1 };
+    cse_place place = { r->source, 1, 1 };
     if (mark != NULL) {
         place.line = mark->line + 1;
         place.column = mark->column + 1;
@@ -41,9 +39,9 @@ static cse_yaml_place place_of(const reader *r, struct fy_event *event)
     return place;
 }
 
-static cse_status fail_at(reader *r, cse_yaml_place place, const char *what)
+static cse_status fail_at(cse_place place, const char *what)
 {
-    return cse_fail(CSE_CONFIG, "%s: %s", cse_yaml_place_text(r->arena, place), what);
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = place }, "%s", what);
 }
 
 /* What libfyaml collected, as one message. */
@@ -51,15 +49,15 @@ static cse_status fail_with_diagnostics(reader *r)
 {
     void *iterator = NULL;
     struct fy_diag_error *error = fy_diag_errors_iterate(r->diagnostics, &iterator);
-    cse_yaml_place place = { r->source, 1, 1 };
+    cse_place place = { r->source, 1, 1 };
     if (error == NULL)
-        return fail_at(r, place, "this is not YAML; check brackets, quotes and indentation");
+        return fail_at(place, "this is not YAML; check brackets, quotes and indentation");
     if (error->line > 0) {
         place.line = error->line;
         place.column = error->column > 0 ? error->column : 1;
     }
     const char *what = error->msg != NULL ? error->msg : "syntax error";
-    return fail_at(r, place,
+    return fail_at(place,
                    cse_arena_printf(r->arena, "%s; check brackets, quotes and indentation", what));
 }
 
@@ -75,11 +73,10 @@ static cse_status next_event(reader *r, struct fy_event **event)
     return CSE_OK;
 }
 
-static cse_status node_new(reader *r, cse_yaml_kind kind, cse_yaml_place place,
-                           cse_yaml_node **node)
+static cse_status node_new(reader *r, cse_yaml_kind kind, cse_place place, cse_yaml_node **node)
 {
     if (++r->node_count > CSE_YAML_MAX_NODES)
-        return fail_at(r, place, "too many values (an alias counts as what it stands for)");
+        return fail_at(place, "too many values (an alias counts as what it stands for)");
     *node = cse_arena_alloc(r->arena, sizeof **node);
     (*node)->kind = kind;
     (*node)->place = place;
@@ -89,21 +86,10 @@ static cse_status node_new(reader *r, cse_yaml_kind kind, cse_yaml_place place,
 static void add_child(cse_arena *arena, cse_yaml_node *parent, cse_yaml_key key,
                       cse_yaml_node *child)
 {
-    if (parent->count == parent->capacity) {
-        int capacity = parent->capacity > 0 ? parent->capacity * 2 : 8;
-        size_t used = (size_t)parent->count;
-        cse_yaml_node **children = cse_arena_alloc(arena, (size_t)capacity * sizeof *children);
-        cse_yaml_key *keys = cse_arena_alloc(arena, (size_t)capacity * sizeof *keys);
-        if (used > 0) {
-            memcpy(children, parent->children, used * sizeof *children);
-            memcpy(keys, parent->keys, used * sizeof *keys);
-        }
-        parent->children = children;
-        parent->keys = keys;
-        parent->capacity = capacity;
-    }
-    parent->children[parent->count] = child;
-    parent->keys[parent->count++] = key;
+    if (parent->kind == CSE_YAML_MAPPING)
+        cse_yaml_put(arena, parent, key, child);
+    else
+        cse_yaml_append(arena, parent, child);
 }
 
 static cse_status copy_node(reader *r, const cse_yaml_node *node, cse_yaml_node **copy)
@@ -146,10 +132,10 @@ static cse_status read_alias(reader *r, struct fy_event *event, int depth, cse_y
         if (strcmp(r->anchors[i].name, name) != 0)
             continue;
         if (depth > CSE_YAML_MAX_DEPTH / 2)
-            return fail_at(r, place_of(r, event), "an alias stands too deep in the tree");
+            return fail_at(place_of(r, event), "an alias stands too deep in the tree");
         return copy_node(r, r->anchors[i].node, node);
     }
-    return fail_at(r, place_of(r, event),
+    return fail_at(place_of(r, event),
                    cse_arena_printf(r->arena, "*%s: no complete value before it has the anchor &%s",
                                     name, name));
 }
@@ -162,11 +148,11 @@ static cse_status read_key(reader *r, const cse_yaml_node *mapping, struct fy_ev
 {
     key->place = place_of(r, event);
     if (event->type != FYET_SCALAR)
-        return fail_at(r, key->place, "a key must be a plain word");
+        return fail_at(key->place, "a key must be a plain word");
     key->text = token_text(r, event->scalar.value);
     for (int i = 0; i < mapping->count; i++)
         if (strcmp(mapping->keys[i].text, key->text) == 0)
-            return fail_at(r, key->place,
+            return fail_at(key->place,
                            cse_arena_printf(r->arena,
                                             "the key \"%s\" stands twice in one mapping (first "
                                             "at %s); keep one",
@@ -205,16 +191,16 @@ static cse_status read_children(reader *r, cse_yaml_node *parent, int depth)
 /* The node that `event` begins. */
 static cse_status read_node(reader *r, struct fy_event *event, int depth, cse_yaml_node **node)
 {
-    cse_yaml_place place = place_of(r, event);
+    cse_place place = place_of(r, event);
     if (depth > CSE_YAML_MAX_DEPTH)
-        return fail_at(r, place, "too many levels of nesting (at most 32)");
+        return fail_at(place, "too many levels of nesting (at most 32)");
     if (event->type == FYET_ALIAS)
         return read_alias(r, event, depth, node);
     if (event->type != FYET_SCALAR && event->type != FYET_SEQUENCE_START &&
         event->type != FYET_MAPPING_START)
-        return fail_at(r, place, "a value is missing here");
+        return fail_at(place, "a value is missing here");
     if (fy_event_get_tag_token(event) != NULL)
-        return fail_at(r, place, "tags (!name) are not accepted; write the value alone");
+        return fail_at(place, "tags (!name) are not accepted; write the value alone");
     struct fy_token *anchor_token = fy_event_get_anchor_token(event);
     const char *anchor_name = anchor_token != NULL ? token_text(r, anchor_token) : NULL;
     if (event->type == FYET_SCALAR) {
@@ -240,7 +226,7 @@ static cse_status read_stream(reader *r, cse_yaml_node **root)
         enum fy_event_type type = event->type;
         cse_status status = CSE_OK;
         if (type == FYET_DOCUMENT_START && *root != NULL)
-            status = fail_at(r, place_of(r, event), "a second document begins here; keep one");
+            status = fail_at(place_of(r, event), "a second document begins here; keep one");
         else if (type == FYET_SCALAR || type == FYET_SEQUENCE_START || type == FYET_MAPPING_START ||
                  type == FYET_ALIAS)
             status = read_node(r, event, 0, root);
@@ -250,7 +236,7 @@ static cse_status read_stream(reader *r, cse_yaml_node **root)
             break;
     }
     if (*root == NULL) {
-        CSE_TRY(node_new(r, CSE_YAML_SCALAR, (cse_yaml_place){ r->source, 1, 1 }, root));
+        CSE_TRY(node_new(r, CSE_YAML_SCALAR, (cse_place){ r->source, 1, 1 }, root));
         (*root)->text = "";
     }
     return CSE_OK;
@@ -273,16 +259,16 @@ static size_t utf8_length(const unsigned char *text, size_t left)
 
 static cse_status check_bytes(reader *r, const char *text, size_t size)
 {
-    cse_yaml_place place = { r->source, 1, 1 };
+    cse_place place = { r->source, 1, 1 };
     if (size > CSE_YAML_MAX_BYTES)
-        return fail_at(r, place, "more than 1 MiB of YAML");
+        return fail_at(place, "more than 1 MiB of YAML");
     for (size_t i = 0; i < size;) {
         unsigned char c = (unsigned char)text[i];
         size_t length = utf8_length((const unsigned char *)text + i, size - i);
         if (length == 0)
-            return fail_at(r, place, "a byte that is not UTF-8; save the text as UTF-8");
+            return fail_at(place, "a byte that is not UTF-8; save the text as UTF-8");
         if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F)
-            return fail_at(r, place, "a control character; only line ends and tabs are accepted");
+            return fail_at(place, "a control character; only line ends and tabs are accepted");
         if (c == '\n') {
             place.line++;
             place.column = 1;
@@ -330,13 +316,11 @@ cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text
     CSE_TRY(check_bytes(&r, text, size));
     /* libfyaml has no event for a text without a node in it. */
     if (size == 0) {
-        CSE_TRY(node_new(&r, CSE_YAML_SCALAR, (cse_yaml_place){ r.source, 1, 1 }, root));
+        CSE_TRY(node_new(&r, CSE_YAML_SCALAR, (cse_place){ r.source, 1, 1 }, root));
         (*root)->text = "";
         return CSE_OK;
     }
-    CSE_TRY(parse_checked(&r, text, size, root));
-    cse_yaml_restore_origins(arena, text, size, *root);
-    return CSE_OK;
+    return parse_checked(&r, text, size, root);
 }
 
 static cse_status read_file(const char *path, cse_text *content)
@@ -370,52 +354,4 @@ cse_status cse_yaml_parse_file(cse_arena *arena, const char *path, cse_yaml_node
         status = cse_yaml_parse(arena, path, content.data, content.size, root);
     cse_text_clear(&content);
     return status;
-}
-
-bool cse_yaml_is_null(const cse_yaml_node *node)
-{
-    static const char *const words[] = { "", "null", "Null", "NULL", "~" };
-    if (node->kind != CSE_YAML_SCALAR || node->quoted)
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(node->text, words[i]) == 0)
-            return true;
-    return false;
-}
-
-cse_yaml_node *cse_yaml_find(const cse_yaml_node *node, const char *key)
-{
-    for (int i = 0; node != NULL && node->kind == CSE_YAML_MAPPING && i < node->count; i++)
-        if (strcmp(node->keys[i].text, key) == 0)
-            return node->children[i];
-    return NULL;
-}
-
-cse_yaml_node *cse_yaml_mapping_new(cse_arena *arena, cse_yaml_place place)
-{
-    cse_yaml_node *node = cse_arena_alloc(arena, sizeof *node);
-    node->kind = CSE_YAML_MAPPING;
-    node->place = place;
-    return node;
-}
-
-void cse_yaml_put(cse_arena *arena, cse_yaml_node *mapping, cse_yaml_key key, cse_yaml_node *child)
-{
-    for (int i = 0; i < mapping->count; i++)
-        if (strcmp(mapping->keys[i].text, key.text) == 0) {
-            mapping->keys[i] = key;
-            mapping->children[i] = child;
-            return;
-        }
-    add_child(arena, mapping, key, child);
-}
-
-const char *cse_yaml_place_text(cse_arena *arena, cse_yaml_place place)
-{
-    bool named = place.source != NULL && place.source[0] != '\0';
-    if (place.line == 0)
-        return named ? place.source : "inline";
-    if (!named)
-        return cse_arena_printf(arena, "%d:%d", place.line, place.column);
-    return cse_arena_printf(arena, "%s:%d:%d", place.source, place.line, place.column);
 }

@@ -1,15 +1,8 @@
-/* Trees as one line of flow YAML, and the comment that keeps the places of their values.
- *
- * The comment is " #origins " followed by one item for each key and node in the order they are
- * printed: "line:column", preceded by a quoted source whenever it changes. It is a comment to
- * every other reader of YAML. */
-#include "engine/config/yaml_origins.h"
-
-#include <limits.h>
-#include <stdlib.h>
+/* Trees as text: one line of flow YAML, or block YAML with one key a line, two spaces a level, and
+ * lists of scalars on their line. */
 #include <string.h>
 
-static const char origins_mark[] = " #origins ";
+#include "engine/config/yaml.h"
 
 /* Whether a scalar can be written without quotes and is read back as text. */
 static bool is_plain_word(const char *scalar)
@@ -89,107 +82,50 @@ void cse_yaml_print(const cse_yaml_node *node, cse_text *text)
     cse_text_add(text, mapping ? "}" : "]");
 }
 
-static void print_place(cse_yaml_place place, const char **source, cse_text *text)
+/* ---- blocks ---- */
+
+/* What reads better on one line: scalars, and collections without further mappings in them. */
+static bool is_flat(const cse_yaml_node *node)
 {
-    const char *named = place.source != NULL ? place.source : "";
-    if (*source == NULL || strcmp(named, *source) != 0) {
-        cse_text_add(text, "\"");
-        /* The source stands in a comment: it must not end the line or the quotes. */
-        for (const char *c = named; *c != '\0'; c++)
-            cse_text_add(text, "%c", *c == '"' || (unsigned char)*c < 0x20 ? '?' : *c);
-        cse_text_add(text, "\" ");
-        *source = named;
-    }
-    cse_text_add(text, "%d:%d ", place.line, place.column);
+    if (node->kind == CSE_YAML_SCALAR || node->count == 0)
+        return true;
+    for (int i = 0; i < node->count; i++)
+        if (node->children[i]->kind != CSE_YAML_SCALAR)
+            return false;
+    return node->kind == CSE_YAML_SEQUENCE;
 }
 
-static void print_places(const cse_yaml_node *node, const char **source, cse_text *text)
+static void print_node(const cse_yaml_node *node, int indent, bool begun, cse_text *text)
 {
-    print_place(node->place, source, text);
+    const bool mapping = node->kind == CSE_YAML_MAPPING;
     for (int i = 0; i < node->count; i++) {
-        if (node->kind == CSE_YAML_MAPPING)
-            print_place(node->keys[i].place, source, text);
-        print_places(node->children[i], source, text);
+        const cse_yaml_node *child = node->children[i];
+        if (i > 0 || !begun)
+            cse_text_add(text, "%*s", indent, "");
+        if (mapping) {
+            cse_yaml_print_text(node->keys[i].text, text);
+            cse_text_add(text, ":");
+        } else {
+            cse_text_add(text, "-");
+        }
+        /* The entries of a list begin beside their dash. */
+        const bool beside = is_flat(child) || !mapping;
+        cse_text_add(text, beside ? " " : "\n");
+        if (is_flat(child)) {
+            cse_yaml_print(child, text);
+            cse_text_add(text, "\n");
+        } else {
+            print_node(child, indent + 2, beside, text);
+        }
     }
 }
 
-void cse_yaml_print_with_origins(const cse_yaml_node *node, cse_text *text)
+void cse_yaml_print_block(const cse_yaml_node *node, cse_text *text)
 {
-    const char *source = NULL;
-    cse_yaml_print(node, text);
-    cse_text_add(text, "%s", origins_mark);
-    print_places(node, &source, text);
-}
-
-/* Position in the comment that is being read. */
-typedef struct places {
-    cse_arena *arena;
-    const char *at, *end;
-    const char *source;
-} places;
-
-static bool read_number(places *p, char after, int *number)
-{
-    long value = 0;
-    const char *begin = p->at;
-    while (p->at < p->end && *p->at >= '0' && *p->at <= '9' && value < INT_MAX / 10)
-        value = value * 10 + (*p->at++ - '0');
-    if (p->at == begin || p->at == p->end || *p->at != after)
-        return false;
-    p->at++;
-    *number = (int)value;
-    return true;
-}
-
-static bool read_place(places *p, cse_yaml_place *place)
-{
-    if (p->at < p->end && *p->at == '"') {
-        const char *begin = ++p->at;
-        while (p->at < p->end && *p->at != '"')
-            p->at++;
-        if (p->end - p->at < 2)
-            return false;
-        p->source = cse_arena_printf(p->arena, "%.*s", (int)(p->at - begin), begin);
-        p->at += 2;
+    if (is_flat(node)) {
+        cse_yaml_print(node, text);
+        cse_text_add(text, "\n");
+    } else {
+        print_node(node, 0, false, text);
     }
-    cse_yaml_place read = { .source = p->source };
-    if (!read_number(p, ':', &read.line) || !read_number(p, ' ', &read.column))
-        return false;
-    if (place != NULL)
-        *place = read;
-    return true;
-}
-
-/* With `apply` false only looks whether the comment fits. */
-static bool read_places(places *p, cse_yaml_node *node, bool apply)
-{
-    if (!read_place(p, apply ? &node->place : NULL))
-        return false;
-    for (int i = 0; i < node->count; i++) {
-        if (node->kind == CSE_YAML_MAPPING && !read_place(p, apply ? &node->keys[i].place : NULL))
-            return false;
-        if (!read_places(p, node->children[i], apply))
-            return false;
-    }
-    return true;
-}
-
-void cse_yaml_restore_origins(cse_arena *arena, const char *text, size_t size, cse_yaml_node *root)
-{
-    const size_t mark = sizeof origins_mark - 1;
-    const char *line = memrchr(text, '\n', size);
-    size_t begin = line != NULL ? (size_t)(line - text) : 0;
-    const char *found = memmem(text + begin, size - begin, origins_mark, mark);
-    for (const char *next = found; next != NULL;) {
-        found = next;
-        next = memmem(found + mark, (size_t)(text + size - found) - mark, origins_mark, mark);
-    }
-    if (found == NULL)
-        return;
-    places p = { .arena = arena, .at = found + mark, .end = text + size, .source = "" };
-    places again = p;
-    if (!read_places(&p, root, false) || p.at != p.end)
-        return;
-    again.arena = p.arena;
-    read_places(&again, root, true);
 }

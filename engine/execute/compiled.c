@@ -1,5 +1,6 @@
-/* Opening what a compilation left: the graph, the library kernels, and the shared object, or the
- * interpreter where there is none. */
+/* Opening a compiled step: its graph, the library kernels and the shared object; the interpreter
+ * where there is no shared object. */
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -37,6 +38,8 @@ typedef struct compiled {
 /* Gives the code of a program what it reads besides its memory. */
 static void prepare(const compiled *self, cse_frame *frame)
 {
+    for (int space = 0; space < CSE_SPACE_COUNT; space++)
+        assert((uintptr_t)frame->base[space] % 64 == 0); /* the code assumes it */
     frame->kernels = self->kernels;
     for (int k = 0; k < self->kernel_count; k++) {
         self->kernels[k]->seed = frame->seed;
@@ -63,6 +66,7 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
 {
     compiled *self = (compiled *)executable;
     const cse_graph *graph = self->base.graph;
+    assert(part != CSE_PART_UPDATE && frame->collector == NULL);
     prepare(self, frame);
     int64_t start_ns = cse_clock_ns();
     for (int g = 0; g < graph->group_count; g++) {
@@ -78,12 +82,14 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
 static void run_update(cse_executable *executable, cse_frame *frame, int group,
                        const int64_t lines[2], const cse_undo_log *undo)
 {
+    assert(executable->graph->groups[group].part == CSE_PART_UPDATE && lines[0] <= lines[1]);
     ((compiled *)executable)->update(frame, group, lines, undo);
 }
 
 static void run_propose(cse_executable *executable, const cse_frame *frame, int group,
                         const int64_t lines[2], float *const values[])
 {
+    assert(executable->graph->tracked_count > 0 && lines[0] <= lines[1]);
     ((compiled *)executable)->propose(frame, group, lines, values);
 }
 

@@ -10,7 +10,7 @@
 
 #include "engine/graph/graph.h"
 
-typedef struct cse_statistics_sink cse_statistics_sink;
+typedef struct cse_statistics_collector cse_statistics_collector;
 
 /* Everything a program reads besides its code. Generated code declares the same struct, so the
  * order of the members is part of its ABI (CSE_STEP_ABI). */
@@ -23,7 +23,7 @@ typedef struct cse_frame {
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
     /* REPLICA, WEIGHTS: counts the tracked tensors (tensor_statistics.h); NULL on a step that takes
      * no statistics. */
-    cse_statistics_sink *sink;
+    cse_statistics_collector *collector;
 } cse_frame;
 
 /* The undo log of UPDATE keeps old values until the new ones are written. Before line g of a group
@@ -49,14 +49,15 @@ struct cse_executable {
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* What `replica` or `weights` does, with the same bits, and times each group: ns[g] becomes the
      * nanoseconds that group g of graph->groups took, for the groups of `part` (REPLICA or
-     * WEIGHTS). No statistics are taken: frame->sink is NULL. */
+     * WEIGHTS). No statistics are taken: frame->collector is NULL. */
     void (*timed)(cse_executable *self, cse_frame *frame, cse_part part, int64_t ns[]);
     /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from
      * the group's own first line. `undo` NULL: no old values are kept. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_undo_log *undo);
     /* What UPDATE would make of these lines, without changing anything: elements of each node that
-     * cse_group_proposed names, 4 bytes each, from values[i] on. For graphs with tracked tensors. */
+     * cse_group_proposed names, 4 bytes each, from values[i] on. For graphs with
+     * tracked tensors. */
     void (*propose)(cse_executable *self, const cse_frame *frame, int group, const int64_t lines[2],
                     float *const values[]);
     void (*destroy)(cse_executable *self);

@@ -1,8 +1,9 @@
 /* The interpreter: runs a planned graph with the ops' reference kernels.
  *
- * It is the oracle that compiled code is held against, and what runs where no compiler is. Values
+ * Compiled code is tested against it, and it runs where there is no compiler. Values
  * that the plan stores are read and written at their planned places; the others live in buffers
  * that were made once, when the interpreter was opened, so that running allocates nothing. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static int64_t bytes_of(const cse_node *node)
     return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
 }
 
-/* From open on node->scratch holds the node's position; nothing else uses it while the graph runs. */
+/* From open on node->scratch holds the node's position. */
 static void *place_of(interpreter *self, const cse_frame *frame, cse_node *node)
 {
     node = cse_node_storage(node);
@@ -69,10 +70,10 @@ static void count_unrounded(interpreter *self, const cse_frame *frame, const cse
         inputs[i] = place_of(self, frame, node->inputs[i]);
     node->op->reference(&(cse_reference){ .node = &wide,
                                           .inputs = inputs,
-                                          .output = frame->sink->scratch,
+                                          .output = frame->collector->scratch,
                                           .seed = frame->seed,
                                           .step = frame->step });
-    frame->sink->take(frame->sink, frame, node->tracked - 1, frame->sink->scratch);
+    frame->collector->count(frame->collector, frame, node->tracked - 1, frame->collector->scratch);
 }
 
 static void run_tracked(interpreter *self, const cse_frame *frame, cse_node *node)
@@ -83,14 +84,14 @@ static void run_tracked(interpreter *self, const cse_frame *frame, cse_node *nod
         count_unrounded(self, frame, node);
     run_node(self, frame, node);
     if (!unrounded)
-        frame->sink->take(frame->sink, frame, tracked, place_of(self, frame, node));
+        frame->collector->count(frame->collector, frame, tracked, place_of(self, frame, node));
 }
 
 static void run_group(interpreter *self, const cse_frame *frame, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {
         cse_node *node = group->nodes[n];
-        if (frame->sink != NULL && node->tracked > 0)
+        if (frame->collector != NULL && node->tracked > 0)
             run_tracked(self, frame, node);
         else
             run_node(self, frame, node);
@@ -207,6 +208,7 @@ static void run_update(cse_executable *executable, cse_frame *frame, int number,
     interpreter *self = (interpreter *)executable;
     const cse_graph *graph = self->base.graph;
     const cse_group *group = &graph->groups[number];
+    assert(group->part == CSE_PART_UPDATE && group->node_count <= CSE_MAX_LINE_NODES);
     for (int64_t line = lines[0]; line < lines[1]; line++) {
         int64_t range[2];
         compute_line(self, frame, group, line, range);

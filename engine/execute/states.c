@@ -1,5 +1,5 @@
 /* Initial values of states: element e of a state is a function of (seed, the state's name, e)
- * alone, so that no order of declaration and no process count can change it. */
+ * alone, so that it depends neither on the order of declaration nor on the number of processes. */
 #include <math.h>
 
 #include "engine/base/random.h"

@@ -1,6 +1,8 @@
 /* The collector of a program's tensor statistics; see tensor_statistics.h. */
 #include "engine/execute/tensor_statistics.h"
 
+#include <assert.h>
+
 static void note_microbatch(cse_tensor_statistics *record, int64_t microbatch)
 {
     if (record->first_microbatch == 0 || microbatch + 1 < record->first_microbatch)
@@ -9,7 +11,8 @@ static void note_microbatch(cse_tensor_statistics *record, int64_t microbatch)
 
 /* A tensor that does not depend on the microbatch is counted with the first one only. The gradient
  * of a microbatch is only searched for NaNs and infinities: the sum of all is what is counted. */
-static void take(cse_statistics_sink *self, const cse_frame *frame, int tracked, const void *values)
+static void count_tensor(cse_statistics_collector *self, const cse_frame *frame, int tracked,
+                         const void *values)
 {
     const cse_tracked_tensor *tensor = &self->graph->tracked[tracked];
     cse_tensor_statistics *record = &self->records[tracked];
@@ -23,22 +26,25 @@ static void take(cse_statistics_sink *self, const cse_frame *frame, int tracked,
             note_microbatch(record, microbatch);
         return;
     }
-    const uint64_t bad = record->nan + record->infinite;
-    cse_tensor_statistics_count(record, &(cse_tensor_values){ .values = values,
-                                                              .stored = tensor->scratch_offset >= 0
-                                                                            ? CSE_FLOAT32
-                                                                            : tensor->node->dtype,
-                                                              .rounded = tensor->node->dtype,
-                                                              .count = count,
-                                                              .first_index = microbatch * count });
-    if (in_batch && record->nan + record->infinite > bad)
+    const uint64_t nonfinite = record->nan + record->infinite;
+    const cse_dtype rounded = tensor->node->dtype;
+    const cse_tensor_values run = {
+        .values = values,
+        .stored = tensor->scratch_offset >= 0 ? CSE_FLOAT32 : rounded,
+        .rounded = rounded,
+        .count = count,
+        .first_index = microbatch * count,
+    };
+    assert(tracked >= 0 && tracked < self->graph->tracked_count);
+    cse_tensor_statistics_count(record, &run);
+    if (in_batch && record->nan + record->infinite > nonfinite)
         note_microbatch(record, microbatch);
 }
 
-void cse_statistics_sink_init(cse_statistics_sink *sink, const cse_graph *graph,
-                              cse_tensor_statistics *records, unsigned char *scratch)
+void cse_statistics_collector_init(cse_statistics_collector *collector, const cse_graph *graph,
+                                   cse_tensor_statistics *records, unsigned char *scratch)
 {
-    *sink = (cse_statistics_sink){
-        .take = take, .scratch = scratch, .graph = graph, .records = records
+    *collector = (cse_statistics_collector){
+        .count = count_tensor, .scratch = scratch, .graph = graph, .records = records
     };
 }

@@ -2,9 +2,9 @@
  * steps that take statistics.
  *
  * A record holds a histogram of exponents, counts of NaNs, infinities and of what rounding changed,
- * and a digest of the values. All of it is integers that are added (or of which the least is taken),
- * so that records of microbatches join in any order to the same bits, whoever computed which
- * microbatch, and however often it was computed again before its record was published.
+ * and a digest of the values. All of it is integers that are added (or of which the least is
+ * taken), so that records of microbatches join in any order to the same bits, whoever computed
+ * which microbatch, and however often it was computed again before its record was published.
  *
  * A subnormal float32 value counts as zero, as which the processor computes it. */
 #ifndef CSE_EXECUTE_TENSOR_STATISTICS_H
@@ -57,9 +57,9 @@ int32_t cse_tensor_statistics_max_exponent(const cse_tensor_statistics *record);
 
 /* Counts tensors while a program runs: a frame carries it on a step that takes statistics, and the
  * program calls it with the values of each tracked tensor as they are computed. */
-struct cse_statistics_sink {
-    void (*take)(cse_statistics_sink *self, const cse_frame *frame, int tracked,
-                 const void *values);
+struct cse_statistics_collector {
+    void (*count)(cse_statistics_collector *self, const cse_frame *frame, int tracked,
+                  const void *values);
     unsigned char *scratch; /* graph->statistics_scratch_bytes */
     const cse_graph *graph;
     cse_tensor_statistics *records; /* one for each tracked tensor */
@@ -67,7 +67,7 @@ struct cse_statistics_sink {
 
 /* A collector that counts the tracked tensors of `graph` into `records`; both are borrowed, and so
  * is the scratch memory. */
-void cse_statistics_sink_init(cse_statistics_sink *sink, const cse_graph *graph,
-                              cse_tensor_statistics *records, unsigned char *scratch);
+void cse_statistics_collector_init(cse_statistics_collector *collector, const cse_graph *graph,
+                                   cse_tensor_statistics *records, unsigned char *scratch);
 
 #endif

@@ -58,7 +58,7 @@ static cse_status describe(convolution *c)
         c->stride[i] = s->stride[i];
         c->dilation[i] = s->dilation[i] - 1;
         c->padding_before[i] = s->padding[i];
-        /* What the last window needs: rows behind it belong to no output. */
+        /* What the last window needs: rows after it belong to no output. */
         c->padding_after[i] =
             (s->made[i] - 1) * s->stride[i] + reach - s->height[i] - s->padding[i];
     }

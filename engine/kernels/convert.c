@@ -1,4 +1,4 @@
-/* Conversion of arrays; see convert.h. One loop for each format, so that none is left inside. */
+/* Conversion of arrays; see convert.h. One loop for each format, so that no loop tests for it. */
 #include "engine/kernels/convert.h"
 
 #include "engine/kernels/lanes.h"

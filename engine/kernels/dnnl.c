@@ -1,9 +1,9 @@
 /* oneDNN, shared by the families of kernels; see dnnl.h.
  *
  * The library splits its work by the number of OpenMP threads, and with it, for some shapes, the
- * order of sums. The process is started with one thread; should it not be, each thread that makes
- * or runs a kernel says so itself. The OpenMP runtime comes with the library and is found by name,
- * so that nothing else depends on it. */
+ * order of sums. The process is started with one thread; in case it is not, each thread that makes
+ * or runs a kernel sets that number itself. The OpenMP runtime comes with the library and is found
+ * by name, so that nothing else depends on it. */
 #include "engine/kernels/dnnl.h"
 
 #include <dlfcn.h>

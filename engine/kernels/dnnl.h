@@ -38,8 +38,8 @@ dnnl_data_type_t cse_dnnl_type(cse_dtype dtype);
 /* Fails with CSE_UNAVAILABLE, naming the group and the library's status. */
 cse_status cse_dnnl_check(const cse_kernel_plan *plan, dnnl_status_t status);
 
-/* Makes the kernel of `call`. plan->relu is a loop of ours behind it: the library's own turns a NaN
- * into 0, and a NaN must come through. */
+/* Makes the kernel of `call`. plan->relu is a loop of ours after it: the library's own turns a NaN
+ * into 0, but a NaN must be kept. */
 cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **kernel);
 
 #endif

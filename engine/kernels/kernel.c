@@ -2,6 +2,7 @@
  * is the bias, is there a relu), and the descriptor of the product's op says which kernel. */
 #include "engine/kernels/kernel.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -122,6 +123,7 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
 {
     cse_kernel_plan plan;
     *kernel = NULL;
+    assert(group->kind == CSE_GROUP_LIBRARY && group->node_count > 0);
     CSE_TRY(read_group(graph, group, &plan));
     const cse_op_kernel *of = &plan.product->op->kernel;
     if (of->make == NULL)

@@ -1,5 +1,5 @@
-/* Library kernels: what a LIBRARY group runs - a matrix product, a convolution or a pooling, with
- * the epilogue that fusion put behind it.
+/* Library kernels: what a LIBRARY group runs, which is a matrix product, a convolution or a
+ * pooling, and the epilogue that fusion appended to it.
  *
  * A kernel is made once, when an executable is opened, and runs with pointers alone: running it
  * allocates nothing and creates no primitive. It is single-threaded and gives the same bits for the

@@ -64,8 +64,8 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Where the depth is long and rows lie along it, panels over the whole depth do better than pieces
- * of it; the order of sums is the same. */
+/* Where the depth is long and rows lie along it, panels over the whole depth are faster than panels
+ * of a part of it; the order of sums is the same. */
 static bool is_deep(const cse_matmul_sizes *sizes)
 {
     return sizes->k >= 512 && !sizes->transpose_a && sizes->m >= 128;

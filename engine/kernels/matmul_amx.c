@@ -2,9 +2,9 @@
  *
  * Both operands are packed into tiles of 1 KiB, in the order in which the units read them: 16 rows
  * of 32 steps of the depth, and 16 pairs of steps of 16 columns. A block of 32 x 32 sums stays in
- * four tile registers while the whole depth goes by, so that each loaded tile is used twice. What
- * is packed at a time stays in the second cache: much of the smaller operand, so that the larger
- * one is packed once, piece by piece. The end of each block runs while the units do the next one.
+ * four tile registers over the whole depth, so that each loaded tile is used twice. What is packed
+ * at a time stays in the second cache: much of the smaller operand, so that the larger one is
+ * packed once, chunk by chunk. A block is finished while the units compute the next one.
  *
  * The units' arithmetic is fixed by Intel (Software Developer's Manual, TDPBF16PS): the order
  * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the floating-
@@ -23,7 +23,8 @@
 #include "engine/kernels/lanes.h"
 
 enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
-/* Of what is packed for long and for short, together at home in a second cache of 2 MiB. */
+/* Of the operand that stays packed and of the one that passes; together they fit a second cache of
+ * 2 MiB. */
 enum { LONG_BYTES = 3 << 19, SHORT_BYTES = 1 << 18 };
 
 #define AMX __attribute__((target("amx-tile,amx-bf16"), noinline))

@@ -2,11 +2,11 @@
  *
  * Operands are widened while they are packed, so that no float32 copy of a whole one exists: panels
  * of 64 columns over the whole depth, as many as stay in the second cache, and blocks of rows.
- * Finished sums lie in a small block until bias, relu and the rounding have been seen to. The tiles
- * are those of the float32 product.
+ * Finished sums lie in a small block until bias, relu and the rounding are applied. The tiles are
+ * those of the float32 product.
  *
  * Exchanged: when the second operand is stored transposed and the first has fewer rows, the second
- * gives the rows, which are cheaper to pack, and each block is turned at its end. */
+ * gives the rows, which are cheaper to pack, and each block is transposed at its end. */
 #include "engine/kernels/matmul_narrow.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -16,7 +16,7 @@
 enum { PANEL_COLUMNS = CSE_TILE_MOST_VECTORS * CSE_LANE_COUNT, MOST_BLOCK_ROWS = 96 };
 enum { PANELS_BYTES = 1 << 20, ROWS_BYTES = 1 << 18, FLUSH_BITS = 0x8040 };
 
-/* How a product is cut, and where its pieces lie in the scratch. */
+/* How a product is cut, and where its parts are in the scratch. */
 typedef struct layout {
     int64_t depth;        /* of panels and rows: of pairs a multiple of 32 */
     int64_t panels;       /* that are packed together */
@@ -61,15 +61,15 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 }
 
 /* Where one panel or block of rows is packed to. */
-typedef struct piece {
+typedef struct target {
     int64_t first, size; /* of the outer index */
     int64_t depth;       /* at least that of the operand: the rest is 0 */
     float *to;
     int64_t stride; /* between steps of the depth, or between outer indices where kept */
-} piece;
+} target;
 
 /* Neighbours along the outer index stay neighbours: [depth][stride]. */
-CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const piece *to)
+CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const target *to)
 {
     for (int64_t p = 0; p < to->depth; p++)
         for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT) {
@@ -81,7 +81,8 @@ CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t 
 }
 
 /* Neighbours along the depth become neighbours along the outer index: [depth][stride]. */
-CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const piece *to)
+CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t k,
+                           const target *to)
 {
     for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT)
         for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
@@ -100,7 +101,7 @@ CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t
 }
 
 /* Neighbours along the depth stay neighbours: [outer][stride]. */
-CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const piece *to)
+CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const target *to)
 {
     for (int64_t i = 0; i < to->size; i++)
         for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
@@ -114,7 +115,7 @@ CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k
 typedef enum packing { ALONG, TURNED, KEPT } packing;
 
 CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side, int64_t k,
-                       const piece *to)
+                       const target *to)
 {
     if (how == ALONG)
         pack_along(dtype, side, k, to);
@@ -124,7 +125,7 @@ CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side
         pack_kept(dtype, side, k, to);
 }
 
-CSE_AVX512 static void pack(packing how, const cse_matmul_side *side, int64_t k, const piece *to)
+CSE_AVX512 static void pack(packing how, const cse_matmul_side *side, int64_t k, const target *to)
 {
     switch (side->dtype) {
     case CSE_BFLOAT16:
@@ -153,7 +154,7 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
         return tile;
     }
     bool along = side->outer_stride == 1 && side->depth_stride != 1;
-    const piece rows = { first, size, l->depth, l->row, along ? l->rows : l->row_elements };
+    const target rows = { first, size, l->depth, l->row, along ? l->rows : l->row_elements };
     pack(along ? ALONG : KEPT, side, kernel->sizes.k, &rows);
     tile.from = l->row;
     tile.row_stride = along ? 1 : l->row_elements;
@@ -229,9 +230,9 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
         for (int64_t p = first; p < last; p++) {
             int64_t left = columns->size - p * PANEL_COLUMNS;
             int64_t width = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
-            const piece panel = { p * PANEL_COLUMNS, width, w.l.depth,
-                                  w.l.panel + (p - first) * w.l.depth * PANEL_COLUMNS,
-                                  (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT };
+            const target panel = { p * PANEL_COLUMNS, width, w.l.depth,
+                                   w.l.panel + (p - first) * w.l.depth * PANEL_COLUMNS,
+                                   (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT };
             pack(columns->outer_stride == 1 ? ALONG : TURNED, columns, kernel->sizes.k, &panel);
         }
         multiply_panels(&w, first, last);

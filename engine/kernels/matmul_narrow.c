@@ -1,7 +1,8 @@
-/* The frame of products with 16-bit operands: choosing a way, walking the batches, and the end of
- * each block of sums. See matmul_narrow.h. */
+/* Products with 16-bit operands: the choice of a way, the loop over batches, and the end of each
+ * block of sums; see matmul_narrow.h. */
 #include "engine/kernels/matmul_narrow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,7 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
 {
     cse_narrow_kernel *kernel = cse_calloc(1, sizeof *kernel);
     const cse_dtype *dtypes = plan->operand_dtypes;
+    assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
     bool paired = dtypes[0] == CSE_BFLOAT16 && dtypes[1] == CSE_BFLOAT16;
     const cse_narrow_way *way = choose(wanted, paired);
     *kernel = (cse_narrow_kernel){

@@ -7,7 +7,7 @@
  *                         (AMX): the depth is cut into 32 steps, of which the even and the odd ones
  *                         are summed apart; subnormal numbers are 0
  *   all others            one chain of fused multiply-adds over k: a product of two 16-bit values
- * is exact in float32, so that nothing is lost by widening them
+ *                         is exact in float32, so that nothing is lost by widening them
  *
  * Then bias, then relu, then one rounding to the result's type. */
 #ifndef CSE_KERNELS_MATMUL_NARROW_H
@@ -24,7 +24,7 @@ typedef struct cse_matmul_side {
     int64_t size; /* of the outer index */
 } cse_matmul_side;
 
-/* What becomes of finished sums. */
+/* Where finished sums go, and what is applied to them. */
 typedef struct cse_matmul_end {
     cse_dtype dtype; /* of the result [m, n] */
     void *to;

@@ -8,7 +8,7 @@
  *
  * Every element of the result is one chain of fused multiply-adds over k in its order, from 0, then
  * bias, then relu. Cutting the depth stores the chain and loads it again, which is exact. So the
- * bits depend on the operands alone: not on sizes around them, on tiles, on alignment or on which
+ * bits depend on the operands alone: not on the other sizes, on tiles, on alignment or on which
  * operand gives the rows.
  *
  * Exchanged: when the second operand is stored transposed and the first has fewer rows, or the
@@ -17,6 +17,7 @@
 #include "engine/kernels/matmul_packed.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
@@ -50,17 +51,17 @@ typedef struct packed_kernel {
 /* ---- packing ---- */
 
 /* What one panel holds: columns [column, column + width) of depth [first, first + depth). */
-typedef struct panel_piece {
+typedef struct panel_range {
     int64_t column, width, first, depth;
-} panel_piece;
+} panel_range;
 
 /* Columns that lie side by side in memory: rows of the panel are copied. */
-CSE_AVX512 static void pack_rows(const side *columns, const panel_piece *piece, float *panel)
+CSE_AVX512 static void pack_rows(const side *columns, const panel_range *range, float *panel)
 {
-    int vectors = (int)((piece->width + LANES - 1) / LANES);
-    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - piece->width));
-    const float *from = columns->values + piece->column + piece->first * columns->depth_stride;
-    for (int64_t p = 0; p < piece->depth; p++) {
+    int vectors = (int)((range->width + LANES - 1) / LANES);
+    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - range->width));
+    const float *from = columns->values + range->column + range->first * columns->depth_stride;
+    for (int64_t p = 0; p < range->depth; p++) {
         __builtin_prefetch(from + 4 * columns->depth_stride);
         __builtin_prefetch(from + 4 * columns->depth_stride + 2 * LANES);
         for (int v = 0; v < vectors - 1; v++)
@@ -81,18 +82,18 @@ CSE_AVX512 static inline void load_turned(const float *from, int64_t stride, int
     cse_lanes_turn(x);
 }
 
-/* Columns of which each lies in one piece: turned block by block. */
-CSE_AVX512 static void pack_turned(const side *columns, const panel_piece *piece, float *panel)
+/* Columns whose elements are contiguous: transposed block by block. */
+CSE_AVX512 static void pack_turned(const side *columns, const panel_range *range, float *panel)
 {
-    int64_t stride = (piece->width + LANES - 1) / LANES * LANES;
-    for (int64_t c = 0; c < piece->width; c += LANES) {
+    int64_t stride = (range->width + LANES - 1) / LANES * LANES;
+    for (int64_t c = 0; c < range->width; c += LANES) {
         const float *from =
-            columns->values + (piece->column + c) * columns->outer_stride + piece->first;
-        for (int64_t p = 0; p < piece->depth; p += LANES) {
+            columns->values + (range->column + c) * columns->outer_stride + range->first;
+        for (int64_t p = 0; p < range->depth; p += LANES) {
             __m512 x[LANES];
-            load_turned(from + p, columns->outer_stride, piece->width - c,
-                        cse_lanes_of(piece->depth - p), x);
-            for (int64_t i = 0; i < LANES && p + i < piece->depth; i++)
+            load_turned(from + p, columns->outer_stride, range->width - c,
+                        cse_lanes_of(range->depth - p), x);
+            for (int64_t i = 0; i < LANES && p + i < range->depth; i++)
                 _mm512_store_ps(panel + (p + i) * stride + c, x[i]);
         }
     }
@@ -100,8 +101,8 @@ CSE_AVX512 static void pack_turned(const side *columns, const panel_piece *piece
 
 /* ---- the product ---- */
 
-/* Panels that share a strip of the result, so that its sums stay in the cache while the pieces of
- * the depth go by. */
+/* Panels that share a strip of the result, so that its sums stay in the cache over all chunks of
+ * the depth. */
 typedef struct panel_group {
     int count;
     int64_t first[MOST_PANELS + 1]; /* borders in columns; the last is the end */
@@ -114,13 +115,13 @@ typedef struct panel_group {
 static void multiply_group(const packed_kernel *kernel, const side *rows, const side *columns,
                            const panel_group *group)
 {
-    int64_t k = kernel->sizes.k, pieces = (k + DEPTH - 1) / DEPTH;
-    for (int64_t i = 0; i < pieces; i++) {
-        int64_t first = cse_border(k, pieces, i), depth = cse_border(k, pieces, i + 1) - first;
-        bool last = i == pieces - 1;
+    int64_t k = kernel->sizes.k, chunks = (k + DEPTH - 1) / DEPTH;
+    for (int64_t i = 0; i < chunks; i++) {
+        int64_t first = cse_border(k, chunks, i), depth = cse_border(k, chunks, i + 1) - first;
+        bool last = i == chunks - 1;
         for (int p = 0; p < group->count; p++) {
             int64_t column = group->first[p], offset = column - group->first[0];
-            const panel_piece piece = { column, group->first[p + 1] - column, first, depth };
+            const panel_range range = { column, group->first[p + 1] - column, first, depth };
             cse_tile t = { .from = rows->values + first * rows->depth_stride,
                            .row_stride = rows->outer_stride,
                            .depth_stride = rows->depth_stride,
@@ -131,8 +132,8 @@ static void multiply_group(const packed_kernel *kernel, const side *rows, const 
                            .first = i == 0,
                            .relu = last && group->relu,
                            .bias = last && group->bias ? group->bias + offset : NULL };
-            (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, &piece, kernel->panel);
-            cse_tiles_run(&cse_tiles_chain, &t, rows->size, piece.width);
+            (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, &range, kernel->panel);
+            cse_tiles_run(&cse_tiles_chain, &t, rows->size, range.width);
         }
     }
 }
@@ -217,6 +218,8 @@ cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_
 {
     packed_kernel *kernel = cse_calloc(1, sizeof *kernel);
     int64_t depth = sizes->k < DEPTH ? sizes->k : DEPTH;
+    assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
+    assert(plan->dtype == CSE_FLOAT32 && cse_kernel_plan_has_one_type(plan));
     *kernel = (packed_kernel){
         .base = { .run = run,
                   .destroy = destroy,

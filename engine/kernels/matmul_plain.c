@@ -2,7 +2,7 @@
  * others.
  *
  * A fused multiply-add is computed in double: the product is exact there, and the sum is rounded to
- * odd, so that the rounding to float32 behind it sees whether anything was left (Boldo and
+ * odd, so that the rounding to float32 after it sees whether anything was lost (Boldo and
  * Melquiond, "Emulation of FMA and correctly rounded sums", 2008). In the order `pairs` subnormal
  * numbers count as 0 on both sides of every operation; what would only round to the least normal
  * number counts as subnormal when its 24-bit rounding is, as the processors have it. */

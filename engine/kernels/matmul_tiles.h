@@ -1,5 +1,5 @@
 /* The inner loops of our matrix products for AVX-512: tiles of the result that stay in registers
- * while the depth (k) goes by, in the two orders of summation there are.
+ * over the whole depth (k), in the two orders of summation.
  *
  * One operand gives rows: its elements are broadcast, read where they are, whatever their strides.
  * The other gives columns: panels of up to 64 of them, packed so that the loop reads them in order.
@@ -26,8 +26,8 @@ typedef struct cse_tile {
     float *to;
     int64_t to_stride;
     __mmask16 last_lanes; /* of the last vector */
-    bool first;           /* of the pieces of the depth: the sums start from 0 */
-    bool relu;            /* with bias: behind the last piece only; chain alone */
+    bool first;           /* chunk of the depth: the sums start from 0 */
+    bool relu;            /* as bias: after the last chunk only; chain alone */
     const float *bias;    /* by column, or NULL; chain alone */
 } cse_tile;
 
@@ -41,14 +41,14 @@ typedef struct cse_tiles {
 
 extern const cse_tiles cse_tiles_chain, cse_tiles_pairs;
 
-/* The border before piece `index` of `pieces` near-equal pieces of `size`. */
-static inline int64_t cse_border(int64_t size, int64_t pieces, int64_t index)
+/* The start of part `index` of `parts` near-equal parts of `size`. */
+static inline int64_t cse_border(int64_t size, int64_t parts, int64_t index)
 {
-    return size / pieces * index + (size % pieces < index ? size % pieces : index);
+    return size / parts * index + (size % parts < index ? size % parts : index);
 }
 
 /* All `rows` against the panel of `width` columns; `tile` says where the first tile reads and
- * stores, and is left behind the last one. */
+ * stores, and is moved past the last one. */
 void cse_tiles_run(const cse_tiles *tiles, cse_tile *tile, int64_t rows, int64_t width);
 
 #endif

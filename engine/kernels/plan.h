@@ -1,6 +1,6 @@
-/* What a LIBRARY group asks of its kernel, found by node rather than by position: the operands of
- * the product among the group's inputs, and the epilogue behind it. kernel.c makes it; each family
- * of kernels (matmul, conv2d, pool2d) builds from it. */
+/* What a kernel is made from, read from a LIBRARY group: where the operands of the product are
+ * among the group's inputs, and the epilogue. kernel.c makes the plan; each family of kernels
+ * (matmul, conv2d, pool2d) makes a kernel from it. */
 #ifndef CSE_KERNELS_PLAN_H
 #define CSE_KERNELS_PLAN_H
 
@@ -14,8 +14,8 @@ struct cse_kernel {
     void (*destroy)(cse_kernel *self);
     const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
     double flops;               /* of one run; 0 when it is no product */
-    /* The frame's, set by who runs the program before it: kernels that round stochastically draw
-     * their numbers for them. */
+    /* Of the frame, set before the program runs: kernels that round stochastically draw their
+     * random numbers from them. */
     uint64_t seed;
     int64_t step, first_sample;
 };
@@ -27,8 +27,8 @@ typedef struct cse_kernel_plan {
     const cse_node *product;     /* shapes and attributes; the first node of the group */
     cse_dtype dtype;             /* of the output as the kernel sees it; a bias is float32 */
     cse_dtype operand_dtypes[2]; /* likewise */
-    int operands[2];             /* where the product's inputs stand among the group's inputs */
-    int bias;                    /* where the bias stands; -1: none */
+    int operands[2];             /* positions of the product's inputs among the group's inputs */
+    int bias;                    /* position of the bias; -1: none */
     bool relu;
 } cse_kernel_plan;
 

@@ -1,9 +1,9 @@
 /* Pooling and its gradients: plain loops over the windows of one plane after another.
  *
- * A maximum is the first of its equals in row-major order, and a NaN wins for good; the gradient
- * finds the winner again by the same rule. Gradients of overlapping windows are added in the
- * windows' order. The commonest window, 2 x 2 in steps of 2, has loops of its own without a branch
- * on the data: which of four numbers is the largest is what a processor cannot foresee. */
+ * A maximum is the first of its equals in row-major order, and a NaN is the largest of all; the
+ * gradient finds the maximum again by the same rule. Gradients of overlapping windows are added in
+ * the windows' order. The commonest window, 2 x 2 in steps of 2, has loops of its own without a
+ * branch on the data: a processor cannot predict which of four numbers is the largest. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

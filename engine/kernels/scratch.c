@@ -1,5 +1,5 @@
-/* The scratches in use, by owner; see scratch.h. They are few, one for each open executable, so a
- * list will do. */
+/* The scratches in use, by owner; see scratch.h. They are few, one for each open executable: a list
+ * is enough. */
 #include "engine/kernels/scratch.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct cse_scratch {
 static cse_scratch *in_use;
 static pthread_mutex_t in_use_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What it held is of no use to anyone. */
+/* The content is not kept. */
 static void grow(cse_scratch *scratch, size_t size)
 {
     free(scratch->place);

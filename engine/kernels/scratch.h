@@ -1,8 +1,8 @@
 /* Working memory that the kernels of one executable share.
  *
  * A step has a hundred products and runs them one after another: with a place of its own for each,
- * every one would begin in cold memory. An executable runs on one thread at a time, so that what
- * belongs to its graph is used by one kernel at a time. */
+ * every one would begin in cold memory. An executable runs on one thread at a time, so that the
+ * scratch of its graph is used by one kernel at a time. */
 #ifndef CSE_KERNELS_SCRATCH_H
 #define CSE_KERNELS_SCRATCH_H
 

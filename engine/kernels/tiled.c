@@ -5,9 +5,10 @@
  * sums; each tile's terms are added in registers, then the block is rounded, element by element,
  * with the functions that generated code has too. Lanes are columns: no sum is ever split.
  *
- * Pieces of the depth are whole tiles, so that cutting it into pieces changes nothing. */
+ * The depth is cut into chunks of whole tiles, which changes no result. */
 #include "engine/kernels/tiled.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { ROWS = 8, COLUMNS = 32, PIECE = 1024 };
+enum { ROWS = 8, COLUMNS = 32, CHUNK = 1024 };
 
 typedef struct block {
     cse_accumulation how;
@@ -25,7 +26,7 @@ typedef struct block {
     int64_t row_stride;
     const float *panel; /* [depth][COLUMNS] */
     int64_t depth;
-    const uint64_t *keys;    /* of the tiles, from the first of the piece */
+    const uint64_t *keys;    /* of the tiles, from the first of the chunk */
     uint32_t elements[ROWS]; /* the first column's */
     float running[ROWS][COLUMNS];
 } block;
@@ -34,7 +35,7 @@ struct cse_tiled {
     cse_accumulation how;
     cse_dtype dtype; /* of the operands */
     cse_tiled_sizes sizes;
-    int64_t piece; /* terms that are packed at once: whole tiles */
+    int64_t chunk; /* terms that are packed at once: whole tiles */
     float *rows, *panel;
     uint64_t *keys; /* by tile, for stochastic rounding */
     void (*run_block)(block *b);
@@ -266,7 +267,7 @@ static void run_panel(cse_tiled *tiled, block *b, int64_t column, uint32_t first
     size_t width = (size_t)(n - column < COLUMNS ? n - column : COLUMNS) * sizeof(float);
     for (int64_t row = 0; row < m; row += ROWS) {
         int64_t rows = m - row < ROWS ? m - row : ROWS;
-        b->rows = tiled->rows + row * tiled->piece;
+        b->rows = tiled->rows + row * tiled->chunk;
         for (int64_t r = 0; r < rows; r++) {
             memcpy(b->running[r], sums + (row + r) * n + column, width);
             b->elements[r] = first_element + (uint32_t)((row + r) * n + column);
@@ -281,15 +282,15 @@ void cse_tiled_run(cse_tiled *tiled, const cse_kernel *moment, const cse_tiled_o
                    cse_tiled_place place, float *sums)
 {
     const cse_tiled_sizes *s = &tiled->sizes;
-    block b = { .how = tiled->how, .row_stride = tiled->piece, .panel = tiled->panel };
+    block b = { .how = tiled->how, .row_stride = tiled->chunk, .panel = tiled->panel };
     for (int64_t t = 0; tiled->how.stochastic && t * tiled->how.tile_length < s->k; t++)
         tiled->keys[t] =
             cse_hash_key(moment->seed, moment->step, tiled->how.stream, place.sample, (uint32_t)t);
     memset(sums, 0, (size_t)(s->m * s->n) * sizeof *sums);
-    for (int64_t first = 0; first < s->k; first += tiled->piece) {
-        b.depth = s->k - first < tiled->piece ? s->k - first : tiled->piece;
+    for (int64_t first = 0; first < s->k; first += tiled->chunk) {
+        b.depth = s->k - first < tiled->chunk ? s->k - first : tiled->chunk;
         b.keys = tiled->keys + first / tiled->how.tile_length;
-        const packing rows = { 0, s->m, first, b.depth, tiled->rows, tiled->piece, 1 };
+        const packing rows = { 0, s->m, first, b.depth, tiled->rows, tiled->chunk, 1 };
         pack(tiled, &operands[0], &rows);
         for (int64_t column = 0; column < s->n; column += COLUMNS) {
             int64_t count = s->n - column < COLUMNS ? s->n - column : COLUMNS;
@@ -304,14 +305,16 @@ cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes)
 {
     cse_tiled *tiled = cse_calloc(1, sizeof *tiled);
     int64_t length = node->accumulation.tile_length;
-    int64_t tiles = (sizes.k + length - 1) / length, piece = (PIECE + length - 1) / length * length;
+    assert(length > 0 && node->inputs[0]->dtype == node->inputs[1]->dtype &&
+           cse_dtype_size(node->inputs[0]->dtype) == sizeof(uint16_t));
+    int64_t tiles = (sizes.k + length - 1) / length, chunk = (CHUNK + length - 1) / length * length;
     *tiled = (cse_tiled){ .how = node->accumulation,
                           .dtype = node->inputs[0]->dtype,
                           .sizes = sizes,
-                          .piece = piece < sizes.k ? piece : sizes.k };
+                          .chunk = chunk < sizes.k ? chunk : sizes.k };
     int64_t rows = (sizes.m + ROWS - 1) / ROWS * ROWS;
-    tiled->rows = cse_aligned_calloc((size_t)(rows * tiled->piece + 1) * sizeof(float));
-    tiled->panel = cse_aligned_calloc((size_t)(tiled->piece + 1) * COLUMNS * sizeof(float));
+    tiled->rows = cse_aligned_calloc((size_t)(rows * tiled->chunk + 1) * sizeof(float));
+    tiled->panel = cse_aligned_calloc((size_t)(tiled->chunk + 1) * COLUMNS * sizeof(float));
     tiled->keys = cse_calloc((size_t)tiles + 1, sizeof *tiled->keys);
     choose_code(tiled);
     return tiled;

@@ -1,6 +1,6 @@
 /* The product of an emulated accumulation, bit for bit as engine/trace/accumulate.h says: tiles of
- * float32 terms, a running sum that is rounded behind each tile. What the kernels for matrix
- * products and convolutions of emulated nodes are made of. */
+ * float32 terms, a running sum that is rounded after each tile. The kernels for matrix products
+ * and convolutions of emulated nodes are made from it. */
 #ifndef CSE_KERNELS_TILED_H
 #define CSE_KERNELS_TILED_H
 

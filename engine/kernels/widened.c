@@ -91,7 +91,7 @@ cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker 
     kernel->places[2] = bytes;
     if (plan->dtype != CSE_FLOAT32)
         bytes += bytes_of(kernel->output_elements);
-    /* Any address inside the graph will do as the second owner. */
+    /* An owner other than the graph, so that the kernel inside has a scratch of its own. */
     kernel->scratch = cse_scratch_share((const char *)plan->graph + 1, bytes);
     *result = &kernel->base;
     return CSE_OK;

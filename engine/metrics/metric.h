@@ -18,8 +18,8 @@ typedef struct cse_metric_step {
     cse_tensor *value;
 } cse_metric_step;
 
-/* What the contract test holds a metric to: arguments of three batches of four samples, and the value
- * after each batch, whatever the size of a microbatch. */
+/* What the contract test holds a metric to: arguments of three batches of four samples, and the
+ * value after each batch, whatever the size of a microbatch. */
 enum {
     CSE_METRIC_SAMPLE_BATCHES = 3,
     CSE_METRIC_SAMPLE_ROWS = 4,    /* of each batch */

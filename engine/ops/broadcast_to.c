@@ -1,15 +1,15 @@
-/* broadcast_to: a tensor stretched to a larger shape; and the scalars that are stretched most.
+/* broadcast_to: a tensor repeated along some axes; and the scalars that are broadcast most often.
  *
  * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of
- * 1 and a missing dimension stretch. */
+ * 1 and a missing dimension are repeated. */
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 #include "engine/trace/identities.h"
 
 extern const cse_op cse_op_broadcast_to;
 
-/** x read as if it had `shape`: aligned at the right, sizes of 1 and missing dimensions stretch.
- * The gradient is the sum over what was stretched. */
+/** x read as if it had `shape`: aligned at the right, sizes of 1 and missing dimensions are
+ * repeated. The gradient is the sum over the repeated axes. */
 CSE_API cse_tensor *cse_broadcast_to(cse_tensor *x, cse_shape shape)
 {
     if (!cse_trace_is_poison(x) && cse_shape_equal(x->shape, shape))
@@ -67,7 +67,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     CSE_TRY(cse_check_size(wanted));
     if (!cse_shape_broadcast(in->shapes[0], wanted, &common) || !cse_shape_equal(common, wanted))
         return cse_fail(CSE_SHAPE,
-                        "does not stretch to %s: aligned at the right, each size must be equal "
+                        "does not broadcast to %s: aligned at the right, each size must be equal "
                         "or 1",
                         cse_shape_text(wanted, text, sizeof text));
     *shape = wanted;
@@ -109,7 +109,7 @@ static const cse_op_sample samples[] = {
 
 const cse_op cse_op_broadcast_to = {
     .name = "broadcast_to",
-    .summary = "a tensor stretched to a larger shape",
+    .summary = "a tensor repeated along axes of a larger shape",
     .kind = CSE_OP_BROADCAST,
     .precision = CSE_FAMILY_MOVEMENT,
     .min_inputs = 1,

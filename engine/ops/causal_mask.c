@@ -1,7 +1,7 @@
-/* causal_mask: what lies in the future replaced by a number.
+/* causal_mask: elements of later keys than the query replaced by a number.
  *
- * Works on the last two axes of x [..., query, key]: element (i, j) stays where j <= i. The places
- * are compared by index where they are needed, so that no mask is ever stored. Attributes:
+ * Works on the last two axes of x [..., query, key]: element (i, j) stays where j <= i. Indices are
+ * compared where the element is read, so that no mask is stored. Attributes:
  * integers[0] the queries, integers[1] the keys, numbers[0] the number in masked places. */
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"

@@ -32,7 +32,6 @@ void cse_extremum_gradient(cse_tensor *node, cse_tensor *output_gradient, cse_te
 #define CSE_COMPARISON                                                          \
     CSE_BINARY, .precision = CSE_FAMILY_NEUTRAL, .infer = cse_infer_comparison, \
                 .samples = cse_samples_of_numbers
-#define CSE_LOGICAL CSE_BINARY, .precision = CSE_FAMILY_NEUTRAL, .infer = cse_infer_logical
 
 /* The prelude's functions of generated code differ from libm's by a few units in the last place. */
 #define CSE_PRELUDE_TOLERANCE 1e-6

@@ -2,7 +2,7 @@
  *
  * Inputs: table [n, channel] of floats, indices int32 [...]. Output: [..., channel]. It is a gather
  * with a name and a shape rule of its own, so that precision presets can tell a model's vocabulary
- * from other look-ups, and a mistake is told in its terms. */
+ * from other look-ups, and messages speak of tokens and channels. */
 #include <math.h>
 
 #include "engine/ops/samples.h"

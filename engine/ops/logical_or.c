@@ -15,6 +15,12 @@ static double value_of(double a, double b)
 }
 
 const cse_op cse_op_logical_or = {
-    CSE_LOGICAL,        .name = "logical_or",     .summary = "a or b, of two tensors of bools",
-    .binary = value_of, .expression = "$0 || $1", .samples = cse_samples_of_logic,
+    CSE_BINARY,
+    .name = "logical_or",
+    .summary = "a or b, of two tensors of bools",
+    .precision = CSE_FAMILY_NEUTRAL,
+    .infer = cse_infer_logical,
+    .binary = value_of,
+    .expression = "$0 || $1",
+    .samples = cse_samples_of_logic,
 };

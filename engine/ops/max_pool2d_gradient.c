@@ -2,8 +2,8 @@
  *
  * Inputs: the pooled input and the gradient of the output. Attributes: engine/trace/windows.h.
  *
- * The winner of each window is found again rather than kept: the first of equal elements in
- * row-major order, as max_pool2d says. */
+ * The largest element of each window is found again rather than kept: the first of equal elements
+ * in row-major order, as in max_pool2d. */
 #include <math.h>
 
 #include "engine/kernels/plan.h"

@@ -1,8 +1,8 @@
 /* random_key: half of the key that numbers of one stream are drawn from in a step.
  *
- * What is drawn for each element of a large tensor by a short hash needs the costly part of the
- * generator once a tensor; as a value of its own it is computed once a step. Attributes:
- * integers[0] the stream (32 bits of the hash of its name), integers[1] the half, 0 or 1. */
+ * Drawing from a key costs a short hash for each element; making the key is the costly part of the
+ * generator. As a value of its own the key is made once a step. Attributes: integers[0] the stream
+ * (32 bits of the hash of its name), integers[1] the half, 0 or 1. */
 #include "engine/base/random.h"
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"

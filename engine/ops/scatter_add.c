@@ -26,7 +26,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     if (in->dtypes[0] != CSE_FLOAT32 || in->dtypes[1] != CSE_INT32 || rows.rank < indices.rank ||
         !cse_shape_equal(lead, indices))
         return cse_fail(CSE_SHAPE, "rows must be float32 [indices..., row...] and indices int32; "
-                                   "cast 16-bit rows first: sums in 16 bits stop to grow");
+                                   "cast 16-bit rows first: sums in 16 bits stop growing");
     if (in->attributes->integers[0] < 1 || rows.rank - indices.rank + 1 > CSE_MAX_RANK)
         return cse_fail(CSE_SHAPE, "the table must have at least one row and at most %d axes",
                         CSE_MAX_RANK);

@@ -11,7 +11,7 @@ CSE_API cse_tensor *cse_sign(cse_tensor *x)
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    /* The same on both sides of every point but 0: nothing flows back. */
+    /* Constant on both sides of every point but 0: the gradient is 0. */
     (void)node;
     (void)output_gradient;
     (void)gradients;

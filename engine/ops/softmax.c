@@ -1,6 +1,6 @@
 /* softmax: each row as probabilities in proportion to exp(x).
  *
- * Works on the last axis. The row's maximum is taken off first, so that nothing overflows. */
+ * Works on the last axis. The row's maximum is subtracted first, so that nothing overflows. */
 #include <math.h>
 
 #include "engine/ops/samples.h"

@@ -1,8 +1,8 @@
-/* stochastic_round: float32 values brought to a 16-bit format's, up or down at random, so that the
- * mean over many is right.
+/* stochastic_round: float32 values rounded to those of a 16-bit format, up or down at random, so
+ * that the expected result is the value itself.
  *
- * The result stays float32: what is kept in few bits goes on being computed with in many. Inputs:
- * x, and both halves of a key (random_key) stretched to x's shape; an element's random bits are a
+ * The result stays float32, in which later ops compute with it. Inputs:
+ * x, and both halves of a key (random_key) broadcast to x's shape; an element's random bits are a
  * pure function of the key and its number. Attributes: integers[0] explicit mantissa bits,
  * integers[1] the exponent bias. */
 #include "engine/base/random.h"

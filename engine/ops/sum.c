@@ -54,10 +54,55 @@ static void reference(const cse_reference *call)
         cse_reference_reduce(call, 0, combine);
 }
 
+/* Marks the reduced axes; returns the axis from which on all are reduced (rank: none is). */
+static int tail_axis(const cse_tensor *node, bool reduced[CSE_MAX_RANK])
+{
+    cse_shape shape = node->inputs[0]->shape;
+    for (int i = 0; i < shape.rank; i++)
+        reduced[i] = false;
+    for (int i = 1; i < node->attributes.integer_count; i++)
+        reduced[node->attributes.integers[i]] = true;
+    int tail = shape.rank;
+    while (tail > 0 && reduced[tail - 1])
+        tail--;
+    return tail;
+}
+
+/* A sum over the last axes and others (a convolution's bias gradient): contiguous runs in lanes of
+ * float, the runs together in double. */
+static void emit_tail_sum(cse_text *out, const cse_tensor *node, const bool reduced[], int tail)
+{
+    cse_shape shape = node->inputs[0]->shape;
+    int64_t strides[CSE_MAX_RANK], run = 1;
+    cse_shape_strides(shape, strides);
+    for (int i = tail; i < shape.rank; i++)
+        run *= shape.dims[i];
+    cse_text_add(out, "    float *next = y;\n");
+    for (int outer = 1; outer >= 0; outer--) {
+        for (int i = 0; i < tail; i++)
+            if (reduced[i] != (outer == 1))
+                cse_text_add(out, "    for (int64_t i%d = 0; i%d < %lld; i%d++)\n", i, i,
+                             (long long)shape.dims[i], i);
+        cse_text_add(out, outer ? "    {\n    double total = 0;\n" : "    {\n");
+    }
+    cse_text_add(out, "        const float *const run = x0");
+    for (int i = 0; i < tail; i++)
+        cse_text_add(out, " + i%d * %lld", i, (long long)strides[i]);
+    cse_text_add(out,
+                 ";\n        float part = 0;\n#pragma omp simd reduction(+ : part)\n"
+                 "        for (int64_t c = 0; c < %lld; c++)\n            part += run[c];\n"
+                 "        total += part;\n    }\n    *next++ = (float)total;\n    }\n",
+                 (long long)run);
+}
+
 static void emit(cse_text *out, const cse_tensor *node)
 {
+    bool reduced[CSE_MAX_RANK];
+    const int tail = tail_axis(node, reduced);
     if (cse_node_is_tiled(node))
         cse_emit_tiled_sum(out, node);
+    else if (node->dtype == CSE_FLOAT32 && tail < node->inputs[0]->shape.rank)
+        emit_tail_sum(out, node, reduced, tail);
     else
         cse_emit_reduce(out, node, "0", "accumulator += value;");
 }

@@ -9,6 +9,7 @@
 #ifndef CSE_PRECISION_GRAPHAMP_H
 #define CSE_PRECISION_GRAPHAMP_H
 
+#include "csengine/extend.h"
 #include "engine/base/arena.h"
 #include "engine/graph/graph.h"
 
@@ -23,7 +24,7 @@ typedef struct cse_class_override {
 /* Nodes whose scope matches `pattern` (fnmatch; * also stands for dots) are asked for `request`. */
 typedef struct cse_scope_pattern {
     const char *pattern;
-    const char *origin; /* "file:line:column", for messages */
+    cse_place place; /* for messages */
     cse_precision_request request;
 } cse_scope_pattern;
 
@@ -44,9 +45,10 @@ typedef struct cse_precision {
     int pattern_count;
 } cse_precision;
 
-/* From YAML, "{fp16_type: bfloat16, graphamp: {preset: mp2}}", with its places where it comes from
- * a configuration. *precision is NULL for a step in float32 throughout. Fails with CSE_CONFIG,
- * naming the place. The caller owns the result. */
+/* From checked settings, whose table has the rows of CSE_PRECISION_SETTINGS, or from YAML of those
+ * rows, "{fp16_type: bfloat16, graphamp: {preset: mp2}}". *precision is NULL for a step in float32
+ * throughout. Fails with CSE_CONFIG, naming the place. The caller owns the result. */
+cse_status cse_precision_new(const cse_settings *settings, cse_precision **precision);
 cse_status cse_precision_parse(const char *yaml, cse_precision **precision);
 void cse_precision_destroy(cse_precision **precision);
 

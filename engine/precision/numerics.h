@@ -2,6 +2,7 @@
 #ifndef CSE_PRECISION_NUMERICS_H
 #define CSE_PRECISION_NUMERICS_H
 
+#include "csengine/extend.h"
 #include "engine/base/arena.h"
 #include "engine/graph/graph.h"
 
@@ -10,9 +11,10 @@ typedef struct cse_numerics {
     cse_numerics_request request;
 } cse_numerics;
 
-/* From YAML, "{every: 100, tensors: [model.head.*]}", with its places where it comes from a
- * configuration. *numerics is NULL when no step is observed. Fails with CSE_CONFIG, naming the
+/* From checked settings (cse_numerics_setting_table), or from YAML, "{every: 100, tensors:
+ * [model.head.*]}". *numerics is NULL when no step is observed. Fails with CSE_CONFIG, naming the
  * place. The caller owns the result. */
+cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numerics);
 cse_status cse_numerics_parse(const char *yaml, cse_numerics **numerics);
 void cse_numerics_destroy(cse_numerics **numerics);
 

@@ -1,4 +1,4 @@
-/* From YAML to a resolved cse_precision: what stands together, names of ops, patterns. */
+/* From settings to a resolved cse_precision: what stands together, names of ops, patterns. */
 #include <fnmatch.h>
 #include <string.h>
 
@@ -8,19 +8,6 @@
 #include "engine/precision/graphamp.h"
 
 static const char subject[] = "precision";
-
-static const cse_setting_value *value_of(const cse_settings *settings, const char *name)
-{
-    int i = 0;
-    while (strcmp(settings->table[i].name, name) != 0)
-        i++;
-    return &settings->values[i];
-}
-
-static bool is_given(const cse_settings *settings, const char *name)
-{
-    return strcmp(cse_settings_origin(settings, name), "default") != 0;
-}
 
 /* Whether the settings ask for mixed precision at all. */
 static cse_status read_enabled(const cse_settings *settings, bool *enabled)
@@ -36,17 +23,17 @@ static cse_status read_enabled(const cse_settings *settings, bool *enabled)
         if (!*enabled)
             return CSE_OK;
         if (!has_type)
-            return cse_fail(CSE_CONFIG,
-                            "%s: %s: enabled is true, and fp16_type is not given; accepted: "
-                            "float16, bfloat16, cbfloat16",
-                            subject, cse_settings_origin(settings, "enabled"));
+            return cse_settings_reject(
+                settings, subject, "enabled",
+                "enabled is true, and fp16_type is not given; accepted: " CSE_CHOICES_TEXT(
+                    CSE_LOW_FORMATS));
     }
     for (size_t i = 0; !has_type && i < sizeof dependent / sizeof dependent[0]; i++)
-        if (is_given(settings, dependent[i]))
-            return cse_fail(CSE_CONFIG,
-                            "%s: %s: %s says nothing without fp16_type; add fp16_type (float16, "
-                            "bfloat16, cbfloat16), or enabled: false",
-                            subject, cse_settings_origin(settings, dependent[i]), dependent[i]);
+        if (cse_settings_given(settings, dependent[i]))
+            return cse_settings_reject(settings, subject, dependent[i],
+                                       "%s says nothing without fp16_type; add fp16_type "
+                                       "(" CSE_CHOICES_TEXT(CSE_LOW_FORMATS) "), or enabled: false",
+                                       dependent[i]);
     return CSE_OK;
 }
 
@@ -72,40 +59,52 @@ static void read_tiling(const cse_settings *settings, cse_precision *precision)
     if (given == NULL)
         return;
     precision->tiling_given = true;
-    if (strcmp(given, "fp32") != 0)
-        precision->tiling = (cse_accumulation){ .across = CSE_BFLOAT16,
-                                                .stochastic = strcmp(given, "bf16sr") == 0,
+    cse_rounding rounding = { CSE_FLOAT32, false };
+    cse_rounding_from_name(given, &rounding);
+    if (rounding.format != CSE_FLOAT32)
+        precision->tiling = (cse_accumulation){ .across = rounding.format,
+                                                .stochastic = rounding.stochastic,
                                                 .tile_length = precision->tile_length };
 }
 
+/* The last error, of an entry of a list: told at its place. */
+static cse_status place_last_error(cse_place place, const char *list)
+{
+    cse_error error = *cse_error_last();
+    error.status = CSE_CONFIG;
+    error.context = "precision: ";
+    error.place = place;
+    return cse_fail_at(&error, "%s%s%s%s", list != NULL ? "graphamp." : "",
+                       list != NULL ? list : "", list != NULL ? ": " : "", error.message);
+}
+
 /* An op by name, with "did you mean". */
-static cse_status find_op(const char *name, const char *origin, const cse_op **op)
+static cse_status find_op(const char *name, cse_place place, const cse_op **op)
 {
     const void *found = NULL;
     *op = cse_op_find(name);
     if (*op != NULL || cse_registry_get(cse_ops, "op", name, &found) == CSE_OK)
         return CSE_OK;
-    return cse_fail_within(CSE_CONFIG, "%s: %s: ", subject, origin);
+    return place_last_error(place, NULL);
 }
 
 static cse_status read_overrides(const cse_settings *graphamp, const char *list,
                                  cse_precision_class wanted, cse_precision *precision)
 {
-    const cse_setting_value *value = value_of(graphamp, list);
-    for (int i = 0; i < value->count; i++) {
-        const cse_setting_value *entry = &value->entries[i];
+    for (int i = 0; i < cse_settings_count(graphamp, list); i++) {
+        const cse_place place = cse_settings_place_at(graphamp, list, i);
         const cse_op *op = NULL;
-        CSE_TRY(find_op(entry->text, entry->origin, &op));
+        CSE_TRY(find_op(cse_settings_text_at(graphamp, list, i), place, &op));
         for (int k = 0; k < precision->override_count; k++)
             if (precision->overrides[k].op == op)
-                return cse_fail(CSE_CONFIG,
-                                "%s: %s: graphamp.%s: op %s is named already (%s); an op is in "
-                                "one of allow, infer, deny, once",
-                                subject, entry->origin, list, op->name,
-                                cse_precision_class_name(precision->overrides[k].precision_class));
+                return cse_fail_at(
+                    &(cse_error){ .status = CSE_CONFIG, .context = "precision: ", .place = place },
+                    "graphamp.%s: op %s is named already (%s); an op is in one of "
+                    "allow, infer, deny, once",
+                    list, op->name,
+                    cse_precision_class_name(precision->overrides[k].precision_class));
         if (cse_precision_class_possible(op, wanted) != CSE_OK)
-            return cse_fail_within(CSE_CONFIG, "%s: %s: graphamp.%s: ", subject, entry->origin,
-                                   list);
+            return place_last_error(place, list);
         precision->overrides[precision->override_count++] = (cse_class_override){ op, wanted };
     }
     return CSE_OK;
@@ -125,13 +124,13 @@ static cse_status read_graphamp(const cse_settings *graphamp, cse_precision *pre
 
 /* ---- patterns ---- */
 
-static void add_pattern(cse_precision *precision, const char *pattern, const char *origin,
+static void add_pattern(cse_precision *precision, const char *pattern, cse_place place,
                         cse_precision_request request)
 {
-    precision->patterns[precision->pattern_count++] =
-        (cse_scope_pattern){ .pattern = cse_arena_string(precision->arena, pattern),
-                             .origin = cse_arena_string(precision->arena, origin),
-                             .request = request };
+    place.source = cse_arena_string(precision->arena, place.source);
+    precision->patterns[precision->pattern_count++] = (cse_scope_pattern){
+        .pattern = cse_arena_string(precision->arena, pattern), .place = place, .request = request
+    };
 }
 
 static uint8_t level_plus_one(const cse_settings *settings, const char *name)
@@ -140,7 +139,7 @@ static uint8_t level_plus_one(const cse_settings *settings, const char *name)
                                             : 0;
 }
 
-static cse_status read_pol_entry(cse_precision *precision, const cse_yaml_node *node)
+static cse_status read_pol_entry(cse_precision *precision, cse_yaml_node *node)
 {
     cse_settings *entry = NULL;
     const cse_settings_expected expected = { .table = cse_pol_setting_table,
@@ -155,30 +154,27 @@ static cse_status read_pol_entry(cse_precision *precision, const cse_yaml_node *
     if (!cse_settings_bool(entry, "enable_bwd"))
         backward = 0;
     if (forward == 0 && backward == 0)
-        return cse_fail(CSE_CONFIG,
-                        "%s: %s: pol: the entry sets no level; give level or bwd_level (0, 1, 2), "
-                        "and leave one of enable_fwd and enable_bwd true",
-                        subject, cse_settings_origin(entry, "scope"));
-    add_pattern(precision, cse_settings_text(entry, "scope"), cse_settings_origin(entry, "scope"),
+        return cse_settings_reject(entry, subject, "scope",
+                                   "pol: the entry sets no level; give level or bwd_level (0, 1, "
+                                   "2), and leave one of enable_fwd and enable_bwd true");
+    add_pattern(precision, cse_settings_text(entry, "scope"), cse_settings_place(entry, "scope"),
                 (cse_precision_request){ .pol_forward = forward, .pol_backward = backward });
     return CSE_OK;
 }
 
 static cse_status read_patterns(const cse_settings *settings, cse_precision *precision)
 {
-    const cse_setting_value *off = value_of(settings, "disable_graphamp");
-    const char *text = cse_settings_text(settings, "pol");
-    cse_yaml_node *pol = NULL;
-    CSE_TRY(cse_yaml_parse(precision->arena, "", text, strlen(text), &pol));
+    const int off_count = cse_settings_count(settings, "disable_graphamp");
+    cse_yaml_node *pol = cse_settings_node(settings, "pol");
     if (pol->kind != CSE_YAML_SEQUENCE)
-        return cse_fail(CSE_CONFIG,
-                        "%s: %s: pol: a list belongs here: [{scope: PATTERN, level: 0}]", subject,
-                        cse_settings_origin(settings, "pol"));
-    size_t count = (size_t)off->count + (size_t)pol->count;
+        return cse_settings_reject(settings, subject, "pol",
+                                   "pol: a list belongs here: [{scope: PATTERN, level: 0}]");
+    size_t count = (size_t)off_count + (size_t)pol->count;
     precision->patterns =
         cse_arena_alloc(precision->arena, (count + 1) * sizeof *precision->patterns);
-    for (int i = 0; i < off->count; i++)
-        add_pattern(precision, off->entries[i].text, off->entries[i].origin,
+    for (int i = 0; i < off_count; i++)
+        add_pattern(precision, cse_settings_text_at(settings, "disable_graphamp", i),
+                    cse_settings_place_at(settings, "disable_graphamp", i),
                     (cse_precision_request){ .graphamp_off = true });
     for (int i = 0; i < pol->count; i++)
         CSE_TRY(read_pol_entry(precision, pol->children[i]));
@@ -209,10 +205,12 @@ cse_status cse_precision_apply_patterns(const cse_precision *precision, cse_grap
             apply_request(&node->request, &pattern->request);
         }
         if (!matched && strict)
-            return cse_fail(CSE_CONFIG,
-                            "%s: %s: the pattern \"%.120s\" matches no scope of the step; "
-                            "`csengine compile CONFIG --print_precision` shows them",
-                            subject, pattern->origin, pattern->pattern);
+            return cse_fail_at(
+                &(cse_error){
+                    .status = CSE_CONFIG, .context = "precision: ", .place = pattern->place },
+                "the pattern \"%.120s\" matches no scope of the step; "
+                "`csengine compile CONFIG --print_precision` shows them",
+                pattern->pattern);
     }
     return CSE_OK;
 }
@@ -229,23 +227,30 @@ static cse_status resolve(const cse_settings *settings, cse_precision *precision
     return read_patterns(settings, precision);
 }
 
+cse_status cse_precision_new(const cse_settings *settings, cse_precision **result)
+{
+    bool enabled = false;
+    *result = NULL;
+    CSE_TRY(read_enabled(settings, &enabled));
+    if (!enabled)
+        return CSE_OK;
+    cse_arena *arena = cse_arena_new();
+    cse_precision *precision = cse_arena_alloc(arena, sizeof *precision);
+    precision->arena = arena;
+    cse_status status = resolve(settings, precision);
+    if (status == CSE_OK)
+        *result = precision;
+    else
+        cse_precision_destroy(&precision);
+    return status;
+}
+
 cse_status cse_precision_parse(const char *yaml, cse_precision **result)
 {
     cse_settings *settings = NULL;
-    bool enabled = false;
     *result = NULL;
     CSE_TRY(cse_settings_parse(cse_precision_setting_table, subject, yaml, &settings));
-    cse_status status = read_enabled(settings, &enabled);
-    if (status == CSE_OK && enabled) {
-        cse_arena *arena = cse_arena_new();
-        cse_precision *precision = cse_arena_alloc(arena, sizeof *precision);
-        precision->arena = arena;
-        status = resolve(settings, precision);
-        if (status == CSE_OK)
-            *result = precision;
-        else
-            cse_precision_destroy(&precision);
-    }
+    cse_status status = cse_precision_new(settings, result);
     cse_settings_destroy(&settings);
     return status;
 }

@@ -2,6 +2,7 @@
  *
  * An op's descriptor names its precision family, and a preset is a column of the small table family
  * x preset. So each op is in exactly one set of each preset by construction. */
+#include "engine/config/precision_settings.h"
 #include "engine/precision/graphamp.h"
 
 /* Rows are families, columns mp0 to mp4. */
@@ -21,7 +22,10 @@ static const cse_precision_class classes[CSE_FAMILY_COUNT][CSE_PRESET_COUNT] = {
 
 const char *cse_preset_name(int preset)
 {
-    static const char *const names[CSE_PRESET_COUNT] = { "mp0", "mp1", "mp2", "mp3", "mp4" };
+#define CSE_PRESET_NAME(name, number) [number] = #name,
+    static const char *const names[CSE_PRESET_COUNT] = { CSE_PRESETS(CSE_PRESET_NAME,
+                                                                     CSE_PRESET_NAME) };
+#undef CSE_PRESET_NAME
     return names[preset];
 }
 

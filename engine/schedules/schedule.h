@@ -35,7 +35,7 @@ typedef struct cse_schedule_descriptor {
 
 struct cse_schedule_part {
     const cse_schedule_descriptor *descriptor;
-    cse_settings *settings;
+    const cse_settings *settings;
     /* For schedules with a setting `schedulers`: the parts, and where each but the first begins. */
     cse_schedule_part **children;
     int64_t *milestones;

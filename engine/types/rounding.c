@@ -7,9 +7,9 @@ static const struct {
     const char *name;
     cse_rounding rounding;
 } names[] = {
-    { "fp32", { CSE_FLOAT32, false } },   { "bf16", { CSE_BFLOAT16, false } },
-    { "bf16sr", { CSE_BFLOAT16, true } }, { "fp16", { CSE_FLOAT16, false } },
-    { "cb16", { CSE_CBFLOAT16, false } },
+#define CSE_ROUNDING_ROW(name, format, stochastic) { #name, { format, stochastic } },
+    CSE_ROUNDINGS(CSE_ROUNDING_ROW, CSE_ROUNDING_ROW)
+#undef CSE_ROUNDING_ROW
 };
 
 enum { NAME_COUNT = sizeof names / sizeof names[0] };

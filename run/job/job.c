@@ -13,7 +13,7 @@
 #include "engine/trace/trace.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
-#include "run/session/session.h"
+#include "run/session/configured.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
 #define LINE_INTERVAL_NS INT64_C(1000000000)
@@ -27,8 +27,8 @@ typedef struct job {
     cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
     cse_logger_set *loggers;
-    bool has_accuracy; /* the validation step had labels to compare with */
-    bool evaluating;
+    bool has_accuracy;              /* the validation step had labels to compare with */
+    bool evaluating, evaluated;     /* a validation is traced, or was */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
     double rate;                    /* learning rate that no schedule changes */
@@ -195,9 +195,24 @@ static int stop_requested(void *self)
     return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
 }
 
+/* All that sets the job up has read its settings by the time its step is traced. */
+static void collect_unread(job *j)
+{
+    static const char later[] = "trainer.fit.val_dataloader";
+    cse_job_result *result = j->result;
+    j->evaluated = j->evaluated || j->evaluating || j->settings->val_dataloader == NULL;
+    int count = cse_config_unread(j->settings->config, &result->unread);
+    result->unread_count = 0;
+    for (int i = 0; i < count; i++)
+        if (j->evaluated || strncmp(result->unread[i].path, later, sizeof later - 1) != 0)
+            result->unread[result->unread_count++] = result->unread[i];
+}
+
 static void show_graph(void *self, const cse_graph *graph)
 {
-    const job *j = self;
+    job *j = self;
+    if (j->settings->config != NULL)
+        collect_unread(j);
     const char *name = j->evaluating ? "evaluation" : "training";
     cse_recorder_graph(j->session->recorder, name, graph);
     if (j->settings->on_graph != NULL)
@@ -208,24 +223,8 @@ static void show_graph(void *self, const cse_graph *graph)
 
 static cse_status make_model(job *j)
 {
-    const cse_job_settings *s = j->settings;
-    j->model = s->model_library != NULL ? cse_model_load(s->model_library, s->model_name, s->model)
-                                        : cse_model_new(s->model_name, s->model);
-    j->model = cse_compile(j->model);
+    j->model = cse_compile(cse_session_model_new(j->settings->model));
     return cse_session_status();
-}
-
-static void make_scaler(job *j)
-{
-    char yaml[1024];
-    const char *factor = j->settings->loss_scaling_factor, *rest = j->settings->grad_scaler;
-    bool is_number_one = factor != NULL && strtod(factor, NULL) == 1.0;
-    if (factor == NULL || is_number_one)
-        return;
-    /* `rest` is a flow mapping: what it holds goes on after the factor. */
-    snprintf(yaml, sizeof yaml, "{loss_scale: %s%s%s", factor, rest ? ", " : "}",
-             rest ? strchr(rest, '{') + 1 : "");
-    j->scaler = cse_grad_scaler_new(yaml);
 }
 
 /* Without a schedule the learning rate is a setting. */
@@ -245,10 +244,11 @@ static void record_rate(job *j)
 static cse_status make_training(job *j)
 {
     const cse_job_settings *s = j->settings;
-    j->optimizer = cse_configure_optimizer(s->optimizer_name, j->model, s->optimizer);
+    j->optimizer = cse_session_optimizer_new(s->optimizer, j->model);
     if (s->schedulers != NULL)
-        cse_configure_schedule(j->optimizer, s->schedulers);
-    make_scaler(j);
+        cse_session_schedule_new(j->optimizer, s->schedulers);
+    if (s->grad_scaler != NULL)
+        j->scaler = cse_session_grad_scaler_new(s->grad_scaler);
     if (j->optimizer != NULL && j->optimizer->schedule == NULL)
         record_rate(j);
     return cse_session_status();
@@ -289,11 +289,12 @@ static cse_status load(job *j)
 
 /* ---- loops ---- */
 
-static cse_status run_loop(job *j, const cse_executor_options *options, cse_step_function *function)
+static cse_status run_loop(job *j, const cse_config_plugin *loader,
+                           const cse_executor_options *options, cse_step_function *function)
 {
     cse_session_report *report = &j->session->report;
     j->logged_ns = 0;
-    cse_status status = cse_run(cse_executor_new(options), function, j);
+    cse_status status = cse_run(cse_session_executor_new(options, loader->settings), function, j);
     if (j->result->artefact_directory[0] == '\0') {
         memcpy(j->result->artefact_directory, report->artefact_directory,
                sizeof report->artefact_directory);
@@ -320,8 +321,7 @@ static void log_validation(const job *j)
 static cse_status evaluate(job *j)
 {
     const cse_job_settings *s = j->settings;
-    cse_executor_options options = { .input = s->val_dataloader,
-                                     .num_steps = s->eval_steps,
+    cse_executor_options options = { .num_steps = s->eval_steps,
                                      .num_epochs = s->eval_steps > 0 ? 0 : 1,
                                      .activation_steps = s->log_steps };
     cse_job_result *result = j->result;
@@ -333,7 +333,7 @@ static cse_status evaluate(job *j)
     j->session->hooks.counts_from_start = false;
     cse_eval_mode(j->model);
     j->evaluating = true;
-    cse_status status = run_loop(j, &options, evaluation_step);
+    cse_status status = run_loop(j, s->val_dataloader, &options, evaluation_step);
     j->evaluating = false;
     cse_train_mode(j->model);
     j->session->hooks.counts_from_start = counts_from_start;
@@ -361,7 +361,6 @@ static cse_status train_segment(job *j)
 {
     const cse_job_settings *s = j->settings;
     const cse_executor_options options = {
-        .input = s->train_dataloader,
         .num_steps = s->loop.num_steps,
         .max_steps = s->loop.max_steps,
         .num_epochs = s->loop.num_epochs,
@@ -372,7 +371,7 @@ static cse_status train_segment(job *j)
         .activation_steps = s->log_steps > 0 ? s->log_steps : DEFAULT_LOG_STEPS,
     };
     cse_job_result *result = j->result;
-    cse_status status = run_loop(j, &options, training_step);
+    cse_status status = run_loop(j, s->train_dataloader, &options, training_step);
     const cse_session_report *report = &j->session->report;
     result->steps = cse_global_step();
     if (status != CSE_OK || report->last_step == report->first_step)
@@ -470,13 +469,12 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
-    CSE_TRY(cse_configure(&session));
+    CSE_TRY(cse_session_configure(&session, settings->precision, settings->numerics));
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run") };
-    cse_status status = cse_logger_set_new(settings->loggers, &j.loggers);
-    if (status == CSE_OK)
-        status = run_session(&j);
+    j.loggers = cse_logger_set_new(settings->loggers, settings->logger_count);
+    cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
         status = digest(&j);

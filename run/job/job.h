@@ -1,14 +1,14 @@
 /* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a
  * configuration to a trained model, its checkpoints and its metrics.
  *
- * The job takes plain values and the YAML text of each member's section, so that it knows nothing
- * of files, flags and precedence; text from a configuration carries its places along (see
- * engine/config/yaml.h), so that messages name the line of the file. */
+ * The job takes values, checked, each with its place for messages, so that it knows nothing of
+ * files, flags and precedence: cse_job_settings_read makes them from a configuration. */
 #ifndef CSE_RUN_JOB_JOB_H
 #define CSE_RUN_JOB_JOB_H
 
 #include "csengine/train.h"
 #include "dataloader/input.h"
+#include "engine/config/config.h"
 #include "engine/passes/pass.h"
 
 typedef enum cse_job_mode {
@@ -37,16 +37,13 @@ typedef struct cse_job_settings {
     cse_job_mode mode;
     cse_configuration session;
 
-    const char *model_name;
-    const char *model_library; /* NULL: a model of the engine */
-    const char *model;         /* the model's own settings as YAML */
-    const char *optimizer_name;
-    const char *optimizer;  /* YAML */
-    const char *schedulers; /* YAML as cse_configure_schedule takes it; NULL: the optimizer's lr */
-    const char *loggers;    /* YAML as cse_logger_set_new takes it; NULL: none */
-
-    const char *loss_scaling_factor; /* "dynamic" or a number; NULL or "1.0": no scaler */
-    const char *grad_scaler;         /* further settings of the scaler as YAML; may be NULL */
+    const cse_settings *precision, *numerics; /* those of `session` as values; may be NULL */
+    const cse_config_plugin *model;
+    const cse_config_plugin *optimizer;
+    cse_yaml_node *schedulers;        /* as cse_session_schedule_new takes it; NULL: its lr */
+    const cse_config_plugin *loggers; /* [logger_count] */
+    int logger_count;
+    cse_yaml_node *grad_scaler;                   /* settings of the scaler; NULL: none */
     double max_gradient_norm, max_gradient_value; /* 0: not clipped */
 
     /* From the newest checkpoint (autoload) the run goes on to where it would have ended, and steps
@@ -62,10 +59,11 @@ typedef struct cse_job_settings {
     bool autoload_last_checkpoint;
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
 
-    int64_t log_steps;                             /* 0: every 50 */
-    const char *train_dataloader, *val_dataloader; /* YAML; val may be NULL when training */
-    const char *canonical_configuration;           /* kept in checkpoints; may be NULL */
-    bool run_store; /* training that runs keeps a run store in model_dir */
+    int64_t log_steps;                                          /* 0: every 50 */
+    const cse_config_plugin *train_dataloader, *val_dataloader; /* val: NULL for none */
+    const cse_config *config;            /* to tell which values were not read; may be NULL */
+    const char *canonical_configuration; /* kept in checkpoints; may be NULL */
+    bool run_store;                      /* training that runs keeps a run store in model_dir */
     /* For the run store: the configuration as lines of YAML, and {"path": "place"}; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
 
@@ -97,6 +95,10 @@ typedef struct cse_job_result {
     char weights_digest[65];       /* as `csengine checkpoint digest` of the last state */
     char checkpoint_path[4096];    /* last one written or loaded; "" if none */
     char artefact_directory[4096]; /* of the training step */
+    /* Values that were given and that nothing asked for until the step was traced; of a validation
+     * that is still to come none. They live as long as the configuration. */
+    cse_yaml_unread *unread;
+    int unread_count;
 } cse_job_result;
 
 /* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was

@@ -1,8 +1,8 @@
 /* CSVLogger: one line for each scalar, for spreadsheets and data frames.
  *
  * The columns are step, time_s, name, value: a name that comes later (a validation) needs no new
- * column, and a run that goes on adds to the same file. Values have 17 digits, so that reading
- * gives the same number back. */
+ * column, and a run that is continued appends to the same file. Values have 17 digits, so that
+ * reading gives the same number back. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -88,6 +88,19 @@ static const cse_setting settings[] = {
     { .name = NULL },
 };
 
+/* Written by tests/reference/loggers.py. */
+static const cse_logger_sample samples[] = {
+    { .settings = "{}",
+      .source = "Python's csv module",
+      .file = "metrics.csv",
+      .bytes = "step,time_s,name,value\n"
+               "1,1700000000.250000,loss,0.5\n"
+               "300,1700000001.500000,\"val \"\"accuracy\"\", %\",0.10000000000000001\n"
+               "70000,1700000002.750000,lr/0,inf\n" },
+    { .settings = "{path: $folder/none/x.csv}", .refusal = "cannot be opened" },
+    { .settings = NULL },
+};
+
 const cse_logger_descriptor cse_logger_csv = {
     .name = "CSVLogger",
     .summary = "a line step,time_s,name,value for each scalar",
@@ -96,4 +109,5 @@ const cse_logger_descriptor cse_logger_csv = {
     .scalar = write_scalar,
     .flush = flush,
     .close = close_file,
+    .samples = samples,
 };

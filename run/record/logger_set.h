@@ -6,13 +6,12 @@
 
 #include <stdint.h>
 
-#include "csengine/status.h"
+#include "engine/config/config.h"
 
 typedef struct cse_logger_set cse_logger_set;
 
-/* Reads `yaml` ("[{TensorBoardLogger: {}}, CSVLogger]"; NULL: none) and checks each member's
- * settings; opens nothing yet. Fails with CSE_CONFIG. */
-cse_status cse_logger_set_new(const char *yaml, cse_logger_set **set);
+/* Of the plugins, whose settings live as long; opens nothing yet. */
+cse_logger_set *cse_logger_set_new(const cse_config_plugin *plugins, int count);
 /* Fails when one of them cannot be opened: that is found before any training. */
 cse_status cse_logger_set_open(cse_logger_set *set, const char *model_dir);
 /* All may be called with NULL and before open, without effect. */

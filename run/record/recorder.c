@@ -99,9 +99,10 @@ static void set_facts(cse_recorder *recorder, const cse_job_settings *settings)
     cse_store *store = recorder->store;
     const cse_configuration *c = &recorder->session->configuration;
     const char *name = getenv("CSENGINE_RUN_NAME");
-    cse_store_set(store, "name", name != NULL && name[0] != '\0' ? name : settings->model_name);
-    cse_store_set(store, "model", settings->model_name);
-    cse_store_set(store, "optimizer", settings->optimizer_name);
+    cse_store_set(store, "name", name != NULL && name[0] != '\0' ? name : settings->model->name);
+    cse_store_set(store, "model", settings->model->name);
+    cse_store_set(store, "optimizer",
+                  settings->optimizer != NULL ? settings->optimizer->name : NULL);
     cse_store_set_integer(store, "num_csx", c->num_csx);
     cse_store_set_integer(store, "num_workers_per_csx", c->num_workers_per_csx);
     cse_store_set_integer(store, "max_wgt_servers", c->max_wgt_servers);

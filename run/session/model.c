@@ -7,7 +7,7 @@
 
 #include "engine/base/registry.h"
 #include "engine/trace/trace.h"
-#include "run/session/session.h"
+#include "run/session/configured.h"
 
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
 {
@@ -23,12 +23,16 @@ static cse_status check_descriptor(const cse_model_descriptor *descriptor)
     return CSE_OK;
 }
 
-static cse_status build(cse_session *session, cse_model *model, const char *yaml)
+/* `settings`: checked ones, or NULL where `tree` is still to be checked against the table. */
+static cse_status build(cse_session *session, cse_model *model, const cse_settings *settings,
+                        cse_yaml_node *tree)
 {
     char subject[256];
     CSE_TRY(check_descriptor(model->descriptor));
     snprintf(subject, sizeof subject, "model %s", model->descriptor->name);
-    CSE_TRY(cse_session_settings(model->descriptor->settings, subject, yaml, &model->settings));
+    if (settings == NULL)
+        CSE_TRY(cse_session_check(model->descriptor->settings, subject, tree, &settings));
+    model->settings = settings;
     model->self = cse_arena_alloc(session->arena, model->descriptor->self_bytes);
     model->building = true;
     cse_status status = model->descriptor->build(model, model->settings);
@@ -40,18 +44,33 @@ static cse_status build(cse_session *session, cse_model *model, const char *yaml
     return CSE_OK;
 }
 
-cse_model *cse_model_define(const cse_model_descriptor *descriptor, const char *settings)
+static cse_model *make_model(cse_session *session, const cse_model_descriptor *descriptor,
+                             const cse_settings *settings, cse_yaml_node *tree)
 {
-    cse_session *session = cse_session_open_view("cse_model_define");
-    if (session == NULL)
-        return NULL;
     cse_model *model = cse_arena_alloc(session->arena, sizeof *model);
     model->descriptor = descriptor;
     CSE_GROW(session->models, session->model_count, session->model_capacity);
     session->models[session->model_count++] = model;
-    cse_status status = build(session, model, settings);
+    cse_status status = build(session, model, settings, tree);
     if (status == CSE_OK)
         return model;
+    cse_session_fail(status);
+    return NULL;
+}
+
+cse_model *cse_model_define(const cse_model_descriptor *descriptor, const char *settings)
+{
+    char subject[256];
+    cse_yaml_node *tree = NULL;
+    cse_session *session = cse_session_open_view("cse_model_define");
+    if (session == NULL)
+        return NULL;
+    snprintf(subject, sizeof subject, "model %s", descriptor->name);
+    cse_status status = check_descriptor(descriptor);
+    if (status == CSE_OK)
+        status = cse_session_parse(subject, settings, &tree);
+    if (status == CSE_OK)
+        return make_model(session, descriptor, NULL, tree);
     cse_session_fail(status);
     return NULL;
 }
@@ -98,6 +117,21 @@ cse_model *cse_model_load(const char *library, const char *name, const char *set
     cse_status status = find_in_library(session, library, name, &descriptor);
     if (status == CSE_OK)
         return cse_model_define(descriptor, settings);
+    cse_session_fail(status);
+    return NULL;
+}
+
+cse_model *cse_session_model_new(const cse_config_plugin *plugin)
+{
+    const cse_model_descriptor *descriptor = plugin->descriptor;
+    cse_session *session = cse_session_open_view("cse_session_model_new");
+    if (session == NULL)
+        return NULL;
+    cse_status status = plugin->library == NULL
+                            ? CSE_OK
+                            : find_in_library(session, plugin->library, plugin->name, &descriptor);
+    if (status == CSE_OK)
+        return make_model(session, descriptor, plugin->settings, plugin->tree);
     cse_session_fail(status);
     return NULL;
 }

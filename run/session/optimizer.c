@@ -7,7 +7,7 @@
 #include "engine/base/registry.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
-#include "run/session/session.h"
+#include "run/session/configured.h"
 
 struct cse_grad_scaler {
     cse_scaler_settings settings;
@@ -66,38 +66,55 @@ static void declare_weights(cse_session *session, cse_optimizer *optimizer)
     }
 }
 
-static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer, const char *name,
-                                 const char *yaml)
+static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer)
 {
-    char subject[128];
-    const void *descriptor = NULL;
-    CSE_TRY(cse_registry_get(cse_optimizers, "optimizer", name, &descriptor));
-    optimizer->descriptor = descriptor;
-    snprintf(subject, sizeof subject, "optimizer %s", name);
-    CSE_TRY(
-        cse_session_settings(optimizer->descriptor->settings, subject, yaml, &optimizer->settings));
-    if (cse_settings_has(optimizer->settings, "lr") &&
-        cse_settings_has(optimizer->settings, "learning_rate"))
-        return cse_fail(CSE_CONFIG, "%s: lr (%s) and learning_rate (%s) mean the same; give one",
-                        subject, cse_settings_origin(optimizer->settings, "lr"),
-                        cse_settings_origin(optimizer->settings, "learning_rate"));
+    const cse_settings *settings = optimizer->settings;
+    if (cse_settings_has(settings, "lr") && cse_settings_has(settings, "learning_rate"))
+        return cse_fail(CSE_CONFIG,
+                        "optimizer %s: lr (%s) and learning_rate (%s) mean the same; give one",
+                        optimizer->descriptor->name, cse_settings_origin(settings, "lr"),
+                        cse_settings_origin(settings, "learning_rate"));
     if (optimizer->descriptor->check != NULL)
-        CSE_TRY(optimizer->descriptor->check(optimizer->settings));
+        CSE_TRY(optimizer->descriptor->check(settings));
     declare_states(session, optimizer);
     declare_weights(session, optimizer);
     return session->error;
 }
 
-cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model, const char *settings)
+cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model)
 {
     cse_session *session = cse_session_open_view("cse_configure_optimizer");
     if (session == NULL || model == NULL)
         return NULL;
     cse_optimizer *optimizer = cse_arena_alloc(session->arena, sizeof *optimizer);
     optimizer->model = model;
-    cse_status status = make_optimizer(session, optimizer, name, settings);
+    optimizer->descriptor = plugin->descriptor;
+    optimizer->settings = plugin->settings;
+    cse_status status = make_optimizer(session, optimizer);
     if (status == CSE_OK)
         return optimizer;
+    cse_session_fail(status);
+    return NULL;
+}
+
+static cse_status parse_optimizer(const char *name, const char *yaml, cse_config_plugin *plugin)
+{
+    char subject[128];
+    CSE_TRY(cse_registry_get(cse_optimizers, "optimizer", name, &plugin->descriptor));
+    snprintf(subject, sizeof subject, "optimizer %s", name);
+    CSE_TRY(cse_session_parse(subject, yaml, &plugin->tree));
+    return cse_session_check(((const cse_optimizer_descriptor *)plugin->descriptor)->settings,
+                             subject, plugin->tree, &plugin->settings);
+}
+
+cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model, const char *settings)
+{
+    cse_config_plugin plugin = { .name = name };
+    if (cse_session_open_view("cse_configure_optimizer") == NULL || model == NULL)
+        return NULL;
+    cse_status status = parse_optimizer(name, settings, &plugin);
+    if (status == CSE_OK)
+        return cse_session_optimizer_new(&plugin, model);
     cse_session_fail(status);
     return NULL;
 }
@@ -111,18 +128,17 @@ static cse_state *scaler_state(const char *name, cse_dtype dtype, double initial
         "grad_scaler.%s", name);
 }
 
-cse_grad_scaler *cse_grad_scaler_new(const char *settings)
+cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
 {
-    cse_settings *checked = NULL;
+    const cse_settings *settings = NULL;
     cse_session *session = cse_session_open_view("cse_grad_scaler_new");
     if (session == NULL)
         return NULL;
     cse_grad_scaler *scaler = cse_arena_alloc(session->arena, sizeof *scaler);
-    cse_status status =
-        cse_session_settings(cse_scaler_setting_table, "grad_scaler", settings, &checked);
+    cse_status status = cse_session_check(cse_scaler_setting_table, "grad_scaler", tree, &settings);
     if (status == CSE_OK)
         status = cse_scaler_settings_read(
-            checked, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
+            settings, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
             &scaler->settings);
     if (status != CSE_OK) {
         cse_session_fail(status);
@@ -133,6 +149,18 @@ cse_grad_scaler *cse_grad_scaler_new(const char *settings)
     scaler->overflows_since_rescale = scaler_state("overflows_since_rescale", CSE_INT32, 0);
     scaler->num_skipped_steps = scaler_state("num_skipped_steps", CSE_INT32, 0);
     return session->error == CSE_OK ? scaler : NULL;
+}
+
+cse_grad_scaler *cse_grad_scaler_new(const char *settings)
+{
+    cse_yaml_node *tree = NULL;
+    if (cse_session_open_view("cse_grad_scaler_new") == NULL)
+        return NULL;
+    cse_status status = cse_session_parse("grad_scaler", settings, &tree);
+    if (status == CSE_OK)
+        return cse_session_grad_scaler_new(tree);
+    cse_session_fail(status);
+    return NULL;
 }
 
 /* ---- tracing ---- */

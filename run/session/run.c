@@ -14,7 +14,7 @@
 #include "engine/codegen/codegen.h"
 #include "run/record/nan_monitor.h"
 #include "run/record/recorder.h"
-#include "run/session/session.h"
+#include "run/session/configured.h"
 
 struct cse_values {
     const cse_graph *graph;
@@ -28,6 +28,7 @@ typedef struct runner {
     cse_session *session;
     cse_step *step;
     const cse_executor_options *options;
+    const cse_settings *input;
     int64_t first_step, last_step;
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done with that record */
@@ -42,12 +43,13 @@ void cse_stop(void)
     stop_asked = 1;
 }
 
-cse_executor *cse_executor_new(const cse_executor_options *options)
+static cse_executor *make_executor(const cse_executor_options *options, const cse_settings *input)
 {
     cse_session *session = cse_session_open_view("cse_executor_new");
     if (session == NULL)
         return NULL;
-    if (options->input == NULL || options->checkpoint_steps < 0 || options->activation_steps < 0) {
+    if ((options->input == NULL && input == NULL) || options->checkpoint_steps < 0 ||
+        options->activation_steps < 0) {
         cse_session_fail(cse_fail(CSE_CONFIG, "executor: input must be given, checkpoint_steps and "
                                               "activation_steps must not be negative"));
         return NULL;
@@ -55,7 +57,32 @@ cse_executor *cse_executor_new(const cse_executor_options *options)
     cse_executor *executor = cse_arena_alloc(session->arena, sizeof *executor);
     executor->options = *options;
     executor->options.input = cse_arena_string(session->arena, options->input);
+    executor->input = input;
     return executor;
+}
+
+cse_executor *cse_executor_new(const cse_executor_options *options)
+{
+    return make_executor(options, NULL);
+}
+
+cse_executor *cse_session_executor_new(const cse_executor_options *options,
+                                       const cse_settings *input)
+{
+    return make_executor(options, input);
+}
+
+/* The settings of a text are made once. */
+static cse_status read_input(cse_session *session, cse_executor *executor)
+{
+    cse_yaml_node *tree = NULL;
+    cse_settings *settings = NULL;
+    if (executor->input != NULL)
+        return CSE_OK;
+    CSE_TRY(cse_session_parse("data loader", executor->options.input, &tree));
+    CSE_TRY(cse_dataloader_settings_read(session->arena, tree, &settings));
+    executor->input = settings;
+    return CSE_OK;
 }
 
 /* ---- delivered values ---- */
@@ -332,10 +359,12 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .on_spans = on_spans,
         .on_kernels = on_kernels,
     };
+    cse_text dataloader = { 0 };
+    cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
         .graph = r->step->graph,
-        .dataloader_yaml = r->options->input,
+        .dataloader = dataloader.data,
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
@@ -361,6 +390,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         keep_states(r, execution.states, result->steps_done);
         session->locked = r->checkpointed_step != result->steps_done;
     }
+    cse_text_clear(&dataloader);
     free(execution.states);
     free(r->fetched);
     return status;
@@ -452,9 +482,11 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
         return cse_fail(CSE_USAGE, "cse_run: an execution is under way already");
     if (executor == NULL)
         return cse_fail(CSE_USAGE, "cse_run: there is no executor");
-    CSE_TRY(cse_dataloader_open(executor->options.input, session->configuration.seed, &loader));
+    CSE_TRY(read_input(session, executor));
+    CSE_TRY(cse_dataloader_open(executor->input, session->configuration.seed, &loader));
     runner r = { .session = session,
                  .options = &executor->options,
+                 .input = executor->input,
                  .checkpointed_step = -1,
                  .fetched_step = -1 };
     stop_asked = 0;

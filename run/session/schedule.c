@@ -9,17 +9,11 @@
 
 #include "csengine/generated/ops.h"
 #include "engine/base/registry.h"
-#include "engine/config/yaml.h"
+#include "engine/config/settings.h"
 #include "engine/trace/trace.h"
-#include "run/session/session.h"
+#include "run/session/configured.h"
 
 enum { MAX_NESTING = 4 };
-
-typedef struct parser {
-    cse_session *session;
-    cse_arena *arena; /* of YAML trees, while parsing */
-    int depth;
-} parser;
 
 /* A part's name and its settings, found in whichever form it is written. */
 typedef struct written_part {
@@ -27,50 +21,36 @@ typedef struct written_part {
     cse_yaml_node *settings;
 } written_part;
 
-static cse_status parse_part(parser *p, cse_yaml_node *node, cse_schedule_part **part);
+static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth,
+                            cse_schedule_part **part);
 
-static cse_yaml_node *mapping_of_one(parser *p, const char *key, cse_yaml_node *child)
+static cse_yaml_node *mapping_of_one(cse_arena *arena, const char *key, cse_yaml_node *child)
 {
-    cse_yaml_node *mapping = cse_yaml_mapping_new(p->arena, child->place);
-    cse_yaml_put(p->arena, mapping, (cse_yaml_key){ key, child->place }, child);
+    cse_yaml_node *mapping = cse_yaml_mapping_new(arena, child->place);
+    cse_yaml_put(arena, mapping, (cse_yaml_key){ key, child->place }, child);
     return mapping;
 }
 
-static cse_yaml_node *without(parser *p, const cse_yaml_node *mapping, const char *key)
+static cse_status read_form(cse_arena *arena, cse_yaml_node *node, written_part *written)
 {
-    cse_yaml_node *rest = cse_yaml_mapping_new(p->arena, mapping->place);
-    for (int i = 0; i < mapping->count; i++)
-        if (strcmp(mapping->keys[i].text, key) != 0)
-            cse_yaml_put(p->arena, rest, mapping->keys[i], mapping->children[i]);
-    return rest;
-}
-
-static cse_status read_form(parser *p, cse_yaml_node *node, written_part *written)
-{
+    static const char *const name_key[] = { "scheduler", NULL };
     cse_yaml_node *name = cse_yaml_find(node, "scheduler");
     if (node->kind == CSE_YAML_SCALAR && !cse_yaml_is_null(node)) {
-        *written = (written_part){ "ConstantLR", mapping_of_one(p, "learning_rate", node) };
+        *written = (written_part){ "ConstantLR", mapping_of_one(arena, "learning_rate", node) };
     } else if (node->kind == CSE_YAML_SEQUENCE && node->count > 1) {
-        *written = (written_part){ "SequentialLR", mapping_of_one(p, "schedulers", node) };
+        *written = (written_part){ "SequentialLR", mapping_of_one(arena, "schedulers", node) };
     } else if (name != NULL && name->kind == CSE_YAML_SCALAR) {
-        *written = (written_part){ name->text, without(p, node, "scheduler") };
+        name->read = true;
+        *written = (written_part){ name->text, cse_yaml_without(arena, node, name_key) };
     } else if (node->kind == CSE_YAML_MAPPING && node->count == 1) {
         *written = (written_part){ node->keys[0].text, node->children[0] };
     } else {
         return cse_fail(CSE_CONFIG,
                         "schedule (%s): accepted are a number, {scheduler: NAME, ...}, "
                         "{NAME: {...}}, or a list of these",
-                        cse_yaml_place_text(p->arena, node->place));
+                        cse_yaml_place_text(arena, node->place));
     }
     return CSE_OK;
-}
-
-static bool has_setting(const cse_setting *table, const char *name)
-{
-    for (; table->name != NULL; table++)
-        if (strcmp(table->name, name) == 0)
-            return true;
-    return false;
 }
 
 /* Where child k + 1 begins: as given, or after the iterations of the children before it. */
@@ -89,7 +69,7 @@ static cse_status read_milestones(cse_schedule_part *part)
         int64_t before = k > 0 ? part->milestones[k - 1] : 0;
         if (given >= 0)
             part->milestones[k] = cse_settings_integer_at(settings, "milestones", k);
-        else if (has_setting(child->descriptor->settings, "total_iters") &&
+        else if (cse_setting_table_has(child->descriptor->settings, "total_iters") &&
                  cse_settings_has(child->settings, "total_iters"))
             part->milestones[k] = before + cse_settings_integer(child->settings, "total_iters");
         else
@@ -106,69 +86,53 @@ static cse_status read_milestones(cse_schedule_part *part)
     return CSE_OK;
 }
 
-static cse_status parse_children(parser *p, cse_schedule_part *part)
+static cse_status read_children(cse_session *session, cse_schedule_part *part, int depth)
 {
-    cse_yaml_node *list = NULL;
-    const char *text = cse_settings_text(part->settings, "schedulers");
-    CSE_TRY(cse_yaml_parse(p->arena, "", text, strlen(text), &list));
+    cse_yaml_node *list = cse_settings_node(part->settings, "schedulers");
     if (list->kind != CSE_YAML_SEQUENCE || list->count == 0)
         return cse_fail(CSE_CONFIG, "schedule %s: schedulers (%s) must be a list of schedules",
                         part->descriptor->name, cse_settings_origin(part->settings, "schedulers"));
-    if (++p->depth > MAX_NESTING)
+    if (depth == MAX_NESTING)
         return cse_fail(CSE_CONFIG, "schedule %s: schedules are nested more than %d deep",
                         part->descriptor->name, MAX_NESTING);
     size_t count = (size_t)list->count;
-    part->children = cse_arena_alloc(p->session->arena, count * sizeof *part->children);
-    part->milestones = cse_arena_alloc(p->session->arena, count * sizeof *part->milestones);
+    part->children = cse_arena_alloc(session->arena, count * sizeof *part->children);
+    part->milestones = cse_arena_alloc(session->arena, count * sizeof *part->milestones);
     for (int i = 0; i < list->count; i++) {
-        CSE_TRY(parse_part(p, list->children[i], &part->children[i]));
+        CSE_TRY(read_part(session, list->children[i], depth + 1, &part->children[i]));
         part->child_count = i + 1;
     }
-    p->depth--;
     return read_milestones(part);
 }
 
-static cse_status parse_part(parser *p, cse_yaml_node *node, cse_schedule_part **result)
+static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth,
+                            cse_schedule_part **result)
 {
     char subject[128];
-    cse_text yaml = { 0 };
     written_part written = { NULL, NULL };
     const void *descriptor = NULL;
     while (node->kind == CSE_YAML_SEQUENCE && node->count == 1)
         node = node->children[0];
-    CSE_TRY(read_form(p, node, &written));
+    CSE_TRY(read_form(session->arena, node, &written));
     CSE_TRY(cse_registry_get(cse_schedules, "schedule", written.name, &descriptor));
-    cse_schedule_part *part = cse_arena_alloc(p->session->arena, sizeof *part);
+    cse_schedule_part *part = cse_arena_alloc(session->arena, sizeof *part);
     *result = part;
     part->descriptor = descriptor;
     snprintf(subject, sizeof subject, "schedule %s", written.name);
-    cse_yaml_print_with_origins(written.settings, &yaml);
-    cse_status status =
-        cse_session_settings(part->descriptor->settings, subject, yaml.data, &part->settings);
-    cse_text_clear(&yaml);
-    CSE_TRY(status);
-    if (has_setting(part->descriptor->settings, "schedulers"))
-        CSE_TRY(parse_children(p, part));
+    CSE_TRY(
+        cse_session_check(part->descriptor->settings, subject, written.settings, &part->settings));
+    if (cse_setting_table_has(part->descriptor->settings, "schedulers"))
+        CSE_TRY(read_children(session, part, depth));
     return part->descriptor->check ? part->descriptor->check(part) : CSE_OK;
 }
 
-static cse_status parse_schedule(cse_session *session, const char *yaml, cse_schedule_part **part)
-{
-    parser p = { .session = session, .arena = cse_arena_new() };
-    cse_yaml_node *root = NULL;
-    cse_status status = cse_yaml_parse(p.arena, "", yaml, yaml ? strlen(yaml) : 0, &root);
-    status = status == CSE_OK ? parse_part(&p, root, part) : cse_fail_within(status, "schedule: ");
-    cse_arena_destroy(&p.arena);
-    return status;
-}
-
-cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings)
+cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree)
 {
     cse_session *session = cse_session_open_view("cse_configure_schedule");
     if (session == NULL || optimizer == NULL)
         return NULL;
     cse_schedule *schedule = cse_arena_alloc(session->arena, sizeof *schedule);
-    cse_status status = parse_schedule(session, settings, &schedule->part);
+    cse_status status = read_part(session, tree, 0, &schedule->part);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
@@ -179,4 +143,16 @@ cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *setti
     if (schedule->last_epoch == NULL)
         return NULL;
     return optimizer->schedule = schedule;
+}
+
+cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings)
+{
+    cse_yaml_node *tree = NULL;
+    if (cse_session_open_view("cse_configure_schedule") == NULL || optimizer == NULL)
+        return NULL;
+    cse_status status = cse_session_parse("schedule", settings, &tree);
+    if (status == CSE_OK)
+        return cse_session_schedule_new(optimizer, tree);
+    cse_session_fail(status);
+    return NULL;
 }

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/settings.h"
 #include "engine/execute/execute.h"
+#include "run/session/configured.h"
 
 static cse_session *the_session;
 
@@ -85,7 +87,7 @@ static cse_status set_cluster(cse_session *session)
     cse_rounding reduced = { 0 };
     if (!cse_rounding_from_name(payload, &reduced))
         return cse_fail(CSE_CONFIG,
-                        "weight_grad_reduce is '%s'; accepted: fp32, bf16, bf16sr, fp16, cb16",
+                        "weight_grad_reduce is '%s'; accepted: " CSE_CHOICES_TEXT(CSE_ROUNDINGS),
                         payload);
     session->cluster = (cse_cluster_options){ .num_csx = c->num_csx,
                                               .num_workers_per_csx = c->num_workers_per_csx,
@@ -97,17 +99,18 @@ static cse_status set_cluster(cse_session *session)
 
 static cse_status set_weight_update(cse_session *session)
 {
-    static const char *const names[] = { [CSE_WEIGHT_FP32] = "fp32",
-                                         [CSE_WEIGHT_BF16] = "bf16",
-                                         [CSE_WEIGHT_BF16SR] = "bf16sr",
-                                         [CSE_WEIGHT_BF16_KAHAN] = "bf16_kahan" };
+    static const struct {
+        const char *name;
+        cse_weight_update value;
+    } rows[] = { CSE_CHOICE_ROWS(CSE_WEIGHT_UPDATES) };
     const char *given = session->configuration.weight_update;
-    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
-        if (given == NULL || strcmp(names[i], given) == 0) {
-            session->weight_update = (cse_weight_update)i;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (given == NULL || strcmp(rows[i].name, given) == 0) {
+            session->weight_update = rows[i].value;
             return CSE_OK;
         }
-    return cse_fail(CSE_CONFIG, "weight_update is '%s'; accepted: fp32, bf16, bf16sr, bf16_kahan",
+    return cse_fail(CSE_CONFIG,
+                    "weight_update is '%s'; accepted: " CSE_CHOICES_TEXT(CSE_WEIGHT_UPDATES),
                     given);
 }
 
@@ -122,7 +125,7 @@ static const char *const *copy_labels(cse_arena *arena, const char *const *label
     return copies;
 }
 
-cse_status cse_configure(const cse_configuration *configuration)
+static cse_status open_session(const cse_configuration *configuration)
 {
     if (the_session != NULL)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
@@ -140,10 +143,33 @@ cse_status cse_configure(const cse_configuration *configuration)
     cse_status status = set_cluster(session);
     if (status == CSE_OK)
         status = set_weight_update(session);
-    if (status == CSE_OK && c->precision != NULL)
-        status = cse_precision_parse(c->precision, &session->precision);
-    if (status == CSE_OK && c->numerics != NULL)
-        status = cse_numerics_parse(c->numerics, &session->numerics);
+    if (status != CSE_OK)
+        cse_finish();
+    return status;
+}
+
+cse_status cse_configure(const cse_configuration *configuration)
+{
+    CSE_TRY(open_session(configuration));
+    cse_status status = CSE_OK;
+    if (configuration->precision != NULL)
+        status = cse_precision_parse(configuration->precision, &the_session->precision);
+    if (status == CSE_OK && configuration->numerics != NULL)
+        status = cse_numerics_parse(configuration->numerics, &the_session->numerics);
+    if (status != CSE_OK)
+        cse_finish();
+    return status;
+}
+
+cse_status cse_session_configure(const cse_configuration *configuration,
+                                 const cse_settings *precision, const cse_settings *numerics)
+{
+    CSE_TRY(open_session(configuration));
+    cse_status status = CSE_OK;
+    if (precision != NULL)
+        status = cse_precision_new(precision, &the_session->precision);
+    if (status == CSE_OK && numerics != NULL)
+        status = cse_numerics_new(numerics, &the_session->numerics);
     if (status != CSE_OK)
         cse_finish();
     return status;
@@ -159,26 +185,32 @@ void cse_finish(void)
         free(session->states[i]->values);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);
-    for (int i = 0; i < session->settings_count; i++)
-        cse_settings_destroy(&session->settings[i]);
     for (int i = 0; i < session->library_count; i++)
         dlclose(session->libraries[i]);
     cse_precision_destroy(&session->precision);
     cse_numerics_destroy(&session->numerics);
     free(session->states);
     free(session->models);
-    free(session->settings);
     free(session->libraries);
     cse_arena_destroy(&session->arena);
     free(session);
 }
 
-cse_status cse_session_settings(const cse_setting *table, const char *subject, const char *yaml,
-                                cse_settings **settings)
+cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree)
 {
-    cse_session *session = the_session;
-    CSE_TRY(cse_settings_parse(table, subject, yaml, settings));
-    CSE_GROW(session->settings, session->settings_count, session->settings_capacity);
-    session->settings[session->settings_count++] = *settings;
+    size_t size = yaml != NULL ? strlen(yaml) : 0;
+    cse_status status = cse_yaml_parse(the_session->arena, "", yaml, size, tree);
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", subject);
+}
+
+cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,
+                             const cse_settings **settings)
+{
+    cse_arena *arena = the_session->arena;
+    const cse_settings_expected expected = { .table = table,
+                                             .subject = cse_arena_string(arena, subject) };
+    cse_settings *checked = NULL;
+    CSE_TRY(cse_settings_check(arena, &expected, tree, &checked));
+    *settings = checked;
     return CSE_OK;
 }

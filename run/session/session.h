@@ -14,6 +14,7 @@
 #include "engine/precision/graphamp.h"
 #include "engine/precision/numerics.h"
 #include "engine/schedules/schedule.h"
+#include "engine/types/weight_update.h"
 #include "workers/control/execution.h"
 
 struct cse_state {
@@ -28,17 +29,9 @@ struct cse_state {
     bool bfloat16;   /* float32 words that hold values of bfloat16 alone */
 };
 
-/* How an optimizer keeps the weights between steps. Its own states stay float32. */
-typedef enum cse_weight_update {
-    CSE_WEIGHT_FP32,
-    CSE_WEIGHT_BF16,       /* rounded to nearest after each update */
-    CSE_WEIGHT_BF16SR,     /* rounded stochastically */
-    CSE_WEIGHT_BF16_KAHAN, /* to nearest, and what was cut off goes into the next update */
-} cse_weight_update;
-
 struct cse_model {
     const cse_model_descriptor *descriptor;
-    cse_settings *settings;
+    const cse_settings *settings;
     void *self;
     cse_state **parameters;
     int parameter_count, parameter_capacity;
@@ -47,7 +40,7 @@ struct cse_model {
 
 struct cse_optimizer {
     const cse_optimizer_descriptor *descriptor;
-    cse_settings *settings;
+    const cse_settings *settings;
     cse_model *model;
     cse_schedule *schedule;
     int state_count;           /* for each parameter */
@@ -69,6 +62,7 @@ struct cse_metric {
 
 struct cse_executor {
     cse_executor_options options;
+    const cse_settings *input; /* the data loader's */
 };
 
 /* Hooks of a whole job into each execution; all may be NULL. */
@@ -110,8 +104,6 @@ typedef struct cse_session {
     char *error_message;
     cse_state **states;
     int state_count, state_capacity;
-    cse_settings **settings; /* of all members, to be released */
-    int settings_count, settings_capacity;
     cse_model **models;
     int model_count, model_capacity;
     cse_schedule *schedules;
@@ -154,10 +146,6 @@ void cse_state_round_held(cse_state *state);
 int cse_state_bind(cse_graph *graph, cse_state *state);
 /* CSE_USAGE where states may not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
-
-/* Parses `yaml` and keeps the result until the session ends. */
-cse_status cse_session_settings(const cse_setting *table, const char *subject, const char *yaml,
-                                cse_settings **settings);
 
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */

@@ -34,10 +34,10 @@ START_TEST(tokens_are_compared_whole)
     ck_assert(!cse_access_token_is_right(access, "0123456789abcde"));
     ck_assert(!cse_access_token_is_right(access, "0123456789abcdefg"));
     ck_assert(!cse_access_token_is_right(access, ""));
-    ck_assert(cse_access_lets_in(access, "Bearer 0123456789abcdef", NULL));
-    ck_assert(cse_access_lets_in(access, "bearer 0123456789abcdef", NULL));
-    ck_assert(!cse_access_lets_in(access, "0123456789abcdef", NULL));
-    ck_assert(!cse_access_lets_in(access, NULL, NULL));
+    ck_assert(cse_access_authorizes(access, "Bearer 0123456789abcdef", NULL));
+    ck_assert(cse_access_authorizes(access, "bearer 0123456789abcdef", NULL));
+    ck_assert(!cse_access_authorizes(access, "0123456789abcdef", NULL));
+    ck_assert(!cse_access_authorizes(access, NULL, NULL));
     cse_access_destroy(&access);
 }
 END_TEST
@@ -49,19 +49,19 @@ START_TEST(cookies_hold_until_forgotten)
     cse_access_new_cookie(access, cookie);
     cse_access_new_cookie(access, other);
     ck_assert_str_ne(cookie, other);
-    ck_assert(cse_access_lets_in(access, NULL, cookie));
-    ck_assert(cse_access_lets_in(next, NULL, cookie)); /* the server started anew */
+    ck_assert(cse_access_authorizes(access, NULL, cookie));
+    ck_assert(cse_access_authorizes(next, NULL, cookie)); /* the server started anew */
     for (size_t i = 0; cookie[i] != '\0'; i++) {
         memcpy(changed, cookie, sizeof changed);
         changed[i] = changed[i] == '0' ? '1' : '0';
-        ck_assert_msg(!cse_access_lets_in(access, NULL, changed), "letter %zu", i);
+        ck_assert_msg(!cse_access_authorizes(access, NULL, changed), "letter %zu", i);
     }
     cse_access_forget_cookie(access, cookie);
-    ck_assert(!cse_access_lets_in(access, NULL, cookie));
-    ck_assert(cse_access_lets_in(access, NULL, other));
+    ck_assert(!cse_access_authorizes(access, NULL, cookie));
+    ck_assert(cse_access_authorizes(access, NULL, other));
     static const char *const odd[] = { "", ".", "..", "1.2", "9999999999.x.y", "a.b.c" };
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
-        ck_assert(!cse_access_lets_in(access, NULL, odd[i]));
+        ck_assert(!cse_access_authorizes(access, NULL, odd[i]));
     cse_access_destroy(&access);
     cse_access_destroy(&next);
 }

@@ -1,9 +1,10 @@
-/* The contract of an input function, held against every plugin by its own samples: opens, describes its
- * streams, reads the expected values, gives the same bits for the same sample however it is asked,
- * refuses what it must, and closes without a leak. */
+/* The contract of an input function, held against every plugin by its own samples: opens, describes
+ * its streams, reads the expected values, gives the same bits for the same sample however it is
+ * asked, refuses what it must, and closes without a leak. */
 #include "dataloader/section.h"
 #include "engine/config/dataloader_table.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/support/open_loader.h"
 
 enum { MOST_SAMPLES = 256, COUNT = 10 };
 
@@ -54,7 +55,7 @@ static cse_status open_sample(const sampled *at, cse_dataloader **loader)
     snprintf(yaml, sizeof yaml,
              "{data_processor: %s, batch_size: 4, micro_batch_size: 1, shuffle: true, %s}",
              at->descriptor->name, settings);
-    return cse_dataloader_open(yaml, 1, loader);
+    return open_loader(yaml, 1, loader);
 }
 
 static void check_description(const cse_input *input)

@@ -1,6 +1,7 @@
 /* Samples from a file of separated values. */
 #include "dataloader/input.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/support/open_loader.h"
 
 static const char table[] = "width,kind,height\n1,0,10\n2,2,20\n3,1,-30\n4.5,0,0\n";
 
@@ -15,7 +16,7 @@ static cse_status open_with(const char *settings, cse_dataloader **loader)
     char yaml[1024];
     snprintf(yaml, sizeof yaml, "{data_processor: csv, path: %s, batch_size: 4, %s}",
              fixture_path("table.csv"), settings);
-    return cse_dataloader_open(yaml, 1, loader);
+    return open_loader(yaml, 1, loader);
 }
 
 /* Four samples: two features each, then the answers, as bytes. */

@@ -1,6 +1,7 @@
 /* Images and labels from idx files: what is read, and every pair of files that does not fit. */
 #include "dataloader/input.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/support/open_loader.h"
 
 enum { SAMPLES = 16, HEIGHT = 5, WIDTH = 7, PIXELS = HEIGHT * WIDTH };
 
@@ -32,7 +33,7 @@ static cse_status open_with(const char *extra, cse_dataloader **loader)
     char yaml[1024];
     snprintf(yaml, sizeof yaml, "{data_processor: idx_images, data_dir: %s, batch_size: 16%s}",
              fixture_folder, extra);
-    return cse_dataloader_open(yaml, 1, loader);
+    return open_loader(yaml, 1, loader);
 }
 
 static void expect_wrong(const char *extra, cse_status expected, const char *part)

@@ -3,6 +3,7 @@
 #include "dataloader/position.h"
 #include "dataloader/shard.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/support/open_loader.h"
 
 static const char common[] = "data_processor: synthetic, samples: 100, features: [3], classes: 4";
 
@@ -11,7 +12,7 @@ static cse_dataloader *open_good(const char *settings, uint64_t default_seed)
     char yaml[512];
     cse_dataloader *loader = NULL;
     snprintf(yaml, sizeof yaml, "{%s, %s}", common, settings);
-    fixture_expect(cse_dataloader_open(yaml, default_seed, &loader), CSE_OK, NULL);
+    fixture_expect(open_loader(yaml, default_seed, &loader), CSE_OK, NULL);
     return loader;
 }
 
@@ -57,7 +58,7 @@ START_TEST(wrong_sections_are_refused)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cse_dataloader *loader = NULL;
-        fixture_expect(cse_dataloader_open(rows[i].yaml, 0, &loader), CSE_CONFIG, rows[i].part);
+        fixture_expect(open_loader(rows[i].yaml, 0, &loader), CSE_CONFIG, rows[i].part);
         ck_assert_ptr_null(loader);
     }
 }

@@ -4,13 +4,14 @@
 
 #include "dataloader/input.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/support/open_loader.h"
 
 /* Opens with one batch of all samples and reads it. */
 static unsigned char *read_all(const char *settings, cse_dataloader **loader)
 {
     char yaml[512];
     snprintf(yaml, sizeof yaml, "{data_processor: synthetic, %s}", settings);
-    fixture_expect(cse_dataloader_open(yaml, 0, loader), CSE_OK, NULL);
+    fixture_expect(open_loader(yaml, 0, loader), CSE_OK, NULL);
     unsigned char *bytes = aligned_alloc(64, (size_t)cse_dataloader_microbatch_bytes(*loader));
     ck_assert_int_eq(cse_dataloader_read(*loader, 0, 0, bytes), CSE_OK);
     return bytes;

@@ -2,6 +2,7 @@
  * that cannot be used. */
 #include "dataloader/input.h"
 #include "tests/dataloader/fixture.h"
+#include "tests/support/open_loader.h"
 
 /* Byte i is 255 - i: 21 of them, the last bit of each byte's range included. */
 enum { SIZE = 21 };
@@ -20,7 +21,7 @@ static cse_status open_with(const char *name, const char *settings, cse_dataload
     char yaml[1024];
     snprintf(yaml, sizeof yaml, "{data_processor: text_bytes, path: %s, batch_size: 1%s}",
              fixture_path(name), settings);
-    return cse_dataloader_open(yaml, 1, loader);
+    return open_loader(yaml, 1, loader);
 }
 
 /* Sample i: 4 tokens from byte i * stride on, and the ones that follow each. */

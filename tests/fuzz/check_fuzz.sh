@@ -47,8 +47,8 @@ sources_of() { # harness
     (
         cd "$tree"
         case $1 in
-        request) ls dashboard/target.c dashboard/exchange.c dashboard/api.c dashboard/schema.c \
-            dashboard/answer.c dashboard/access.c ;;
+        request) ls dashboard/target.c dashboard/exchange.c dashboard/api.c dashboard/describe.c \
+            dashboard/schema.c dashboard/validator.c dashboard/answer.c dashboard/access.c ;;
         configuration) ls engine/config/*.c ;;
         graph) ls engine/graph/*.c ;;
         esac
@@ -76,7 +76,8 @@ for harness in $harnesses; do
         "${top_builddir:-.}/.libs/libcsengine_internal.a" $libraries
 done
 
-"$python" "$tree/tests/fuzz/make_corpus.py" "$tree" "$work"
+"$python" "$tree/tests/fuzz/make_corpus.py" "$tree" \
+    "${top_builddir:-.}/dashboard/openapi.json" "$work"
 mkdir -p "$work/graph"
 "$CSENGINE_EXECUTABLE" compile "$tree/configs/synthetic.yaml" --compile_dir "$work/compiled" \
     --model_dir "$work/run" >"$work/compile.log" 2>&1 || cat "$work/compile.log"

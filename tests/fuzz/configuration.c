@@ -6,21 +6,22 @@
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 #include "engine/config/config.h"
-#include "engine/config/precision_settings.h"
+#include "engine/config/settings.h"
+#include "run/job/kinds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_table(const cse_setting *table, const char *yaml)
+static void read_table(cse_arena *arena, const cse_setting *table, cse_yaml_node *tree)
 {
     cse_settings *settings = NULL;
-    if (cse_settings_parse(table, "fuzzed", yaml, &settings) == CSE_OK)
-        cse_settings_destroy(&settings);
-    else if (*cse_error_message() == '\0')
+    const cse_settings_expected expected = { .table = table, .subject = "fuzzed" };
+    if (cse_settings_check(arena, &expected, tree, &settings) != CSE_OK &&
+        *cse_error_message() == '\0')
         abort();
 }
 
-/* Most members have a name or two of this table. */
-static void read_member(const cse_config_member *member)
+/* Most plugins have a name or two of this table. The tree survives its way to a worker. */
+static void read_plugin(const cse_config_plugin *plugin)
 {
     static const cse_setting table[] = {
         { "lr", CSE_SETTING_NUMBER, "0.1", .doc = "a number" },
@@ -29,20 +30,33 @@ static void read_member(const cse_config_member *member)
         { "name", CSE_SETTING_TEXT, "null", .doc = "a text" },
         { NULL },
     };
-    read_table(table, member->yaml);
+    cse_arena *arena = cse_arena_new();
+    cse_text json = { 0 };
+    cse_yaml_node *again = NULL;
+    read_table(arena, table, plugin->tree);
+    cse_yaml_encode(plugin->tree, &json);
+    if (cse_yaml_decode(arena, json.data, json.size, &again) != CSE_OK)
+        abort();
+    cse_text_clear(&json);
+    cse_arena_destroy(&arena);
 }
 
-/* Members' settings are checked by their own tables, from text that is read once more. */
-static void read_members(const cse_config *config)
+static void read_plugins(const cse_config *config)
 {
     static const char *const sections[] = { "model",   "optimizer",        "schedulers",
                                             "loggers", "train_dataloader", "val_dataloader" };
+    cse_yaml_unread *unread = NULL;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
-        for (int k = 0; k < cse_config_member_count(config, sections[i]); k++)
-            read_member(cse_config_member_view(config, sections[i], k));
-    (void)cse_config_check_members(config, NULL);
-    read_table(cse_precision_setting_table, cse_config_precision_view(config));
-    read_table(cse_numerics_setting_table, cse_config_numerics_view(config));
+        for (int k = 0; k < cse_config_plugin_count(config, sections[i]); k++)
+            read_plugin(cse_config_plugin_view(config, sections[i], k));
+    (void)cse_config_unread(config, &unread);
+}
+
+static cse_status parse(const char *source, const char *yaml, const cse_kind *kinds,
+                        cse_config **config)
+{
+    const cse_config_text text = { .source = source, .yaml = yaml, .kinds = kinds };
+    return cse_config_check(&text, NULL, config);
 }
 
 static void read_again(const cse_config *config)
@@ -50,12 +64,12 @@ static void read_again(const cse_config *config)
     cse_config *again = NULL;
     cse_text yaml = { 0 }, origins = { 0 };
     const char *canonical = cse_config_canonical(config);
-    if (cse_config_parse("canonical", canonical, NULL, 0, &again) != CSE_OK ||
+    if (parse("canonical", canonical, NULL, &again) != CSE_OK ||
         strcmp(cse_config_canonical(again), canonical) != 0)
         abort();
     cse_config_destroy(&again);
     cse_config_resolved(config, &yaml, &origins);
-    if (cse_config_parse("resolved", yaml.data, NULL, 0, &again) != CSE_OK)
+    if (parse("resolved", yaml.data, NULL, &again) != CSE_OK)
         abort();
     cse_config_destroy(&again);
     cse_text_clear(&yaml);
@@ -67,8 +81,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = cse_calloc(1, size + 1);
     cse_config *config = NULL;
     memcpy(text, data, size);
-    if (cse_config_parse("fuzzed.yaml", text, NULL, 0, &config) == CSE_OK) {
-        read_members(config);
+    if (parse("fuzzed.yaml", text, cse_kinds, &config) == CSE_OK)
+        cse_config_destroy(&config);
+    if (parse("fuzzed.yaml", text, NULL, &config) == CSE_OK) {
+        read_plugins(config);
         read_again(config);
     } else if (*cse_error_message() == '\0') {
         abort();

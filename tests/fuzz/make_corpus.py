@@ -1,15 +1,15 @@
 """Writes what the fuzzers begin with: requests made from the examples of the API's description,
 configurations, and the words of both.
 
-Usage: make_corpus.py SOURCE_TREE DIRECTORY"""
+Usage: make_corpus.py SOURCE_TREE OPENAPI.json DIRECTORY"""
 import glob
 import json
 import os
 import re
 import sys
 
-tree, out = sys.argv[1:]
-document = json.load(open(f"{tree}/dashboard/openapi.json"))
+tree, description, out = sys.argv[1:]
+document = json.load(open(description))
 
 
 def write(kind, name, text):

@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "dashboard/http_internal.h"
+#include "dashboard/exchange.h"
 #include "engine/base/arena.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -61,9 +61,9 @@ bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_second
     return true;
 }
 
-void cse_pages_answer(const cse_http *http, const cse_request *request, cse_answer *answer)
+void cse_pages_answer(const char *web_dir, const cse_request *request, cse_answer *answer)
 {
-    (void)http;
+    (void)web_dir;
     cse_answer_problem(answer, CSE_PROBLEM_NOT_FOUND, "no page %s", request->path);
 }
 
@@ -73,11 +73,18 @@ static void handle(const cse_request *request, cse_answer *answer)
     cse_answer_empty(answer, 204);
 }
 
-const cse_operation *cse_route_operation(const char *id)
+/* The routes as they are described, none of which does anything. */
+static const cse_route *const *idle_routes(void)
 {
-    static const cse_operation operation = { .id = "any", .handle = handle };
-    (void)id;
-    return &operation;
+    static const cse_route *list[128];
+    for (int i = 0; cse_routes[i] != NULL && i < 127; i++) {
+        cse_route *copy = cse_malloc(sizeof *copy);
+        *copy = *cse_routes[i];
+        for (cse_operation *o = copy->operations; o->id != NULL; o++)
+            o->handle = handle;
+        list[i] = copy;
+    }
+    return list;
 }
 
 /* The line that begins at *at, ended by a zero; *at is behind it. NULL at the end of the text. */
@@ -126,20 +133,20 @@ static void make_access(const char *token, cse_access **access)
 }
 
 /* One that wants a token for those who send something like one, an open one for the others. */
-static cse_http *server(struct MHD_Connection *connection)
+static cse_exchange_context *server(struct MHD_Connection *connection)
 {
-    static cse_http http;
+    static cse_exchange_context context;
     static cse_access *open, *guarded;
-    if (http.api == NULL) {
-        if (cse_api_load(cse_openapi_text, &http.api) != CSE_OK)
+    if (context.api == NULL) {
+        if (cse_api_new(idle_routes(), &context.api) != CSE_OK)
             abort();
         make_access(NULL, &open);
         make_access("a-token-of-32-printable-letters.", &guarded);
     }
     bool tries = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization") ||
                  MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, "");
-    http.access = tries ? guarded : open;
-    return &http;
+    context.access = tries ? guarded : open;
+    return &context;
 }
 
 static void run(cse_exchange *exchange, char *text, const char *end)
@@ -149,10 +156,11 @@ static void run(cse_exchange *exchange, char *text, const char *end)
     if (target == NULL)
         return;
     at = read_headers(at, exchange->connection);
-    exchange->target = target;
-    exchange->http = server(exchange->connection);
-    bool passes = cse_exchange_check_head(exchange, method, "HTTP/1.1");
-    if (passes && cse_api_has_body(&exchange->match) && at < end)
+    free(exchange->target_text);
+    exchange->target_text = cse_strdup(target);
+    exchange->context = server(exchange->connection);
+    bool passes = cse_exchange_check_head(exchange, method);
+    if (passes && exchange->match.operation->body != NULL && at < end)
         cse_text_add_bytes(&exchange->body, at, (size_t)(end - at));
     passes = passes && cse_exchange_check_body(exchange);
     if (passes)
@@ -165,19 +173,11 @@ static void run(cse_exchange *exchange, char *text, const char *end)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct MHD_Connection connection = { .count = 0 };
-    cse_exchange *exchange = cse_calloc(1, sizeof *exchange);
+    cse_exchange *exchange = cse_exchange_new(NULL, &connection, "");
     char *text = cse_calloc(1, size + 1);
     memcpy(text, data, size);
-    exchange->connection = &connection;
-    exchange->answer.file = -1;
     run(exchange, text, text + size);
-    cse_api_match_clear(&exchange->match);
-    cse_answer_clear(&exchange->answer);
-    json_decref(exchange->values);
-    json_decref(exchange->body_json);
-    cse_text_clear(&exchange->body);
-    free(exchange->query_text);
-    free(exchange);
+    cse_exchange_destroy(&exchange);
     free(text);
     return 0;
 }

@@ -20,7 +20,8 @@ def show(name, source, arguments, values):
     print(f"    {{ .name = \"{name}\",\n      .source = \"{source}\",")
     print(f"      .argument_count = {len(arguments)},\n      .arguments = {{")
     for dtype, columns, content in arguments:
-        print(f"          {{ {dtype}, {columns}, {numbers(numpy.ravel(content))} }},")
+        shape = f" .columns = {columns}," if columns else ""
+        print(f"{{ .dtype = {dtype},{shape} .values = {numbers(numpy.ravel(content))} }},")
     print(f"      }},\n      .values = {numbers(values)} }},")
 
 

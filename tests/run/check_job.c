@@ -8,8 +8,8 @@
 
 #include "csengine/csengine.h"
 #include "engine/base/log.h"
-#include "run/job/job.h"
 #include "run/session/session.h"
+#include "tests/support/job_config.h"
 #include "tests/support/temporary_folder.h"
 
 static char folder[64], compile_dir[96], model_dir[96];
@@ -21,26 +21,54 @@ static const char val_data[] = "{data_processor: synthetic, samples: 128, featur
 static const char model_settings[] = "{input_size: 12, hidden_sizes: [8], num_classes: 3, "
                                      "dropout: 0.1}";
 
+static const char *configuration(void)
+{
+    static char yaml[4096];
+    snprintf(yaml, sizeof yaml,
+             "trainer:\n"
+             "  init:\n"
+             "    backend: {compile_dir: %s, cluster_config: {num_csx: 2}}\n"
+             "    model_dir: %s\n"
+             "    model: {name: fc_mnist, input_size: 12, hidden_sizes: [8], num_classes: 3, "
+             "dropout: 0.1}\n"
+             "    optimizer: {AdamW: {weight_decay: 0.01}}\n"
+             "    schedulers:\n"
+             "    - LinearLR: {initial_learning_rate: 0.001, end_learning_rate: 0.02, "
+             "total_iters: 10}\n"
+             "    - CosineDecayLR: {initial_learning_rate: 0.02, end_learning_rate: 0.001, "
+             "total_iters: 30}\n"
+             "    precision: {loss_scaling_factor: dynamic, steps_per_increase: 7, "
+             "max_gradient_norm: 1}\n"
+             "    loop: {num_steps: 40}\n"
+             "    logging: {log_steps: 10}\n"
+             "    seed: 3\n"
+             "  fit:\n"
+             "    train_dataloader: %s\n"
+             "    val_dataloader: %s\n",
+             compile_dir, model_dir, train_data, val_data);
+    return yaml;
+}
+
+/* Of the test that runs; released by the next one and at the end. */
+static job_config made;
+
+static cse_job_settings changed_settings(const char *const (*overrides)[2])
+{
+    if (made.config != NULL)
+        job_config_clear(&made);
+    job_config_read(configuration(), overrides, &made);
+    return made.settings;
+}
+
 static cse_job_settings job_settings(void)
 {
-    return (cse_job_settings){
-        .session = { .model_dir = model_dir, .compile_dir = compile_dir, .num_csx = 2, .seed = 3 },
-        .model_name = "fc_mnist",
-        .model = model_settings,
-        .optimizer_name = "AdamW",
-        .optimizer = "{weight_decay: 0.01}",
-        .schedulers = "[{LinearLR: {initial_learning_rate: 0.001, end_learning_rate: 0.02, "
-                      "total_iters: 10}}, {CosineDecayLR: {initial_learning_rate: 0.02, "
-                      "end_learning_rate: 0.001, total_iters: 30}}]",
-        .loss_scaling_factor = "dynamic",
-        .grad_scaler = "{steps_per_increase: 7}",
-        .max_gradient_norm = 1,
-        .loop = { .num_steps = 40 },
-        .autoload_last_checkpoint = true,
-        .log_steps = 10,
-        .train_dataloader = train_data,
-        .val_dataloader = val_data,
-    };
+    return changed_settings(NULL);
+}
+
+static void release_settings(void)
+{
+    if (made.config != NULL)
+        job_config_clear(&made);
 }
 
 static void run(const cse_job_settings *settings, cse_job_result *result)
@@ -142,13 +170,13 @@ START_TEST(a_job_that_cannot_go_on_says_why)
     snprintf(initial, sizeof initial, "%s/checkpoint_0.mdl", model_dir);
     ck_assert_int_eq(access(initial, R_OK), 0);
 
-    settings.model = "{input_size: 12, hidden_sizes: [9], num_classes: 3}";
+    settings = changed_settings((const char *const[][2]){ { "model.hidden_sizes", "[9]" }, { 0 } });
     expect_failure(&settings, CSE_DATA, "belongs to another model");
-    settings.model = "{input_size: 12, hidden_sizes: [8, 8], num_classes: 3}";
+    settings =
+        changed_settings((const char *const[][2]){ { "model.hidden_sizes", "[8, 8]" }, { 0 } });
     expect_failure(&settings, CSE_DATA, "model.fc_layers.1.weight");
-    settings = job_settings();
-    settings.optimizer_name = "SGD";
-    settings.optimizer = "{momentum: 0.9}";
+    settings = changed_settings(
+        (const char *const[][2]){ { "optimizer", "{SGD: {momentum: 0.9}}" }, { 0 } });
     expect_failure(&settings, CSE_DATA, "another optimizer");
     settings.checkpoint_path = "/nowhere/checkpoint.mdl";
     expect_failure(&settings, CSE_NO_INPUT, "/nowhere/checkpoint.mdl");
@@ -160,14 +188,12 @@ END_TEST
 
 START_TEST(a_loss_that_is_not_finite_ends_the_run)
 {
-    cse_job_settings settings = job_settings();
+    cse_job_settings settings =
+        changed_settings((const char *const[][2]){ { "optimizer", "{SGD: {lr: 1e6}}" },
+                                                   { "schedulers", "null" },
+                                                   { "precision", "{}" },
+                                                   { 0 } });
     fresh_folder();
-    settings.optimizer_name = "SGD";
-    settings.optimizer = "{lr: 1e6}";
-    settings.schedulers = NULL;
-    settings.loss_scaling_factor = NULL;
-    settings.grad_scaler = NULL;
-    settings.max_gradient_norm = 0;
     expect_failure(&settings, CSE_FAILED, "the loss is ");
 }
 END_TEST
@@ -207,6 +233,24 @@ START_TEST(labels_are_kept_with_the_run)
     ck_assert_ptr_nonnull(strstr(text, "team=vision"));
     ck_assert_ptr_nonnull(strstr(text, "try=2"));
     ck_assert_ptr_nonnull(strstr(text, "\"last_step\": 4"));
+}
+END_TEST
+
+/* ---- what nothing read ---- */
+
+START_TEST(values_that_nothing_read_are_listed)
+{
+    cse_job_result result;
+    cse_job_settings settings = changed_settings((const char *const[][2]){
+        { "precision.loss_scaling_factor", "128" }, { "loop.num_steps", "4" }, { 0 } });
+    fresh_folder();
+    run(&settings, &result);
+    /* A static scale is never moved. */
+    ck_assert_int_eq(result.unread_count, 1);
+    ck_assert_str_eq(result.unread[0].path, "trainer.init.precision.steps_per_increase");
+    ck_assert_str_eq(result.unread[0].place.source, "test.yaml");
+    ck_assert_int_eq(result.unread[0].place.line, 10);
+    ck_assert_int_eq(result.unread[0].place.column, 64);
 }
 END_TEST
 
@@ -303,11 +347,13 @@ int main(void)
     Suite *suite = suite_create("job");
     TCase *cases = tcase_create("all");
     tcase_set_timeout(cases, 600);
+    tcase_add_checked_fixture(cases, NULL, release_settings);
     tcase_add_test(cases, a_run_has_one_result_however_it_is_cut);
     tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
     tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);
     tcase_add_test(cases, validating_and_compiling_execute_nothing);
     tcase_add_test(cases, labels_are_kept_with_the_run);
+    tcase_add_test(cases, values_that_nothing_read_are_listed);
     tcase_add_test(cases, closures_and_changes_between_executions);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

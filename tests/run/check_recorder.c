@@ -43,7 +43,7 @@ static int64_t dropped_of(cse_store_reader *reader)
 
 static void record(char *folder, int values)
 {
-    const cse_job_settings settings = { .model_name = "none" };
+    const cse_job_settings settings = { .model = &(cse_config_plugin){ .name = "none" } };
     traced_run traced;
     cse_recorder *recorder = NULL;
     open_session();

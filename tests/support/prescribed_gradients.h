@@ -1,5 +1,5 @@
-/* Training of one parameter whose gradient in each step is prescribed: for tests of what stands between
- * a gradient and a parameter (optimizers, clipping, loss scaling). */
+/* Training of one parameter whose gradient in each step is prescribed: for tests of what stands
+ * between a gradient and a parameter (optimizers, clipping, loss scaling). */
 #ifndef CSE_TESTS_SUPPORT_PRESCRIBED_GRADIENTS_H
 #define CSE_TESTS_SUPPORT_PRESCRIBED_GRADIENTS_H
 

@@ -43,7 +43,7 @@ static void fold(straight_run *run, int low, int high)
 
 cse_frame straight_run_frame(const straight_run *run)
 {
-    cse_frame frame = { .seed = run->seed, .step = run->step, .sink = run->sink };
+    cse_frame frame = { .seed = run->seed, .step = run->step, .collector = run->collector };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         frame.base[s] = run->spaces[s];
     frame.base[CSE_SPACE_REDUCED] = run->leaves[0];

@@ -10,9 +10,9 @@ typedef struct straight_run {
     unsigned char *spaces[CSE_SPACE_COUNT];
     unsigned char **leaves; /* one for each microbatch */
     uint64_t seed;
-    int64_t step;              /* steps done */
-    cse_statistics_sink *sink; /* borrowed; NULL: steps are not observed */
-    int64_t *group_ns;         /* borrowed; each group's last time; NULL: groups are not timed */
+    int64_t step;                        /* steps done */
+    cse_statistics_collector *collector; /* borrowed; NULL: no statistics are taken */
+    int64_t *group_ns; /* borrowed; each group's last time; NULL: groups are not timed */
 } straight_run;
 
 /* States start at their initial values for `seed`. */

@@ -9,6 +9,7 @@
 
 #include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
+#include "tests/support/open_loader.h"
 
 void table_file_write(table_file *file, const table_content *c)
 {
@@ -51,7 +52,7 @@ static void plan(traced_run *t, const char *yaml, cse_step_function *function, v
 {
     *t = (traced_run){ .loader = NULL };
     must(cse_session_status());
-    must(cse_dataloader_open(yaml, 1, &t->loader));
+    must(open_loader(yaml, 1, &t->loader));
     must(cse_step_trace(cse_session_open_view("test"), t->loader, function, self, &t->step));
     must(cse_passes_run(t->step->graph, NULL));
 }
@@ -116,7 +117,7 @@ const char *traced_failure(const char *yaml, cse_step_function *function, void *
 {
     cse_dataloader *loader = NULL;
     cse_step *step = NULL;
-    must(cse_dataloader_open(yaml, 1, &loader));
+    must(open_loader(yaml, 1, &loader));
     cse_status status =
         cse_step_trace(cse_session_open_view("test"), loader, function, self, &step);
     ck_assert_int_ne(status, CSE_OK);

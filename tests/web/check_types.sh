@@ -27,8 +27,8 @@ if ! cmp -s "$top_srcdir/web/package-lock.json" "$work/package-lock.json"; then
         skip "npm ci failed, see $work/npm.log"
     }
 fi
-"$node" "$work/tools/client.mjs" "$top_srcdir/dashboard/openapi.json" "$work/generated/client.ts"
-operations=$(grep -c '"operationId"' "$top_srcdir/dashboard/openapi.json")
+"$node" "$work/tools/client.mjs" "$top_builddir/dashboard/openapi.json" "$work/generated/client.ts"
+operations=$(grep -c '"operationId"' "$top_builddir/dashboard/openapi.json")
 functions=$(grep -cE '^  [a-zA-Z]+: \(parameters' "$work/generated/client.ts")
 [ "$operations" = "$functions" ] || {
     echo "$operations operations, $functions functions in the client"

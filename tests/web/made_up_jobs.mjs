@@ -1,4 +1,4 @@
-/* Made-up jobs in every state a page must show, in the shapes of dashboard/openapi.json. */
+/* Made-up jobs in every state a page must show, in the shapes that the API describes. */
 import { MadeUpSeries } from "./made_up_series.mjs";
 import { madeUpGraph, madeUpKernels } from "./made_up_graph.mjs";
 

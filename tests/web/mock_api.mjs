@@ -1,4 +1,4 @@
-/* What the made-up server answers: the paths of dashboard/openapi.json as far as the pages use
+/* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
 import {
   MadeUpJob,

@@ -21,6 +21,7 @@
 #include "engine/execute/tensor_statistics.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
+#include "tests/support/open_loader.h"
 #include "tests/support/straight_run.h"
 #include "tests/support/temporary_folder.h"
 #include "workers/control/execution.h"
@@ -110,7 +111,7 @@ static int64_t states_bytes(void)
 /* Counts of the observed steps that the cluster did, by step / OBSERVED; NULL: not there. */
 static cse_tensor_statistics *observed[MOST_STEPS / OBSERVED + 1];
 
-/* What the sink of the straight run did not see: the summed gradient, the states before and
+/* What the collector of the straight run did not count: the summed gradient, the states before and
  * after, and weights that stayed although they should have moved. */
 static void count_once_a_step(const straight_run *run, const unsigned char *before,
                               cse_tensor_statistics *records)
@@ -148,12 +149,12 @@ static void step_straight(straight_run *run, unsigned char *const inputs[])
     cse_tensor_statistics *records = cse_calloc(count, sizeof *records);
     unsigned char *before = cse_malloc((size_t)states_bytes());
     unsigned char *scratch = cse_aligned_calloc((size_t)graph->statistics_scratch_bytes + 64);
-    cse_statistics_sink sink;
+    cse_statistics_collector collector;
     memcpy(before, run->spaces[CSE_SPACE_STATE], (size_t)states_bytes());
-    cse_statistics_sink_init(&sink, run->executable->graph, records, scratch);
-    run->sink = &sink;
+    cse_statistics_collector_init(&collector, run->executable->graph, records, scratch);
+    run->collector = &collector;
     straight_run_step(run, inputs);
-    run->sink = NULL;
+    run->collector = NULL;
     count_once_a_step(run, before, records);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(memcmp(&records[i], &expected[i], sizeof records[i]) == 0,
@@ -171,7 +172,7 @@ static unsigned char *run_straight(int64_t steps, float losses[])
     cse_dataloader *loader;
     straight_run run;
     ck_assert_int_eq(cse_executable_open(artefact.directory, &executable), CSE_OK);
-    ck_assert_int_eq(cse_dataloader_open(LOADER, SEED, &loader), CSE_OK);
+    ck_assert_int_eq(open_loader(LOADER, SEED, &loader), CSE_OK);
     straight_run_init(&run, executable, SEED);
     size_t bytes = (size_t)cse_dataloader_microbatch_bytes(loader);
     unsigned char *read[MICROBATCHES], *inputs[MICROBATCHES];
@@ -381,7 +382,7 @@ static void set_up(void)
     execution = (cse_execution){
         .artefact_directory = artefact.directory,
         .graph = graph,
-        .dataloader_yaml = LOADER,
+        .dataloader = encoded_loader(LOADER),
         .seed = SEED,
         .states = cse_aligned_calloc((size_t)states_bytes()),
         .cluster = { .num_csx = 2, .num_workers_per_csx = 1 },
@@ -410,6 +411,7 @@ static void tear_down(void)
         observed[i] = NULL;
     }
     free(execution.states);
+    free((char *)(uintptr_t)execution.dataloader);
     cse_graph_destroy(&graph);
     ck_assert(temporary_folder_remove(directory));
 }
@@ -542,8 +544,9 @@ END_TEST
 
 START_TEST(a_loader_that_cannot_open_ends_the_run_with_its_words)
 {
-    execution.dataloader_yaml = "{data_processor: csv, data_file: /nowhere/table.csv, "
-                                "batch_size: 24, micro_batch_size: 4}";
+    free((char *)(uintptr_t)execution.dataloader);
+    execution.dataloader = encoded_loader("{data_processor: csv, data_file: /nowhere/table.csv, "
+                                          "batch_size: 24, micro_batch_size: 4}");
     cse_status status = run(5);
     ck_assert_int_ne(status, CSE_OK);
     ck_assert_int_ne(status, CSE_UNAVAILABLE); /* the loader's status, not that somebody left */

@@ -46,7 +46,7 @@ static cse_message sample_welcome(void)
 {
     cse_message message = { .kind = CSE_MESSAGE_WELCOME };
     message.welcome.artefact_directory = "/tmp/step";
-    message.welcome.dataloader_yaml = "{data_processor: synthetic, batch_size: 8}";
+    message.welcome.dataloader = "{\"version\":1}";
     message.welcome.seed = (int64_t)UINT64_C(0xfedcba9876543210);
     return message;
 }
@@ -59,7 +59,7 @@ START_TEST(welcome_comes_back)
     ck_assert_int_eq(cse_message_decode(bytes.data, bytes.size, &got), CSE_OK);
     ck_assert_int_eq(got.kind, CSE_MESSAGE_WELCOME);
     ck_assert_str_eq(got.welcome.artefact_directory, "/tmp/step");
-    ck_assert_str_eq(got.welcome.dataloader_yaml, "{data_processor: synthetic, batch_size: 8}");
+    ck_assert_str_eq(got.welcome.dataloader, "{\"version\":1}");
     ck_assert(got.welcome.seed == (int64_t)UINT64_C(0xfedcba9876543210));
     cse_text_clear(&bytes);
 }
@@ -152,8 +152,8 @@ START_TEST(random_bytes_never_harm)
         if (cse_message_decode(bytes, size, &got) == CSE_OK) {
             accepted++;
             if (got.kind == CSE_MESSAGE_WELCOME)
-                ck_assert(got.welcome.dataloader_yaml >= bytes &&
-                          got.welcome.dataloader_yaml < bytes + size);
+                ck_assert(got.welcome.dataloader >= bytes &&
+                          got.welcome.dataloader < bytes + size);
         }
         free(bytes);
     }

@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   options: {
     out: { type: "string", default: join(web, "dist") },
     modules: { type: "string", default: join(web, "node_modules") },
-    openapi: { type: "string", default: join(web, "../dashboard/openapi.json") },
+    openapi: { type: "string", default: join(web, "../build/dashboard/openapi.json") },
     c: { type: "string" },
   },
 });

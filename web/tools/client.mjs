@@ -127,7 +127,7 @@ export function clientText(document) {
     for (const method of METHODS)
       if (item[method]) operations.push(operationText(document, path, method, item));
   return [
-    "/* Written by web/tools/client.mjs from dashboard/openapi.json. */",
+    "/* Written by web/tools/client.mjs from the description of the API. */",
     'import { send, type RequestOptions } from "@/api/transport";',
     "",
     ...schemas.map(([name, schema]) => `export type ${name} = ${typeOf(schema)};`),
@@ -147,7 +147,7 @@ export function writeClient(openapi, out) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const here = dirname(fileURLToPath(import.meta.url));
   writeClient(
-    process.argv[2] ?? `${here}/../../dashboard/openapi.json`,
+    process.argv[2] ?? `${here}/../../build/dashboard/openapi.json`,
     process.argv[3] ?? `${here}/../generated/client.ts`,
   );
 }

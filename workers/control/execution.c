@@ -395,7 +395,7 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .leave_timeout_ns = LEAVE_TIMEOUT_NS,
     };
     options.welcome.welcome.artefact_directory = e->artefact_directory;
-    options.welcome.welcome.dataloader_yaml = e->dataloader_yaml;
+    options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
     r->coordinator = cse_coordinator_new(&options);
 }

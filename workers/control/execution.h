@@ -24,7 +24,7 @@ typedef struct cse_cluster_options {
 typedef struct cse_execution {
     const char *artefact_directory; /* as cse_executable_open reads it */
     const cse_graph *graph;         /* the same graph, in memory */
-    const char *dataloader_yaml;    /* as cse_dataloader_open reads it */
+    const char *dataloader;         /* as cse_dataloader_settings_encode writes it */
     uint64_t seed;
     int64_t first_step; /* steps already done: the position in the data, the schedule, the RNG */
     int64_t num_steps;  /* steps to run now */

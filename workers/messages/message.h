@@ -24,7 +24,7 @@
 enum {
     CSE_MESSAGE_VERSION = 3,
     CSE_MESSAGE_HEADER_BYTES = 12,
-    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's YAML is the longest text */
+    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* longest: a loader's settings */
 };
 
 /* MESSAGE(number on the wire, name of the kind, name of the member, FIELD(type, name)...) */
@@ -34,7 +34,7 @@ enum {
             FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))           \
     /* coordinator: where the compiled step lies and what it reads */                              \
     MESSAGE(2, WELCOME, welcome,                                                                   \
-            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader_yaml) FIELD(INTEGER, seed))     \
+            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed))          \
     /* worker: has opened everything; from here on it works by the arena alone */                  \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                 \
     /* operator: keep the states unchanged after the step in flight, until RESUME */               \

@@ -56,7 +56,7 @@ typedef struct cse_work {
     cse_tensor_statistics *statistics; /* of the node at hand */
     unsigned char *statistics_memory;
     size_t statistics_memory_bytes;
-    cse_statistics_sink sink;
+    cse_statistics_collector collector;
     float *proposed; /* values of one update part's nodes */
 
     int64_t *group_ns; /* of one timed run, by group */

@@ -40,8 +40,8 @@ cse_status cse_work_statistics_prepare(cse_work *work)
     }
     work->statistics = (cse_tensor_statistics *)(void *)work->statistics_memory;
     work->proposed = (float *)(void *)(work->statistics_memory + record_bytes);
-    cse_statistics_sink_init(&work->sink, work->graph, work->statistics,
-                             work->statistics_memory + record_bytes + proposed_bytes);
+    cse_statistics_collector_init(&work->collector, work->graph, work->statistics,
+                                  work->statistics_memory + record_bytes + proposed_bytes);
     return CSE_OK;
 }
 
@@ -55,18 +55,18 @@ void cse_work_statistics_release(cse_work *work)
 
 void cse_work_statistics_begin(cse_work *work, int64_t step)
 {
-    work->frame.sink = NULL;
+    work->frame.collector = NULL;
     if (!cse_arena_takes_statistics(work->cluster, step))
         return;
     memset(work->statistics, 0, (size_t)work->cluster->head->statistics_bytes);
-    work->sink.records = work->statistics;
-    work->frame.sink = &work->sink;
+    work->collector.records = work->statistics;
+    work->frame.collector = &work->collector;
 }
 
 void cse_work_statistics_publish(cse_work *work, int64_t step)
 {
     const cse_cluster *cluster = work->cluster;
-    work->frame.sink = NULL;
+    work->frame.collector = NULL;
     if (cse_arena_takes_statistics(cluster, step))
         memcpy(cse_arena_partial_sum_statistics(cluster,
                                                 cse_arena_partial_sum(cluster, work->node.first)),
@@ -79,7 +79,7 @@ void cse_work_statistics_open(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
     const int64_t sequence = cse_step_number(step);
-    work->frame.sink = NULL;
+    work->frame.collector = NULL;
     if (!cse_arena_takes_statistics(cluster, sequence))
         return;
     cse_tensor_statistics *records = cse_arena_statistics(cluster, sequence);
@@ -90,14 +90,14 @@ void cse_work_statistics_open(cse_work *work, uint64_t step)
             cse_tensor_statistics_add(
                 records, cse_arena_partial_sum_statistics(cluster, work->join.steps[i].partial),
                 work->graph->tracked_count);
-    work->sink.records = records;
-    work->frame.sink = &work->sink;
+    work->collector.records = records;
+    work->frame.collector = &work->collector;
 }
 
 /* The summed gradient, joined block by block whether or not REDUCE has joined it before. */
 static void count_gradient(cse_work *work, int64_t step, const cse_tracked_tensor *o)
 {
-    cse_tensor_statistics *record = &work->sink.records[o - work->graph->tracked];
+    cse_tensor_statistics *record = &work->collector.records[o - work->graph->tracked];
     cse_segments segments = work->cluster->segments;
     segments.step = step;
     const int64_t elements = cse_shape_elements(o->node->shape), offset = o->node->offset_bytes;
@@ -120,7 +120,7 @@ static void count_state(cse_work *work, const cse_tracked_tensor *o, const float
                         const int64_t range[2])
 {
     const cse_state_entry *state = &work->graph->states[o->node->attributes.integers[0]];
-    cse_tensor_statistics *record = &work->sink.records[o - work->graph->tracked];
+    cse_tensor_statistics *record = &work->collector.records[o - work->graph->tracked];
     const float *before =
         (const float *)(const void *)(work->frame.base[CSE_SPACE_STATE] + state->offset_bytes) +
         range[0];
@@ -159,7 +159,7 @@ static void count_update(cse_work *work, uint64_t step, cse_update_part part)
 void cse_work_statistics_close(cse_work *work, uint64_t step)
 {
     const cse_graph *graph = work->graph;
-    work->frame.sink = NULL;
+    work->frame.collector = NULL;
     if (!cse_arena_takes_statistics(work->cluster, cse_step_number(step)))
         return;
     for (int i = 0; i < graph->tracked_count; i++)

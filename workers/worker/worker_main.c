@@ -193,8 +193,12 @@ static cse_status join(member *m)
 static cse_status open_input(member *m)
 {
     CSE_TRY(cse_executable_read_graph(m->welcome.welcome.artefact_directory, &m->graph));
-    CSE_TRY(cse_dataloader_open(m->welcome.welcome.dataloader_yaml,
-                                (uint64_t)m->welcome.welcome.seed, &m->loader));
+    cse_settings *settings = NULL;
+    CSE_TRY(cse_dataloader_settings_decode(m->welcome.welcome.dataloader, &settings));
+    cse_status status =
+        cse_dataloader_open(settings, (uint64_t)m->welcome.welcome.seed, &m->loader);
+    cse_settings_destroy(&settings);
+    CSE_TRY(status);
     return cse_loader_source_new(m->loader, m->graph, &m->source);
 }
 

@@ -7,6 +7,8 @@
 
 #include "engine/base/error.h"
 #include "engine/config/config.h"
+#include "engine/config/settings.h"
+#include "run/job/kinds.h"
 
 static const char good[] = "trainer:\n"
                            "  init:\n"
@@ -25,10 +27,28 @@ static const char good[] = "trainer:\n"
                            "  fit:\n"
                            "    train_dataloader: {data_processor: synthetic, batch_size: 8}\n";
 
+static cse_status parse(const char *source, const char *yaml, const cse_config_override *overrides,
+                        int count, cse_config **config)
+{
+    const cse_config_text text = { source, yaml, overrides, count, NULL };
+    return cse_config_check(&text, NULL, config);
+}
+
+/* A tree as one line. */
+static const char *line_of(const cse_yaml_node *node)
+{
+    static char line[512];
+    cse_text text = { 0 };
+    cse_yaml_print(node, &text);
+    snprintf(line, sizeof line, "%s", text.data);
+    cse_text_clear(&text);
+    return line;
+}
+
 static cse_config *load(const cse_config_override *overrides, int count)
 {
     cse_config *config = NULL;
-    cse_status status = cse_config_parse("a.yaml", good, overrides, count, &config);
+    cse_status status = parse("a.yaml", good, overrides, count, &config);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
     return config;
 }
@@ -39,32 +59,39 @@ START_TEST(sections_are_read)
     const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
     ck_assert_int_eq(cse_settings_integer(cluster, "num_csx"), 2);
     ck_assert_str_eq(cse_settings_origin(cluster, "num_csx"), "a.yaml:4:33");
-    const cse_config_member *model = cse_config_member_view(config, "model", 0);
+    const cse_config_plugin *model = cse_config_plugin_view(config, "model", 0);
     ck_assert_str_eq(model->name, "fc_mnist");
-    ck_assert_str_eq(model->canonical, "{hidden_sizes: [5, 3]}");
+    ck_assert_str_eq(line_of(model->tree), "{hidden_sizes: [5, 3]}");
     ck_assert_ptr_null(model->library);
-    const cse_config_member *optimizer = cse_config_member_view(config, "optimizer", 0);
+    const cse_config_plugin *optimizer = cse_config_plugin_view(config, "optimizer", 0);
     ck_assert_str_eq(optimizer->name, "SGD");
-    ck_assert_str_eq(optimizer->origin, "a.yaml:8:7");
-    ck_assert_int_eq(cse_config_member_count(config, "schedulers"), 2);
-    ck_assert_str_eq(cse_config_member_view(config, "schedulers", 1)->name, "LinearLR");
-    ck_assert_int_eq(cse_config_member_count(config, "val_dataloader"), 0);
-    ck_assert_ptr_null(cse_config_member_view(config, "val_dataloader", 0));
-    ck_assert_str_eq(cse_config_member_view(config, "train_dataloader", 0)->canonical,
+    ck_assert_str_eq(optimizer->place.source, "a.yaml");
+    ck_assert_int_eq(optimizer->place.line, 8);
+    ck_assert_int_eq(optimizer->place.column, 7);
+    ck_assert_int_eq(cse_config_plugin_count(config, "schedulers"), 2);
+    ck_assert_str_eq(cse_config_plugin_view(config, "schedulers", 1)->name, "LinearLR");
+    ck_assert_int_eq(cse_config_plugin_count(config, "val_dataloader"), 0);
+    ck_assert_ptr_null(cse_config_plugin_view(config, "val_dataloader", 0));
+    ck_assert_str_eq(line_of(cse_config_plugin_view(config, "train_dataloader", 0)->tree),
                      "{data_processor: synthetic, batch_size: 8}");
     cse_config_destroy(&config);
 }
 END_TEST
 
-START_TEST(a_members_error_has_the_files_place)
+START_TEST(a_plugins_error_has_the_files_place)
 {
     static const cse_setting table[] = {
         { "total_iters", CSE_SETTING_INTEGER, NULL, 10, 20, NULL, "steps", NULL }, { 0 }
     };
     cse_config *config = load(NULL, 0);
     cse_settings *settings = NULL;
-    const char *yaml = cse_config_member_view(config, "schedulers", 1)->yaml;
-    ck_assert_int_eq(cse_settings_parse(table, "schedule LinearLR", yaml, &settings), CSE_CONFIG);
+    cse_arena *arena = cse_arena_new();
+    ck_assert_int_eq(cse_settings_check(
+                         arena,
+                         &(cse_settings_expected){ .table = table, .subject = "schedule LinearLR" },
+                         cse_config_plugin_view(config, "schedulers", 1)->tree, &settings),
+                     CSE_CONFIG);
+    cse_arena_destroy(&arena);
     ck_assert_msg(strstr(cse_error_message(), "schedule LinearLR: a.yaml:12:24: total_iters: \"5\" "
                                               "is out of range; accepted: an integer from 10 to "
                                               "20 (steps)") != NULL,
@@ -92,9 +119,9 @@ START_TEST(later_overrides_win)
     ck_assert_int_eq(cse_settings_integer(cse_config_section_view(config, "init"), "seed"), 7);
     ck_assert_str_eq(cse_settings_text(cse_config_section_view(config, "init"), "model_dir"),
                      "odd: [name");
-    ck_assert_str_eq(cse_config_member_view(config, "optimizer", 0)->name, "Adam");
-    ck_assert_str_eq(cse_config_member_view(config, "schedulers", 0)->canonical, "{val: 0.5}");
-    ck_assert_str_eq(cse_config_member_view(config, "train_dataloader", 0)->canonical,
+    ck_assert_str_eq(cse_config_plugin_view(config, "optimizer", 0)->name, "Adam");
+    ck_assert_str_eq(line_of(cse_config_plugin_view(config, "schedulers", 0)->tree), "{val: 0.5}");
+    ck_assert_str_eq(line_of(cse_config_plugin_view(config, "train_dataloader", 0)->tree),
                      "{data_processor: synthetic, batch_size: 16}");
     ck_assert_int_eq(
         cse_settings_integer(cse_config_section_view(config, "init.checkpoint"), "steps"), 4);
@@ -137,7 +164,7 @@ START_TEST(bad_overrides_are_explained)
     cse_config_override override = { bad_overrides[_i].path, bad_overrides[_i].value, "--set",
                                      false };
     cse_config *config = NULL;
-    ck_assert_int_eq(cse_config_parse("a.yaml", good, &override, 1, &config), CSE_CONFIG);
+    ck_assert_int_eq(parse("a.yaml", good, &override, 1, &config), CSE_CONFIG);
     ck_assert_ptr_null(config);
     ck_assert_msg(strstr(cse_error_message(), bad_overrides[_i].message) != NULL, "%s: %s",
                   bad_overrides[_i].path, cse_error_message());
@@ -168,7 +195,7 @@ static const struct {
 START_TEST(bad_files_are_explained)
 {
     cse_config *config = NULL;
-    ck_assert_int_eq(cse_config_parse("a.yaml", bad[_i].yaml, NULL, 0, &config), CSE_CONFIG);
+    ck_assert_int_eq(parse("a.yaml", bad[_i].yaml, NULL, 0, &config), CSE_CONFIG);
     ck_assert_msg(strstr(cse_error_message(), bad[_i].message) != NULL, "%s", cse_error_message());
 }
 END_TEST
@@ -212,7 +239,7 @@ static const struct {
 
 START_TEST(every_fault_is_told)
 {
-    const cse_config_text text = { .source = "a.yaml", .yaml = many[_i].yaml };
+    const cse_config_text text = { .source = "a.yaml", .yaml = many[_i].yaml, .kinds = cse_kinds };
     cse_diagnostics faults = { 0 };
     cse_config *config = NULL;
     ck_assert_int_eq(cse_config_check(&text, &faults, &config), CSE_CONFIG);
@@ -253,7 +280,7 @@ END_TEST
 START_TEST(a_missing_file_is_named)
 {
     cse_config *config = NULL;
-    ck_assert_int_eq(cse_config_load("/nowhere/x.yaml", NULL, 0, &config), CSE_NO_INPUT);
+    ck_assert_int_eq(parse("/nowhere/x.yaml", NULL, NULL, 0, &config), CSE_NO_INPUT);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/x.yaml: there is no such file"));
 }
 END_TEST
@@ -282,11 +309,48 @@ END_TEST
 START_TEST(the_canonical_line_is_a_configuration)
 {
     cse_config *config = load(NULL, 0), *again = NULL;
-    ck_assert_msg(cse_config_parse("b", cse_config_canonical(config), NULL, 0, &again) == CSE_OK,
-                  "%s", cse_error_message());
+    ck_assert_msg(parse("b", cse_config_canonical(config), NULL, 0, &again) == CSE_OK, "%s",
+                  cse_error_message());
     ck_assert_str_eq(cse_config_canonical(config), cse_config_canonical(again));
     cse_config_destroy(&config);
     cse_config_destroy(&again);
+}
+END_TEST
+
+/* Every value is listed until it is asked for; of a list of scalars the whole. */
+START_TEST(what_was_not_read_is_known)
+{
+    const char *yaml = "trainer:\n"
+                       "  init:\n"
+                       "    model: {name: fc_mnist, hidden_sizes: [5, 3], dropout: 0.5}\n"
+                       "    loop: {num_steps: 10, eval_steps: null}\n"
+                       "    precision: {pol: [{scope: a, level: 1}]}\n";
+    static const char *const paths[] = {
+        "trainer.init.model.hidden_sizes",    "trainer.init.model.dropout",
+        "trainer.init.loop.num_steps",        "trainer.init.precision.pol.0.scope",
+        "trainer.init.precision.pol.0.level", "trainer.init.seed"
+    };
+    const cse_config_override override = { "seed", "7", "--seed", true };
+    const cse_config_text text = { "a.yaml", yaml, &override, 1, cse_kinds };
+    cse_config *config = NULL;
+    cse_yaml_unread *unread = NULL;
+    ck_assert_msg(cse_config_check(&text, NULL, &config) == CSE_OK, "%s", cse_error_message());
+    ck_assert_int_eq(cse_config_unread(config, &unread), 7);
+    const cse_settings *loop = cse_config_section_view(config, "init.loop");
+    ck_assert(!cse_settings_has(loop, "eval_steps"));
+    ck_assert_int_eq(cse_config_unread(config, &unread), 6);
+    for (int i = 0; i < 6; i++)
+        ck_assert_str_eq(unread[i].path, paths[i]);
+    ck_assert_int_eq(unread[1].place.line, 3);
+    ck_assert_int_eq(unread[1].place.column, 60);
+    ck_assert_str_eq(unread[5].place.source, "--seed");
+    const cse_settings *model = cse_config_plugin_view(config, "model", 0)->settings;
+    ck_assert_int_eq(cse_settings_count(model, "hidden_sizes"), 2);
+    ck_assert_double_eq(cse_settings_number(model, "dropout"), 0.5);
+    ck_assert(cse_settings_has(loop, "num_steps")); /* that it is there is not its value */
+    ck_assert_int_eq(cse_config_unread(config, &unread), 4);
+    ck_assert_str_eq(unread[0].path, "trainer.init.loop.num_steps");
+    cse_config_destroy(&config);
 }
 END_TEST
 
@@ -295,7 +359,7 @@ int main(void)
     Suite *suite = suite_create("config");
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, sections_are_read);
-    tcase_add_test(cases, a_members_error_has_the_files_place);
+    tcase_add_test(cases, a_plugins_error_has_the_files_place);
     tcase_add_test(cases, later_overrides_win);
     tcase_add_loop_test(cases, bad_overrides_are_explained, 0,
                         sizeof bad_overrides / sizeof bad_overrides[0]);
@@ -304,6 +368,7 @@ int main(void)
     tcase_add_test(cases, faults_are_bounded);
     tcase_add_test(cases, a_missing_file_is_named);
     tcase_add_loop_test(cases, where_a_run_starts, 0, sizeof starts / sizeof starts[0]);
+    tcase_add_test(cases, what_was_not_read_is_known);
     tcase_add_test(cases, the_canonical_line_is_a_configuration);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csengine/extend.h"
+#include "engine/config/settings.h"
 
 static const cse_setting inner[] = {
     { "depth", CSE_SETTING_INTEGER, "2", 1, 9, NULL, "levels", NULL },
@@ -22,7 +22,7 @@ static const cse_setting table[] = {
     { "mode", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16", "payload", NULL },
     { "title", CSE_SETTING_TEXT, "null", 0, 0, NULL, "title", NULL },
     { "inner", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "inner settings", inner },
-    { "model", CSE_SETTING_ANY, "null", 0, 0, NULL, "a member", NULL },
+    { "model", CSE_SETTING_ANY, "null", 0, 0, NULL, "a plugin", NULL },
     { 0 },
 };
 
@@ -155,14 +155,52 @@ END_TEST
 
 START_TEST(a_section_keeps_its_places)
 {
-    cse_settings *settings = NULL, *member = NULL;
+    cse_settings *settings = NULL, *plugin = NULL;
     const char *yaml = "lr: 1\nmodel:\n  lr: 2\n  momentum: 3\n";
+    const cse_settings_expected expected = { .table = table, .subject = "model x" };
     ck_assert_int_eq(cse_settings_parse(table, "t", yaml, &settings), CSE_OK);
-    const char *text = cse_settings_text(settings, "model");
-    ck_assert_int_eq(cse_settings_parse(table, "model x", text, &member), CSE_CONFIG);
+    ck_assert_str_eq(cse_settings_text(settings, "model"), "{lr: 2, momentum: 3}");
+    ck_assert_int_eq(cse_settings_check(settings->arena, &expected,
+                                        cse_settings_node(settings, "model"), &plugin),
+                     CSE_CONFIG);
     ck_assert_msg(strstr(cse_error_message(), "model x: 4:13: momentum: \"3\" is out of range"),
                   "%s", cse_error_message());
     cse_settings_destroy(&settings);
+}
+END_TEST
+
+/* Defaults are read without the YAML parser, to the values that it would give. */
+static const struct {
+    const char *text;
+    cse_yaml_kind kind;
+    int count;
+} literals[] = {
+    { "null", CSE_YAML_SCALAR, 0 },
+    { "0.5", CSE_YAML_SCALAR, 0 },
+    { "\",\"", CSE_YAML_SCALAR, 0 },
+    { "/usr/share/x", CSE_YAML_SCALAR, 0 },
+    { "{}", CSE_YAML_MAPPING, 0 },
+    { "[]", CSE_YAML_SEQUENCE, 0 },
+    { "[0.9, 0.999]", CSE_YAML_SEQUENCE, 2 },
+    { "[a, \"true\", b]", CSE_YAML_SEQUENCE, 3 },
+};
+
+START_TEST(a_literal_is_what_yaml_makes_of_it)
+{
+    cse_arena *arena = cse_arena_new();
+    const char *text = literals[_i].text;
+    const cse_yaml_node *literal = cse_yaml_literal(arena, (cse_place){ "x", 0, 0 }, text);
+    cse_yaml_node *parsed = NULL;
+    cse_text expected = { 0 }, printed = { 0 };
+    ck_assert_int_eq(cse_yaml_parse(arena, "", text, strlen(text), &parsed), CSE_OK);
+    cse_yaml_print(parsed, &expected);
+    cse_yaml_print(literal, &printed);
+    ck_assert_str_eq(printed.data, expected.data);
+    ck_assert_int_eq(literal->kind, literals[_i].kind);
+    ck_assert_int_eq(literal->count, literals[_i].count);
+    cse_text_clear(&expected);
+    cse_text_clear(&printed);
+    cse_arena_destroy(&arena);
 }
 END_TEST
 
@@ -183,6 +221,8 @@ int main(void)
     tcase_add_loop_test(cases, bad_input_is_explained, 0, sizeof bad / sizeof bad[0]);
     tcase_add_test(cases, anchors_are_copied);
     tcase_add_test(cases, a_section_keeps_its_places);
+    tcase_add_loop_test(cases, a_literal_is_what_yaml_makes_of_it, 0,
+                        sizeof literals / sizeof literals[0]);
     tcase_add_test_raise_signal(cases, a_missing_name_ends_the_process, 6);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

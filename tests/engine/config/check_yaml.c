@@ -13,16 +13,23 @@ static cse_status parse(const char *text, size_t size)
     cse_status status = cse_yaml_parse(arena, "x.yaml", text, size, &root);
     if (status == CSE_OK) {
         ck_assert_ptr_nonnull(root);
-        cse_text printed = { 0 };
-        cse_yaml_print_with_origins(root, &printed);
-        cse_yaml_node *again = NULL;
-        cse_text printed_again = { 0 };
+        /* Printed it is the same tree again, and encoded with the same places. */
+        cse_text printed = { 0 }, printed_again = { 0 }, encoded = { 0 }, encoded_again = { 0 };
+        cse_yaml_node *again = NULL, *decoded = NULL;
+        cse_yaml_print(root, &printed);
         ck_assert_msg(cse_yaml_parse(arena, "y.yaml", printed.data, printed.size, &again) == CSE_OK,
                       "%s: %s", printed.data, cse_error_message());
-        cse_yaml_print_with_origins(again, &printed_again);
+        cse_yaml_print(again, &printed_again);
         ck_assert_str_eq(printed.data, printed_again.data);
+        cse_yaml_encode(root, &encoded);
+        ck_assert_msg(cse_yaml_decode(arena, encoded.data, encoded.size, &decoded) == CSE_OK,
+                      "%s: %s", encoded.data, cse_error_message());
+        cse_yaml_encode(decoded, &encoded_again);
+        ck_assert_str_eq(encoded.data, encoded_again.data);
         cse_text_clear(&printed);
         cse_text_clear(&printed_again);
+        cse_text_clear(&encoded);
+        cse_text_clear(&encoded_again);
     } else {
         ck_assert_int_eq(status, CSE_CONFIG);
         ck_assert_msg(strncmp(cse_error_message(), "x.yaml:", 7) == 0, "%s", cse_error_message());
@@ -113,6 +120,84 @@ START_TEST(mutations_of_a_real_text_are_survived)
 }
 END_TEST
 
+/* ---- the encoded form ---- */
+
+static const char *const not_encoded[] = {
+    "",
+    "{",
+    "[]",
+    "null",
+    "{\"version\":1}",
+    "{\"version\":2,\"root\":{\"text\":\"a\"}}",
+    "{\"root\":{\"text\":\"a\"}}",
+    "{\"version\":1,\"root\":[]}",
+    "{\"version\":1,\"root\":{\"text\":1}}",
+    "{\"version\":1,\"root\":{\"map\":[]}}",
+    "{\"version\":1,\"root\":{\"list\":{}}}",
+    "{\"version\":1,\"root\":{\"map\":{},\"list\":[]}}",
+    "{\"version\":1,\"root\":{\"map\":{\"a\":1}}}",
+    "{\"version\":1,\"root\":{\"map\":{\"a\":{\"text\":\"1\"},\"a\":{\"text\":\"2\"}}}}",
+    "{\"version\":1,\"root\":{\"text\":\"a\\u0000b\"}}",
+    "{\"version\":1,\"root\":{\"text\":\"a\"}} x",
+};
+
+START_TEST(what_is_not_encoded_is_refused)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *node = NULL;
+    const char *json = not_encoded[_i];
+    ck_assert_msg(cse_yaml_decode(arena, json, strlen(json), &node) == CSE_DATA, "%s", json);
+    cse_arena_destroy(&arena);
+}
+END_TEST
+
+START_TEST(encoded_trees_are_bounded)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *node = NULL;
+    cse_text deep = { 0 }, wide = { 0 };
+    cse_text_add(&deep, "{\"version\":1,\"root\":");
+    for (int i = 0; i < CSE_YAML_MAX_DEPTH + 2; i++)
+        cse_text_add(&deep, "{\"list\":[");
+    for (int i = 0; i < CSE_YAML_MAX_DEPTH + 2; i++)
+        cse_text_add(&deep, "]}");
+    cse_text_add(&deep, "}");
+    ck_assert_int_eq(cse_yaml_decode(arena, deep.data, deep.size, &node), CSE_DATA);
+    cse_text_add(&wide, "{\"version\":1,\"root\":{\"list\":[{\"text\":\"\"}");
+    for (int i = 0; i < CSE_YAML_MAX_NODES; i++)
+        cse_text_add(&wide, ",{\"text\":\"\"}");
+    cse_text_add(&wide, "]}}");
+    ck_assert_int_eq(cse_yaml_decode(arena, wide.data, wide.size, &node), CSE_DATA);
+    cse_text_clear(&deep);
+    cse_text_clear(&wide);
+    cse_arena_destroy(&arena);
+}
+END_TEST
+
+START_TEST(mutations_of_an_encoded_tree_are_survived)
+{
+    static const char real[] = "a: {b: [1, \"x\"], c: null}\nd: text\n";
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *node = NULL;
+    cse_text json = { 0 };
+    uint32_t counter = 0;
+    ck_assert_int_eq(cse_yaml_parse(arena, "x.yaml", real, sizeof real - 1, &node), CSE_OK);
+    cse_yaml_encode(node, &json);
+    char *text = malloc(json.size);
+    for (int round = 0; round < 4000; round++) {
+        memcpy(text, json.data, json.size);
+        for (uint32_t k = draw(&counter) % 4; k < 4; k++)
+            text[draw(&counter) % json.size] = (char)(draw(&counter) % 128);
+        cse_status status = cse_yaml_decode(
+            arena, text, json.size - draw(&counter) % 3 * (draw(&counter) % 60), &node);
+        ck_assert(status == CSE_OK || status == CSE_DATA);
+    }
+    free(text);
+    cse_text_clear(&json);
+    cse_arena_destroy(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("yaml");
@@ -123,6 +208,10 @@ int main(void)
     tcase_add_test(cases, size_is_bounded);
     tcase_add_test(cases, random_bytes_are_survived);
     tcase_add_test(cases, mutations_of_a_real_text_are_survived);
+    tcase_add_loop_test(cases, what_is_not_encoded_is_refused, 0,
+                        sizeof not_encoded / sizeof not_encoded[0]);
+    tcase_add_test(cases, encoded_trees_are_bounded);
+    tcase_add_test(cases, mutations_of_an_encoded_tree_are_survived);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

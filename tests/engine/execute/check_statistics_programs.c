@@ -13,6 +13,7 @@
 #include "engine/types/dtype.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
+#include "tests/support/open_loader.h"
 
 enum { FEATURES = 8, HIDDEN = 6, MICRO = 4, BATCHES = 3, ROWS = MICRO * BATCHES };
 #define FACTOR 1000.0f
@@ -20,7 +21,7 @@ enum { FEATURES = 8, HIDDEN = 6, MICRO = 4, BATCHES = 3, ROWS = MICRO * BATCHES 
 static double features[ROWS][FEATURES];
 static float first_weight[HIDDEN][FEATURES], second_weight[1][HIDDEN];
 static table_file file;
-static char directory[] = "/tmp/check_observed_XXXXXX";
+static char directory[] = "/tmp/check_statistics_XXXXXX";
 
 /* ---- the network ---- */
 
@@ -78,12 +79,12 @@ static cse_tensor *training(cse_step *step, void *self)
     return value;
 }
 
-/* ---- one observed step ---- */
+/* ---- one step that takes statistics ---- */
 
-typedef struct observed_run {
+typedef struct statistics_run {
     traced_run traced;
     cse_tensor_statistics *records;
-} observed_run;
+} statistics_run;
 
 static void fill_data(void)
 {
@@ -113,7 +114,7 @@ static void configure(const char *numerics, const char *precision)
     ck_assert_msg(cse_session_status() == CSE_OK, "%s", cse_error_message());
 }
 
-static void observe_step(observed_run *r, bool compiled)
+static void run_step(statistics_run *r, bool compiled)
 {
     const table_content content = { .features = &features[0][0],
                                     .rows = ROWS,
@@ -132,14 +133,14 @@ static void observe_step(observed_run *r, bool compiled)
     const cse_graph *graph = r->traced.step->graph;
     r->records = cse_calloc((size_t)graph->tracked_count + 1, sizeof *r->records);
     unsigned char *scratch = cse_aligned_calloc((size_t)graph->statistics_scratch_bytes + 64);
-    cse_statistics_sink sink;
-    cse_statistics_sink_init(&sink, r->traced.executable->graph, r->records, scratch);
-    r->traced.run.sink = &sink;
+    cse_statistics_collector collector;
+    cse_statistics_collector_init(&collector, r->traced.executable->graph, r->records, scratch);
+    r->traced.run.collector = &collector;
     traced_run_step(&r->traced);
     free(scratch);
 }
 
-static void close_run(observed_run *r)
+static void close_run(statistics_run *r)
 {
     free(r->records);
     traced_run_close(&r->traced);
@@ -147,7 +148,7 @@ static void close_run(observed_run *r)
     table_file_remove(&file);
 }
 
-static const cse_tensor_statistics *record_of(const observed_run *r, const char *name)
+static const cse_tensor_statistics *record_of(const statistics_run *r, const char *name)
 {
     const cse_graph *graph = r->traced.step->graph;
     for (int i = 0; i < graph->tracked_count; i++)
@@ -194,10 +195,10 @@ static const char half_products[] = "{fp16_type: float16, graphamp: {preset: mp1
 /* _i: compiled or interpreted. */
 START_TEST(casts_are_counted_as_by_hand)
 {
-    observed_run run;
+    statistics_run run;
     cse_tensor_statistics input = { .count = 0 }, weight = input, scaled = input;
     configure("{every: 1}", half_products);
-    observe_step(&run, _i == 0);
+    run_step(&run, _i == 0);
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < FEATURES; c++)
             count_half(&input, (float)features[r][c]);
@@ -224,15 +225,15 @@ END_TEST
 /* What one way of running counts, the other counts, too: the digests as well. */
 START_TEST(both_ways_of_running_count_alike)
 {
-    observed_run compiled, interpreted;
+    statistics_run compiled, interpreted;
     configure("{every: 1, tensors: ['*']}", half_products);
-    observe_step(&compiled, true);
+    run_step(&compiled, true);
     const int count = compiled.traced.step->graph->tracked_count;
     cse_tensor_statistics *records = compiled.records;
     compiled.records = NULL;
     close_run(&compiled);
     configure("{every: 1, tensors: ['*']}", half_products);
-    observe_step(&interpreted, false);
+    run_step(&interpreted, false);
     ck_assert_int_eq(interpreted.traced.step->graph->tracked_count, count);
     for (int i = 0; i < count; i++)
         ck_assert_msg(memcmp(&records[i], &interpreted.records[i], sizeof records[i]) == 0, "%s",
@@ -252,9 +253,9 @@ static int place_of(const cse_graph *graph, const char *name)
 
 START_TEST(tensors_stand_in_the_order_of_execution)
 {
-    observed_run run;
+    statistics_run run;
     configure("{every: 3, tensors: [model.first]}", half_products);
-    observe_step(&run, false);
+    run_step(&run, false);
     const cse_graph *graph = run.traced.step->graph;
     int state = place_of(graph, "model.first.weight"), cast = place_of(graph, "images.cast");
     int product = place_of(graph, "model.first.relu"),
@@ -274,9 +275,9 @@ END_TEST
 
 START_TEST(what_an_update_keeps_and_drops_is_proposed)
 {
-    observed_run run;
+    statistics_run run;
     configure("{every: 1}", NULL);
-    observe_step(&run, _i == 0);
+    run_step(&run, _i == 0);
     const cse_graph *graph = run.traced.executable->graph;
     const cse_node *assign = graph->tracked[place_of(graph, "model.first.weight")].node;
     float values[CSE_MAX_PROPOSED][CSE_LINE_ELEMENTS], *pointers[CSE_MAX_PROPOSED];
@@ -307,7 +308,7 @@ START_TEST(wrong_settings_are_told_with_their_place)
     cse_dataloader *loader = NULL;
     cse_step *step = NULL;
     table_file_write(&file, &content);
-    ck_assert_int_eq(cse_dataloader_open(file.yaml, 1, &loader), CSE_OK);
+    ck_assert_int_eq(open_loader(file.yaml, 1, &loader), CSE_OK);
     ck_assert_int_eq(cse_step_trace(cse_session_open_view("test"), loader, training, NULL, &step),
                      CSE_OK);
     ck_assert_int_eq(cse_passes_run(step->graph, NULL), CSE_CONFIG);
@@ -331,16 +332,16 @@ START_TEST(wrong_settings_are_told_with_their_place)
 }
 END_TEST
 
-START_TEST(nothing_is_observed_unless_asked)
+START_TEST(no_statistics_are_taken_unless_asked)
 {
-    observed_run run;
+    statistics_run run;
     cse_text text = { 0 };
     configure(_i == 0 ? NULL : "{every: 0, tensors: ['*']}", half_products);
-    observe_step(&run, false);
+    run_step(&run, false);
     const cse_graph *graph = run.traced.step->graph;
     ck_assert_int_eq(graph->tracked_count, 0);
     ck_assert_int_eq(cse_codegen_print(graph, &text), CSE_OK);
-    ck_assert_ptr_null(strstr(text.data, "sink->"));
+    ck_assert_ptr_null(strstr(text.data, "collector->"));
     ck_assert_ptr_null(strstr(text.data, "_propose"));
     cse_text_clear(&text);
     close_run(&run);
@@ -349,8 +350,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("observed programs");
-    TCase *cases = tcase_create("observed programs");
+    Suite *suite = suite_create("programs with statistics");
+    TCase *cases = tcase_create("programs with statistics");
     if (mkdtemp(directory) == NULL)
         return EXIT_FAILURE;
     tcase_set_timeout(cases, 60);
@@ -359,7 +360,7 @@ int main(void)
     tcase_add_test(cases, tensors_stand_in_the_order_of_execution);
     tcase_add_loop_test(cases, what_an_update_keeps_and_drops_is_proposed, 0, 2);
     tcase_add_test(cases, wrong_settings_are_told_with_their_place);
-    tcase_add_loop_test(cases, nothing_is_observed_unless_asked, 0, 2);
+    tcase_add_loop_test(cases, no_statistics_are_taken_unless_asked, 0, 2);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

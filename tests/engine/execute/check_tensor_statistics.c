@@ -248,8 +248,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("observe");
-    TCase *cases = tcase_create("observe");
+    Suite *suite = suite_create("tensor statistics");
+    TCase *cases = tcase_create("tensor statistics");
     tcase_add_loop_test(cases, counts_are_those_of_a_plain_count, 0, 4);
     tcase_add_loop_test(cases, stored_16_bit_values_are_read_as_they_are, 0, 4);
     tcase_add_test(cases, digests_tell_a_changed_bit_and_an_exchange);

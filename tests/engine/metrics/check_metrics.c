@@ -1,5 +1,5 @@
-/* The contract of every metric: the values of its own samples, with one and with several microbatches a
- * batch; then what a metric refuses. */
+/* The contract of every metric: the values of its own samples, with one and with several
+ * microbatches a batch; then what a metric refuses. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

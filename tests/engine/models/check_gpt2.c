@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "csengine/csengine.h"
-#include "run/job/job.h"
 #include "tests/reference/gpt2.h"
 #include "tests/support/compiled_graph.h"
+#include "tests/support/job_config.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
 
@@ -373,26 +373,27 @@ static void keep_loss(void *self, const cse_job_event *event)
 /* 40 steps of three microbatches. */
 static void run_job(int num_csx, cse_job_result *result)
 {
-    char yaml[512], model_dir[96], compile_dir[96];
-    snprintf(model_dir, sizeof model_dir, "%s/model_dir_%d", folder, num_csx);
-    snprintf(compile_dir, sizeof compile_dir, "%s/compiled", folder);
-    data_of(yaml, sizeof yaml, 6, 2, ", shuffle: true");
-    const cse_job_settings settings = {
-        .session = { .model_dir = model_dir,
-                     .compile_dir = compile_dir,
-                     .num_csx = num_csx,
-                     .seed = 3 },
-        .model_name = "gpt2",
-        .model = "{hidden_size: 16, num_layers: 1, num_heads: 2, vocab_size: 256, "
-                 "max_position_embeddings: 8, dropout: 0.1}",
-        .optimizer_name = "AdamW",
-        .optimizer = "{lr: 0.01}",
-        .loop = { .num_steps = 40 },
-        .log_steps = 20,
-        .train_dataloader = yaml,
-        .on_event = keep_loss,
-    };
-    ck_assert_msg(cse_job_run(&settings, result) == CSE_OK, "%s", cse_error_message());
+    char data[512], yaml[2048];
+    job_config job;
+    data_of(data, sizeof data, 6, 2, ", shuffle: true");
+    snprintf(
+        yaml, sizeof yaml,
+        "trainer:\n"
+        "  init:\n"
+        "    backend: {compile_dir: %s/compiled, cluster_config: {num_csx: %d}}\n"
+        "    model_dir: %s/model_dir_%d\n"
+        "    model: {name: gpt2, hidden_size: 16, num_layers: 1, num_heads: 2, vocab_size: 256, "
+        "max_position_embeddings: 8, dropout: 0.1}\n"
+        "    optimizer: {AdamW: {lr: 0.01}}\n"
+        "    loop: {num_steps: 40}\n"
+        "    logging: {log_steps: 20}\n"
+        "    seed: 3\n"
+        "  fit: {train_dataloader: %s, ckpt_path: null}\n",
+        folder, num_csx, folder, num_csx, data);
+    job_config_read(yaml, NULL, &job);
+    job.settings.on_event = keep_loss;
+    ck_assert_msg(cse_job_run(&job.settings, result) == CSE_OK, "%s", cse_error_message());
+    job_config_clear(&job);
 }
 
 START_TEST(a_run_has_one_result_for_any_number_of_replicas)

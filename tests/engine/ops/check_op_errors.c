@@ -105,7 +105,7 @@ static const wrong_call wrong_calls[] = {
     { where_types, { "where([4, 3] bool, [4, 3] float32, [4, 3] int32)", "one type" } },
     { where_shapes, { "where([4, 3] bool, [4, 3] float32, [5] float32)", "do not broadcast" } },
     { cast_to_nothing, { "cast([4, 3] float32)", "99 is no type" } },
-    { broadcast_smaller, { "broadcast_to([4, 3] float32)", "does not stretch to [3]" } },
+    { broadcast_smaller, { "broadcast_to([4, 3] float32)", "does not broadcast to [3]" } },
     { broadcast_negative, { "broadcast_to([] float32)", "[-3] is no shape" } },
     { broadcast_huge, { "broadcast_to([] float32)", "at most 2^40" } },
     { reshape_count, { "reshape([4, 3] float32)", "12 elements do not fill [5, 2]" } },

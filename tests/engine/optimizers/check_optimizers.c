@@ -1,5 +1,5 @@
-/* The contract of every optimizer: what its descriptor must have, and that it takes a parameter where
- * its own samples say, with one microbatch, with several, and with a loss scale. */
+/* The contract of every optimizer: what its descriptor must have, and that it takes a parameter
+ * where its own samples say, with one microbatch, with several, and with a loss scale. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Clipping: the factor below, at and above the limit, at zero and at values that are not finite, and
- * what it does to a parameter. */
+/* Clipping: the factor below, at and above the limit, at zero and at values that are not finite,
+ * and what it does to a parameter. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The gradient scaler: its states step by step as the documented rule says, steps that are skipped, and
- * a scale that cannot fall further. */
+/* The gradient scaler: its states step by step as the documented rule says, steps that are skipped,
+ * and a scale that cannot fall further. */
 #include <math.h>
 #include <string.h>
 

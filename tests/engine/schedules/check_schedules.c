@@ -1,5 +1,5 @@
-/* The contract of every schedule: the learning rates of its own samples, and settings it refuses; then
- * the forms in which a configuration gives a schedule. */
+/* The contract of every schedule: the learning rates of its own samples, and settings it refuses;
+ * then the forms in which a configuration gives a schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,17 @@
+/* Starting a job's process, and finding it again. */
+#ifndef CSE_DASHBOARD_JOBS_LAUNCH_H
+#define CSE_DASHBOARD_JOBS_LAUNCH_H
+
+#include "dashboard/job_table.h"
+
+/* Starts it, with the lock held; the entry is alive then. CSE_TEMPORARY, or CSE_NO_INPUT when what
+ * it is to go on from is not there. */
+cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry);
+/* Start of a process in clock ticks since boot; 0: there is none. */
+int64_t cse_process_start(int64_t pid);
+/* A pidfd, -1: there is none. */
+int cse_process_descriptor(int64_t pid);
+/* The last line about an error in what the job printed, "" when there is none. */
+void cse_job_last_error(const cse_job_entry *entry, char *text, size_t size);
+
+#endif

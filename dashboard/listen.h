@@ -1,0 +1,25 @@
+/* The socket that the server listens on.
+ *
+ * It is made here, not by the HTTP library, so that the kernel can choose the port, the address is
+ * known before the first connection, and an address that other machines reach is refused without a
+ * token. */
+#ifndef CSE_DASHBOARD_LISTEN_H
+#define CSE_DASHBOARD_LISTEN_H
+
+#include <stdbool.h>
+
+#include "csengine/status.h"
+
+typedef struct cse_listener {
+    int socket;      /* -1: none */
+    char *url;       /* "http://127.0.0.1:8080", or "unix:/path" */
+    char *host;      /* as listened on; NULL for a unix socket */
+    char *unix_path; /* removed at the end; NULL */
+} cse_listener;
+
+/* A bound and listening socket for "127.0.0.1:0", "unix:/path" and such. CSE_USAGE,
+ * CSE_UNAVAILABLE, CSE_PERMISSION. Release with cse_listener_clear, also after a failure. */
+cse_status cse_listen(const char *address, bool has_token, cse_listener *listener);
+void cse_listener_clear(cse_listener *listener);
+
+#endif

@@ -1,0 +1,98 @@
+/* One fused loop that is being written as C; used by the files that write it (emit_loop.c,
+ * loop_value.c, loop_reduction.c).
+ *
+ * Names in the generated code, for node 12: v12 its value, b12 the base of its storage, p12 a
+ * pointer to the row at hand, s12, r12 and x12 a value of another group that is a scalar, one a row
+ * or one an element, a12 the accumulator of a reduction, n12 whether a maximum has met a NaN, t12
+ * an accumulator over all rows, k12 a row's values kept for a later visit, u12 a value before it
+ * is rounded, o12 where such values are left for statistics. r is the row, c the column. */
+#ifndef CSE_CODEGEN_LOOP_EMITTER_H
+#define CSE_CODEGEN_LOOP_EMITTER_H
+
+#include "engine/codegen/emit.h"
+#include "engine/passes/loop.h"
+
+typedef struct cse_loop_emitter {
+    cse_text *out;
+    const cse_graph *graph;
+    const cse_group *group;
+    cse_loop loop;
+    cse_node **outside; /* values of other groups */
+    int outside_count;
+    const char *margin;
+    bool takes_statistics; /* the variant for steps that take tensor statistics */
+} cse_loop_emitter;
+
+static inline const cse_loop_value *cse_loop_value_at(const cse_loop_emitter *e, int n)
+{
+    return &e->loop.values[n];
+}
+
+/* A reduction that has an accumulator. */
+static inline bool cse_loop_is_reduction(const cse_node *node)
+{
+    return node->op->kind == CSE_OP_REDUCE && !cse_loop_is_degenerate(node);
+}
+
+/* Adds up rows: one accumulator a column. */
+static inline bool cse_loop_reduces_rows(const cse_loop_emitter *e, int n)
+{
+    return cse_loop_is_reduction(e->group->nodes[n]) &&
+           cse_loop_value_at(e, n)->level == CSE_LEVEL_COLUMN;
+}
+
+static inline bool cse_loop_is_stored(const cse_node *node)
+{
+    return node->space != CSE_SPACE_NONE;
+}
+
+/* A broadcast to more elements than its input has; one to as many is a copy. */
+static inline bool cse_loop_is_broadcast(const cse_node *node)
+{
+    return node->op->kind == CSE_OP_BROADCAST &&
+           cse_shape_elements(node->shape) != cse_shape_elements(node->inputs[0]->shape);
+}
+
+/* ---- loop_value.c ---- */
+
+/* Position in the group of the node that stores `input`; -1: it is of another group. */
+int cse_loop_position_of(const cse_loop_emitter *e, cse_node *input);
+
+/* What input i of a node is called where a value of `level` is computed. */
+void cse_loop_input_name(const cse_loop_emitter *e, const cse_node *node, int i,
+                         cse_loop_level level, char name[CSE_NAME_BYTES]);
+
+/* "const float x12 = p12[c];": the value of another group that `level` reads at its index. */
+void cse_loop_emit_load(cse_loop_emitter *e, const cse_node *outside, cse_loop_level level);
+
+/* "const float v12 = <expression>;", and its statistics. */
+void cse_loop_emit_value(cse_loop_emitter *e, int n);
+
+/* "p12[c] = v12;" with the array's letter and the index. */
+void cse_loop_emit_store(cse_loop_emitter *e, const cse_node *node, char array, const char *index);
+
+/* Where values before rounding are left; each of them; and the call that hands all of them over. */
+void cse_loop_emit_statistics_bases(cse_loop_emitter *e);
+void cse_loop_emit_statistics(cse_loop_emitter *e, int n);
+void cse_loop_emit_statistics_calls(cse_loop_emitter *e);
+
+/* ---- loop_reduction.c ---- */
+
+/* The value a reduction starts from. */
+void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES]);
+
+/* Declares accumulators: those over rows before the first row; that of a row, where the loop over
+ * its columns follows; "reduction(+ : a12)", for the pragma of that loop. */
+void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n);
+void cse_loop_emit_row_accumulator(cse_loop_emitter *e, const cse_node *node);
+void cse_loop_add_reduction_clause(cse_text *clauses, const cse_node *node);
+
+/* Adds an element to a12, or to a12[c]. */
+void cse_loop_emit_accumulation(cse_loop_emitter *e, int n);
+/* Adds what a row has to t12. */
+void cse_loop_emit_row_into_total(cse_loop_emitter *e, int n);
+
+/* "const float v12 = (float)t12;": the result of a reduction, rounded once to its type. */
+void cse_loop_emit_result(cse_loop_emitter *e, int n);
+
+#endif

@@ -1,0 +1,129 @@
+/* Reductions in a fused loop: accumulators and what becomes of them; see loop_emitter.h.
+ *
+ * Within a row a sum runs in float, in several lanes; the sums of rows are added in double. Long
+ * rows and sums over many rows are double throughout. A maximum keeps NaN in a flag of its own,
+ * because lanes are joined by a comparison that would lose it. */
+#include <stdio.h>
+
+#include "engine/codegen/loop_emitter.h"
+
+enum { MOST_FLOAT_COLUMNS = 4096, MOST_FLOAT_ROWS = 1024 };
+
+static bool is_float_sum(const cse_node *node)
+{
+    return node->op->role == CSE_ROLE_SUM && cse_dtype_is_float(node->dtype);
+}
+
+/* A maximum that has a flag n12 for NaN. */
+static bool has_flag(const cse_node *node)
+{
+    return node->op->role == CSE_ROLE_MAX && cse_dtype_is_float(node->dtype);
+}
+
+static const char *accumulator_type(const cse_node *node, bool wide)
+{
+    return wide && is_float_sum(node) ? "double" : cse_emit_value_type(node->dtype);
+}
+
+void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES])
+{
+    if (cse_dtype_is_float(node->dtype))
+        cse_emit_number(node->op->initial, CSE_FLOAT32, name);
+    else if (node->op->role == CSE_ROLE_MAX)
+        snprintf(name, CSE_NAME_BYTES, "(-2147483647 - 1)");
+    else
+        cse_emit_number(node->op->initial, node->dtype, name);
+}
+
+void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n)
+{
+    const cse_node *node = e->group->nodes[n];
+    const long long columns = (long long)e->loop.columns;
+    char initial[CSE_NAME_BYTES];
+    cse_loop_initial_name(node, initial);
+    if (cse_loop_reduces_rows(e, n))
+        cse_text_add(e->out,
+                     "    _Alignas(64) %s a%u[%lld];\n"
+                     "    for (int64_t c = 0; c < %lld; c++)\n        a%u[c] = %s;\n",
+                     accumulator_type(node, e->loop.rows > MOST_FLOAT_ROWS), node->id, columns,
+                     columns, node->id, initial);
+    else
+        cse_text_add(e->out, "    %s t%u = %s;\n", accumulator_type(node, true), node->id, initial);
+}
+
+void cse_loop_emit_row_accumulator(cse_loop_emitter *e, const cse_node *node)
+{
+    char initial[CSE_NAME_BYTES];
+    cse_loop_initial_name(node, initial);
+    cse_text_add(e->out, "%s%s a%u = %s;\n", e->margin,
+                 accumulator_type(node, e->loop.columns > MOST_FLOAT_COLUMNS), node->id, initial);
+    if (has_flag(node))
+        cse_text_add(e->out, "%sint32_t n%u = 0;\n", e->margin, node->id);
+}
+
+void cse_loop_add_reduction_clause(cse_text *clauses, const cse_node *node)
+{
+    cse_text_add(clauses, " reduction(%s : a%u)", node->op->role == CSE_ROLE_SUM ? "+" : "max",
+                 node->id);
+    if (has_flag(node))
+        cse_text_add(clauses, " reduction(| : n%u)", node->id);
+}
+
+void cse_loop_emit_accumulation(cse_loop_emitter *e, int n)
+{
+    const cse_node *node = e->group->nodes[n];
+    const bool by_column = cse_loop_reduces_rows(e, n);
+    const unsigned id = node->id;
+    cse_emit_names names = { .flat = "0", .last_index = "0" };
+    cse_loop_input_name(e, node, 0, CSE_LEVEL_FULL, names.inputs[1]);
+    snprintf(names.inputs[0], CSE_NAME_BYTES, by_column ? "a%u[c]" : "a%u", id);
+    cse_text_add(e->out, "%s%s = ", e->margin, names.inputs[0]);
+    if (node->op->role == CSE_ROLE_MAX && !by_column)
+        cse_text_add(e->out, "%s > a%u ? %s : a%u", names.inputs[1], id, names.inputs[1], id);
+    else
+        cse_emit_unrounded(e->out, node, &names);
+    cse_text_add(e->out, ";\n");
+    if (has_flag(node) && !by_column)
+        cse_text_add(e->out, "%sn%u |= %s != %s;\n", e->margin, id, names.inputs[1],
+                     names.inputs[1]);
+}
+
+/* A row's maximum is NaN where its flag is set. */
+static void emit_flag(cse_loop_emitter *e, const cse_node *node)
+{
+    if (has_flag(node))
+        cse_text_add(e->out, "%sa%u = n%u ? __builtin_nanf(\"\") : a%u;\n", e->margin, node->id,
+                     node->id, node->id);
+}
+
+void cse_loop_emit_row_into_total(cse_loop_emitter *e, int n)
+{
+    const cse_node *node = e->group->nodes[n];
+    cse_emit_names names = { .flat = "0", .last_index = "0" };
+    snprintf(names.inputs[0], CSE_NAME_BYTES, "t%u", node->id);
+    if (cse_loop_value_at(e, n)->reduces == CSE_LEVEL_FULL) {
+        snprintf(names.inputs[1], CSE_NAME_BYTES, "a%u", node->id);
+        emit_flag(e, node);
+    } else {
+        cse_loop_input_name(e, node, 0, CSE_LEVEL_ROW, names.inputs[1]);
+    }
+    cse_text_add(e->out, "%st%u = ", e->margin, node->id);
+    cse_emit_unrounded(e->out, node, &names);
+    cse_text_add(e->out, ";\n");
+}
+
+void cse_loop_emit_result(cse_loop_emitter *e, int n)
+{
+    const cse_node *node = e->group->nodes[n];
+    const char *type = cse_emit_value_type(node->dtype);
+    const cse_loop_level level = cse_loop_value_at(e, n)->level;
+    if (level == CSE_LEVEL_ROW)
+        emit_flag(e, node);
+    cse_text_add(e->out, "%sconst %s v%u = ", e->margin, type, node->id);
+    cse_emit_rounding_begin(e->out, node->dtype);
+    cse_text_add(e->out, level == CSE_LEVEL_COLUMN ? "(%s)%c%u[c]" : "(%s)%c%u", type,
+                 level == CSE_LEVEL_SCALAR ? 't' : 'a', node->id);
+    cse_emit_rounding_end(e->out, node->dtype);
+    cse_text_add(e->out, ";\n");
+    cse_loop_emit_statistics(e, n);
+}

@@ -1,0 +1,115 @@
+/* Values of the command line that replace those of the file.
+ *
+ * They change the tree before it is checked, so that a value from the command line is held to the
+ * same rules, and is reported by the same messages, as one of the file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/config/config_parts.h"
+
+static const cse_setting *nested_of(const cse_setting *table, const char *name)
+{
+    while (strcmp(table->name, name) != 0)
+        table++;
+    return table->nested;
+}
+
+/* The path with "trainer.init." or "trainer.fit." where it was left out. */
+static char *full_path(cse_arena *arena, const char *path)
+{
+    const cse_setting *trainer = nested_of(cse_config_table, "trainer");
+    char *first = cse_arena_string(arena, path);
+    first[strcspn(first, ".")] = '\0';
+    if (cse_setting_table_has(trainer, first))
+        return cse_arena_printf(arena, "trainer.%s", path);
+    if (cse_setting_table_has(nested_of(trainer, "init"), first))
+        return cse_arena_printf(arena, "trainer.init.%s", path);
+    if (cse_setting_table_has(nested_of(trainer, "fit"), first))
+        return cse_arena_printf(arena, "trainer.fit.%s", path);
+    return cse_arena_string(arena, path);
+}
+
+const cse_setting *cse_config_setting_find(const char *path)
+{
+    const cse_setting *table = cse_config_table, *setting = NULL;
+    cse_arena *arena = cse_arena_new();
+    char *rest = full_path(arena, path);
+    for (char *name = strsep(&rest, "."); name != NULL; name = strsep(&rest, ".")) {
+        setting = table;
+        while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0)
+            setting++;
+        if (setting == NULL || setting->name == NULL) {
+            setting = NULL;
+            break;
+        }
+        table = setting->nested;
+    }
+    cse_arena_destroy(&arena);
+    return setting;
+}
+
+static cse_status parse_override(cse_config_tree *tree, const cse_config_override *override,
+                                 cse_yaml_node **value)
+{
+    if (override->literal) {
+        const cse_place place = { cse_arena_string(tree->arena, override->origin), 0, 0 };
+        *value = cse_yaml_scalar_new(tree->arena, place, override->value);
+        return CSE_OK;
+    }
+    cse_status status = cse_yaml_parse(tree->arena, override->origin, override->value,
+                                       strlen(override->value), value);
+    if (status != CSE_OK)
+        return cse_fail_within(status, "configuration: ");
+    if ((*value)->kind == CSE_YAML_SCALAR)
+        (*value)->place.line = 0;
+    return CSE_OK;
+}
+
+/* The slot of an entry of a list. */
+static cse_status find_entry(const cse_yaml_node *list, const char *index, cse_place place,
+                             cse_yaml_node ***slot)
+{
+    char *end = NULL;
+    long i = strtol(index, &end, 10);
+    if (*index == '\0' || *end != '\0' || i < 0 || i >= list->count)
+        return cse_config_fail_at(place, "\"%s\" is no entry of that list; accepted: 0 to %d",
+                                  index, list->count - 1);
+    *slot = &list->children[i];
+    return CSE_OK;
+}
+
+/* The slot that one step of a path names; made where a mapping lacks it. */
+static cse_status step_into(cse_config_tree *tree, cse_yaml_node *parent, const char *name,
+                            cse_place place, cse_yaml_node ***slot)
+{
+    if (parent->kind == CSE_YAML_SEQUENCE)
+        return find_entry(parent, name, place, slot);
+    cse_yaml_node *child = cse_yaml_find(parent, name);
+    if (child == NULL)
+        cse_yaml_put(tree->arena, parent, (cse_yaml_key){ name, place },
+                     cse_yaml_mapping_new(tree->arena, place));
+    for (int i = 0; i < parent->count; i++)
+        if (strcmp(parent->keys[i].text, name) == 0)
+            *slot = &parent->children[i];
+    return CSE_OK;
+}
+
+cse_status cse_config_override_apply(cse_config_tree *tree, const cse_config_override *override)
+{
+    cse_yaml_node *value = NULL;
+    CSE_TRY(parse_override(tree, override, &value));
+    cse_place place = { .source = cse_arena_string(tree->arena, override->origin) };
+    cse_yaml_node **slot = &tree->root;
+    char *rest = full_path(tree->arena, override->path);
+    for (char *name = strsep(&rest, "."); name != NULL; name = strsep(&rest, ".")) {
+        if (*name == '\0')
+            return cse_config_fail_at(place, "a name is empty; write a.b.c=value");
+        if (cse_yaml_is_null(*slot))
+            *slot = cse_yaml_mapping_new(tree->arena, place);
+        if ((*slot)->kind == CSE_YAML_SCALAR)
+            return cse_config_fail_at(place, "\"%s\" cannot be set inside of a single value", name);
+        CSE_TRY(step_into(tree, *slot, name, place, &slot));
+    }
+    *slot = value;
+    return CSE_OK;
+}

@@ -1,0 +1,143 @@
+/* What settings of CONFIG.yaml are to each other, where each by itself is as its table wants it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/config/config_parts.h"
+
+static const char subject[] = "configuration";
+
+static cse_status reject_pair(const cse_settings *settings, const char *section, const char *a,
+                              const char *b)
+{
+    if (!cse_settings_has(settings, a) || !cse_settings_has(settings, b))
+        return CSE_OK;
+    return cse_settings_reject(settings, subject, b,
+                               "%s.%s and %s.%s (at %s) exclude each other; keep one", section, b,
+                               section, a, cse_settings_origin(settings, a));
+}
+
+static cse_status require_positive(const cse_settings *settings, const char *name)
+{
+    if (!cse_settings_has(settings, name) || cse_settings_number(settings, name) > 0)
+        return CSE_OK;
+    return cse_settings_reject(settings, subject, name,
+                               "precision.%s is 0; accepted: a number above 0, or null", name);
+}
+
+static cse_status check_loss_scaling(const cse_settings *precision)
+{
+    const char *factor = cse_settings_text(precision, "loss_scaling_factor");
+    char *end = NULL;
+    double number = strtod(factor, &end);
+    if (strcmp(factor, "dynamic") == 0 ||
+        (*factor != '\0' && *end == '\0' && number > 0 && number < UINT64_MAX))
+        return CSE_OK;
+    return cse_settings_reject(precision, subject, "loss_scaling_factor",
+                               "precision.loss_scaling_factor: \"%s\" is not accepted; accepted: a "
+                               "number above 0, or dynamic",
+                               factor);
+}
+
+/* As in the reference. cbfloat16 reaches down to 2^-39 only, and gradients of a mean loss lie far
+ * below; no fixed scale fits a whole run. */
+static cse_status check_cbfloat16(const cse_settings *precision)
+{
+    const char *type = cse_settings_text(precision, "fp16_type");
+    bool off = cse_settings_has(precision, "enabled") && !cse_settings_bool(precision, "enabled");
+    if (off || type == NULL || strcmp(type, "cbfloat16") != 0 ||
+        strcmp(cse_settings_text(precision, "loss_scaling_factor"), "dynamic") == 0)
+        return CSE_OK;
+    return cse_settings_reject(
+        precision, subject, "fp16_type",
+        "precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic; its least value is "
+        "2^-39, and gradients that no scale keeps above it are lost");
+}
+
+/* One side of a label: letters, digits and inner -_., at most 63 characters. */
+static bool is_label_word(const char *word, size_t length)
+{
+    static const char alphanumeric[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    if (length == 0 || length > 63 || strchr(alphanumeric, word[0]) == NULL ||
+        strchr(alphanumeric, word[length - 1]) == NULL)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (strchr(alphanumeric, word[i]) == NULL && strchr("-_.", word[i]) == NULL)
+            return false;
+    return true;
+}
+
+static cse_status check_labels(const cse_settings *cluster, cse_diagnostics *diagnostics)
+{
+    for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++) {
+        const char *label = cse_settings_text_at(cluster, "job_labels", i);
+        size_t key = strcspn(label, "=");
+        if (label[key] == '=' && is_label_word(label, key) &&
+            is_label_word(label + key + 1, strlen(label + key + 1)))
+            continue;
+        CSE_TRY(cse_diagnostics_take(
+            diagnostics,
+            cse_settings_reject(cluster, subject, "job_labels",
+                                "cluster_config.job_labels: \"%.140s\" is no label; accepted: "
+                                "key=value, each of 1 to 63 letters, digits and inner -_.",
+                                label)));
+    }
+    return CSE_OK;
+}
+
+static cse_status check_loop(const cse_settings *loop)
+{
+    CSE_TRY(reject_pair(loop, "loop", "num_epochs", "num_steps"));
+    if (cse_settings_has(loop, "steps_per_epoch") && !cse_settings_has(loop, "num_epochs"))
+        return cse_settings_reject(loop, subject, "steps_per_epoch",
+                                   "loop.steps_per_epoch says nothing without loop.num_epochs; "
+                                   "add num_epochs or use num_steps");
+    return CSE_OK;
+}
+
+static cse_status check_backend(const cse_settings *backend)
+{
+    if (cse_settings_bool(backend, "compile_only") && cse_settings_bool(backend, "validate_only"))
+        return cse_settings_reject(backend, subject, "validate_only",
+                                   "backend.validate_only and backend.compile_only exclude each "
+                                   "other; keep one");
+    return CSE_OK;
+}
+
+static cse_status check_precision(const cse_settings *precision, cse_diagnostics *diagnostics)
+{
+    static const char *const positive[] = { "max_gradient_norm", "max_gradient_value",
+                                            "initial_loss_scale" };
+    CSE_TRY(
+        cse_diagnostics_take(diagnostics, reject_pair(precision, "precision", "max_gradient_norm",
+                                                      "max_gradient_value")));
+    for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
+        CSE_TRY(cse_diagnostics_take(diagnostics, require_positive(precision, positive[i])));
+    cse_status status = check_loss_scaling(precision);
+    if (status == CSE_OK)
+        status = check_cbfloat16(precision);
+    return cse_diagnostics_take(diagnostics, status);
+}
+
+/* A section none of whose own settings is at fault, or NULL: what settings are to each other can
+ * be said of values only. */
+static const cse_settings *sound_section(const cse_settings *trainer, const char *path)
+{
+    const cse_settings *settings = cse_settings_section(trainer, path);
+    return settings == NULL || settings->faulty ? NULL : settings;
+}
+
+cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics)
+{
+    const cse_settings *loop = sound_section(trainer, "init.loop");
+    const cse_settings *precision = sound_section(trainer, "init.precision");
+    const cse_settings *cluster = sound_section(trainer, "init.backend.cluster_config");
+    const cse_settings *backend = sound_section(trainer, "init.backend");
+    if (loop != NULL)
+        CSE_TRY(cse_diagnostics_take(diagnostics, check_loop(loop)));
+    if (precision != NULL)
+        CSE_TRY(check_precision(precision, diagnostics));
+    if (cluster != NULL)
+        CSE_TRY(check_labels(cluster, diagnostics));
+    return backend != NULL ? cse_diagnostics_take(diagnostics, check_backend(backend)) : CSE_OK;
+}

@@ -1,0 +1,11 @@
+/* The plugin kinds of the library, for `csengine list` and for the check of a configuration, which
+ * stands below most of them and is handed this table. */
+#ifndef CSE_RUN_JOB_KINDS_H
+#define CSE_RUN_JOB_KINDS_H
+
+#include "engine/base/registry.h"
+
+/* Every kind, ended by a NULL name; written by autogen.sh. */
+extern const cse_kind cse_kinds[];
+
+#endif

@@ -1,0 +1,67 @@
+"""Prints what the loggers write for the scalars of run/loggers/logger.h: by Python's csv module, and for
+TensorBoard from the published formats of records and protocol buffers, with a bitwise CRC-32C.
+Run: python3 loggers.py"""
+import csv
+import io
+import struct
+
+SCALARS = [("loss", 1, 1700000000.25, 0.5), ('val "accuracy", %', 300, 1700000001.5, 0.1),
+           ("lr/0", 70000, 1700000002.75, float("inf"))]
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+assert crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
+
+
+def masked(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def message(field, data):
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def record(name, step, time_s, value):
+    tag = message(1, name.encode()) + varint(2 << 3 | 5) + struct.pack("<f", value)
+    event = (varint(1 << 3 | 1) + struct.pack("<d", time_s) + varint(2 << 3) + varint(step)
+             + message(5, message(1, tag)))
+    length = struct.pack("<Q", len(event))
+    return length + masked(length) + event + masked(event)
+
+
+def literal(data):
+    out = ""
+    for byte in data:
+        plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
+        out += chr(byte) if plain else f"\\{byte:03o}"
+    return out
+
+
+text = io.StringIO()
+writer = csv.writer(text, lineterminator="\n")
+writer.writerow(["step", "time_s", "name", "value"])
+for name, step, time_s, value in SCALARS:
+    writer.writerow([step, f"{time_s:.6f}", name, f"{value:.17g}"])
+print(text.getvalue())
+for scalar in SCALARS:
+    line = literal(record(*scalar))
+    print(f'"{line}"')
+print(sum(len(record(*s)) for s in SCALARS), "bytes after the record of the version, which has",
+      8 + 4 + 9 + 2 + len("brain.Event:2") + 4)

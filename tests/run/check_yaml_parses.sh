@@ -1,0 +1,46 @@
+#!/bin/sh
+# A file is parsed once in a whole run, whatever the number of processes: the calls that make a
+# parser of libfyaml are counted in the coordinator and every worker by a library loaded before it.
+set -eu
+if [ "${CSE_SANITIZE:-no}" != no ]; then
+    echo "skipped: a sanitizer wants to be the first library that is loaded"
+    exit 77
+fi
+compiler=${CC:-cc}
+command -v "${compiler%% *}" >/dev/null || { echo "skipped: no C compiler"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+cat >"$folder/count.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+void *fy_parser_create(const void *configuration);
+void *fy_parser_create(const void *configuration)
+{
+    void *(*create)(const void *) = (void *(*)(const void *))dlsym(RTLD_NEXT, "fy_parser_create");
+    int file = open(getenv("CSE_TEST_PARSES"), O_WRONLY | O_APPEND | O_CREAT, 0600);
+    if (write(file, "parse\n", 6) != 6)
+        abort();
+    close(file);
+    return create(configuration);
+}
+END
+$compiler -shared -fPIC -o "$folder/count.so" "$folder/count.c" -ldl
+
+run() { # arguments
+    : >"$folder/parses"
+    LD_PRELOAD="$folder/count.so" CSE_TEST_PARSES="$folder/parses" "$CSENGINE_EXECUTABLE" start \
+        "$top_srcdir/configs/synthetic.yaml" --num_csx 2 --num_steps 3 \
+        --model_dir "$folder/model_dir" "$@" >"$folder/output" 2>&1 ||
+        { cat "$folder/output"; exit 1; }
+    wc -l <"$folder/parses"
+}
+
+parses=$(run)
+[ "$parses" -eq 1 ] || { echo "the file was parsed $parses times"; exit 1; }
+# A --set is a small text of its own.
+parses=$(run --set seed=3)
+[ "$parses" -eq 2 ] || { echo "a file and a --set were parsed $parses times"; exit 1; }

@@ -1,0 +1,36 @@
+/* A data loader from a text, for tests. */
+#include "tests/support/open_loader.h"
+
+#include <check.h>
+#include <string.h>
+
+static cse_status parse(cse_arena *arena, const char *yaml, cse_settings **settings)
+{
+    cse_yaml_node *tree = NULL;
+    cse_status status = cse_yaml_parse(arena, "", yaml, strlen(yaml), &tree);
+    return status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)
+                            : cse_fail_within(status, "data loader: ");
+}
+
+cse_status open_loader(const char *yaml, uint64_t default_seed, cse_dataloader **loader)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_settings *settings = NULL;
+    *loader = NULL;
+    cse_status status = parse(arena, yaml, &settings);
+    if (status == CSE_OK)
+        status = cse_dataloader_open(settings, default_seed, loader);
+    cse_arena_destroy(&arena);
+    return status;
+}
+
+char *encoded_loader(const char *yaml)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_settings *settings = NULL;
+    cse_text json = { 0 };
+    ck_assert_msg(parse(arena, yaml, &settings) == CSE_OK, "%s", cse_error_message());
+    cse_dataloader_settings_encode(settings, &json);
+    cse_arena_destroy(&arena);
+    return json.data;
+}

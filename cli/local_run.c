@@ -108,7 +108,7 @@ cse_status cse_local_run_ask(cse_local_run *run, const char *operation_id, const
     const cse_request request = { .server = &run->server,
                                   .method = "GET",
                                   .path = "",
-                                  .operation_id = operation_id,
+                                  .operation = operation,
                                   .values = values,
                                   .body_type = "",
                                   .peer = "",

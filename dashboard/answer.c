@@ -1,4 +1,5 @@
 /* Helpers of the routes: reading parameters, filling answers. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,8 +158,7 @@ void cse_answer_empty(cse_answer *answer, int status)
 
 void cse_answer_header(cse_answer *answer, const char *name, const char *format, ...)
 {
-    if (answer->header_count == CSE_ANSWER_HEADERS)
-        return;
+    assert(answer->header_count < CSE_ANSWER_HEADERS);
     va_list arguments;
     va_start(arguments, format);
     char *value = NULL;

@@ -25,6 +25,7 @@ cse_channel *cse_channel_new(const char *job, const cse_feed_job *about,
 
 static void drop_oldest(cse_channel *channel)
 {
+    assert(channel->ring_first < channel->ring_end);
     cse_live_event *oldest = &channel->ring[channel->ring_first++ % CSE_RING_EVENTS];
     if (oldest->id > channel->complete_from)
         channel->complete_from = oldest->id;

@@ -2,6 +2,7 @@
 #include "dashboard/create.h"
 
 #include "dashboard/labels.h"
+#include "dashboard/route_support.h"
 
 static json_t *spec_of(const cse_request *request)
 {

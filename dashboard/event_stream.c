@@ -4,6 +4,7 @@
  * events stay in the ring or in the store until then. */
 #include "dashboard/event_stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,6 +267,7 @@ static void close_events(void *self)
         if (client->base.next != NULL)
             client->base.next->previous = client->base.previous;
     }
+    assert(channel->client_count > 0);
     channel->client_count--;
     pthread_mutex_unlock(&channel->lock);
     cse_text_clear(&client->out);
@@ -280,18 +282,12 @@ static const cse_stream event_stream = { .read = read_events,
 
 /* ---- the answer ---- */
 
-static void take_number(void *self, const cse_row *row)
-{
-    *(int64_t *)self = row->fields[0].integer;
-}
-
 static int64_t newest_event(cse_feed *feed, const cse_feed_job *about)
 {
     int64_t newest = 0;
     cse_store_reader *reader = NULL;
-    const cse_store_query query = { .limit = 1, .newest_first = true };
     if (cse_readers_borrow(cse_feed_readers(feed), about->model_dir, &reader) == CSE_OK)
-        cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_number, &newest);
+        cse_newest_event(reader, &newest);
     cse_readers_give_back(cse_feed_readers(feed), about->model_dir, &reader);
     return newest;
 }

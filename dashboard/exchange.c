@@ -176,7 +176,7 @@ static bool check_route(cse_exchange *exchange)
         cse_text_clear(&methods);
         return false;
     }
-    exchange->request.operation_id = exchange->match.operation->id;
+    exchange->request.operation = exchange->match.operation;
     return true;
 }
 
@@ -368,14 +368,14 @@ void cse_exchange_handle(cse_exchange *exchange)
     if (keyed)
         pthread_mutex_lock(&exchange->context->mutation);
     bool replayed = keyed && hooks != NULL && hooks->replay != NULL &&
-                    hooks->replay(request->server, request, &exchange->answer);
+                    hooks->replay(hooks->self, request, &exchange->answer);
     if (!replayed)
         exchange->match.operation->handle(request, &exchange->answer);
     if (exchange->answer.status == 0)
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_INTERNAL, "%s gave no answer",
                            exchange->match.operation->id);
     if (changes && hooks != NULL && hooks->done != NULL)
-        hooks->done(request->server, request, &exchange->answer);
+        hooks->done(hooks->self, request, &exchange->answer);
     if (keyed)
         pthread_mutex_unlock(&exchange->context->mutation);
 }

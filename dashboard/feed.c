@@ -47,16 +47,9 @@ struct cse_feed {
 
 typedef struct store_scan {
     cse_channel *channel;
-    int64_t newest;
     unsigned types;
     int rows;
 } store_scan;
-
-static void take_newest(void *self, const cse_row *row)
-{
-    store_scan *scan = self;
-    scan->newest = row->fields[0].integer;
-}
 
 static void take_stored(void *self, const cse_row *row)
 {
@@ -80,12 +73,12 @@ static void take_stored(void *self, const cse_row *row)
 static bool read_store(cse_channel *channel, cse_store_reader *reader)
 {
     store_scan scan = { .channel = channel };
-    const cse_store_query newest = { .limit = 1, .newest_first = true };
+    int64_t newest = 0;
     pthread_mutex_lock(&channel->lock);
     if (!channel->store_read) {
-        if (cse_store_reader_rows(reader, CSE_ROW_EVENT, &newest, take_newest, &scan) == CSE_OK) {
+        if (cse_newest_event(reader, &newest) == CSE_OK) {
             channel->store_read = true;
-            channel->complete_from = channel->last_id = scan.newest;
+            channel->complete_from = channel->last_id = newest;
             scan.types = CSE_FEED_ALL; /* streams that want earlier events can read the store now */
         }
     } else {

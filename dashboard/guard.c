@@ -3,6 +3,7 @@
  * the library closes it. */
 #include "dashboard/guard.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,7 @@ void cse_guard_remove(cse_guard *guard, cse_guarded **guarded)
     if (*guarded == NULL)
         return;
     pthread_mutex_lock(&guard->lock);
+    assert(guard->count > 0);
     (*guarded)->next->previous = (*guarded)->previous;
     (*guarded)->previous->next = (*guarded)->next;
     guard->count--;

@@ -1,6 +1,7 @@
 /* The entries, found by id, and the changes of their states. */
 #include "dashboard/job_table.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,8 +18,17 @@ enum { RESERVE_BYTES = 256 << 10 };
 
 /* ---- entries ---- */
 
+cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id)
+{
+    for (int i = 0; id != NULL && i < jobs->entry_count; i++)
+        if (strcmp(jobs->entries[i]->record.id, id) == 0)
+            return jobs->entries[i];
+    return NULL;
+}
+
 cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record)
 {
+    assert(cse_job_entry_find(jobs, record->id) == NULL);
     cse_job_entry *entry = cse_calloc(1, sizeof *entry);
     entry->record = *record;
     entry->record.labels = cse_strdup(record->labels != NULL ? record->labels : "{}");
@@ -27,14 +37,6 @@ cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record)
     CSE_GROW(jobs->entries, jobs->entry_count, jobs->entry_capacity);
     jobs->entries[jobs->entry_count++] = entry;
     return entry;
-}
-
-cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id)
-{
-    for (int i = 0; id != NULL && i < jobs->entry_count; i++)
-        if (strcmp(jobs->entries[i]->record.id, id) == 0)
-            return jobs->entries[i];
-    return NULL;
 }
 
 void cse_job_entry_save(cse_jobs *jobs, cse_job_entry *entry)

@@ -2,6 +2,7 @@
  * compared with reads of run stores. */
 #include "dashboard/jobs_db.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -123,6 +124,7 @@ static cse_status run_locked(cse_jobs_db *db, const char *sql, sqlite3_stmt **st
         pthread_mutex_unlock(&db->lock);
         return status;
     }
+    assert((size_t)sqlite3_bind_parameter_count(*statement) == strlen(types));
     for (int i = 0; types[i] != '\0'; i++) {
         if (types[i] == 'i')
             sqlite3_bind_int64(*statement, i + 1, va_arg(arguments, int64_t));

@@ -5,6 +5,7 @@
  * it. */
 #include "dashboard/jobs_launch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -150,6 +151,7 @@ static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
 
 cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
 {
+    assert(!entry->alive && entry->descriptor < 0);
     command *c = cse_calloc(1, sizeof *c);
     cse_job_record *record = &entry->record;
     pid_t pid = 0;

@@ -1,6 +1,7 @@
 /* A list of idle readers; the least recently used one is closed when it is full. */
 #include "dashboard/readers.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ void cse_readers_give_back(cse_readers *readers, const char *model_dir, cse_stor
 {
     if (*reader == NULL)
         return;
+    assert(model_dir != NULL);
     pthread_mutex_lock(&readers->lock);
     idle_reader *place = &readers->idle[0];
     for (int i = 0; i < MOST_IDLE && place->reader != NULL; i++)
@@ -90,4 +92,16 @@ void cse_readers_forget(cse_readers *readers, const char *model_dir)
         if (readers->idle[i].reader != NULL && strcmp(readers->idle[i].model_dir, model_dir) == 0)
             close_idle(&readers->idle[i]);
     pthread_mutex_unlock(&readers->lock);
+}
+
+static void take_number(void *self, const cse_row *row)
+{
+    *(int64_t *)self = row->fields[0].integer;
+}
+
+cse_status cse_newest_event(cse_store_reader *reader, int64_t *number)
+{
+    const cse_store_query query = { .limit = 1, .newest_first = true };
+    *number = 0;
+    return cse_store_reader_rows(reader, CSE_ROW_EVENT, &query, take_number, number);
 }

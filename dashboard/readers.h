@@ -18,4 +18,7 @@ void cse_readers_give_back(cse_readers *readers, const char *model_dir, cse_stor
 /* Closes those of a directory that is about to be removed. */
 void cse_readers_forget(cse_readers *readers, const char *model_dir);
 
+/* The number of the newest event of a run store; 0 when it has none. */
+cse_status cse_newest_event(cse_store_reader *reader, int64_t *number);
+
 #endif

@@ -21,7 +21,7 @@ struct cse_server;
 typedef struct cse_request {
     struct cse_server *server;
     const char *method, *path; /* decoded, without the query */
-    const char *operation_id;
+    const struct cse_operation *operation;
     const json_t *values;  /* parameters of path, query and header by name, typed */
     const json_t *body;    /* NULL when there is none or it is no JSON */
     const char *body_text; /* raw; zero-terminated; NULL when there is none */
@@ -118,7 +118,8 @@ typedef struct cse_operation {
     const char *problems;   /* "409 503": statuses beyond those of the rule in describe.c */
     void (*handle)(const cse_request *request, cse_answer *answer);
     bool body_optional;
-    bool open; /* to callers without a token */
+    bool unrecorded; /* changes nothing: no audit, though it is no GET */
+    bool open;       /* to callers without a token */
     /* Does not block: runs in the thread that serves the connection, not in a worker. */
     bool quick;
 } cse_operation;
@@ -137,11 +138,12 @@ typedef struct cse_route {
 
 /* What the server does around calls that change something; either function may be NULL. */
 typedef struct cse_call_hooks {
-    struct cse_server *server;
+    struct cse_server *server; /* of each request */
+    void *self;
     /* A call with Idempotency-Key: true when `answer` was filled from an earlier one. */
-    bool (*replay)(struct cse_server *server, const cse_request *request, cse_answer *answer);
+    bool (*replay)(void *self, const cse_request *request, cse_answer *answer);
     /* After each call that is no GET. */
-    void (*done)(struct cse_server *server, const cse_request *request, const cse_answer *answer);
+    void (*done)(void *self, const cse_request *request, const cse_answer *answer);
 } cse_call_hooks;
 
 /* dashboard/routes, in name order, ended by NULL; written by autogen.sh. */

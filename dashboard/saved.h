@@ -2,7 +2,7 @@
 #ifndef CSE_DASHBOARD_SAVED_H
 #define CSE_DASHBOARD_SAVED_H
 
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 
 /* Appends each as a Checkpoint object, the oldest first. */
 cse_status cse_saved_list(const cse_server_run *run, json_t *list);

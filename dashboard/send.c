@@ -3,6 +3,7 @@
  * show each of them what the other has done. */
 #include "dashboard/send.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,7 @@ enum MHD_Result cse_exchange_send(cse_exchange *exchange)
 {
     cse_exchange_context *context = exchange->context;
     cse_answer *answer = &exchange->answer;
+    assert(exchange->state != CSE_EXCHANGE_QUEUED && answer->status != 0);
     apply_tag(exchange);
     apply_range(exchange);
     add_instance(exchange);

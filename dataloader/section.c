@@ -9,7 +9,7 @@
 #include "engine/base/registry.h"
 #include "engine/config/dataloader_table.h"
 
-static const char subject[] = "data loader";
+static const char context[] = "data loader: ";
 
 /* The divisors of `whole` on both sides of `size`, or the trivial one where none is near. */
 enum { NEAR = 1000000 };
@@ -58,12 +58,12 @@ cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t de
     const cse_batching *batching = &section->batching;
     if (batching->batch_size % batching->micro_batch_size == 0)
         return CSE_OK;
-    return cse_settings_reject(settings, subject, "micro_batch_size",
-                               "micro_batch_size %" PRId64 " does not divide batch_size %" PRId64
-                               ": accepted are its divisors, such as %" PRId64 " and %" PRId64,
-                               batching->micro_batch_size, batching->batch_size,
-                               divisor_below(batching->batch_size, batching->micro_batch_size),
-                               divisor_above(batching->batch_size, batching->micro_batch_size));
+    return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "micro_batch_size")),
+                       "micro_batch_size %" PRId64 " does not divide batch_size %" PRId64
+                       ": accepted are its divisors, such as %" PRId64 " and %" PRId64,
+                       batching->micro_batch_size, batching->batch_size,
+                       divisor_below(batching->batch_size, batching->micro_batch_size),
+                       divisor_above(batching->batch_size, batching->micro_batch_size));
 }
 
 cse_status cse_dataloader_section_check_samples(const cse_dataloader_section *section,
@@ -71,13 +71,14 @@ cse_status cse_dataloader_section_check_samples(const cse_dataloader_section *se
 {
     int64_t batch_size = section->batching.batch_size;
     if (batch_size > sample_count)
-        return cse_settings_reject(section->settings, subject, "batch_size",
-                                   "batch_size %" PRId64 " is larger than the data, which "
-                                   "has %" PRId64 " samples: accepted are 1 to %" PRId64,
-                                   batch_size, sample_count, sample_count);
+        return cse_fail_at(
+            CSE_ERROR_AT(context, cse_settings_place(section->settings, "batch_size")),
+            "batch_size %" PRId64 " is larger than the data, which "
+            "has %" PRId64 " samples: accepted are 1 to %" PRId64,
+            batch_size, sample_count, sample_count);
     if (!section->batching.drop_last && sample_count % batch_size != 0)
-        return cse_settings_reject(
-            section->settings, subject, "batch_size",
+        return cse_fail_at(
+            CSE_ERROR_AT(context, cse_settings_place(section->settings, "batch_size")),
             "batch_size %" PRId64 " leaves %" PRId64 " of %" PRId64
             " samples over, and a batch has one size: set drop_last: true, or a "
             "batch_size that divides, such as %" PRId64 " and %" PRId64,
@@ -100,7 +101,7 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
     cse_status status = cse_registry_get(cse_inputs, "input function", name->text, &found);
     if (status != CSE_OK) {
         cse_error error = *cse_error_last();
-        error.context = "data loader: ";
+        error.context = context;
         error.place = name->place;
         return cse_fail_at(&error, "data_processor: %s", error.message);
     }
@@ -120,7 +121,7 @@ cse_status cse_dataloader_settings_decode(const char *json, cse_settings **setti
     *settings = NULL;
     cse_status status = cse_yaml_decode(arena, json, strlen(json), &tree);
     status = status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)
-                              : cse_fail_within(status, "%s: ", subject);
+                              : cse_fail_within(status, "%s", context);
     if (status != CSE_OK)
         cse_arena_destroy(&arena);
     return status;

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dashboard/route_support.h"
 #include "dashboard/saved.h"
-#include "dashboard/server.h"
 
 static void get_checkpoint(const cse_request *request, cse_answer *answer)
 {

@@ -56,6 +56,7 @@ const cse_route cse_route_config_validate = {
           .body = "ValidateRequest\n"
           "application/yaml string  # CONFIG.yaml itself; the rest by query\n",
           .replies = "200 ValidateResult  # Checked",
-          .problems = "503" },
+          .problems = "503",
+          .unrecorded = true },
     },
 };

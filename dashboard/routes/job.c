@@ -1,6 +1,6 @@
 /* One job: read, created under a chosen id, changed, removed. */
 #include "dashboard/create.h"
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 
 static void get_job(const cse_request *request, cse_answer *answer)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 #include "engine/base/arena.h"
 
 enum { MOST_BYTES = 1 << 20 };

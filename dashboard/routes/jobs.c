@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dashboard/create.h"
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 
 typedef struct listing {
     const cse_request *request;

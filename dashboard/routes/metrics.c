@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "dashboard/curves.h"
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 #include "engine/base/json.h"
 
 enum { MOST_NAMES = 101 };
@@ -12,11 +12,6 @@ static void take_name(void *self, const cse_row *row)
     cse_text *names = self;
     cse_text_add(names, "%s", names->size > 1 ? "," : "");
     cse_json_add_string(names, row->fields[1].text);
-}
-
-static void take_number(void *self, const cse_row *row)
-{
-    *(int64_t *)self = row->fields[0].integer;
 }
 
 static cse_status read_curves(const cse_request *request, cse_store_reader *reader,
@@ -34,9 +29,7 @@ static cse_status read_curves(const cse_request *request, cse_store_reader *read
                                       .max_points =
                                           cse_request_integer(request, "max_points", 1000) };
     /* Read first: an event that arrives meanwhile is sent twice rather than lost. */
-    CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_EVENT,
-                                  &(cse_store_query){ .limit = 1, .newest_first = true },
-                                  take_number, &head->last_event_id));
+    CSE_TRY(cse_newest_event(reader, &head->last_event_id));
     CSE_TRY(cse_store_reader_status(reader, &status));
     head->attempts = status.attempt;
     cse_text dropped = { 0 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 #include "engine/base/arena.h"
 
 /* A page token holds the step to continue with and how many of its records were already given. */

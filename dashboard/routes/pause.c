@@ -1,5 +1,5 @@
 /* Pauses the run after the step in flight. */
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 
 const cse_route cse_route_pause = {
     .path = "/api/v1/jobs/{id}/pause",

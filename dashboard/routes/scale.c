@@ -1,5 +1,5 @@
 /* Changes the number of replicas from the next step on; the result does not change. */
-#include "dashboard/server.h"
+#include "dashboard/route_support.h"
 
 static const char schemas[] = "ScaleRequest\n"
                               "  num_csx integer 1..1024  # replicas from the next step on\n"

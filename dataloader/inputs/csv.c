@@ -1,8 +1,8 @@
-/* Samples from a file of separated values: one line a sample, one column the answer, the other
- * columns the features in their order.
+/* Samples from a file of separated values: each line is a sample, one column is the answer, and the
+ * other columns are the features in their order.
  *
- * The numbers are kept as they were read; (x - mean) / std is computed in double and rounded
- * once to float32 when a sample is read. */
+ * The numbers are kept in double; (x - mean) / std is computed in double and rounded once to
+ * float32 when a sample is read. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static cse_status check_labels(const csv *self, const cse_settings *settings)
     return CSE_OK;
 }
 
-/* The list `name` of the settings, spread over all features; the caller frees `*values`. */
+/* The list `name` of the settings, one value for each feature; the caller frees `*values`. */
 static cse_status spread(const csv *self, const cse_settings *settings, const char *name,
                          double **values)
 {
@@ -215,7 +215,6 @@ static cse_status csv_read(cse_input *input, const int64_t *indices, int64_t cou
     return CSE_OK;
 }
 
-/* By hand. */
 static const char table[] =
     "width,kind,height\n1,0,10\n2,2,20\n3,1,-30\n4.5,0,0\n5,1,1e2\n6,0,0.5\n"
     "7,2,7\n8,1,-0.25\n9,2,90\n10,0,100\n";

@@ -1,9 +1,8 @@
 /* Images and labels from the idx files of the MNIST family (MNIST, Fashion-MNIST, ...).
  *
- * Both files are kept in memory as the bytes they are, a quarter of their float32 form, and a
- * batch is converted when it is read: (x / 255 - mean) / std takes 256 values, so it is a table,
- * made once with the float32 operations and in the order that torchvision's ToTensor and
- * Normalize apply. */
+ * Both files are kept in memory as bytes, a quarter of their size in float32, and a batch is
+ * converted when it is read. (x / 255 - mean) / std takes 256 values, so they are a table that is
+ * made once, by the same float32 operations as torchvision's ToTensor and Normalize. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,17 +156,17 @@ static cse_status idx_images_open(cse_input *input, const cse_settings *settings
     return CSE_OK;
 }
 
-/* The loop that input workers live in: two loads and one store a pixel, which no arithmetic with
- * the same bits beats without vector instructions. */
+/* The hot loop of input workers: two loads and one store a pixel. Computing the value instead, with
+ * the same bits, is slower without vector instructions. */
 static void convert(const float table[256], const unsigned char *bytes, int64_t count, float *out)
 {
     for (int64_t i = 0; i < count; i++)
         out[i] = table[bytes[i]];
 }
 
-/* Shuffled samples lie anywhere in a file larger than the caches: the next ones are asked for while
- * one is converted. */
-static void ask_for(const idx_images *self, int64_t sample)
+/* Shuffled samples lie anywhere in a file larger than the caches: the next ones are prefetched
+ * while one is converted. */
+static void prefetch(const idx_images *self, int64_t sample)
 {
     enum { CACHE_LINE_BYTES = 64 };
     const unsigned char *bytes = self->images.values + sample * self->pixels;
@@ -185,7 +184,7 @@ static cse_status idx_images_read(cse_input *input, const int64_t *indices, int6
     int32_t *labels = outputs[CSE_ANSWERS_STREAM];
     for (int64_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            ask_for(self, indices[i + AHEAD]);
+            prefetch(self, indices[i + AHEAD]);
         convert(self->value_of_byte, self->images.values + indices[i] * self->pixels, self->pixels,
                 images + i * self->pixels);
         labels[i] = self->labels.values[indices[i]];

@@ -1,10 +1,10 @@
-/* Samples that are computed, not stored: for trials, benchmarks and tests without a data set.
+/* Samples that are computed, not stored: for first runs, benchmarks and tests without a data set.
  *
  * Feature e of sample i is a pure function of (seed, i, e): 24 random bits, as a uniform number
- * of mean 0 and variance 1. The answer belongs to the features: a fixed random map with entries
- * +1 and -1 gives each class a score, and the label is the class of the highest one, so that a
- * model that learns shows a falling loss. The scores are sums of whole numbers, exact in any
- * order on any machine. */
+ * of mean 0 and variance 1. The answer is a function of the features: a fixed random matrix with
+ * entries +1 and -1 gives each class a score, and the label is the class with the highest, so that
+ * the loss of a model that learns falls. The scores are sums of integers, exact in any order on any
+ * machine. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@ typedef struct synthetic {
     int64_t classes;  /* rows of the map; 1 for a regression */
     bool regression;
     int8_t *map;         /* [class, element], +1 or -1 */
-    int32_t *whole;      /* [element]: the features of one sample as whole numbers */
-    float feature_scale; /* makes variance 1 of a whole number */
-    double target_scale; /* makes variance 1 of a score */
+    int32_t *whole;      /* [element]: the features of one sample as integers */
+    float feature_scale; /* scales an integer to variance 1 */
+    double target_scale; /* scales a score to variance 1 */
     char *features_name;
 } synthetic;
 

@@ -1,10 +1,10 @@
 /* Samples from any file as a sequence of bytes, for language models without a tokenizer: each byte
  * is a token, the vocabulary is 256.
  *
- * Sample i holds the bytes from i * stride on: sequence_length of them as input_ids, and the same
- * places moved on by one as labels, so that each label is the byte that follows. With the stride
- * equal to sequence_length, the default, every byte is asked for once an epoch; the bytes at the
- * end that fill no sample are left out. */
+ * Sample i holds the bytes from i * stride on: sequence_length of them as input_ids, and the
+ * bytes one place further as labels, so that each label is the byte that follows. With the default
+ * stride, sequence_length, every byte is used once an epoch; bytes at the end that do not fill a
+ * sample are left out. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -7,23 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence at `at`; 0 when there is none (RFC 3629, section 4). */
-static int sequence_bytes(const unsigned char *at)
-{
-    int length = at[0] < 0x80                    ? 1
-                 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
-                 : (at[0] & 0xf0) == 0xe0        ? 3
-                 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-                                                 : 0;
-    for (int i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90))
-        return 0;
-    return length;
-}
-
 static void add_control(cse_text *out, unsigned char byte)
 {
     static const char letters[] = "\b\f\n\r\t", names[] = "bfnrt";
@@ -40,15 +23,16 @@ void cse_json_add_string(cse_text *out, const char *text)
         cse_text_add_bytes(out, "null", 4);
         return;
     }
-    const unsigned char *at = (const unsigned char *)text, *plain = at;
+    const char *at = text, *plain = at;
     cse_text_add_bytes(out, "\"", 1);
     for (;;) {
-        int length = sequence_bytes(at);
-        if (*at != '\0' && length > 0 && *at >= 0x20 && *at != '"' && *at != '\\' && *at != 0x7f) {
+        size_t length = cse_utf8_length(at, 4); /* the end of the text ends a sequence, too */
+        if (*at != '\0' && length > 0 && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\' &&
+            *at != 0x7f) {
             at += length;
             continue;
         }
-        cse_text_add_bytes(out, (const char *)plain, (size_t)(at - plain));
+        cse_text_add_bytes(out, plain, (size_t)(at - plain));
         if (*at == '\0')
             break;
         if (length == 0)
@@ -56,7 +40,7 @@ void cse_json_add_string(cse_text *out, const char *text)
         else if (*at == '"' || *at == '\\')
             cse_text_add(out, "\\%c", *at);
         else
-            add_control(out, *at);
+            add_control(out, (unsigned char)*at);
         plain = ++at;
     }
     cse_text_add_bytes(out, "\"", 1);

@@ -42,3 +42,18 @@ void cse_text_clear(cse_text *text)
     free(text->data);
     memset(text, 0, sizeof *text);
 }
+
+size_t cse_utf8_length(const char *bytes, size_t left)
+{
+    const unsigned char *text = (const unsigned char *)bytes;
+    unsigned char first = text[0];
+    size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (length == 0 || first > 0xF4 || length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
+    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
+    return overlong || beyond ? 0 : length;
+}

@@ -19,4 +19,8 @@ void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
 void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);
 
+/* Bytes of the UTF-8 sequence at `text`, of which `left` are there; 0 when it is none: overlong forms
+ * and surrogates are none either (RFC 3629, section 4). */
+size_t cse_utf8_length(const char *text, size_t left);
+
 #endif

@@ -1,60 +1,41 @@
 /* Loading: file -> tree -> overrides -> checked settings -> plugins; and what was loaded. */
 #include "engine/config/config.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/config/config_parts.h"
 
-static const char subject[] = "configuration";
-
 struct cse_config {
-    cse_config_tree tree;
+    cse_arena *arena;
+    cse_yaml_node *root;
     const char *source;
     cse_settings *settings;
     cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT];
 };
 
-cse_status cse_config_fail_at(cse_place place, const char *format, ...)
-{
-    char what[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return cse_fail_at(
-        &(cse_error){ .status = CSE_CONFIG, .context = "configuration: ", .place = place }, "%s",
-        what);
-}
-
 /* ---- loading ---- */
 
-static cse_status read_text(cse_config *config, const cse_config_text *text)
+static cse_status read_text(cse_config_loading *loading, const cse_config_text *text)
 {
-    cse_config_tree *tree = &config->tree;
     cse_status status = text->yaml == NULL
-                            ? cse_yaml_parse_file(tree->arena, text->source, &tree->root)
-                            : cse_yaml_parse(tree->arena, text->source, text->yaml,
-                                             strlen(text->yaml), &tree->root);
-    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", subject);
+                            ? cse_yaml_parse_file(loading->arena, text->source, &loading->root)
+                            : cse_yaml_parse(loading->arena, text->source, text->yaml,
+                                             strlen(text->yaml), &loading->root);
+    return status == CSE_OK ? CSE_OK : cse_fail_within(status, "configuration: ");
 }
 
-static cse_status check_tree(cse_config *config, const cse_config_text *text,
-                             cse_diagnostics *diagnostics)
+static cse_status check_tree(cse_config_loading *loading, const cse_config_text *text,
+                             cse_config *config)
 {
-    cse_arena *arena = config->tree.arena;
-    const cse_settings_expected expected = { cse_config_table, subject, "", diagnostics };
+    cse_diagnostics *diagnostics = loading->diagnostics;
+    const cse_settings_expected expected = { cse_config_table, "configuration", "", diagnostics };
     for (int i = 0; i < text->override_count; i++)
-        CSE_TRY(cse_diagnostics_take(
-            diagnostics, cse_config_override_apply(&config->tree, &text->overrides[i])));
-    CSE_TRY(cse_settings_check(arena, &expected, config->tree.root, &config->settings));
+        CSE_TRY(cse_diagnostics_take(diagnostics,
+                                     cse_config_override_apply(loading, &text->overrides[i])));
+    CSE_TRY(cse_settings_check(loading->arena, &expected, loading->root, &config->settings));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
-    CSE_TRY(cse_config_read_plugins(&config->tree, diagnostics, config->sections));
-    return text->kinds == NULL
-               ? CSE_OK
-               : cse_config_check_plugins(arena, text->kinds, diagnostics, config->sections);
+    return cse_config_read_plugins(loading, config->sections);
 }
 
 cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagnostics,
@@ -63,13 +44,17 @@ cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagno
     *config = NULL;
     cse_arena *arena = cse_arena_new();
     cse_config *made = cse_arena_alloc(arena, sizeof *made);
-    made->tree.arena = arena;
+    cse_config_loading loading = { .arena = arena,
+                                   .kinds = text->kinds,
+                                   .diagnostics = diagnostics };
+    made->arena = arena;
     made->source = cse_arena_string(arena, text->source);
-    cse_status status = read_text(made, text);
+    cse_status status = read_text(&loading, text);
     if (status != CSE_OK)
         cse_diagnostics_take(diagnostics, status);
     else
-        status = check_tree(made, text, diagnostics);
+        status = check_tree(&loading, text, made);
+    made->root = loading.root;
     /* Whatever ended a check that collected errors, the first of them is what it says. */
     if (status == CSE_OK || status == CSE_CONFIG) {
         cse_status first = cse_diagnostics_end(diagnostics);
@@ -85,7 +70,7 @@ void cse_config_destroy(cse_config **config)
 {
     if (*config == NULL)
         return;
-    cse_arena *arena = (*config)->tree.arena;
+    cse_arena *arena = (*config)->arena;
     cse_arena_destroy(&arena);
     *config = NULL;
 }
@@ -145,7 +130,7 @@ void cse_config_resolved(const cse_config *config, cse_text *yaml, cse_text *ori
 
 int cse_config_unread(const cse_config *config, cse_yaml_unread **list)
 {
-    return cse_yaml_list_unread(config->tree.arena, config->tree.root, list);
+    return cse_yaml_list_unread(config->arena, config->root, list);
 }
 
 const char *cse_config_source(const cse_config *config)

@@ -86,6 +86,9 @@ int cse_config_unread(const cse_config *config, cse_yaml_unread **list);
 /* The file's path as given, or the source. Borrowed. */
 const char *cse_config_source(const cse_config *config);
 
+/* Whether a text may stand in job_labels: key=value, each of 1 to 63 letters, digits and inner -_. */
+bool cse_config_is_label(const char *label);
+
 /* The table of the whole file: its only entry is "trainer". */
 extern const cse_setting cse_config_table[];
 /* Its setting of that path ("loop.num_steps", as an override names it); NULL for none. */

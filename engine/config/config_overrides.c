@@ -48,15 +48,15 @@ const cse_setting *cse_config_setting_find(const char *path)
     return setting;
 }
 
-static cse_status parse_override(cse_config_tree *tree, const cse_config_override *override,
+static cse_status parse_override(cse_config_loading *loading, const cse_config_override *override,
                                  cse_yaml_node **value)
 {
     if (override->literal) {
-        const cse_place place = { cse_arena_string(tree->arena, override->origin), 0, 0 };
-        *value = cse_yaml_scalar_new(tree->arena, place, override->value);
+        const cse_place place = { cse_arena_string(loading->arena, override->origin), 0, 0 };
+        *value = cse_yaml_scalar_new(loading->arena, place, override->value);
         return CSE_OK;
     }
-    cse_status status = cse_yaml_parse(tree->arena, override->origin, override->value,
+    cse_status status = cse_yaml_parse(loading->arena, override->origin, override->value,
                                        strlen(override->value), value);
     if (status != CSE_OK)
         return cse_fail_within(status, "configuration: ");
@@ -72,43 +72,46 @@ static cse_status find_entry(const cse_yaml_node *list, const char *index, cse_p
     char *end = NULL;
     long i = strtol(index, &end, 10);
     if (*index == '\0' || *end != '\0' || i < 0 || i >= list->count)
-        return cse_config_fail_at(place, "\"%s\" is no entry of that list; accepted: 0 to %d",
-                                  index, list->count - 1);
+        return cse_fail_at(CSE_CONFIG_ERROR_AT(place),
+                           "\"%s\" is no entry of that list; accepted: 0 to %d", index,
+                           list->count - 1);
     *slot = &list->children[i];
     return CSE_OK;
 }
 
 /* The slot that one step of a path names; made where a mapping lacks it. */
-static cse_status step_into(cse_config_tree *tree, cse_yaml_node *parent, const char *name,
+static cse_status step_into(cse_config_loading *loading, cse_yaml_node *parent, const char *name,
                             cse_place place, cse_yaml_node ***slot)
 {
     if (parent->kind == CSE_YAML_SEQUENCE)
         return find_entry(parent, name, place, slot);
     cse_yaml_node *child = cse_yaml_find(parent, name);
     if (child == NULL)
-        cse_yaml_put(tree->arena, parent, (cse_yaml_key){ name, place },
-                     cse_yaml_mapping_new(tree->arena, place));
+        cse_yaml_put(loading->arena, parent, (cse_yaml_key){ name, place },
+                     cse_yaml_mapping_new(loading->arena, place));
     for (int i = 0; i < parent->count; i++)
         if (strcmp(parent->keys[i].text, name) == 0)
             *slot = &parent->children[i];
     return CSE_OK;
 }
 
-cse_status cse_config_override_apply(cse_config_tree *tree, const cse_config_override *override)
+cse_status cse_config_override_apply(cse_config_loading *loading,
+                                     const cse_config_override *override)
 {
     cse_yaml_node *value = NULL;
-    CSE_TRY(parse_override(tree, override, &value));
-    cse_place place = { .source = cse_arena_string(tree->arena, override->origin) };
-    cse_yaml_node **slot = &tree->root;
-    char *rest = full_path(tree->arena, override->path);
+    CSE_TRY(parse_override(loading, override, &value));
+    cse_place place = { .source = cse_arena_string(loading->arena, override->origin) };
+    cse_yaml_node **slot = &loading->root;
+    char *rest = full_path(loading->arena, override->path);
     for (char *name = strsep(&rest, "."); name != NULL; name = strsep(&rest, ".")) {
         if (*name == '\0')
-            return cse_config_fail_at(place, "a name is empty; write a.b.c=value");
+            return cse_fail_at(CSE_CONFIG_ERROR_AT(place), "a name is empty; write a.b.c=value");
         if (cse_yaml_is_null(*slot))
-            *slot = cse_yaml_mapping_new(tree->arena, place);
+            *slot = cse_yaml_mapping_new(loading->arena, place);
         if ((*slot)->kind == CSE_YAML_SCALAR)
-            return cse_config_fail_at(place, "\"%s\" cannot be set inside of a single value", name);
-        CSE_TRY(step_into(tree, *slot, name, place, &slot));
+            return cse_fail_at(CSE_CONFIG_ERROR_AT(place),
+                               "\"%s\" cannot be set inside of a single value", name);
+        CSE_TRY(step_into(loading, *slot, name, place, &slot));
     }
     *slot = value;
     return CSE_OK;

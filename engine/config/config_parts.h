@@ -6,21 +6,23 @@
 #include "engine/config/config.h"
 #include "engine/config/settings.h"
 
-/* A tree that is changed, and the memory it lives in. */
-typedef struct cse_config_tree {
+/* A configuration while it is loaded. */
+typedef struct cse_config_loading {
     cse_arena *arena;
     cse_yaml_node *root;
-} cse_config_tree;
+    const cse_kind *kinds;
+    cse_diagnostics *diagnostics;
+} cse_config_loading;
 
-/* "configuration: place: ...", CSE_CONFIG. */
-cse_status cse_config_fail_at(cse_place place, const char *format, ...) CSE_PRINTF(2, 3);
+#define CSE_CONFIG_ERROR_AT(place) CSE_ERROR_AT("configuration: ", place)
 
-cse_status cse_config_override_apply(cse_config_tree *tree, const cse_config_override *override);
+cse_status cse_config_override_apply(cse_config_loading *loading,
+                                     const cse_config_override *override);
 
 /* "init.loop" below `settings`; NULL where one on the way is no mapping. */
 const cse_settings *cse_settings_section(const cse_settings *settings, const char *path);
 
-/* The rules between settings of sections that are not at fault themselves. */
+/* The rules between the settings of a section; not of one with an error in itself. */
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics);
 
 enum { CSE_PLUGIN_SECTION_COUNT = 6 };
@@ -30,15 +32,11 @@ typedef struct cse_plugin_list {
     int count;
 } cse_plugin_list;
 
-/* The number of a section of plugins ("model", "train_dataloader"); ends the process for another. */
+/* The number of a section of plugins ("model", "loggers"); ends the process for another. */
 int cse_plugin_section_index(const char *name);
 
-/* Reads the plugins that each section of `tree` names into `sections`. */
-cse_status cse_config_read_plugins(cse_config_tree *tree, cse_diagnostics *diagnostics,
+/* Reads the plugins that each section names, finds them in their kinds and checks their settings. */
+cse_status cse_config_read_plugins(const cse_config_loading *loading,
                                    cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT]);
-/* Finds each plugin in `kinds` and checks its settings against its table. */
-cse_status cse_config_check_plugins(cse_arena *arena, const cse_kind *kinds,
-                                    cse_diagnostics *diagnostics,
-                                    cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT]);
 
 #endif

@@ -44,7 +44,7 @@ static cse_status read_word(const cse_yaml_node *section, const char *key, const
     if (node == NULL)
         return CSE_OK;
     if (node->kind != CSE_YAML_SCALAR || node->text[0] == '\0')
-        return cse_config_fail_at(node->place, "%s: %s belongs here", key, what);
+        return cse_fail_at(CSE_CONFIG_ERROR_AT(node->place), "%s: %s belongs here", key, what);
     node->read = true;
     *word = node->text;
     return CSE_OK;
@@ -58,9 +58,9 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     const char *key = about->name_key;
     const cse_yaml_node *name = cse_yaml_find(section, key);
     if (name == NULL)
-        return cse_config_fail_at(section->place,
-                                  "{%s: NAME, ...} belongs here; see `csengine list %s`", key,
-                                  about->kind);
+        return cse_fail_at(CSE_CONFIG_ERROR_AT(section->place),
+                           "{%s: NAME, ...} belongs here; see `csengine list %s`", key,
+                           about->kind);
     CSE_TRY(read_word(section, key, "a name", &plugin->name));
     plugin->place = name->place;
     plugin->tree = section;
@@ -83,46 +83,13 @@ static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_
         return CSE_OK;
     }
     if (section->kind != CSE_YAML_MAPPING || section->count != 1)
-        return cse_config_fail_at(section->place,
-                                  "%s: one {NAME: {settings}} belongs here; names: `csengine list "
-                                  "%s`",
-                                  about->name, about->kind);
+        return cse_fail_at(CSE_CONFIG_ERROR_AT(section->place),
+                           "%s: one {NAME: {settings}} belongs here; names: `csengine list "
+                           "%s`",
+                           about->name, about->kind);
     plugin->name = section->keys[0].text;
     plugin->place = section->keys[0].place;
     plugin->tree = section->children[0];
-    return CSE_OK;
-}
-
-static cse_status read_section(cse_arena *arena, const plugin_section *about,
-                               cse_yaml_node *section, cse_diagnostics *diagnostics,
-                               cse_plugin_list *list)
-{
-    bool is_list = about->may_be_list && section->kind == CSE_YAML_SEQUENCE;
-    int count = is_list ? section->count : 1;
-    list->plugins = cse_arena_alloc(arena, ((size_t)count + 1) * sizeof *list->plugins);
-    for (int i = 0; i < count; i++) {
-        cse_yaml_node *node = is_list ? section->children[i] : section;
-        cse_config_plugin *plugin = &list->plugins[i];
-        cse_status status =
-            (about->name_key != NULL ? read_named : read_keyed)(arena, about, node, plugin);
-        if (status != CSE_OK)
-            plugin->name = NULL;
-        CSE_TRY(cse_diagnostics_take(diagnostics, status));
-    }
-    list->count = count;
-    return CSE_OK;
-}
-
-cse_status cse_config_read_plugins(cse_config_tree *tree, cse_diagnostics *diagnostics,
-                                   cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT])
-{
-    const cse_yaml_node *trainer = cse_yaml_find(tree->root, "trainer");
-    for (int i = 0; i < CSE_PLUGIN_SECTION_COUNT; i++) {
-        const plugin_section *about = &plugin_sections[i];
-        cse_yaml_node *node = cse_yaml_find(cse_yaml_find(trainer, about->parent), about->name);
-        if (node != NULL && !cse_yaml_is_null(node))
-            CSE_TRY(read_section(tree->arena, about, node, diagnostics, &sections[i]));
-    }
     return CSE_OK;
 }
 
@@ -130,50 +97,69 @@ cse_status cse_config_read_plugins(cse_config_tree *tree, cse_diagnostics *diagn
 
 static const void *registry_of(const cse_kind *kinds, const char *name)
 {
-    while (kinds->name != NULL && strcmp(kinds->name, name) != 0)
+    while (kinds != NULL && kinds->name != NULL && strcmp(kinds->name, name) != 0)
         kinds++;
-    return kinds->name != NULL ? kinds->table : NULL;
+    return kinds != NULL ? kinds->table : NULL;
 }
 
 /* A plugin of a library of the user's own has a table once the library is loaded. */
-static cse_status check_plugin(cse_arena *arena, const cse_kind *kinds, const plugin_section *about,
-                               cse_config_plugin *plugin, cse_diagnostics *diagnostics)
+static cse_status check_plugin(const cse_config_loading *loading, const plugin_section *about,
+                               cse_config_plugin *plugin)
 {
-    const void *registry = registry_of(kinds, about->kind);
-    if (registry == NULL || plugin->name == NULL || plugin->library != NULL)
+    cse_arena *arena = loading->arena;
+    const void *registry = registry_of(loading->kinds, about->kind);
+    if (registry == NULL || plugin->library != NULL)
         return CSE_OK;
-    cse_status status =
-        cse_registry_get(registry, about->singular, plugin->name, &plugin->descriptor);
-    if (status != CSE_OK) {
+    if (cse_registry_get(registry, about->singular, plugin->name, &plugin->descriptor) != CSE_OK) {
         cse_error error = *cse_error_last();
         error.context = "configuration: ";
         error.place = plugin->place;
-        return cse_diagnostics_take(diagnostics, cse_fail_again(&error));
+        return cse_diagnostics_take(loading->diagnostics, cse_fail_again(&error));
     }
     const cse_configured_descriptor *descriptor = plugin->descriptor;
+    const cse_settings_expected expected = {
+        .table = descriptor->settings,
+        .subject = cse_arena_printf(arena, "%s %s", about->singular, descriptor->name),
+        .diagnostics = loading->diagnostics,
+    };
     cse_settings *settings = NULL;
-    if (strcmp(about->kind, "inputs") == 0)
-        status = cse_dataloader_settings_check(arena, descriptor->settings, plugin->tree,
-                                               diagnostics, &settings);
-    else
-        status = cse_settings_check(
-            arena,
-            &(cse_settings_expected){
-                .table = descriptor->settings,
-                .subject = cse_arena_printf(arena, "%s %s", about->singular, descriptor->name),
-                .diagnostics = diagnostics },
-            plugin->tree, &settings);
+    cse_status status =
+        strcmp(about->kind, "inputs") == 0
+            ? cse_dataloader_settings_check(arena, descriptor->settings, plugin->tree,
+                                            loading->diagnostics, &settings)
+            : cse_settings_check(arena, &expected, plugin->tree, &settings);
     plugin->settings = settings;
     return status;
 }
 
-cse_status cse_config_check_plugins(cse_arena *arena, const cse_kind *kinds,
-                                    cse_diagnostics *diagnostics,
-                                    cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT])
+/* ---- sections ---- */
+
+static cse_status read_plugin(const cse_config_loading *loading, const plugin_section *about,
+                              cse_yaml_node *node, cse_config_plugin *plugin)
 {
-    for (int i = 0; i < CSE_PLUGIN_SECTION_COUNT; i++)
+    cse_status status =
+        (about->name_key != NULL ? read_named : read_keyed)(loading->arena, about, node, plugin);
+    if (status != CSE_OK)
+        return cse_diagnostics_take(loading->diagnostics, status);
+    return check_plugin(loading, about, plugin);
+}
+
+cse_status cse_config_read_plugins(const cse_config_loading *loading,
+                                   cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT])
+{
+    const cse_yaml_node *trainer = cse_yaml_find(loading->root, "trainer");
+    for (int i = 0; i < CSE_PLUGIN_SECTION_COUNT; i++) {
+        const plugin_section *about = &plugin_sections[i];
+        cse_yaml_node *node = cse_yaml_find(cse_yaml_find(trainer, about->parent), about->name);
+        if (node == NULL || cse_yaml_is_null(node))
+            continue;
+        bool is_list = about->may_be_list && node->kind == CSE_YAML_SEQUENCE;
+        sections[i].count = is_list ? node->count : 1;
+        sections[i].plugins = cse_arena_alloc(loading->arena, ((size_t)sections[i].count + 1) *
+                                                                  sizeof *sections[i].plugins);
         for (int k = 0; k < sections[i].count; k++)
-            CSE_TRY(check_plugin(arena, kinds, &plugin_sections[i], &sections[i].plugins[k],
-                                 diagnostics));
+            CSE_TRY(read_plugin(loading, about, is_list ? node->children[k] : node,
+                                &sections[i].plugins[k]));
+    }
     return CSE_OK;
 }

@@ -1,27 +1,27 @@
-/* What settings of CONFIG.yaml are to each other, where each by itself is as its table wants it. */
+/* The rules between settings of CONFIG.yaml, each of which its table accepts by itself. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/config/config_parts.h"
 
-static const char subject[] = "configuration";
+static const char context[] = "configuration: ";
 
 static cse_status reject_pair(const cse_settings *settings, const char *section, const char *a,
                               const char *b)
 {
     if (!cse_settings_has(settings, a) || !cse_settings_has(settings, b))
         return CSE_OK;
-    return cse_settings_reject(settings, subject, b,
-                               "%s.%s and %s.%s (at %s) exclude each other; keep one", section, b,
-                               section, a, cse_settings_origin(settings, a));
+    return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, b)),
+                       "%s.%s and %s.%s (at %s) exclude each other; keep one", section, b, section,
+                       a, cse_settings_origin(settings, a));
 }
 
 static cse_status require_positive(const cse_settings *settings, const char *name)
 {
     if (!cse_settings_has(settings, name) || cse_settings_number(settings, name) > 0)
         return CSE_OK;
-    return cse_settings_reject(settings, subject, name,
-                               "precision.%s is 0; accepted: a number above 0, or null", name);
+    return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, name)),
+                       "precision.%s is 0; accepted: a number above 0, or null", name);
 }
 
 static cse_status check_loss_scaling(const cse_settings *precision)
@@ -32,10 +32,10 @@ static cse_status check_loss_scaling(const cse_settings *precision)
     if (strcmp(factor, "dynamic") == 0 ||
         (*factor != '\0' && *end == '\0' && number > 0 && number < UINT64_MAX))
         return CSE_OK;
-    return cse_settings_reject(precision, subject, "loss_scaling_factor",
-                               "precision.loss_scaling_factor: \"%s\" is not accepted; accepted: a "
-                               "number above 0, or dynamic",
-                               factor);
+    return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(precision, "loss_scaling_factor")),
+                       "precision.loss_scaling_factor: \"%s\" is not accepted; accepted: a "
+                       "number above 0, or dynamic",
+                       factor);
 }
 
 /* As in the reference. cbfloat16 reaches down to 2^-39 only, and gradients of a mean loss lie far
@@ -47,8 +47,8 @@ static cse_status check_cbfloat16(const cse_settings *precision)
     if (off || type == NULL || strcmp(type, "cbfloat16") != 0 ||
         strcmp(cse_settings_text(precision, "loss_scaling_factor"), "dynamic") == 0)
         return CSE_OK;
-    return cse_settings_reject(
-        precision, subject, "fp16_type",
+    return cse_fail_at(
+        CSE_ERROR_AT(context, cse_settings_place(precision, "fp16_type")),
         "precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic; its least value is "
         "2^-39, and gradients that no scale keeps above it are lost");
 }
@@ -67,20 +67,25 @@ static bool is_label_word(const char *word, size_t length)
     return true;
 }
 
+bool cse_config_is_label(const char *label)
+{
+    size_t key = strcspn(label, "=");
+    return label[key] == '=' && is_label_word(label, key) &&
+           is_label_word(label + key + 1, strlen(label + key + 1));
+}
+
 static cse_status check_labels(const cse_settings *cluster, cse_diagnostics *diagnostics)
 {
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++) {
         const char *label = cse_settings_text_at(cluster, "job_labels", i);
-        size_t key = strcspn(label, "=");
-        if (label[key] == '=' && is_label_word(label, key) &&
-            is_label_word(label + key + 1, strlen(label + key + 1)))
+        if (cse_config_is_label(label))
             continue;
         CSE_TRY(cse_diagnostics_take(
             diagnostics,
-            cse_settings_reject(cluster, subject, "job_labels",
-                                "cluster_config.job_labels: \"%.140s\" is no label; accepted: "
-                                "key=value, each of 1 to 63 letters, digits and inner -_.",
-                                label)));
+            cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(cluster, "job_labels")),
+                        "cluster_config.job_labels: \"%.140s\" is no label; accepted: "
+                        "key=value, each of 1 to 63 letters, digits and inner -_.",
+                        label)));
     }
     return CSE_OK;
 }
@@ -89,18 +94,18 @@ static cse_status check_loop(const cse_settings *loop)
 {
     CSE_TRY(reject_pair(loop, "loop", "num_epochs", "num_steps"));
     if (cse_settings_has(loop, "steps_per_epoch") && !cse_settings_has(loop, "num_epochs"))
-        return cse_settings_reject(loop, subject, "steps_per_epoch",
-                                   "loop.steps_per_epoch says nothing without loop.num_epochs; "
-                                   "add num_epochs or use num_steps");
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(loop, "steps_per_epoch")),
+                           "loop.steps_per_epoch says nothing without loop.num_epochs; "
+                           "add num_epochs or use num_steps");
     return CSE_OK;
 }
 
 static cse_status check_backend(const cse_settings *backend)
 {
     if (cse_settings_bool(backend, "compile_only") && cse_settings_bool(backend, "validate_only"))
-        return cse_settings_reject(backend, subject, "validate_only",
-                                   "backend.validate_only and backend.compile_only exclude each "
-                                   "other; keep one");
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(backend, "validate_only")),
+                           "backend.validate_only and backend.compile_only exclude each "
+                           "other; keep one");
     return CSE_OK;
 }
 
@@ -119,8 +124,7 @@ static cse_status check_precision(const cse_settings *precision, cse_diagnostics
     return cse_diagnostics_take(diagnostics, status);
 }
 
-/* A section none of whose own settings is at fault, or NULL: what settings are to each other can
- * be said of values only. */
+/* A section whose settings are each without error, or NULL: rules between settings need values. */
 static const cse_settings *sound_section(const cse_settings *trainer, const char *path)
 {
     const cse_settings *settings = cse_settings_section(trainer, path);

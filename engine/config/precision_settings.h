@@ -1,6 +1,6 @@
 /* Settings of the formats that a step computes in, and of its tensor statistics: rows that stand
- * both in CONFIG.yaml (sections `precision` and `numerics`) and in the tables that the C API's texts
- * are checked against. */
+ * both in CONFIG.yaml (sections `precision` and `numerics`) and in the tables that the C API's
+ * texts are checked against. */
 #ifndef CSE_CONFIG_PRECISION_SETTINGS_H
 #define CSE_CONFIG_PRECISION_SETTINGS_H
 
@@ -39,8 +39,7 @@ extern const cse_setting cse_precision_setting_table[];
             "terms of a long sum that are added in float32 before it is rounded"),                \
         ROW("emulate_accumulation", BOOL, "false", 0, 0, NULL, NULL,                              \
             "true: sums are rounded between tiles as POL and tiling_accum say, bit for bit; "     \
-            "false: "                                                                             \
-            "that is a permission, and sums are float32"),                                        \
+            "false: that is a permission, and sums are float32"),                                 \
         ROW("graphamp", SETTINGS, "{}", 0, 0, NULL, cse_graphamp_setting_table,                   \
             "which ops run in fp16_type"),                                                        \
         ROW("disable_graphamp", TEXT_LIST, "[]", 0, 0, NULL, NULL,                                \

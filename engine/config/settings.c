@@ -4,7 +4,6 @@
  * mistake of the code that asks, not of the user: the process ends with a message. */
 #include "engine/config/settings.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,21 +197,6 @@ cse_place cse_settings_place_at(const cse_settings *settings, const char *name, 
 const char *cse_settings_origin(const cse_settings *settings, const char *name)
 {
     return cse_yaml_place_text(settings->arena, cse_settings_place(settings, name));
-}
-
-cse_status cse_settings_reject(const cse_settings *settings, const char *subject, const char *name,
-                               const char *format, ...)
-{
-    char context[256], what[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    snprintf(context, sizeof context, "%s: ", subject);
-    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
-                                     .context = context,
-                                     .place = cse_settings_place(settings, name) },
-                       "%s", what);
 }
 
 /* ---- the values as a tree ---- */

@@ -62,9 +62,9 @@ cse_place cse_settings_place_at(const cse_settings *settings, const char *name, 
 /* The tree that a value was read from, to be checked against another table; never NULL. */
 cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name);
 
-/* A setting that is at fault in view of others: "subject: place: what is wrong". */
-cse_status cse_settings_reject(const cse_settings *settings, const char *subject, const char *name,
-                               const char *format, ...) CSE_PRINTF(4, 5);
+/* For cse_fail_at: something wrong at a place; `where` ("optimizer SGD: ") begins the message. */
+#define CSE_ERROR_AT(where, place_) \
+    (&(cse_error){ .status = CSE_CONFIG, .context = (where), .place = (place_) })
 
 /* Writes what a setting accepts: "an integer from 1 to 64", "one of fp32, bf16". */
 void cse_setting_describe(const cse_setting *setting, cse_text *text);

@@ -53,7 +53,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         [CSE_SETTING_NUMBER_LIST] = "a list of numbers",
         [CSE_SETTING_TEXT_LIST] = "a list of text",
         [CSE_SETTING_SETTINGS] = "a mapping of settings",
-        [CSE_SETTING_ANY] = "settings of the member it names",
+        [CSE_SETTING_ANY] = "settings of the plugin it names",
     };
     cse_text_add(text, "%s", words[setting->type]);
     if (setting->type == CSE_SETTING_CHOICE)
@@ -135,32 +135,6 @@ static bool is_integer_text(const char *text)
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-/* YAML 1.2: digits, a point with a digit on one side at least, an exponent. */
-static bool is_number_text(const char *text)
-{
-    if (*text == '-' || *text == '+')
-        text++;
-    size_t before = strspn(text, "0123456789");
-    text += before;
-    size_t after = 0;
-    if (*text == '.') {
-        after = strspn(text + 1, "0123456789");
-        text += 1 + after;
-    }
-    if (before + after == 0)
-        return false;
-    if (*text == 'e' || *text == 'E') {
-        text++;
-        if (*text == '-' || *text == '+')
-            text++;
-        size_t exponent = strspn(text, "0123456789");
-        if (exponent == 0)
-            return false;
-        text += exponent;
-    }
-    return *text == '\0';
-}
-
 static cse_status read_integer(const check *c, const cse_setting *setting, cse_yaml_node *node,
                                cse_setting_value *value)
 {
@@ -186,6 +160,15 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
+/* YAML 1.2: digits with a point, an exponent; neither hexadecimal nor inf nor nan. */
+static bool read_number_text(const char *text, double *number)
+{
+    char *end = NULL;
+    pthread_once(&c_locale_once, make_c_locale);
+    *number = strtod_l(text, &end, c_locale);
+    return end != text && *end == '\0' && strspn(text, "0123456789+-.eE") == strlen(text);
+}
+
 static cse_status read_number(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
@@ -193,10 +176,8 @@ static cse_status read_number(const check *c, const cse_setting *setting, cse_ya
         return reject(c, setting, node, "a list or mapping stands where a number belongs");
     if (node->quoted)
         return reject(c, setting, node, "is text; remove the quotes");
-    if (!is_number_text(node->text))
+    if (!read_number_text(node->text, &value->number))
         return reject(c, setting, node, "is not a number");
-    pthread_once(&c_locale_once, make_c_locale);
-    value->number = strtod_l(node->text, NULL, c_locale);
     if (!isfinite(value->number) || !is_within(setting, value->number))
         return reject(c, setting, node, "is out of range");
     return CSE_OK;

@@ -5,10 +5,9 @@
  * table order, so that it depends on the graph alone. */
 #include "engine/graph/graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ALIGNMENT_BYTES = 64 };
 
 cse_graph *cse_graph_new(int microbatch_count, int64_t micro_batch_size)
 {
@@ -39,18 +38,17 @@ void cse_graph_destroy(cse_graph **graph)
     *graph = NULL;
 }
 
-/* Batch level spreads from inputs to users; batch_sum is where it ends. */
-static bool is_batch_level(const cse_op *op, cse_operands inputs)
+bool cse_node_is_batch(const cse_node *node)
 {
-    if (op == &cse_op_input || op == &cse_op_sample_index)
+    if (node->op == &cse_op_input || node->op == &cse_op_sample_index)
         return true;
     bool batch = false;
-    for (int i = 0; i < inputs.count; i++)
-        batch = batch || inputs.nodes[i]->batch;
-    return batch && op != &cse_op_batch_sum;
+    for (int i = 0; i < node->input_count; i++)
+        batch = batch || node->inputs[i]->batch;
+    return batch && node->op != &cse_op_batch_sum;
 }
 
-static cse_status infer(cse_graph *graph, const cse_node *node, cse_shape *shape, cse_dtype *dtype)
+cse_status cse_node_infer(const cse_node *node, cse_shape *shape, cse_dtype *dtype)
 {
     cse_shape shapes[CSE_MAX_INPUTS];
     cse_dtype dtypes[CSE_MAX_INPUTS];
@@ -61,31 +59,51 @@ static cse_status infer(cse_graph *graph, const cse_node *node, cse_shape *shape
         shapes[i] = node->inputs[i]->shape;
         dtypes[i] = node->inputs[i]->dtype;
     }
-    (void)graph;
     const cse_infer in = { &node->attributes, node->input_count, shapes, dtypes };
     return node->op->infer(&in, shape, dtype);
+}
+
+/* Appends a copy of `made` with an id and memory of its own. */
+static cse_node *append(cse_graph *graph, const cse_node *made)
+{
+    cse_node *node = cse_arena_alloc(graph->arena, sizeof *node);
+    size_t bytes = (size_t)made->input_count * sizeof *node->inputs;
+    *node = *made;
+    node->id = graph->next_id++;
+    node->inputs = cse_arena_alloc(graph->arena, bytes);
+    for (int i = 0; i < node->input_count; i++)
+        node->inputs[i] = made->inputs[i];
+    node->attributes.text = cse_arena_string(graph->arena, made->attributes.text);
+    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
+    return graph->nodes[graph->node_count++] = node;
 }
 
 cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
                          cse_operands inputs, cse_node **node)
 {
-    cse_node made = { .op = op, .input_count = inputs.count, .group = -1, .scope = "" };
+    assert(graph != NULL && op != NULL && inputs.count >= 0);
     if (inputs.count > CSE_MAX_INPUTS)
         return cse_fail(CSE_SHAPE, "takes at most %d inputs, has %d", CSE_MAX_INPUTS, inputs.count);
-    made.inputs = cse_arena_alloc(graph->arena, (size_t)inputs.count * sizeof *made.inputs);
-    for (int i = 0; i < inputs.count; i++)
-        made.inputs[i] = inputs.nodes[i];
+    cse_node *operands[CSE_MAX_INPUTS];
+    cse_node made = {
+        .op = op, .input_count = inputs.count, .inputs = operands, .group = -1, .scope = ""
+    };
+    for (int i = 0; i < inputs.count; i++) {
+        assert(inputs.nodes[i] != NULL && inputs.nodes[i]->id < graph->next_id);
+        operands[i] = inputs.nodes[i];
+    }
     if (attributes != NULL)
         made.attributes = *attributes;
-    CSE_TRY(infer(graph, &made, &made.shape, &made.dtype));
-    made.attributes.text = cse_arena_string(graph->arena, made.attributes.text);
-    made.batch = is_batch_level(op, inputs);
-    made.id = graph->next_id++;
-    *node = cse_arena_alloc(graph->arena, sizeof made);
-    **node = made;
-    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
-    graph->nodes[graph->node_count++] = *node;
+    CSE_TRY(cse_node_infer(&made, &made.shape, &made.dtype));
+    made.batch = cse_node_is_batch(&made);
+    *node = append(graph, &made);
     return CSE_OK;
+}
+
+cse_node *cse_graph_clone(cse_graph *graph, const cse_node *node)
+{
+    assert(node->forward_to == NULL);
+    return append(graph, node);
 }
 
 int cse_graph_find_state(const cse_graph *graph, const char *name)
@@ -110,14 +128,14 @@ cse_status cse_graph_add_state(cse_graph *graph, const cse_state_entry *entry, i
     state->read = state->next = NULL;
     int64_t bytes = cse_shape_elements(entry->shape) * (int64_t)cse_dtype_size(entry->dtype);
     state->offset_bytes = graph->space_bytes[CSE_SPACE_STATE];
-    graph->space_bytes[CSE_SPACE_STATE] +=
-        (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+    graph->space_bytes[CSE_SPACE_STATE] += cse_aligned_bytes(bytes);
     *index = graph->state_count++;
     return CSE_OK;
 }
 
 cse_node *cse_graph_state_node(cse_graph *graph, int index)
 {
+    assert(index >= 0 && index < graph->state_count);
     cse_state_entry *state = &graph->states[index];
     if (state->read != NULL)
         return state->read;
@@ -130,16 +148,11 @@ cse_node *cse_graph_state_node(cse_graph *graph, int index)
 cse_node *cse_graph_leaf(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
                          cse_shape shape, cse_dtype dtype)
 {
-    cse_node *node = cse_arena_alloc(graph->arena, sizeof *node);
-    *node = (cse_node){ .op = op, .group = -1, .scope = "", .shape = shape, .dtype = dtype };
+    cse_node made = { .op = op, .group = -1, .scope = "", .shape = shape, .dtype = dtype };
     if (attributes != NULL)
-        node->attributes = *attributes;
-    node->attributes.text = cse_arena_string(graph->arena, node->attributes.text);
-    node->batch = is_batch_level(op, (cse_operands){ 0, NULL });
-    node->id = graph->next_id++;
-    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
-    graph->nodes[graph->node_count++] = node;
-    return node;
+        made.attributes = *attributes;
+    made.batch = cse_node_is_batch(&made);
+    return append(graph, &made);
 }
 
 cse_node *cse_graph_constant(cse_graph *graph, cse_dtype dtype, double value)
@@ -150,6 +163,7 @@ cse_node *cse_graph_constant(cse_graph *graph, cse_dtype dtype, double value)
 
 void cse_graph_replace(cse_node *old, cse_node *replacement)
 {
+    assert(old != NULL && replacement != NULL);
     while (replacement->forward_to != NULL)
         replacement = replacement->forward_to;
     if (old != replacement)

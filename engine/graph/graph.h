@@ -2,8 +2,8 @@
  *
  * Nodes have one output each and are kept in an order in which inputs come before their users. A
  * node is either of *batch* level (it depends on the microbatch at hand and is computed once for
- * each) or of *step* level (once a step). The border is crossed by `batch_sum` alone: the sum over
- * all microbatches of the global batch, taken along the canonical tree.
+ * each) or of *step* level (once a step). Only `batch_sum` leads from batch to step level: the sum
+ * over all microbatches of the global batch, along the fixed-order reduction tree.
  *
  * Passes annotate nodes (part, group, space, offset) and rewrite them; after the last pass the
  * graph is the plan: what runs where, in which order, on which bytes. It is saved as JSON beside
@@ -34,7 +34,7 @@ typedef enum cse_space {
     CSE_SPACE_STATE,    /* weights, optimizer state, counters: shared, written by UPDATE alone */
     CSE_SPACE_INPUT,    /* the microbatch in its ring slot */
     CSE_SPACE_REPLICA,  /* a replica's own workspace */
-    CSE_SPACE_PARTIAL,  /* this microbatch's contributions to the reductions (a leaf of the tree) */
+    CSE_SPACE_PARTIAL,  /* this microbatch's terms of the sums over the batch */
     CSE_SPACE_REDUCED,  /* the same layout, summed over all microbatches */
     CSE_SPACE_WEIGHTS,  /* results of the WEIGHTS part, read by UPDATE */
     CSE_SPACE_FETCH,    /* values handed to step closures */
@@ -51,12 +51,11 @@ typedef struct cse_precision_request {
 } cse_precision_request;
 
 /* How the long sum inside a node (a product's, a norm's, a softmax's) is carried, set by the
- * precision pass: float32 all along, or float32 within tiles of `tile_length` terms and rounded to
- * `across` from tile to tile. Unless it is emulated, that is a permission of which this machine
- * makes no use: its sums are float32. engine/trace/accumulate.h says what is computed where it is
- * emulated. */
+ * precision pass: float32 throughout, or float32 within tiles of `tile_length` terms and rounded
+ * to `across` after each tile. Unless it is emulated, that is only a permission: sums are computed
+ * in float32. engine/trace/accumulate.h defines what an emulated sum computes. */
 typedef struct cse_accumulation {
-    cse_dtype across;     /* float32: no rounding on the way */
+    cse_dtype across;     /* float32: no rounding between tiles */
     bool stochastic;      /* `across` is rounded stochastically instead of to nearest even */
     bool emulated;        /* the rounding takes place */
     int32_t tile_length;  /* 0 with float32 */
@@ -91,7 +90,7 @@ struct cse_node {
     int group; /* index in graph->groups, -1 before fusion and for nodes without code */
     cse_space space;
     int64_t offset_bytes;
-    int tracked;          /* 1 + its place in graph->tracked; 0: not observed */
+    int tracked;          /* 1 + its index in graph->tracked; 0: no statistics */
     int64_t scratch;      /* free for the use of one pass at a time */
     cse_node *forward_to; /* set by cse_graph_replace; resolved by cse_graph_compact */
 };
@@ -127,17 +126,17 @@ typedef struct cse_fetch_entry {
 /* One sum over the microbatches, set up by the partition pass. */
 typedef struct cse_reduction_entry {
     cse_node *partial;    /* REPLICA: stores this microbatch's term */
-    cse_node *sum;        /* the batch_sum node, by then a leaf */
+    cse_node *sum;        /* the batch_sum node, which has no input any more */
     int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
 } cse_reduction_entry;
 
-/* A tensor whose numbers are counted on observed steps (engine/execute/tensor_statistics.h), set up by the
+/* A tensor of which some steps take statistics (engine/execute/tensor_statistics.h), set up by the
  * numerics pass. */
 typedef enum cse_tracked_kind {
-    CSE_TRACKED_VALUE,    /* asked for by name */
+    CSE_TRACKED_VALUE,    /* named by the request */
     CSE_TRACKED_CAST,     /* rounded to 16 bits: a cast, or an op that stores its result so */
-    CSE_TRACKED_GRADIENT, /* of a parameter: each microbatch's, and their sum */
-    CSE_TRACKED_STATE,    /* before the step; and what the update makes of it */
+    CSE_TRACKED_GRADIENT, /* of a parameter: of each microbatch, and their sum */
+    CSE_TRACKED_STATE,    /* its value before the step and its update */
     CSE_TRACKED_COUNT
 } cse_tracked_kind;
 
@@ -147,16 +146,17 @@ typedef struct cse_tracked_tensor {
     const char *op;   /* the op that the model's code called */
     cse_dtype source; /* what was rounded to the node's type; that type where nothing was */
     cse_node *node;   /* GRADIENT: the partial; STATE: the assign; else where it is computed */
-    /* STATE, where the update is `kept` = state - `delta`: a weight that stays although its delta
-     * is not zero was not changed because of rounding. NULL otherwise. */
+    /* STATE whose update is `kept` = state - `delta`: an element that stays the same although its
+     * delta is not zero was lost to rounding. NULL for other updates. */
     cse_node *kept, *delta;
-    /* The values before rounding are left there on observed steps; -1: the stored ones are read. */
+    /* Where the statistics program leaves the values before rounding; -1: it reads what is stored.
+     * */
     int64_t scratch_offset;
 } cse_tracked_tensor;
 
-/* What the numerics pass is asked for. */
+/* Which tensors the numerics pass tracks. */
 typedef struct cse_numerics_request {
-    int64_t every;                                /* steps from one observed step to the next */
+    int64_t every; /* steps from one step with statistics to the next */
     const char *const *patterns, *const *origins; /* of names or scopes; "file:line:column" */
     int pattern_count;
 } cse_numerics_request;
@@ -192,8 +192,8 @@ struct cse_graph {
     int group_count, group_capacity;
     cse_tracked_tensor *tracked; /* in the order of execution: states, values, gradients */
     int tracked_count, tracked_capacity;
-    int64_t statistics_scratch_bytes;     /* memory that an observed program needs besides */
-    const cse_numerics_request *numerics; /* NULL: nothing is observed. Borrowed */
+    int64_t statistics_scratch_bytes;     /* working memory of a statistics program */
+    const cse_numerics_request *numerics; /* NULL: no statistics. Borrowed */
     int64_t micro_batch_size;
     const struct cse_precision
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
@@ -234,6 +234,9 @@ cse_node *cse_graph_state_node(cse_graph *graph, int index);
 
 cse_node *cse_graph_constant(cse_graph *graph, cse_dtype dtype, double value);
 
+/* Appends a copy of `node`, with inputs of its own and the same annotations. */
+cse_node *cse_graph_clone(cse_graph *graph, const cse_node *node);
+
 /* Every user of `old` reads `replacement` from now on (also states, fetches). The change takes
  * effect in cse_graph_compact. `replacement` must not depend on `old`. */
 void cse_graph_replace(cse_node *old, cse_node *replacement);
@@ -262,13 +265,42 @@ void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
  * Reshapes are looked through: what is returned is stored somewhere. Returns the count. */
 int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most);
 
-/* The UPDATE group's nodes whose values its tracked need, at most three for each of the states
- * it assigns; returns the count. */
+/* The UPDATE group's nodes whose values its tracked states need: the assigned value, and `kept` and
+ * `delta` where there are. Returns the count. */
 enum { CSE_MAX_PROPOSED = 3 * CSE_MAX_ASSIGNS };
 int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED]);
 
 /* A value's storage: looks through reshapes to the node that owns the bytes. */
 cse_node *cse_node_storage(cse_node *node);
+
+/* The shape and type that the op's rule gives the node; fails where its inputs do not fit. */
+cse_status cse_node_infer(const cse_node *node, cse_shape *shape, cse_dtype *dtype);
+
+/* Whether the node is of batch level: it spreads from inputs to users and ends at batch_sum. */
+bool cse_node_is_batch(const cse_node *node);
+
+/* A structural node that reads no other node: an input, a constant, a state, a partitioned sum. */
+static inline bool cse_node_is_leaf(const cse_node *node)
+{
+    return node->input_count == 0 && node->op->kind == CSE_OP_STRUCTURAL;
+}
+
+static inline int64_t cse_node_bytes(const cse_node *node)
+{
+    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
+}
+
+/* Up to the next multiple of 64, as all offsets are. */
+static inline int64_t cse_aligned_bytes(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* Lines of an UPDATE group, in each of the states it assigns. */
+static inline int64_t cse_group_lines(const cse_group *group)
+{
+    return (group->elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+}
 
 /* Whether the node's sum is rounded between tiles, in the numbers and not by permission alone. */
 static inline bool cse_node_is_tiled(const cse_node *node)
@@ -277,16 +309,22 @@ static inline bool cse_node_is_tiled(const cse_node *node)
 }
 
 /* Structural ops, placed by the tracing API and by passes:
- * input (integers[0]: entry of graph->inputs) · constant (numbers[0]; scalars only so far) · state
- * (integers[0]: entry of graph->states) · step_number (int32 scalar, 0-based) · sample_index (int32
- * [micro_batch_size]: position of each sample in the global batch) · gradient (loss, state;
- * replaced by autodiff) · batch_sum (one input, batch level; its value is the sum over all
- * microbatches; after partition it has no input and lives in REDUCED) · partial (REPLICA: stores
- * its input as this microbatch's term of a batch_sum) · assign (UPDATE: stores its input,
- * elementwise, as the next value of state integers[0]) · fetch (WEIGHTS: stores its input for fetch
- * integers[0]) · materialize (WEIGHTS: stores its input for UPDATE groups). partial, assign, fetch
- * and materialize are elementwise identities, so that they end fused loops; partial's and the
- * partitioned batch_sum's integers[0] is their common number. */
+ *
+ *   input         a tensor of the microbatch; integers[0] is its entry in graph->inputs
+ *   constant      numbers[0]; a scalar
+ *   state         a state's value before the step; integers[0] is its entry in graph->states
+ *   step_number   int32 scalar, from 0
+ *   sample_index  int32 [micro_batch_size]: position of each sample in the global batch
+ *   gradient      of a loss with respect to a state; autodiff replaces it
+ *   batch_sum     the sum of its input over all microbatches; partition takes its input away, after
+ *                 which its value is in REDUCED
+ *   partial       REPLICA: stores its input as this microbatch's term of the batch_sum that has the
+ *                 same integers[0]
+ *   assign        UPDATE: stores its input as the next value of state integers[0]
+ *   fetch         WEIGHTS: stores its input as fetched value integers[0]
+ *   materialize   WEIGHTS: stores its input for UPDATE groups
+ *
+ * The last four are elementwise identities, so that they can end fused loops. */
 extern const cse_op cse_op_input, cse_op_constant, cse_op_state, cse_op_step_number,
     cse_op_sample_index, cse_op_gradient, cse_op_batch_sum, cse_op_partial, cse_op_assign,
     cse_op_fetch, cse_op_materialize;

@@ -1,178 +1,350 @@
 /* A graph as JSON and back: what a compilation leaves for the processes that run it.
  *
- * Numbers that must survive exactly are written as hexadecimal floats in strings, since JSON has no
- * infinities. What is read back is checked before it is used: indices, counts, and then the
- * grammar. */
+ * Each record's fields stand in one table that both directions go by (json_fields.h); what a table
+ * cannot say (lists, checks between fields) is code beside it. A graph that is read is returned
+ * only when every field was in its range and the grammar holds (verify.c). */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/json_fields.h"
 
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 1, MOST_LEVEL = 2 };
+
+#define FIELD(name, kind, record, member)                                         \
+    {                                                                             \
+        .key = name, .type = CSE_FIELD_##kind, .offset = offsetof(record, member) \
+    }
+#define OPTIONAL(name, kind, record, member)                                       \
+    {                                                                              \
+        .key = name, .type = CSE_FIELD_##kind, .offset = offsetof(record, member), \
+        .optional = true                                                           \
+    }
+#define NUMBER(name, kind, record, member, least, most)                                          \
+    {                                                                                            \
+        .key = name, .type = CSE_FIELD_##kind, .offset = offsetof(record, member), .low = least, \
+        .high = most                                                                             \
+    }
+
+static const cse_field node_fields[] = {
+    FIELD("dtype", DTYPE, cse_node, dtype),
+    FIELD("shape", SHAPE, cse_node, shape),
+    OPTIONAL("text", TEXT, cse_node, attributes.text),
+    OPTIONAL("scope", TEXT, cse_node, scope),
+    FIELD("backward", BOOL, cse_node, backward),
+    NUMBER("part", INT, cse_node, part, 0, CSE_PART_COUNT - 1),
+    NUMBER("group", INT, cse_node, group, -1, INT32_MAX),
+    NUMBER("space", INT, cse_node, space, 0, CSE_SPACE_COUNT - 1),
+    NUMBER("offset", INT64, cse_node, offset_bytes, 0, INT64_MAX),
+    OPTIONAL("inserted_cast", BOOL, cse_node, inserted_cast),
+    OPTIONAL("graphamp_off", BOOL, cse_node, request.graphamp_off),
+    NUMBER("pol_forward", LEVEL, cse_node, request.pol_forward, 0, MOST_LEVEL),
+    NUMBER("pol_backward", LEVEL, cse_node, request.pol_backward, 0, MOST_LEVEL),
+    { .key = NULL },
+};
+
+static const cse_field accumulation_fields[] = {
+    FIELD("dtype", DTYPE, cse_accumulation, across),
+    FIELD("stochastic", BOOL, cse_accumulation, stochastic),
+    FIELD("emulated", BOOL, cse_accumulation, emulated),
+    NUMBER("tile_length", INT, cse_accumulation, tile_length, 1, INT32_MAX),
+    NUMBER("stream", UINT, cse_accumulation, stream, 0, UINT32_MAX),
+    { .key = NULL },
+};
+
+static const cse_field state_fields[] = {
+    FIELD("name", TEXT, cse_state_entry, name),
+    FIELD("shape", SHAPE, cse_state_entry, shape),
+    FIELD("dtype", DTYPE, cse_state_entry, dtype),
+    NUMBER("initializer", INT, cse_state_entry, initializer.kind, 0, CSE_INIT_TRUNCATED_NORMAL),
+    FIELD("a", DOUBLE, cse_state_entry, initializer.a),
+    FIELD("b", DOUBLE, cse_state_entry, initializer.b),
+    FIELD("trainable", BOOL, cse_state_entry, trainable),
+    NUMBER("read", NODE, cse_state_entry, read, -1, INT32_MAX),
+    NUMBER("next", NODE, cse_state_entry, next, -1, INT32_MAX),
+    NUMBER("offset", INT64, cse_state_entry, offset_bytes, 0, INT64_MAX),
+    { .key = NULL },
+};
+
+static const cse_field input_fields[] = {
+    FIELD("name", TEXT, cse_input_entry, name),
+    FIELD("shape", SHAPE, cse_input_entry, shape),
+    FIELD("dtype", DTYPE, cse_input_entry, dtype),
+    NUMBER("node", NODE, cse_input_entry, node, -1, INT32_MAX),
+    NUMBER("offset", INT64, cse_input_entry, offset_bytes, 0, INT64_MAX),
+    { .key = NULL },
+};
+
+static const cse_field fetch_fields[] = {
+    FIELD("name", TEXT, cse_fetch_entry, name),
+    FIELD("node", NODE, cse_fetch_entry, value),
+    NUMBER("offset", INT64, cse_fetch_entry, offset_bytes, 0, INT64_MAX),
+    { .key = NULL },
+};
+
+static const cse_field reduction_fields[] = {
+    FIELD("partial", NODE, cse_reduction_entry, partial),
+    FIELD("sum", NODE, cse_reduction_entry, sum),
+    NUMBER("offset", INT64, cse_reduction_entry, offset_bytes, 0, INT64_MAX),
+    { .key = NULL },
+};
+
+static const cse_field group_fields[] = {
+    NUMBER("kind", INT, cse_group, kind, 0, CSE_GROUP_LIBRARY),
+    NUMBER("part", INT, cse_group, part, 0, CSE_PART_COUNT - 1),
+    NUMBER("elements", INT64, cse_group, elements, 0, INT64_MAX),
+    NUMBER("first_line", INT64, cse_group, first_line, 0, INT64_MAX),
+    { .key = NULL },
+};
+
+static const cse_field tracked_fields[] = {
+    NUMBER("kind", INT, cse_tracked_tensor, kind, 0, CSE_TRACKED_COUNT - 1),
+    FIELD("name", TEXT, cse_tracked_tensor, name),
+    FIELD("source", DTYPE, cse_tracked_tensor, source),
+    FIELD("node", NODE, cse_tracked_tensor, node),
+    NUMBER("kept", NODE, cse_tracked_tensor, kept, -1, INT32_MAX),
+    NUMBER("delta", NODE, cse_tracked_tensor, delta, -1, INT32_MAX),
+    NUMBER("scratch", INT64, cse_tracked_tensor, scratch_offset, -1, INT64_MAX / 2),
+    { .key = NULL },
+};
+
+static const cse_field graph_fields[] = {
+    NUMBER("microbatch_count", INT, cse_graph, microbatch_count, 1, INT32_MAX),
+    NUMBER("micro_batch_size", INT64, cse_graph, micro_batch_size, 1, INT32_MAX),
+    { .key = "statistics_scratch_bytes",
+      .type = CSE_FIELD_INT64,
+      .offset = offsetof(cse_graph, statistics_scratch_bytes),
+      .low = 0,
+      .high = INT64_MAX / 2,
+      .optional = true },
+    { .key = NULL },
+};
+
+/* The graph's arrays of records, in the order in which they are read. */
+typedef struct table {
+    const char *key;
+    const cse_field *fields;
+    size_t records, count, capacity; /* where the graph holds the array and its sizes */
+    size_t record_bytes;
+} table;
+
+#define TABLE(list, one, record)                                                          \
+    {                                                                                     \
+#list, one##_fields, offsetof(cse_graph, list), offsetof(cse_graph, one##_count), \
+            offsetof(cse_graph, one##_capacity), sizeof(record)                           \
+    }
+
+static const table tables[] = {
+    TABLE(states, state, cse_state_entry),  TABLE(inputs, input, cse_input_entry),
+    TABLE(fetches, fetch, cse_fetch_entry), TABLE(reductions, reduction, cse_reduction_entry),
+    TABLE(groups, group, cse_group),        TABLE(tracked, tracked, cse_tracked_tensor),
+};
+
+enum { TABLES = sizeof tables / sizeof tables[0] };
 
 /* ---- writing ---- */
 
-static json_t *json_shape(cse_shape shape)
+static json_t *write_positions(cse_node *const nodes[], int count)
 {
-    json_t *dims = json_array();
-    for (int i = 0; i < shape.rank; i++)
-        json_array_append_new(dims, json_integer(shape.dims[i]));
-    return dims;
+    json_t *positions = json_array();
+    for (int n = 0; n < count; n++)
+        json_array_append_new(positions, json_integer(nodes[n]->scratch));
+    return positions;
 }
 
-static json_t *json_double(double value)
+static json_t *write_node(const cse_node *node)
 {
-    return json_sprintf("%a", value);
-}
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-    if (text != NULL && text[0] != '\0')
-        json_object_set_new(object, key, json_string(text));
-}
-
-/* Only what is set: a graph that nobody asked anything of is written as it always was. */
-static void set_precision(json_t *object, const cse_node *node)
-{
-    const cse_precision_request *request = &node->request;
-    const cse_accumulation *accumulation = &node->accumulation;
-    if (request->graphamp_off)
-        json_object_set_new(object, "graphamp_off", json_true());
-    if (request->pol_forward > 0)
-        json_object_set_new(object, "pol_forward", json_integer(request->pol_forward - 1));
-    if (request->pol_backward > 0)
-        json_object_set_new(object, "pol_backward", json_integer(request->pol_backward - 1));
-    if (node->inserted_cast)
-        json_object_set_new(object, "inserted_cast", json_true());
-    if (accumulation->across != CSE_FLOAT32)
-        json_object_set_new(
-            object, "accumulation",
-            json_pack("{s:s, s:b, s:b, s:i, s:I}", "dtype", cse_dtype_name(accumulation->across),
-                      "stochastic", (int)accumulation->stochastic, "emulated",
-                      (int)accumulation->emulated, "tile_length", (int)accumulation->tile_length,
-                      "stream", (json_int_t)accumulation->stream));
-}
-
-static json_t *json_node(const cse_node *node)
-{
-    json_t *inputs = json_array(), *integers = json_array(), *numbers = json_array();
-    for (int i = 0; i < node->input_count; i++)
-        json_array_append_new(inputs, json_integer(node->inputs[i]->scratch));
-    for (int i = 0; i < node->attributes.integer_count; i++)
-        json_array_append_new(integers, json_integer(node->attributes.integers[i]));
-    for (int i = 0; i < node->attributes.number_count; i++)
-        json_array_append_new(numbers, json_double(node->attributes.numbers[i]));
-    json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:I}", "op", node->op->name, "dtype",
-        cse_dtype_name(node->dtype), "shape", json_shape(node->shape), "inputs", inputs, "integers",
-        integers, "numbers", numbers, "backward", (int)node->backward, "part", (int)node->part,
-        "group", node->group, "space", (int)node->space, "offset", (json_int_t)node->offset_bytes);
-    set_text(object, "text", node->attributes.text);
-    set_text(object, "scope", node->scope);
-    set_precision(object, node);
+    const cse_attributes *attributes = &node->attributes;
+    json_t *integers = json_array(), *numbers = json_array();
+    json_t *object = cse_fields_write(node_fields, node);
+    for (int i = 0; i < attributes->integer_count; i++)
+        json_array_append_new(integers, json_integer(attributes->integers[i]));
+    for (int i = 0; i < attributes->number_count; i++)
+        json_array_append_new(numbers, json_sprintf("%a", attributes->numbers[i]));
+    json_object_set_new(object, "op", json_string(node->op->name));
+    json_object_set_new(object, "inputs", write_positions(node->inputs, node->input_count));
+    json_object_set_new(object, "integers", integers);
+    json_object_set_new(object, "numbers", numbers);
+    if (node->accumulation.across != CSE_FLOAT32)
+        json_object_set_new(object, "accumulation",
+                            cse_fields_write(accumulation_fields, &node->accumulation));
     return object;
 }
 
-static json_int_t index_of(const cse_node *node)
-{
-    return node ? (json_int_t)node->scratch : -1;
-}
-
-static json_t *json_states(const cse_graph *graph)
-{
-    json_t *states = json_array();
-    for (int s = 0; s < graph->state_count; s++) {
-        const cse_state_entry *e = &graph->states[s];
-        json_array_append_new(
-            states, json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:b, s:I, s:I, s:I}", "name", e->name,
-                              "shape", json_shape(e->shape), "dtype", cse_dtype_name(e->dtype),
-                              "initializer", (int)e->initializer.kind, "a",
-                              json_double(e->initializer.a), "b", json_double(e->initializer.b),
-                              "trainable", (int)e->trainable, "read", index_of(e->read), "next",
-                              index_of(e->next), "offset", (json_int_t)e->offset_bytes));
-    }
-    return states;
-}
-
-static json_t *json_tables(const cse_graph *graph, const char *kind)
+static json_t *write_table(const cse_graph *graph, const table *t)
 {
     json_t *rows = json_array();
-    for (int i = 0; strcmp(kind, "inputs") == 0 && i < graph->input_count; i++) {
-        const cse_input_entry *e = &graph->inputs[i];
-        json_array_append_new(rows, json_pack("{s:s, s:o, s:s, s:I, s:I}", "name", e->name, "shape",
-                                              json_shape(e->shape), "dtype",
-                                              cse_dtype_name(e->dtype), "node", index_of(e->node),
-                                              "offset", (json_int_t)e->offset_bytes));
-    }
-    for (int i = 0; strcmp(kind, "fetches") == 0 && i < graph->fetch_count; i++) {
-        const cse_fetch_entry *e = &graph->fetches[i];
+    const char *records;
+    int count;
+    memcpy(&records, (const char *)graph + t->records, sizeof records);
+    memcpy(&count, (const char *)graph + t->count, sizeof count);
+    for (int i = 0; i < count; i++)
         json_array_append_new(rows,
-                              json_pack("{s:s, s:I, s:I}", "name", e->name, "node",
-                                        index_of(e->value), "offset", (json_int_t)e->offset_bytes));
-    }
-    for (int i = 0; strcmp(kind, "reductions") == 0 && i < graph->reduction_count; i++) {
-        const cse_reduction_entry *e = &graph->reductions[i];
-        json_array_append_new(rows,
-                              json_pack("{s:I, s:I, s:I}", "partial", index_of(e->partial), "sum",
-                                        index_of(e->sum), "offset", (json_int_t)e->offset_bytes));
-    }
+                              cse_fields_write(t->fields, records + (size_t)i * t->record_bytes));
     return rows;
-}
-
-/* What the processes that run the step must know of it; names stay with the coordinator. */
-static json_t *json_tracked(const cse_graph *graph)
-{
-    json_t *rows = json_array();
-    for (int i = 0; i < graph->tracked_count; i++) {
-        const cse_tracked_tensor *o = &graph->tracked[i];
-        json_array_append_new(
-            rows, json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "kind", (int)o->kind, "name",
-                            o->name, "source", cse_dtype_name(o->source), "node", index_of(o->node),
-                            "kept", index_of(o->kept), "delta", index_of(o->delta), "scratch",
-                            (json_int_t)o->scratch_offset));
-    }
-    return rows;
-}
-
-static json_t *json_groups(const cse_graph *graph)
-{
-    json_t *groups = json_array();
-    for (int g = 0; g < graph->group_count; g++) {
-        const cse_group *group = &graph->groups[g];
-        json_t *nodes = json_array();
-        for (int n = 0; n < group->node_count; n++)
-            json_array_append_new(nodes, json_integer(group->nodes[n]->scratch));
-        json_array_append_new(groups, json_pack("{s:i, s:i, s:o, s:I, s:I}", "kind",
-                                                (int)group->kind, "part", (int)group->part, "nodes",
-                                                nodes, "elements", (json_int_t)group->elements,
-                                                "first_line", (json_int_t)group->first_line));
-    }
-    return groups;
 }
 
 void cse_graph_to_json(const cse_graph *graph, cse_text *out)
 {
+    json_t *root = cse_fields_write(graph_fields, graph);
     json_t *nodes = json_array(), *spaces = json_array();
     for (int n = 0; n < graph->node_count; n++)
         graph->nodes[n]->scratch = n;
     for (int n = 0; n < graph->node_count; n++)
-        json_array_append_new(nodes, json_node(graph->nodes[n]));
+        json_array_append_new(nodes, write_node(graph->nodes[n]));
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         json_array_append_new(spaces, json_integer(graph->space_bytes[s]));
-    json_t *root = json_pack(
-        "{s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", FORMAT_VERSION,
-        "microbatch_count", graph->microbatch_count, "micro_batch_size",
-        (json_int_t)graph->micro_batch_size, "nodes", nodes, "states", json_states(graph), "inputs",
-        json_tables(graph, "inputs"), "fetches", json_tables(graph, "fetches"), "reductions",
-        json_tables(graph, "reductions"), "groups", json_groups(graph), "space_bytes", spaces);
-    if (graph->tracked_count > 0) {
-        json_object_set_new(root, "tracked", json_tracked(graph));
-        json_object_set_new(root, "statistics_scratch_bytes",
-                            json_integer(graph->statistics_scratch_bytes));
-    }
+    json_object_set_new(root, "version", json_integer(FORMAT_VERSION));
+    json_object_set_new(root, "nodes", nodes);
+    json_object_set_new(root, "space_bytes", spaces);
+    for (int t = 0; t < TABLES; t++)
+        json_object_set_new(root, tables[t].key, write_table(graph, &tables[t]));
+    json_t *groups = json_object_get(root, "groups");
+    for (int g = 0; g < graph->group_count; g++)
+        json_object_set_new(json_array_get(groups, (size_t)g), "nodes",
+                            write_positions(graph->groups[g].nodes, graph->groups[g].node_count));
     char *text = json_dumps(root, JSON_COMPACT);
     cse_text_add_bytes(out, text, strlen(text));
     free(text);
     json_decref(root);
+}
+
+/* ---- reading ---- */
+
+static void read_attributes(cse_field_reader *r, const json_t *object, cse_attributes *attributes)
+{
+    const json_t *integers = json_object_get(object, "integers");
+    const json_t *numbers = json_object_get(object, "numbers");
+    if (json_array_size(integers) > CSE_MAX_INTEGERS ||
+        json_array_size(numbers) > CSE_MAX_NUMBERS) {
+        cse_field_wrong(r, "attributes");
+        return;
+    }
+    attributes->integer_count = (int)json_array_size(integers);
+    attributes->number_count = (int)json_array_size(numbers);
+    for (int i = 0; i < attributes->integer_count; i++)
+        attributes->integers[i] = json_integer_value(json_array_get(integers, (size_t)i));
+    for (int i = 0; i < attributes->number_count; i++)
+        attributes->numbers[i] = cse_field_double(r, json_array_get(numbers, (size_t)i));
+}
+
+/* An input is an earlier node: the node itself is appended when all is known. */
+static void read_node(cse_field_reader *r, const json_t *object)
+{
+    const json_t *inputs = json_object_get(object, "inputs");
+    const json_t *accumulation = json_object_get(object, "accumulation");
+    const char *op_name = json_string_value(json_object_get(object, "op"));
+    cse_node *operands[CSE_MAX_INPUTS];
+    cse_node node = { .op = cse_op_find(op_name != NULL ? op_name : ""),
+                      .inputs = operands,
+                      .input_count = (int)json_array_size(inputs),
+                      .scope = "" };
+    if (node.op == NULL || json_array_size(inputs) > CSE_MAX_INPUTS)
+        cse_field_wrong(r, "op");
+    read_attributes(r, object, &node.attributes);
+    cse_fields_read(r, node_fields, object, &node);
+    if (accumulation != NULL)
+        cse_fields_read(r, accumulation_fields, accumulation, &node.accumulation);
+    if (!cse_dtype_is_float(node.accumulation.across))
+        cse_field_wrong(r, "accumulation");
+    for (int i = 0; r->status == CSE_OK && i < node.input_count; i++)
+        operands[i] = cse_field_node(r, json_array_get(inputs, (size_t)i));
+    if (r->status != CSE_OK)
+        return;
+    node.batch = cse_node_is_batch(&node);
+    cse_graph_clone(r->graph, &node);
+}
+
+static void read_table(cse_field_reader *r, const table *t, const json_t *rows)
+{
+    int count = (int)json_array_size(rows), capacity = count + 1;
+    char *records = cse_calloc((size_t)capacity, t->record_bytes), *at = (char *)r->graph;
+    if (!json_is_array(rows))
+        cse_field_wrong(r, t->key);
+    for (int i = 0; r->status == CSE_OK && i < count; i++)
+        cse_fields_read(r, t->fields, json_array_get(rows, (size_t)i),
+                        records + (size_t)i * t->record_bytes);
+    memcpy(at + t->records, &records, sizeof records);
+    memcpy(at + t->count, &count, sizeof count);
+    memcpy(at + t->capacity, &capacity, sizeof capacity);
+}
+
+/* Names are unique, and each state stands where it would be put if it were declared again. */
+static void check_states(cse_field_reader *r)
+{
+    cse_graph *declared = cse_graph_new(1, 1);
+    for (int s = 0, index; r->status == CSE_OK && s < r->graph->state_count; s++) {
+        r->status = cse_graph_add_state(declared, &r->graph->states[s], &index);
+        if (r->status == CSE_OK &&
+            declared->states[s].offset_bytes != r->graph->states[s].offset_bytes)
+            cse_field_wrong(r, "state offset");
+    }
+    cse_graph_destroy(&declared);
+}
+
+static void read_group_nodes(cse_field_reader *r, cse_group *group, const json_t *nodes)
+{
+    group->node_count = (int)json_array_size(nodes);
+    group->nodes =
+        cse_arena_alloc(r->graph->arena, (size_t)(group->node_count + 1) * sizeof(cse_node *));
+    for (int n = 0; n < group->node_count; n++)
+        group->nodes[n] = cse_field_node(r, json_array_get(nodes, (size_t)n));
+}
+
+static void check_tracked(cse_field_reader *r)
+{
+    for (int i = 0; r->status == CSE_OK && i < r->graph->tracked_count; i++) {
+        cse_tracked_tensor *row = &r->graph->tracked[i];
+        bool fits = row->node->group >= 0 &&
+                    (row->kind != CSE_TRACKED_STATE || row->node->op == &cse_op_assign) &&
+                    (row->kind != CSE_TRACKED_GRADIENT || row->node->op == &cse_op_partial) &&
+                    (row->kept == NULL) == (row->delta == NULL) &&
+                    (row->kept == NULL || (row->kept->group == row->node->group &&
+                                           row->delta->group == row->node->group));
+        if (!fits)
+            cse_field_wrong(r, "tracked");
+        row->op = "";
+        row->node->tracked = i + 1;
+    }
+}
+
+static void read_graph(cse_field_reader *r, const json_t *root)
+{
+    const json_t *nodes = json_object_get(root, "nodes"), *groups = json_object_get(root, "groups");
+    const json_t *spaces = json_object_get(root, "space_bytes");
+    cse_fields_read(r, graph_fields, root, r->graph);
+    if (json_integer_value(json_object_get(root, "version")) != FORMAT_VERSION)
+        cse_field_wrong(r, "version");
+    if (!json_is_array(nodes))
+        cse_field_wrong(r, "nodes");
+    for (size_t n = 0; r->status == CSE_OK && n < json_array_size(nodes); n++)
+        read_node(r, json_array_get(nodes, n));
+    for (int t = 0; r->status == CSE_OK && t < TABLES; t++)
+        read_table(r, &tables[t], json_object_get(root, tables[t].key));
+    for (int g = 0; r->status == CSE_OK && g < r->graph->group_count; g++)
+        read_group_nodes(r, &r->graph->groups[g],
+                         json_object_get(json_array_get(groups, (size_t)g), "nodes"));
+    for (int s = 0; s < CSE_SPACE_COUNT; s++)
+        r->graph->space_bytes[s] = json_integer_value(json_array_get(spaces, (size_t)s));
+    check_states(r);
+    check_tracked(r);
+}
+
+cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph)
+{
+    json_error_t error;
+    json_t *root = json_loadb(json, size, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL)
+        return cse_fail(CSE_DATA, "graph file: line %d, column %d: %s", error.line, error.column,
+                        error.text);
+    cse_field_reader r = { .graph = cse_graph_new(1, 1) };
+    read_graph(&r, root);
+    json_decref(root);
+    if (r.status == CSE_OK)
+        r.status = cse_graph_verify(r.graph);
+    if (r.status != CSE_OK)
+        cse_graph_destroy(&r.graph);
+    *graph = r.graph;
+    return r.status;
 }

@@ -39,14 +39,14 @@ typedef enum cse_op_kind {
     CSE_OP_LIBRARY,
     /* Stands for a few other ops: `expand` traces them. Keeps its own gradient rule. */
     CSE_OP_COMPOSITE,
-    /* No code: its value is found at a place the engine knows. */
+    /* No code: its value is stored by the engine. */
     CSE_OP_STRUCTURAL,
 } cse_op_kind;
 
 /* What passes, kernels and emitters recognise an op by where its kind does not say enough. */
 typedef enum cse_op_role {
     CSE_ROLE_NONE,
-    CSE_ROLE_ADD,      /* inputs[0] + inputs[1]: a bias, behind a product */
+    CSE_ROLE_ADD,      /* inputs[0] + inputs[1]: of a broadcast bias: epilogue of a product */
     CSE_ROLE_SUBTRACT, /* inputs[0] - inputs[1] */
     CSE_ROLE_RELU,     /* the larger of inputs[0] and 0 */
     CSE_ROLE_SELECT,   /* inputs[1] where inputs[0] holds, else inputs[2] */
@@ -169,7 +169,8 @@ typedef struct cse_op {
     cse_op_kernel kernel;
 
     /* A value with the same bits as the node's that makes it superfluous, mostly one of its inputs,
-     * or NULL. May instead rewrite the node's inputs and attributes. NULL: there is no such rule. */
+     * or NULL. May instead rewrite the node's inputs and attributes. NULL: there is no such rule.
+     * */
     cse_tensor *(*simplify)(cse_tensor *node);
 
     /* Whether the node exchanges the last two axes of its input and does nothing else: a product

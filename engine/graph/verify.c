@@ -1,15 +1,10 @@
-/* The grammar of a step graph, checked after every pass. */
+/* The invariants of a step graph, checked after every pass. */
 #include "engine/graph/graph.h"
 
 static cse_status fail_node(const cse_node *node, const char *what)
 {
     return cse_fail(CSE_INTERNAL, "graph: node %%%u %s (scope '%s'): %s", node->id, node->op->name,
                     node->scope, what);
-}
-
-static bool is_placed_leaf(const cse_node *node)
-{
-    return node->op->kind == CSE_OP_STRUCTURAL && node->input_count == 0;
 }
 
 /* A kernel may carry float32 inside and round what it stores: an op that reads 16 bits may write
@@ -30,18 +25,13 @@ static bool may_store(const cse_node *node, cse_dtype rule)
 
 static cse_status verify_types(const cse_node *node)
 {
-    cse_shape shapes[CSE_MAX_INPUTS], shape = { 0 };
-    cse_dtype dtypes[CSE_MAX_INPUTS], dtype = CSE_FLOAT32;
+    cse_shape shape = { 0 };
+    cse_dtype dtype = CSE_FLOAT32;
     if (node->input_count < node->op->min_inputs || node->input_count > node->op->max_inputs)
         return fail_node(node, "wrong number of inputs");
-    if (is_placed_leaf(node))
+    if (cse_node_is_leaf(node))
         return CSE_OK;
-    for (int i = 0; i < node->input_count; i++) {
-        shapes[i] = node->inputs[i]->shape;
-        dtypes[i] = node->inputs[i]->dtype;
-    }
-    const cse_infer in = { &node->attributes, node->input_count, shapes, dtypes };
-    if (node->op->infer(&in, &shape, &dtype) != CSE_OK)
+    if (cse_node_infer(node, &shape, &dtype) != CSE_OK)
         return fail_node(node, cse_error_message());
     if (!cse_shape_equal(shape, node->shape) || !may_store(node, dtype))
         return fail_node(node, "its shape or type is not what its rule says");
@@ -50,12 +40,7 @@ static cse_status verify_types(const cse_node *node)
 
 static cse_status verify_level(const cse_node *node)
 {
-    bool batch = node->op == &cse_op_input || node->op == &cse_op_sample_index;
-    for (int i = 0; i < node->input_count; i++)
-        batch = batch || node->inputs[i]->batch;
-    if (node->op == &cse_op_batch_sum)
-        batch = false;
-    return batch == node->batch ? CSE_OK : fail_node(node, "wrong level");
+    return cse_node_is_batch(node) == node->batch ? CSE_OK : fail_node(node, "wrong level");
 }
 
 /* A program reads its own values and leaves; UPDATE also what WEIGHTS materialized. */
@@ -66,7 +51,7 @@ static cse_status verify_part(const cse_node *node)
     for (int i = 0; i < node->input_count; i++) {
         const cse_node *input = node->inputs[i];
         bool from_weights = node->part == CSE_PART_UPDATE && input->op == &cse_op_materialize;
-        if (input->part != node->part && !is_placed_leaf(input) && !from_weights)
+        if (input->part != node->part && !cse_node_is_leaf(input) && !from_weights)
             return fail_node(node, "reads a value of another program");
     }
     return CSE_OK;
@@ -95,7 +80,7 @@ static cse_status verify_groups(const cse_graph *graph)
         for (int n = 0; n < graph->groups[g].node_count; n++) {
             const cse_node *node = graph->groups[g].nodes[n];
             if (node->group != g || node->part != graph->groups[g].part)
-                return fail_node(node, "does not know its group");
+                return fail_node(node, "is in another group or part than the table says");
         }
     return CSE_OK;
 }

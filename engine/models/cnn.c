@@ -5,7 +5,7 @@
  *     -> linear -> relu -> dropout -> linear
  *
  * Its outputs are logits [batch, num_classes]; the loss is cross-entropy with the integer labels.
- * Convolutions begin as PyTorch's: uniform in +-1/sqrt(fan in). */
+ * Convolutions are initialized as in PyTorch: uniform in +-1/sqrt(fan in). */
 #include <math.h>
 
 #include "csengine/generated/ops.h"

@@ -5,18 +5,18 @@
  *     -> norm -> product with the word embeddings
  *
  * Its outputs are logits [batch, time, vocab]; the loss is the mean cross-entropy with the labels
- * over all tokens. The head has no weight of its own and no bias: it is the word embeddings.
+ * over all tokens. The output projection is tied to the word embeddings and has no bias.
  *
  * Parameters have the names of the reference's models, linear weights as [out, in]:
  *   embedding_layer.word_embeddings.weight, embedding_layer.position_embeddings.embed.weight,
  *   transformer_decoder.layers.N.norm1, .self_attn.proj_{q,k,v,output}_dense_layer, .norm3,
  *   .ffn.ffn.{0,1}.linear_layer, each with weight and bias, and transformer_decoder.norm.
- * (norm2 is the one before cross-attention, which a decoder alone lacks; the reference's aliases
- * ln_f and lm_head of what is there already are not written.)
+ * (norm2 of the reference precedes cross-attention, which a decoder-only model does not have; the
+ * reference's aliases ln_f and lm_head name tensors that are listed already and are not written.)
  *
- * Weights begin as normal numbers of deviation 0.02 cut at two deviations; the two layers of each
- * block that write to the residual stream as such of 0.02 / sqrt(2 layers), so that its variance
- * does not grow with depth. Biases begin as 0, norms as 1 and 0. */
+ * Weights are drawn from a normal distribution of deviation 0.02, truncated at two deviations. The
+ * two layers of each block that add to the residual stream use 0.02 / sqrt(2 layers), so that its
+ * variance does not grow with depth. Biases start at 0, norms at weight 1 and bias 0. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -203,7 +203,7 @@ static cse_status build(cse_model *model, const cse_settings *s)
 
 /* ---- tracing ---- */
 
-/* What a forward pass needs everywhere. */
+/* What every part of a forward pass needs. */
 typedef struct pass {
     const gpt2 *self;
     const char *activation;
@@ -220,7 +220,7 @@ static cse_tensor *normalize(const pass *p, norm layer, cse_tensor *x, const cha
 {
     CSE_SCOPE(NULL, name)
     {
-        /* One after the other: the order in which arguments are evaluated is the compiler's. */
+        /* Statements of their own: C leaves the order of argument evaluation open. */
         cse_tensor *weight = cse_read(layer.weight), *bias = cse_read(layer.bias);
         x = cse_layer_norm(x, weight, bias, p->epsilon);
     }

@@ -1,7 +1,7 @@
 /* SGD: gradient descent, with momentum, dampening, Nesterov's form and weight decay.
  *
- *   g = gradient + weight_decay * p                     (maximize: the gradient with its sign
- * turned) b = momentum * b + (1 - dampening) * g              (momentum > 0; b is momentum_buffer)
+ *   g = gradient + weight_decay * p           (with maximize: -gradient + weight_decay * p)
+ *   b = momentum * b + (1 - dampening) * g    (with momentum > 0; b is momentum_buffer)
  *   g = b, or g + momentum * b with nesterov
  *   p = p - lr * g
  *
@@ -38,7 +38,7 @@ static const cse_setting settings[] = {
     { .name = "maximize",
       .type = CSE_SETTING_BOOL,
       .default_value = "false",
-      .doc = "climb instead of descending" },
+      .doc = "maximize the loss: step along the gradient, not against it" },
     { .name = NULL },
 };
 

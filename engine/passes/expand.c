@@ -1,5 +1,5 @@
-/* Composite ops become the ops they stand for, after differentiation, so that a composite keeps a
- * gradient of its own and fusion sees primitives alone. */
+/* Composite ops are replaced by the ops they stand for, after differentiation: a composite has a
+ * gradient rule of its own, and fusion sees only primitives. */
 #include "csengine/generated/ops.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
@@ -20,10 +20,10 @@ static cse_node *as_type(cse_node *node, cse_dtype dtype)
     return cse_dtype_is_float(node->dtype) ? cse_cast(node, dtype) : node;
 }
 
-/* What is inside a composite is computed in float32, whatever it reads and stores: 16-bit inputs
- * are widened, which is exact, and the result is rounded once. Where 16-bit arithmetic is emulated
- * everything inside has that type, so that each result is rounded. Attention, whose products are
- * there for the 16 bits, and look-ups say by themselves what is wide in them. */
+/* A composite computes in float32 whatever it reads and stores: 16-bit inputs are widened, which is
+ * exact, and the result is rounded once. Where 16-bit arithmetic is emulated, every node inside has
+ * the 16-bit type, so that each result is rounded. Expansions of attention and of data movement
+ * choose the types inside by themselves. */
 static cse_node *expand_in_arithmetic(cse_node *node)
 {
     cse_node *inputs[CSE_MAX_INPUTS], wide = *node;
@@ -42,8 +42,8 @@ static cse_node *expand_in_arithmetic(cse_node *node)
     return as_type(node->op->expand(&wide), node->dtype);
 }
 
-/* The sums inside are carried as the composite asks: those of its products if it is attention, else
- * its reductions. Each draws random numbers of its own. */
+/* The sums inside accumulate as the composite was annotated: its products if it is attention, else
+ * its reductions. Each has a stream of random numbers of its own. */
 static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *node)
 {
     bool product = node->op->precision == CSE_FAMILY_PRODUCT;
@@ -62,7 +62,8 @@ static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *no
 cse_status cse_pass_expand(cse_graph *graph, bool enabled)
 {
     (void)enabled;
-    /* An expansion may contain composites: they are appended, and the loop meets them. */
+    /* An expansion may contain composites: they are appended, and expanded when the loop gets
+     * there. */
     for (int i = 0; i < graph->node_count && graph->error == CSE_OK; i++) {
         cse_node *node = graph->nodes[i];
         if (node->op->kind != CSE_OP_COMPOSITE)

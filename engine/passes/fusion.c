@@ -1,18 +1,22 @@
-/* Groups: what runs as one piece of code.
+/* Fusion: nodes are joined to groups, each of which runs as one piece of code.
  *
- * A LIBRARY group is a product with the epilogue its kernel takes (bias, relu, store), each used by
- * the next alone. A BLOCK group is one op with code of its own, and [store]. All other nodes become
- * fused loops, in two sweeps: forward, a node joins the group of the last of its producers, if that
- * still is a loop (see loop.h); backward, a group moves into the first group that reads it. A node
- * only ever reads groups before its own, so that the numbers of groups are an order to run them in.
+ * A LIBRARY group is a product with the epilogue that its kernel takes (bias, relu, store), each
+ * step read only by the next. A BLOCK group is one op with code of its own, and [store]. All other
+ * nodes become fused loops, in two sweeps: forward, a node joins the last group that produces one
+ * of its inputs, if that is a loop and still one with the node in it (loop.h); backward, a loop
+ * moves into the first group that consumes one of its values. A node only reads groups before its
+ * own, so the numbers of groups are an execution order.
  *
- * Every reader of a broadcast gets one of its own, so that a broadcast is an index and not memory.
+ * Every consumer of a broadcast gets a copy of it, so that broadcasts are index arithmetic and not
+ * memory.
  *
  * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one
  * group, whether fusion is enabled or not. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/union_find.h"
 #include "engine/kernels/kernel.h"
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
@@ -28,7 +32,7 @@ typedef struct fusion {
     cse_graph *graph;
     draft *drafts;
     int count, capacity;
-    /* By position in graph->nodes: the nodes that read the value, reshapes looked through. */
+    /* By position in graph->nodes: the nodes that read the value, directly or through reshapes. */
     cse_node ***users;
     int *user_counts;
     int *positions; /* by node id */
@@ -40,18 +44,9 @@ static bool has_code(const cse_node *node)
     return node->part != CSE_PART_NONE && node->op->kind != CSE_OP_RESHAPE;
 }
 
-/* ---- broadcasts, one for each reader ---- */
+/* ---- broadcasts, one for each consumer ---- */
 
-static cse_node *clone_broadcast(cse_graph *graph, const cse_node *node)
-{
-    cse_node *copy = cse_arena_alloc(graph->arena, sizeof *copy);
-    *copy = *node;
-    copy->id = graph->next_id++;
-    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
-    return graph->nodes[graph->node_count++] = copy;
-}
-
-/* Readers before what they read, so that a broadcast of a broadcast is split as well. */
+/* Consumers first, so that a broadcast of a broadcast is split as well. */
 static void split_broadcasts(cse_graph *graph)
 {
     for (int n = 0; n < graph->node_count; n++)
@@ -63,13 +58,13 @@ static void split_broadcasts(cse_graph *graph)
             if (input->op->kind != CSE_OP_BROADCAST || input->part == CSE_PART_NONE ||
                 input->part == CSE_PART_UPDATE || input->scratch++ == 0)
                 continue;
-            node->inputs[i] = clone_broadcast(graph, input);
+            node->inputs[i] = cse_graph_clone(graph, input);
         }
     }
     cse_graph_compact(graph);
 }
 
-/* ---- who reads what ---- */
+/* ---- consumers ---- */
 
 static int position_of(const fusion *f, const cse_node *node)
 {
@@ -130,6 +125,7 @@ static int add_draft(fusion *f, cse_group_kind kind, cse_part part)
 
 static void add_node(fusion *f, int number, cse_node *node)
 {
+    assert(number >= 0 && number < f->count && f->drafts[number].part == node->part);
     draft *d = &f->drafts[number];
     CSE_GROW(d->nodes, d->count, d->capacity);
     d->nodes[d->count++] = node;
@@ -147,7 +143,7 @@ static cse_node *bias_of(const cse_node *node)
     return NULL;
 }
 
-/* A bias that is a value of this program must be there before the product runs. */
+/* A bias that this program computes must be computed before the product. */
 static bool is_ready(const cse_node *bias, int number)
 {
     const cse_node *source = cse_node_storage(bias->inputs[0]);
@@ -177,20 +173,16 @@ static void draft_product(fusion *f, cse_node *node, bool enabled)
 
 /* ---- loops ---- */
 
-static int compare_positions(const void *a, const void *b)
-{
-    int64_t p = (*(cse_node *const *)a)->offset_bytes, q = (*(cse_node *const *)b)->offset_bytes;
-    return p < q ? -1 : p > q;
-}
-
-/* Sorts by position in the graph (kept in offset_bytes until memory is planned). */
+/* Sorts by position in the graph, by insertion: the sets are short and nearly sorted. */
 static void sort_nodes(const fusion *f, cse_node **nodes, int count)
 {
-    for (int n = 0; n < count; n++)
-        nodes[n]->offset_bytes = position_of(f, nodes[n]);
-    qsort(nodes, (size_t)count, sizeof *nodes, compare_positions);
-    for (int n = 0; n < count; n++)
-        nodes[n]->offset_bytes = 0;
+    for (int n = 1; n < count; n++) {
+        cse_node *node = nodes[n];
+        int at = n;
+        for (; at > 0 && position_of(f, nodes[at - 1]) > position_of(f, node); at--)
+            nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+    }
 }
 
 /* The union of two sorted sets fits one loop. */
@@ -205,16 +197,16 @@ static bool fits_together(fusion *f, const draft *a, cse_node *const more[], int
     return cse_loop_find(nodes, a->count + count, &f->loop);
 }
 
-/* A broadcast waits for its reader; it moves in front of it. */
-static int gather_waiting(cse_node *node, cse_node *set[], int count)
+/* Collects broadcasts that have no group yet: each is put in front of its only consumer. */
+static int gather_broadcasts(cse_node *node, cse_node *set[], int count)
 {
     for (int i = 0; i < node->input_count; i++) {
         cse_node *input = cse_node_storage(node->inputs[i]);
         if (input->op->kind == CSE_OP_BROADCAST && input->group < 0 && input->part == node->part) {
-            count = gather_waiting(input, set, count);
+            count = gather_broadcasts(input, set, count);
             if (count < CSE_LOOP_MOST_NODES / 2) {
                 set[count++] = input;
-                input->group = INT32_MAX; /* once, when two inputs are the same */
+                input->group = INT32_MAX; /* collected: two inputs may be the same */
             }
         }
     }
@@ -242,12 +234,11 @@ static void place_set(fusion *f, cse_node *set[], int count, int target)
     sort_nodes(f, f->drafts[target].nodes, f->drafts[target].count);
 }
 
-/* The waiting broadcasts of a node that is not a loop, or does not fit with them, are loops alone.
- */
-static void flush_waiting(fusion *f, cse_node *node)
+/* The broadcasts of a node that is no loop, or does not fit with them, get loops of their own. */
+static void place_broadcasts(fusion *f, cse_node *node)
 {
     cse_node *set[CSE_LOOP_MOST_NODES];
-    int count = gather_waiting(node, set, 0);
+    int count = gather_broadcasts(node, set, 0);
     for (int n = 0; n < count; n++)
         set[n]->group = -1;
     for (int n = 0; n < count; n++)
@@ -257,12 +248,12 @@ static void flush_waiting(fusion *f, cse_node *node)
 static bool draft_loop_node(fusion *f, cse_node *node, bool enabled)
 {
     cse_node *set[CSE_LOOP_MOST_NODES];
-    int count = enabled ? gather_waiting(node, set, 0) : 0;
+    int count = enabled ? gather_broadcasts(node, set, 0) : 0;
     set[count++] = node;
     if (count > 1 && !cse_loop_find(set, count, &f->loop)) {
         for (int n = 0; n < count - 1; n++)
             set[n]->group = -1;
-        flush_waiting(f, node);
+        place_broadcasts(f, node);
         set[0] = node;
         count = 1;
     }
@@ -285,15 +276,15 @@ static void draft_part(fusion *f, cse_part part, bool enabled)
         if (cse_loop_takes(node)) {
             draft_loop_node(f, node, enabled);
         } else {
-            flush_waiting(f, node);
+            place_broadcasts(f, node);
             draft_product(f, node, enabled);
         }
     }
 }
 
-/* ---- groups move to their readers ---- */
+/* ---- groups move to their consumers ---- */
 
-static int first_reader(const fusion *f, int number)
+static int first_consumer(const fusion *f, int number)
 {
     const draft *d = &f->drafts[number];
     int first = -1;
@@ -314,7 +305,7 @@ static void sink_loops(fusion *f)
 {
     for (int g = f->count - 1; g >= 0; g--) {
         draft *d = &f->drafts[g];
-        int reader = d->kind == CSE_GROUP_LOOP ? first_reader(f, g) : -1;
+        int reader = d->kind == CSE_GROUP_LOOP ? first_consumer(f, g) : -1;
         if (reader < 0 || !fits_together(f, &f->drafts[reader], d->nodes, d->count))
             continue;
         for (int n = 0; n < d->count; n++)
@@ -326,21 +317,8 @@ static void sink_loops(fusion *f)
 
 /* ---- UPDATE ---- */
 
-static int root_of(int *parents, int at)
-{
-    while (parents[at] != at)
-        at = parents[at] = parents[parents[at]];
-    return at;
-}
-
-static void unite(int *parents, int a, int b)
-{
-    a = root_of(parents, a);
-    b = root_of(parents, b);
-    parents[a > b ? a : b] = a < b ? a : b;
-}
-
-/* What an update node reads that ties it to a group: another node, or a state that is assigned. */
+/* An input that must be in the same group: another update node, or the assign of a state that is
+ * read. */
 static const cse_node *tied_to(const cse_graph *graph, const cse_node *input)
 {
     if (input->op == &cse_op_state) {
@@ -353,27 +331,25 @@ static const cse_node *tied_to(const cse_graph *graph, const cse_node *input)
 static void draft_updates(fusion *f)
 {
     const cse_graph *graph = f->graph;
-    int *parents = cse_calloc((size_t)graph->node_count + 1, sizeof *parents);
+    int *sets = cse_union_find_new(graph->node_count);
     int *numbers = cse_calloc((size_t)graph->node_count + 1, sizeof *numbers);
-    for (int n = 0; n < graph->node_count; n++)
-        parents[n] = n;
     for (int n = 0; n < graph->node_count; n++) {
         const cse_node *node = graph->nodes[n];
         for (int i = 0; node->part == CSE_PART_UPDATE && i < node->input_count; i++) {
             const cse_node *tie = tied_to(graph, node->inputs[i]);
             if (tie != NULL)
-                unite(parents, n, position_of(f, tie));
+                cse_union_find_join(sets, n, position_of(f, tie));
         }
     }
     for (int n = 0; n < graph->node_count; n++) {
         if (graph->nodes[n]->part != CSE_PART_UPDATE)
             continue;
-        int root = root_of(parents, n);
+        int root = cse_union_find_root(sets, n);
         if (numbers[root] == 0)
             numbers[root] = 1 + add_draft(f, CSE_GROUP_LOOP, CSE_PART_UPDATE);
         add_node(f, numbers[root] - 1, graph->nodes[n]);
     }
-    free(parents);
+    free(sets);
     free(numbers);
 }
 
@@ -382,7 +358,6 @@ static void draft_updates(fusion *f)
 static void finish_groups(fusion *f)
 {
     cse_graph *graph = f->graph;
-    int64_t line = 0;
     graph->group_count = 0;
     for (int g = 0; g < f->count; g++) {
         draft *d = &f->drafts[g];
@@ -395,8 +370,6 @@ static void finish_groups(fusion *f)
                 if (d->part == CSE_PART_UPDATE && d->nodes[n]->op == &cse_op_assign)
                     group.elements = cse_shape_elements(d->nodes[n]->shape);
             }
-            group.first_line = d->part == CSE_PART_UPDATE ? line : 0;
-            line += (group.elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
             CSE_GROW(graph->groups, graph->group_count, graph->group_capacity);
             graph->groups[graph->group_count++] = group;
         }

@@ -152,7 +152,8 @@ static bool level_by_size(const analysis *a, int64_t elements, cse_loop_level *l
     return true;
 }
 
-/* Late values meet late values, or what is outside the loop. */
+/* An elementwise node with a late input: its other inputs must be late as well, or come from
+ * outside the loop. */
 static bool place_late(const analysis *a, const cse_node *node, cse_loop_value *value)
 {
     int64_t elements = cse_shape_elements(node->shape);
@@ -245,14 +246,14 @@ static bool place_reduce(const analysis *a, const cse_node *node, cse_loop_value
            elements == a->loop->columns && elements <= CSE_LOOP_MOST_KEPT_COLUMNS;
 }
 
-static bool is_stretch(const cse_node *node)
+static bool is_expanding(const cse_node *node)
 {
     return node->op->kind == CSE_OP_BROADCAST &&
            cse_shape_elements(node->shape) != cse_shape_elements(node->inputs[0]->shape);
 }
 
-/* The phase in which a full value is first read in the loop; -1 when it is not, or is a stretch
- * (which is repeated wherever it is read). */
+/* The phase in which a full value is first read in the loop; -1 when it is not, or is an expanding
+ * broadcast, which is evaluated again wherever it is read. */
 static int first_use(const analysis *a, int position)
 {
     int first = -1;
@@ -277,7 +278,7 @@ static void postpone(const analysis *a)
             node->op->kind == CSE_OP_ELEMENTWISE && value->level == CSE_LEVEL_FULL && !value->late;
         for (int i = 0; free && i < node->input_count; i++) {
             cse_node *input = cse_node_storage(node->inputs[i]);
-            free = is_stretch(input) || value_of(a, input) == NULL;
+            free = is_expanding(input) || value_of(a, input) == NULL;
         }
         int first = free ? first_use(a, n) : -1;
         if (first > value->phase)

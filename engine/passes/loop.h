@@ -1,11 +1,12 @@
 /* Which nodes can run as one fused loop, and in what form.
  *
- * A fused loop visits `rows` x `columns` elements. Each value in it stands on a level: a scalar,
- * one value a row, one value an element (full), or one value a column. Elementwise nodes keep the
- * level; a reduction over the columns leads from full to row, and a broadcast leads back: then the
- * row's columns are visited again, in the next *phase* (softmax has three). Reductions over the
- * rows, and of everything, are *late*: their value is there after the last row, for late
- * elementwise nodes alone. Only flat positions count, so that reshapes need no code.
+ * A fused loop visits `rows` x `columns` elements. Each value in it has a level: a scalar, one
+ * value a row, one value an element (full), or one value a column. Elementwise nodes keep the level
+ * of their inputs. A reduction over the columns leads from full to row and a broadcast from row to
+ * full, for which the row's columns are visited again, in the next *phase* (softmax has three
+ * phases). A reduction over the rows, or over all elements, is *late*: its value is known only
+ * after the last row, so only elementwise nodes after the loop over rows can read it. Positions are
+ * flat, so that reshapes need no code.
  *
  * Fusion asks whether a set of nodes fits; code generation asks how it runs. */
 #ifndef CSE_PASSES_LOOP_H
@@ -28,9 +29,9 @@ typedef enum cse_loop_level {
 
 typedef struct cse_loop_value {
     cse_loop_level level;
-    bool late;
-    /* FULL: the visit of the row's columns that computes it, from 0. ROW: the visit after which it
-     * is known, -1: before the first. */
+    bool late; /* known only after the last row */
+    /* FULL: the phase that computes it, from 0. ROW: the phase after which it is known; -1: before
+     * the first. */
     int phase;
     cse_loop_level reduces; /* of a reduction: the level of its input */
 } cse_loop_value;

@@ -1,26 +1,26 @@
-/* A place for each value that outlives its group.
+/* Storage for each value that another group reads.
  *
- * States, inputs, sums and fetched values have fixed places, one aligned field each. The workspaces
- * of REPLICA and WEIGHTS are packed: values from large to small, each at the gap that fits it best
- * among the values that live at the same time. A fused loop's result takes over the place of an
- * input that dies there, when the loop reads each element of it before it writes the same one.
- * Results of WEIGHTS that updates read stay until the end of the step. */
+ * States, inputs, sums and fetched values have fixed offsets, one aligned field each. The
+ * workspaces of REPLICA and WEIGHTS are packed best fit by decreasing size: values from large to
+ * small, each into the smallest gap among the values whose lifetimes overlap. A fused loop's result
+ * reuses the storage of an input whose lifetime ends there, when the loop reads each element of it
+ * before it writes the same one. Results of WEIGHTS that updates read live until the end of the
+ * step. */
 #include "engine/passes/memory_plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
 
-enum { ALIGNMENT_BYTES = 64 };
-
 typedef struct placed {
     cse_node *node;
     int64_t bytes, offset;
-    int first, last;       /* groups in which it must stand */
-    struct placed *before; /* the value whose place it takes over */
-    bool taken_over;
+    int first, last;       /* groups between which it is live */
+    struct placed *reuses; /* the value whose storage it reuses */
+    bool reused;           /* by another value */
 } placed;
 
 typedef struct plan {
@@ -30,25 +30,16 @@ typedef struct plan {
     int *value_of; /* by node id: 1 + position in values */
 } plan;
 
-static int64_t aligned(int64_t bytes)
-{
-    return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-}
-
-static int64_t bytes_of(const cse_node *node)
-{
-    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
-}
-
 static int64_t take_field(cse_graph *graph, cse_space space, const cse_node *node)
 {
     int64_t offset = graph->space_bytes[space];
-    graph->space_bytes[space] += aligned(bytes_of(node));
+    graph->space_bytes[space] += cse_aligned_bytes(cse_node_bytes(node));
     return offset;
 }
 
 static void place_at(cse_node *node, cse_space space, int64_t offset)
 {
+    assert(offset >= 0 && offset % 64 == 0);
     node->space = space;
     node->offset_bytes = offset;
 }
@@ -66,8 +57,8 @@ static void place_tables(cse_graph *graph)
     for (int i = 0; i < graph->input_count; i++) {
         cse_input_entry *input = &graph->inputs[i];
         input->offset_bytes = graph->space_bytes[CSE_SPACE_INPUT];
-        graph->space_bytes[CSE_SPACE_INPUT] +=
-            aligned(cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
+        graph->space_bytes[CSE_SPACE_INPUT] += cse_aligned_bytes(
+            cse_shape_elements(input->shape) * (int64_t)cse_dtype_size(input->dtype));
         if (input->node != NULL)
             place_at(input->node, CSE_SPACE_INPUT, input->offset_bytes);
     }
@@ -98,20 +89,22 @@ static void add_value(plan *p, cse_node *node)
 {
     if (p->value_of[node->id] != 0)
         return;
-    p->values[p->count] = (placed){
-        .node = node, .bytes = aligned(bytes_of(node)), .first = node->group, .last = node->group
-    };
+    p->values[p->count] = (placed){ .node = node,
+                                    .bytes = cse_aligned_bytes(cse_node_bytes(node)),
+                                    .first = node->group,
+                                    .last = node->group };
     p->value_of[node->id] = ++p->count;
 }
 
-/* A value is stored when another group reads it, or when its group has no other way to hand it on.
- */
+/* A value is stored when another group reads it, or when it is the result of a block or a library
+ * call. */
 static void collect_values(plan *p)
 {
     const cse_graph *graph = p->graph;
     cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
     for (int g = 0; g < graph->group_count; g++) {
         const cse_group *group = &graph->groups[g];
+        assert(group->node_count > 0);
         cse_node *result = group->nodes[group->node_count - 1];
         if (group->kind != CSE_GROUP_LOOP && is_workspace_value(graph, result))
             add_value(p, result);
@@ -132,7 +125,7 @@ static void collect_values(plan *p)
     free(inputs);
 }
 
-/* ---- taking over a dying input's place ---- */
+/* ---- reuse of an input's storage ---- */
 
 /* Whether the loop reads `input`, element by element, no later than it writes `output`; and whether
  * that holds for the interpreter too, which runs one node after the other. */
@@ -159,7 +152,7 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
     return true;
 }
 
-static void take_over_in_group(plan *p, int g, cse_loop *loop)
+static void reuse_in_group(plan *p, int g, cse_loop *loop)
 {
     const cse_group *group = &p->graph->groups[g];
     if (group->kind != CSE_GROUP_LOOP || group->part == CSE_PART_UPDATE ||
@@ -170,14 +163,14 @@ static void take_over_in_group(plan *p, int g, cse_loop *loop)
         if (at == 0)
             continue;
         placed *output = &p->values[at - 1];
-        for (int v = 0; v < p->count && output->before == NULL; v++) {
+        for (int v = 0; v < p->count && output->reuses == NULL; v++) {
             placed *input = &p->values[v];
-            if (input->last == g && input->first < g && !input->taken_over &&
-                bytes_of(input->node) == bytes_of(output->node) &&
+            if (input->last == g && input->first < g && !input->reused &&
+                cse_node_bytes(input->node) == cse_node_bytes(output->node) &&
                 input->node->part == group->part &&
                 reads_before_write(group, loop, input->node, output->node)) {
-                output->before = input;
-                input->taken_over = true;
+                output->reuses = input;
+                input->reused = true;
             }
         }
     }
@@ -233,7 +226,7 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
     int count = 0, done = 0;
     int64_t end = 0;
     for (int v = 0; v < p->count; v++)
-        if (p->values[v].node->part == part && p->values[v].before == NULL)
+        if (p->values[v].node->part == part && p->values[v].reuses == NULL)
             order[count++] = &p->values[v];
     qsort(order, (size_t)count, sizeof *order, compare_sizes);
     for (int v = 0; v < count; v++) {
@@ -246,8 +239,8 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
     for (int v = 0; v < p->count; v++) {
         placed *value = &p->values[v];
         const placed *owner = value;
-        while (owner->before != NULL)
-            owner = owner->before;
+        while (owner->reuses != NULL)
+            owner = owner->reuses;
         if (value->node->part == part)
             place_at(value->node, space, owner->offset);
     }
@@ -255,11 +248,11 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
     free(sorted);
 }
 
-/* A place that is handed on lives as long as its last owner. */
+/* Storage that is reused lives as long as its last value. */
 static void extend_lifetimes(plan *p)
 {
     for (int v = 0; v < p->count; v++)
-        for (placed *owner = p->values[v].before; owner != NULL; owner = owner->before)
+        for (placed *owner = p->values[v].reuses; owner != NULL; owner = owner->reuses)
             owner->last = p->values[v].last > owner->last ? p->values[v].last : owner->last;
 }
 
@@ -274,7 +267,7 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
     collect_values(&p);
     cse_loop *loop = cse_calloc(1, sizeof *loop);
     for (int g = 0; enabled && g < graph->group_count; g++)
-        take_over_in_group(&p, g, loop);
+        reuse_in_group(&p, g, loop);
     free(loop);
     extend_lifetimes(&p);
     pack(&p, CSE_PART_REPLICA, CSE_SPACE_REPLICA, enabled);
@@ -301,8 +294,8 @@ void cse_memory_plan_lifetime(const cse_graph *graph, const cse_node *node, int 
     free(inputs);
 }
 
-/* A value that took over a place is not counted in the group where the change happens. */
-static bool takes_over(const cse_graph *graph, const cse_node *node, const int range[2])
+/* A value that reuses storage is not counted in the group where the reuse begins. */
+static bool is_reuse(const cse_graph *graph, const cse_node *node, const int range[2])
 {
     for (int n = 0; n < graph->node_count; n++) {
         const cse_node *other = graph->nodes[n];
@@ -327,9 +320,9 @@ cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
             continue;
         int range[2];
         cse_memory_plan_lifetime(graph, node, range);
-        int first = range[0] + takes_over(graph, node, range);
+        int first = range[0] + is_reuse(graph, node, range);
         for (int g = first; g <= range[1] && g < graph->group_count; g++)
-            live[g] += aligned(bytes_of(node));
+            live[g] += cse_aligned_bytes(cse_node_bytes(node));
     }
     for (int g = 0; g < graph->group_count; g++)
         if (live[g] > figures.lower_bound_bytes)

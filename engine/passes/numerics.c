@@ -1,19 +1,19 @@
-/* Which tensors' numbers are counted on observed steps: a row of graph->tracked for each.
+/* Which tensors statistics are taken of: a row of graph->tracked for each.
  *
- * Every state, every place where a value is rounded to 16 bits, every gradient of a parameter, and
- * what the request's patterns name. It is the last pass, over the finished plan, and changes
- * nothing in it: an observed step computes the same values, and leaves those that are stored
- * nowhere in memory of its own. A graph without a request stays as it is.
+ * Every state, every value that is rounded to 16 bits, every gradient of a parameter, and what the
+ * request's patterns name. This is the last pass and leaves the plan as it is: a step with
+ * statistics computes the same values, and copies those that are not stored into memory of its own.
+ * Without a request the pass does nothing.
  *
- * The rows stand in the order of execution, so that the first row that shows something is where it
- * began: states, values of REPLICA, gradients, values of WEIGHTS. */
+ * The rows stand in the order of execution (states, values of REPLICA, gradients, values of
+ * WEIGHTS), so that the first row with a NaN is where it arose. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/passes/pass.h"
 
-enum { ALIGNMENT_BYTES = 64, SEARCH_DEPTH = 256 };
+enum { SEARCH_DEPTH = 256 };
 
 typedef struct survey {
     cse_graph *graph;
@@ -142,8 +142,7 @@ static void survey_value(survey *s, const cse_group *group, int n)
     if (group->kind != CSE_GROUP_LOOP)
         return;
     row->scratch_offset = s->scratch;
-    s->scratch += (cse_shape_elements(node->shape) * 4 + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES *
-                  ALIGNMENT_BYTES;
+    s->scratch += cse_aligned_bytes(cse_shape_elements(node->shape) * 4);
     if (is_narrow(node))
         row->source = node->op->role == CSE_ROLE_CAST && cse_dtype_is_float(node->inputs[0]->dtype)
                           ? node->inputs[0]->dtype

@@ -1,9 +1,9 @@
-/* The order of the groups within each program.
+/* The schedule of the groups within each program.
  *
- * Of the groups whose inputs are there, the one runs next that leaves the least memory behind:
- * bytes it stores minus bytes it reads for the last time; ties go to the first in graph order.
- * Gradients of weights, whose results lie outside the workspace, so come as soon as they can, and
- * free the activations they read. */
+ * A list scheduler: of the groups whose inputs are computed, the next is the one after which the
+ * least memory is live (bytes it stores minus bytes it reads for the last time); ties go to the
+ * first in graph order. Gradients of weights, whose results are stored outside the workspace, are
+ * thus computed as soon as possible, and the activations they read are freed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,16 +13,11 @@ typedef struct schedule {
     const cse_graph *graph;
     int (*ranges)[2]; /* inputs of each group: a range of `inputs` */
     cse_node **inputs;
-    int *waiting; /* by group: inputs that other groups of the part have still to make */
-    int *readers; /* by id: groups that have still to read the value */
+    int *waiting; /* by group: inputs that no group of the part has computed yet */
+    int *readers; /* by id: groups that will still read the value */
     bool *done;   /* by group */
     int *order;   /* new position -> old group */
 } schedule;
-
-static int64_t bytes_of(const cse_node *node)
-{
-    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
-}
 
 static bool is_made_by_group(const cse_node *node, cse_part part)
 {
@@ -38,8 +33,8 @@ static void collect_inputs(schedule *s)
     s->inputs = cse_calloc((size_t)total + 1, sizeof *s->inputs);
     for (int g = 0; g < graph->group_count; g++) {
         const cse_group *group = &graph->groups[g];
-        /* A value that a group reads twice is counted twice when there is no room to compare; with
-         * room it is listed once, so the count is taken again. */
+        /* Without an array, cse_group_inputs counts a value for each time it is read; with one,
+         * once. */
         int count = cse_group_inputs(graph, group, s->inputs + used, total - used);
         s->ranges[g][0] = used;
         used += count;
@@ -58,10 +53,10 @@ static int64_t growth_of(const schedule *s, int g)
     int64_t growth = 0;
     for (int i = s->ranges[g][0]; i < s->ranges[g][1]; i++)
         if (is_made_by_group(s->inputs[i], group->part) && s->readers[s->inputs[i]->id] == 1)
-            growth -= bytes_of(s->inputs[i]);
+            growth -= cse_node_bytes(s->inputs[i]);
     for (int n = 0; n < group->node_count; n++)
         if (s->readers[group->nodes[n]->id] > 0 && group->nodes[n]->op->role != CSE_ROLE_STORE)
-            growth += bytes_of(group->nodes[n]);
+            growth += cse_node_bytes(group->nodes[n]);
     return growth;
 }
 
@@ -103,7 +98,7 @@ static void renumber(cse_graph *graph, const int *order)
         for (int n = 0; n < groups[g].node_count; n++)
             groups[g].nodes[n]->group = g;
         groups[g].first_line = groups[g].part == CSE_PART_UPDATE ? line : 0;
-        line += (groups[g].elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+        line += cse_group_lines(&groups[g]);
     }
     memcpy(graph->groups, groups, (size_t)graph->group_count * sizeof *groups);
     free(groups);

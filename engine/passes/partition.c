@@ -11,9 +11,11 @@
  * A group of UPDATE reads, at each element, only its own states, sums over the batch and states
  * that never change; everything else comes from WEIGHTS through a `materialize`. Scalars always do:
  * another process may already have changed them. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/union_find.h"
 #include "engine/passes/pass.h"
 
 typedef struct cut {
@@ -21,7 +23,7 @@ typedef struct cut {
     uint32_t ids;            /* ids below are of nodes from before the pass */
     cse_node **replica;      /* by id: the copy for REPLICA */
     cse_node **materialized; /* by id */
-    int *owner;              /* by state: representative state of its update group (union-find) */
+    int *owner;              /* by state: representative state of its update group (union_find.h) */
 } cut;
 
 static cse_node *add_identity(cse_graph *graph, const cse_op *op, int64_t number, cse_node *input)
@@ -38,23 +40,6 @@ static cse_node *add_identity(cse_graph *graph, const cse_op *op, int64_t number
     return node;
 }
 
-static bool is_leaf(const cse_node *node)
-{
-    return node->input_count == 0 && node->op->kind == CSE_OP_STRUCTURAL;
-}
-
-static cse_node *clone(cse_graph *graph, const cse_node *node, cse_part part)
-{
-    cse_node *copy = cse_arena_alloc(graph->arena, sizeof *copy);
-    *copy = *node;
-    copy->id = graph->next_id++;
-    copy->part = part;
-    copy->inputs = cse_arena_alloc(graph->arena, (size_t)node->input_count * sizeof *copy->inputs);
-    memcpy(copy->inputs, node->inputs, (size_t)node->input_count * sizeof *copy->inputs);
-    CSE_GROW(graph->nodes, graph->node_count, graph->node_capacity);
-    return graph->nodes[graph->node_count++] = copy;
-}
-
 /* ---- REPLICA ---- */
 
 /* The REPLICA copy of every node that a partial needs; in graph order, so inputs are copied first.
@@ -65,11 +50,12 @@ static void copy_replica_program(cut *c, int count, const bool *needed)
         cse_node *node = c->graph->nodes[n];
         if (!needed[node->id])
             continue;
-        if (is_leaf(node)) {
+        if (cse_node_is_leaf(node)) {
             c->replica[node->id] = node;
             continue;
         }
-        cse_node *copy = clone(c->graph, node, CSE_PART_REPLICA);
+        cse_node *copy = cse_graph_clone(c->graph, node);
+        copy->part = CSE_PART_REPLICA;
         for (int i = 0; i < copy->input_count; i++)
             copy->inputs[i] = c->replica[copy->inputs[i]->id];
         c->replica[node->id] = copy;
@@ -85,7 +71,7 @@ static cse_status check_sum(const cse_node *node)
     return CSE_OK;
 }
 
-/* Every batch_sum becomes a leaf, its input a partial of the replica program. */
+/* Every batch_sum loses its input, which a partial of the replica program stores. */
 static cse_status cut_reductions(cut *c)
 {
     cse_graph *graph = c->graph;
@@ -130,11 +116,10 @@ static cse_status cut_reductions(cut *c)
 
 /* ---- UPDATE ---- */
 
-static int owner_of(cut *c, int state)
+static int owner_of(const cut *c, int state)
 {
-    while (c->owner[state] != state)
-        state = c->owner[state] = c->owner[c->owner[state]];
-    return state;
+    assert(state >= 0 && state < c->graph->state_count);
+    return cse_union_find_root(c->owner, state);
 }
 
 static bool is_assigned_state(const cut *c, const cse_node *node)
@@ -169,11 +154,11 @@ static void unite(cut *c, int *claim, cse_node *node, int state, int64_t element
 {
     bool flat = is_flat_inside(node, elements);
     if (is_assigned_state(c, node) && cse_shape_elements(node->shape) == elements && elements > 1)
-        c->owner[owner_of(c, (int)node->attributes.integers[0])] = owner_of(c, state);
+        cse_union_find_join(c->owner, (int)node->attributes.integers[0], state);
     if (!flat)
         return;
     if (claim[node->id] != 0) {
-        c->owner[owner_of(c, claim[node->id] - 1)] = owner_of(c, state);
+        cse_union_find_join(c->owner, claim[node->id] - 1, state);
         return;
     }
     claim[node->id] = state + 1;
@@ -211,13 +196,14 @@ static bool is_readable_leaf(const update_copy *u, const cse_node *node)
 
 static cse_node *copy_update_node(update_copy *u, cse_node *node)
 {
-    if (is_leaf(node))
+    if (cse_node_is_leaf(node))
         return is_readable_leaf(u, node) ? node : materialize(u->c, node);
     if (!is_flat_inside(node, u->elements))
         return materialize(u->c, node);
     if (u->of[node->id] != NULL)
         return u->of[node->id];
-    cse_node *copy = clone(u->c->graph, node, CSE_PART_UPDATE);
+    cse_node *copy = cse_graph_clone(u->c->graph, node);
+    copy->part = CSE_PART_UPDATE;
     for (int i = 0; i < copy->input_count; i++)
         copy->inputs[i] = copy_update_node(u, node->inputs[i]);
     return u->of[node->id] = copy;
@@ -238,8 +224,8 @@ static void cut_update_group(cut *c, int representative, cse_node **values)
     int64_t elements = cse_shape_elements(graph->states[representative].shape);
     update_copy u = { .c = c, .state = representative, .elements = elements };
     u.of = cse_calloc(c->ids + 1, sizeof *u.of);
-    /* Line undo keeps a bounded number of arrays: larger groups compute in WEIGHTS and only store.
-     */
+    /* The undo log holds a bounded number of arrays: larger groups are computed by WEIGHTS, and
+     * UPDATE only stores the results. */
     bool whole = elements > 1 && group_size(c, representative) <= CSE_MAX_ASSIGNS;
     for (int s = 0; s < graph->state_count; s++) {
         if (values[s] == NULL || owner_of(c, s) != representative)
@@ -260,8 +246,6 @@ static void cut_updates(cut *c)
     cse_graph *graph = c->graph;
     int *claim = cse_calloc(c->ids + 1, sizeof *claim);
     cse_node **values = cse_calloc((size_t)graph->state_count + 1, sizeof *values);
-    for (int s = 0; s < graph->state_count; s++)
-        c->owner[s] = s;
     for (int s = 0; s < graph->state_count; s++)
         if ((values[s] = graph->states[s].next) != NULL)
             unite(c, claim, values[s], s, cse_shape_elements(graph->states[s].shape));
@@ -302,13 +286,14 @@ static cse_status check_levels(const cse_graph *graph)
 cse_status cse_pass_partition(cse_graph *graph, bool enabled)
 {
     (void)enabled;
+    assert(graph->reduction_count == 0); /* a graph is cut once */
     CSE_TRY(check_levels(graph));
     drop_unchanged_states(graph);
     cse_graph_compact(graph);
     cut c = { .graph = graph, .ids = graph->next_id };
     c.replica = cse_calloc(c.ids + 1, sizeof *c.replica);
     c.materialized = cse_calloc(c.ids + 1, sizeof *c.materialized);
-    c.owner = cse_calloc((size_t)graph->state_count + 1, sizeof *c.owner);
+    c.owner = cse_union_find_new(graph->state_count);
     cse_status status = cut_reductions(&c);
     if (status == CSE_OK) {
         cut_updates(&c);
@@ -318,7 +303,7 @@ cse_status cse_pass_partition(cse_graph *graph, bool enabled)
         cse_graph_compact(graph);
         for (int n = 0; n < graph->node_count; n++) {
             cse_node *node = graph->nodes[n];
-            if (node->part == CSE_PART_NONE && !is_leaf(node))
+            if (node->part == CSE_PART_NONE && !cse_node_is_leaf(node))
                 node->part = CSE_PART_WEIGHTS;
         }
     }

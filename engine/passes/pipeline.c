@@ -9,15 +9,16 @@
 
 const cse_pass cse_passes[] = {
     { "autodiff", "gradients of losses become nodes", cse_pass_autodiff, true },
-    { "precision", "16-bit types for edges, casts, how sums are carried", cse_pass_precision,
+    { "precision", "16-bit types for edges, casts, how sums accumulate", cse_pass_precision,
       false },
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
-    { "simplify", "equal and constant values once, algebra, dead nodes", cse_pass_simplify, false },
+    { "simplify", "constant folding, common subexpressions, identities, dead nodes",
+      cse_pass_simplify, false },
     { "partition", "replica, reduction, weight and update programs", cse_pass_partition, true },
     { "fusion", "nodes that run as one loop or one library call", cse_pass_fusion, false },
     { "order", "the order of the groups in each program", cse_pass_order, false },
-    { "memory_plan", "a place for each stored value", cse_pass_memory_plan, false },
-    { "numerics", "tensors whose numbers are counted on observed steps", cse_pass_numerics, false },
+    { "memory_plan", "an offset for each stored value", cse_pass_memory_plan, false },
+    { "numerics", "tensors that statistics are taken of", cse_pass_numerics, false },
     { NULL, NULL, NULL, false },
 };
 

@@ -1,4 +1,4 @@
-/* Mixed precision: GraphAMP's types for the edges, then how each op's long sums are carried (POL).
+/* Mixed precision: GraphAMP's types for the edges, then how each op's long sums accumulate (POL).
  *
  * It runs on the differentiated graph, before composites are expanded: a softmax or a norm is
  * judged as one op. A graph without a precision, and one whose preset denies everything, stays as

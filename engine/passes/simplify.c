@@ -86,8 +86,7 @@ bool cse_nodes_equal(const cse_node *a, const cse_node *b)
     return equal;
 }
 
-/* Open addressing over the nodes met so far. Returns the equal node met before, else stores `node`.
- */
+/* Open addressing over the nodes seen so far: the equal one, or `node` itself, which is stored. */
 static cse_node *find_equal(cse_node **table, uint64_t mask, cse_node *node)
 {
     uint64_t slot = hash_node(node) & mask;
@@ -127,7 +126,7 @@ static void simplify_once(cse_graph *graph)
         cse_node *replacement = apply_rules(graph, node);
         if (replacement == NULL && is_shareable(node)) {
             replacement = find_equal(table, size - 1, node);
-            /* Of a value that both passes want, the forward one comes first. */
+            /* A value that both passes compute belongs to the forward pass. */
             if (replacement != NULL)
                 replacement->backward = replacement->backward && node->backward;
         }

@@ -1,9 +1,10 @@
 /* Static and dynamic loss scaling.
  *
  * The loss is multiplied by the scale before gradients are taken, and gradients are divided by it
- * after they are summed, so that small ones survive a format with few exponent bits. The dynamic
- * scale is halved when more than the tolerated fraction of steps overflowed, doubled after a number
- * of steps without, and kept within bounds, all inside the step. */
+ * after they are summed, so that small ones do not underflow in a format with few exponent bits.
+ * The dynamic scale is halved when more than the tolerated fraction of steps overflowed, doubled
+ * after a number of steps without overflow, and kept within bounds; this is computed inside the
+ * step. */
 #include "engine/precision/precision.h"
 
 #include <stdlib.h>
@@ -16,41 +17,19 @@ static const double cbfloat16_max = 2147483648.0; /* 2^31: the format's range is
 static const double least_min = 6.103515625e-5;   /* 2^-14 */
 
 const cse_setting cse_scaler_setting_table[] = {
-    { .name = "loss_scale",
-      .type = CSE_SETTING_TEXT,
-      .default_value = "1.0",
-      .doc = "`dynamic`, or the number the loss is multiplied by" },
-    { .name = "init_scale",
-      .type = CSE_SETTING_NUMBER,
-      .default_value = "null",
-      .min = 6.103515625e-5,
-      .max = 1e30,
-      .doc = "first dynamic scale; null: the maximum" },
-    { .name = "steps_per_increase",
-      .type = CSE_SETTING_INTEGER,
-      .default_value = "2000",
-      .min = 1,
-      .max = 2147483647,
-      .doc = "steps without overflow after which the scale is doubled" },
-    { .name = "min_loss_scale",
-      .type = CSE_SETTING_NUMBER,
-      .default_value = "null",
-      .min = 6.103515625e-5,
-      .max = 1e30,
-      .doc = "least dynamic scale; null: 2^-14" },
-    { .name = "max_loss_scale",
-      .type = CSE_SETTING_NUMBER,
-      .default_value = "null",
-      .min = 6.103515625e-5,
-      .max = 1e30,
-      .doc = "greatest dynamic scale; null: 2^15, and 2^31 where cbfloat16 is computed in" },
-    { .name = "overflow_tolerance",
-      .type = CSE_SETTING_NUMBER,
-      .default_value = "0.0",
-      .min = 0,
-      .max = 1,
-      .doc = "fraction of steps that may overflow before the scale is halved" },
-    { .name = NULL },
+    { "loss_scale", CSE_SETTING_TEXT, "1.0", 0, 0, NULL,
+      "`dynamic`, or the number the loss is multiplied by", NULL },
+    { "init_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-5, 1e30, NULL,
+      "first dynamic scale; null: the maximum", NULL },
+    { "steps_per_increase", CSE_SETTING_INTEGER, "2000", 1, 2147483647, NULL,
+      "steps without overflow after which the scale is doubled", NULL },
+    { "min_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-5, 1e30, NULL,
+      "least dynamic scale; null: 2^-14", NULL },
+    { "max_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-5, 1e30, NULL,
+      "greatest dynamic scale; null: 2^15, and 2^31 where cbfloat16 is computed in", NULL },
+    { "overflow_tolerance", CSE_SETTING_NUMBER, "0.0", 0, 1, NULL,
+      "fraction of steps that may overflow before the scale is halved", NULL },
+    { 0 },
 };
 
 static double number_or(const cse_settings *settings, const char *name, double otherwise)

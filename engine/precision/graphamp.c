@@ -1,18 +1,18 @@
 /* GraphAMP: types for the edges of a differentiated step graph, in one walk from results to inputs.
  *
- * Every node is judged (allow, infer, deny), then the walk settles, node by node, the type its
- * value is stored in and the type it wants its inputs in. A value is stored in 16 bits when all its
- * readers want it so; with mixed readers it stays float32, and those that want 16 bits share one
- * cast. What a reader wants depends on its set: allow wants 16 bits, deny what is written, infer
- * what its own value is stored in. Results, states, sums over the batch and fetched values stay
- * float32. So the choice travels upstream from the products, and ends where an op, a cast or a
- * result denies it.
+ * Each node is classified (allow, infer, deny); the walk then decides, node by node, the type its
+ * value is stored in and the type its inputs should have. An allow op requests 16-bit inputs, a
+ * deny op inputs as written, an infer op inputs of the type its own value is stored in. A value is
+ * stored in 16 bits when all its consumers request that. With mixed consumers it stays float32, and
+ * those that request 16 bits share one cast. Results, states, sums over the batch and fetched
+ * values stay float32. So 16-bit types spread from the products towards the inputs, until a deny
+ * op, a cast of the model or a result stops them.
  *
- * Gradients are judged as the op they are the gradient of. Several elementwise nodes that one op's
- * gradient rule made in a chain count as one op: they compute in float32 and round once, where
- * their result leaves the chain; inside, they read what is stored and ask for nothing. The same
- * holds for readers without float results (comparisons): they abstain. Reading a 16-bit value as
- * float32 is exact. */
+ * Gradients are classified as the op they are the gradient of. Elementwise nodes that one op's
+ * gradient rule made, and that read one another, form a chain and count as one op: they compute in
+ * float32 and round once, where the result leaves the chain; inside, they read what is stored and
+ * request nothing. Consumers without float results (comparisons) request nothing either. Reading a
+ * 16-bit value as float32 is exact. */
 #include <stdlib.h>
 
 #include "csengine/generated/ops.h"
@@ -20,31 +20,35 @@
 #include "engine/trace/trace.h"
 #include "engine/types/dtype.h"
 
-/* The type a node wants its float inputs in; WANT_WRITTEN: each as it was written. */
+/* The type that a node requests for its float inputs; WANT_WRITTEN: of each, as it was written. */
 typedef enum want { WANT_WRITTEN, WANT_FLOAT32, WANT_LOW } want;
 
-typedef struct painting {
+/* What the walk knows of a node. */
+typedef struct node_types {
+    cse_dtype written; /* type before the pass */
+    bool feeds_batch;  /* step level, read by the microbatches: weights and what is made of them */
+    bool chained;      /* in a chain of one op's gradient */
+    bool frozen;       /* keeps its written types */
+    int low, high; /* requests of 16 bits, and of float32 (a result of the step counts as one) */
+    want wants;
+    cse_node *casts[2]; /* shared casts: to 16 bits, to float32 */
+} node_types;
+
+typedef struct typing {
     const cse_precision *precision;
     cse_graph *graph;
     int count;
-    /* By position of the node. */
-    cse_dtype *written; /* type before the pass */
-    bool *feeds_batch;  /* step level, read by the microbatches: weights and what is made of them */
-    bool *chained;      /* has a neighbour in a chain of one op's gradient */
-    bool *frozen;       /* keeps its written types */
-    int *low, *high;    /* readers that want 16 bits, float32; results of the step: float32 */
-    want *wants;
-    cse_node **casts[2]; /* shared casts: to 16 bits, to float32 */
-} painting;
+    node_types *nodes; /* by position of the node, which its scratch holds */
+} typing;
 
-static int at(const cse_node *node)
+static node_types *types_of(const typing *p, const cse_node *node)
 {
-    return (int)node->scratch;
+    return &p->nodes[node->scratch];
 }
 
-/* ---- what stands before the walk ---- */
+/* ---- before the walk ---- */
 
-/* Attention is made of products with a softmax between them; they are judged by themselves. */
+/* Attention is expanded first: its products and its softmax are classified one by one. */
 static cse_status expand_products(const cse_precision *precision, cse_graph *graph)
 {
     bool expanded = false;
@@ -65,18 +69,18 @@ static cse_status expand_products(const cse_precision *precision, cse_graph *gra
     return CSE_OK;
 }
 
-static void mark_results(painting *p)
+static void mark_results(typing *p)
 {
     for (int s = 0; s < p->graph->state_count; s++)
         if (p->graph->states[s].next != NULL)
-            p->high[at(p->graph->states[s].next)]++;
+            types_of(p, p->graph->states[s].next)->high++;
     for (int f = 0; f < p->graph->fetch_count; f++)
-        p->high[at(p->graph->fetches[f].value)]++;
+        types_of(p, p->graph->fetches[f].value)->high++;
     for (int n = p->count - 1; n >= 0; n--) {
         const cse_node *node = p->graph->nodes[n];
         for (int i = 0; i < node->input_count; i++)
-            if ((node->batch || p->feeds_batch[n]) && !node->inputs[i]->batch)
-                p->feeds_batch[at(node->inputs[i])] = true;
+            if ((node->batch || p->nodes[n].feeds_batch) && !node->inputs[i]->batch)
+                types_of(p, node->inputs[i])->feeds_batch = true;
     }
 }
 
@@ -89,7 +93,7 @@ static bool is_gradient_arithmetic(const cse_node *node)
            cse_dtype_is_float(node->dtype);
 }
 
-static void mark_chains(painting *p)
+static void mark_chains(typing *p)
 {
     for (int n = 0; n < p->count; n++) {
         const cse_node *node = p->graph->nodes[n];
@@ -97,17 +101,17 @@ static void mark_chains(painting *p)
             const cse_node *input = node->inputs[i];
             if (!is_gradient_arithmetic(input) || input->gradient_of != node->gradient_of)
                 continue;
-            p->chained[n] = p->chained[n] || node->op->kind != CSE_OP_REDUCE;
+            p->nodes[n].chained = p->nodes[n].chained || node->op->kind != CSE_OP_REDUCE;
             if (input->op->kind != CSE_OP_REDUCE)
-                p->chained[at(input)] = true;
+                types_of(p, input)->chained = true;
         }
     }
 }
 
 /* ---- the sets ---- */
 
-/* The set of a node that autodiff made for `node->gradient_of`: products, movement and sums are judged
- * by themselves, the rest as the forward op. */
+/* The class of a node of a gradient: products, data movement and sums by what they are, all others
+ * as the forward op. */
 static cse_precision_class gradient_class(const cse_precision *precision, const cse_node *node)
 {
     const cse_op *origin = node->gradient_of->op;
@@ -122,11 +126,11 @@ static cse_precision_class gradient_class(const cse_precision *precision, const 
     return CSE_INFER;
 }
 
-static bool has_written_low(const painting *p, const cse_node *node)
+static bool has_written_low(const typing *p, const cse_node *node)
 {
     bool low = cse_dtype_is_float(node->dtype) && node->dtype != CSE_FLOAT32;
     for (int i = 0; i < node->input_count; i++) {
-        cse_dtype type = p->written[at(node->inputs[i])];
+        cse_dtype type = types_of(p, node->inputs[i])->written;
         low = low || (cse_dtype_is_float(type) && type != CSE_FLOAT32);
     }
     return low;
@@ -140,7 +144,7 @@ static bool is_overridden(const cse_precision *precision, const cse_op *op)
     return found;
 }
 
-static cse_precision_class judge(const painting *p, const cse_node *node, const char **reason)
+static cse_precision_class classify(const typing *p, const cse_node *node, const char **reason)
 {
     const char *kept = NULL;
     if (node->op->kind == CSE_OP_STRUCTURAL)
@@ -151,7 +155,7 @@ static cse_precision_class judge(const painting *p, const cse_node *node, const 
         kept = "GraphAMP is disabled here";
     else if (has_written_low(p, node))
         kept = "typed by casts of the model";
-    else if (!node->batch && !p->feeds_batch[at(node)])
+    else if (!node->batch && !types_of(p, node)->feeds_batch)
         kept = "once a step: the update and its sums";
     *reason = kept;
     if (kept != NULL)
@@ -166,14 +170,15 @@ static cse_precision_class judge(const painting *p, const cse_node *node, const 
 
 /* ---- the walk ---- */
 
-static bool all_want_low(const painting *p, int n)
+static bool all_want_low(const node_types *t)
 {
-    return p->low[n] > 0 && p->high[n] == 0;
+    return t->low > 0 && t->high == 0;
 }
 
-static bool is_chain(const painting *p, const cse_node *node)
+static bool is_chain(const typing *p, const cse_node *node)
 {
-    return p->chained[at(node)] && !p->frozen[at(node)] && node->precision_class == CSE_INFER;
+    return types_of(p, node)->chained && !types_of(p, node)->frozen &&
+           node->precision_class == CSE_INFER;
 }
 
 static bool reads_floats(const cse_node *node)
@@ -184,61 +189,60 @@ static bool reads_floats(const cse_node *node)
     return reads;
 }
 
-static cse_dtype stored_type(const painting *p, const cse_node *node)
+static cse_dtype stored_type(const typing *p, const cse_node *node)
 {
-    int n = at(node);
+    const node_types *t = types_of(p, node);
     bool denied =
         node->precision_class == CSE_DENY && !cse_precision_stores_low(p->precision, node->op);
-    if (node->dtype != CSE_FLOAT32 || p->frozen[n] || !reads_floats(node) || denied ||
+    if (node->dtype != CSE_FLOAT32 || t->frozen || !reads_floats(node) || denied ||
         is_chain(p, node))
         return node->dtype;
-    return all_want_low(p, n) ? p->precision->low : CSE_FLOAT32;
+    return all_want_low(t) ? p->precision->low : CSE_FLOAT32;
 }
 
 typedef enum vote { ABSTAINS, FOR_LOW, FOR_FLOAT32 } vote;
 
-static vote vote_of_infer(const painting *p, const cse_node *node)
+static vote vote_of_infer(const typing *p, const cse_node *node)
 {
-    int n = at(node);
-    bool unread = p->low[n] == 0 && p->high[n] == 0;
+    const node_types *t = types_of(p, node);
+    bool unread = t->low == 0 && t->high == 0;
     if (!cse_dtype_is_float(node->dtype) || unread)
         return ABSTAINS;
-    return node->dtype == p->precision->low || (is_chain(p, node) && all_want_low(p, n))
-               ? FOR_LOW
-               : FOR_FLOAT32;
+    return node->dtype == p->precision->low || (is_chain(p, node) && all_want_low(t)) ? FOR_LOW
+                                                                                      : FOR_FLOAT32;
 }
 
-/* Inside a chain nobody asks for anything; of what else the gradient rule made, float32. */
-static vote vote_on(const painting *p, const cse_node *node, const cse_node *input, vote usual)
+/* Inside a chain nodes request nothing; of other nodes that the gradient rule made, float32. */
+static vote vote_on(const typing *p, const cse_node *node, const cse_node *input, vote usual)
 {
     if (node->gradient_of == NULL || input->gradient_of != node->gradient_of)
         return usual;
-    if (is_gradient_arithmetic(node) && p->chained[at(input)])
+    if (is_gradient_arithmetic(node) && types_of(p, input)->chained)
         return ABSTAINS;
     return is_chain(p, node) ? FOR_FLOAT32 : usual;
 }
 
-static void settle_node(painting *p, cse_node *node)
+static void decide_types(typing *p, cse_node *node)
 {
     vote usual = FOR_FLOAT32;
-    int n = at(node);
-    node->precision_class = judge(p, node, &node->precision_reason);
-    p->frozen[n] =
+    node_types *t = types_of(p, node);
+    node->precision_class = classify(p, node, &node->precision_reason);
+    t->frozen =
         node->precision_class == CSE_DENY &&
         (node->op->role == CSE_ROLE_CAST || node->request.graphamp_off || has_written_low(p, node));
     node->dtype = stored_type(p, node);
-    p->wants[n] = WANT_WRITTEN;
+    t->wants = WANT_WRITTEN;
     if (node->precision_class == CSE_ALLOW) {
         usual = FOR_LOW;
-        p->wants[n] = WANT_LOW;
+        t->wants = WANT_LOW;
     } else if (node->precision_class == CSE_INFER) {
         usual = vote_of_infer(p, node);
-        p->wants[n] = usual == FOR_LOW && !is_chain(p, node) ? WANT_LOW : WANT_FLOAT32;
+        t->wants = usual == FOR_LOW && !is_chain(p, node) ? WANT_LOW : WANT_FLOAT32;
     }
     for (int i = 0; i < node->input_count; i++) {
         vote v = vote_on(p, node, node->inputs[i], usual);
-        p->low[at(node->inputs[i])] += v == FOR_LOW;
-        p->high[at(node->inputs[i])] += v == FOR_FLOAT32;
+        types_of(p, node->inputs[i])->low += v == FOR_LOW;
+        types_of(p, node->inputs[i])->high += v == FOR_FLOAT32;
     }
 }
 
@@ -253,10 +257,10 @@ static cse_node *rounded_constant(cse_graph *graph, const cse_node *constant, cs
     return made;
 }
 
-/* `node` as `dtype`: one node for all who want it. */
-static cse_node *as_type(painting *p, cse_node *node, cse_dtype dtype)
+/* `node` as `dtype`: one cast for all that request it. */
+static cse_node *as_type(typing *p, cse_node *node, cse_dtype dtype)
 {
-    cse_node **shared = &p->casts[dtype == CSE_FLOAT32][at(node)];
+    cse_node **shared = &types_of(p, node)->casts[dtype == CSE_FLOAT32];
     if (*shared != NULL)
         return *shared;
     if (node->op == &cse_op_constant && node->shape.rank == 0)
@@ -272,65 +276,38 @@ static cse_node *as_type(painting *p, cse_node *node, cse_dtype dtype)
     return *shared = cast;
 }
 
-static void retype_inputs(painting *p, cse_node *node)
+static void retype_inputs(typing *p, cse_node *node)
 {
     for (int i = 0; i < node->input_count; i++) {
         cse_node *input = node->inputs[i];
-        cse_dtype wanted = p->written[at(input)];
+        cse_dtype wanted = types_of(p, input)->written;
         if (!cse_dtype_is_float(input->dtype))
             continue;
-        if (p->wants[at(node)] != WANT_WRITTEN)
-            wanted = p->wants[at(node)] == WANT_LOW ? p->precision->low : CSE_FLOAT32;
+        if (types_of(p, node)->wants != WANT_WRITTEN)
+            wanted = types_of(p, node)->wants == WANT_LOW ? p->precision->low : CSE_FLOAT32;
         if (input->dtype != wanted)
             node->inputs[i] = as_type(p, input, wanted);
     }
 }
 
-/* ---- the whole ---- */
-
-static void open_painting(painting *p)
-{
-    size_t size = (size_t)p->count + 1;
-    p->written = cse_calloc(size, sizeof *p->written);
-    p->feeds_batch = cse_calloc(size, sizeof *p->feeds_batch);
-    p->chained = cse_calloc(size, sizeof *p->chained);
-    p->frozen = cse_calloc(size, sizeof *p->frozen);
-    p->low = cse_calloc(size, sizeof *p->low);
-    p->high = cse_calloc(size, sizeof *p->high);
-    p->wants = cse_calloc(size, sizeof *p->wants);
-    p->casts[0] = cse_calloc(size, sizeof *p->casts[0]);
-    p->casts[1] = cse_calloc(size, sizeof *p->casts[1]);
-    for (int n = 0; n < p->count; n++) {
-        p->graph->nodes[n]->scratch = n;
-        p->written[n] = p->graph->nodes[n]->dtype;
-    }
-}
-
-static void close_painting(painting *p)
-{
-    free(p->written);
-    free(p->feeds_batch);
-    free(p->chained);
-    free(p->frozen);
-    free(p->low);
-    free(p->high);
-    free(p->wants);
-    free(p->casts[0]);
-    free(p->casts[1]);
-}
+/* ---- the pass ---- */
 
 cse_status cse_graphamp_run(const cse_precision *precision, cse_graph *graph)
 {
     CSE_TRY(expand_products(precision, graph));
-    painting p = { .precision = precision, .graph = graph, .count = graph->node_count };
-    open_painting(&p);
+    typing p = { .precision = precision, .graph = graph, .count = graph->node_count };
+    p.nodes = cse_calloc((size_t)p.count + 1, sizeof *p.nodes);
+    for (int n = 0; n < p.count; n++) {
+        graph->nodes[n]->scratch = n;
+        p.nodes[n].written = graph->nodes[n]->dtype;
+    }
     mark_results(&p);
     mark_chains(&p);
     for (int n = p.count - 1; n >= 0; n--)
-        settle_node(&p, graph->nodes[n]);
+        decide_types(&p, graph->nodes[n]);
     for (int n = 0; n < p.count; n++)
         retype_inputs(&p, graph->nodes[n]);
-    close_painting(&p);
+    free(p.nodes);
     CSE_TRY(cse_trace_status(graph));
     cse_graph_compact(graph);
     return CSE_OK;

@@ -1,5 +1,5 @@
 /* Which 16-bit format a step computes in, and where: the settings, resolved, and the passes over a
- * graph that obey them.
+ * graph that apply them.
  *
  * GraphAMP chooses the types of the edges: every op is in exactly one of three sets. `allow`: its
  * inputs are rounded to the 16-bit format. `infer`: its inputs have the type that its results are
@@ -21,7 +21,7 @@ typedef struct cse_class_override {
     cse_precision_class precision_class;
 } cse_class_override;
 
-/* Nodes whose scope matches `pattern` (fnmatch; * also stands for dots) are asked for `request`. */
+/* Nodes whose scope matches `pattern` (fnmatch; * also stands for dots) are given `request`. */
 typedef struct cse_scope_pattern {
     const char *pattern;
     cse_place place; /* for messages */
@@ -89,7 +89,7 @@ bool cse_pol_applies(const cse_op *op);
 /* Terms of one sum inside a node with inputs. */
 int64_t cse_pol_terms(const cse_node *node);
 
-/* ---- the paint report ---- */
+/* ---- the precision report ---- */
 
 /* What the precision pass made of a graph: a line an op (class and why, types in and out, how it
  * sums, casts added) and totals; text for people, or one JSON object. `step` names the graph. */

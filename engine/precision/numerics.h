@@ -12,7 +12,7 @@ typedef struct cse_numerics {
 } cse_numerics;
 
 /* From checked settings (cse_numerics_setting_table), or from YAML, "{every: 100, tensors:
- * [model.head.*]}". *numerics is NULL when no step is observed. Fails with CSE_CONFIG, naming the
+ * [model.head.*]}". *numerics is NULL when no step takes statistics. Fails with CSE_CONFIG, naming the
  * place. The caller owns the result. */
 cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numerics);
 cse_status cse_numerics_parse(const char *yaml, cse_numerics **numerics);

@@ -1,11 +1,12 @@
-/* From settings to what the numerics pass is asked for. Patterns without steps to look at, or too many
- * of them, are mistakes. */
+/* From settings to what the numerics pass is asked for. Patterns without steps to observe are a
+ * mistake. */
 #include "engine/precision/numerics.h"
 
 #include "engine/config/precision_settings.h"
 #include "engine/config/settings.h"
 
 static const char subject[] = "numerics";
+static const char context[] = "numerics: ";
 
 static cse_numerics *resolve(const cse_settings *settings)
 {
@@ -34,9 +35,9 @@ cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numeric
     if (has_every && cse_settings_integer(settings, "every") > 0)
         *numerics = resolve(settings);
     else if (!has_every && cse_settings_count(settings, "tensors") > 0)
-        return cse_settings_reject(settings, subject, "tensors",
-                                   "tensors says nothing without every; add every: 100 (observe "
-                                   "every 100th step), or every: 0 to observe nothing");
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "tensors")),
+                           "tensors says nothing without every; add every: 100 (observe "
+                           "every 100th step), or every: 0 to observe nothing");
     return CSE_OK;
 }
 

@@ -1,10 +1,10 @@
-/* POL: how the long sums inside ops are carried.
+/* POL, the precision optimization level: how the long sums inside ops accumulate.
  *
- * Level 0 adds in float32 throughout. Level 1 adds matrix products in float32 within tiles and
- * rounds to the 16-bit format from tile to tile, but not the products of attention. Level 2 does so
- * for attention, softmax, norms and sums too, and computes softmax itself in 16 bits. A level is a
- * permission about numbers that are in 16 bits already: an op that reads and stores float32 is left
- * alone. What is permitted takes place where the configuration asks for emulate_accumulation. */
+ * Level 0: in float32 throughout. Level 1: matrix products, but not those of attention, accumulate
+ * in float32 within tiles and are rounded to the 16-bit format after each tile. Level 2: so do
+ * attention, softmax, norms and sums, and softmax computes in 16 bits. A level concerns only ops
+ * that read or store 16 bits, and is a permission: sums are rounded where the configuration sets
+ * emulate_accumulation. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +27,7 @@ static cse_dtype low_type_of(const cse_node *node)
     return low;
 }
 
-/* A product of two values of the microbatch: scores or values of attention, not a layer's weights.
- */
+/* A product of two values of the microbatch, as in attention; a layer's product has a weight. */
 static bool is_attention(const cse_node *node)
 {
     const cse_node *forward = node->gradient_of != NULL ? node->gradient_of : node;
@@ -60,9 +59,9 @@ static int level_of(const cse_precision *precision, const cse_node *node)
     int asked = node->backward ? node->request.pol_backward : node->request.pol_forward;
     if (asked > 0)
         return asked - 1;
-    bool spared =
+    bool exempt =
         node->backward && node->module_class == CSE_MODULE_HEAD && precision->level < CSE_MAX_POL;
-    return spared ? 0 : precision->level;
+    return exempt ? 0 : precision->level;
 }
 
 static bool is_rounded(const cse_node *node, int level)
@@ -77,8 +76,8 @@ static bool is_annotated(const cse_accumulation *accumulation)
     return accumulation->across != CSE_FLOAT32 || accumulation->arithmetic != CSE_FLOAT32;
 }
 
-/* The stream of random numbers of the node that is number `position` in its graph: by what the node
- * is, and among those of one kind in one scope by their order. */
+/* The stream of random numbers of node `position`: by its op, scope and pass, and by its order
+ * among the nodes that have the same. */
 static uint32_t stream_of(const cse_graph *graph, int position)
 {
     const cse_node *node = graph->nodes[position];

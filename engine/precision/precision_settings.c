@@ -8,6 +8,7 @@
 #include "engine/precision/graphamp.h"
 
 static const char subject[] = "precision";
+static const char context[] = "precision: ";
 
 /* Whether the settings ask for mixed precision at all. */
 static cse_status read_enabled(const cse_settings *settings, bool *enabled)
@@ -23,17 +24,17 @@ static cse_status read_enabled(const cse_settings *settings, bool *enabled)
         if (!*enabled)
             return CSE_OK;
         if (!has_type)
-            return cse_settings_reject(
-                settings, subject, "enabled",
+            return cse_fail_at(
+                CSE_ERROR_AT(context, cse_settings_place(settings, "enabled")),
                 "enabled is true, and fp16_type is not given; accepted: " CSE_CHOICES_TEXT(
                     CSE_LOW_FORMATS));
     }
     for (size_t i = 0; !has_type && i < sizeof dependent / sizeof dependent[0]; i++)
         if (cse_settings_given(settings, dependent[i]))
-            return cse_settings_reject(settings, subject, dependent[i],
-                                       "%s says nothing without fp16_type; add fp16_type "
-                                       "(" CSE_CHOICES_TEXT(CSE_LOW_FORMATS) "), or enabled: false",
-                                       dependent[i]);
+            return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, dependent[i])),
+                               "%s says nothing without fp16_type; add fp16_type "
+                               "(" CSE_CHOICES_TEXT(CSE_LOW_FORMATS) "), or enabled: false",
+                               dependent[i]);
     return CSE_OK;
 }
 
@@ -72,7 +73,7 @@ static cse_status place_last_error(cse_place place, const char *list)
 {
     cse_error error = *cse_error_last();
     error.status = CSE_CONFIG;
-    error.context = "precision: ";
+    error.context = context;
     error.place = place;
     return cse_fail_at(&error, "%s%s%s%s", list != NULL ? "graphamp." : "",
                        list != NULL ? list : "", list != NULL ? ": " : "", error.message);
@@ -98,7 +99,7 @@ static cse_status read_overrides(const cse_settings *graphamp, const char *list,
         for (int k = 0; k < precision->override_count; k++)
             if (precision->overrides[k].op == op)
                 return cse_fail_at(
-                    &(cse_error){ .status = CSE_CONFIG, .context = "precision: ", .place = place },
+                    CSE_ERROR_AT(context, place),
                     "graphamp.%s: op %s is named already (%s); an op is in one of "
                     "allow, infer, deny, once",
                     list, op->name,
@@ -154,9 +155,9 @@ static cse_status read_pol_entry(cse_precision *precision, cse_yaml_node *node)
     if (!cse_settings_bool(entry, "enable_bwd"))
         backward = 0;
     if (forward == 0 && backward == 0)
-        return cse_settings_reject(entry, subject, "scope",
-                                   "pol: the entry sets no level; give level or bwd_level (0, 1, "
-                                   "2), and leave one of enable_fwd and enable_bwd true");
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(entry, "scope")),
+                           "pol: the entry sets no level; give level or bwd_level (0, 1, "
+                           "2), and leave one of enable_fwd and enable_bwd true");
     add_pattern(precision, cse_settings_text(entry, "scope"), cse_settings_place(entry, "scope"),
                 (cse_precision_request){ .pol_forward = forward, .pol_backward = backward });
     return CSE_OK;
@@ -167,8 +168,8 @@ static cse_status read_patterns(const cse_settings *settings, cse_precision *pre
     const int off_count = cse_settings_count(settings, "disable_graphamp");
     cse_yaml_node *pol = cse_settings_node(settings, "pol");
     if (pol->kind != CSE_YAML_SEQUENCE)
-        return cse_settings_reject(settings, subject, "pol",
-                                   "pol: a list belongs here: [{scope: PATTERN, level: 0}]");
+        return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "pol")),
+                           "pol: a list belongs here: [{scope: PATTERN, level: 0}]");
     size_t count = (size_t)off_count + (size_t)pol->count;
     precision->patterns =
         cse_arena_alloc(precision->arena, (count + 1) * sizeof *precision->patterns);
@@ -205,12 +206,10 @@ cse_status cse_precision_apply_patterns(const cse_precision *precision, cse_grap
             apply_request(&node->request, &pattern->request);
         }
         if (!matched && strict)
-            return cse_fail_at(
-                &(cse_error){
-                    .status = CSE_CONFIG, .context = "precision: ", .place = pattern->place },
-                "the pattern \"%.120s\" matches no scope of the step; "
-                "`csengine compile CONFIG --print_precision` shows them",
-                pattern->pattern);
+            return cse_fail_at(CSE_ERROR_AT(context, pattern->place),
+                               "the pattern \"%.120s\" matches no scope of the step; "
+                               "`csengine compile CONFIG --print_precision` shows them",
+                               pattern->pattern);
     }
     return CSE_OK;
 }

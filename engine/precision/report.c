@@ -1,4 +1,4 @@
-/* The paint report: the precision of every op, for people and for programs. */
+/* The precision report: class, types and accumulation of every op, as text and as JSON. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * sum; (channel, kernel row, kernel column), or (image, row, column), for convolutions, where what
  * lies in the padding counts as a term of zero. They are cut into tiles of tile_length terms, the
  * last one shorter. Within a tile they are added one after another from 0 in float32, each product
- * and addition rounded once, together (fused). The running sum begins as 0; behind each tile the
+ * and addition rounded once, together (fused). The running sum begins as 0; after each tile the
  * tile's sum is added to it in float32, and the result is rounded to the 16-bit format `across`: to
  * nearest even, or stochastically.
  *

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* [micro_batch_size] sample positions, stretched over each sample's elements. */
-static cse_tensor *stretched_samples(cse_shape shape, int64_t samples)
+/* [micro_batch_size] sample positions, broadcast over each sample's elements. */
+static cse_tensor *broadcast_samples(cse_shape shape, int64_t samples)
 {
     cse_shape column = { .rank = shape.rank }, wide = shape;
     for (int i = 0; i < shape.rank; i++)
@@ -53,7 +53,7 @@ cse_tensor *cse_random_samples(const char *op_name, const cse_tensor *like, cse_
     attributes->integers[0] = stream_number(stream);
     attributes->integers[1] = elements / samples > 0 ? elements / samples : 1;
     if (like != NULL && like->batch)
-        return stretched_samples(shape, samples);
+        return broadcast_samples(shape, samples);
     return cse_broadcast_to(cse_constant_int(0), shape);
 }
 

@@ -2,9 +2,9 @@
  *
  * A thread has a stack of trace contexts; the functions of engine/ops add nodes to the graph of the
  * innermost one through cse_trace. A context also holds what every new node is given: place in the
- * model's source, scope, pass (forward or backward), module class and precision request. The model's
- * code opens contexts by regions (CSE_SCOPE, CSE_POL, ...); a pass opens one for each node that it
- * replaces or differentiates.
+ * model's source, scope, pass (forward or backward), module class and precision request. The
+ * model's code opens contexts by regions (CSE_SCOPE, CSE_POL, ...); a pass opens one for each node
+ * that it replaces or differentiates.
  *
  * The first failure is kept in the graph with the op's name, the inputs' shapes, the scope and the
  * caller's file and line; from then on every call returns the poisoned handle. */

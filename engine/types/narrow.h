@@ -139,46 +139,6 @@ CSE_INLINE uint16_t cse_store_rounded_narrow(float x, int mantissa, int bias)
     return (uint16_t)((small & is_small) | (normal & ~is_small) | (bits >> 16 & 0x8000));
 }
 
-CSE_INLINE float cse_load_float16(uint16_t bits)
-{
-    return cse_load_narrow(bits, 10, 15);
-}
-
-CSE_INLINE uint16_t cse_store_float16(float x)
-{
-    return cse_store_narrow(x, 10, 15);
-}
-
-CSE_INLINE float cse_round_float16(float x)
-{
-    return cse_round_narrow(x, 10, 15);
-}
-
-CSE_INLINE uint16_t cse_store_rounded_float16(float x)
-{
-    return cse_store_rounded_narrow(x, 10, 15);
-}
-
-CSE_INLINE float cse_load_cbfloat16(uint16_t bits)
-{
-    return cse_load_narrow(bits, 9, 31);
-}
-
-CSE_INLINE uint16_t cse_store_cbfloat16(float x)
-{
-    return cse_store_narrow(x, 9, 31);
-}
-
-CSE_INLINE float cse_round_cbfloat16(float x)
-{
-    return cse_round_narrow(x, 9, 31);
-}
-
-CSE_INLINE uint16_t cse_store_rounded_cbfloat16(float x)
-{
-    return cse_store_rounded_narrow(x, 9, 31);
-}
-
 /* ---- stochastic rounding ---- */
 
 CSE_INLINE uint16_t cse_store_bfloat16_stochastic(float x, uint32_t random)
@@ -207,30 +167,40 @@ CSE_INLINE uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int ma
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-CSE_INLINE uint16_t cse_store_float16_stochastic(float x, uint32_t random)
-{
-    return cse_store_narrow_stochastic(x, random, 10, 15);
-}
-
-CSE_INLINE uint16_t cse_store_cbfloat16_stochastic(float x, uint32_t random)
-{
-    return cse_store_narrow_stochastic(x, random, 9, 31);
-}
-
 CSE_INLINE float cse_round_bfloat16_stochastic(float x, uint32_t random)
 {
     return cse_load_bfloat16(cse_store_bfloat16_stochastic(x, random));
 }
 
-CSE_INLINE float cse_round_float16_stochastic(float x, uint32_t random)
-{
-    return cse_load_float16(cse_store_float16_stochastic(x, random));
-}
+/* ---- float16 and cbfloat16 ---- */
 
-CSE_INLINE float cse_round_cbfloat16_stochastic(float x, uint32_t random)
-{
-    return cse_load_cbfloat16(cse_store_cbfloat16_stochastic(x, random));
-}
+#define CSE_NARROW_FORMAT(format, mantissa, bias)                                 \
+    CSE_INLINE float cse_load_##format(uint16_t bits)                             \
+    {                                                                             \
+        return cse_load_narrow(bits, mantissa, bias);                             \
+    }                                                                             \
+    CSE_INLINE uint16_t cse_store_##format(float x)                               \
+    {                                                                             \
+        return cse_store_narrow(x, mantissa, bias);                               \
+    }                                                                             \
+    CSE_INLINE float cse_round_##format(float x)                                  \
+    {                                                                             \
+        return cse_round_narrow(x, mantissa, bias);                               \
+    }                                                                             \
+    CSE_INLINE uint16_t cse_store_rounded_##format(float x)                       \
+    {                                                                             \
+        return cse_store_rounded_narrow(x, mantissa, bias);                       \
+    }                                                                             \
+    CSE_INLINE uint16_t cse_store_##format##_stochastic(float x, uint32_t random) \
+    {                                                                             \
+        return cse_store_narrow_stochastic(x, random, mantissa, bias);            \
+    }                                                                             \
+    CSE_INLINE float cse_round_##format##_stochastic(float x, uint32_t random)    \
+    {                                                                             \
+        return cse_load_##format(cse_store_##format##_stochastic(x, random));     \
+    }
+CSE_NARROW_FORMAT(float16, 10, 15)
+CSE_NARROW_FORMAT(cbfloat16, 9, 31)
 
 /* The format of `mantissa` explicit bits: 7, 9 or 10. */
 static inline float cse_round_format_stochastic(float x, uint32_t random, int mantissa, int bias)

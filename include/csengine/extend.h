@@ -1,8 +1,7 @@
-/* For those who add a member of a plugin kind (a model, an optimizer, an input function, ...),
- * inside the engine or in a shared object of their own: how a member declares its settings and
- * reads them.
+/* For those who write a plugin (a model, an optimizer, an input function, ...), inside the engine or
+ * in a shared object of their own: how a plugin declares its settings and reads them.
  *
- * A member's settings are one table: name, type, default, range and a line of documentation. The
+ * A plugin's settings are one table: name, type, default, range and a line of documentation. The
  * configuration file, the command line, the help and the C API's inline text are all checked
  * against it, so that none of them can disagree. */
 #ifndef CSENGINE_EXTEND_H
@@ -26,14 +25,14 @@ typedef enum cse_setting_type {
     CSE_SETTING_NUMBER_LIST,
     CSE_SETTING_TEXT_LIST,
     CSE_SETTING_SETTINGS, /* nested settings, described by `nested` */
-    CSE_SETTING_ANY,      /* kept as YAML text for another table to check */
+    CSE_SETTING_ANY,      /* any value, for another table to check */
 } cse_setting_type;
 
 typedef struct cse_setting {
     const char *name; /* NULL ends a table */
     cse_setting_type type;
-    /* As it would stand in YAML ("0.9", "[0.9, 0.999]"); NULL: required; "null": unset unless
-     * given. */
+    /* A scalar, {} or a flat list as it would stand in YAML ("0.9", "[0.9, 0.999]"); NULL: required;
+     * "null": unset unless given. */
     const char *default_value;
     double min, max;     /* numbers and integers, inclusive; both 0: no bounds */
     const char *choices; /* CHOICE: the accepted words, separated by '|' */
@@ -58,7 +57,7 @@ CSE_API bool cse_settings_has(const cse_settings *settings, const char *name);
 CSE_API bool cse_settings_bool(const cse_settings *settings, const char *name);
 CSE_API int64_t cse_settings_integer(const cse_settings *settings, const char *name);
 CSE_API double cse_settings_number(const cse_settings *settings, const char *name);
-/* Borrowed text (TEXT, CHOICE and ANY); NULL where the value is null. */
+/* Borrowed text (TEXT, CHOICE; of ANY one line of YAML); NULL where the value is null. */
 CSE_API const char *cse_settings_text(const cse_settings *settings, const char *name);
 /* Number of entries of a list, and the entries. */
 CSE_API int cse_settings_count(const cse_settings *settings, const char *name);

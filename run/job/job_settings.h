@@ -5,7 +5,7 @@
 #include "run/job/job.h"
 
 /* Fills `settings` for `mode`. They borrow from `config`, whose plugins were checked against their
- * kinds, and from `arena`. CSE_CONFIG where the configuration lacks a section that the mode needs. */
+ * kinds, and from `arena`. CSE_CONFIG where the configuration lacks what the mode needs. */
 cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cse_arena *arena,
                                  cse_job_settings *settings);
 

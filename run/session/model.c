@@ -61,18 +61,11 @@ static cse_model *make_model(cse_session *session, const cse_model_descriptor *d
 cse_model *cse_model_define(const cse_model_descriptor *descriptor, const char *settings)
 {
     char subject[256];
-    cse_yaml_node *tree = NULL;
-    cse_session *session = cse_session_open_view("cse_model_define");
-    if (session == NULL)
-        return NULL;
     snprintf(subject, sizeof subject, "model %s", descriptor->name);
-    cse_status status = check_descriptor(descriptor);
-    if (status == CSE_OK)
-        status = cse_session_parse(subject, settings, &tree);
-    if (status == CSE_OK)
-        return make_model(session, descriptor, NULL, tree);
-    cse_session_fail(status);
-    return NULL;
+    cse_yaml_node *tree = cse_session_text("cse_model_define", subject, settings);
+    return tree != NULL
+               ? make_model(cse_session_open_view("cse_model_define"), descriptor, NULL, tree)
+               : NULL;
 }
 
 cse_model *cse_model_new(const char *name, const char *settings)

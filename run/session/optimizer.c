@@ -153,14 +153,8 @@ cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
 
 cse_grad_scaler *cse_grad_scaler_new(const char *settings)
 {
-    cse_yaml_node *tree = NULL;
-    if (cse_session_open_view("cse_grad_scaler_new") == NULL)
-        return NULL;
-    cse_status status = cse_session_parse("grad_scaler", settings, &tree);
-    if (status == CSE_OK)
-        return cse_session_grad_scaler_new(tree);
-    cse_session_fail(status);
-    return NULL;
+    cse_yaml_node *tree = cse_session_text("cse_grad_scaler_new", "grad_scaler", settings);
+    return tree != NULL ? cse_session_grad_scaler_new(tree) : NULL;
 }
 
 /* ---- tracing ---- */

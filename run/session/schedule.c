@@ -147,12 +147,6 @@ cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *
 
 cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings)
 {
-    cse_yaml_node *tree = NULL;
-    if (cse_session_open_view("cse_configure_schedule") == NULL || optimizer == NULL)
-        return NULL;
-    cse_status status = cse_session_parse("schedule", settings, &tree);
-    if (status == CSE_OK)
-        return cse_session_schedule_new(optimizer, tree);
-    cse_session_fail(status);
-    return NULL;
+    cse_yaml_node *tree = cse_session_text("cse_configure_schedule", "schedule", settings);
+    return tree != NULL ? cse_session_schedule_new(optimizer, tree) : NULL;
 }

@@ -2,7 +2,6 @@
 #include "run/session/session.h"
 
 #include <dlfcn.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,27 +52,16 @@ static cse_status check_count(const char *name, int *value, int least, int defau
     return CSE_OK;
 }
 
-/* key=value, both as labels of a cluster manager are: letters, digits, '-', '_', '.', at most 63.
- */
 static cse_status check_labels(const char *const *labels)
 {
-    regex_t pattern;
-    cse_status status = CSE_OK;
-    const char *part = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
-    char text[256];
-    snprintf(text, sizeof text, "^%s=%s$", part, part);
-    if (regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB) != 0)
-        return cse_fail(CSE_INTERNAL, "job_labels: the pattern does not compile");
-    for (int i = 0; status == CSE_OK && labels != NULL && labels[i] != NULL; i++)
-        if (regexec(&pattern, labels[i], 0, NULL, 0) != 0)
-            status =
-                cse_fail(CSE_CONFIG,
-                         "job_labels: '%s' is no label; accepted is key=value, each of at most "
-                         "63 letters, digits, '-', '_' and '.', beginning and ending with a "
-                         "letter or digit",
-                         labels[i]);
-    regfree(&pattern);
-    return status;
+    for (int i = 0; labels != NULL && labels[i] != NULL; i++)
+        if (!cse_config_is_label(labels[i]))
+            return cse_fail(CSE_CONFIG,
+                            "job_labels: '%s' is no label; accepted is key=value, each of at most "
+                            "63 letters, digits, '-', '_' and '.', beginning and ending with a "
+                            "letter or digit",
+                            labels[i]);
+    return CSE_OK;
 }
 
 static cse_status set_cluster(cse_session *session)
@@ -201,6 +189,17 @@ cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_nod
     size_t size = yaml != NULL ? strlen(yaml) : 0;
     cse_status status = cse_yaml_parse(the_session->arena, "", yaml, size, tree);
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "%s: ", subject);
+}
+
+cse_yaml_node *cse_session_text(const char *caller, const char *subject, const char *yaml)
+{
+    cse_yaml_node *tree = NULL;
+    if (cse_session_open_view(caller) == NULL)
+        return NULL;
+    cse_status status = cse_session_parse(subject, yaml, &tree);
+    if (status != CSE_OK)
+        cse_session_fail(status);
+    return status == CSE_OK ? tree : NULL;
 }
 
 cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,

@@ -99,7 +99,7 @@ static void free_samples(const cse_input *input, unsigned char *outputs[CSE_MAX_
         free(outputs[s]);
 }
 
-/* All samples in order against all in another order, one by one, and in one by one of a second
+/* The first samples in order, against the same in another order, and one at a time from a second
  * opening of the source. */
 static void check_random_access(const cse_input *input, const cse_input *again)
 {

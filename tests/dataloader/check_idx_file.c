@@ -121,7 +121,7 @@ START_TEST(damaged_compression_is_found)
 }
 END_TEST
 
-/* Any damage whatever gives the good content or an error; the sanitizers watch. */
+/* Any damage gives the good content or an error; a sanitizer sees what else would happen. */
 START_TEST(random_damage_never_crashes)
 {
     unsigned char bytes[2][256], damaged[256];
@@ -162,7 +162,7 @@ START_TEST(what_is_no_file_is_refused)
 }
 END_TEST
 
-/* Larger than the reader's first piece, so that its memory grows. */
+/* Larger than the reader's first block, so that its memory grows. */
 START_TEST(a_large_file_arrives_whole)
 {
     enum { ROWS = 3000, COLUMNS = 1500 };

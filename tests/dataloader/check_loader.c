@@ -1,5 +1,5 @@
-/* The loader: its section's checks, a microbatch's layout, and one stream whoever reads it. The
- * samples are synthetic ones, so that every value is known by its index. */
+/* The loader: its section's checks, a microbatch's layout, and one stream of samples whatever the
+ * number of workers. Samples are synthetic, so that every value is known by its index. */
 #include "dataloader/position.h"
 #include "dataloader/shard.h"
 #include "tests/dataloader/fixture.h"

@@ -1,5 +1,5 @@
-/* The order of samples and who serves them: permutation, seeking, independence of the cut and of
- * the number of workers, as properties over random cases. */
+/* The order of samples and which worker reads them: permutation, seeking, independence of the
+ * microbatch size and of the number of workers, as properties over random cases. */
 #include "dataloader/position.h"
 #include "dataloader/shard.h"
 #include "dataloader/shuffle.h"
@@ -67,7 +67,7 @@ START_TEST(shuffle_puts_every_sample_everywhere)
 }
 END_TEST
 
-/* One epoch's pairs of neighbours must not keep their distance. */
+/* Samples that are neighbours in the data are not neighbours in an epoch. */
 START_TEST(shuffle_separates_neighbours)
 {
     enum { N = 60000 };
@@ -159,7 +159,7 @@ START_TEST(a_far_step_is_reached_at_once)
 }
 END_TEST
 
-/* Workers that each walk their own share by cse_shard_next, joined: every number once, in order. */
+/* The shares of all workers together have every number once, in order. */
 START_TEST(shards_are_disjoint_and_complete)
 {
     enum { NUMBERS = 500 };

@@ -1,4 +1,4 @@
-/* A request as text, through all checks that stand before a route: target, headers, place, access,
+/* A request as text, through all checks before a route: target, headers, place, access,
  * parameters and body against the API's description.
  *
  *     METHOD TARGET
@@ -6,8 +6,8 @@
  *
  *     body
  *
- * What the HTTP library would tell of a connection is told here from the text, so that no socket
- * is needed. Whatever comes, there is an answer: a status of the description's, or the route's. */
+ * What the HTTP library reports of a connection is taken from the text, so that no socket is
+ * needed. Every request gets an answer: a status that the description lists, or the route's. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -132,7 +132,7 @@ static void make_access(const char *token, cse_access **access)
     }
 }
 
-/* One that wants a token for those who send something like one, an open one for the others. */
+/* A server that wants a token for requests that send one, an open server for the others. */
 static cse_exchange_context *server(struct MHD_Connection *connection)
 {
     static cse_exchange_context context;

@@ -250,7 +250,7 @@ START_TEST(values_that_nothing_read_are_listed)
     ck_assert_str_eq(result.unread[0].path, "trainer.init.precision.steps_per_increase");
     ck_assert_str_eq(result.unread[0].place.source, "test.yaml");
     ck_assert_int_eq(result.unread[0].place.line, 10);
-    ck_assert_int_eq(result.unread[0].place.column, 64);
+    ck_assert_int_eq(result.unread[0].place.column, 67);
 }
 END_TEST
 

@@ -1,5 +1,4 @@
-/* Building, planning, compiling and running small graphs, for the tests of the passes and of code.
- */
+/* Builds, plans, compiles and runs small graphs, for the tests of passes and of generated code. */
 #include "tests/support/compiled_graph.h"
 
 #include <check.h>

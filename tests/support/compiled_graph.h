@@ -1,5 +1,4 @@
-/* What the tests of compiled graphs share: inputs, fetched values, and running a replica program.
- */
+/* What the tests of compiled graphs share: inputs, fetched values, running a replica program. */
 #ifndef CSE_TESTS_SUPPORT_COMPILED_GRAPH_H
 #define CSE_TESTS_SUPPORT_COMPILED_GRAPH_H
 

@@ -22,7 +22,7 @@ struct fake_step {
     cse_node *assigns[2][2];
     cse_group groups[2];
     cse_state_entry states[4];
-    int64_t at_large, at_small, at_loss; /* bytes in a leaf */
+    int64_t at_large, at_small, at_loss; /* bytes in a partial sum */
     int large, small;
 };
 
@@ -198,16 +198,16 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     graph->group_count = 2;
     graph->states = step->states;
     graph->state_count = 4;
-    int64_t *leaf = &graph->space_bytes[CSE_SPACE_PARTIAL];
-    step->at_large = field(leaf, large);
-    step->at_loss = field(leaf, 1);
-    step->at_small = field(leaf, small);
+    int64_t *partial_bytes = &graph->space_bytes[CSE_SPACE_PARTIAL];
+    step->at_large = field(partial_bytes, large);
+    step->at_loss = field(partial_bytes, 1);
+    step->at_small = field(partial_bytes, small);
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_small, small)->backward = true;
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_loss, 1);
     add_node(step, &step->partial, CSE_SPACE_PARTIAL, step->at_large, large)->backward = true;
     add_node(step, &step->value, CSE_SPACE_PARTIAL, step->at_large, large);
     add_groups(step);
-    graph->space_bytes[CSE_SPACE_REDUCED] = *leaf;
+    graph->space_bytes[CSE_SPACE_REDUCED] = *partial_bytes;
     graph->space_bytes[CSE_SPACE_INPUT] = BATCH * 4;
     graph->space_bytes[CSE_SPACE_WEIGHTS] = 64;
     graph->space_bytes[CSE_SPACE_FETCH] = 64;
@@ -251,8 +251,7 @@ unsigned char *fake_step_states(const fake_step *step)
     return states;
 }
 
-/* ---- The straight line ------------------------------------------------------------------------
- * */
+/* ---- the same step without a cluster ---- */
 
 const cse_rounding fake_payloads[FAKE_PAYLOADS] = { { CSE_FLOAT32, false },
                                                     { CSE_BFLOAT16, false },
@@ -267,11 +266,11 @@ typedef struct reference_sum {
 
 /* The tensors' sums have no names: both draw from stream 0. */
 static void round_gradients(const fake_step *step, const reference_sum *of, int lo, int n,
-                            float *leaf)
+                            float *partial)
 {
     const uint64_t key = cse_hash_key(SEED, of->frame->step, 0, (uint32_t)lo, (uint32_t)n);
     const int counts[] = { step->large, step->small };
-    float *const tensors[] = { leaf + step->at_large / 4, leaf + step->at_small / 4 };
+    float *const tensors[] = { partial + step->at_large / 4, partial + step->at_small / 4 };
     for (int t = 0; t < 2; t++)
         for (int i = 0; i < counts[t]; i++) {
             float *x = &tensors[t][i];
@@ -283,7 +282,7 @@ static void round_gradients(const fake_step *step, const reference_sum *of, int 
         }
 }
 
-/* Sum of leaves [lo, lo + n): the definition of the canonical tree, in the plainest way. */
+/* Sum of the microbatch gradients [lo, lo + n): the definition of the reduction tree. */
 static float *tree_sum(fake_step *step, const reference_sum *of, int lo, int n)
 {
     cse_frame *frame = of->frame;

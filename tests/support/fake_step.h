@@ -1,7 +1,7 @@
 /* A small training step in plain C, for tests of the cluster: a cse_graph made by hand and a
  * cse_executable that runs it. Two tensors of weights are trained by momentum on made-up gradients
  * whose sums depend on the order of addition; the loss and a factor over the summed gradients are
- * fetched. The reference runs the same step in one straight line with its own sum over the tree. */
+ * fetched. The reference runs the same step in one process, with a reduction tree of its own. */
 #ifndef CSE_TESTS_FAKE_STEP_H
 #define CSE_TESTS_FAKE_STEP_H
 

@@ -7,7 +7,7 @@
 static cse_status parse(cse_arena *arena, const char *yaml, cse_settings **settings)
 {
     cse_yaml_node *tree = NULL;
-    cse_status status = cse_yaml_parse(arena, "", yaml, strlen(yaml), &tree);
+    cse_status status = cse_yaml_parse(arena, "", yaml, yaml != NULL ? strlen(yaml) : 0, &tree);
     return status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)
                             : cse_fail_within(status, "data loader: ");
 }

@@ -1,4 +1,4 @@
-/* Each microbatch in turn, the canonical fold, then the step programs; see straight_run.h. */
+/* Each microbatch in turn, the reduction tree, then the step programs; see straight_run.h. */
 #include "tests/support/straight_run.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@ void straight_run_init(straight_run *run, cse_executable *executable, uint64_t s
     *run = (straight_run){ .executable = executable, .seed = seed };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         run->spaces[s] = cse_aligned_calloc((size_t)graph->space_bytes[s] + 64);
-    run->leaves = cse_calloc((size_t)graph->microbatch_count, sizeof *run->leaves);
+    run->gradients = cse_calloc((size_t)graph->microbatch_count, sizeof *run->gradients);
     for (int m = 0; m < graph->microbatch_count; m++)
-        run->leaves[m] = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_PARTIAL] + 64);
+        run->gradients[m] = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_PARTIAL] + 64);
     cse_states_initialize(graph, seed, run->spaces[CSE_SPACE_STATE]);
 }
 
@@ -21,12 +21,12 @@ void straight_run_clear(straight_run *run)
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         free(run->spaces[s]);
     for (int m = 0; m < run->executable->graph->microbatch_count; m++)
-        free(run->leaves[m]);
-    free(run->leaves);
+        free(run->gradients[m]);
+    free(run->gradients);
 }
 
-/* Sums leaves [low, high) into leaf `low`: the left part of a range is the largest power of two
- * below its size. */
+/* Sums the microbatch gradients [low, high) into the one at `low`: the left part of a range is the
+ * largest power of two below its size. */
 static void fold(straight_run *run, int low, int high)
 {
     int left = 1;
@@ -36,7 +36,8 @@ static void fold(straight_run *run, int low, int high)
         left *= 2;
     fold(run, low, low + left);
     fold(run, low + left, high);
-    float *a = (float *)(void *)run->leaves[low], *b = (float *)(void *)run->leaves[low + left];
+    float *a = (float *)(void *)run->gradients[low],
+          *b = (float *)(void *)run->gradients[low + left];
     for (int64_t i = 0; i < run->executable->graph->space_bytes[CSE_SPACE_PARTIAL] / 4; i++)
         a[i] += b[i];
 }
@@ -46,7 +47,7 @@ cse_frame straight_run_frame(const straight_run *run)
     cse_frame frame = { .seed = run->seed, .step = run->step, .collector = run->collector };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         frame.base[s] = run->spaces[s];
-    frame.base[CSE_SPACE_REDUCED] = run->leaves[0];
+    frame.base[CSE_SPACE_REDUCED] = run->gradients[0];
     return frame;
 }
 
@@ -69,7 +70,7 @@ void straight_run_step(straight_run *run, unsigned char *const inputs[])
     for (int m = 0; m < graph->microbatch_count; m++) {
         frame.first_sample = m * graph->micro_batch_size;
         frame.base[CSE_SPACE_INPUT] = inputs[m];
-        frame.base[CSE_SPACE_PARTIAL] = run->leaves[m];
+        frame.base[CSE_SPACE_PARTIAL] = run->gradients[m];
         run_part(run, &frame, CSE_PART_REPLICA);
     }
     fold(run, 0, graph->microbatch_count);

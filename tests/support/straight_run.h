@@ -1,5 +1,5 @@
-/* A planned step run in a straight line in one process: no arena, no claims, no cluster. What the
- * cluster computes must have the same bits. */
+/* A planned step that is run in one process, one thing after another, without arena and cluster.
+ * What the cluster computes must have the same bits. */
 #ifndef CSE_TESTS_SUPPORT_STRAIGHT_RUN_H
 #define CSE_TESTS_SUPPORT_STRAIGHT_RUN_H
 
@@ -8,7 +8,7 @@
 typedef struct straight_run {
     cse_executable *executable; /* borrowed */
     unsigned char *spaces[CSE_SPACE_COUNT];
-    unsigned char **leaves; /* one for each microbatch */
+    unsigned char **gradients; /* one for each microbatch */
     uint64_t seed;
     int64_t step;                        /* steps done */
     cse_statistics_collector *collector; /* borrowed; NULL: no statistics are taken */

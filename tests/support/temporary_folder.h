@@ -1,4 +1,4 @@
-/* Folders that a test makes and removes, with all that came to be in them. */
+/* Temporary folders of tests. */
 #ifndef CSE_TESTS_SUPPORT_TEMPORARY_FOLDER_H
 #define CSE_TESTS_SUPPORT_TEMPORARY_FOLDER_H
 

@@ -1,4 +1,4 @@
-/* A traced step, run in a straight line. */
+/* Traces a step function, plans it, and runs it by straight_run.h. */
 #include "tests/support/traced_run.h"
 
 #include <check.h>

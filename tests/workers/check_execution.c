@@ -116,7 +116,7 @@ static cse_tensor_statistics *observed[MOST_STEPS / OBSERVED + 1];
 static void count_once_a_step(const straight_run *run, const unsigned char *before,
                               cse_tensor_statistics *records)
 {
-    const float *gradient = (const float *)(const void *)run->leaves[0];
+    const float *gradient = (const float *)(const void *)run->gradients[0];
     const float *m = straight_run_state(run, "m");
     for (int i = 0; i < graph->tracked_count; i++) {
         const cse_tracked_tensor *o = &graph->tracked[i];
@@ -545,8 +545,9 @@ END_TEST
 START_TEST(a_loader_that_cannot_open_ends_the_run_with_its_words)
 {
     free((char *)(uintptr_t)execution.dataloader);
-    execution.dataloader = encoded_loader("{data_processor: csv, data_file: /nowhere/table.csv, "
-                                          "batch_size: 24, micro_batch_size: 4}");
+    execution.dataloader =
+        encoded_loader("{data_processor: csv, path: /nowhere/table.csv, label: y, "
+                       "batch_size: 24, micro_batch_size: 4}");
     cse_status status = run(5);
     ck_assert_int_ne(status, CSE_OK);
     ck_assert_int_ne(status, CSE_UNAVAILABLE); /* the loader's status, not that somebody left */

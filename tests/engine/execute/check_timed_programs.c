@@ -101,7 +101,7 @@ START_TEST(times_of_groups_add_up_to_the_program)
     traced_run_step(&t.traced);
     cse_frame frame = straight_run_frame(&t.traced.run);
     frame.base[CSE_SPACE_INPUT] = t.traced.inputs[0];
-    frame.base[CSE_SPACE_PARTIAL] = t.traced.run.leaves[1];
+    frame.base[CSE_SPACE_PARTIAL] = t.traced.run.gradients[1];
     for (int try = 0; try < TRIES; try++) {
         int64_t sum = 0, groups = 0;
         for (int g = 0; g < graph->group_count; g++)

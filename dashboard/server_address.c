@@ -1,0 +1,67 @@
+/* The files are replaced by renaming, so that a reader never sees half of one. */
+#include "dashboard/server_address.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+
+static void write_file(const cse_server_address *a, const char *path)
+{
+    cse_text part = { 0 };
+    json_t *address = json_object();
+    char token[PATH_MAX];
+    bool has_token = a->token_file != NULL && realpath(a->token_file, token) != NULL;
+    json_object_set_new(address, "url", json_string(a->url));
+    json_object_set_new(address, "pid", json_integer(getpid()));
+    json_object_set_new(address, "mode", json_string(a->root ? "root" : "run"));
+    json_object_set_new(address, a->root ? "root" : "run", json_string(a->directory));
+    json_object_set_new(address, "token_file", has_token ? json_string(token) : json_null());
+    json_object_set_new(address, "started_ms", json_integer(a->started_ms));
+    char *text = json_dumps(address, JSON_INDENT(2));
+    json_decref(address);
+    cse_text_add(&part, "%s.part", path);
+    FILE *file = text != NULL ? fopen(part.data, "we") : NULL;
+    bool written = file != NULL && fprintf(file, "%s\n", text) > 0;
+    if (file != NULL && fclose(file) != 0)
+        written = false;
+    if (!written || rename(part.data, path) != 0)
+        cse_log_line(CSE_LOG_WARNING, "%s: %s", path, strerror(errno));
+    free(text);
+    cse_text_clear(&part);
+}
+
+void cse_server_address_publish(const cse_server_address *a, char *files[2])
+{
+    cse_text own = { 0 }, users = { 0 };
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    cse_text_add(&own, "%s/server.json", a->directory);
+    write_file(a, own.data);
+    files[0] = own.data;
+    if (!a->root || runtime == NULL || *runtime != '/')
+        return;
+    cse_text_add(&users, "%s/csengine", runtime);
+    mkdir(users.data, 0700);
+    cse_text_add(&users, "/server.json");
+    write_file(a, users.data);
+    files[1] = users.data;
+}
+
+void cse_server_address_remove(char *files[2])
+{
+    for (int i = 0; i < 2; i++) {
+        json_t *address = files[i] != NULL ? json_load_file(files[i], 0, NULL) : NULL;
+        if (json_integer_value(json_object_get(address, "pid")) == getpid())
+            unlink(files[i]);
+        json_decref(address);
+        free(files[i]);
+        files[i] = NULL;
+    }
+}

@@ -1,0 +1,183 @@
+/* One function for each direction, with a case for each type of field. Nothing that is read is used
+ * before its kind and range are checked. */
+#include "engine/graph/json_fields.h"
+
+#include <stdlib.h>
+
+/* More elements than any memory holds: products of sizes below it do not overflow. */
+#define MOST_ELEMENTS ((int64_t)1 << 40)
+
+/* ---- writing ---- */
+
+static json_t *write_shape(const cse_shape *shape)
+{
+    json_t *dims = json_array();
+    for (int i = 0; i < shape->rank; i++)
+        json_array_append_new(dims, json_integer(shape->dims[i]));
+    return dims;
+}
+
+static json_t *write_value(const cse_field *field, const void *at)
+{
+    switch (field->type) {
+    case CSE_FIELD_INT:
+        return json_integer(*(const int *)at);
+    case CSE_FIELD_UINT:
+        return json_integer(*(const uint32_t *)at);
+    case CSE_FIELD_LEVEL:
+        return *(const uint8_t *)at > 0 ? json_integer(*(const uint8_t *)at - 1) : NULL;
+    case CSE_FIELD_INT64:
+        return json_integer(*(const int64_t *)at);
+    case CSE_FIELD_BOOL:
+        return json_boolean(*(const bool *)at);
+    case CSE_FIELD_TEXT: {
+        const char *text = *(const char *const *)at;
+        return json_string(text != NULL ? text : "");
+    }
+    case CSE_FIELD_DTYPE:
+        return json_string(cse_dtype_name(*(const cse_dtype *)at));
+    case CSE_FIELD_SHAPE:
+        return write_shape(at);
+    case CSE_FIELD_NODE: {
+        const cse_node *node = *(cse_node *const *)at;
+        return json_integer(node != NULL ? node->scratch : -1);
+    }
+    case CSE_FIELD_DOUBLE:
+        return json_sprintf("%a", *(const double *)at);
+    }
+    return NULL;
+}
+
+static bool is_nothing(const json_t *value)
+{
+    return json_is_false(value) || (json_is_integer(value) && json_integer_value(value) == 0) ||
+           (json_is_string(value) && json_string_length(value) == 0);
+}
+
+json_t *cse_fields_write(const cse_field *fields, const void *record)
+{
+    json_t *object = json_object();
+    for (const cse_field *field = fields; field->key != NULL; field++) {
+        json_t *value = write_value(field, (const char *)record + field->offset);
+        if (field->optional && is_nothing(value))
+            json_decref(value);
+        else if (value != NULL)
+            json_object_set_new(object, field->key, value);
+    }
+    return object;
+}
+
+/* ---- reading ---- */
+
+void cse_field_wrong(cse_field_reader *reader, const char *what)
+{
+    if (reader->status == CSE_OK)
+        reader->status = cse_fail(CSE_DATA, "graph file: %s is missing or wrong", what);
+}
+
+double cse_field_double(cse_field_reader *reader, const json_t *value)
+{
+    if (json_is_string(value))
+        return strtod(json_string_value(value), NULL);
+    cse_field_wrong(reader, "number");
+    return 0;
+}
+
+cse_node *cse_field_node(cse_field_reader *reader, const json_t *position)
+{
+    json_int_t index = json_integer_value(position);
+    if (json_is_integer(position) && index >= 0 && index < reader->graph->node_count)
+        return reader->graph->nodes[index];
+    cse_field_wrong(reader, "node index");
+    return NULL;
+}
+
+static int64_t read_number(cse_field_reader *reader, const cse_field *field, const json_t *value)
+{
+    json_int_t number = json_integer_value(value);
+    if (json_is_integer(value) && number >= field->low && number <= field->high)
+        return number;
+    cse_field_wrong(reader, field->key);
+    return field->low;
+}
+
+static const char *read_text(cse_field_reader *reader, const cse_field *field, const json_t *value)
+{
+    if (!json_is_string(value))
+        cse_field_wrong(reader, field->key);
+    return cse_arena_string(reader->graph->arena,
+                            json_is_string(value) ? json_string_value(value) : "");
+}
+
+static cse_dtype read_dtype(cse_field_reader *reader, const cse_field *field, const json_t *value)
+{
+    cse_dtype dtype = cse_dtype_from_name(json_is_string(value) ? json_string_value(value) : "");
+    if (dtype != CSE_DTYPE_COUNT)
+        return dtype;
+    cse_field_wrong(reader, field->key);
+    return CSE_FLOAT32;
+}
+
+static cse_shape read_shape(cse_field_reader *reader, const json_t *dims)
+{
+    cse_shape shape = { .rank = (int)json_array_size(dims) };
+    int64_t elements = 1;
+    bool fits = json_is_array(dims) && json_array_size(dims) <= CSE_MAX_RANK;
+    for (int i = 0; fits && i < shape.rank; i++) {
+        int64_t size = shape.dims[i] = json_integer_value(json_array_get(dims, (size_t)i));
+        fits = size >= 0 && (size == 0 || elements <= MOST_ELEMENTS / size);
+        elements *= fits && size > 0 ? size : 1;
+    }
+    if (fits)
+        return shape;
+    cse_field_wrong(reader, "shape");
+    return (cse_shape){ 0 };
+}
+
+static void read_value(cse_field_reader *reader, const cse_field *field, const json_t *value,
+                       void *at)
+{
+    switch (field->type) {
+    case CSE_FIELD_INT:
+        *(int *)at = (int)read_number(reader, field, value);
+        break;
+    case CSE_FIELD_UINT:
+        *(uint32_t *)at = (uint32_t)read_number(reader, field, value);
+        break;
+    case CSE_FIELD_LEVEL:
+        *(uint8_t *)at = (uint8_t)(read_number(reader, field, value) + 1);
+        break;
+    case CSE_FIELD_INT64:
+        *(int64_t *)at = read_number(reader, field, value);
+        break;
+    case CSE_FIELD_BOOL:
+        *(bool *)at = json_is_true(value);
+        break;
+    case CSE_FIELD_TEXT:
+        *(const char **)at = read_text(reader, field, value);
+        break;
+    case CSE_FIELD_DTYPE:
+        *(cse_dtype *)at = read_dtype(reader, field, value);
+        break;
+    case CSE_FIELD_SHAPE:
+        *(cse_shape *)at = read_shape(reader, value);
+        break;
+    case CSE_FIELD_NODE:
+        if (!json_is_integer(value) || json_integer_value(value) != -1 || field->low != -1)
+            *(cse_node **)at = cse_field_node(reader, value);
+        break;
+    case CSE_FIELD_DOUBLE:
+        *(double *)at = cse_field_double(reader, value);
+        break;
+    }
+}
+
+void cse_fields_read(cse_field_reader *reader, const cse_field *fields, const json_t *object,
+                     void *record)
+{
+    for (const cse_field *field = fields; field->key != NULL; field++) {
+        const json_t *value = json_object_get(object, field->key);
+        if (value != NULL || !(field->optional || field->type == CSE_FIELD_LEVEL))
+            read_value(reader, field, value, (char *)record + field->offset);
+    }
+}

@@ -114,7 +114,7 @@ void cse_executable_destroy(cse_executable **executable)
     *executable = NULL;
 }
 
-static cse_status read_graph(const char *directory, cse_graph **graph)
+cse_status cse_executable_read_graph(const char *directory, cse_graph **graph)
 {
     char path[PATH_BYTES], block[65536];
     snprintf(path, sizeof path, "%s/graph.json", directory);
@@ -219,7 +219,7 @@ cse_status cse_executable_open(const char *directory, cse_executable **executabl
     struct stat info;
     cse_graph *graph = NULL;
     *executable = NULL;
-    cse_status status = read_graph(directory, &graph);
+    cse_status status = cse_executable_read_graph(directory, &graph);
     snprintf(path, sizeof path, "%s/step.so", directory);
     if (status == CSE_OK && stat(path, &info) == 0) {
         status = open_object(graph, path, executable);

@@ -66,6 +66,8 @@ struct cse_executable {
 /* Loads the artefact a compilation left in `directory` (graph.json, step.so when a compiler was
  * there): reads the graph, creates the library kernels, loads the code. */
 cse_status cse_executable_open(const char *directory, cse_executable **executable);
+/* The graph of such an artefact alone. */
+cse_status cse_executable_read_graph(const char *directory, cse_graph **graph);
 /* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);

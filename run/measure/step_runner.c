@@ -8,7 +8,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "workers/arena/cluster.h"
+#include "workers/arena/coordinator_side.h"
+#include "workers/worker/work.h"
 
 struct cse_step_runner {
     cse_executable *executable;
@@ -114,11 +115,8 @@ cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken)
         switch (cse_work_once(runner->work)) {
         case CSE_WORK_DONE:
             break;
-        case CSE_WORK_FAILED: {
-            char text[CSE_FAILURE_TEXT_BYTES];
-            cse_status status = cse_cluster_failure(runner->cluster, 0, text);
-            return cse_fail(status != CSE_OK ? status : CSE_INTERNAL, "%s", text);
-        }
+        case CSE_WORK_FAILED:
+            return cse_work_status(runner->work);
         default:
             return cse_fail(CSE_INTERNAL, "bench: step %lld has nothing to do and is not done",
                             (long long)runner->steps);

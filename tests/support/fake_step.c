@@ -16,7 +16,7 @@ struct fake_step {
     cse_executable executable; /* first: cast back from it */
     cse_graph graph;
     cse_microbatch_source source;
-    cse_op partial, assign, value;
+    cse_op partial, value;
     cse_node nodes[16];
     cse_node *node_list[16];
     cse_node *assigns[2][2];
@@ -167,7 +167,7 @@ static void add_groups(fake_step *step)
     int64_t line = 0;
     for (int g = 0; g < 2; g++) {
         for (int s = 0; s < 2; s++) {
-            cse_node *node = add_node(step, &step->assign, CSE_SPACE_STATE, 0, sizes[g]);
+            cse_node *node = add_node(step, &cse_op_assign, CSE_SPACE_STATE, 0, sizes[g]);
             node->attributes.integers[0] = 2 * g + s;
             step->assigns[g][s] = node;
             step->states[2 * g + s].offset_bytes =
@@ -190,7 +190,6 @@ fake_step *fake_step_new(int microbatches, int large, int small)
     step->large = large;
     step->small = small;
     step->partial.name = "partial";
-    step->assign.name = "assign";
     step->value.name = "multiply";
     graph->microbatch_count = microbatches;
     graph->micro_batch_size = BATCH;

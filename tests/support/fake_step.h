@@ -7,7 +7,8 @@
 
 #include <stdatomic.h>
 
-#include "workers/arena/cluster.h"
+#include "workers/arena/coordinator_side.h"
+#include "workers/worker/work.h"
 
 typedef struct fake_step fake_step;
 

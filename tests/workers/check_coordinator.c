@@ -194,7 +194,7 @@ START_TEST(death_in_the_run_is_made_good_within_the_limit)
     die(0, -1, SIGKILL);
     expect_state(CSE_COORDINATOR_RUNNING);
     ck_assert_int_eq(s.starts[0], 2);
-    ck_assert_int_eq(s.burials[0], 1);
+    ck_assert_int_eq(s.reaps[0], 1);
     say_as(0, 0, (cse_message){ .kind = CSE_MESSAGE_JOIN }); /* the dead one's words */
     ck_assert_int_eq(s.welcomes[0], 1);
     get_ready(0);
@@ -229,10 +229,10 @@ START_TEST(a_frozen_worker_is_killed_first_and_then_replaced)
     cse_coordinator_handle(coordinator,
                            &(cse_coordinator_event){ .kind = CSE_EVENT_FROZEN, .slot = 1 });
     ck_assert_int_eq(s.last_signal[1], SIGKILL);
-    ck_assert_int_eq(s.burials[1], 0); /* not before it is gone */
+    ck_assert_int_eq(s.reaps[1], 0); /* not before it is gone */
     ck_assert_int_eq(s.starts[1], 1);
     die(1, -1, SIGKILL);
-    ck_assert_int_eq(s.burials[1], 1);
+    ck_assert_int_eq(s.reaps[1], 1);
     ck_assert_int_eq(s.starts[1], 2);
 }
 END_TEST

@@ -21,9 +21,10 @@
 #include "engine/base/log.h"
 #include "workers/control/process.h"
 #include "workers/control/supervisor.h"
+#include "workers/launchers/launcher.h"
 #include "workers/messages/run_directory.h"
 
-static const cse_launcher *const launcher = &cse_launcher_local_process;
+static const cse_launcher *launcher;
 
 static int open_descriptors(void)
 {
@@ -35,7 +36,7 @@ static int open_descriptors(void)
     return count;
 }
 
-static cse_exit wait_gone(cse_process *process)
+static cse_exit wait_gone(cse_worker_process *process)
 {
     cse_exit how = { 0 };
     struct pollfd item = { .fd = launcher->descriptor(process), .events = POLLIN };
@@ -47,7 +48,7 @@ static cse_exit wait_gone(cse_process *process)
     return how;
 }
 
-static cse_status start_shell(const char *script, int inherited, cse_process **process)
+static cse_status start_shell(const char *script, int inherited, cse_worker_process **process)
 {
     static const char *const environment[] = { "CSE_TEST_VALUE=new", NULL };
     char shell[] = "sh", option[] = "-c", copy[512];
@@ -73,7 +74,7 @@ START_TEST(exit_code_environment_and_descriptor_arrive)
         script, sizeof script,
         "echo $CSE_TEST_VALUE $CSE_TEST_OTHER >&%d; test -e /proc/self/fd/%d && exit 9; exit 7",
         shared, secret);
-    cse_process *process;
+    cse_worker_process *process;
     ck_assert_int_eq(start_shell(script, shared, &process), CSE_OK);
     cse_exit how = wait_gone(process);
     ck_assert_int_eq(how.code, 7);
@@ -92,7 +93,7 @@ END_TEST
 START_TEST(a_missing_program_is_a_clear_error)
 {
     int before = open_descriptors();
-    cse_process *process = NULL;
+    cse_worker_process *process = NULL;
     char name[] = "csengine";
     char *const arguments[] = { name, NULL };
     ck_assert_int_eq(launcher->start(&(cse_launch_options){ .executable = "/nowhere/csengine",
@@ -111,7 +112,7 @@ END_TEST
 
 START_TEST(killed_and_stopped_processes_end)
 {
-    cse_process *process;
+    cse_worker_process *process;
     cse_exit how;
     ck_assert_int_eq(start_shell("exec sleep 1000", -1, &process), CSE_OK);
     ck_assert(!launcher->gone(process, &how));
@@ -132,7 +133,7 @@ END_TEST
 
 START_TEST(destroy_kills_what_still_runs)
 {
-    cse_process *process;
+    cse_worker_process *process;
     ck_assert_int_eq(start_shell("trap '' TERM; exec sleep 1000", -1, &process), CSE_OK);
     pid_t number = launcher->number(process);
     launcher->destroy(&process);
@@ -149,7 +150,7 @@ START_TEST(workers_die_with_the_coordinator)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t coordinator = fork();
     if (coordinator == 0) {
-        cse_process *process;
+        cse_worker_process *process;
         if (start_shell("exec sleep 1000", -1, &process) != CSE_OK)
             _exit(1);
         pid_t number = launcher->number(process);
@@ -291,7 +292,7 @@ static int serve_until_terminated(void *self)
     struct sigaction terminate = { .sa_handler = count_termination };
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGTERM, &terminate, NULL);
-    cse_process *process;
+    cse_worker_process *process;
     cse_run_directory directory;
     if (start_shell("exec sleep 1000", -1, &process) != CSE_OK ||
         cse_run_directory_make(&directory) != CSE_OK)
@@ -395,6 +396,8 @@ END_TEST
 
 int main(void)
 {
+    if (cse_launcher_select("local_process", &launcher) != CSE_OK)
+        return 1;
     Suite *suite = suite_create("process");
     TCase *processes = tcase_create("processes");
     tcase_set_timeout(processes, 600);

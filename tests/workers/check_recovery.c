@@ -14,8 +14,7 @@
 
 #include "engine/base/clock.h"
 #include "tests/support/fake_step.h"
-#include "workers/arena/arena.h"
-#include "workers/arena/failpoint.h"
+#include "workers/arena/worker_side.h"
 
 enum { MOST_STEPS = 400, MOST_WORKERS = 16 };
 
@@ -216,7 +215,7 @@ START_TEST(test_deaths_at_each_point)
     play_case served = test;
     served.servers = 2;
     served.payload = fake_payloads[2];
-    for (int point = 0; point < CSE_KILL_TAKEOVER_RESTORED; point++) {
+    for (int point = 0; point < CSE_FAILPOINT_RECOVERY_RESTORED; point++) {
         deaths_at[point] = 0;
         play_run(&test, 1000 + (uint64_t)point, 200, point);
         play_run(&served, 2000 + (uint64_t)point, 200, point);
@@ -353,7 +352,7 @@ START_TEST(test_death_on_the_first_lap)
     play_case test = {
         .microbatches = 3, .replicas = 1, .inputs = 2, .payload = fake_payloads[0], .steps = 3
     };
-    for (int point = CSE_KILL_FILL_CLAIMED; point <= CSE_KILL_FILL_UNPUBLISHED; point++)
+    for (int point = CSE_FAILPOINT_FILL_CLAIMED; point <= CSE_FAILPOINT_FILL_UNPUBLISHED; point++)
         ck_assert_int_gt(play_run(&test, 9 + (uint64_t)point, 500, point), 3);
 }
 END_TEST

@@ -74,11 +74,12 @@ static cse_segments segments_for(int payload)
                            .step = STEP };
 }
 
-static void join_top(const cse_segments *segments, pieces *all, cse_leaves *held, int *count)
+static void join_top(const cse_segments *segments, pieces *all, cse_microbatch_range *held,
+                     int *count)
 {
-    cse_leaves *left = &held[*count - 2], *right = &held[*count - 1];
+    cse_microbatch_range *left = &held[*count - 2], *right = &held[*count - 1];
     left->size += right->size;
-    cse_piece_add(segments, all->bytes[left->first], all->bytes[right->first], *left);
+    cse_partial_sum_add(segments, all->bytes[left->first], all->bytes[right->first], *left);
     --*count;
 }
 
@@ -88,11 +89,11 @@ static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned ch
     for (int m = node.first; m < node.first + node.size; m++) {
         for (int i = 0; i < ELEMENTS; i++)
             ((float *)(void *)leaf)[i] = value_of(m, i);
-        cse_piece_set(&segments, all->bytes[m], leaf, m);
+        cse_partial_sum_set(&segments, all->bytes[m], leaf, m);
         all->sizes[m] = 1;
     }
     /* Folded as a binary counter, with the leaf added directly where it can be. */
-    cse_leaves held[8];
+    cse_microbatch_range held[8];
     int count = 0;
     for (int m = node.first; m < node.first + node.size; m++) {
         int carries = cse_tree_carries(m - node.first + 1);
@@ -100,9 +101,10 @@ static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned ch
             for (int i = 0; i < ELEMENTS; i++)
                 ((float *)(void *)leaf)[i] = value_of(m, i);
             held[count - 1].size++;
-            cse_piece_add_leaf(&segments, all->bytes[held[count - 1].first], leaf, held[count - 1]);
+            cse_partial_sum_add_gradient(&segments, all->bytes[held[count - 1].first], leaf,
+                                         held[count - 1]);
         } else {
-            held[count++] = (cse_leaves){ m, 1 };
+            held[count++] = (cse_microbatch_range){ m, 1 };
         }
         for (int carry = 1; carry < carries; carry++)
             join_top(&segments, all, held, &count);
@@ -128,7 +130,7 @@ static void check_partition(int payload, int replicas)
         cse_tree_node found[LEAVES];
         int first, end;
         cse_tree_share(LEAVES, replicas, r, &first, &end);
-        int count = cse_tree_pieces(LEAVES, first, end, found);
+        int count = cse_tree_cover(LEAVES, first, end, found);
         for (int i = 0; i < count; i++)
             make_piece(&all, payload, found[i], leaf);
     }

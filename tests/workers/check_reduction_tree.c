@@ -64,7 +64,7 @@ START_TEST(test_pieces_cover_ranges_with_maximal_nodes)
     for (int leaves = 1; leaves <= 17; leaves++)
         for (int first = 0; first <= leaves; first++)
             for (int end = first; end <= leaves; end++) {
-                int count = cse_tree_pieces(leaves, first, end, pieces), next = first;
+                int count = cse_tree_cover(leaves, first, end, pieces), next = first;
                 for (int i = 0; i < count; i++) {
                     ck_assert_int_eq(pieces[i].first, next);
                     ck_assert(is_node(leaves, pieces[i].first, pieces[i].size));
@@ -110,7 +110,7 @@ START_TEST(test_piece_counts)
         for (int r = 0; r < cases[i][0]; r++) {
             int first, end;
             cse_tree_share(64, cases[i][0], r, &first, &end);
-            total += cse_tree_pieces(64, first, end, pieces);
+            total += cse_tree_cover(64, first, end, pieces);
         }
         ck_assert_int_eq(total, cases[i][1]);
     }

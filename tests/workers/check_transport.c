@@ -7,7 +7,7 @@
 #include "workers/messages/run_directory.h"
 #include "workers/transports/transport.h"
 
-enum { TRANSPORTS = 2 };
+enum { TRANSPORTS = 1 };
 static cse_run_directory directory;
 static char endpoint[200];
 
@@ -45,12 +45,18 @@ static void expect(const cse_transport *t, cse_socket *at, const char *from, con
     cse_text_clear(&bytes);
 }
 
-START_TEST(there_are_two_members)
+START_TEST(a_transport_is_selected_by_name)
 {
+    const cse_transport *chosen;
     int count = 0;
-    while (cse_transports[count] != NULL)
-        count++;
+    for (; cse_transports[count] != NULL; count++) {
+        ck_assert_int_eq(cse_transport_select(cse_transports[count]->name, &chosen), CSE_OK);
+        ck_assert_ptr_eq(chosen, cse_transports[count]);
+    }
     ck_assert_int_eq(count, TRANSPORTS);
+    ck_assert_int_eq(cse_transport_select(NULL, &chosen), CSE_OK);
+    ck_assert_str_eq(chosen->name, "zeromq");
+    ck_assert_int_eq(cse_transport_select("pigeon", &chosen), CSE_CONFIG);
 }
 END_TEST
 
@@ -138,7 +144,7 @@ int main(void)
     TCase *tests = tcase_create("transport");
     tcase_set_timeout(tests, 600);
     tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, there_are_two_members);
+    tcase_add_test(tests, a_transport_is_selected_by_name);
     tcase_add_loop_test(tests, messages_go_both_ways_in_order, 0, TRANSPORTS);
     tcase_add_loop_test(tests, unknown_peers_are_an_error, 0, TRANSPORTS);
     tcase_add_loop_test(tests, looking_does_not_wait_and_waiting_ends, 0, TRANSPORTS);

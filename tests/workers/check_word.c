@@ -11,19 +11,19 @@ START_TEST(test_fields_come_back)
     for (int i = 0; i < 4; i++)
         for (int state = 0; state < 3; state++) {
             uint64_t word = cse_word_make(numbers[i], (cse_word_state)state, 249, 7);
-            ck_assert_int_eq(cse_word_number(word), numbers[i]);
+            ck_assert_int_eq(cse_word_sequence(word), numbers[i]);
             ck_assert_int_eq((int)cse_word_state_of(word), state);
             ck_assert_int_eq(cse_word_owner(word), 249);
             ck_assert(cse_word_is(word, (cse_word_state)state, numbers[i]));
             ck_assert(!cse_word_is(word, (cse_word_state)state, numbers[i] + 1));
         }
-    uint64_t step = cse_step_make(123456789, CSE_STAGE_UPDATE, 250, CSE_STEP_IN_PIECE);
+    uint64_t step = cse_step_make(123456789, CSE_STAGE_UPDATE, 250, CSE_STEP_SINGLE_PARTIAL_SUM);
     ck_assert_int_eq(cse_step_number(step), 123456789);
     ck_assert_int_eq((int)cse_step_stage(step), CSE_STAGE_UPDATE);
     ck_assert_int_eq(cse_step_replicas(step), 250);
-    ck_assert_int_eq(cse_step_flags(step), CSE_STEP_IN_PIECE);
+    ck_assert_int_eq(cse_step_flags(step), CSE_STEP_SINGLE_PARTIAL_SUM);
     uint64_t progress = cse_progress_make(99, true, 65535);
-    ck_assert_int_eq(cse_word_number(progress), 99);
+    ck_assert_int_eq(cse_word_sequence(progress), 99);
     ck_assert(cse_progress_dirty(progress));
     ck_assert_int_eq(cse_progress_line(progress), 65535);
 }
@@ -44,10 +44,10 @@ END_TEST
 
 START_TEST(test_first_lap_does_not_underflow)
 {
-    ck_assert_int_eq(cse_word_number_before(3, 8), 0);
-    ck_assert_int_eq(cse_word_number_before(8, 8), 0);
-    ck_assert_int_eq(cse_word_number_before(9, 8), 1);
-    ck_assert_int_eq(cse_word_number_before(1, 1), 0);
+    ck_assert_int_eq(cse_word_sequence_before(3, 8), 0);
+    ck_assert_int_eq(cse_word_sequence_before(8, 8), 0);
+    ck_assert_int_eq(cse_word_sequence_before(9, 8), 1);
+    ck_assert_int_eq(cse_word_sequence_before(1, 1), 0);
 }
 END_TEST
 

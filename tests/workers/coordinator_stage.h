@@ -17,7 +17,7 @@ enum { SLOTS = 3, MOST_SNAPSHOTS = 32, RECORDS = 4 };
 /* What the coordinator did and what the pretended cluster is like. */
 typedef struct stage {
     int64_t now_ns;
-    int starts[SLOTS], burials[SLOTS], stops_sent[SLOTS], welcomes[SLOTS], last_signal[SLOTS];
+    int starts[SLOTS], reaps[SLOTS], stops_sent[SLOTS], welcomes[SLOTS], last_signal[SLOTS];
     bool alive[SLOTS];
     cse_status start_status;
     cse_status failure[SLOTS];
@@ -68,7 +68,7 @@ static inline void io_reap(void *self, int slot)
 {
     (void)self;
     ck_assert(!s.alive[slot]); /* nothing is taken over from the living */
-    s.burials[slot]++;
+    s.reaps[slot]++;
 }
 
 static inline cse_status io_send(void *self, int slot, const cse_message *message)
@@ -83,20 +83,20 @@ static inline cse_status io_send(void *self, int slot, const cse_message *messag
     return CSE_OK;
 }
 
-static inline cse_process io_process(void *self, int slot)
+static inline cse_process arena_process(const cse_cluster *self, int slot)
 {
     (void)self;
     return (cse_process){ .role = CSE_ROLE_REPLICA, .rank = slot };
 }
 
-static inline void io_release(void *self, int64_t steps)
+static inline void arena_release(cse_cluster *self, int64_t steps)
 {
     (void)self;
     ck_assert_int_gt(steps, s.released);
     s.released = steps;
 }
 
-static inline int64_t io_hold(void *self)
+static inline int64_t arena_hold(cse_cluster *self)
 {
     (void)self;
     if (s.hold_result >= 0)
@@ -104,19 +104,19 @@ static inline int64_t io_hold(void *self)
     return s.hold_result;
 }
 
-static inline void io_unhold(void *self)
+static inline void arena_unhold(cse_cluster *self)
 {
     (void)self;
     s.held = false;
 }
 
-static inline int64_t io_steps_done(void *self)
+static inline int64_t arena_steps_done(const cse_cluster *self)
 {
     (void)self;
     return s.done;
 }
 
-static inline bool io_next_record(void *self, cse_record *record)
+static inline bool arena_next_record(cse_cluster *self, cse_record *record)
 {
     (void)self;
     if (s.recorded >= s.done)
@@ -125,13 +125,13 @@ static inline bool io_next_record(void *self, cse_record *record)
     return true;
 }
 
-static inline void io_close_record(void *self)
+static inline void arena_close_record(cse_cluster *self)
 {
     (void)self;
     s.recorded++;
 }
 
-static inline void io_stop(void *self)
+static inline void arena_stop(cse_cluster *self)
 {
     (void)self;
     s.stopped = true;
@@ -145,19 +145,18 @@ static inline void io_copy_states(void *self)
     s.copied = s.done;
 }
 
-static inline cse_status io_failure(void *self, int slot, char *text, size_t size)
+static inline cse_status arena_failure(const cse_cluster *self, int slot,
+                                       char text[CSE_FAILURE_TEXT_BYTES])
 {
     (void)self;
-    snprintf(text, size, "%s", "file is truncated");
+    snprintf(text, CSE_FAILURE_TEXT_BYTES, "%s", "file is truncated");
     return s.failure[slot];
 }
 
-static inline cse_status io_plan(void *self, int replica_count, int *most)
+static inline cse_status arena_plan(cse_cluster *self, int replica_count)
 {
     (void)self;
-    *most = 2;
-    if (replica_count > 2)
-        return cse_fail(CSE_UNAVAILABLE, "two at most");
+    ck_assert_int_le(replica_count, 2);
     s.planned = replica_count;
     return CSE_OK;
 }
@@ -212,17 +211,20 @@ static const cse_coordinator_io io = {
     .signal = io_signal,
     .reap = io_reap,
     .send = io_send,
-    .process = io_process,
-    .release = io_release,
-    .hold = io_hold,
-    .unhold = io_unhold,
-    .steps_done = io_steps_done,
-    .next_record = io_next_record,
-    .close_record = io_close_record,
-    .stop = io_stop,
     .copy_states = io_copy_states,
-    .failure = io_failure,
-    .plan = io_plan,
+};
+
+static const cse_coordinator_arena arena = {
+    .release = arena_release,
+    .hold = arena_hold,
+    .unhold = arena_unhold,
+    .steps_done = arena_steps_done,
+    .next_record = arena_next_record,
+    .close_record = arena_close_record,
+    .stop = arena_stop,
+    .plan = arena_plan,
+    .failure = arena_failure,
+    .process = arena_process,
 };
 
 static const cse_run_callbacks callbacks = {
@@ -253,10 +255,12 @@ static inline void set_up_with(int64_t num_steps, int restarts)
     cse_log_set_sink(drop_record, NULL);
     cse_coordinator_options options = {
         .io = &io,
+        .arena = &arena,
         .callbacks = &callbacks,
         .events = &events,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
         .slot_count = SLOTS,
+        .most_replicas = 2,
         .num_steps = num_steps,
         .record_count = RECORDS,
         .restarts_per_minute = restarts,
@@ -353,7 +357,7 @@ static inline void all_leave(void)
             die(slot, 0, 0);
     expect_state(CSE_COORDINATOR_ENDED);
     for (int slot = 0; slot < SLOTS; slot++)
-        ck_assert_int_eq(s.burials[slot], s.starts[slot]);
+        ck_assert_int_eq(s.reaps[slot], s.starts[slot]);
     ck_assert(s.stopped);
 }
 

@@ -7,25 +7,25 @@
 
 #include <stdatomic.h>
 
-#define CSE_FAILPOINT_TABLE(X)                                                         \
-    X(CSE_KILL_NODE_CLAIMED, "a piece of the tree was claimed")                        \
-    X(CSE_KILL_LEAF_DONE, "a leaf was computed and folded")                            \
-    X(CSE_KILL_NODE_UNPUBLISHED, "a piece is complete, its word not yet")              \
-    X(CSE_KILL_NODE_PUBLISHED, "a piece is complete, nothing was scanned yet")         \
-    X(CSE_KILL_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
-    X(CSE_KILL_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
-    X(CSE_KILL_NORM_CLAIMED, "the serial stage was claimed")                           \
-    X(CSE_KILL_NORM_UNPUBLISHED, "the record is complete, the word not yet")           \
-    X(CSE_KILL_UPDATE_CLAIMED, "a chunk of states was claimed")                        \
-    X(CSE_KILL_UPDATE_PART, "one group's lines of a chunk were updated")               \
-    X(CSE_KILL_UPDATE_UNPUBLISHED, "a chunk is updated, its word not yet")             \
-    X(CSE_KILL_ADVANCE, "a stage was seen complete, the step word not moved")          \
-    X(CSE_KILL_COMMITTED, "a step was committed, nobody was woken")                    \
-    X(CSE_KILL_FILL_CLAIMED, "a microbatch of the ring was claimed")                   \
-    X(CSE_KILL_FILL_UNPUBLISHED, "a microbatch is filled, its word not yet")           \
-    X(CSE_KILL_TAKEOVER_RESTORED, "recovery: a line was put back, not marked clean")   \
-    X(CSE_KILL_TAKEOVER_CLEAN, "recovery: a line is marked clean, its chunk not free") \
-    X(CSE_KILL_TAKEOVER_FREED, "recovery: one word was freed")
+#define CSE_FAILPOINT_TABLE(X)                                                              \
+    X(CSE_FAILPOINT_NODE_CLAIMED, "a node of the reduction tree was claimed")               \
+    X(CSE_FAILPOINT_GRADIENT_DONE, "a microbatch gradient was computed and added")          \
+    X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a partial sum is complete, its word not yet")        \
+    X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete, nothing was scanned yet")   \
+    X(CSE_FAILPOINT_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
+    X(CSE_FAILPOINT_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
+    X(CSE_FAILPOINT_NORM_CLAIMED, "the serial stage was claimed")                           \
+    X(CSE_FAILPOINT_NORM_UNPUBLISHED, "the record is complete, the word not yet")           \
+    X(CSE_FAILPOINT_UPDATE_CLAIMED, "a chunk of states was claimed")                        \
+    X(CSE_FAILPOINT_UPDATE_PART, "one group's lines of a chunk were updated")               \
+    X(CSE_FAILPOINT_UPDATE_UNPUBLISHED, "a chunk is updated, its word not yet")             \
+    X(CSE_FAILPOINT_ADVANCE, "a stage was seen complete, the step word not moved")          \
+    X(CSE_FAILPOINT_COMMITTED, "a step was committed, nobody was woken")                    \
+    X(CSE_FAILPOINT_FILL_CLAIMED, "a microbatch of the ring was claimed")                   \
+    X(CSE_FAILPOINT_FILL_UNPUBLISHED, "a microbatch is filled, its word not yet")           \
+    X(CSE_FAILPOINT_RECOVERY_RESTORED, "recovery: a line was put back, not marked clean")   \
+    X(CSE_FAILPOINT_RECOVERY_CLEAN, "recovery: a line is marked clean, its chunk not free") \
+    X(CSE_FAILPOINT_RECOVERY_FREED, "recovery: one word was freed")
 
 typedef enum cse_failpoint {
 #define CSE_FAILPOINT_ENUM(point, meaning) point,
@@ -43,7 +43,7 @@ extern _Atomic(cse_failpoint_hook *) cse_failpoint_armed;
         cse_failpoint_hook *cse_hook =                                        \
             atomic_load_explicit(&cse_failpoint_armed, memory_order_relaxed); \
         if (cse_hook)                                                         \
-            cse_hook(point);                                                  \
+            cse_hook(CSE_FAILPOINT_##point);                                  \
     } while (0)
 
 #endif

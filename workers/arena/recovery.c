@@ -7,10 +7,13 @@
  *
  * The clean mark matters when two owners die on one chunk: the second may be dead before its own
  * undo memory was written, and restoring from that would put garbage into the states. */
+#include <assert.h>
 #include <string.h>
 
-#include "workers/arena/arena.h"
+#include "workers/arena/coordinator_side.h"
+#include "workers/arena/doorbell.h"
 #include "workers/arena/failpoint.h"
+#include "workers/arena/layout.h"
 
 _Atomic(cse_failpoint_hook *) cse_failpoint_armed;
 
@@ -26,36 +29,36 @@ static int free_words(cse_word *words, int count, int slot, int64_t lap)
         uint64_t word = cse_word_load(&words[i]);
         if (!claimed_by(word, slot))
             continue;
-        cse_word_publish(&words[i], cse_word_number_before(cse_word_number(word), lap),
+        cse_word_publish(&words[i], cse_word_sequence_before(cse_word_sequence(word), lap),
                          CSE_WORD_DONE);
-        CSE_FAILPOINT(CSE_KILL_TAKEOVER_FREED);
+        CSE_FAILPOINT(RECOVERY_FREED);
         freed++;
     }
     return freed;
 }
 
-/* A piece goes to two others when there are two; else to whoever comes. */
+/* A node is split between two other replicas when there are two; else any one may claim it. */
 static int free_nodes(cse_cluster *cluster, int slot)
 {
     const cse_arena_head *head = cluster->head;
     int others = 0, freed = 0;
-    for (int i = 0; i < cse_arena_slot_count(cluster); i++)
+    for (int i = 0; i < cse_cluster_slot_count(cluster); i++)
         others += i != slot && cse_cluster_occupant(cluster, i) != 0 &&
                   (cse_cluster_slot_roles(cluster, i) & CSE_ROLE_REPLICA);
-    for (int heap = 1; heap < head->tree_places; heap++) {
+    for (int heap = 1; heap < head->tree_node_count; heap++) {
         uint64_t word = cse_word_load(&cluster->nodes[heap]);
         cse_tree_node node;
         if (!claimed_by(word, slot) || !cse_tree_find(head->microbatches, heap, &node))
             continue;
-        int64_t number = cse_word_number(word);
+        int64_t sequence = cse_word_sequence(word);
         bool split = others >= 2 && node.size > 1 &&
-                     cse_arena_reserve_partial(cluster, cse_tree_right(node).first) == CSE_OK;
+                     cse_arena_reserve_partial_sum(cluster, cse_tree_right(node).first) == CSE_OK;
         if (split)
-            cse_word_publish(&cluster->nodes[heap], number, CSE_WORD_SPLIT);
+            cse_word_publish(&cluster->nodes[heap], sequence, CSE_WORD_SPLIT);
         else
-            cse_word_publish(&cluster->nodes[heap], cse_word_number_before(number, 1),
+            cse_word_publish(&cluster->nodes[heap], cse_word_sequence_before(sequence, 1),
                              CSE_WORD_DONE);
-        CSE_FAILPOINT(CSE_KILL_TAKEOVER_FREED);
+        CSE_FAILPOINT(RECOVERY_FREED);
         freed++;
     }
     return freed;
@@ -89,20 +92,21 @@ static int free_updates(cse_cluster *cluster, int slot)
         uint64_t word = cse_word_load(&cluster->update[chunk]);
         if (!claimed_by(word, slot))
             continue;
-        int64_t number = cse_word_number(word);
+        int64_t sequence = cse_word_sequence(word);
         uint64_t progress = cse_word_load(&cluster->progress[chunk]);
         int64_t line = cse_progress_line(progress);
-        if (cse_word_number(progress) == number && cse_progress_dirty(progress)) {
+        if (cse_word_sequence(progress) == sequence && cse_progress_dirty(progress)) {
             restore_line(cluster, slot,
                          cse_arena_update_part(cluster, cluster->graph, chunk, line));
             CSE_COMPILER_BARRIER();
-            CSE_FAILPOINT(CSE_KILL_TAKEOVER_RESTORED);
-            atomic_store(&cluster->progress[chunk].value, cse_progress_make(number, false, line));
+            CSE_FAILPOINT(RECOVERY_RESTORED);
+            atomic_store(&cluster->progress[chunk].value, cse_progress_make(sequence, false, line));
             CSE_COMPILER_BARRIER();
-            CSE_FAILPOINT(CSE_KILL_TAKEOVER_CLEAN);
+            CSE_FAILPOINT(RECOVERY_CLEAN);
         }
-        cse_word_publish(&cluster->update[chunk], cse_word_number_before(number, 1), CSE_WORD_DONE);
-        CSE_FAILPOINT(CSE_KILL_TAKEOVER_FREED);
+        cse_word_publish(&cluster->update[chunk], cse_word_sequence_before(sequence, 1),
+                         CSE_WORD_DONE);
+        CSE_FAILPOINT(RECOVERY_FREED);
         freed++;
     }
     return freed;
@@ -111,14 +115,15 @@ static int free_updates(cse_cluster *cluster, int slot)
 int cse_cluster_recover(cse_cluster *cluster, int slot)
 {
     const cse_arena_head *head = cluster->head;
+    assert(slot >= 0 && slot < cse_cluster_slot_count(cluster) && cluster->graph != NULL);
     int freed = free_nodes(cluster, slot);
     freed += free_words(cluster->reduce, head->reduce_chunks, slot, 1);
     freed += free_words(cluster->norm, 1, slot, 1);
     freed += free_updates(cluster, slot);
     freed += free_words(cluster->ring, head->ring_count, slot, head->ring_count);
     atomic_store(&cluster->slots[slot].sleeping, 0);
-    cse_arena_wake(cluster, CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_FILLED |
-                                CSE_DOORBELL_CONTROL);
+    cse_doorbell_ring(cluster, CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_FILLED |
+                                   CSE_DOORBELL_CONTROL);
     uint64_t who = atomic_load(&cluster->slots[slot].who);
     atomic_store(&cluster->slots[slot].who, who & 0xff);
     return freed;

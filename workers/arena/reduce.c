@@ -1,6 +1,7 @@
 /* A table of segments, walked for each operation; the loops are in reduce_loops. */
 #include "workers/arena/reduce.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,11 +58,12 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
             segment.stream = stream_of(graph, node);
         if (node->dtype != CSE_FLOAT32 || node->offset_bytes % 64 || segment.first < 0 ||
             segment.count < 0 || segment.count > elements - segment.first)
-            return cse_fail(CSE_INTERNAL,
-                            "node %u (%s): its place among a leaf's values is wrong: %lld float32 "
-                            "values at byte %lld of %lld",
-                            node->id, node->op->name, (long long)segment.count,
-                            (long long)node->offset_bytes, (long long)elements * 4);
+            return cse_fail(
+                CSE_INTERNAL,
+                "node %u (%s): its place among a gradient's values is wrong: %lld float32 "
+                "values at byte %lld of %lld",
+                node->id, node->op->name, (long long)segment.count, (long long)node->offset_bytes,
+                (long long)elements * 4);
         items[found++] = segment;
     }
     qsort(items, (size_t)found, sizeof *items, compare_segments);
@@ -69,16 +71,17 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
         cse_segment next = items[i];
         cse_segment *tail = last >= 0 ? &items[last] : NULL;
         if (tail && next.first == tail->first && next.count == tail->count) {
-            tail->rounded |= next.rounded; /* one place under two nodes: an elided identity */
+            tail->rounded |= next.rounded; /* two nodes share the place: an elided identity */
             tail->stream |= next.stream;   /* that of the place, for whichever is rounded */
             continue;
         }
         if (tail && next.first < tail->first + tail->count)
-            return cse_fail(CSE_INTERNAL, "two values of a leaf overlap at byte %lld",
+            return cse_fail(CSE_INTERNAL, "two values of a gradient overlap at byte %lld",
                             (long long)next.first * 4);
         items[++last] = next;
     }
-    /* Joined only now, when the kinds are known. The gaps are padding: zero in every buffer. */
+    /* Neighbours are joined once all kinds are known. The gaps are padding: zero in every
+     * buffer. */
     found = last + 1;
     last = -1;
     for (int i = 0; i < found; i++) {
@@ -122,7 +125,7 @@ static const uint16_t *const_packed(const unsigned char *bytes, int64_t first, i
     return (const uint16_t *)(const void *)(bytes + 4 * first) + skip;
 }
 
-static cse_draw draw_of(const cse_segments *segments, cse_segment s, cse_leaves sum)
+static cse_draw draw_of(const cse_segments *segments, cse_segment s, cse_microbatch_range sum)
 {
     if (!segments->payload.stochastic)
         return (cse_draw){ 0, 0 };
@@ -131,37 +134,38 @@ static cse_draw draw_of(const cse_segments *segments, cse_segment s, cse_leaves 
                        0 };
 }
 
-void cse_piece_set(const cse_segments *segments, unsigned char *piece, const unsigned char *leaf,
-                   int number)
+void cse_partial_sum_set(const cse_segments *segments, unsigned char *partial,
+                         const unsigned char *gradient, int microbatch)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
     for (int i = 0; i < segments->count; i++) {
         cse_segment s = segments->items[i];
         if (s.rounded)
-            loops->pack(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count,
-                        draw_of(segments, s, (cse_leaves){ number, 1 }));
+            loops->pack(packed(partial, s.first, 0), const_floats(gradient, s.first), s.count,
+                        draw_of(segments, s, (cse_microbatch_range){ microbatch, 1 }));
         else
-            memcpy(floats(piece, s.first), const_floats(leaf, s.first), (size_t)s.count * 4);
+            memcpy(floats(partial, s.first), const_floats(gradient, s.first), (size_t)s.count * 4);
     }
 }
 
-void cse_piece_add_leaf(const cse_segments *segments, unsigned char *piece,
-                        const unsigned char *leaf, cse_leaves sum)
+void cse_partial_sum_add_gradient(const cse_segments *segments, unsigned char *partial,
+                                  const unsigned char *gradient, cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
-    const cse_leaves last = { sum.first + sum.size - 1, 1 };
+    assert(sum.size > 1);
+    const cse_microbatch_range last = { sum.first + sum.size - 1, 1 };
     for (int i = 0; i < segments->count; i++) {
         cse_segment s = segments->items[i];
         if (s.rounded)
-            loops->add_leaf(packed(piece, s.first, 0), const_floats(leaf, s.first), s.count,
-                            draw_of(segments, s, sum), draw_of(segments, s, last));
+            loops->add_gradient(packed(partial, s.first, 0), const_floats(gradient, s.first),
+                                s.count, draw_of(segments, s, sum), draw_of(segments, s, last));
         else
-            cse_add_exact(floats(piece, s.first), const_floats(leaf, s.first), s.count);
+            cse_add_exact(floats(partial, s.first), const_floats(gradient, s.first), s.count);
     }
 }
 
-void cse_piece_add(const cse_segments *segments, unsigned char *left, const unsigned char *right,
-                   cse_leaves sum)
+void cse_partial_sum_add(const cse_segments *segments, unsigned char *left,
+                         const unsigned char *right, cse_microbatch_range sum)
 {
     const cse_reduce_loops *loops = cse_reduce_loops_for(segments->payload);
     for (int i = 0; i < segments->count; i++) {
@@ -176,33 +180,34 @@ void cse_piece_add(const cse_segments *segments, unsigned char *left, const unsi
 
 typedef struct join_planner {
     cse_join *join;
-    cse_piece_lookup *lookup;
+    cse_partial_sum_lookup *lookup;
     void *self;
 } join_planner;
 
-/* What is added on the way is the right child of a node over `sum`. */
+/* With CSE_JOIN_ADD, `node` is the right child of the node over `sum`. */
 static void plan_node(join_planner *planner, cse_tree_node node, int depth, cse_join_kind kind,
-                      cse_leaves sum)
+                      cse_microbatch_range sum)
 {
     cse_join *join = planner->join;
-    const unsigned char *piece = planner->lookup(planner->self, node);
-    if (piece) {
-        join->steps[join->count++] = (cse_join_step){ kind, depth, piece, sum };
+    const unsigned char *partial = planner->lookup(planner->self, node);
+    if (partial) {
+        join->steps[join->count++] = (cse_join_step){ kind, depth, partial, sum };
         return;
     }
     int own = kind == CSE_JOIN_ADD ? depth + 1 : depth;
-    const cse_leaves all = { node.first, node.size };
+    const cse_microbatch_range all = { node.first, node.size };
     plan_node(planner, cse_tree_left(node), own, CSE_JOIN_LOAD, all);
     plan_node(planner, cse_tree_right(node), own, CSE_JOIN_ADD, all);
     if (kind == CSE_JOIN_ADD)
         join->steps[join->count++] = (cse_join_step){ CSE_JOIN_SUM, depth, NULL, sum };
 }
 
-void cse_join_plan(cse_join *join, int leaves, cse_piece_lookup *lookup, void *self)
+void cse_join_plan(cse_join *join, int microbatches, cse_partial_sum_lookup *lookup, void *self)
 {
     join_planner planner = { join, lookup, self };
     join->count = 0;
-    plan_node(&planner, cse_tree_root(leaves), 0, CSE_JOIN_LOAD, (cse_leaves){ 0, leaves });
+    plan_node(&planner, cse_tree_root(microbatches), 0, CSE_JOIN_LOAD,
+              (cse_microbatch_range){ 0, microbatches });
 }
 
 /* Elements [skip, skip + n) of a segment. */
@@ -220,9 +225,9 @@ static void rounded_step(const cse_join_step *step, const block *b, float *y, co
     if (step->kind == CSE_JOIN_SUM)
         loops->add_rounded(y, next, b->n, draw);
     else if (step->kind == CSE_JOIN_LOAD)
-        loops->unpack(y, const_packed(step->piece, b->segment.first, b->skip), b->n);
+        loops->unpack(y, const_packed(step->partial, b->segment.first, b->skip), b->n);
     else
-        loops->add_unpacked(y, const_packed(step->piece, b->segment.first, b->skip), b->n, draw);
+        loops->add_unpacked(y, const_packed(step->partial, b->segment.first, b->skip), b->n, draw);
 }
 
 static void exact_step(const cse_join_step *step, const block *b, float *y, const float *next)
@@ -230,9 +235,10 @@ static void exact_step(const cse_join_step *step, const block *b, float *y, cons
     if (step->kind == CSE_JOIN_SUM)
         cse_add_exact(y, next, b->n);
     else if (step->kind == CSE_JOIN_LOAD)
-        memcpy(y, const_floats(step->piece, b->segment.first + b->skip), (size_t)b->n * sizeof *y);
+        memcpy(y, const_floats(step->partial, b->segment.first + b->skip),
+               (size_t)b->n * sizeof *y);
     else
-        cse_add_exact(y, const_floats(step->piece, b->segment.first + b->skip), b->n);
+        cse_add_exact(y, const_floats(step->partial, b->segment.first + b->skip), b->n);
 }
 
 /* The lowest block of the stack is the output itself. */
@@ -249,6 +255,7 @@ static void join_block(const cse_join *join, const block *b, float *output)
 void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
                   int64_t first, int64_t end)
 {
+    assert(join->count > 0 && first >= 0 && first <= end);
     for (int i = 0; i < segments->count; i++) {
         cse_segment s = segments->items[i];
         int64_t from = s.first > first ? s.first : first;

@@ -1,16 +1,17 @@
-/* Sums along the canonical tree: what one leaf, a piece and the reduced values are made of, and how
- * they are added.
+/* Sums along the reduction tree: what a microbatch gradient, a partial sum and the reduced values
+ * are made of, and how they are added.
  *
- * A leaf (CSE_SPACE_PARTIAL) is an array of float32 values: gradients, and sums of losses and
- * metrics. With a 16-bit payload the gradients are rounded at every node of the tree, leaves
- * included, so that the rounding does not depend on who computed the node; losses and metrics
- * (values of the forward pass, where a count of 257 must stay 257) are always exact float32. A
- * table of segments says which is which. In a piece, a rounded segment's 16-bit values lie packed
- * at the start of the segment's bytes; everything else has the layout of a leaf.
+ * A microbatch gradient (CSE_SPACE_PARTIAL) is an array of float32 values: gradients, and sums of
+ * losses and metrics. With a 16-bit payload the gradients are rounded at every node of the tree,
+ * single microbatches included, so that the rounding does not depend on who computed the node;
+ * losses and metrics (values of the forward pass, where a count of 257 must stay 257) are always
+ * exact float32. A table of segments says which is which. In a partial sum, a rounded segment's
+ * 16-bit values lie packed at the start of the segment's bytes; everything else has the layout of a
+ * microbatch gradient.
  *
- * Stochastic rounding draws from (seed, step, the gradient's name, the node's first leaf and size,
- * the element in its gradient), so that the bits do not depend on who joins the node, nor on what
- * else is summed.
+ * Stochastic rounding draws from (seed, step, the gradient's name, the node's first microbatch and
+ * size, the element in its gradient), so that the bits do not depend on who adds, nor on what else
+ * is summed.
  *
  * The loops add element by element: the same bits for every instruction set and block length. */
 #ifndef CSE_WORKERS_ARENA_REDUCE_H
@@ -20,10 +21,10 @@
 #include "engine/types/rounding.h"
 #include "workers/arena/reduction_tree.h"
 
-/* Elements [first, first + count) of a leaf, all of one kind. `first` is a multiple of 16. */
+/* Elements [first, first + count) of a gradient, all of one kind. `first` is a multiple of 16. */
 typedef struct cse_segment {
     int64_t first, count;
-    int32_t rounded; /* boolean: 16 bits in pieces */
+    int32_t rounded; /* boolean: 16 bits in partial sums */
     uint32_t stream; /* of its random numbers */
 } cse_segment;
 
@@ -38,56 +39,57 @@ typedef struct cse_segments {
 /* Whether sums can be kept so. */
 bool cse_payload_possible(cse_rounding payload);
 
-/* Segments of the graph's leaves for a payload: neighbours of one kind are joined, unless each has
- * random numbers of its own. `items` has room for graph->node_count. CSE_INTERNAL when the memory
- * plan's offsets overlap, are misaligned or leave the space. */
+/* Segments of the graph's gradients for a payload: neighbours of one kind are joined, unless each
+ * has random numbers of its own. `items` has room for graph->node_count. CSE_INTERNAL when the
+ * memory plan's offsets overlap, are misaligned or leave the space. */
 cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_segment *items,
                              int *count);
 bool cse_segments_exact(cse_segments segments);
 
-/* The range of leaves a sum is over: all of a node that random numbers depend on. */
-typedef struct cse_leaves {
+/* The microbatches a sum is over: all of a node that random numbers depend on. */
+typedef struct cse_microbatch_range {
     int first, size;
-} cse_leaves;
+} cse_microbatch_range;
 
-/* piece := leaf number `number` (rounded). */
-void cse_piece_set(const cse_segments *segments, unsigned char *piece, const unsigned char *leaf,
-                   int number);
-/* piece := piece + its last leaf (the leaf rounded, then the sum). `sum`: of the result. */
-void cse_piece_add_leaf(const cse_segments *segments, unsigned char *piece,
-                        const unsigned char *leaf, cse_leaves sum);
+/* partial := the gradient of a microbatch (rounded). */
+void cse_partial_sum_set(const cse_segments *segments, unsigned char *partial,
+                         const unsigned char *gradient, int microbatch);
+/* partial := partial + the gradient of its last microbatch (the gradient rounded, then the sum).
+ * `sum`: of the result. */
+void cse_partial_sum_add_gradient(const cse_segments *segments, unsigned char *partial,
+                                  const unsigned char *gradient, cse_microbatch_range sum);
 /* left := left + right. `sum`: of the result. */
-void cse_piece_add(const cse_segments *segments, unsigned char *left, const unsigned char *right,
-                   cse_leaves sum);
+void cse_partial_sum_add(const cse_segments *segments, unsigned char *left,
+                         const unsigned char *right, cse_microbatch_range sum);
 
-/* How to join a step's pieces at the root: a short program for a stack of blocks. */
+/* How a step's partial sums are added up to the root: a short program for a stack of blocks. */
 typedef enum cse_join_kind {
-    CSE_JOIN_LOAD, /* block[depth] := piece */
-    CSE_JOIN_ADD,  /* block[depth] := block[depth] + piece */
+    CSE_JOIN_LOAD, /* block[depth] := partial */
+    CSE_JOIN_ADD,  /* block[depth] := block[depth] + partial */
     CSE_JOIN_SUM,  /* block[depth] := block[depth] + block[depth + 1] */
 } cse_join_kind;
 
 typedef struct cse_join_step {
     cse_join_kind kind;
     int depth;
-    const unsigned char *piece;
-    cse_leaves sum; /* of an addition's result */
+    const unsigned char *partial;
+    cse_microbatch_range sum; /* of an addition's result */
 } cse_join_step;
 
 enum { CSE_JOIN_BLOCK = 1024 };
 
 typedef struct cse_join {
-    cse_join_step *steps; /* room for two a leaf */
+    cse_join_step *steps; /* room for two a microbatch */
     int count;
     float *blocks; /* CSE_JOIN_BLOCK floats for each level of the tree */
 } cse_join;
 
-/* Whether `node` is a piece (returns its bytes) or is to be made from its children (NULL). */
-typedef const unsigned char *cse_piece_lookup(void *self, cse_tree_node node);
+/* The partial sum of `node`, or NULL: to be made from its children. */
+typedef const unsigned char *cse_partial_sum_lookup(void *self, cse_tree_node node);
 
-/* Writes the program for the tree over [0, leaves). */
-void cse_join_plan(cse_join *join, int leaves, cse_piece_lookup *lookup, void *self);
-/* Elements [first, end) of `reduced` (float32, layout of a leaf) by the program. */
+/* Writes the program for the tree over [0, microbatches). */
+void cse_join_plan(cse_join *join, int microbatches, cse_partial_sum_lookup *lookup, void *self);
+/* Elements [first, end) of `reduced` (float32, layout of a gradient) by the program. */
 void cse_join_run(const cse_join *join, const cse_segments *segments, unsigned char *reduced,
                   int64_t first, int64_t end);
 

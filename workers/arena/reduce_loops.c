@@ -71,8 +71,8 @@ static inline uint32_t drawn(cse_draw draw, int64_t i)
     {                                                                                             \
         FOR_EACH(i, n, y[i] = STORE(load(y[i]) + load(x[i]), y_draw, i));                         \
     }                                                                                             \
-    VECTOR_CLONES static void name##_add_leaf(uint16_t *restrict y, const float *restrict x,      \
-                                              int64_t n, cse_draw y_draw, cse_draw x_draw)        \
+    VECTOR_CLONES static void name##_add_gradient(uint16_t *restrict y, const float *restrict x,  \
+                                                  int64_t n, cse_draw y_draw, cse_draw x_draw)    \
     {                                                                                             \
         FOR_EACH(i, n, y[i] = STORE(load(y[i]) + load(STORE(x[i], x_draw, i)), y_draw, i));       \
     }                                                                                             \
@@ -87,7 +87,7 @@ static inline uint32_t drawn(cse_draw draw, int64_t i)
         FOR_EACH(i, n, y[i] = load(STORE(y[i] + x[i], y_draw, i)));                               \
     }                                                                                             \
     static const cse_reduce_loops name##_loops = { name##_pack,         name##_unpack,            \
-                                                   name##_add_packed,   name##_add_leaf,          \
+                                                   name##_add_packed,   name##_add_gradient,      \
                                                    name##_add_unpacked, name##_add_rounded }
 
 LOOPS(bf16, BFLOAT16, cse_load_bfloat16);

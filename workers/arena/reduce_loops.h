@@ -1,9 +1,9 @@
-/* The loops that add and round arrays of gradients, one set for each way a sum may be kept.
+/* The loops that add and round arrays of gradients, one set for each rounding.
  *
- * A packed array holds 16-bit values. Every result is rounded, and so is a float32 operand that
- * comes from a leaf; the sums in between are float32. Random bits of stochastic rounding are a pure
- * function of (key, number of the element), so that neither the block length nor the instruction
- * set changes a bit. */
+ * A packed array holds 16-bit values. Every result is rounded, and so is a float32 operand that is
+ * a microbatch gradient; the sums in between are float32. Random bits of stochastic rounding are a
+ * pure function of (key, number of the element), so that neither the block length nor the
+ * instruction set changes a bit. */
 #ifndef CSE_WORKERS_ARENA_REDUCE_LOOPS_H
 #define CSE_WORKERS_ARENA_REDUCE_LOOPS_H
 
@@ -12,7 +12,7 @@
 #include "engine/types/rounding.h"
 
 /* Where random bits come from: the key of what is rounded, and the number of the first element.
- * Ways that round to nearest do not look at it. */
+ * Rounding to nearest does not look at it. */
 typedef struct cse_draw {
     uint64_t key;
     uint32_t first;
@@ -27,15 +27,15 @@ typedef struct cse_reduce_loops {
     void (*add_packed)(uint16_t *restrict y, const uint16_t *restrict x, int64_t n,
                        cse_draw y_draw);
     /* packed y := y + x, x rounded before */
-    void (*add_leaf)(uint16_t *restrict y, const float *restrict x, int64_t n, cse_draw y_draw,
-                     cse_draw x_draw);
+    void (*add_gradient)(uint16_t *restrict y, const float *restrict x, int64_t n, cse_draw y_draw,
+                         cse_draw x_draw);
     /* y := y + packed x, rounded but not packed */
     void (*add_unpacked)(float *restrict y, const uint16_t *restrict x, int64_t n, cse_draw y_draw);
     /* y := y + x, rounded but not packed */
     void (*add_rounded)(float *restrict y, const float *restrict x, int64_t n, cse_draw y_draw);
 } cse_reduce_loops;
 
-/* NULL for float32 and for ways that have no loops. */
+/* NULL for float32 and for roundings that have no loops. */
 const cse_reduce_loops *cse_reduce_loops_for(cse_rounding rounding);
 
 /* y := y + x in float32. */

@@ -1,22 +1,25 @@
-/* Everything about the tree is computed from the number of leaves; nothing is stored. */
+/* Everything about the tree is computed from the number of microbatches; nothing is stored. */
 #include "workers/arena/reduction_tree.h"
+
+#include <assert.h>
 
 /* Largest power of two below n, n > 1. */
 static int split_of(int n)
 {
+    assert(n > 1);
     return 1 << (31 - __builtin_clz((unsigned)(n - 1)));
 }
 
-int cse_tree_places(int leaves)
+int cse_tree_places(int microbatches)
 {
-    return leaves > 1 ? 4 * split_of(leaves) : 2;
+    return microbatches > 1 ? 4 * split_of(microbatches) : 2;
 }
 
-int cse_tree_depth(int leaves)
+int cse_tree_depth(int microbatches)
 {
     int depth = 1;
-    while (leaves > 1) {
-        leaves = split_of(leaves);
+    while (microbatches > 1) {
+        microbatches = split_of(microbatches);
         depth++;
     }
     return depth;
@@ -36,11 +39,11 @@ cse_tree_node cse_tree_right(cse_tree_node node)
                             .size = node.size - split };
 }
 
-bool cse_tree_find(int leaves, int heap, cse_tree_node *node)
+bool cse_tree_find(int microbatches, int heap, cse_tree_node *node)
 {
-    if (heap < 1 || heap >= cse_tree_places(leaves))
+    if (heap < 1 || heap >= cse_tree_places(microbatches))
         return false;
-    cse_tree_node at = cse_tree_root(leaves);
+    cse_tree_node at = cse_tree_root(microbatches);
     for (int bit = 31 - __builtin_clz((unsigned)heap) - 1; bit >= 0; bit--) {
         if (at.size == 1)
             return false;
@@ -50,25 +53,26 @@ bool cse_tree_find(int leaves, int heap, cse_tree_node *node)
     return true;
 }
 
-void cse_tree_share(int leaves, int replicas, int replica, int *first, int *end)
+void cse_tree_share(int microbatches, int replicas, int replica, int *first, int *end)
 {
-    *first = (int)((int64_t)replica * leaves / replicas);
-    *end = (int)((int64_t)(replica + 1) * leaves / replicas);
+    assert(replica >= 0 && replica < replicas);
+    *first = (int)((int64_t)replica * microbatches / replicas);
+    *end = (int)((int64_t)(replica + 1) * microbatches / replicas);
 }
 
-static int add_pieces(cse_tree_node node, int first, int end, cse_tree_node *pieces)
+static int add_cover(cse_tree_node node, int first, int end, cse_tree_node *nodes)
 {
     if (node.first >= end || node.first + node.size <= first)
         return 0;
     if (node.first >= first && node.first + node.size <= end) {
-        pieces[0] = node;
+        nodes[0] = node;
         return 1;
     }
-    int count = add_pieces(cse_tree_left(node), first, end, pieces);
-    return count + add_pieces(cse_tree_right(node), first, end, pieces + count);
+    int count = add_cover(cse_tree_left(node), first, end, nodes);
+    return count + add_cover(cse_tree_right(node), first, end, nodes + count);
 }
 
-int cse_tree_pieces(int leaves, int first, int end, cse_tree_node *pieces)
+int cse_tree_cover(int microbatches, int first, int end, cse_tree_node *nodes)
 {
-    return first < end ? add_pieces(cse_tree_root(leaves), first, end, pieces) : 0;
+    return first < end ? add_cover(cse_tree_root(microbatches), first, end, nodes) : 0;
 }

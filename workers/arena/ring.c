@@ -3,14 +3,17 @@
 
 static cse_word *word_of(cse_cluster *cluster, int64_t q)
 {
+    assert(q >= 0);
     return &cluster->ring[q % cluster->head->ring_count];
 }
 
 int64_t cse_ring_take(cse_cluster *cluster, cse_ring_view *view, const cse_ring_claim *claim)
 {
     const cse_arena_head *head = cluster->head;
+    assert(claim->step >= 0 && claim->slot >= 0 && claim->slot < cse_arena_slot_count(head));
+    assert(claim->worker < claim->workers || claim->worker < 0);
     const int64_t from = claim->step * head->microbatches;
-    const int64_t end = atomic_load(&cluster->control->end) * head->microbatches;
+    const int64_t end = cluster->head->end_step * head->microbatches;
     const int64_t limit = from + head->ring_count < end ? from + head->ring_count : end;
     if (view->filled < from)
         view->filled = from;
@@ -33,6 +36,6 @@ void cse_ring_publish(cse_cluster *cluster, int64_t q)
 
 void cse_ring_give_back(cse_cluster *cluster, int64_t q)
 {
-    cse_word_publish(word_of(cluster, q), cse_word_number_before(q + 1, cluster->head->ring_count),
-                     CSE_WORD_DONE);
+    cse_word_publish(word_of(cluster, q),
+                     cse_word_sequence_before(q + 1, cluster->head->ring_count), CSE_WORD_DONE);
 }

@@ -8,7 +8,7 @@
 #ifndef CSE_WORKERS_ARENA_RING_H
 #define CSE_WORKERS_ARENA_RING_H
 
-#include "workers/arena/arena.h"
+#include "workers/arena/layout.h"
 
 /* One process's memory of how far the ring is. */
 typedef struct cse_ring_view {

@@ -1,12 +1,13 @@
-/* Where the time of a sampled step went: what each process did (spans) and how long each kernel ran.
+/* Where the time went: how long each process had no work, and for a sampled step what it did
+ * (spans) and how long each kernel ran.
  *
- * The coordinator names a step to sample; each process notes its own times of that step in its slot
- * of the arena, and the coordinator reads them once the step is committed. No result depends on
- * them. */
+ * The coordinator names the step to sample; each process notes its own times of that step in its
+ * part of the arena (worker_side.h), and the coordinator reads them once the step is committed. No
+ * result depends on them. */
 #ifndef CSE_WORKERS_ARENA_TIMING_H
 #define CSE_WORKERS_ARENA_TIMING_H
 
-#include <stdint.h>
+#include "workers/arena/cluster.h"
 
 /* What a process did. */
 typedef enum cse_span_kind {
@@ -35,5 +36,23 @@ typedef struct cse_kernel_time {
     int64_t calls, total_ns, min_ns;
     int64_t median_ns; /* of the last 26 */
 } cse_kernel_time;
+
+/* Nanoseconds the slot's processes had nothing to do so far: `idle`, what they need was not there
+ * (input_wait: the part of it that was input); `blocked`, nobody took what they had made. */
+typedef struct cse_slot_load {
+    int64_t idle_ns, blocked_ns, input_wait_ns;
+} cse_slot_load;
+cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot);
+
+/* Has the times of step `step` noted; one step at a time. -1: of none. */
+void cse_cluster_sample(cse_cluster *cluster, int64_t step);
+
+/* The slot's spans of the sampled step, at most `most`; their number. Once the step is committed
+ * they are all there. */
+int cse_cluster_spans(const cse_cluster *cluster, int slot, cse_process_span *spans, int most);
+/* How long each kernel took the slot's process in the sampled step: those that it ran, at most
+ * `most`; their number. None where the step takes tensor statistics as well. */
+int cse_cluster_kernel_times(const cse_cluster *cluster, int slot, cse_kernel_time *times,
+                             int most);
 
 #endif

@@ -2,17 +2,18 @@
  *
  * A word is claimed by one compare-and-swap from the value that was observed, its payload is
  * written only by the claimer, and one store publishes it. There are no counters, locks or lists:
- * whatever instant a process is killed at, each word it leaves is either untouched, claimed by it
- * (and its successor or the coordinator frees it) or finished.
+ * at whatever instant a process is killed, each of its words is either untouched, claimed by it
+ * (the coordinator then frees it) or finished.
  *
- *     number : 40 | state : 8 | owner slot : 8 | incarnation : 8
+ *     sequence : 40 | state : 8 | owner slot : 8 | incarnation : 8
  *
- * `number` counts what the word's place is used for: step + 1 for the words of a step, position in
+ * The sequence number says what the word is about: step + 1 for the words of a step, position in
  * the input stream + 1 for the words of the input ring; 0 is "never used". A word is takeable for n
- * when its state is terminal and its number below n. So "done for n - 1" *is* "free for n": nothing
- * is reset between steps, and since numbers only grow a stale compare-and-swap fails by value.
- * Every terminal state of an older step is free, SPLIT as well as DONE. The incarnation only serves
- * a reader of dumps: a slot is given out again after its recovery is complete.
+ * when its state is terminal and its sequence number below n. So "done for n - 1" *is* "free for
+ * n": nothing is reset between steps, and since sequence numbers only grow a stale compare-and-swap
+ * fails by value. Every terminal state of an older step is free, SPLIT as well as DONE. The
+ * incarnation only serves a reader of dumps: a slot is given out again after its recovery is
+ * complete.
  *
  * The step word says which step and stage the cluster is in:
  *
@@ -21,6 +22,7 @@
 #ifndef CSE_WORKERS_ARENA_WORD_H
 #define CSE_WORKERS_ARENA_WORD_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,26 +33,26 @@ typedef struct cse_word {
 } cse_word;
 
 typedef enum cse_word_state {
-    CSE_WORD_DONE = 0,    /* payload complete for `number` */
+    CSE_WORD_DONE = 0,    /* payload complete for the sequence number */
     CSE_WORD_SPLIT = 1,   /* tree nodes only: to be made from the two children */
     CSE_WORD_CLAIMED = 2, /* the owner alone touches the payload */
 } cse_word_state;
 
 enum { CSE_OWNER_NONE = 255, CSE_OWNER_COORDINATOR = 254 };
 
-static inline uint64_t cse_word_make(int64_t number, cse_word_state state, int owner,
+static inline uint64_t cse_word_make(int64_t sequence, cse_word_state state, int owner,
                                      int incarnation)
 {
-    return (uint64_t)number << 24 | (uint64_t)state << 16 | (uint64_t)(owner & 0xff) << 8 |
+    return (uint64_t)sequence << 24 | (uint64_t)state << 16 | (uint64_t)(owner & 0xff) << 8 |
            (uint64_t)(incarnation & 0xff);
 }
 
-static inline uint64_t cse_word_terminal(int64_t number, cse_word_state state)
+static inline uint64_t cse_word_terminal(int64_t sequence, cse_word_state state)
 {
-    return cse_word_make(number, state, CSE_OWNER_NONE, 0);
+    return cse_word_make(sequence, state, CSE_OWNER_NONE, 0);
 }
 
-static inline int64_t cse_word_number(uint64_t word)
+static inline int64_t cse_word_sequence(uint64_t word)
 {
     return (int64_t)(word >> 24);
 }
@@ -65,21 +67,21 @@ static inline int cse_word_owner(uint64_t word)
     return (int)(word >> 8 & 0xff);
 }
 
-static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t number)
+static inline bool cse_word_is(uint64_t word, cse_word_state state, int64_t sequence)
 {
-    return word >> 16 == ((uint64_t)number << 8 | (uint64_t)state);
+    return word >> 16 == ((uint64_t)sequence << 8 | (uint64_t)state);
 }
 
-static inline bool cse_word_takeable(uint64_t word, int64_t number)
+static inline bool cse_word_takeable(uint64_t word, int64_t sequence)
 {
-    return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_number(word) < number;
+    return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_sequence(word) < sequence;
 }
 
-/* The number a word falls back to when its claimer died: below `number`, and of the lap before
- * where places are used again every `lap` numbers. The first lap has none before it: 0. */
-static inline int64_t cse_word_number_before(int64_t number, int64_t lap)
+/* The sequence number of a word whose claimer died: the one before, where words are used again
+ * every `lap` numbers. The first lap has none before it: 0. */
+static inline int64_t cse_word_sequence_before(int64_t sequence, int64_t lap)
 {
-    return number > lap ? number - lap : 0;
+    return sequence > lap ? sequence - lap : 0;
 }
 
 static inline uint64_t cse_word_load(const cse_word *word)
@@ -87,35 +89,41 @@ static inline uint64_t cse_word_load(const cse_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* Takes the word when it is takeable for `number`. */
-static inline bool cse_word_claim(cse_word *word, int64_t number, int owner, int incarnation)
+/* Claims the word when it is takeable for `sequence`. */
+static inline bool cse_word_claim(cse_word *word, int64_t sequence, int owner, int incarnation)
 {
+    assert(sequence > 0 && owner >= 0 && owner < CSE_OWNER_NONE);
     uint64_t seen = atomic_load_explicit(&word->value, memory_order_acquire);
-    return cse_word_takeable(seen, number) &&
+    return cse_word_takeable(seen, sequence) &&
            atomic_compare_exchange_strong(
-               &word->value, &seen, cse_word_make(number, CSE_WORD_CLAIMED, owner, incarnation));
+               &word->value, &seen, cse_word_make(sequence, CSE_WORD_CLAIMED, owner, incarnation));
 }
 
-/* Payload stores become visible before it, and no later store of this thread before it: a full
- * fence, since what a killed process leaves must be a prefix of what it did. */
-static inline void cse_word_publish(cse_word *word, int64_t number, cse_word_state state)
+/* Ends a claim: the payload is complete. A full fence: payload stores become visible before it, and
+ * no later store of this thread does, since a killed process must leave a prefix of what it did. */
+static inline void cse_word_publish(cse_word *word, int64_t sequence, cse_word_state state)
 {
-    atomic_exchange(&word->value, cse_word_terminal(number, state));
+    assert(state != CSE_WORD_CLAIMED && sequence >= 0);
+    const uint64_t before = atomic_exchange(&word->value, cse_word_terminal(sequence, state));
+    assert(cse_word_state_of(before) == CSE_WORD_CLAIMED); /* only a claimer may publish */
+    (void)before;
 }
 
 /* Stages of a step, in their order. */
 typedef enum cse_stage {
-    CSE_STAGE_COMPUTE, /* pieces of the tree over the microbatches */
+    CSE_STAGE_COMPUTE, /* nodes of the tree over the microbatches */
     CSE_STAGE_REDUCE,  /* chunks of the reduced values */
     CSE_STAGE_NORM,    /* the serial program of the step, and the step's record */
     CSE_STAGE_UPDATE,  /* chunks of the states */
 } cse_stage;
 
-/* Flag of the step word: one piece holds the reduced values of this step; REDUCE was skipped. */
-enum { CSE_STEP_IN_PIECE = 1 };
+/* Flag of the step word: one partial sum over all microbatches holds the reduced values of this
+ * step; REDUCE was skipped. */
+enum { CSE_STEP_SINGLE_PARTIAL_SUM = 1 };
 
 static inline uint64_t cse_step_make(int64_t step, cse_stage stage, int replicas, int flags)
 {
+    assert(step >= 0 && replicas >= 1 && replicas <= 255);
     return (uint64_t)step << 24 | (uint64_t)stage << 16 | (uint64_t)replicas << 8 | (uint64_t)flags;
 }
 
@@ -141,12 +149,13 @@ static inline int cse_step_flags(uint64_t word)
 
 /* Progress inside a claimed chunk of states: the line that is being changed, or to be changed next.
  *
- *     number : 40 | dirty : 8 | line, relative to the chunk : 16
+ *     sequence : 40 | dirty : 8 | line, relative to the chunk : 16
  *
  * Dirty: the line's old values are in the owner's undo memory, the states may hold a mixture. */
-static inline uint64_t cse_progress_make(int64_t number, bool dirty, int64_t line)
+static inline uint64_t cse_progress_make(int64_t sequence, bool dirty, int64_t line)
 {
-    return (uint64_t)number << 24 | (uint64_t)dirty << 16 | (uint64_t)line;
+    assert(sequence > 0 && line >= 0 && line <= 0xffff);
+    return (uint64_t)sequence << 24 | (uint64_t)dirty << 16 | (uint64_t)line;
 }
 
 static inline bool cse_progress_dirty(uint64_t progress)

@@ -13,8 +13,8 @@
 
 enum { DEFAULT_TIMEOUT_MS = 5000 };
 
-const char *const cse_control_verbs[] = { "pause", "resume", "checkpoint", "cancel",
-                                          "kill",  "scale",  "status",     NULL };
+const char *const cse_control_commands[] = { "pause", "resume", "checkpoint", "cancel",
+                                             "kill",  "scale",  "status",     NULL };
 
 static cse_status make_message(const cse_control_request *request, cse_message *message)
 {
@@ -23,11 +23,11 @@ static cse_status make_message(const cse_control_request *request, cse_message *
         CSE_MESSAGE_KILL,  CSE_MESSAGE_SCALE,  CSE_MESSAGE_STATUS,
     };
     int command = 0;
-    while (cse_control_verbs[command] != NULL &&
-           strcmp(cse_control_verbs[command], request->command) != 0)
+    while (cse_control_commands[command] != NULL &&
+           strcmp(cse_control_commands[command], request->command) != 0)
         command++;
-    if (cse_control_verbs[command] == NULL) {
-        const char *near = cse_did_you_mean(request->command, cse_control_verbs);
+    if (cse_control_commands[command] == NULL) {
+        const char *near = cse_did_you_mean(request->command, cse_control_commands);
         return cse_fail(CSE_USAGE,
                         "control: '%s' is no command; there are pause, resume, checkpoint, cancel, "
                         "kill, scale, status%s%s%s",
@@ -47,13 +47,14 @@ static cse_status make_message(const cse_control_request *request, cse_message *
     return CSE_OK;
 }
 
-static cse_status receive_reply(cse_socket *socket, int64_t deadline_ns, cse_control_reply *reply)
+static cse_status receive_reply(const cse_transport *transport, cse_socket *socket,
+                                int64_t deadline_ns, cse_control_reply *reply)
 {
     char peer[CSE_PEER_BYTES];
     cse_text bytes = { 0 };
     cse_message message;
     bool received = false;
-    cse_status status = cse_transport_zeromq.receive(socket, deadline_ns, peer, &bytes, &received);
+    cse_status status = transport->receive(socket, deadline_ns, peer, &bytes, &received);
     if (status == CSE_OK && !received)
         status = cse_fail(CSE_TEMPORARY, "control: the run did not answer in time");
     if (status == CSE_OK)
@@ -78,6 +79,7 @@ cse_status cse_control_send(const cse_control_request *request, cse_control_repl
     static atomic_int sent;
     char name[CSE_PEER_BYTES];
     cse_message message;
+    const cse_transport *transport;
     cse_socket *socket = NULL;
     cse_text bytes = { 0 };
     int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : DEFAULT_TIMEOUT_MS;
@@ -87,16 +89,17 @@ cse_status cse_control_send(const cse_control_request *request, cse_control_repl
     if (request->endpoint == NULL || request->endpoint[0] == '\0')
         return cse_fail(CSE_UNAVAILABLE, "control: the run cannot be reached now: it has no "
                                          "control endpoint (it compiles, or has ended)");
+    CSE_TRY(cse_transport_select(NULL, &transport));
     /* No two operators have the same name. */
     snprintf(name, sizeof name, "operator.%ld.%d", (long)getpid(), atomic_fetch_add(&sent, 1));
-    CSE_TRY(cse_transport_zeromq.connect(request->endpoint, name, &socket));
+    CSE_TRY(transport->connect(request->endpoint, name, &socket));
     cse_status status = cse_message_encode(&message, &bytes);
     if (status == CSE_OK)
-        status = cse_transport_zeromq.send(socket, NULL, bytes.data, bytes.size, deadline_ns);
+        status = transport->send(socket, NULL, bytes.data, bytes.size, deadline_ns);
     if (status == CSE_OK)
-        status = receive_reply(socket, deadline_ns, reply);
+        status = receive_reply(transport, socket, deadline_ns, reply);
     cse_text_clear(&bytes);
-    cse_transport_zeromq.close(&socket);
+    transport->close(&socket);
     CSE_TRY(status);
     if (reply->status == CSE_OK)
         return CSE_OK;

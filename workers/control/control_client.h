@@ -34,6 +34,6 @@ typedef struct cse_control_reply {
 cse_status cse_control_send(const cse_control_request *request, cse_control_reply *reply);
 
 /* The commands, ended by NULL. */
-extern const char *const cse_control_verbs[];
+extern const char *const cse_control_commands[];
 
 #endif

@@ -2,8 +2,8 @@
  *
  * The thread that calls is the main loop: it starts the workers (their lives hang on this very
  * thread), waits for something to happen, turns it into events, and cleans up whatever the end.
- * While training runs it sleeps on the arena's doorbell and looks at sockets and processes only every
- * few milliseconds: it shares the cores with the replicas. */
+ * While training runs it sleeps on the arena's doorbell and looks at sockets and processes only
+ * every few milliseconds: it shares the cores with the replicas. */
 #include "workers/control/execution.h"
 
 #include <errno.h>
@@ -16,10 +16,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "workers/arena/cluster.h"
+#include "workers/arena/coordinator_side.h"
 #include "workers/control/coordinator.h"
-#include "workers/control/observer.h"
 #include "workers/control/process.h"
+#include "workers/control/step_sampler.h"
+#include "workers/control/topology.h"
 #include "workers/launchers/launcher.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/run_directory.h"
@@ -39,11 +40,12 @@ enum {
 #define LEAVE_TIMEOUT_NS (2 * SECONDS)
 #define STALL_NS (60 * SECONDS)
 
-typedef struct seat {
-    cse_process *process; /* NULL when vacant */
+/* The process that is attached to a slot. */
+typedef struct attached {
+    cse_worker_process *process; /* NULL when vacant */
     int incarnation;
     int core;
-} seat;
+} attached;
 
 typedef struct run {
     const cse_execution *execution;
@@ -56,9 +58,10 @@ typedef struct run {
     cse_socket *socket;
     cse_liveness *liveness;
     cse_coordinator *coordinator;
-    cse_observer *observer;
+    cse_topology *topology;
+    cse_step_sampler *sampler;
     int slot_count, replica_count;
-    seat *seats;
+    attached *attached;   /* by slot */
     struct pollfd *polls; /* one for each slot, then the control socket */
     cse_text received, sent;
     int64_t looked_ns;  /* when sockets and processes were last looked at */
@@ -78,39 +81,30 @@ static int64_t io_now_ns(void *self)
 static cse_status io_start(void *self, int slot, int incarnation)
 {
     run *r = self;
-    cse_text role = { 0 }, slot_text = { 0 }, incarnation_text = { 0 }, arena = { 0 };
-    cse_text control = { 0 }, liveness = { 0 };
-    int descriptor = cse_cluster_descriptor(r->cluster);
-    cse_text_add(&role, "--role=%s", cse_role_name(cse_cluster_slot_kind(r->cluster, slot)));
-    cse_text_add(&slot_text, "--slot=%d", slot);
-    cse_text_add(&incarnation_text, "--incarnation=%d", incarnation);
-    cse_text_add(&arena, "--arena-fd=%d", descriptor);
-    cse_text_add(&control, "--control=%s", r->control);
-    cse_text_add(&liveness, "--liveness=%s", r->liveness_endpoint);
-    char program[] = "csengine", command[] = "worker";
-    char *const arguments[] = {
-        program,      command,       role.data, slot_text.data, incarnation_text.data, arena.data,
-        control.data, liveness.data, NULL
-    };
-    /* One thread computes in a worker: more would not change bits but steal cores from others. */
+    attached *a = &r->attached[slot];
+    const int descriptor = cse_cluster_descriptor(r->cluster);
+    char program[] = "csengine", command[] = "worker", texts[6][ENDPOINT_BYTES + 16];
+    snprintf(texts[0], sizeof texts[0], "--role=%s",
+             cse_role_name(cse_cluster_slot_kind(r->cluster, slot)));
+    snprintf(texts[1], sizeof texts[1], "--slot=%d", slot);
+    snprintf(texts[2], sizeof texts[2], "--incarnation=%d", incarnation);
+    snprintf(texts[3], sizeof texts[3], "--arena-fd=%d", descriptor);
+    snprintf(texts[4], sizeof texts[4], "--control=%s", r->control);
+    snprintf(texts[5], sizeof texts[5], "--liveness=%s", r->liveness_endpoint);
+    char transport[64];
+    snprintf(transport, sizeof transport, "--transport=%s", r->transport->name);
+    char *const arguments[] = { program,  command,  texts[0], texts[1],  texts[2],
+                                texts[3], texts[4], texts[5], transport, NULL };
+    /* One thread computes in a worker: more would not change bits but take cores from others. */
     const char *const environment[] = { "OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", NULL };
-    cse_status status =
-        r->launcher->start(&(cse_launch_options){ .executable = r->executable,
-                                                  .arguments = arguments,
-                                                  .environment = environment,
-                                                  .inherited_descriptor = descriptor,
-                                                  .core = r->seats[slot].core },
-                           &r->seats[slot].process);
-    cse_text_clear(&role);
-    cse_text_clear(&slot_text);
-    cse_text_clear(&incarnation_text);
-    cse_text_clear(&arena);
-    cse_text_clear(&control);
-    cse_text_clear(&liveness);
-    if (status != CSE_OK)
-        return status;
-    r->seats[slot].incarnation = incarnation;
-    cse_cluster_attach(r->cluster, slot, r->launcher->number(r->seats[slot].process));
+    CSE_TRY(r->launcher->start(&(cse_launch_options){ .executable = r->executable,
+                                                      .arguments = arguments,
+                                                      .environment = environment,
+                                                      .inherited_descriptor = descriptor,
+                                                      .core = a->core },
+                               &a->process));
+    a->incarnation = incarnation;
+    cse_cluster_attach(r->cluster, slot, r->launcher->number(a->process));
     cse_liveness_watch(r->liveness, slot, incarnation);
     return CSE_OK;
 }
@@ -118,8 +112,8 @@ static cse_status io_start(void *self, int slot, int incarnation)
 static void io_signal(void *self, int slot, int number)
 {
     run *r = self;
-    if (r->seats[slot].process != NULL)
-        r->launcher->signal(r->seats[slot].process, number);
+    if (r->attached[slot].process != NULL)
+        r->launcher->signal(r->attached[slot].process, number);
 }
 
 static void io_reap(void *self, int slot)
@@ -127,58 +121,23 @@ static void io_reap(void *self, int slot)
     run *r = self;
     cse_cluster_recover(r->cluster, slot);
     cse_liveness_forget(r->liveness, slot);
-    r->launcher->destroy(&r->seats[slot].process);
+    r->launcher->destroy(&r->attached[slot].process);
 }
 
-static cse_status io_send(void *self, int slot, const cse_message *message)
+static cse_status send_to(run *r, const char *peer, const cse_message *message)
 {
-    run *r = self;
-    char peer[CSE_PEER_BYTES];
-    snprintf(peer, sizeof peer, "worker.%d.%d", slot, r->seats[slot].incarnation);
     r->sent.size = 0;
     CSE_TRY(cse_message_encode(message, &r->sent));
     return r->transport->send(r->socket, peer, r->sent.data, r->sent.size,
                               cse_clock_ns() + 100 * MILLISECONDS);
 }
 
-static cse_process io_process(void *self, int slot)
+static cse_status io_send(void *self, int slot, const cse_message *message)
 {
-    return cse_cluster_slot_process(((run *)self)->cluster, slot);
-}
-
-static void io_release(void *self, int64_t steps)
-{
-    cse_cluster_release(((run *)self)->cluster, steps);
-}
-
-static int64_t io_hold(void *self)
-{
-    return cse_cluster_hold(((run *)self)->cluster);
-}
-
-static void io_unhold(void *self)
-{
-    cse_cluster_unhold(((run *)self)->cluster);
-}
-
-static int64_t io_steps_done(void *self)
-{
-    return cse_cluster_steps_done(((run *)self)->cluster);
-}
-
-static bool io_next_record(void *self, cse_record *record)
-{
-    return cse_cluster_next_record(((run *)self)->cluster, record);
-}
-
-static void io_close_record(void *self)
-{
-    cse_cluster_close_record(((run *)self)->cluster);
-}
-
-static void io_stop(void *self)
-{
-    cse_cluster_stop(((run *)self)->cluster);
+    run *r = self;
+    char peer[CSE_PEER_BYTES];
+    snprintf(peer, sizeof peer, "worker.%d.%d", slot, r->attached[slot].incarnation);
+    return send_to(r, peer, message);
 }
 
 static void io_copy_states(void *self)
@@ -188,41 +147,26 @@ static void io_copy_states(void *self)
            (size_t)r->execution->graph->space_bytes[CSE_SPACE_STATE]);
 }
 
-static cse_status io_plan(void *self, int replica_count, int *most)
-{
-    run *r = self;
-    *most = r->replica_count;
-    if (replica_count > r->replica_count)
-        return cse_fail(CSE_UNAVAILABLE, "the cluster was made for %d", r->replica_count);
-    return cse_cluster_plan(r->cluster, replica_count);
-}
-
-static cse_status io_failure(void *self, int slot, char *text, size_t size)
-{
-    run *r = self;
-    char whole[CSE_FAILURE_TEXT_BYTES];
-    cse_status status = cse_cluster_failure(r->cluster, slot, whole);
-    snprintf(text, size, "%s", status != CSE_OK ? whole : "");
-    return status;
-}
-
 static const cse_coordinator_io io_functions = {
     .now_ns = io_now_ns,
     .start = io_start,
     .signal = io_signal,
     .reap = io_reap,
     .send = io_send,
-    .process = io_process,
-    .release = io_release,
-    .hold = io_hold,
-    .unhold = io_unhold,
-    .steps_done = io_steps_done,
-    .next_record = io_next_record,
-    .close_record = io_close_record,
-    .stop = io_stop,
     .copy_states = io_copy_states,
-    .failure = io_failure,
-    .plan = io_plan,
+};
+
+static const cse_coordinator_arena arena_functions = {
+    .release = cse_cluster_release,
+    .hold = cse_cluster_hold,
+    .unhold = cse_cluster_unhold,
+    .steps_done = cse_cluster_steps_done,
+    .next_record = cse_cluster_next_record,
+    .close_record = cse_cluster_close_record,
+    .stop = cse_cluster_stop,
+    .plan = cse_cluster_plan,
+    .failure = cse_cluster_failure,
+    .process = cse_cluster_slot_process,
 };
 
 /* ---- Events ---- */
@@ -240,10 +184,7 @@ static void answer_operator(run *r, const char *peer, const cse_operator_reply *
     message.reply.reason = reply->reason;
     message.reply.step = reply->step;
     message.reply.text = reply->text;
-    r->sent.size = 0;
-    if (cse_message_encode(&message, &r->sent) == CSE_OK)
-        r->transport->send(r->socket, peer, r->sent.data, r->sent.size,
-                           cse_clock_ns() + 100 * MILLISECONDS);
+    send_to(r, peer, &message);
 }
 
 /* Who sent it is known by the name the peer connected with; a message cannot claim another's
@@ -285,7 +226,8 @@ static void take_deaths(run *r)
 {
     for (int s = 0; s < r->slot_count; s++) {
         cse_coordinator_event event = { .kind = CSE_EVENT_GONE, .slot = s };
-        if (r->seats[s].process == NULL || !r->launcher->gone(r->seats[s].process, &event.how))
+        if (r->attached[s].process == NULL ||
+            !r->launcher->gone(r->attached[s].process, &event.how))
             continue;
         /* What it said before it left may still be on the way to this side. */
         take_messages(r, event.how.code > 0 ? cse_clock_ns() + 20 * MILLISECONDS : 0);
@@ -296,8 +238,8 @@ static void take_deaths(run *r)
 static void look_at_sockets_and_processes(run *r, int64_t timeout_ns)
 {
     for (int s = 0; s < r->slot_count; s++)
-        r->polls[s] = (struct pollfd){ .fd = r->seats[s].process != NULL
-                                                 ? r->launcher->descriptor(r->seats[s].process)
+        r->polls[s] = (struct pollfd){ .fd = r->attached[s].process != NULL
+                                                 ? r->launcher->descriptor(r->attached[s].process)
                                                  : -1,
                                        .events = POLLIN };
     r->polls[r->slot_count] =
@@ -333,7 +275,7 @@ static void note_progress(run *r)
 /* Fast steps are taken up in batches; slow ones, and those somebody waits for, one by one. */
 static void wait_running(run *r)
 {
-    bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_in_haste(r->coordinator);
+    bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_awaits_commit(r->coordinator);
     cse_cluster_wait(r->cluster, each ? CSE_WAKE_RECORD | CSE_WAKE_URGENT : CSE_WAKE_URGENT,
                      each ? LOOK_INTERVAL_NS : 5 * MILLISECONDS);
     note_progress(r);
@@ -353,7 +295,8 @@ static void serve(run *r)
             wait_running(r);
         else
             look_at_sockets_and_processes(r, LOOK_INTERVAL_NS);
-        cse_observer_look(r->observer, cse_clock_ns());
+        const int64_t now = cse_clock_ns();
+        cse_step_sampler_poll(r->sampler, cse_topology_poll(r->topology, now), now);
     }
 }
 
@@ -392,12 +335,12 @@ static cse_status open_cluster(run *r)
         &r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
     r->replica_count = replicas;
-    r->seats = cse_calloc((size_t)r->slot_count, sizeof *r->seats);
+    r->attached = cse_calloc((size_t)r->slot_count, sizeof *r->attached);
     r->polls = cse_calloc((size_t)r->slot_count + 1, sizeof *r->polls);
     int cores[CSE_MAX_SLOTS];
     cse_choose_cores(replicas, cores);
     for (int s = 0; s < r->slot_count; s++)
-        r->seats[s].core = s < replicas ? cores[s] : -1;
+        r->attached[s].core = s < replicas ? cores[s] : -1;
     return CSE_OK;
 }
 
@@ -436,11 +379,14 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     io->self = r;
     cse_coordinator_options options = {
         .io = io,
+        .arena = &arena_functions,
+        .cluster = r->cluster,
         .callbacks = &e->callbacks,
         .events = e->events,
         .states = e->states,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
         .slot_count = r->slot_count,
+        .most_replicas = r->replica_count,
         .first_step = e->first_step,
         .num_steps = e->num_steps,
         .record_count = RECORD_COUNT,
@@ -451,22 +397,21 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     options.welcome.welcome.artefact_directory = e->artefact_directory;
     options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
-    options.welcome.welcome.first_step = e->first_step;
-    options.welcome.welcome.num_steps = e->num_steps;
     r->coordinator = cse_coordinator_new(&options);
 }
 
 static void close_run(run *r)
 {
     for (int s = 0; s < r->slot_count; s++)
-        r->launcher->destroy(&r->seats[s].process);
+        r->launcher->destroy(&r->attached[s].process);
     cse_coordinator_destroy(&r->coordinator);
-    cse_observer_destroy(&r->observer);
+    cse_topology_destroy(&r->topology);
+    cse_step_sampler_destroy(&r->sampler);
     cse_liveness_close(&r->liveness);
     r->transport->close(&r->socket);
     cse_run_directory_remove(&r->directory);
     cse_cluster_destroy(&r->cluster);
-    free(r->seats);
+    free(r->attached);
     free(r->polls);
     cse_text_clear(&r->received);
     cse_text_clear(&r->sent);
@@ -478,12 +423,12 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
     if (execution->num_steps <= 0)
         return CSE_OK; /* no step: no worker, no record, no snapshot */
     run r = { .execution = execution,
-              .launcher = &cse_launcher_local_process,
-              .transport = &cse_transport_zeromq,
               .directory = { .lock = -1 },
               .steps_seen = execution->first_step,
               .steps_seen_ns = cse_clock_ns() };
     cse_coordinator_io io;
+    CSE_TRY(cse_launcher_select(execution->cluster.launcher, &r.launcher));
+    CSE_TRY(cse_transport_select(execution->cluster.transport, &r.transport));
     cse_status status = cse_worker_executable(execution->cluster.worker_executable, r.executable,
                                               sizeof r.executable);
     if (status == CSE_OK)
@@ -492,7 +437,8 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
-        r.observer = cse_observer_new(r.cluster, execution->events);
+        r.topology = cse_topology_new(r.cluster, execution->events);
+        r.sampler = cse_step_sampler_new(r.cluster, execution->events);
         CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
         serve(&r);
         CSE_RUN_EVENT(execution->events, on_endpoint, NULL);

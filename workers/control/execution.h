@@ -15,9 +15,10 @@ typedef struct cse_cluster_options {
     int num_csx;             /* replicas; 1 or more, at most the number of microbatches counts */
     int num_workers_per_csx; /* input workers for each replica; 1 or more */
     int max_wgt_servers;     /* 0: the replicas reduce and update by themselves */
-    cse_rounding weight_grad_reduce; /* payload of the tree; see reduce.h */
-    const char *worker_executable;   /* NULL: found beside this process, or as installed */
-    const char *library;             /* shared object with the model's plugins, or NULL */
+    cse_rounding weight_grad_reduce;  /* how partial sums are kept; see reduce.h */
+    const char *launcher, *transport; /* names in their registries; NULL: the defaults */
+    const char *worker_executable;    /* NULL: found beside this process, or as installed */
+    const char *library;              /* shared object with the model's plugins, or NULL */
 } cse_cluster_options;
 
 typedef struct cse_execution {
@@ -27,7 +28,7 @@ typedef struct cse_execution {
     uint64_t seed;
     int64_t first_step; /* steps already done: the position in the data, the schedule, the RNG */
     int64_t num_steps;  /* steps to run now */
-    int64_t statistics_every; /* counted from 1, multiples of it are observed; 0: none */
+    int64_t statistics_every; /* steps that take tensor statistics, from 1; 0: none */
     unsigned char *states;    /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
     /* An existing directory for its sockets, of mode 0700 and short; NULL: one of its own. */

@@ -9,17 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *cse_exit_text(cse_exit how, char *text, size_t size)
-{
-    if (how.signal != 0)
-        snprintf(text, size, "was killed by signal %d (%s)", how.signal, strsignal(how.signal));
-    else if (how.code >= 0)
-        snprintf(text, size, "ended with exit code %d", how.code);
-    else
-        snprintf(text, size, "ended, nobody knows how");
-    return text;
-}
-
 cse_status cse_worker_executable(const char *wanted, char *path, size_t size)
 {
     const char *from_environment = getenv("CSENGINE_EXECUTABLE");

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "csengine/status.h"
-#include "workers/launchers/launcher.h"
 
 /* Path of the program that workers run, in `path` (PATH_MAX bytes): `wanted` when given, else
  * $CSENGINE_EXECUTABLE, else this program when it is csengine, else the installed one.

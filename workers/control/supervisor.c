@@ -1,9 +1,9 @@
 /* A parent that waits.
  *
  * The coordinator may die anywhere, so nothing it would have to do then may be its own task: its
- * workers die with it (each asked the kernel for that), and the supervisor makes sure of it by killing
- * the process group, waits until the orphans are gone (it is their subreaper), and removes what
- * files the coordinator held. Later it can also hold the arena and start a successor. */
+ * workers die with it (each asked the kernel for that), and the supervisor makes sure of it by
+ * killing the process group, waits until the orphans are gone (it is their subreaper), and removes
+ * what files the coordinator held. Later it can also hold the arena and start a successor. */
 #include "workers/control/supervisor.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 #include "csengine/status.h"
 
-typedef struct cse_process cse_process;
+typedef struct cse_worker_process cse_worker_process;
 
 typedef struct cse_launch_options {
     const char *executable;         /* path; not searched for */
@@ -33,21 +33,23 @@ typedef struct cse_launcher {
 
     /* CSE_UNAVAILABLE when it cannot be executed, CSE_TEMPORARY when the host is out of processes
      * or descriptors. The child ends when this process does, whatever ends it. */
-    cse_status (*start)(const cse_launch_options *options, cse_process **process);
-    pid_t (*number)(const cse_process *process);
+    cse_status (*start)(const cse_launch_options *options, cse_worker_process **process);
+    pid_t (*number)(const cse_worker_process *process);
     /* Readable once the process is gone, or -1: poll by `gone`. */
-    int (*descriptor)(const cse_process *process);
+    int (*descriptor)(const cse_worker_process *process);
     /* True once it is gone; sets *how. Never blocks. */
-    bool (*gone)(cse_process *process, cse_exit *how);
+    bool (*gone)(cse_worker_process *process, cse_exit *how);
     /* Nothing happens when it is gone already. */
-    void (*signal)(cse_process *process, int signal);
+    void (*signal)(cse_worker_process *process, int signal);
     /* Kills it when it still runs, waits until it is gone, and lets go of its number. */
-    void (*destroy)(cse_process **process);
+    void (*destroy)(cse_worker_process **process);
 } cse_launcher;
 
 /* workers/launchers, in name order, ended by NULL; written by autogen.sh. */
 extern const cse_launcher *const cse_launchers[];
-extern const cse_launcher cse_launcher_local_process;
+
+/* The launcher of that name; NULL: "local_process". CSE_CONFIG when there is none. */
+cse_status cse_launcher_select(const char *name, const cse_launcher **launcher);
 
 /* "was killed by signal 9 (Killed)", "ended with exit code 65"; `text` is returned. */
 const char *cse_exit_text(cse_exit how, char *text, size_t size);

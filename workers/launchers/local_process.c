@@ -26,7 +26,7 @@
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-struct cse_process {
+struct cse_worker_process {
     pid_t number;
     int descriptor; /* pidfd, -1 on kernels without */
     bool is_gone;
@@ -129,9 +129,9 @@ static pid_t fork_and_exec(const cse_launch_options *options, char **environment
     return child;
 }
 
-static void local_destroy(cse_process **process);
+static void local_destroy(cse_worker_process **process);
 
-static cse_status local_start(const cse_launch_options *options, cse_process **process)
+static cse_status local_start(const cse_launch_options *options, cse_worker_process **process)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -145,7 +145,7 @@ static cse_status local_start(const cse_launch_options *options, cse_process **p
         close(ends[0]);
         return cse_fail(CSE_TEMPORARY, "worker process: cannot fork: %s", strerror(error));
     }
-    cse_process *started = cse_calloc(1, sizeof *started);
+    cse_worker_process *started = cse_calloc(1, sizeof *started);
     started->number = child;
     started->descriptor = (int)syscall(SYS_pidfd_open, child, 0);
     if (started->descriptor >= 0)
@@ -160,18 +160,18 @@ static cse_status local_start(const cse_launch_options *options, cse_process **p
     return CSE_OK;
 }
 
-static pid_t local_number(const cse_process *process)
+static pid_t local_number(const cse_worker_process *process)
 {
     return process->number;
 }
 
-static int local_descriptor(const cse_process *process)
+static int local_descriptor(const cse_worker_process *process)
 {
     return process->descriptor;
 }
 
 /* Looks (WNOHANG) or waits without reaping. */
-static bool look(cse_process *process, int flags)
+static bool look(cse_worker_process *process, int flags)
 {
     siginfo_t info = { 0 };
     int result;
@@ -189,7 +189,7 @@ static bool look(cse_process *process, int flags)
     return true;
 }
 
-static bool local_gone(cse_process *process, cse_exit *how)
+static bool local_gone(cse_worker_process *process, cse_exit *how)
 {
     if (!process->is_gone && !look(process, WNOHANG))
         return false;
@@ -197,16 +197,16 @@ static bool local_gone(cse_process *process, cse_exit *how)
     return true;
 }
 
-static void local_signal(cse_process *process, int number)
+static void local_signal(cse_worker_process *process, int number)
 {
     cse_exit how;
     if (!local_gone(process, &how))
         kill(process->number, number); /* a zombie at the latest: the number is still its own */
 }
 
-static void local_destroy(cse_process **process)
+static void local_destroy(cse_worker_process **process)
 {
-    cse_process *p = *process;
+    cse_worker_process *p = *process;
     if (p == NULL)
         return;
     if (!p->is_gone) {

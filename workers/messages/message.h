@@ -22,46 +22,44 @@
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 2,
+    CSE_MESSAGE_VERSION = 3,
     CSE_MESSAGE_HEADER_BYTES = 12,
-    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* a data loader's settings are the longest text */
+    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* longest: a loader's settings */
 };
 
 /* MESSAGE(number on the wire, name of the kind, name of the member, FIELD(type, name)...) */
-#define CSE_MESSAGE_TABLE(MESSAGE, FIELD)                                                            \
-    /* worker: here I am; asks for WELCOME */                                                        \
-    MESSAGE(1, JOIN, join,                                                                           \
-            FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))             \
-    /* coordinator: where the compiled step lies and what to run; num_steps from first_step */       \
-    MESSAGE(2, WELCOME, welcome,                                                                     \
-            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed)             \
-                FIELD(INTEGER, first_step) FIELD(INTEGER, num_steps))                                \
-    /* worker: all is open, work goes on from here by the arena alone */                             \
-    MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                   \
-    /* operator: let the states stand still after the step in flight, until RESUME */                \
-    MESSAGE(4, PAUSE, pause, FIELD(TEXT, reason))                                                    \
-    MESSAGE(5, RESUME, resume, FIELD(TEXT, reason))                                                  \
-    /* operator: take a snapshot after the step in flight and go on */                               \
-    MESSAGE(6, CHECKPOINT, checkpoint, FIELD(TEXT, reason))                                          \
-    /* operator to coordinator: snapshot and end; coordinator to worker: leave */                    \
-    MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                      \
-    /* worker: one line for the log, level as cse_log_level */                                       \
-    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(INTEGER, time_ms) FIELD(TEXT, line))                                    \
-    /* worker: cannot go on, status as cse_status */                                                 \
-    MESSAGE(9, FAILURE, failure, FIELD(INTEGER, status) FIELD(TEXT, text))                           \
-    /* worker: leaves on its own will, nothing is missing */                                         \
-    MESSAGE(10, BYE, bye, FIELD(INTEGER, slot))                                                      \
-    /* operator: end; save: with a checkpoint after the step in flight; after grace_ms (0: no      \
-     * limit) without */ \
-    MESSAGE(11, CANCEL, cancel, FIELD(INTEGER, save) FIELD(INTEGER, grace_ms) FIELD(TEXT, reason))   \
-    /* operator: end at once, workers are killed */                                                  \
-    MESSAGE(12, KILL, kill, FIELD(TEXT, reason))                                                     \
-    /* operator: so many replicas share the next steps */                                            \
-    MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx))                                               \
-    /* operator: how are you; answered like the others */                                            \
-    MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                                 \
-    /* coordinator to operator: status and reason as in a cse_error, and what it means for people */ \
-    MESSAGE(15, REPLY, reply,                                                                        \
+#define CSE_MESSAGE_TABLE(MESSAGE, FIELD)                                                          \
+    /* worker: is connected; asks for WELCOME */                                                   \
+    MESSAGE(1, JOIN, join,                                                                         \
+            FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))           \
+    /* coordinator: where the compiled step lies and what it reads */                              \
+    MESSAGE(2, WELCOME, welcome,                                                                   \
+            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed))          \
+    /* worker: has opened everything; from here on it works by the arena alone */                  \
+    MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                 \
+    /* operator: keep the states unchanged after the step in flight, until RESUME */               \
+    MESSAGE(4, PAUSE, pause, FIELD(TEXT, reason))                                                  \
+    MESSAGE(5, RESUME, resume, FIELD(TEXT, reason))                                                \
+    /* operator: take a snapshot after the step in flight and go on */                             \
+    MESSAGE(6, CHECKPOINT, checkpoint, FIELD(TEXT, reason))                                        \
+    /* operator to coordinator: snapshot and end; coordinator to worker: leave */                  \
+    MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                    \
+    /* worker: one line for the log, level as cse_log_level */                                     \
+    MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(INTEGER, time_ms) FIELD(TEXT, line))          \
+    /* worker: cannot go on, status as cse_status */                                               \
+    MESSAGE(9, FAILURE, failure, FIELD(INTEGER, status) FIELD(TEXT, text))                         \
+    /* worker: leaves without a failure */                                                         \
+    MESSAGE(10, BYE, bye, FIELD(INTEGER, slot))                                                    \
+    /* operator: end; save: with a checkpoint, but not after grace_ms (0: no limit) */             \
+    MESSAGE(11, CANCEL, cancel, FIELD(INTEGER, save) FIELD(INTEGER, grace_ms) FIELD(TEXT, reason)) \
+    /* operator: end at once, workers are killed */                                                \
+    MESSAGE(12, KILL, kill, FIELD(TEXT, reason))                                                   \
+    /* operator: so many replicas share the next steps */                                          \
+    MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx))                                             \
+    /* operator: asks for the phase */                                                             \
+    MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                               \
+    /* coordinator to operator: status and reason of a cse_error, what it means for people */      \
+    MESSAGE(15, REPLY, reply,                                                                      \
             FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))
 
 #define CSE_MESSAGE_NO_FIELD(type, name)

@@ -47,6 +47,8 @@ typedef struct cse_transport {
 
 /* workers/transports, in name order, ended by NULL; written by autogen.sh. */
 extern const cse_transport *const cse_transports[];
-extern const cse_transport cse_transport_zeromq, cse_transport_loopback;
+
+/* The transport of that name; NULL: "zeromq". CSE_CONFIG when there is none. */
+cse_status cse_transport_select(const char *name, const cse_transport **transport);
 
 #endif

@@ -1,10 +1,10 @@
 /* Control messages over ZeroMQ: a ROUTER that binds, DEALERs that connect.
  *
  * Inside a host the endpoint is ipc:// with a socket file in a directory of mode 0700, so that file
- * permissions decide who may talk. Four options are set everywhere, as their defaults lose messages
- * or block for ever: ROUTER_MANDATORY (an unknown peer is an error and no silence), LINGER (closing
- * waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and IMMEDIATE (nothing is
- * queued for a connection that does not stand). */
+ * permissions decide who may connect. Four options are set everywhere, as their defaults lose
+ * messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an error), LINGER
+ * (closing waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and IMMEDIATE
+ * (nothing is queued for a connection that does not stand). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct cse_socket {
     bool bound;
 };
 
-/* A worker's last words (a failure report) are worth waiting for, but not when nobody listens. */
+/* Closing waits this long for a worker's failure report to arrive. */
 enum { LINGER_MS = 500, QUEUED_MESSAGES = 1000 };
 
 static void zeromq_close(cse_socket **socket)

@@ -2,11 +2,12 @@
  *
  * A loader delivers all its streams one after another; a graph declares those it uses, in its own
  * order. When both agree byte for byte the loader writes straight into the ring. */
+#include "workers/worker/loader_source.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "workers/arena/cluster.h"
 
 typedef struct stream_copy {
     int64_t from, to, bytes;

@@ -1,7 +1,7 @@
 /* Filling the input ring: claim a position, let the source write the microbatch, publish it. */
-#include "workers/worker/work.h"
+#include "workers/worker/work_state.h"
 
-bool cse_work_fill(cse_work *work, uint64_t step, cse_status *status)
+bool cse_work_fill(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
     const cse_arena_head *head = cluster->head;
@@ -16,15 +16,15 @@ bool cse_work_fill(cse_work *work, uint64_t step, cse_status *status)
     int64_t q = cse_ring_take(cluster, &work->ring, &claim);
     if (q < 0)
         return false;
-    CSE_FAILPOINT(CSE_KILL_FILL_CLAIMED);
-    *status = work->source->read(work->source->self, q / head->microbatches, q % head->microbatches,
-                                 cse_arena_input(cluster, q));
-    if (*status != CSE_OK) {
+    CSE_FAILPOINT(FILL_CLAIMED);
+    work->status = work->source->read(work->source->self, q / head->microbatches,
+                                      q % head->microbatches, cse_arena_input(cluster, q));
+    if (work->status != CSE_OK) {
         cse_ring_give_back(cluster, q);
         return false;
     }
-    CSE_FAILPOINT(CSE_KILL_FILL_UNPUBLISHED);
+    CSE_FAILPOINT(FILL_UNPUBLISHED);
     cse_ring_publish(cluster, q);
-    cse_arena_wake(cluster, CSE_DOORBELL_FILLED);
+    cse_doorbell_ring(cluster, CSE_DOORBELL_FILLED);
     return true;
 }

@@ -1,18 +1,18 @@
-/* Observed steps: every n-th, on which the numbers of the graph's tracked are counted.
+/* Tensor statistics: on every n-th step, the values of the graph's tracked tensors are counted.
  *
- * Counts of the replica's program are made leaf by leaf in private memory, lie behind their piece
- * in the arena once it is published, and are added up by the serial stage: integers, so that any
- * partition of the batch gives the same sums, and a piece that is computed again after a death
- * leaves the same counts at the same place. The serial stage itself counts what is there once a
- * step: it joins the pieces' gradients block by block, reads the states before their update and
- * asks the update program what it would make of them. It writes nothing but the step's own record,
- * from zero on, so that it may be repeated, and the update stage is as on every other step. */
+ * Counts of the replica's program are made microbatch by microbatch in private memory, copied
+ * behind the partial sum when it is published, and added up by the serial stage: integers, so that
+ * any partition of the batch gives the same sums, and a node that is computed again after a death
+ * gives the same counts. The serial stage itself counts what is there once a step: it adds up the
+ * gradients block by block, reads the states before their update and asks the update program what
+ * it would make of them. It writes nothing but the step's own record, from zero on, so that it may
+ * be repeated, and the update stage is as on every other step. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "engine/base/arena.h"
-#include "workers/worker/work.h"
+#include "workers/worker/work_state.h"
 
 enum { PROPOSED_LINES = 64, PROPOSED_ELEMENTS = PROPOSED_LINES * CSE_LINE_ELEMENTS };
 
@@ -25,10 +25,10 @@ cse_status cse_work_statistics_prepare(cse_work *work)
         return CSE_OK;
     if (work->graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics) !=
         head->statistics_bytes)
-        return cse_fail(CSE_UNAVAILABLE, "the compiled step observes other tensors than the "
+        return cse_fail(CSE_UNAVAILABLE, "the compiled step tracks other tensors than the "
                                          "cluster was made for: recompile, or empty the compile "
                                          "directory");
-    /* Costs nothing until the first observed step touches it. */
+    /* Costs nothing until the first such step touches it. */
     work->statistics_memory_bytes =
         record_bytes + proposed_bytes + (size_t)work->graph->statistics_scratch_bytes;
     work->statistics_memory = mmap(NULL, work->statistics_memory_bytes, PROT_READ | PROT_WRITE,
@@ -38,9 +38,9 @@ cse_status cse_work_statistics_prepare(cse_work *work)
         return cse_fail(CSE_TEMPORARY, "no memory of %zu bytes for numerics",
                         work->statistics_memory_bytes);
     }
-    work->observed = (cse_tensor_statistics *)(void *)work->statistics_memory;
+    work->statistics = (cse_tensor_statistics *)(void *)work->statistics_memory;
     work->proposed = (float *)(void *)(work->statistics_memory + record_bytes);
-    cse_statistics_collector_init(&work->collector, work->graph, work->observed,
+    cse_statistics_collector_init(&work->collector, work->graph, work->statistics,
                                   work->statistics_memory + record_bytes + proposed_bytes);
     return CSE_OK;
 }
@@ -51,15 +51,15 @@ void cse_work_statistics_release(cse_work *work)
         munmap(work->statistics_memory, work->statistics_memory_bytes);
 }
 
-/* ---- a replica's piece ---- */
+/* ---- a node of the reduction tree ---- */
 
 void cse_work_statistics_begin(cse_work *work, int64_t step)
 {
     work->frame.collector = NULL;
     if (!cse_arena_takes_statistics(work->cluster, step))
         return;
-    memset(work->observed, 0, (size_t)work->cluster->head->statistics_bytes);
-    work->collector.records = work->observed;
+    memset(work->statistics, 0, (size_t)work->cluster->head->statistics_bytes);
+    work->collector.records = work->statistics;
     work->frame.collector = &work->collector;
 }
 
@@ -68,8 +68,9 @@ void cse_work_statistics_publish(cse_work *work, int64_t step)
     const cse_cluster *cluster = work->cluster;
     work->frame.collector = NULL;
     if (cse_arena_takes_statistics(cluster, step))
-        memcpy(cse_arena_partial_statistics(cluster, cse_arena_partial(cluster, work->piece.first)),
-               work->observed, (size_t)cluster->head->statistics_bytes);
+        memcpy(cse_arena_partial_sum_statistics(cluster,
+                                                cse_arena_partial_sum(cluster, work->node.first)),
+               work->statistics, (size_t)cluster->head->statistics_bytes);
 }
 
 /* ---- the serial stage ---- */
@@ -77,17 +78,17 @@ void cse_work_statistics_publish(cse_work *work, int64_t step)
 void cse_work_statistics_open(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
-    const int64_t number = cse_step_number(step);
+    const int64_t sequence = cse_step_number(step);
     work->frame.collector = NULL;
-    if (!cse_arena_takes_statistics(cluster, number))
+    if (!cse_arena_takes_statistics(cluster, sequence))
         return;
-    cse_tensor_statistics *records = cse_arena_statistics(cluster, number);
+    cse_tensor_statistics *records = cse_arena_statistics(cluster, sequence);
     memset(records, 0, (size_t)cluster->head->statistics_bytes);
-    cse_work_plan_join(work, number + 1);
+    cse_work_plan_join(work, sequence + 1);
     for (int i = 0; i < work->join.count; i++)
-        if (work->join.steps[i].piece != NULL)
+        if (work->join.steps[i].partial != NULL)
             cse_tensor_statistics_add(
-                records, cse_arena_partial_statistics(cluster, work->join.steps[i].piece),
+                records, cse_arena_partial_sum_statistics(cluster, work->join.steps[i].partial),
                 work->graph->tracked_count);
     work->collector.records = records;
     work->frame.collector = &work->collector;
@@ -167,7 +168,7 @@ void cse_work_statistics_close(cse_work *work, uint64_t step)
     for (int g = 0; g < graph->group_count; g++) {
         cse_node *proposed[CSE_MAX_PROPOSED];
         const int64_t elements = graph->groups[g].elements;
-        const int64_t lines = (elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
+        const int64_t lines = cse_lines_of(elements);
         if (graph->groups[g].part != CSE_PART_UPDATE || cse_group_proposed(graph, g, proposed) == 0)
             continue;
         for (int64_t first = 0; first < lines; first += PROPOSED_LINES)

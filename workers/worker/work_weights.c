@@ -1,36 +1,36 @@
 /* REDUCE, NORM and UPDATE: what weight servers do (or the replicas, when there are none).
  *
- * REDUCE joins the step's pieces in the tree's order, chunk by chunk, into a buffer of its own, so
- * a chunk can be made again from the start. NORM runs the serial program once and leaves the
- * record; it writes nothing that it reads, so it can be run again, too. UPDATE changes the states
- * in place, with line undo: whoever takes over a chunk goes on at the line where its owner stopped.
- * */
+ * REDUCE adds the step's partial sums in the tree's order, chunk by chunk, into a buffer of its
+ * own, so a chunk can be made again from the start. NORM runs the serial program once and leaves
+ * the record; it writes nothing that it reads, so it can be run again, too. UPDATE changes the
+ * states in place, with an undo log: after a recovery the next claimer continues at the line where
+ * the first one stopped. */
 #include "engine/base/clock.h"
-#include "workers/worker/work.h"
+#include "workers/worker/work_state.h"
 
-typedef struct piece_context {
+typedef struct lookup_context {
     const cse_cluster *cluster;
-    int64_t number;
-} piece_context;
+    int64_t sequence;
+} lookup_context;
 
-static const unsigned char *piece_of(void *self, cse_tree_node node)
+static const unsigned char *partial_sum_of(void *self, cse_tree_node node)
 {
-    const piece_context *context = self;
+    const lookup_context *context = self;
     const cse_cluster *cluster = context->cluster;
     uint64_t word = cse_word_load(&cluster->nodes[node.heap]);
-    return cse_word_is(word, CSE_WORD_DONE, context->number)
-               ? cse_arena_partial(cluster, node.first)
+    return cse_word_is(word, CSE_WORD_DONE, context->sequence)
+               ? cse_arena_partial_sum(cluster, node.first)
                : NULL;
 }
 
-void cse_work_plan_join(cse_work *work, int64_t number)
+void cse_work_plan_join(cse_work *work, int64_t sequence)
 {
     const cse_cluster *cluster = work->cluster;
-    if (work->join_number == number)
+    if (work->join_sequence == sequence)
         return;
-    piece_context context = { cluster, number };
-    cse_join_plan(&work->join, cluster->head->microbatches, piece_of, &context);
-    work->join_number = number;
+    lookup_context context = { cluster, sequence };
+    cse_join_plan(&work->join, cluster->head->microbatches, partial_sum_of, &context);
+    work->join_sequence = sequence;
 }
 
 bool cse_work_reduce(cse_work *work, uint64_t step)
@@ -40,16 +40,16 @@ bool cse_work_reduce(cse_work *work, uint64_t step)
     int chunk = cse_work_take(work, cluster->reduce, head->reduce_chunks, &work->reduce_cursor);
     if (chunk < 0)
         return false;
-    CSE_FAILPOINT(CSE_KILL_REDUCE_CLAIMED);
-    const int64_t number = cse_step_number(step) + 1;
-    cse_work_plan_join(work, number);
+    CSE_FAILPOINT(REDUCE_CLAIMED);
+    const int64_t sequence = cse_step_number(step) + 1;
+    cse_work_plan_join(work, sequence);
     int64_t first = chunk * head->reduce_chunk_elements;
     int64_t end = first + head->reduce_chunk_elements;
     cse_segments segments = cluster->segments;
     segments.step = cse_step_number(step);
-    cse_join_run(&work->join, &segments, cluster->base + head->at_reduced, first, end);
-    CSE_FAILPOINT(CSE_KILL_REDUCE_UNPUBLISHED);
-    cse_word_publish(&cluster->reduce[chunk], number, CSE_WORD_DONE);
+    cse_join_run(&work->join, &segments, cluster->base + head->reduced_offset, first, end);
+    CSE_FAILPOINT(REDUCE_UNPUBLISHED);
+    cse_word_publish(&cluster->reduce[chunk], sequence, CSE_WORD_DONE);
     cse_work_advance(work, step);
     return true;
 }
@@ -59,9 +59,9 @@ cse_frame *cse_work_frame_for(cse_work *work, uint64_t step)
     const cse_cluster *cluster = work->cluster;
     cse_frame *frame = &work->frame;
     frame->step = cse_step_number(step);
-    frame->base[CSE_SPACE_REDUCED] = cse_step_flags(step) & CSE_STEP_IN_PIECE
-                                         ? cse_arena_partial(cluster, 0)
-                                         : cluster->base + cluster->head->at_reduced;
+    frame->base[CSE_SPACE_REDUCED] = cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM
+                                         ? cse_arena_partial_sum(cluster, 0)
+                                         : cluster->base + cluster->head->reduced_offset;
     frame->base[CSE_SPACE_FETCH] = cse_arena_fetched(cluster, frame->step);
     return frame;
 }
@@ -75,28 +75,28 @@ static bool released(cse_work *work, int64_t step)
         return true;
     work->blocked = true;
     if (!atomic_exchange(&control->urgent, 1))
-        cse_arena_wake(work->cluster, CSE_DOORBELL_URGENT);
+        cse_doorbell_ring(work->cluster, CSE_DOORBELL_URGENT);
     return false;
 }
 
 bool cse_work_norm(cse_work *work, uint64_t step)
 {
     cse_cluster *cluster = work->cluster;
-    const int64_t number = cse_step_number(step) + 1;
-    if (!cse_word_takeable(cse_word_load(cluster->norm), number) ||
+    const int64_t sequence = cse_step_number(step) + 1;
+    if (!cse_word_takeable(cse_word_load(cluster->norm), sequence) ||
         !released(work, cse_step_number(step)) ||
-        !cse_word_claim(cluster->norm, number, work->slot, work->incarnation))
+        !cse_word_claim(cluster->norm, sequence, work->slot, work->incarnation))
         return false;
-    CSE_FAILPOINT(CSE_KILL_NORM_CLAIMED);
+    CSE_FAILPOINT(NORM_CLAIMED);
     cse_work_frame_for(work, step);
     cse_work_statistics_open(work, step);
-    cse_work_run_part(work, CSE_PART_WEIGHTS);
+    cse_work_run_program(work, CSE_PART_WEIGHTS);
     cse_work_statistics_close(work, step);
     cse_record_slot *record = cse_arena_record(cluster, cse_step_number(step));
-    atomic_store(&record->normed_ns, cse_clock_ns());
-    atomic_store(&record->number, number);
-    CSE_FAILPOINT(CSE_KILL_NORM_UNPUBLISHED);
-    cse_word_publish(cluster->norm, number, CSE_WORD_DONE);
+    atomic_store(&record->norm_done_ns, cse_clock_ns());
+    atomic_store(&record->sequence, sequence);
+    CSE_FAILPOINT(NORM_UNPUBLISHED);
+    cse_word_publish(cluster->norm, sequence, CSE_WORD_DONE);
     cse_work_advance(work, step);
     return true;
 }
@@ -107,7 +107,7 @@ unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part p
 {
     const cse_cluster *cluster = work->cluster;
     const int64_t offset = work->direct_offsets[part.group];
-    if (offset < 0 || cse_step_flags(step) & CSE_STEP_IN_PIECE)
+    if (offset < 0 || cse_step_flags(step) & CSE_STEP_SINGLE_PARTIAL_SUM)
         return cse_work_frame_for(work, step)->base[CSE_SPACE_REDUCED];
     const int64_t elements = work->graph->groups[part.group].elements;
     const int64_t first = part.first * CSE_LINE_ELEMENTS, end = part.end * CSE_LINE_ELEMENTS;
@@ -122,11 +122,11 @@ unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part p
 
 /* Progress of the chunk's lines is stored by the update program itself, as an offset from
  * `dirty_base`; the program counts lines from the start of their group. */
-static void update_part(cse_work *work, int chunk, int64_t number, cse_update_part part)
+static void update_part(cse_work *work, int chunk, int64_t sequence, cse_update_part part)
 {
     cse_cluster *cluster = work->cluster;
     cse_word *progress = &cluster->progress[chunk];
-    const uint64_t dirty = cse_progress_make(number, true, 0);
+    const uint64_t dirty = cse_progress_make(sequence, true, 0);
     cse_undo_log undo = {
         .lines = { cse_arena_undo(cluster, work->slot, 0), cse_arena_undo(cluster, work->slot, 1) },
         .progress = (volatile uint64_t *)(uintptr_t)&progress->value,
@@ -137,9 +137,9 @@ static void update_part(cse_work *work, int chunk, int64_t number, cse_update_pa
     /* Clean before the next group begins: its first old values may go where the last line's are. */
     CSE_COMPILER_BARRIER();
     atomic_store(&progress->value,
-                 cse_progress_make(number, false, part.chunk_line + part.end - part.first));
+                 cse_progress_make(sequence, false, part.chunk_line + part.end - part.first));
     CSE_COMPILER_BARRIER();
-    CSE_FAILPOINT(CSE_KILL_UPDATE_PART);
+    CSE_FAILPOINT(UPDATE_PART);
 }
 
 bool cse_work_update(cse_work *work, uint64_t step)
@@ -149,21 +149,21 @@ bool cse_work_update(cse_work *work, uint64_t step)
     int chunk = cse_work_take(work, cluster->update, head->update_chunks, &work->update_cursor);
     if (chunk < 0)
         return false;
-    CSE_FAILPOINT(CSE_KILL_UPDATE_CLAIMED);
-    const int64_t number = cse_step_number(step) + 1;
+    CSE_FAILPOINT(UPDATE_CLAIMED);
+    const int64_t sequence = cse_step_number(step) + 1;
     uint64_t progress = cse_word_load(&cluster->progress[chunk]);
-    int64_t line = cse_word_number(progress) == number ? cse_progress_line(progress) : 0;
+    int64_t line = cse_word_sequence(progress) == sequence ? cse_progress_line(progress) : 0;
     cse_work_frame_for(work, step);
     for (;;) {
         cse_update_part part = cse_arena_update_part(cluster, work->graph, chunk, line);
         if (part.group < 0)
             break;
         work->frame.base[CSE_SPACE_REDUCED] = cse_work_sums_of(work, step, part);
-        update_part(work, chunk, number, part);
+        update_part(work, chunk, sequence, part);
         line += part.end - part.first;
     }
-    CSE_FAILPOINT(CSE_KILL_UPDATE_UNPUBLISHED);
-    cse_word_publish(&cluster->update[chunk], number, CSE_WORD_DONE);
+    CSE_FAILPOINT(UPDATE_UNPUBLISHED);
+    cse_word_publish(&cluster->update[chunk], sequence, CSE_WORD_DONE);
     cse_work_advance(work, step);
     return true;
 }

@@ -17,10 +17,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "workers/arena/cluster.h"
+#include "workers/arena/worker_side.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
 #include "workers/transports/transport.h"
+#include "workers/worker/work.h"
 
 #define MILLISECONDS INT64_C(1000000)
 #define WELCOME_TIMEOUT_NS (60000 * MILLISECONDS)
@@ -29,7 +30,7 @@
 #define IDLE_TIMEOUT_NS (100 * MILLISECONDS)
 
 typedef struct arguments {
-    const char *role, *control, *liveness;
+    const char *role, *control, *liveness, *transport;
     int slot, incarnation, arena_descriptor;
 } arguments;
 
@@ -51,22 +52,22 @@ typedef struct member {
 
 static volatile sig_atomic_t terminated;
 
-static void on_terminate(int number)
+static void on_terminate(int sequence)
 {
-    (void)number;
+    (void)sequence;
     terminated = 1;
 }
 
 /* ---- Arguments ---- */
 
-static bool parse_number(const char *text, int *number)
+static bool parse_number(const char *text, int *sequence)
 {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < 0 || value > 1 << 30)
         return false;
-    *number = (int)value;
+    *sequence = (int)value;
     return true;
 }
 
@@ -90,6 +91,8 @@ static cse_status parse(int argc, char **argv, arguments *a)
             a->control = value;
         else if ((value = value_of(argv[i], "--liveness")) != NULL)
             a->liveness = value;
+        else if ((value = value_of(argv[i], "--transport")) != NULL)
+            a->transport = value;
         else if ((value = value_of(argv[i], "--slot")) != NULL)
             good = parse_number(value, &a->slot);
         else if ((value = value_of(argv[i], "--incarnation")) != NULL)
@@ -138,6 +141,7 @@ static cse_status connect_to_coordinator(member *m)
 {
     char peer[CSE_PEER_BYTES];
     snprintf(peer, sizeof peer, "worker.%d.%d", m->given.slot, m->given.incarnation);
+    CSE_TRY(cse_transport_select(m->given.transport, &m->transport));
     CSE_TRY(m->transport->connect(m->given.control, peer, &m->socket));
     cse_log_set_sink(forward_record, m);
     return cse_respondent_start(m->given.liveness, m->given.slot, m->given.incarnation,
@@ -186,34 +190,9 @@ static cse_status join(member *m)
 
 /* ---- What a role needs ---- */
 
-static cse_status read_graph(const char *directory, cse_graph **graph)
-{
-    cse_text path = { 0 }, json = { 0 };
-    cse_text_add(&path, "%s/graph.json", directory);
-    FILE *file = fopen(path.data, "re");
-    cse_status status = CSE_OK;
-    if (file == NULL)
-        status = cse_fail(CSE_NO_INPUT, "compiled step %s: %s", path.data, strerror(errno));
-    char block[1 << 16];
-    size_t size;
-    while (file != NULL && (size = fread(block, 1, sizeof block, file)) > 0)
-        cse_text_add_bytes(&json, block, size);
-    if (file != NULL && ferror(file))
-        status = cse_fail(CSE_IO, "compiled step %s: cannot be read", path.data);
-    if (file != NULL)
-        fclose(file);
-    if (status == CSE_OK && json.size == 0)
-        status = cse_fail(CSE_DATA, "compiled step %s: the file is empty", path.data);
-    if (status == CSE_OK)
-        status = cse_graph_from_json(json.data, json.size, graph);
-    cse_text_clear(&path);
-    cse_text_clear(&json);
-    return status;
-}
-
 static cse_status open_input(member *m)
 {
-    CSE_TRY(read_graph(m->welcome.welcome.artefact_directory, &m->graph));
+    CSE_TRY(cse_executable_read_graph(m->welcome.welcome.artefact_directory, &m->graph));
     cse_settings *settings = NULL;
     CSE_TRY(cse_dataloader_settings_decode(m->welcome.welcome.dataloader, &settings));
     cse_status status =
@@ -251,7 +230,8 @@ static void close_all(member *m)
         cse_executable_destroy(&m->executable);
     cse_cluster_destroy(&m->cluster);
     cse_respondent_stop(&m->respondent);
-    m->transport->close(&m->socket);
+    if (m->socket != NULL)
+        m->transport->close(&m->socket);
     cse_text_clear(&m->sent);
     cse_text_clear(&m->received);
     cse_text_clear(&m->welcome_bytes);
@@ -268,11 +248,8 @@ static cse_status work_loop(member *m)
         cse_work_result result = cse_work_once(m->work);
         if (result == CSE_WORK_ENDED)
             return CSE_OK;
-        if (result == CSE_WORK_FAILED) {
-            char text[CSE_FAILURE_TEXT_BYTES];
-            cse_status status = cse_cluster_failure(m->cluster, m->given.slot, text);
-            return status != CSE_OK ? status : CSE_INTERNAL;
-        }
+        if (result == CSE_WORK_FAILED)
+            return cse_work_status(m->work);
         if (result == CSE_WORK_IDLE)
             cse_work_wait(m->work, IDLE_TIMEOUT_NS);
         int64_t now_ns = cse_clock_ns();
@@ -324,7 +301,7 @@ int cse_worker_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     struct sigaction terminate = { .sa_handler = on_terminate };
     sigaction(SIGTERM, &terminate, NULL);
-    member m = { .transport = &cse_transport_zeromq };
+    member m = { .socket = NULL };
     cse_status status = parse(argc, argv, &m.given);
     if (status == CSE_OK)
         status = serve(&m);

@@ -1,0 +1,138 @@
+/* The coordinator's calls, in the order of its header; recovery and the dump have files of their
+ * own. */
+#include "workers/arena/coordinator_side.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "workers/arena/doorbell.h"
+#include "workers/arena/layout.h"
+
+static void announce(cse_cluster *cluster)
+{
+    cse_doorbell_ring(cluster, CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_CONTROL);
+}
+
+cse_status cse_cluster_plan(cse_cluster *cluster, int replica_count)
+{
+    const int most = cluster->head->microbatches < 255 ? cluster->head->microbatches : 255;
+    if (replica_count < 1)
+        return cse_fail(CSE_CONFIG, "cluster: %d replicas; at least one is needed", replica_count);
+    int plan = replica_count < most ? replica_count : most;
+    CSE_TRY(cse_arena_reserve_partial_sums(cluster, plan));
+    atomic_store(&cluster->control->plan, plan);
+    return CSE_OK;
+}
+
+void cse_cluster_release(cse_cluster *cluster, int64_t steps)
+{
+    if (steps <= atomic_load(&cluster->control->released))
+        return;
+    atomic_store(&cluster->control->released, steps);
+    announce(cluster);
+}
+
+int64_t cse_cluster_hold(cse_cluster *cluster)
+{
+    uint64_t word = cse_word_load(cluster->norm);
+    int64_t sequence = cse_word_sequence(word);
+    if (cse_word_state_of(word) == CSE_WORD_CLAIMED)
+        return cse_word_owner(word) == CSE_OWNER_COORDINATOR ? sequence - 1 : -1;
+    return cse_word_claim(cluster->norm, sequence + 1, CSE_OWNER_COORDINATOR, 0) ? sequence : -1;
+}
+
+void cse_cluster_unhold(cse_cluster *cluster)
+{
+    uint64_t word = cse_word_load(cluster->norm);
+    if (cse_word_state_of(word) != CSE_WORD_CLAIMED ||
+        cse_word_owner(word) != CSE_OWNER_COORDINATOR)
+        return;
+    cse_word_publish(cluster->norm, cse_word_sequence(word) - 1, CSE_WORD_DONE);
+    announce(cluster);
+}
+
+int64_t cse_cluster_steps_done(const cse_cluster *cluster)
+{
+    return cse_step_number(cse_word_load(cluster->step));
+}
+
+const unsigned char *cse_cluster_states_view(const cse_cluster *cluster)
+{
+    return cse_arena_states(cluster);
+}
+
+bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
+{
+    int64_t step = atomic_load(&cluster->control->closed);
+    if (cse_cluster_steps_done(cluster) <= step)
+        return false;
+    const cse_record_slot *slot = cse_arena_record(cluster, step);
+    int64_t norm_done_ns = atomic_load(&slot->norm_done_ns);
+    int64_t committed_ns = atomic_load(&slot->committed_ns);
+    /* Whoever commits stores the time afterwards; before that it is of an older step. */
+    if (committed_ns < norm_done_ns)
+        committed_ns = cse_clock_ns();
+    *record = (cse_record){ .step = step,
+                            .fetched = cse_arena_fetched(cluster, step),
+                            .committed_ns = committed_ns,
+                            .observed = cse_arena_takes_statistics(cluster, step)
+                                            ? cse_arena_statistics(cluster, step)
+                                            : NULL };
+    return true;
+}
+
+void cse_cluster_close_record(cse_cluster *cluster)
+{
+    int64_t closed = atomic_load(&cluster->control->closed) + 1;
+    assert(closed <= cse_cluster_steps_done(cluster));
+    atomic_store(&cluster->control->closed, closed);
+    /* Workers wait for it only when every record was taken. */
+    if (cse_cluster_steps_done(cluster) >= closed - 1 + cluster->head->record_count)
+        announce(cluster);
+}
+
+void cse_cluster_stop(cse_cluster *cluster)
+{
+    atomic_store(&cluster->control->stopping, 1);
+    cse_doorbell_ring(cluster, UINT32_MAX);
+}
+
+void cse_cluster_wait(cse_cluster *cluster, int wake, int64_t timeout_ns)
+{
+    uint32_t events = 0;
+    if (wake & CSE_WAKE_RECORD)
+        events |= CSE_DOORBELL_RECORD;
+    if (wake & CSE_WAKE_URGENT)
+        events |= CSE_DOORBELL_URGENT;
+    uint32_t seen = atomic_load(cluster->doorbell);
+    bool waiting_record = (wake & CSE_WAKE_RECORD) &&
+                          cse_cluster_steps_done(cluster) > atomic_load(&cluster->control->closed);
+    bool urgent = (wake & CSE_WAKE_URGENT) && atomic_exchange(&cluster->control->urgent, 0);
+    if (waiting_record || urgent)
+        return;
+    cse_doorbell_wait(cluster, &cluster->control->sleeping, events, seen, timeout_ns);
+}
+
+cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,
+                               char text[CSE_FAILURE_TEXT_BYTES])
+{
+    assert(slot >= 0 && slot < cse_cluster_slot_count(cluster));
+    const cse_slot *other = &cluster->slots[slot];
+    int32_t status = atomic_load(&other->failed);
+    text[0] = 0;
+    if (status == CSE_OK)
+        return CSE_OK;
+    memcpy(text, other->failure, sizeof other->failure);
+    text[sizeof other->failure - 1] = 0;
+    /* A value that no status has comes from a worker gone wild. */
+    return status > 0 && status <= CSE_INTERRUPTED ? (cse_status)status : CSE_INTERNAL;
+}
+
+int64_t cse_cluster_input_wait_ns(const cse_cluster *cluster)
+{
+    int64_t total = 0;
+    for (int i = 0; i < cse_cluster_slot_count(cluster); i++)
+        total += atomic_load(&cluster->slots[i].input_wait_ns);
+    return total;
+}

@@ -1,0 +1,243 @@
+/* Sizes first, then offsets: everything in the head is computed here, from the graph and the counts
+ * of processes. */
+#include "workers/arena/layout.h"
+
+#include <sched.h>
+
+#include "engine/execute/tensor_statistics.h"
+#include "workers/arena/sums.h"
+
+enum { PAGE_BYTES = 4096 };
+
+static int64_t aligned(int64_t bytes, int64_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+static int64_t chunks_of(int64_t total, int64_t least, int64_t unit, int64_t *size)
+{
+    int64_t each = aligned((total + CSE_MOST_CHUNKS - 1) / CSE_MOST_CHUNKS, unit);
+    *size = each > least ? each : least;
+    return (total + *size - 1) / *size;
+}
+
+static cse_status check_groups(const cse_graph *graph, int64_t *lines)
+{
+    *lines = 0;
+    for (int i = 0; i < graph->group_count; i++) {
+        const cse_group *group = &graph->groups[i];
+        if (group->part != CSE_PART_UPDATE)
+            continue;
+        if (group->first_line != *lines || group->elements < 1)
+            return cse_fail(CSE_INTERNAL,
+                            "update group %d: starts at line %lld, but the groups before it end at "
+                            "line %lld",
+                            i, (long long)group->first_line, (long long)*lines);
+        int assigns = 0;
+        for (int n = 0; n < group->node_count; n++)
+            assigns += group->nodes[n]->op == &cse_op_assign;
+        if (assigns > CSE_MAX_ASSIGNS)
+            return cse_fail(CSE_INTERNAL, "update group %d assigns %d states; at most %d", i,
+                            assigns, CSE_MAX_ASSIGNS);
+        *lines += cse_lines_of(group->elements);
+    }
+    return CSE_OK;
+}
+
+static cse_status check_counts(const cse_cluster_layout *layout)
+{
+    const cse_graph *graph = layout->graph;
+    int64_t slots =
+        (int64_t)layout->replica_count + layout->weight_server_count + layout->input_worker_count;
+    if (layout->replica_count < 1 || layout->weight_server_count < 0 ||
+        layout->input_worker_count < 0 || slots > CSE_MAX_SLOTS)
+        return cse_fail(
+            CSE_CONFIG,
+            "cluster: %d replicas, %d weight servers and %d input workers: accepted are "
+            "at least one replica and at most %d processes in all",
+            layout->replica_count, layout->weight_server_count, layout->input_worker_count,
+            CSE_MAX_SLOTS);
+    if (!cse_payload_possible(layout->weight_grad_reduce))
+        return cse_fail(CSE_CONFIG,
+                        "weight_grad_reduce: sums are not kept in %s%s; accepted: fp32, bf16, "
+                        "bf16sr, fp16, cb16",
+                        cse_dtype_name(layout->weight_grad_reduce.format),
+                        layout->weight_grad_reduce.stochastic ? ", stochastically rounded" : "");
+    if (graph->microbatch_count < 1 || graph->microbatch_count > 1 << 20)
+        return cse_fail(CSE_CONFIG,
+                        "cluster: a step of %d microbatches; accepted are 1 to %d: choose a larger "
+                        "micro_batch_size",
+                        graph->microbatch_count, 1 << 20);
+    if (layout->ring_microbatches && layout->ring_microbatches < graph->microbatch_count)
+        return cse_fail(CSE_CONFIG,
+                        "cluster: an input ring of %d microbatches cannot hold the %d of one step",
+                        layout->ring_microbatches, graph->microbatch_count);
+    const int64_t most = ((int64_t)1 << 39) / graph->microbatch_count;
+    if (layout->first_step < 0 || layout->num_steps < 0 || layout->first_step > most ||
+        layout->num_steps > most - layout->first_step)
+        return cse_fail(
+            CSE_CONFIG, "cluster: steps from %lld on, %lld of them: at most %lld in all",
+            (long long)layout->first_step, (long long)layout->num_steps, (long long)most);
+    return CSE_OK;
+}
+
+static int allowed_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* Steps whose input is prefetched: enough that an input worker sleeps through several of them, as
+ * long as that is little memory. */
+static int prefetched_steps(const cse_graph *graph)
+{
+    enum { LEAST = 2, MOST = 8, LITTLE_BYTES = 16 << 20 };
+    int64_t step_bytes = graph->space_bytes[CSE_SPACE_INPUT] * graph->microbatch_count;
+    int64_t steps = step_bytes > 0 ? LITTLE_BYTES / step_bytes : MOST;
+    return (int)(steps < LEAST ? LEAST : steps > MOST ? MOST : steps);
+}
+
+static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *head)
+{
+    const cse_graph *graph = layout->graph;
+    CSE_TRY(check_counts(layout));
+    CSE_TRY(check_groups(graph, &head->update_lines));
+    head->version = CSE_ARENA_VERSION;
+    head->cores = allowed_cores();
+    head->seed = layout->seed;
+    head->end_step = layout->first_step + layout->num_steps;
+    head->replicas = layout->replica_count;
+    head->weight_servers = layout->weight_server_count;
+    head->input_workers = layout->input_worker_count;
+    head->microbatches = graph->microbatch_count;
+    head->tree_node_count = cse_tree_places(graph->microbatch_count);
+    head->record_count = layout->record_count > 0 ? layout->record_count : CSE_DEFAULT_RECORDS;
+    head->ring_count = layout->ring_microbatches > 0
+                           ? layout->ring_microbatches
+                           : prefetched_steps(graph) * graph->microbatch_count;
+    head->payload = (int32_t)layout->weight_grad_reduce.format;
+    head->payload_stochastic = layout->weight_grad_reduce.stochastic;
+    head->micro_batch_size = graph->micro_batch_size;
+    head->gradient_bytes = graph->space_bytes[CSE_SPACE_PARTIAL];
+    head->state_bytes = graph->space_bytes[CSE_SPACE_STATE];
+    head->input_bytes = graph->space_bytes[CSE_SPACE_INPUT];
+    head->fetch_bytes = graph->space_bytes[CSE_SPACE_FETCH];
+    head->weights_bytes = graph->space_bytes[CSE_SPACE_WEIGHTS];
+    head->statistics_every = graph->tracked_count > 0 ? layout->statistics_every : 0;
+    if (head->statistics_every > 0)
+        head->statistics_bytes = graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics);
+    head->statistics_stride = aligned(head->statistics_bytes, 64);
+    head->partial_sum_statistics_offset = aligned(head->gradient_bytes, 64);
+    head->partial_sum_stride =
+        aligned(head->partial_sum_statistics_offset + head->statistics_bytes, PAGE_BYTES);
+    head->input_stride = aligned(head->input_bytes, 64);
+    head->record_stride = aligned((int64_t)sizeof(cse_record_slot) + head->fetch_bytes, 64);
+    /* Of record_count steps in a row at most so many take statistics. */
+    if (head->statistics_every > 0)
+        head->statistics_count = head->record_count / head->statistics_every + 1;
+    head->group_count = graph->group_count;
+    head->joined_bytes = cse_sums_joined_bytes(graph);
+    head->reduce_chunks = (int32_t)chunks_of(head->joined_bytes / 4, CSE_REDUCE_CHUNK_ELEMENTS,
+                                             CSE_JOIN_BLOCK, &head->reduce_chunk_elements);
+    head->update_chunks = (int32_t)chunks_of(head->update_lines, CSE_UPDATE_CHUNK_LINES, 1,
+                                             &head->update_chunk_lines);
+    if (head->update_chunk_lines > 0xffff)
+        return cse_fail(CSE_CONFIG,
+                        "cluster: %lld lines of states are more than the arena's words "
+                        "can count",
+                        (long long)head->update_lines);
+    int compute = layout->replica_count + layout->weight_server_count;
+    head->spin_ns = compute <= head->cores ? CSE_SPIN_NS : 0;
+    return CSE_OK;
+}
+
+static int64_t place(int64_t *total, int64_t bytes, int64_t alignment)
+{
+    int64_t at = aligned(*total, alignment);
+    *total = at + bytes;
+    return at;
+}
+
+static void arrange(cse_arena_head *head)
+{
+    const int64_t word = sizeof(cse_word);
+    int64_t total = CSE_ARENA_HEAD_BYTES;
+    int64_t slots = cse_arena_slot_count(head);
+    head->step_offset = place(&total, word, 64);
+    head->doorbell_offset = place(&total, word, 64);
+    head->control_offset = place(&total, sizeof(cse_control), 64);
+    head->norm_offset = place(&total, word, 64);
+    head->slots_offset = place(&total, slots * (int64_t)sizeof(cse_slot), 64);
+    head->nodes_offset = place(&total, head->tree_node_count * word, 64);
+    head->reduce_offset = place(&total, head->reduce_chunks * word, 64);
+    head->update_offset = place(&total, head->update_chunks * word, 64);
+    head->progress_offset = place(&total, head->update_chunks * word, 64);
+    head->ring_offset = place(&total, head->ring_count * word, 64);
+    head->segments_offset = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
+    head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
+    head->records_offset = place(&total, head->record_count * head->record_stride, PAGE_BYTES);
+    head->statistics_offset =
+        place(&total, head->statistics_count * head->statistics_stride, PAGE_BYTES);
+    head->kernels_offset = place(&total,
+                                 (head->replicas + head->weight_servers) * head->group_count *
+                                     (int64_t)sizeof(cse_kernel_runs),
+                                 PAGE_BYTES);
+    head->weights_offset = place(&total, head->weights_bytes, PAGE_BYTES);
+    head->reduced_offset = place(&total, head->gradient_bytes, PAGE_BYTES);
+    head->states_offset = place(&total, head->state_bytes, PAGE_BYTES);
+    head->input_offset = place(&total, head->ring_count * head->input_stride, PAGE_BYTES);
+    head->sparse_offset = place(&total, 0, PAGE_BYTES);
+    head->partial_sums_offset =
+        place(&total, head->microbatches * head->partial_sum_stride, PAGE_BYTES);
+    head->total_bytes = aligned(total, PAGE_BYTES);
+}
+
+cse_status cse_arena_describe(const cse_cluster_layout *layout, cse_arena_head *head)
+{
+    CSE_TRY(describe(layout, head));
+    arrange(head);
+    return CSE_OK;
+}
+
+void cse_arena_bind(cse_cluster *cluster)
+{
+    const cse_arena_head *head = cluster->head;
+    unsigned char *base = cluster->base;
+    cluster->step = (cse_word *)(void *)(base + head->step_offset);
+    cluster->doorbell = (_Atomic uint32_t *)(void *)(base + head->doorbell_offset);
+    cluster->control = (cse_control *)(void *)(base + head->control_offset);
+    cluster->norm = (cse_word *)(void *)(base + head->norm_offset);
+    cluster->slots = (cse_slot *)(void *)(base + head->slots_offset);
+    cluster->nodes = (cse_word *)(void *)(base + head->nodes_offset);
+    cluster->reduce = (cse_word *)(void *)(base + head->reduce_offset);
+    cluster->update = (cse_word *)(void *)(base + head->update_offset);
+    cluster->progress = (cse_word *)(void *)(base + head->progress_offset);
+    cluster->ring = (cse_word *)(void *)(base + head->ring_offset);
+    cluster->segments =
+        (cse_segments){ .items = (const cse_segment *)(const void *)(base + head->segments_offset),
+                        .count = head->segment_count,
+                        .payload = { (cse_dtype)head->payload, head->payload_stochastic != 0 },
+                        .seed = head->seed };
+}
+
+cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph, int chunk,
+                                      int64_t line)
+{
+    assert(chunk >= 0 && chunk < cluster->head->update_chunks && line >= 0);
+    const int64_t chunk_first = chunk * cluster->head->update_chunk_lines;
+    const int64_t chunk_end = chunk_first + cluster->head->update_chunk_lines;
+    for (int i = 0; i < graph->group_count; i++) {
+        const cse_group *group = &graph->groups[i];
+        if (group->part != CSE_PART_UPDATE)
+            continue;
+        int64_t lines = cse_lines_of(group->elements);
+        int64_t end = group->first_line + lines < chunk_end ? group->first_line + lines : chunk_end;
+        if (chunk_first + line >= end || group->first_line > chunk_first + line)
+            continue;
+        return (cse_update_part){ .group = i,
+                                  .first = chunk_first + line - group->first_line,
+                                  .end = end - group->first_line,
+                                  .chunk_line = line };
+    }
+    return (cse_update_part){ .group = -1 };
+}

@@ -1,0 +1,196 @@
+/* The head's magic is written last, so a process that maps the file too early sees no arena. */
+#include "workers/arena/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/arena.h"
+#include "workers/arena/layout.h"
+#include "workers/arena/slots.h"
+
+static const char magic[8] = "csearena";
+
+/* ---- memory ---- */
+
+static cse_status reserve(int descriptor, int64_t from, int64_t bytes)
+{
+    int error = bytes > 0 ? posix_fallocate(descriptor, from, bytes) : 0;
+    if (error)
+        return cse_fail(CSE_TEMPORARY, "cluster: no shared memory for another %lld bytes: %s",
+                        (long long)bytes, strerror(error));
+    return CSE_OK;
+}
+
+cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch)
+{
+    return reserve(cluster->descriptor, cse_arena_partial_sum(cluster, microbatch) - cluster->base,
+                   cluster->head->partial_sum_stride);
+}
+
+cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas)
+{
+    const int microbatches = cluster->head->microbatches;
+    cse_tree_node *nodes = cse_malloc((size_t)microbatches * sizeof *nodes);
+    cse_status status = CSE_OK;
+    for (int r = 0; r < replicas && status == CSE_OK; r++) {
+        int first, end;
+        cse_tree_share(microbatches, replicas, r, &first, &end);
+        int count = cse_tree_cover(microbatches, first, end, nodes);
+        for (int i = 0; i < count && status == CSE_OK; i++)
+            status = cse_arena_reserve_partial_sum(cluster, nodes[i].first);
+    }
+    free(nodes);
+    return status;
+}
+
+static cse_status map(cse_cluster *cluster, int64_t bytes)
+{
+    void *base =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, cluster->descriptor, 0);
+    if (base == MAP_FAILED)
+        return cse_fail(CSE_TEMPORARY, "cluster: cannot map %lld bytes of shared memory: %s",
+                        (long long)bytes, strerror(errno));
+    cluster->base = base;
+    cluster->mapped_bytes = (size_t)bytes;
+    cluster->head = (const cse_arena_head *)base;
+    /* Workers do not fork with the arena, and a core dump of it would delay their death. */
+    madvise(base, (size_t)bytes, MADV_DONTDUMP);
+    return CSE_OK;
+}
+
+/* ---- the coordinator's ---- */
+
+static int first_plan(const cse_arena_head *head)
+{
+    return head->replicas < head->microbatches ? head->replicas : head->microbatches;
+}
+
+static void fill_words(cse_word *words, int count, int64_t sequence)
+{
+    for (int i = 0; i < count; i++)
+        atomic_init(&words[i].value, cse_word_terminal(sequence, CSE_WORD_DONE));
+}
+
+/* The first values of what is not constant. Words of a step start as done for all steps before. */
+static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
+{
+    const cse_arena_head *head = cluster->head;
+    const int64_t before = layout->first_step;
+    fill_words(cluster->nodes, head->tree_node_count, before);
+    fill_words(cluster->reduce, head->reduce_chunks, before);
+    fill_words(cluster->update, head->update_chunks, before);
+    fill_words(cluster->norm, 1, before);
+    fill_words(cluster->ring, head->ring_count, 0);
+    atomic_init(&cluster->step->value,
+                cse_step_make(before, CSE_STAGE_COMPUTE, first_plan(head), 0));
+    atomic_init(&cluster->control->plan, first_plan(head));
+    atomic_init(&cluster->control->closed, before);
+    atomic_init(&cluster->control->released, before);
+    for (int i = 0; i < cse_cluster_slot_count(cluster); i++) {
+        cse_role kind = cse_cluster_slot_kind(cluster, i);
+        int roles = kind == CSE_ROLE_REPLICA && head->weight_servers == 0
+                        ? CSE_ROLE_REPLICA | CSE_ROLE_WEIGHT_SERVER
+                        : (int)kind;
+        atomic_init(&cluster->slots[i].roles, roles);
+    }
+    if (head->state_bytes)
+        memcpy(cse_arena_states(cluster), layout->states, (size_t)head->state_bytes);
+}
+
+static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
+                         const cse_segment *segments, cse_cluster *cluster)
+{
+    cluster->descriptor = memfd_create("csengine-arena", MFD_CLOEXEC);
+    if (cluster->descriptor < 0 || ftruncate(cluster->descriptor, head->total_bytes) != 0)
+        return cse_fail(CSE_TEMPORARY, "cluster: no shared memory of %lld bytes: %s",
+                        (long long)head->total_bytes, strerror(errno));
+    CSE_TRY(reserve(cluster->descriptor, 0, head->sparse_offset));
+    CSE_TRY(map(cluster, head->total_bytes));
+    memcpy(cluster->base, head, sizeof *head);
+    cse_arena_bind(cluster);
+    CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
+    memcpy(cluster->base + head->segments_offset, segments,
+           (size_t)head->segment_count * sizeof *segments);
+    fill(cluster, layout);
+    CSE_COMPILER_BARRIER();
+    memcpy(cluster->base, magic, sizeof magic);
+    return CSE_OK;
+}
+
+cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **result)
+{
+    _Static_assert(sizeof(cse_arena_head) <= CSE_ARENA_HEAD_BYTES, "the head has one page");
+    cse_arena_head head = { .total_bytes = 0 };
+    *result = NULL;
+    cse_segment *segments = cse_malloc(((size_t)layout->graph->node_count + 1) * sizeof *segments);
+    cse_cluster *cluster = cse_calloc(1, sizeof *cluster);
+    cluster->descriptor = -1;
+    cluster->graph = layout->graph;
+    cse_status status =
+        cse_segments_find(layout->graph, layout->weight_grad_reduce, segments, &head.segment_count);
+    head.exact =
+        cse_segments_exact((cse_segments){ .items = segments, .count = head.segment_count });
+    if (status == CSE_OK)
+        status = cse_arena_describe(layout, &head);
+    if (status == CSE_OK)
+        status = create(layout, &head, segments, cluster);
+    free(segments);
+    if (status != CSE_OK)
+        cse_cluster_destroy(&cluster);
+    *result = cluster;
+    return status;
+}
+
+/* ---- a worker's ---- */
+
+static cse_status map_checked(cse_cluster *cluster)
+{
+    cse_arena_head head;
+    struct stat facts;
+    if (fstat(cluster->descriptor, &facts) != 0 || facts.st_size < CSE_ARENA_HEAD_BYTES ||
+        pread(cluster->descriptor, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.magic, magic, sizeof magic) != 0 || head.version != CSE_ARENA_VERSION ||
+        head.total_bytes != (int64_t)facts.st_size)
+        return cse_fail(CSE_UNAVAILABLE,
+                        "descriptor %d is not a cluster's arena of version %d: start workers from "
+                        "the same installation as their coordinator",
+                        cluster->descriptor, CSE_ARENA_VERSION);
+    CSE_TRY(map(cluster, head.total_bytes));
+    cse_arena_bind(cluster);
+    return CSE_OK;
+}
+
+cse_status cse_cluster_map(int descriptor, cse_cluster **result)
+{
+    cse_cluster *cluster = cse_calloc(1, sizeof *cluster);
+    cluster->descriptor = descriptor;
+    cse_status status = map_checked(cluster);
+    if (status != CSE_OK)
+        cse_cluster_destroy(&cluster);
+    *result = cluster;
+    return status;
+}
+
+/* ---- both ---- */
+
+void cse_cluster_destroy(cse_cluster **cluster)
+{
+    if (!*cluster)
+        return;
+    if ((*cluster)->base)
+        munmap((*cluster)->base, (*cluster)->mapped_bytes);
+    if ((*cluster)->descriptor >= 0)
+        close((*cluster)->descriptor);
+    free(*cluster);
+    *cluster = NULL;
+}
+
+int cse_cluster_descriptor(const cse_cluster *cluster)
+{
+    return cluster->descriptor;
+}

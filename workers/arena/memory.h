@@ -1,0 +1,28 @@
+/* The memory of an arena: one memfd, created by the coordinator and mapped by every worker. */
+#ifndef CSE_WORKERS_ARENA_MEMORY_H
+#define CSE_WORKERS_ARENA_MEMORY_H
+
+#include "workers/arena/cluster.h"
+
+/* Creates and fills the arena. All its bytes that a fault-free run touches are reserved here, so
+ * that a full tmpfs fails now (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out of
+ * range. */
+cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **cluster);
+
+/* Maps the arena behind `descriptor` (owned from here on; closed by cse_cluster_destroy).
+ * CSE_UNAVAILABLE when it is not an arena of this version. */
+cse_status cse_cluster_map(int descriptor, cse_cluster **cluster);
+
+/* Unmaps, closes the descriptor, frees the view. Other processes keep their mapping; the memory is
+ * freed with the last of them. */
+void cse_cluster_destroy(cse_cluster **cluster);
+
+/* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */
+int cse_cluster_descriptor(const cse_cluster *cluster);
+
+/* Reserves the memory of the partial sums that `replicas` replicas make, or of the one whose first
+ * microbatch is given. CSE_TEMPORARY when there is none. */
+cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas);
+cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch);
+
+#endif

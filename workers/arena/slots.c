@@ -1,0 +1,75 @@
+/* The coordinator alone writes these fields; `attach` and recovery are a slot's two ends. */
+#include "workers/arena/slots.h"
+
+#include <assert.h>
+
+#include "workers/arena/doorbell.h"
+#include "workers/arena/layout.h"
+
+static cse_slot *slot_at(const cse_cluster *cluster, int slot)
+{
+    assert(slot >= 0 && slot < cse_cluster_slot_count(cluster));
+    return &cluster->slots[slot];
+}
+
+int cse_cluster_slot_count(const cse_cluster *cluster)
+{
+    return cse_arena_slot_count(cluster->head);
+}
+
+cse_role cse_cluster_slot_kind(const cse_cluster *cluster, int slot)
+{
+    const cse_arena_head *head = cluster->head;
+    if (slot < head->replicas)
+        return CSE_ROLE_REPLICA;
+    return slot < head->replicas + head->weight_servers ? CSE_ROLE_WEIGHT_SERVER : CSE_ROLE_INPUT;
+}
+
+int cse_cluster_slot_index(const cse_cluster *cluster, int slot)
+{
+    const cse_arena_head *head = cluster->head;
+    if (slot >= head->replicas + head->weight_servers)
+        return slot - head->replicas - head->weight_servers;
+    return slot >= head->replicas ? slot - head->replicas : slot;
+}
+
+cse_process cse_cluster_slot_process(const cse_cluster *cluster, int slot)
+{
+    return (cse_process){ .role = cse_cluster_slot_kind(cluster, slot),
+                          .rank = cse_cluster_slot_index(cluster, slot) };
+}
+
+const char *cse_cluster_slot_name(const cse_cluster *cluster, int slot, char *text, size_t size)
+{
+    return cse_process_name(cse_cluster_slot_process(cluster, slot), text, size);
+}
+
+int cse_cluster_slot_roles(const cse_cluster *cluster, int slot)
+{
+    return atomic_load(&slot_at(cluster, slot)->roles);
+}
+
+void cse_cluster_set_roles(cse_cluster *cluster, int slot, int roles)
+{
+    atomic_store(&slot_at(cluster, slot)->roles, roles);
+    cse_doorbell_ring(cluster, CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_CONTROL);
+}
+
+void cse_cluster_attach(cse_cluster *cluster, int slot, pid_t pid)
+{
+    cse_slot *s = slot_at(cluster, slot);
+    assert(pid > 0 && cse_cluster_occupant(cluster, slot) == 0);
+    uint64_t incarnation = (atomic_load(&s->who) + 1) & 0xff;
+    atomic_store(&s->failed, CSE_OK);
+    atomic_store(&s->who, (uint64_t)pid << 32 | incarnation);
+}
+
+pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot)
+{
+    return (pid_t)(atomic_load(&slot_at(cluster, slot)->who) >> 32);
+}
+
+int cse_cluster_incarnation(const cse_cluster *cluster, int slot)
+{
+    return (int)(atomic_load(&slot_at(cluster, slot)->who) & 0xff);
+}

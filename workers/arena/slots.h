@@ -1,0 +1,32 @@
+/* Slots of the arena: which process is attached to each, what it may claim, what it is called. */
+#ifndef CSE_WORKERS_ARENA_SLOTS_H
+#define CSE_WORKERS_ARENA_SLOTS_H
+
+#include <sys/types.h>
+
+#include "workers/arena/cluster.h"
+
+int cse_cluster_slot_count(const cse_cluster *cluster);
+/* First role of the slot's kind: what the process is started as. */
+cse_role cse_cluster_slot_kind(const cse_cluster *cluster, int slot);
+/* Its rank among its kind: slot 3 of 2 replicas + 4 input workers is input worker 1. */
+int cse_cluster_slot_index(const cse_cluster *cluster, int slot);
+/* Both as one. */
+cse_process cse_cluster_slot_process(const cse_cluster *cluster, int slot);
+/* "replica 0", "weight server 1", "input worker 3"; `text` is returned. */
+const char *cse_cluster_slot_name(const cse_cluster *cluster, int slot, char *text, size_t size);
+
+/* Mask of cse_role the slot may claim now. */
+int cse_cluster_slot_roles(const cse_cluster *cluster, int slot);
+/* Gives a slot more or fewer roles (one that fills the input ring must have a data loader). */
+void cse_cluster_set_roles(cse_cluster *cluster, int slot, int roles);
+
+/* Registers process `pid` as the occupant of a vacant slot (new incarnation). The slot's worker may
+ * start working before or after. */
+void cse_cluster_attach(cse_cluster *cluster, int slot, pid_t pid);
+/* 0 when vacant. */
+pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot);
+/* Counts the processes the slot has had, modulo 256. */
+int cse_cluster_incarnation(const cse_cluster *cluster, int slot);
+
+#endif

@@ -1,0 +1,94 @@
+/* What the coordinator is given: functions through which it acts, options, and events.
+ *
+ * Clock, processes, messages and the arena are all reached through the functions here, so that a
+ * test can play any order of events without a process. */
+#ifndef CSE_WORKERS_CONTROL_COORDINATOR_IO_H
+#define CSE_WORKERS_CONTROL_COORDINATOR_IO_H
+
+#include "workers/arena/coordinator_side.h"
+#include "workers/control/run_events.h"
+#include "workers/launchers/launcher.h"
+#include "workers/messages/message.h"
+
+/* Clock, processes and messages. Slots are numbered from 0 to slot_count - 1. A worker is known by
+ * its slot and its incarnation, which counts the processes the slot has had. */
+typedef struct cse_coordinator_io {
+    void *self;
+    int64_t (*now_ns)(void *self);
+    cse_status (*start)(void *self, int slot, int incarnation);
+    void (*signal)(void *self, int slot, int number);
+    /* The slot's process is gone: frees what it had claimed, then lets go of it. */
+    void (*reap)(void *self, int slot);
+    cse_status (*send)(void *self, int slot, const cse_message *message);
+    /* Copies the states to where `states` of the options points. */
+    void (*copy_states)(void *self);
+} cse_coordinator_io;
+
+/* The arena, as workers/arena/coordinator_side.h describes it. */
+typedef struct cse_coordinator_arena {
+    void (*release)(cse_cluster *cluster, int64_t steps);
+    int64_t (*hold)(cse_cluster *cluster);
+    void (*unhold)(cse_cluster *cluster);
+    int64_t (*steps_done)(const cse_cluster *cluster);
+    bool (*next_record)(cse_cluster *cluster, cse_record *record);
+    void (*close_record)(cse_cluster *cluster);
+    void (*stop)(cse_cluster *cluster);
+    cse_status (*plan)(cse_cluster *cluster, int replica_count);
+    cse_status (*failure)(const cse_cluster *cluster, int slot, char text[CSE_FAILURE_TEXT_BYTES]);
+    cse_process (*process)(const cse_cluster *cluster, int slot);
+} cse_coordinator_arena;
+
+/* All pointers are borrowed. */
+typedef struct cse_coordinator_options {
+    const cse_coordinator_io *io;
+    const cse_coordinator_arena *arena;
+    cse_cluster *cluster; /* handed to the arena's calls */
+    const cse_run_callbacks *callbacks;
+    const cse_run_events *events; /* NULL: nobody listens */
+    const unsigned char *states;  /* handed to on_snapshot */
+    cse_message welcome;          /* what a worker that joins is told */
+    int slot_count;
+    int most_replicas;             /* that may share a step */
+    int64_t first_step, num_steps; /* num_steps at least 1 */
+    int record_count;              /* steps that may be released ahead of the last closed record */
+    int restarts_per_minute;       /* deaths that are made good by a new process; 0: none */
+    int64_t start_timeout_ns;      /* from the start of a process until it is ready */
+    int64_t leave_timeout_ns; /* from the request to leave until SIGTERM, from that until SIGKILL */
+} cse_coordinator_options;
+
+typedef enum cse_coordinator_event_kind {
+    CSE_EVENT_BEGIN,   /* start the workers */
+    CSE_EVENT_MESSAGE, /* from the worker in `slot` of `incarnation` */
+    /* A message from the outside: PAUSE, RESUME, CHECKPOINT, STOP, CANCEL, KILL, SCALE, STATUS */
+    CSE_EVENT_OPERATOR,
+    CSE_EVENT_GONE,   /* the process in `slot` has ended, `how` */
+    CSE_EVENT_FROZEN, /* the process in `slot` has not answered for too long */
+    CSE_EVENT_TICK,   /* time went by, or something in the arena changed */
+    CSE_EVENT_COUNT
+} cse_coordinator_event_kind;
+
+/* What an operator is told: what will be done, or why it will not. */
+typedef struct cse_operator_reply {
+    cse_status status;
+    cse_error_reason reason;
+    int64_t step; /* steps done */
+    char text[256];
+} cse_operator_reply;
+
+typedef struct cse_coordinator_event {
+    cse_coordinator_event_kind kind;
+    int slot, incarnation;
+    const cse_message *message;
+    cse_exit how;
+    cse_operator_reply *reply; /* to an operator; may be NULL */
+} cse_coordinator_event;
+
+typedef enum cse_coordinator_state {
+    CSE_COORDINATOR_STARTING,
+    CSE_COORDINATOR_RUNNING,
+    CSE_COORDINATOR_STOPPING,
+    CSE_COORDINATOR_ENDED,
+    CSE_COORDINATOR_STATE_COUNT
+} cse_coordinator_state;
+
+#endif

@@ -1,0 +1,103 @@
+/* Phases, as observers are told of them, and the end of a run.
+ *
+ * The first failure decides the status of the run; what follows from it (workers that are told to
+ * leave and complain) does not. */
+#include <signal.h>
+
+#include "engine/base/arena.h"
+#include "workers/control/coordinator_state.h"
+
+const char *cse_coordinator_name_of(const cse_coordinator *c, int slot,
+                                    char text[CSE_PROCESS_NAME_BYTES])
+{
+    return cse_process_name(c->arena->process(c->cluster, slot), text, CSE_PROCESS_NAME_BYTES);
+}
+
+int64_t cse_coordinator_now_ns(const cse_coordinator *c)
+{
+    return c->io->now_ns(c->io->self);
+}
+
+void cse_coordinator_set_phase(cse_coordinator *c, cse_phase phase, const char *message)
+{
+    if (c->phase_told && c->phase == phase)
+        return;
+    c->phase = phase;
+    c->phase_told = true;
+    CSE_RUN_EVENT(c->options.events, on_phase, phase, message != NULL ? message : "");
+}
+
+bool cse_coordinator_all_ready(const cse_coordinator *c)
+{
+    for (int s = 0; s < c->options.slot_count; s++)
+        if (c->workers[s].state != CSE_WORKER_READY)
+            return false;
+    return true;
+}
+
+/* The phase that the facts of a run in RUNNING amount to. */
+void cse_coordinator_settle_phase(cse_coordinator *c, const char *message)
+{
+    if (c->state != CSE_COORDINATOR_RUNNING || c->stop_wanted)
+        return;
+    int64_t done = c->arena->steps_done(c->cluster);
+    if (c->paused)
+        cse_coordinator_set_phase(
+            c, done == c->closed && done == c->held_at ? CSE_PHASE_PAUSED : CSE_PHASE_PAUSING,
+            message);
+    else
+        cse_coordinator_set_phase(
+            c, cse_coordinator_all_ready(c) ? CSE_PHASE_RUNNING : CSE_PHASE_RECOVERING, message);
+}
+
+void cse_coordinator_end_when_all_gone(cse_coordinator *c)
+{
+    for (int s = 0; s < c->options.slot_count; s++)
+        if (c->workers[s].state != CSE_WORKER_VACANT)
+            return;
+    c->state = CSE_COORDINATOR_ENDED;
+}
+
+void cse_coordinator_tell_to_leave(cse_coordinator *c, int slot)
+{
+    cse_message stop = { .kind = CSE_MESSAGE_STOP };
+    stop.stop.reason = c->status == CSE_OK ? "the run is over" : "the run failed";
+    /* Who cannot be told finds it in the arena, or is told by a signal later. */
+    c->io->send(c->io->self, slot, &stop);
+}
+
+void cse_coordinator_enter_stopping(cse_coordinator *c)
+{
+    c->state = CSE_COORDINATOR_STOPPING;
+    c->stopping_ns = cse_coordinator_now_ns(c);
+    c->arena->stop(c->cluster);
+    for (int s = 0; s < c->options.slot_count; s++) {
+        if (c->workers[s].state == CSE_WORKER_JOINED || c->workers[s].state == CSE_WORKER_READY)
+            cse_coordinator_tell_to_leave(c, s);
+        else if (c->workers[s].state == CSE_WORKER_STARTED)
+            c->io->signal(c->io->self, s, SIGTERM); /* not connected yet */
+    }
+    cse_coordinator_end_when_all_gone(c);
+}
+
+/* Ends the run with `status` and the thread's last message, unless it is ending already. */
+void cse_coordinator_fail(cse_coordinator *c, cse_status status)
+{
+    if (c->state >= CSE_COORDINATOR_STOPPING)
+        return;
+    c->status = status;
+    c->message = cse_strdup(cse_error_message());
+    cse_coordinator_enter_stopping(c);
+}
+
+void cse_coordinator_escalate(cse_coordinator *c)
+{
+    int64_t waited_ns = cse_coordinator_now_ns(c) - c->stopping_ns;
+    static const int signals[] = { SIGTERM, SIGKILL };
+    while (c->escalation < 2 && waited_ns >= (c->escalation + 1) * c->options.leave_timeout_ns) {
+        for (int s = 0; s < c->options.slot_count; s++)
+            if (c->workers[s].state != CSE_WORKER_VACANT)
+                c->io->signal(c->io->self, s, signals[c->escalation]);
+        c->escalation++;
+    }
+}

@@ -1,0 +1,103 @@
+/* Inside of the coordinator: what it remembers, and what its files do for each other.
+ *
+ * coordinator.c is the table of handlers; coordinator_phase.c tells phases and ends the run;
+ * coordinator_workers.c follows each worker from its start to its end; coordinator_steps.c releases
+ * steps, hands out records and takes snapshots; coordinator_operator.c obeys operators. */
+#ifndef CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
+#define CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
+
+#include "workers/control/coordinator_io.h"
+
+typedef enum cse_worker_state {
+    CSE_WORKER_VACANT,
+    CSE_WORKER_STARTED,
+    CSE_WORKER_JOINED,
+    CSE_WORKER_READY
+} cse_worker_state;
+
+typedef struct cse_worker {
+    cse_worker_state state;
+    int incarnation;
+    int64_t started_ns;
+    bool frozen; /* killed for not answering */
+    bool late;   /* killed for not being ready in time */
+} cse_worker;
+
+enum {
+    CSE_PROCESS_NAME_BYTES = 64,
+    REPLY_BYTES = sizeof((cse_operator_reply *)NULL)->text,
+    MOST_RESTARTS = 64
+};
+
+typedef struct cse_coordinator {
+    cse_coordinator_options options;
+    const cse_coordinator_io *io;
+    const cse_coordinator_arena *arena;
+    cse_cluster *cluster;
+    cse_coordinator_state state;
+    int64_t end_step;
+    int64_t closed;      /* steps whose records were handed out */
+    int64_t released;    /* steps that may change the states */
+    int64_t barrier;     /* the released step after which they stand still, or -1 */
+    int64_t held_at;     /* where a hold will make them stand still, or -1 */
+    int64_t snapshot_at; /* steps of the last snapshot, or -1 */
+    bool paused, checkpoint_wanted, stop_wanted;
+    int64_t cancel_ns; /* when a cancelled run ends without a checkpoint; 0: not set */
+    cse_phase phase;
+    bool phase_told; /* one was */
+    bool stopped;    /* ended by a request before the last step */
+    int64_t running_ns, last_commit_ns;
+    int64_t stopping_ns;
+    int escalation; /* 0: asked to leave, SIGTERM and SIGKILL follow */
+    int64_t restarts_ns[MOST_RESTARTS];
+    int64_t restart_count;
+    cse_status status;
+    char *message;
+    cse_worker workers[];
+} cse_coordinator;
+
+/* ---- coordinator_phase.c ---- */
+
+/* "replica 0"; `text` is returned. */
+const char *cse_coordinator_name_of(const cse_coordinator *c, int slot,
+                                    char text[CSE_PROCESS_NAME_BYTES]);
+int64_t cse_coordinator_now_ns(const cse_coordinator *c);
+bool cse_coordinator_all_ready(const cse_coordinator *c);
+/* Reports a phase that differs from the last; `message` NULL: nothing to say. */
+void cse_coordinator_set_phase(cse_coordinator *c, cse_phase phase, const char *message);
+/* Reports the phase that the facts of a run in RUNNING amount to. */
+void cse_coordinator_settle_phase(cse_coordinator *c, const char *message);
+/* Ends the run with `status` and the thread's last message, unless it is ending already. */
+void cse_coordinator_fail(cse_coordinator *c, cse_status status);
+void cse_coordinator_enter_stopping(cse_coordinator *c);
+void cse_coordinator_tell_to_leave(cse_coordinator *c, int slot);
+void cse_coordinator_end_when_all_gone(cse_coordinator *c);
+/* Signals workers that have not left in time: SIGTERM, then SIGKILL. */
+void cse_coordinator_escalate(cse_coordinator *c);
+
+/* ---- coordinator_workers.c ---- */
+
+void cse_coordinator_kill_late_workers(cse_coordinator *c);
+void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_late_message(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_gone_starting(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *event);
+
+/* ---- coordinator_steps.c ---- */
+
+/* Releases steps up to the next one after which the states must stand still, not further ahead of
+ * the records than they are kept. */
+void cse_coordinator_advance_release(cse_coordinator *c);
+void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_tick_stopping(cse_coordinator *c, const cse_coordinator_event *event);
+
+/* ---- coordinator_operator.c ---- */
+
+void cse_coordinator_on_operator(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_operator_stopping(cse_coordinator *c, const cse_coordinator_event *event);
+
+#endif

@@ -1,0 +1,177 @@
+/* Steps, records and snapshots.
+ *
+ * Two things keep training from running away from the coordinator: steps are released only up to
+ * the next one after which the states must stand still (a wanted snapshot, the end), and only so
+ * far ahead of the last record that was handed out. A pause, an operator's checkpoint and a stop
+ * use the arena's hold, which lets the step in flight finish. */
+#include "workers/control/coordinator_state.h"
+
+static bool is_wanted(cse_coordinator *c, int64_t steps)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    return steps >= c->end_step || (k->wants_snapshot != NULL && k->wants_snapshot(k->self, steps));
+}
+
+/* Releases steps up to the next barrier, not further ahead of the records than they are kept. Each
+ * number of steps is asked about once, in order. */
+void cse_coordinator_advance_release(cse_coordinator *c)
+{
+    int64_t before = c->released, most = c->closed + c->options.record_count;
+    while (c->barrier < 0 && c->released < most) {
+        c->released++;
+        if (is_wanted(c, c->released))
+            c->barrier = c->released;
+    }
+    if (c->released > before)
+        c->arena->release(c->cluster, c->released);
+}
+
+static void drain_records(cse_coordinator *c)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    cse_record record;
+    while (c->state == CSE_COORDINATOR_RUNNING && c->arena->next_record(c->cluster, &record)) {
+        c->last_commit_ns = record.committed_ns;
+        record.steps_done = c->arena->steps_done(c->cluster);
+        cse_status status = k->on_record != NULL ? k->on_record(k->self, &record) : CSE_OK;
+        c->arena->close_record(c->cluster);
+        c->closed = record.step + 1;
+        if (status != CSE_OK)
+            cse_coordinator_fail(c, status);
+    }
+}
+
+static void look_for_stop(cse_coordinator *c)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    cse_stop_request request =
+        k->stop_requested != NULL ? k->stop_requested(k->self) : CSE_STOP_NONE;
+    if (request != CSE_STOP_NONE)
+        cse_coordinator_set_phase(c, CSE_PHASE_CANCELLING, "a stop was asked for");
+    if (request == CSE_STOP_NOW) {
+        c->stopped = true;
+        cse_coordinator_fail(c,
+                             cse_fail(CSE_INTERRUPTED,
+                                      "stopped on request in step %lld, without a checkpoint of it",
+                                      (long long)c->arena->steps_done(c->cluster)));
+    } else if (request == CSE_STOP_CHECKPOINT) {
+        c->stop_wanted = true;
+    }
+}
+
+/* An operator's checkpoint waits for the first step: what the run began with is saved already, or
+ * can be had again from the seed. */
+static bool wants_checkpoint(const cse_coordinator *c)
+{
+    return c->checkpoint_wanted && c->closed > c->options.first_step;
+}
+
+static void update_hold(cse_coordinator *c)
+{
+    bool wanted = c->paused || wants_checkpoint(c) || c->stop_wanted;
+    if (wanted && c->held_at < 0)
+        c->held_at = c->arena->hold(c->cluster);
+    if (!wanted && c->held_at >= 0) {
+        c->held_at = -1;
+        c->arena->unhold(c->cluster);
+    }
+}
+
+/* The states stand still after `steps`: keeps a copy, lets training go on, hands the copy out. */
+static void take_snapshot(cse_coordinator *c, int64_t steps)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    const cse_snapshot snapshot = { .steps_done = steps,
+                                    .states = c->options.states,
+                                    .ending = c->stop_wanted };
+    c->io->copy_states(c->io->self);
+    c->snapshot_at = steps;
+    if (steps > c->options.first_step)
+        c->checkpoint_wanted = false;
+    if (c->barrier == steps && steps < c->end_step)
+        c->barrier = -1;
+    if (!c->stop_wanted) {
+        update_hold(c);
+        cse_coordinator_advance_release(c);
+    }
+    cse_status status = k->on_snapshot != NULL ? k->on_snapshot(k->self, &snapshot) : CSE_OK;
+    if (status != CSE_OK)
+        cse_coordinator_fail(c, status);
+}
+
+static void when_standing_still(cse_coordinator *c, int64_t steps)
+{
+    bool is_end = steps >= c->end_step;
+    bool leaves = is_end || c->stop_wanted;
+    if ((c->barrier == steps || wants_checkpoint(c) || leaves) && c->snapshot_at != steps)
+        take_snapshot(c, steps);
+    if (steps > c->options.first_step)
+        c->checkpoint_wanted = false;
+    if (!leaves || c->state != CSE_COORDINATOR_RUNNING)
+        return;
+    c->stopped = !is_end;
+    cse_coordinator_enter_stopping(c);
+}
+
+static void pump(cse_coordinator *c)
+{
+    drain_records(c);
+    if (c->state == CSE_COORDINATOR_RUNNING)
+        look_for_stop(c);
+    if (c->state != CSE_COORDINATOR_RUNNING)
+        return;
+    update_hold(c);
+    cse_coordinator_advance_release(c);
+    int64_t done = c->arena->steps_done(c->cluster);
+    if (done == c->closed && (done == c->barrier || done == c->held_at))
+        when_standing_still(c, done);
+    if (c->paused && c->phase == CSE_PHASE_PAUSING)
+        cse_coordinator_settle_phase(c, NULL);
+}
+
+/* The checkpoint of a cancelled run took longer than it may. */
+static void watch_cancel(cse_coordinator *c)
+{
+    if (c->cancel_ns == 0 || c->state >= CSE_COORDINATOR_STOPPING ||
+        cse_coordinator_now_ns(c) < c->cancel_ns)
+        return;
+    c->stopped = true;
+    cse_coordinator_fail(
+        c, cse_fail(CSE_INTERRUPTED,
+                    "cancelled in step %lld, without a checkpoint of it: none was there within "
+                    "the time given",
+                    (long long)c->arena->steps_done(c->cluster)));
+}
+
+void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    (void)event;
+    cse_coordinator_kill_late_workers(c);
+    look_for_stop(c);
+    watch_cancel(c);
+    if (c->state == CSE_COORDINATOR_STARTING && c->stop_wanted) {
+        c->stopped = true; /* nothing was changed: nothing to save */
+        cse_coordinator_enter_stopping(c);
+    }
+}
+
+void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    (void)event;
+    cse_coordinator_kill_late_workers(c);
+    pump(c);
+    watch_cancel(c);
+}
+
+void cse_coordinator_on_tick_stopping(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    (void)event;
+    const cse_run_callbacks *k = c->options.callbacks;
+    /* Somebody who asks once more has waited long enough. */
+    if (c->stop_wanted && k->stop_requested != NULL && k->stop_requested(k->self) == CSE_STOP_NOW &&
+        c->escalation < 2) {
+        c->stopping_ns = cse_coordinator_now_ns(c) - 2 * c->options.leave_timeout_ns;
+        c->stop_wanted = false;
+    }
+    cse_coordinator_escalate(c);
+}

@@ -1,0 +1,232 @@
+/* The life of each worker: started, joined, ready, gone; and what its death means to the run. */
+#include <signal.h>
+#include <stdio.h>
+
+#include "engine/base/log.h"
+#include "workers/control/coordinator_state.h"
+
+enum { CAUSE_BYTES = 128 };
+
+static void start_worker(cse_coordinator *c, int slot)
+{
+    cse_worker *w = &c->workers[slot];
+    *w = (cse_worker){ .state = CSE_WORKER_STARTED,
+                       .incarnation = w->incarnation + 1,
+                       .started_ns = cse_coordinator_now_ns(c) };
+    cse_status status = c->io->start(c->io->self, slot, w->incarnation);
+    if (status == CSE_OK)
+        return;
+    w->state = CSE_WORKER_VACANT;
+    char name[CSE_PROCESS_NAME_BYTES];
+    cse_coordinator_fail(c, cse_fail_within(status, "%s cannot be started: ",
+                                            cse_coordinator_name_of(c, slot, name)));
+}
+
+void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    (void)event;
+    cse_coordinator_set_phase(c, CSE_PHASE_STARTING, NULL);
+    for (int s = 0; s < c->options.slot_count && c->state == CSE_COORDINATOR_STARTING; s++)
+        start_worker(c, s);
+}
+
+static void begin_running_when_all_ready(cse_coordinator *c)
+{
+    if (!cse_coordinator_all_ready(c))
+        return;
+    c->state = CSE_COORDINATOR_RUNNING;
+    c->running_ns = c->last_commit_ns = cse_coordinator_now_ns(c);
+    cse_coordinator_settle_phase(c, NULL);
+    cse_coordinator_advance_release(c);
+}
+
+static void on_join(cse_coordinator *c, int slot)
+{
+    cse_worker *w = &c->workers[slot];
+    if (w->state != CSE_WORKER_STARTED) {
+        char name[CSE_PROCESS_NAME_BYTES];
+        cse_log_line(CSE_LOG_WARNING, "%s: joined twice; the second time is ignored",
+                     cse_coordinator_name_of(c, slot, name));
+        return;
+    }
+    w->state = CSE_WORKER_JOINED;
+    /* A worker that has died meanwhile is reported by its process's end; one that cannot be reached
+     * for another reason is killed when it is not ready in time. */
+    c->io->send(c->io->self, slot, &c->options.welcome);
+}
+
+static cse_status accepted_status(int64_t number)
+{
+    return number > CSE_OK && number <= CSE_INTERRUPTED ? (cse_status)number : CSE_INTERNAL;
+}
+
+/* A log record as from the process that the slot belongs to, whatever the message says. */
+static void pass_record(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    int64_t level = event->message->log.level;
+    cse_log_pass(&(cse_log_record){
+        .level =
+            level >= CSE_LOG_DEBUG && level <= CSE_LOG_ERROR ? (cse_log_level)level : CSE_LOG_INFO,
+        .process = c->arena->process(c->cluster, event->slot),
+        .time_ms = event->message->log.time_ms,
+        .text = event->message->log.line,
+    });
+}
+
+void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    const cse_message *m = event->message;
+    if (event->slot < 0 || event->slot >= c->options.slot_count)
+        return;
+    cse_worker *w = &c->workers[event->slot];
+    if (w->state == CSE_WORKER_VACANT || w->incarnation != event->incarnation)
+        return; /* from a process that has been reaped */
+    char name[CSE_PROCESS_NAME_BYTES];
+    cse_coordinator_name_of(c, event->slot, name);
+    switch (m->kind) {
+    case CSE_MESSAGE_JOIN:
+        on_join(c, event->slot);
+        break;
+    case CSE_MESSAGE_READY:
+        if (w->state == CSE_WORKER_JOINED) {
+            w->state = CSE_WORKER_READY;
+            if (c->state == CSE_COORDINATOR_STARTING)
+                begin_running_when_all_ready(c);
+            else if (c->phase == CSE_PHASE_RECOVERING)
+                cse_coordinator_settle_phase(c, "the new process is ready");
+        }
+        break;
+    case CSE_MESSAGE_LOG:
+        pass_record(c, event);
+        break;
+    case CSE_MESSAGE_FAILURE:
+        cse_coordinator_fail(
+            c, cse_fail(accepted_status(m->failure.status), "%s: %s", name, m->failure.text));
+        break;
+    default: /* BYE: the process's end follows; the others are no messages of a worker */
+        break;
+    }
+}
+
+/* While stopping, a worker that joins only now is told to leave, and log lines still pass. */
+void cse_coordinator_on_late_message(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    if (event->message->kind == CSE_MESSAGE_LOG)
+        cse_coordinator_on_message(c, event);
+    else if (event->message->kind == CSE_MESSAGE_JOIN && event->slot >= 0 &&
+             event->slot < c->options.slot_count &&
+             c->workers[event->slot].state == CSE_WORKER_STARTED &&
+             c->workers[event->slot].incarnation == event->incarnation)
+        cse_coordinator_tell_to_leave(c, event->slot);
+}
+
+static const char *cause_of(const cse_worker *w, cse_exit how, char text[CAUSE_BYTES])
+{
+    if (w->frozen)
+        snprintf(text, CAUSE_BYTES, "did not answer any more and was killed");
+    else if (w->late)
+        snprintf(text, CAUSE_BYTES, "was not ready in time and was killed");
+    else
+        cse_exit_text(how, text, CAUSE_BYTES);
+    return text;
+}
+
+/* Reaps the slot's process. True when it had left a failure, which then ends the run. */
+static bool reap(cse_coordinator *c, int slot)
+{
+    char text[CSE_FAILURE_TEXT_BYTES], name[CSE_PROCESS_NAME_BYTES];
+    cse_status status = c->arena->failure(c->cluster, slot, text);
+    c->io->reap(c->io->self, slot);
+    c->workers[slot].state = CSE_WORKER_VACANT;
+    if (status != CSE_OK)
+        cse_coordinator_fail(
+            c, cse_fail(status, "%s: %s", cse_coordinator_name_of(c, slot, name), text));
+    return status != CSE_OK;
+}
+
+void cse_coordinator_on_gone_starting(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    cse_worker w = c->workers[event->slot];
+    if (w.state == CSE_WORKER_VACANT || reap(c, event->slot))
+        return;
+    char name[CSE_PROCESS_NAME_BYTES], cause[CAUSE_BYTES];
+    cse_coordinator_fail(
+        c,
+        cse_fail(CSE_UNAVAILABLE,
+                 "%s %s before the run began; its own messages stand above, if it had any",
+                 cse_coordinator_name_of(c, event->slot, name), cause_of(&w, event->how, cause)));
+}
+
+/* Whether one more restart keeps within the limit; counts it. */
+static bool may_restart(cse_coordinator *c)
+{
+    int limit = c->options.restarts_per_minute;
+    if (limit > MOST_RESTARTS)
+        limit = MOST_RESTARTS;
+    if (limit <= 0)
+        return false;
+    int64_t now = cse_coordinator_now_ns(c), oldest = c->restarts_ns[c->restart_count % limit];
+    if (c->restart_count >= limit && now - oldest < INT64_C(60000000000))
+        return false;
+    c->restarts_ns[c->restart_count++ % limit] = now;
+    return true;
+}
+
+void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    cse_worker w = c->workers[event->slot];
+    if (w.state == CSE_WORKER_VACANT || reap(c, event->slot))
+        return;
+    int64_t done = c->arena->steps_done(c->cluster);
+    if (event->how.signal == 0 && event->how.code == 0 && done >= c->end_step)
+        return; /* nothing was left to do for it */
+    char name[CSE_PROCESS_NAME_BYTES], cause[CAUSE_BYTES];
+    cse_coordinator_name_of(c, event->slot, name);
+    cause_of(&w, event->how, cause);
+    if (may_restart(c)) {
+        char line[CSE_PROCESS_NAME_BYTES + CAUSE_BYTES + 64];
+        snprintf(line, sizeof line, "%s %s in step %lld; a new process takes its place", name,
+                 cause, (long long)done);
+        cse_log_line(CSE_LOG_WARNING, "%s", line);
+        start_worker(c, event->slot);
+        if (c->state == CSE_COORDINATOR_RUNNING && !c->paused && !c->stop_wanted)
+            cse_coordinator_set_phase(c, CSE_PHASE_RECOVERING, line);
+        return;
+    }
+    cse_coordinator_fail(
+        c, cse_fail(CSE_UNAVAILABLE,
+                    "%s %s in step %lld, after %lld restarts; see the log and the kernel's "
+                    "messages (out of memory?), then start again to go on from the last checkpoint",
+                    name, cause, (long long)done, (long long)c->restart_count));
+}
+
+void cse_coordinator_on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    if (c->workers[event->slot].state == CSE_WORKER_VACANT)
+        return;
+    c->io->reap(c->io->self, event->slot);
+    c->workers[event->slot].state = CSE_WORKER_VACANT;
+    cse_coordinator_end_when_all_gone(c);
+}
+
+void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    cse_worker *w = &c->workers[event->slot];
+    if (w->state == CSE_WORKER_VACANT)
+        return;
+    w->frozen = true;
+    c->io->signal(c->io->self, event->slot, SIGKILL);
+}
+
+void cse_coordinator_kill_late_workers(cse_coordinator *c)
+{
+    int64_t now = cse_coordinator_now_ns(c);
+    for (int s = 0; s < c->options.slot_count; s++) {
+        cse_worker *w = &c->workers[s];
+        if (w->state == CSE_WORKER_VACANT || w->state == CSE_WORKER_READY || w->late ||
+            now - w->started_ns < c->options.start_timeout_ns)
+            continue;
+        w->late = true;
+        c->io->signal(c->io->self, s, SIGKILL);
+    }
+}

@@ -1,0 +1,124 @@
+/* What a worker allocates before its loop begins; nothing is allocated in a step. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "engine/base/arena.h"
+#include "workers/arena/sums.h"
+#include "workers/worker/work.h"
+#include "workers/worker/work_state.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+void cse_set_float_mode(void)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(0x1f80 | 0x8000 | 0x0040); /* exceptions masked, nearest even, FTZ, DAZ */
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)1 << 24)); /* nearest even, FZ */
+#endif
+}
+
+/* Zeroed, at page starts, and costing nothing until touched. */
+static unsigned char *private_memory(size_t bytes)
+{
+    if (bytes == 0)
+        return NULL;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static cse_status check_graph(const cse_cluster *cluster, const cse_graph *graph)
+{
+    const cse_arena_head *head = cluster->head;
+    int64_t lines = 0;
+    for (int i = 0; i < graph->group_count; i++)
+        if (graph->groups[i].part == CSE_PART_UPDATE)
+            lines = graph->groups[i].first_line + cse_lines_of(graph->groups[i].elements);
+    if (graph->microbatch_count != head->microbatches ||
+        graph->micro_batch_size != head->micro_batch_size ||
+        graph->group_count != head->group_count || lines != head->update_lines ||
+        graph->space_bytes[CSE_SPACE_PARTIAL] != head->gradient_bytes ||
+        graph->space_bytes[CSE_SPACE_STATE] != head->state_bytes ||
+        graph->space_bytes[CSE_SPACE_INPUT] != head->input_bytes ||
+        graph->space_bytes[CSE_SPACE_FETCH] != head->fetch_bytes ||
+        graph->space_bytes[CSE_SPACE_WEIGHTS] != head->weights_bytes)
+        return cse_fail(CSE_UNAVAILABLE, "the compiled step is not the one the cluster was made "
+                                         "for: recompile, or empty the compile directory");
+    return CSE_OK;
+}
+
+static cse_status prepare_compute(cse_work *work)
+{
+    const cse_arena_head *head = work->cluster->head;
+    const int depth = cse_tree_depth(head->microbatches);
+    work->graph = work->executable->graph;
+    CSE_TRY(check_graph(work->cluster, work->graph));
+    work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
+    work->workspace = private_memory(work->workspace_bytes);
+    /* Partial sums but the first, which grows in the arena, and one gradient. */
+    work->sums_bytes = (size_t)(depth * head->partial_sum_stride);
+    work->sums = private_memory(work->sums_bytes);
+    if ((work->workspace_bytes && !work->workspace) || (work->sums_bytes && !work->sums))
+        return cse_fail(CSE_TEMPORARY,
+                        "no memory for a workspace of %zu bytes and partial sums of "
+                        "%zu bytes",
+                        work->workspace_bytes, work->sums_bytes);
+    work->gradient = work->sums + (depth - 1) * head->partial_sum_stride;
+    work->nodes = cse_calloc((size_t)head->microbatches, sizeof *work->nodes);
+    work->join.steps = cse_calloc(2 * (size_t)head->microbatches, sizeof *work->join.steps);
+    work->join.blocks = cse_aligned_calloc(((size_t)depth + 1) * CSE_JOIN_BLOCK * sizeof(float));
+    work->joined = cse_aligned_calloc((size_t)head->update_chunk_lines * CSE_LINE_ELEMENTS * 4);
+    work->direct_offsets =
+        cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->direct_offsets);
+    work->group_ns = cse_calloc((size_t)work->graph->group_count + 1, sizeof *work->group_ns);
+    for (int g = 0; g < work->graph->group_count; g++)
+        work->direct_offsets[g] = cse_sums_direct_offset(work->graph, g, head->joined_bytes);
+    CSE_TRY(cse_work_statistics_prepare(work));
+    work->frame.seed = head->seed;
+    work->frame.base[CSE_SPACE_STATE] = cse_arena_states(work->cluster);
+    work->frame.base[CSE_SPACE_REPLICA] = work->workspace;
+    work->frame.base[CSE_SPACE_WEIGHTS] = work->cluster->base + head->weights_offset;
+    return CSE_OK;
+}
+
+cse_status cse_work_new(const cse_work_options *options, cse_work **result)
+{
+    cse_cluster *cluster = options->cluster;
+    *result = NULL;
+    if (options->slot < 0 || options->slot >= cse_cluster_slot_count(cluster))
+        return cse_fail(CSE_UNAVAILABLE, "slot %d: the cluster has %d", options->slot,
+                        cse_cluster_slot_count(cluster));
+    cse_set_float_mode();
+    cse_work *work = cse_calloc(1, sizeof *work);
+    work->cluster = cluster;
+    work->slot = options->slot;
+    work->executable = options->executable;
+    work->source = options->source;
+    cse_status status = work->executable ? prepare_compute(work) : CSE_OK;
+    if (status != CSE_OK)
+        cse_work_destroy(&work);
+    *result = work;
+    return status;
+}
+
+void cse_work_destroy(cse_work **work)
+{
+    if (!*work)
+        return;
+    if ((*work)->workspace)
+        munmap((*work)->workspace, (*work)->workspace_bytes);
+    if ((*work)->sums)
+        munmap((*work)->sums, (*work)->sums_bytes);
+    free((*work)->nodes);
+    free((*work)->join.steps);
+    free((*work)->join.blocks);
+    free((*work)->joined);
+    free((*work)->direct_offsets);
+    free((*work)->group_ns);
+    cse_work_statistics_release(*work);
+    free(*work);
+    *work = NULL;
+}

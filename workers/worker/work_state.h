@@ -1,0 +1,111 @@
+/* Inside of a worker's loop: what one process remembers, and the parts of a step it can do.
+ *
+ * Everything here is private to the process and may be lost with it; the truth is in the arena.
+ * Each part looks for a takeable word of the current stage, claims it, does the work and publishes
+ * it. */
+#ifndef CSE_WORKERS_WORKER_WORK_STATE_H
+#define CSE_WORKERS_WORKER_WORK_STATE_H
+
+#include "engine/execute/execute.h"
+#include "engine/execute/tensor_statistics.h"
+#include "workers/arena/worker_side.h"
+#include "workers/worker/loader_source.h"
+
+/* How far this process has looked through the words of one stage, in one step. */
+typedef struct cse_work_cursor {
+    int64_t sequence; /* step + 1 that the rest is about */
+    int next;         /* where to look for something takeable */
+    int complete;     /* all before are done */
+} cse_work_cursor;
+
+typedef struct cse_work {
+    cse_cluster *cluster;
+    cse_executable *executable;
+    const cse_graph *graph;
+    const cse_microbatch_source *source;
+    int slot, incarnation;
+    cse_status status; /* of a failure; CSE_OK before */
+    bool blocked;      /* nothing was done as nobody takes what was made before */
+    bool sampled;      /* the times of this step are noted */
+    uint32_t doorbell_seen, wait_events;
+    cse_frame frame;
+
+    /* COMPUTE: the nodes that the present number of replicas makes, in the order of their
+     * microbatches, and the node that this process has claimed. */
+    cse_tree_node *nodes;
+    int node_count, nodes_replicas, own_first, own_end;
+    cse_work_cursor node_cursor;
+    bool computing; /* a node is claimed */
+    cse_tree_node node;
+    int added;                           /* microbatch gradients of the node so far */
+    int sum_count;                       /* partial sums that they are in */
+    cse_microbatch_range sum_ranges[32]; /* of each of these sums */
+    int64_t wait_since_ns;               /* 0: not waiting for input */
+    unsigned char *sums, *gradient;      /* private memory: sums but the first; one gradient */
+    unsigned char *workspace;
+    size_t workspace_bytes, sums_bytes;
+
+    /* REDUCE, UPDATE */
+    cse_work_cursor reduce_cursor, update_cursor;
+    cse_join join;
+    int64_t join_sequence;
+    unsigned char *joined;   /* sums of one update chunk's lines */
+    int64_t *direct_offsets; /* by group; see sums.h */
+
+    /* Tensor statistics; NULL when no step takes them. */
+    cse_tensor_statistics *statistics; /* of the node at hand */
+    unsigned char *statistics_memory;
+    size_t statistics_memory_bytes;
+    cse_statistics_collector collector;
+    float *proposed; /* values of one update part's nodes */
+
+    int64_t *group_ns; /* of one timed run, by group */
+
+    cse_ring_view ring;
+} cse_work;
+
+/* Each does at most one unit of its kind at the step word `step`; false: nothing there to do. */
+bool cse_work_compute(cse_work *work, uint64_t step);
+bool cse_work_reduce(cse_work *work, uint64_t step);
+bool cse_work_norm(cse_work *work, uint64_t step);
+bool cse_work_update(cse_work *work, uint64_t step);
+/* As above; a failing source sets work->status. */
+bool cse_work_fill(cse_work *work, uint64_t step);
+
+/* Runs REPLICA or WEIGHTS with the worker's frame, or lines of an UPDATE group; in a sampled step,
+ * notes how long each kernel took. See work_run.c. */
+void cse_work_run_program(cse_work *work, cse_part part);
+void cse_work_run_update(cse_work *work, int group, const int64_t lines[2],
+                         const cse_undo_log *undo);
+
+/* Readies the cursors for the step at hand. */
+void cse_work_place_cursors(cse_work *work, uint64_t step);
+/* Whether every node that step `step` needs is complete. */
+bool cse_work_nodes_complete(cse_work *work, uint64_t step);
+/* Claims a takeable one of words [0, count), or returns -1. */
+int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor);
+/* Moves the step word on when its stage is complete. False: it is not. */
+bool cse_work_advance(cse_work *work, uint64_t step);
+
+/* The frame of WEIGHTS and UPDATE at a step. */
+cse_frame *cse_work_frame_for(cse_work *work, uint64_t step);
+/* Makes the plan that joins this step's partial sums, once a step. */
+void cse_work_plan_join(cse_work *work, int64_t sequence);
+/* Joins this step's partial sums for lines of an UPDATE group and returns the base at which the
+ * group finds them. */
+unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part part);
+
+/* Tensor statistics, see work_statistics.c. Allocates what they need; nothing when no step takes
+ * them. */
+cse_status cse_work_statistics_prepare(cse_work *work);
+void cse_work_statistics_release(cse_work *work);
+/* Around the computation of a node: begins with zeros; copies the counts into the arena, behind the
+ * partial sum, before it is published. Do nothing on other steps. */
+void cse_work_statistics_begin(cse_work *work, int64_t step);
+void cse_work_statistics_publish(cse_work *work, int64_t step);
+/* Around the serial program, which may be repeated: begins with the counts of the step's partial
+ * sums; adds those of summed gradients, of states and their updates. */
+void cse_work_statistics_open(cse_work *work, uint64_t step);
+void cse_work_statistics_close(cse_work *work, uint64_t step);
+
+#endif

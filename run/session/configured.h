@@ -26,7 +26,8 @@ cse_executor *cse_session_executor_new(const cse_executor_options *options,
 
 /* A text as a tree in the session's memory; messages begin with `subject`. */
 cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree);
-/* The same for a public call; NULL after a failure, which is the session's, or without a session. */
+/* The same for a public call; NULL after a failure, which is the session's, or without a session.
+ */
 cse_yaml_node *cse_session_text(const char *caller, const char *subject, const char *yaml);
 /* A tree against a table; the result lives as long as the session. */
 cse_status cse_session_check(const cse_setting *table, const char *subject, cse_yaml_node *tree,

@@ -352,7 +352,7 @@ static cse_status remove_record(cse_jobs *jobs, const char *id)
 {
     if (cse_jobs_db_remove(jobs->db, id) == CSE_OK)
         return CSE_OK;
-    cse_jobs_reserve_release(jobs);
+    cse_reserve_release(&jobs->reserve);
     return cse_jobs_db_remove(jobs->db, id);
 }
 
@@ -380,7 +380,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         cse_job_record_clear(&entry->record);
         free(entry->facts);
         free(entry);
-        cse_jobs_reserve_make(jobs);
+        cse_reserve_take(&jobs->reserve);
     }
     pthread_mutex_unlock(&jobs->lock);
     return status;

@@ -108,6 +108,16 @@ typedef struct cse_point {
 int cse_row_point_count(const cse_row *row);
 cse_point cse_row_point(const cse_row *row, int index);
 
+/* How many rows of which kind had no room. */
+typedef struct cse_dropped {
+    int64_t points, logs, closures, samples, events;
+} cse_dropped;
+void cse_dropped_count(cse_dropped *dropped, const cse_row *row);
+void cse_dropped_add(cse_dropped *to, const cse_dropped *more);
+bool cse_dropped_any(const cse_dropped *dropped);
+/* As the payload of a gap event, or of what stands in the write-failure journal. */
+void cse_dropped_json(cse_text *out, const cse_dropped *dropped);
+
 /* One field as JSON, by its column's type letter; and a whole row as a JSON object. */
 void cse_field_add_json(cse_text *out, char type, const cse_field *field);
 void cse_row_add_json(cse_text *out, const cse_row *row);

@@ -7,23 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence at `at`; 0 when there is none (RFC 3629, section 4). */
-static int sequence_bytes(const unsigned char *at)
-{
-    int length = at[0] < 0x80                    ? 1
-                 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
-                 : (at[0] & 0xf0) == 0xe0        ? 3
-                 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-                                                 : 0;
-    for (int i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90))
-        return 0;
-    return length;
-}
-
 static void add_control(cse_text *out, unsigned char byte)
 {
     static const char letters[] = "\b\f\n\r\t", names[] = "bfnrt";
@@ -43,7 +26,7 @@ void cse_json_add_string(cse_text *out, const char *text)
     const unsigned char *at = (const unsigned char *)text, *plain = at;
     cse_text_add_bytes(out, "\"", 1);
     for (;;) {
-        int length = sequence_bytes(at);
+        size_t length = cse_utf8_bytes((const char *)at, SIZE_MAX);
         if (*at != '\0' && length > 0 && *at >= 0x20 && *at != '"' && *at != '\\' && *at != 0x7f) {
             at += length;
             continue;
@@ -73,12 +56,21 @@ void cse_json_add_number(cse_text *out, double number)
         cse_text_add(out, number > 0 ? "\"Infinity\"" : "\"-Infinity\"");
         return;
     }
-    for (int precision = 9; precision <= 17; precision += 4) {
-        snprintf(digits, sizeof digits, "%.*g", precision, number);
+    static const int precisions[] = { 9, 15, 16, 17 };
+    for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; i++) {
+        snprintf(digits, sizeof digits, "%.*g", precisions[i], number);
         if (strtod(digits, NULL) == number)
             break;
     }
     cse_text_add_bytes(out, digits, strlen(digits));
+}
+
+void cse_json_add_finite(cse_text *out, double number)
+{
+    if (isfinite(number))
+        cse_json_add_number(out, number);
+    else
+        cse_text_add_bytes(out, "null", 4);
 }
 
 void cse_json_add_integer(cse_text *out, int64_t number)

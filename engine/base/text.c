@@ -42,3 +42,23 @@ void cse_text_clear(cse_text *text)
     free(text->data);
     memset(text, 0, sizeof *text);
 }
+
+size_t cse_utf8_bytes(const char *text, size_t left)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t bytes = left == 0                       ? 0
+                   : at[0] < 0x80                  ? 1
+                   : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+                   : (at[0] & 0xf0) == 0xe0        ? 3
+                   : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                                   : 0;
+    if (bytes > left)
+        return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xed && at[1] >= 0xa0;
+    bool beyond = at[0] == 0xf4 && at[1] >= 0x90;
+    return overlong || surrogate || beyond ? 0 : bytes;
+}

@@ -19,4 +19,8 @@ void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
 void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);
 
+/* Bytes of the UTF-8 character at `text`, of which `left` may be read; 0 when there is none
+ * (RFC 3629: no surrogates, no longer form than needed). Without reading beyond a zero byte. */
+size_t cse_utf8_bytes(const char *text, size_t left);
+
 #endif

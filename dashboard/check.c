@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/config/config.h"
@@ -149,14 +149,6 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
 }
 
 /* ---- in a process of its own ---- */
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    (void)about;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
 
 static cse_status write_file(const char *path, const char *text)
 {
@@ -299,6 +291,6 @@ cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics)
     if (mkdtemp(directory) == NULL)
         return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));
     cse_status status = check_step(check, directory, diagnostics);
-    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cse_remove_tree(directory);
     return status;
 }

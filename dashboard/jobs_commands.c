@@ -7,7 +7,6 @@
 #include "dashboard/jobs_commands.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/directory.h"
 #include "engine/base/clock.h"
 #include "workers/control/control_client.h"
 
@@ -339,14 +339,6 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
 
 /* ---- removal ---- */
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    (void)about;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 /* Jobs are removed to make room, so removal must work on a full disk. */
 static cse_status remove_record(cse_jobs *jobs, const char *id)
 {
@@ -370,8 +362,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         status = remove_record(jobs, id);
     if (status == CSE_OK) {
         cse_readers_forget(jobs->options.readers, entry->record.model_dir);
-        /* Links are removed, not followed. */
-        nftw(entry->record.model_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        cse_remove_tree(entry->record.model_dir);
         int at = 0;
         while (jobs->entries[at] != entry)
             at++;

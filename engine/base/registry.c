@@ -65,8 +65,8 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
     const cse_descriptor *const *members = table;
     for (; *members != NULL && count < 255 && used < sizeof accepted; members++, count++) {
         names[count] = (*members)->name;
-        used += (size_t)snprintf(accepted + used, sizeof accepted - used, "%s%s",
-                                 count ? ", " : "", (*members)->name);
+        used += (size_t)snprintf(accepted + used, sizeof accepted - used, "%s%s", count ? ", " : "",
+                                 (*members)->name);
     }
     const char *near = cse_did_you_mean(name ? name : "", names);
     return cse_fail(CSE_CONFIG, "there is no %s '%s'%s%s%s; accepted: %s", kind, name ? name : "",

@@ -16,6 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/checkpoint/digest.h"
 #include "engine/precision/graphamp.h"
 #include "store/store.h"
 #include "workers/messages/run_directory.h"

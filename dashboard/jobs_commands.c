@@ -14,34 +14,38 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/directory.h"
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "workers/control/control_client.h"
 
 const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
                                          "kill",  "scale",  NULL };
 
-/* The states in which a command is allowed. */
+/* The states in which a command makes sense. */
+#define IN(state) (1u << CSE_RUN_##state)
+enum {
+    STANDING = IN(PAUSING) | IN(PAUSED),
+    TAKING_STEPS = STANDING | IN(RUNNING) | IN(RECOVERING),
+    NOT_ENDED = TAKING_STEPS | IN(QUEUED) | IN(COMPILING) | IN(STARTING) | IN(CANCELLING),
+};
+
 static const struct {
-    const char *command, *states;
-} allowed_states[] = {
-    { "pause", " RUNNING PAUSING PAUSED RECOVERING " },
-    { "resume", " PAUSING PAUSED RUNNING " },
-    { "checkpoint", " RUNNING PAUSING PAUSED " },
-    { "cancel",
-      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
-    { "kill",
-      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
-    { "scale", " RUNNING PAUSED " },
+    const char *command;
+    unsigned states;
+} accepted[] = {
+    { "pause", TAKING_STEPS },
+    { "resume", STANDING | IN(RUNNING) },
+    { "checkpoint", STANDING | IN(RUNNING) },
+    { "cancel", NOT_ENDED | IN(CANCELLED) },
+    { "kill", NOT_ENDED | IN(CANCELLED) },
+    { "scale", IN(RUNNING) | IN(PAUSED) },
 };
 
 static bool is_allowed(const char *command, cse_run_state state)
 {
-    char word[32];
-    snprintf(word, sizeof word, " %s ", cse_run_state_name(state));
-    for (size_t i = 0; i < sizeof allowed_states / sizeof allowed_states[0]; i++)
-        if (strcmp(allowed_states[i].command, command) == 0)
-            return strstr(allowed_states[i].states, word) != NULL;
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++)
+        if (strcmp(accepted[i].command, command) == 0)
+            return state != CSE_RUN_NONE && (accepted[i].states >> state & 1) != 0;
     return false;
 }
 
@@ -234,7 +238,7 @@ static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_pla
     return CSE_OK;
 }
 
-/* To the run's process, without the lock. */
+/* A command to the run's process, without the lock. */
 static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
                                   const cse_job_command *command, char detail[256])
 {

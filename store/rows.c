@@ -23,15 +23,15 @@ typedef struct stored_point {
 } stored_point;
 
 static const cse_row_description descriptions[] = {
-#define DESCRIPTION_ROW(kind, table_, columns_, types_, event_, worth_) \
-    { .table = table_,                                                  \
-      .columns = columns_,                                              \
-      .types = types_,                                                  \
-      .event = event_,                                                  \
-      .worth = CSE_WORTH_##worth_ },
+#define DESCRIPTION_ROW(kind, table_, columns_, types_, event_, priority_) \
+    { .table = table_,                                                     \
+      .columns = columns_,                                                 \
+      .types = types_,                                                     \
+      .event = event_,                                                     \
+      .priority = CSE_PRIORITY_##priority_ },
     CSE_ROW_TABLE(DESCRIPTION_ROW)
-    /* A step's points are worth what one is. */
-    { .table = "points", .columns = "", .types = "", .worth = CSE_WORTH_METRIC },
+    /* The points of one step have the priority of a point. */
+    { .table = "points", .columns = "", .types = "", .priority = CSE_PRIORITY_METRIC },
 };
 
 const cse_row_description *cse_row_describe(cse_row_kind kind)

@@ -14,10 +14,14 @@
 #include "engine/base/text.h"
 
 /* What is dropped first when the queue is full. */
-typedef enum cse_row_worth { CSE_WORTH_SAMPLE, CSE_WORTH_METRIC, CSE_WORTH_KEPT } cse_row_worth;
+typedef enum cse_row_priority {
+    CSE_PRIORITY_SAMPLE,
+    CSE_PRIORITY_METRIC,
+    CSE_PRIORITY_KEPT
+} cse_row_priority;
 
 /* Types of columns: i integer, d number, s text, j JSON text, b blob (in JSON: base64).
- * X(kind, table, columns, types, event type or NULL, worth) */
+ * X(kind, table, columns, types, event type or NULL, priority) */
 #define CSE_ROW_TABLE(X)                                                                         \
     X(RUN, "run", "key value", "ss", NULL, KEPT)                                                 \
     X(TRANSITION, "transitions", "seq time_ms from_state to_state reason message attempt",       \
@@ -47,7 +51,7 @@ typedef enum cse_row_worth { CSE_WORTH_SAMPLE, CSE_WORTH_METRIC, CSE_WORTH_KEPT 
     X(ARTEFACT, "artefacts", "name time_ms media_type content", "sisb", NULL, KEPT)
 
 typedef enum cse_row_kind {
-#define CSE_ROW_ENUM(kind, table, columns, types, event, worth) CSE_ROW_##kind,
+#define CSE_ROW_ENUM(kind, table, columns, types, event, priority) CSE_ROW_##kind,
     CSE_ROW_TABLE(CSE_ROW_ENUM)
 #undef CSE_ROW_ENUM
         CSE_ROW_COUNT,
@@ -59,7 +63,7 @@ enum { CSE_MOST_COLUMNS = 16 };
 typedef struct cse_row_description {
     const char *table, *columns, *types;
     const char *event;
-    cse_row_worth worth;
+    cse_row_priority priority;
 } cse_row_description;
 
 const cse_row_description *cse_row_describe(cse_row_kind kind);

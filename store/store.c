@@ -35,18 +35,18 @@ int64_t cse_store_attempt(const cse_store *store)
 
 /* ---- the queue ---- */
 
-static bool has_room(const cse_store *store, cse_row_worth worth)
+static bool has_room(const cse_store *store, cse_row_priority priority)
 {
     size_t most = store->options.queue_bytes;
-    return worth == CSE_WORTH_KEPT ||
-           store->queue.size < (worth == CSE_WORTH_SAMPLE ? most / 2 : most);
+    return priority == CSE_PRIORITY_KEPT ||
+           store->queue.size < (priority == CSE_PRIORITY_SAMPLE ? most / 2 : most);
 }
 
 /* Appends a row, or counts it as dropped. The lock is held. */
 static void enqueue_locked(cse_store *store, cse_row_kind kind, ...)
 {
     va_list arguments;
-    if (!has_room(store, cse_row_describe(kind)->worth)) {
+    if (!has_room(store, cse_row_describe(kind)->priority)) {
         cse_dropped_count(&store->dropped, &(cse_row){ .kind = kind });
         return;
     }
@@ -383,7 +383,7 @@ void cse_store_points(cse_store *store, const cse_step_points *points)
                                  .values = points->values };
     size_t bytes = cse_row_points_bytes(points->count);
     pthread_mutex_lock(&store->mutex);
-    if (has_room(store, CSE_WORTH_METRIC)) {
+    if (has_room(store, CSE_PRIORITY_METRIC)) {
         cse_text *queue = &store->queue;
         cse_text_reserve(queue, bytes);
         cse_row_put_points((unsigned char *)queue->data + queue->size, &row);

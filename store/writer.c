@@ -248,21 +248,21 @@ static bool is_frequent_event(const cse_row *row)
 }
 
 /* What comes again with every commit matters least: it would use up the last room. */
-static cse_row_worth worth_of(const cse_row *row)
+static cse_row_priority priority_of(const cse_row *row)
 {
     if (row->kind == CSE_ROW_RUN && strcmp(row->fields[0].text, "last_step") == 0)
-        return CSE_WORTH_METRIC;
-    return is_frequent_event(row) ? CSE_WORTH_SAMPLE : cse_row_describe(row->kind)->worth;
+        return CSE_PRIORITY_METRIC;
+    return is_frequent_event(row) ? CSE_PRIORITY_SAMPLE : cse_row_describe(row->kind)->priority;
 }
 
-/* Keeps the rows that are worth more than `worth` and counts the others. */
-static void thin_pending(cse_store *store, cse_row_worth worth)
+/* Keeps the rows above `priority` and counts the others. */
+static void drop_pending(cse_store *store, cse_row_priority priority)
 {
     cse_text kept = { 0 };
     cse_row row;
     size_t at = 0;
     while (cse_row_next(&store->pending, &at, &row)) {
-        if (worth_of(&row) > worth)
+        if (priority_of(&row) > priority)
             cse_text_add_bytes(&kept, (const char *)row.body, row.bytes);
         else if (row.kind != CSE_ROW_EVENT)
             cse_dropped_count(&store->lost, &row);
@@ -289,9 +289,9 @@ static void note_failure(cse_store *store, int64_t now_ns)
     store->written_step = -1; /* its row may be among those that are dropped */
     store->retry_ns = now_ns + RETRY_MS * MILLISECONDS;
     if (store->pending.size > most)
-        thin_pending(store, CSE_WORTH_SAMPLE);
+        drop_pending(store, CSE_PRIORITY_SAMPLE);
     if (store->pending.size > most)
-        thin_pending(store, CSE_WORTH_METRIC);
+        drop_pending(store, CSE_PRIORITY_METRIC);
 }
 
 /* A few pages are often to be had where a long transaction finds no room, the more so as the
@@ -302,7 +302,7 @@ static cse_status write_what_matters(cse_store *store)
     cse_row row;
     size_t at = 0;
     while (cse_row_next(&store->pending, &at, &row))
-        cse_text_add_bytes(&parts[worth_of(&row) == CSE_WORTH_KEPT], (const char *)row.body,
+        cse_text_add_bytes(&parts[priority_of(&row) == CSE_PRIORITY_KEPT], (const char *)row.body,
                            row.bytes);
     cse_status status =
         parts[1].size > 0 ? cse_database_write(store->database, &parts[1], store->attempt) : CSE_OK;

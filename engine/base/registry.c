@@ -8,10 +8,10 @@ enum { LONGEST_WORD = 64 };
 
 const void *cse_registry_find(const void *table, const char *name)
 {
-    const cse_descriptor *const *members = table;
-    for (; name != NULL && *members != NULL; members++)
-        if (strcmp((*members)->name, name) == 0)
-            return *members;
+    const cse_descriptor *const *plugins = table;
+    for (; name != NULL && *plugins != NULL; plugins++)
+        if (strcmp((*plugins)->name, name) == 0)
+            return *plugins;
     return NULL;
 }
 
@@ -54,21 +54,27 @@ const char *cse_did_you_mean(const char *word, const char *const *candidates)
 }
 
 cse_status cse_registry_get(const void *table, const char *kind, const char *name,
-                            const void **member)
+                            const void **plugin)
 {
-    *member = cse_registry_find(table, name);
-    if (*member != NULL)
+    *plugin = cse_registry_find(table, name);
+    if (*plugin != NULL)
         return CSE_OK;
-    char accepted[2048] = "";
+    char accepted[2048] = "accepted: ";
     const char *names[256] = { NULL };
-    size_t used = 0, count = 0;
-    const cse_descriptor *const *members = table;
-    for (; *members != NULL && count < 255 && used < sizeof accepted; members++, count++) {
-        names[count] = (*members)->name;
+    size_t used = strlen(accepted), count = 0;
+    const cse_descriptor *const *plugins = table;
+    for (; *plugins != NULL && count < 255 && used < sizeof accepted; plugins++, count++) {
+        names[count] = (*plugins)->name;
         used += (size_t)snprintf(accepted + used, sizeof accepted - used, "%s%s", count ? ", " : "",
-                                 (*members)->name);
+                                 (*plugins)->name);
     }
     const char *near = cse_did_you_mean(name ? name : "", names);
-    return cse_fail(CSE_CONFIG, "there is no %s '%s'%s%s%s; accepted: %s", kind, name ? name : "",
-                    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", accepted);
+    char hint[128] = "";
+    if (near != NULL)
+        snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    const cse_error error = { .status = CSE_CONFIG,
+                              .hint = near != NULL ? hint : NULL,
+                              .accepted = accepted };
+    return cse_fail_at(&error, "there is no %s '%s'%s%s%s", kind, name ? name : "",
+                       near != NULL ? " (" : "", hint, near != NULL ? ")" : "");
 }

@@ -1,8 +1,8 @@
 /* Lookup by name in the table of a plugin folder.
  *
- * A plugin folder holds one member a file; each file ends with the member's descriptor, whose
+ * A plugin folder holds one plugin a file; each file ends with the plugin's descriptor, whose
  * first two fields are its name and its one-line summary. autogen.sh writes the array of a folder's
- * descriptors (NULL-terminated, in name order), and these functions serve every kind of member
+ * descriptors (NULL-terminated, in name order), and these functions serve every kind of plugin
  * alike. */
 #ifndef CSE_BASE_REGISTRY_H
 #define CSE_BASE_REGISTRY_H
@@ -21,7 +21,7 @@ const void *cse_registry_find(const void *table, const char *name);
 /* As above; a missing name fails with CSE_CONFIG: `kind` ("optimizer"), the accepted names, and the
  * nearest one as "did you mean". */
 cse_status cse_registry_get(const void *table, const char *kind, const char *name,
-                            const void **member);
+                            const void **plugin);
 
 /* The candidate nearest to `word` by edit distance, or NULL when none is near enough to be meant.
  * `candidates` is NULL-terminated. */

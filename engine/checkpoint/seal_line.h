@@ -1,5 +1,5 @@
-/* One tensor's line in a seal (see seal.h): its parts, and the digest of the tensor's elements while
- * they are read. */
+/* One tensor's line in a seal (see seal.h): its parts, and the check of the tensor's elements by
+ * the digest that it holds. */
 #ifndef CSE_CHECKPOINT_SEAL_LINE_H
 #define CSE_CHECKPOINT_SEAL_LINE_H
 

@@ -242,21 +242,6 @@ static cse_status read_stream(reader *r, cse_yaml_node **root)
     return CSE_OK;
 }
 
-/* Bytes of the UTF-8 sequence at `text`, 0 when it is none (overlong forms and surrogates too). */
-static size_t utf8_length(const unsigned char *text, size_t left)
-{
-    unsigned char first = text[0];
-    size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    if (length == 0 || first > 0xF4 || length > left)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
-    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
-    return overlong || beyond ? 0 : length;
-}
-
 static cse_status check_bytes(reader *r, const char *text, size_t size)
 {
     cse_place place = { r->source, 1, 1 };
@@ -264,7 +249,7 @@ static cse_status check_bytes(reader *r, const char *text, size_t size)
         return fail_at(place, "more than 1 MiB of YAML");
     for (size_t i = 0; i < size;) {
         unsigned char c = (unsigned char)text[i];
-        size_t length = utf8_length((const unsigned char *)text + i, size - i);
+        size_t length = cse_utf8_bytes(text + i, size - i);
         if (length == 0)
             return fail_at(place, "a byte that is not UTF-8; save the text as UTF-8");
         if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F)

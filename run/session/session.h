@@ -101,7 +101,7 @@ typedef struct cse_session {
     cse_weight_update weight_update;
     cse_numerics *numerics; /* NULL: nothing is observed */
     cse_status error;
-    char *error_message;
+    cse_error *failure; /* the first one; NULL while `error` is CSE_OK */
     cse_state **states;
     int state_count, state_capacity;
     cse_model **models;

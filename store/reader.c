@@ -39,6 +39,7 @@ static cse_status open_handle(const char *path, sqlite3 **handle)
 {
     char uri[PATH_MAX + 64];
     int code = sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    sqlite3_busy_timeout(*handle, BUSY_MS); /* the first look may meet a writer that opens it */
     if (code == SQLITE_OK)
         code = sqlite3_exec(*handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
     if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY)

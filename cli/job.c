@@ -79,7 +79,7 @@ int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cs
 {
     cse_progress progress = { .out = stdout, .json = cse_option_is_on(line, "json") };
     cse_progress_not_begun(&progress, &job->diagnostics);
-    return cse_report_faults(status, &job->diagnostics);
+    return cse_report_diagnostics(status, &job->diagnostics);
 }
 
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)

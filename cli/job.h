@@ -45,8 +45,8 @@ typedef struct cse_prepared_job {
 cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_prepared_job *job);
 void cse_job_clear(cse_prepared_job *job);
 
-/* Reports why cse_job_prepare failed, as cse_report_faults does; with --json to stdout as well, as
- * the job's end. Returns the exit code. */
+/* Reports why cse_job_prepare failed, as cse_report_diagnostics does; with --json to stdout as
+ * well, as the job's end. Returns the exit code. */
 int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cse_status status);
 
 /* Runs it with progress on stdout (JSON lines with --json), Ctrl-C once stopping with a checkpoint

@@ -21,7 +21,7 @@ typedef struct cse_progress {
 /* Shows one event; a loop that begins anew begins a new smoothing of the rate. */
 void cse_progress_event(cse_progress *progress, const cse_job_event *event);
 
-/* For programs: the end of a job that could not be prepared; errors as in cse_report_faults. */
+/* For programs: the end of a job that could not be prepared, with its errors. */
 void cse_progress_not_begun(cse_progress *progress, const cse_diagnostics *diagnostics);
 
 /* The job's end: `status` as the job returned it. */

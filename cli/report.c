@@ -30,7 +30,7 @@ static void print_error(const cse_error *error)
     fprintf(stderr, "  %s\n", text);
 }
 
-int cse_report_faults(cse_status status, const cse_diagnostics *diagnostics)
+int cse_report_diagnostics(cse_status status, const cse_diagnostics *diagnostics)
 {
     if (status == CSE_OK)
         return 0;
@@ -49,5 +49,5 @@ int cse_report_faults(cse_status status, const cse_diagnostics *diagnostics)
 
 int cse_report(cse_status status)
 {
-    return cse_report_faults(status, NULL);
+    return cse_report_diagnostics(status, NULL);
 }

@@ -209,19 +209,3 @@ json_t *cse_text_json(const char *text)
     json_t *value = text != NULL ? json_string(text) : NULL;
     return value != NULL ? value : json_null();
 }
-
-void cse_json_number(cse_text *text, double number)
-{
-    static const int digits[] = { 6, 9, 15, 16, 17 };
-    if (!isfinite(number)) {
-        cse_text_add_bytes(text, "null", 4);
-        return;
-    }
-    char buffer[32];
-    for (size_t i = 0; i < sizeof digits / sizeof digits[0]; i++) {
-        snprintf(buffer, sizeof buffer, "%.*g", digits[i], number);
-        if (strtod(buffer, NULL) == number)
-            break;
-    }
-    cse_text_add_bytes(text, buffer, strlen(buffer));
-}

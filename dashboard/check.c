@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/config/config.h"
@@ -34,41 +34,6 @@ enum { CHECK_SECONDS = 20, MOST_OUTPUT = 1 << 16, MOST_OVERRIDES = 256 };
 static const char source[] = "config.yaml";
 
 /* ---- messages ---- */
-
-/* The place in "...NAME:LINE:COLUMN: text". */
-static bool find_place(const char *message, long *line, long *column, const char **text)
-{
-    for (const char *at = strchr(message, ':'); at != NULL; at = strchr(at + 1, ':')) {
-        char *end = NULL, *last = NULL;
-        *line = strtol(at + 1, &end, 10);
-        if (end == at + 1 || *end != ':' || *line < 1)
-            continue;
-        *column = strtol(end + 1, &last, 10);
-        if (last == end + 1 || *last != ':' || *column < 1)
-            continue;
-        *text = last + 1 + strspn(last + 1, " ");
-        return true;
-    }
-    return false;
-}
-
-/* Takes a diagnostic over; one without fields gets them from its message. */
-static void add_diagnostic(json_t *diagnostics, json_t *found)
-{
-    const char *message = json_string_value(json_object_get(found, "message")), *text = message;
-    long line = 0, column = 0;
-    if (message != NULL && json_object_get(found, "line") == NULL &&
-        find_place(message, &line, &column, &text)) {
-        json_object_set_new(found, "line", json_integer(line));
-        json_object_set_new(found, "column", json_integer(column));
-        const char *meant = strstr(text, "did you mean ");
-        if (meant != NULL)
-            json_object_set_new(found, "hint", json_stringn(meant, strcspn(meant, "?") + 1));
-        json_t *rest = json_string(text);
-        json_object_set_new(found, "message", rest);
-    }
-    json_array_append_new(diagnostics, found);
-}
 
 static void add_text(json_t *diagnostics, const char *message)
 {
@@ -139,9 +104,9 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
     if (status != CSE_OK && found.count == 0)
-        add_diagnostic(diagnostics, cse_error_json(cse_error_last()));
+        json_array_append_new(diagnostics, cse_error_json(cse_error_last()));
     for (int i = 0; i < found.count; i++)
-        add_diagnostic(diagnostics, cse_error_json(found.errors[i]));
+        json_array_append_new(diagnostics, cse_error_json(found.errors[i]));
     cse_diagnostics_clear(&found);
     clear_overrides(list, count);
     cse_config_destroy(&config);
@@ -149,14 +114,6 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
 }
 
 /* ---- in a process of its own ---- */
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    (void)about;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
 
 static cse_status write_file(const char *path, const char *text)
 {
@@ -243,7 +200,7 @@ static bool take_end(const char *output, json_t *diagnostics)
         found = kind != NULL && strcmp(kind, "end") == 0;
         if (found)
             json_array_foreach(json_object_get(event, "diagnostics"), i, one)
-                add_diagnostic(diagnostics, json_incref(one));
+                json_array_append(diagnostics, one);
         json_decref(event);
         output += length + (output[length] == '\n');
     }
@@ -299,6 +256,6 @@ cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics)
     if (mkdtemp(directory) == NULL)
         return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));
     cse_status status = check_step(check, directory, diagnostics);
-    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cse_remove_tree(directory);
     return status;
 }

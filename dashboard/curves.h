@@ -5,15 +5,16 @@
 #include <stdint.h>
 
 #include "engine/base/text.h"
+#include "store/reader.h"
 
 typedef struct cse_curves_head {
     const char *names; /* JSON array: every series of the run */
     int64_t attempts, last_event_id, dropped_series;
 } cse_curves_head;
 
-/* `rows` is what cse_store_reader_metrics wrote. Appends Metrics of the API as JSON, or with
- * `binary` in the form of application/vnd.csengine.columns. */
-cse_status cse_curves_turn(const char *rows, const cse_curves_head *head, bool binary,
-                           cse_text *out);
+/* Reads the series and appends Metrics of the API as JSON, or with `binary` in the form of
+ * application/vnd.csengine.columns. */
+cse_status cse_curves_add(cse_store_reader *reader, const cse_metrics_query *query,
+                          const cse_curves_head *head, bool binary, cse_text *out);
 
 #endif

@@ -47,30 +47,22 @@ static double last_value(cse_store_reader *reader, const char *series)
     return cse_store_reader_last_point(reader, series, &point) ? point.value : (double)NAN;
 }
 
+static void take_least(void *self, const cse_curve *curve, const cse_curve_row *row)
+{
+    double *least = self;
+    (void)curve;
+    if (row != NULL && isfinite(row->minimum) && !(*least <= row->minimum))
+        *least = row->minimum;
+}
+
 /* The least value of a series, from its coarsest buckets. */
 static double least_value(cse_store_reader *reader, const char *series)
 {
     const char *const names[] = { series, NULL };
     const cse_metrics_query query = { .names = names, .max_points = 16 };
-    cse_text text = { 0 };
     double least = (double)NAN;
-    if (cse_store_reader_metrics(reader, &query, &text) != CSE_OK)
-        return least;
-    json_t *metrics = json_loads(text.data, 0, NULL), *one, *row;
-    size_t i, k;
-    json_array_foreach(json_object_get(metrics, "series"), i, one)
-    {
-        bool points = json_object_get(one, "points") != NULL;
-        json_array_foreach(json_object_get(one, points ? "points" : "buckets"), k, row)
-        {
-            const json_t *value = json_array_get(row, points ? 2 : 3);
-            if (json_is_number(value) && !(least <= json_number_value(value)))
-                least = json_number_value(value);
-        }
-    }
-    json_decref(metrics);
-    cse_text_clear(&text);
-    return least;
+    return cse_store_reader_metrics(reader, &query, take_least, &least) == CSE_OK ? least
+                                                                                  : (double)NAN;
 }
 
 /* The newest (`place` 1) or least (2) value of a series: from the write-failure journal, where the

@@ -14,8 +14,6 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 
-enum { RESERVE_BYTES = 256 << 10 };
-
 /* ---- entries ---- */
 
 cse_job_entry *cse_job_entry_find(cse_jobs *jobs, const char *id)
@@ -58,30 +56,6 @@ cse_status cse_jobs_check_room(cse_jobs *jobs)
     snprintf(why, sizeof why, "%s", cse_error_message());
     return cse_fail(CSE_TEMPORARY, "%s; make room on the disk of %s, then ask again", why,
                     jobs->root);
-}
-
-static bool reserve_path(const cse_jobs *jobs, char path[PATH_MAX])
-{
-    return jobs->root != NULL &&
-           (size_t)snprintf(path, PATH_MAX, "%s/jobs.reserve", jobs->root) < PATH_MAX;
-}
-
-void cse_jobs_reserve_make(cse_jobs *jobs)
-{
-    char path[PATH_MAX];
-    int file = reserve_path(jobs, path) ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666) : -1;
-    if (file < 0)
-        return;
-    if (posix_fallocate(file, 0, RESERVE_BYTES) != 0)
-        unlink(path);
-    close(file);
-}
-
-void cse_jobs_reserve_release(cse_jobs *jobs)
-{
-    char path[PATH_MAX];
-    if (reserve_path(jobs, path))
-        unlink(path);
 }
 
 /* No event is sent: the run publishes its own changes. */

@@ -11,6 +11,7 @@
 
 #include "dashboard/jobs_db.h"
 #include "dashboard/readers.h"
+#include "store/reserve.h"
 
 typedef struct cse_jobs cse_jobs;
 
@@ -77,6 +78,8 @@ struct cse_jobs {
     int lock_file;
     int64_t cores, memory_bytes;
     cse_jobs_db *db;
+    cse_reserve reserve; /* of the root's disk, so that jobs can be removed when it is full; it
+                          * stays there when the server ends */
     pthread_mutex_t lock; /* of the entries */
     cse_job_entry **entries;
     int entry_count, entry_capacity;
@@ -101,10 +104,6 @@ void cse_job_entry_save(cse_jobs *jobs, cse_job_entry *entry);
 /* Whether jobs.db can be written, to be asked before a request is carried out: CSE_TEMPORARY with
  * what to do when it cannot. A server without a queue has nothing to write. */
 cse_status cse_jobs_check_room(cse_jobs *jobs);
-/* A file that reserves some space on the root's disk, so that jobs can be removed when it is
- * full. */
-void cse_jobs_reserve_make(cse_jobs *jobs);
-void cse_jobs_reserve_release(cse_jobs *jobs);
 
 /* `job` gets a copy of the entry. */
 void cse_job_copy(const cse_job_entry *entry, cse_job *job);

@@ -17,6 +17,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
 
+enum { RESERVE_BYTES = 256 << 10 };
+
 static void add_entry(void *self, const cse_job_record *record)
 {
     cse_job_entry_add(self, record);
@@ -46,7 +48,7 @@ static cse_status open_root(cse_jobs *jobs)
     snprintf(path, sizeof path, "%s/jobs.db", jobs->root);
     CSE_TRY(cse_jobs_db_open(path, &jobs->db));
     CSE_TRY(cse_jobs_db_each(jobs->db, add_entry, jobs));
-    cse_jobs_reserve_make(jobs);
+    cse_reserve_open(&jobs->reserve, jobs->root, "jobs.reserve", RESERVE_BYTES);
     jobs->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&jobs->lock);
     cse_jobs_adopt(jobs);
@@ -149,6 +151,7 @@ void cse_jobs_close(cse_jobs **result)
         close(jobs->lock_file);
     pthread_mutex_destroy(&jobs->lock);
     free(jobs->root);
+    free(jobs->reserve.path);
     free(jobs->run_dir);
     free(jobs->executable);
     free(jobs);

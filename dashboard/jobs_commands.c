@@ -7,7 +7,6 @@
 #include "dashboard/jobs_commands.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,32 +15,37 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "workers/control/control_client.h"
 
 const char *const cse_job_commands[] = { "pause", "resume", "checkpoint", "cancel",
                                          "kill",  "scale",  NULL };
 
-/* The states in which a command is allowed. */
+/* The states in which a command makes sense. */
+#define IN(state) (1u << CSE_RUN_##state)
+enum {
+    STANDING = IN(PAUSING) | IN(PAUSED),
+    TAKING_STEPS = STANDING | IN(RUNNING) | IN(RECOVERING),
+    NOT_ENDED = TAKING_STEPS | IN(QUEUED) | IN(COMPILING) | IN(STARTING) | IN(CANCELLING),
+};
+
 static const struct {
-    const char *command, *states;
-} allowed_states[] = {
-    { "pause", " RUNNING PAUSING PAUSED RECOVERING " },
-    { "resume", " PAUSING PAUSED RUNNING " },
-    { "checkpoint", " RUNNING PAUSING PAUSED " },
-    { "cancel",
-      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
-    { "kill",
-      " QUEUED COMPILING STARTING RUNNING PAUSING PAUSED RECOVERING CANCELLING CANCELLED " },
-    { "scale", " RUNNING PAUSED " },
+    const char *command;
+    unsigned states;
+} accepted[] = {
+    { "pause", TAKING_STEPS },
+    { "resume", STANDING | IN(RUNNING) },
+    { "checkpoint", STANDING | IN(RUNNING) },
+    { "cancel", NOT_ENDED | IN(CANCELLED) },
+    { "kill", NOT_ENDED | IN(CANCELLED) },
+    { "scale", IN(RUNNING) | IN(PAUSED) },
 };
 
 static bool is_allowed(const char *command, cse_run_state state)
 {
-    char word[32];
-    snprintf(word, sizeof word, " %s ", cse_run_state_name(state));
-    for (size_t i = 0; i < sizeof allowed_states / sizeof allowed_states[0]; i++)
-        if (strcmp(allowed_states[i].command, command) == 0)
-            return strstr(allowed_states[i].states, word) != NULL;
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++)
+        if (strcmp(accepted[i].command, command) == 0)
+            return state != CSE_RUN_NONE && (accepted[i].states >> state & 1) != 0;
     return false;
 }
 
@@ -234,7 +238,7 @@ static cse_status scale_by_restart(cse_jobs *jobs, const char *id, const run_pla
     return CSE_OK;
 }
 
-/* To the run's process, without the lock. */
+/* A command to the run's process, without the lock. */
 static cse_status do_with_process(cse_jobs *jobs, const cse_job_record *record,
                                   const cse_job_command *command, char detail[256])
 {
@@ -339,20 +343,12 @@ cse_status cse_jobs_patch(cse_jobs *jobs, const char *id, int64_t revision, cons
 
 /* ---- removal ---- */
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    (void)about;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 /* Jobs are removed to make room, so removal must work on a full disk. */
 static cse_status remove_record(cse_jobs *jobs, const char *id)
 {
     if (cse_jobs_db_remove(jobs->db, id) == CSE_OK)
         return CSE_OK;
-    cse_jobs_reserve_release(jobs);
+    cse_reserve_release(&jobs->reserve);
     return cse_jobs_db_remove(jobs->db, id);
 }
 
@@ -370,8 +366,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         status = remove_record(jobs, id);
     if (status == CSE_OK) {
         cse_readers_forget(jobs->options.readers, entry->record.model_dir);
-        /* Links are removed, not followed. */
-        nftw(entry->record.model_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        cse_remove_tree(entry->record.model_dir);
         int at = 0;
         while (jobs->entries[at] != entry)
             at++;
@@ -380,7 +375,7 @@ cse_status cse_jobs_remove(cse_jobs *jobs, const char *id, int64_t revision)
         cse_job_record_clear(&entry->record);
         free(entry->facts);
         free(entry);
-        cse_jobs_reserve_make(jobs);
+        cse_reserve_take(&jobs->reserve);
     }
     pthread_mutex_unlock(&jobs->lock);
     return status;

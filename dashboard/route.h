@@ -101,8 +101,6 @@ void cse_answer_header(cse_answer *answer, const char *name, const char *format,
 const char *cse_answer_header_view(const cse_answer *answer, const char *name);
 void cse_answer_clear(cse_answer *answer);
 
-/* A number as JSON: the fewest digits that give the same bits; null when it is not finite. */
-void cse_json_number(cse_text *text, double number);
 /* A text as JSON; null for NULL and for what is no UTF-8. */
 json_t *cse_text_json(const char *text);
 

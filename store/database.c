@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "store/store.h"
+#include "store/options.h"
 
 struct cse_database {
     sqlite3 *handle;

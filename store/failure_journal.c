@@ -1,5 +1,5 @@
-/* The block begins and ends with the same number, so that a reader who sees half of one write and
- * half of another knows it. */
+/* The write-failure journal: one block that is written over in place. It begins and ends with the
+ * same number, so that a reader that sees half of one write and half of another knows it. */
 #include "store/failure_journal.h"
 
 #include <fcntl.h>
@@ -30,7 +30,8 @@ static bool write_block(int file, const char *text, size_t size)
     return pwrite(file, block, sizeof block, 0) == (ssize_t)sizeof block;
 }
 
-int cse_failure_journal_open(const char *model_dir)
+/* Takes the block, blank; -1 when there is no room for it. */
+static int make_block(const char *model_dir)
 {
     char path[PATH_MAX];
     int file = path_of(model_dir, path) ? open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666) : -1;
@@ -39,6 +40,12 @@ int cse_failure_journal_open(const char *model_dir)
     close(file);
     unlink(path);
     return -1;
+}
+
+void cse_failure_journal_open(cse_failure_journal *journal, const char *model_dir)
+{
+    *journal =
+        (cse_failure_journal){ .model_dir = cse_strdup(model_dir), .file = make_block(model_dir) };
 }
 
 /* ---- writing ---- */
@@ -77,13 +84,13 @@ static void add_waiting(cse_text *out, const cse_text *pending)
 }
 
 /* As many series as there is room for. */
-static void add_latest(cse_text *out, cse_store *store)
+static void add_latest(cse_text *out, const cse_write_failure *failure)
 {
     cse_text one = { 0 };
     const char *separator = "";
     cse_text_add(out, ",\"latest\":{");
-    for (int series = 1; series < store->latest_count; series++) {
-        const cse_latest *latest = &store->latest[series];
+    for (int series = 1; series < failure->latest_count; series++) {
+        const cse_latest *latest = &failure->latest[series];
         if (latest->name == NULL)
             continue;
         one.size = 0;
@@ -103,49 +110,46 @@ static void add_latest(cse_text *out, cse_store *store)
     cse_text_clear(&one);
 }
 
-void cse_failure_journal_write(cse_store *store, const char *error)
+void cse_failure_journal_write(cse_failure_journal *journal, const cse_write_failure *failure)
 {
     cse_text text = { 0 };
-    const cse_dropped *lost = &store->lost;
-    unsigned long long mark = ++store->behind_writes;
-    if (store->behind < 0)
-        store->behind = cse_failure_journal_open(store->model_dir);
-    if (store->behind < 0)
+    unsigned long long mark = ++journal->writes;
+    if (journal->file < 0)
+        journal->file = make_block(journal->model_dir);
+    if (journal->file < 0)
         return;
     cse_text_add(&text,
                  "{\"begin\":%llu,\"attempt\":%lld,\"since_ms\":%lld,\"last_step\":%lld,"
                  "\"message\":",
-                 mark, (long long)store->attempt, (long long)store->failing_since_ms,
-                 (long long)store->last_step);
-    add_text(&text, error);
-    cse_text_add(&text,
-                 ",\"lost\":{\"points\":%lld,\"logs\":%lld,\"closures\":%lld,"
-                 "\"samples\":%lld}",
-                 (long long)lost->points, (long long)lost->logs, (long long)lost->closures,
-                 (long long)lost->samples);
-    add_waiting(&text, &store->pending);
-    add_latest(&text, store);
+                 mark, (long long)failure->attempt, (long long)failure->since_ms,
+                 (long long)failure->last_step);
+    add_text(&text, failure->message);
+    cse_text_add(&text, ",\"lost\":");
+    cse_dropped_json(&text, failure->lost);
+    add_waiting(&text, failure->waiting);
+    add_latest(&text, failure);
     cse_text_add(&text, ",\"end\":%llu}", mark);
     if (text.size < BLOCK_BYTES)
-        store->behind_says = write_block(store->behind, text.data, text.size);
+        journal->is_set = write_block(journal->file, text.data, text.size);
     cse_text_clear(&text);
 }
 
-void cse_failure_journal_clear(cse_store *store)
+void cse_failure_journal_clear(cse_failure_journal *journal)
 {
-    if (store->behind_says && write_block(store->behind, "", 0))
-        store->behind_says = false;
+    if (journal->is_set && write_block(journal->file, "", 0))
+        journal->is_set = false;
 }
 
-void cse_failure_journal_close(cse_store *store)
+void cse_failure_journal_close(cse_failure_journal *journal)
 {
     char path[PATH_MAX];
-    if (store->behind < 0)
-        return;
-    close(store->behind);
-    store->behind = -1;
-    if (!store->behind_says && path_of(store->model_dir, path))
-        unlink(path);
+    if (journal->model_dir != NULL && journal->file >= 0) {
+        close(journal->file);
+        if (!journal->is_set && path_of(journal->model_dir, path))
+            unlink(path);
+    }
+    free(journal->model_dir);
+    *journal = (cse_failure_journal){ .file = -1 };
 }
 
 /* ---- reading ---- */
@@ -159,33 +163,33 @@ static json_t *read_block(int file)
         used--;
     if (used == 0)
         return json_null();
-    json_t *behind = json_loadb(block, used, 0, NULL);
-    const json_t *begin = json_object_get(behind, "begin");
-    if (json_is_integer(begin) && json_equal(begin, json_object_get(behind, "end")))
-        return behind;
-    json_decref(behind);
+    json_t *entry = json_loadb(block, used, 0, NULL);
+    const json_t *begin = json_object_get(entry, "begin");
+    if (json_is_integer(begin) && json_equal(begin, json_object_get(entry, "end")))
+        return entry;
+    json_decref(entry);
     return NULL;
 }
 
 json_t *cse_failure_journal_read(const char *model_dir)
 {
     char path[PATH_MAX];
-    json_t *behind = NULL;
+    json_t *entry = NULL;
     int file = path_of(model_dir, path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0)
         return NULL;
-    for (int i = 0; i < READ_TRIES && behind == NULL; i++) {
+    for (int i = 0; i < READ_TRIES && entry == NULL; i++) {
         if (i > 0)
             nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
-        behind = read_block(file);
+        entry = read_block(file);
     }
     close(file);
-    return json_is_object(behind) ? behind : NULL;
+    return json_is_object(entry) ? entry : NULL;
 }
 
-bool cse_failure_journal_last_transition(const json_t *behind, cse_failure_journal_transition *last)
+bool cse_failure_journal_last_transition(const json_t *entry, cse_failure_journal_transition *last)
 {
-    const json_t *row = json_object_get(behind, "transition");
+    const json_t *row = json_object_get(entry, "transition");
     const char *to = json_string_value(json_array_get(row, 1));
     const char *reason = json_string_value(json_array_get(row, 2));
     const char *message = json_string_value(json_array_get(row, 3));

@@ -1,33 +1,54 @@
-/* What a run store lacks while it cannot be written: model_dir/run.behind.
+/* The write-failure journal, model_dir/run.behind: what run.db lacks while it cannot be written.
  *
- * On a full disk nothing new goes into run.db, yet those who watch must see that training goes on
- * and that its records do not. So one block is taken from the disk when the store is opened, and
+ * On a full disk nothing new goes into run.db, yet those who watch a run must see that training
+ * goes on and that its records do not. So one block is taken from the disk when the store is opened, and
  * while writes fail it is written over in place, which needs no room: since when and why nothing is
- * written, how far the run is, what waits in memory and what was dropped. It is blank while the
- * store has everything, and stays behind a run whose last records never found room. */
+ * written, how far the run is, what waits in memory and what was dropped. It is blank while run.db
+ * has everything, and stays behind a run whose last records never found room. */
 #ifndef CSE_STORE_FAILURE_JOURNAL_H
 #define CSE_STORE_FAILURE_JOURNAL_H
 
 #include <jansson.h>
 
+#include "store/rows.h"
 #include "store/states.h"
-#include "store/writer.h"
 
-/* Takes the block, blank; -1 when there is no room for it: then it is tried again when it is
- * needed. */
-int cse_failure_journal_open(const char *model_dir);
-/* Says how the store stands now; `error` is why the last write failed. */
-void cse_failure_journal_write(cse_store *store, const char *error);
-/* The store has everything again. */
-void cse_failure_journal_clear(cse_store *store);
-/* At the end of the run: removes the file, unless it still says something. */
-void cse_failure_journal_close(cse_store *store);
+typedef struct cse_failure_journal {
+    char *model_dir; /* NULL: not open */
+    int file;        /* -1: there was no room for the block; tried again when it is needed */
+    bool is_set;     /* the block says that something is missing */
+    uint64_t writes;
+} cse_failure_journal;
+
+/* The newest point of a series in this attempt, and the least value so far. */
+typedef struct cse_latest {
+    const char *name; /* borrowed; NULL: no point yet */
+    int64_t step;
+    double value, least;
+} cse_latest;
+
+/* Why and since when nothing is written, and what is missing. */
+typedef struct cse_write_failure {
+    int64_t attempt, since_ms, last_step;
+    const char *message;
+    const cse_dropped *lost;
+    const cse_text *waiting;  /* rows, see store/rows.h */
+    const cse_latest *latest; /* by series */
+    int latest_count;
+} cse_write_failure;
+
+void cse_failure_journal_open(cse_failure_journal *journal, const char *model_dir);
+void cse_failure_journal_write(cse_failure_journal *journal, const cse_write_failure *failure);
+/* run.db has everything again. */
+void cse_failure_journal_clear(cse_failure_journal *journal);
+/* At the end of the run: removes the file, unless it still says that something is missing. */
+void cse_failure_journal_close(cse_failure_journal *journal);
 
 /* What the file says; NULL when it is blank, not there, or being written for too long. The
  * caller's. Members:
  *     attempt, since_ms, last_step, waiting_rows   integers
  *     message                                      why it cannot be written
- *     lost       {"points":..,"logs":..,"closures":..,"samples":..}: dropped so far, for good
+ *     lost       {"points":..,"logs":..,"closures":..,"samples":..,"events":..}: dropped for good
  *     transition [time_ms, state, reason, message], when the last one is not in run.db
  *     latest     {"loss":[step, value, least],...}: the newest points, with the least value of the
  *                series in this attempt; one that is no finite number is a string */
@@ -40,7 +61,6 @@ typedef struct cse_failure_journal_transition {
     cse_run_state to;
     const char *reason, *message;
 } cse_failure_journal_transition;
-bool cse_failure_journal_last_transition(const json_t *behind,
-                                         cse_failure_journal_transition *last);
+bool cse_failure_journal_last_transition(const json_t *entry, cse_failure_journal_transition *last);
 
 #endif

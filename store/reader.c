@@ -39,6 +39,7 @@ static cse_status open_handle(const char *path, sqlite3 **handle)
 {
     char uri[PATH_MAX + 64];
     int code = sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    sqlite3_busy_timeout(*handle, BUSY_MS); /* the first look may meet a writer that opens it */
     if (code == SQLITE_OK)
         code = sqlite3_exec(*handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
     if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY)
@@ -291,13 +292,13 @@ json_t *cse_store_reader_failure_journal(cse_store_reader *reader)
 {
     cse_run_status stored = { .attempt = 0 };
     const cse_store_query newest = { .limit = 1, .newest_first = true };
-    json_t *behind = cse_failure_journal_read(reader->model_dir);
-    if (behind == NULL)
+    json_t *journal = cse_failure_journal_read(reader->model_dir);
+    if (journal == NULL)
         return NULL;
     cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &newest, take_status, &stored);
-    if (json_integer_value(json_object_get(behind, "attempt")) >= stored.attempt)
-        return behind;
-    json_decref(behind); /* of an attempt that others followed */
+    if (json_integer_value(json_object_get(journal, "attempt")) >= stored.attempt)
+        return journal;
+    json_decref(journal); /* of an attempt that others followed */
     return NULL;
 }
 
@@ -305,18 +306,18 @@ json_t *cse_store_reader_failure_journal(cse_store_reader *reader)
 static void take_behind(cse_store_reader *reader, cse_run_status *status)
 {
     cse_failure_journal_transition last;
-    json_t *behind = cse_store_reader_failure_journal(reader);
-    int64_t step = behind != NULL ? json_integer_value(json_object_get(behind, "last_step")) : -1;
+    json_t *journal = cse_store_reader_failure_journal(reader);
+    int64_t step = journal != NULL ? json_integer_value(json_object_get(journal, "last_step")) : -1;
     if (step > status->last_step)
         status->last_step = step;
-    if (cse_failure_journal_last_transition(behind, &last)) {
+    if (cse_failure_journal_last_transition(journal, &last)) {
         status->state = last.to;
         snprintf(status->reason, sizeof status->reason, "%s", last.reason);
         snprintf(status->message, sizeof status->message, "%s", last.message);
         status->since_ms = last.time_ms;
-        status->attempt = json_integer_value(json_object_get(behind, "attempt"));
+        status->attempt = json_integer_value(json_object_get(journal, "attempt"));
     }
-    json_decref(behind);
+    json_decref(journal);
 }
 
 cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status)

@@ -81,14 +81,26 @@ typedef struct cse_metrics_query {
     int64_t max_points;            /* of each series and attempt; 0: 1000 */
 } cse_metrics_query;
 
-/* Series over a range of steps, none of more than max_points entries: the points themselves where
- * they are few enough, else buckets of the finest level that fits. Appends
- *     {"series":[{"name":"loss","attempt":1,"level":0,"points":[[step,time_ms,value],...]},
- *                {"name":"loss","attempt":2,"level":3,
- *                 "buckets":[[first_step,last_step,count,minimum,maximum,sum,last,time_ms],...]}]}
- * A value that is not a number is null. */
+/* One series in one attempt. */
+typedef struct cse_curve {
+    const char *name;
+    int64_t attempt;
+    int level; /* 0: its rows are points; else buckets of 8^level points */
+} cse_curve;
+
+/* A point (count 1, all values the same) or a bucket. A value that is not a number is NaN. */
+typedef struct cse_curve_row {
+    int64_t first_step, last_step, count, time_ms;
+    double minimum, maximum, sum, last;
+} cse_curve_row;
+
+typedef void cse_curve_take(void *self, const cse_curve *curve, const cse_curve_row *row);
+
+/* Series over a range of steps, none of more than max_points rows: the points themselves where they
+ * are few enough, else buckets of the finest level that fits. Calls `take` for each curve with row
+ * NULL, then with each of its rows by step; a curve's name is valid until the next curve. */
 cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_query *query,
-                                    cse_text *out);
+                                    cse_curve_take *take, void *self);
 
 /* For the files of store/ that read: the SQLite handle, and a failure with its message. */
 struct sqlite3 *cse_store_reader_handle(cse_store_reader *reader);

@@ -3,10 +3,10 @@
  * The level is found from the top: a level has at most 8 times the buckets of the one above in the
  * same range, and bucket b covers 8b to 8b + 7 of the level below, so each look reads a bounded
  * number of rows, whatever the length of the run. */
+#include <math.h>
 #include <sqlite3.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "store/buckets.h"
 #include "store/reader.h"
 
@@ -19,6 +19,14 @@ typedef struct curve {
     int64_t first_bucket, last_bucket; /* of `level` */
     int level;
 } curve;
+
+/* What was asked for, and who takes it. */
+typedef struct taker {
+    cse_store_reader *reader;
+    const cse_metrics_query *query;
+    cse_curve_take *take;
+    void *self;
+} taker;
 
 static sqlite3_stmt *prepare(const curve *c, const char *sql)
 {
@@ -105,73 +113,80 @@ static void choose_level(curve *c)
     c->last_bucket = found_last;
 }
 
-static void add_column(cse_text *out, sqlite3_stmt *statement, int column)
+static double real_at(sqlite3_stmt *statement, int column)
 {
-    if (column > 0)
-        cse_text_add_bytes(out, ",", 1);
-    if (sqlite3_column_type(statement, column) == SQLITE_NULL)
-        cse_text_add_bytes(out, "null", 4);
-    else if (sqlite3_column_type(statement, column) == SQLITE_INTEGER)
-        cse_json_add_integer(out, sqlite3_column_int64(statement, column));
-    else
-        cse_json_add_number(out, sqlite3_column_double(statement, column));
+    return sqlite3_column_type(statement, column) == SQLITE_NULL
+               ? (double)NAN
+               : sqlite3_column_double(statement, column);
 }
 
-static cse_status add_curve(curve *c, const char *name, cse_text *out)
+static cse_curve_row row_at(sqlite3_stmt *statement)
+{
+    return (cse_curve_row){ .first_step = sqlite3_column_int64(statement, 0),
+                            .last_step = sqlite3_column_int64(statement, 1),
+                            .count = sqlite3_column_int64(statement, 2),
+                            .minimum = real_at(statement, 3),
+                            .maximum = real_at(statement, 4),
+                            .sum = real_at(statement, 5),
+                            .last = real_at(statement, 6),
+                            .time_ms = sqlite3_column_int64(statement, 7) };
+}
+
+static cse_status take_curve(curve *c, const char *name, const taker *to)
 {
     choose_level(c);
     sqlite3_stmt *statement =
         c->level == 0
-            ? prepare(c, "SELECT step, time_ms, value FROM points WHERE series = ?1 AND "
-                         "attempt = ?2 AND step >= ?3 AND step <= ?4 ORDER BY step")
+            ? prepare(c, "SELECT step, step, 1, value, value, value, value, time_ms FROM points "
+                         "WHERE series = ?1 AND attempt = ?2 AND step >= ?3 AND step <= ?4 "
+                         "ORDER BY step")
             : prepare_level(c, "SELECT first_step, last_step, count, minimum, maximum, sum, last, "
                                "time_ms " IN_LEVEL " ORDER BY bucket");
-    cse_text_add(out, "{\"name\":");
-    cse_json_add_string(out, name);
-    cse_text_add(out, ",\"attempt\":%lld,\"level\":%d,\"%s\":[", (long long)c->attempt, c->level,
-                 c->level == 0 ? "points" : "buckets");
+    const cse_curve about = { .name = name, .attempt = c->attempt, .level = c->level };
+    to->take(to->self, &about, NULL);
     int code = statement != NULL ? SQLITE_ROW : SQLITE_ERROR;
-    for (int rows = 0; code == SQLITE_ROW && (code = sqlite3_step(statement)) == SQLITE_ROW;
-         rows++) {
-        cse_text_add(out, rows > 0 ? ",[" : "[");
-        for (int i = 0; i < sqlite3_column_count(statement); i++)
-            add_column(out, statement, i);
-        cse_text_add(out, "]");
+    while (code == SQLITE_ROW && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        const cse_curve_row row = row_at(statement);
+        to->take(to->self, &about, &row);
     }
     sqlite3_finalize(statement);
-    cse_text_add(out, "]}");
     return code == SQLITE_DONE ? CSE_OK : cse_store_reader_fail(c->reader);
 }
 
-/* The attempts that have points of a series: a seek each, no scan. */
-static cse_status add_series(cse_store_reader *reader, const cse_metrics_query *query,
-                             int64_t series, const char *name, cse_text *out)
+/* The attempt after `before` that has points of a series, by a seek; 0 when there is none. */
+static cse_status next_attempt(cse_store_reader *reader, int64_t series, int64_t before,
+                               int64_t *attempt)
 {
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(cse_store_reader_handle(reader),
+                           "SELECT attempt FROM points WHERE series = ?1 AND attempt > ?2 "
+                           "ORDER BY attempt LIMIT 1",
+                           -1, &statement, NULL) != SQLITE_OK)
+        return cse_store_reader_fail(reader);
+    sqlite3_bind_int64(statement, 1, series);
+    sqlite3_bind_int64(statement, 2, before);
+    *attempt = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return CSE_OK;
+}
+
+static cse_status take_series(const taker *to, int64_t series, const char *name)
+{
+    const cse_metrics_query *query = to->query;
     int64_t attempt = 0;
     for (;;) {
-        sqlite3_stmt *statement = NULL;
-        if (sqlite3_prepare_v2(cse_store_reader_handle(reader),
-                               "SELECT attempt FROM points WHERE series = ?1 AND attempt > ?2 "
-                               "ORDER BY attempt LIMIT 1",
-                               -1, &statement, NULL) != SQLITE_OK)
-            return cse_store_reader_fail(reader);
-        sqlite3_bind_int64(statement, 1, series);
-        sqlite3_bind_int64(statement, 2, attempt);
-        bool found = sqlite3_step(statement) == SQLITE_ROW;
-        attempt = found ? sqlite3_column_int64(statement, 0) : 0;
-        sqlite3_finalize(statement);
-        if (!found)
+        CSE_TRY(next_attempt(to->reader, series, attempt, &attempt));
+        if (attempt == 0)
             return CSE_OK;
         if (query->attempt != 0 && query->attempt != attempt)
             continue;
-        curve c = { .reader = reader,
+        curve c = { .reader = to->reader,
                     .series = series,
                     .attempt = attempt,
                     .first_step = query->first_step,
                     .last_step = query->last_step > 0 ? query->last_step : INT64_MAX,
                     .max_points = query->max_points > 0 ? query->max_points : DEFAULT_POINTS };
-        cse_text_add(out, out->data[out->size - 1] == '[' ? "" : ",");
-        CSE_TRY(add_curve(&c, name, out));
+        CSE_TRY(take_curve(&c, name, to));
     }
 }
 
@@ -184,8 +199,9 @@ static bool is_wanted(const cse_metrics_query *query, const char *name)
 }
 
 cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_query *query,
-                                    cse_text *out)
+                                    cse_curve_take *take, void *self)
 {
+    const taker to = { .reader = reader, .query = query, .take = take, .self = self };
     sqlite3 *handle = cse_store_reader_handle(reader);
     sqlite3_stmt *statement = NULL;
     cse_status status = CSE_OK;
@@ -194,13 +210,11 @@ cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_
     if (sqlite3_prepare_v2(handle, "SELECT id, name FROM series ORDER BY id", -1, &statement,
                            NULL) != SQLITE_OK)
         status = cse_store_reader_fail(reader);
-    cse_text_add(out, "{\"series\":[");
     while (status == CSE_OK && sqlite3_step(statement) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 1);
         if (name != NULL && is_wanted(query, name))
-            status = add_series(reader, query, sqlite3_column_int64(statement, 0), name, out);
+            status = take_series(&to, sqlite3_column_int64(statement, 0), name);
     }
-    cse_text_add(out, "]}");
     sqlite3_finalize(statement);
     sqlite3_exec(handle, "COMMIT", NULL, NULL, NULL);
     return status;
@@ -222,9 +236,7 @@ bool cse_store_reader_last_point(cse_store_reader *reader, const char *series, c
         *point = (cse_point){ .series = sqlite3_column_int(statement, 0),
                               .step = sqlite3_column_int64(statement, 1),
                               .time_ms = sqlite3_column_int64(statement, 2),
-                              .value = sqlite3_column_type(statement, 3) == SQLITE_NULL
-                                           ? (double)__builtin_nan("")
-                                           : sqlite3_column_double(statement, 3) };
+                              .value = real_at(statement, 3) };
     sqlite3_finalize(statement);
     return found;
 }

@@ -23,15 +23,15 @@ typedef struct stored_point {
 } stored_point;
 
 static const cse_row_description descriptions[] = {
-#define DESCRIPTION_ROW(kind, table_, columns_, types_, event_, worth_) \
-    { .table = table_,                                                  \
-      .columns = columns_,                                              \
-      .types = types_,                                                  \
-      .event = event_,                                                  \
-      .worth = CSE_WORTH_##worth_ },
+#define DESCRIPTION_ROW(kind, table_, columns_, types_, event_, priority_) \
+    { .table = table_,                                                     \
+      .columns = columns_,                                                 \
+      .types = types_,                                                     \
+      .event = event_,                                                     \
+      .priority = CSE_PRIORITY_##priority_ },
     CSE_ROW_TABLE(DESCRIPTION_ROW)
-    /* A step's points are worth what one is. */
-    { .table = "points", .columns = "", .types = "", .worth = CSE_WORTH_METRIC },
+    /* The points of one step have the priority of a point. */
+    { .table = "points", .columns = "", .types = "", .priority = CSE_PRIORITY_METRIC },
 };
 
 const cse_row_description *cse_row_describe(cse_row_kind kind)
@@ -205,4 +205,43 @@ void cse_row_add_json(cse_text *out, const cse_row *row)
         cse_field_add_json(out, description->types[i], &row->fields[i]);
     }
     cse_text_add_bytes(out, "}", 1);
+}
+
+/* ---- what had no room ---- */
+
+void cse_dropped_count(cse_dropped *dropped, const cse_row *row)
+{
+    if (row->kind == CSE_ROW_POINTS)
+        dropped->points += cse_row_point_count(row);
+    else if (row->kind == CSE_ROW_LOG)
+        dropped->logs++;
+    else if (row->kind == CSE_ROW_CLOSURE)
+        dropped->closures++;
+    else if (row->kind == CSE_ROW_EVENT)
+        dropped->events++;
+    else if (row->kind != CSE_ROW_BUCKET)
+        dropped->samples++;
+}
+
+void cse_dropped_add(cse_dropped *to, const cse_dropped *more)
+{
+    to->points += more->points;
+    to->logs += more->logs;
+    to->closures += more->closures;
+    to->samples += more->samples;
+    to->events += more->events;
+}
+
+bool cse_dropped_any(const cse_dropped *d)
+{
+    return d->points + d->logs + d->closures + d->samples + d->events > 0;
+}
+
+void cse_dropped_json(cse_text *out, const cse_dropped *d)
+{
+    cse_text_add(out,
+                 "{\"points\":%lld,\"logs\":%lld,\"closures\":%lld,\"samples\":%lld,"
+                 "\"events\":%lld}",
+                 (long long)d->points, (long long)d->logs, (long long)d->closures,
+                 (long long)d->samples, (long long)d->events);
 }

@@ -14,10 +14,14 @@
 #include "engine/base/text.h"
 
 /* What is dropped first when the queue is full. */
-typedef enum cse_row_worth { CSE_WORTH_SAMPLE, CSE_WORTH_METRIC, CSE_WORTH_KEPT } cse_row_worth;
+typedef enum cse_row_priority {
+    CSE_PRIORITY_SAMPLE,
+    CSE_PRIORITY_METRIC,
+    CSE_PRIORITY_KEPT
+} cse_row_priority;
 
 /* Types of columns: i integer, d number, s text, j JSON text, b blob (in JSON: base64).
- * X(kind, table, columns, types, event type or NULL, worth) */
+ * X(kind, table, columns, types, event type or NULL, priority) */
 #define CSE_ROW_TABLE(X)                                                                         \
     X(RUN, "run", "key value", "ss", NULL, KEPT)                                                 \
     X(TRANSITION, "transitions", "seq time_ms from_state to_state reason message attempt",       \
@@ -47,7 +51,7 @@ typedef enum cse_row_worth { CSE_WORTH_SAMPLE, CSE_WORTH_METRIC, CSE_WORTH_KEPT 
     X(ARTEFACT, "artefacts", "name time_ms media_type content", "sisb", NULL, KEPT)
 
 typedef enum cse_row_kind {
-#define CSE_ROW_ENUM(kind, table, columns, types, event, worth) CSE_ROW_##kind,
+#define CSE_ROW_ENUM(kind, table, columns, types, event, priority) CSE_ROW_##kind,
     CSE_ROW_TABLE(CSE_ROW_ENUM)
 #undef CSE_ROW_ENUM
         CSE_ROW_COUNT,
@@ -59,7 +63,7 @@ enum { CSE_MOST_COLUMNS = 16 };
 typedef struct cse_row_description {
     const char *table, *columns, *types;
     const char *event;
-    cse_row_worth worth;
+    cse_row_priority priority;
 } cse_row_description;
 
 const cse_row_description *cse_row_describe(cse_row_kind kind);
@@ -107,6 +111,16 @@ typedef struct cse_point {
 } cse_point;
 int cse_row_point_count(const cse_row *row);
 cse_point cse_row_point(const cse_row *row, int index);
+
+/* How many rows of which kind had no room. */
+typedef struct cse_dropped {
+    int64_t points, logs, closures, samples, events;
+} cse_dropped;
+void cse_dropped_count(cse_dropped *dropped, const cse_row *row);
+void cse_dropped_add(cse_dropped *to, const cse_dropped *more);
+bool cse_dropped_any(const cse_dropped *dropped);
+/* As the payload of a gap event, or of what stands in the write-failure journal. */
+void cse_dropped_json(cse_text *out, const cse_dropped *dropped);
 
 /* One field as JSON, by its column's type letter; and a whole row as a JSON object. */
 void cse_field_add_json(cse_text *out, char type, const cse_field *field);

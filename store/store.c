@@ -22,8 +22,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
-#include "store/failure_journal.h"
 #include "store/run_lock.h"
+#include "store/shared.h"
 #include "store/writer.h"
 
 enum { PUBLISH_MS = 25, COMMIT_MS = 250, QUEUE_BYTES = 8 << 20, RESERVE_BYTES = 512 << 10 };
@@ -35,18 +35,18 @@ int64_t cse_store_attempt(const cse_store *store)
 
 /* ---- the queue ---- */
 
-static bool has_room(const cse_store *store, cse_row_worth worth)
+static bool has_room(const cse_store *store, cse_row_priority priority)
 {
     size_t most = store->options.queue_bytes;
-    return worth == CSE_WORTH_KEPT ||
-           store->queue.size < (worth == CSE_WORTH_SAMPLE ? most / 2 : most);
+    return priority == CSE_PRIORITY_KEPT ||
+           store->queue.size < (priority == CSE_PRIORITY_SAMPLE ? most / 2 : most);
 }
 
 /* Appends a row, or counts it as dropped. The lock is held. */
 static void enqueue_locked(cse_store *store, cse_row_kind kind, ...)
 {
     va_list arguments;
-    if (!has_room(store, cse_row_describe(kind)->worth)) {
+    if (!has_room(store, cse_row_describe(kind)->priority)) {
         cse_dropped_count(&store->dropped, &(cse_row){ .kind = kind });
         return;
     }
@@ -108,18 +108,18 @@ static void read_numbers(cse_store *store)
 }
 
 /* The end that the attempt before reported, when it never found room in the database. */
-static bool take_end_left_behind(cse_store *store, cse_run_state from)
+static bool take_end_from_journal(cse_store *store, cse_run_state from)
 {
     cse_failure_journal_transition end;
-    json_t *behind = cse_failure_journal_read(store->model_dir);
-    bool known = cse_failure_journal_last_transition(behind, &end) &&
+    json_t *entry = cse_failure_journal_read(store->model_dir);
+    bool known = cse_failure_journal_last_transition(entry, &end) &&
                  cse_run_state_is_terminal(end.to) &&
-                 json_integer_value(json_object_get(behind, "attempt")) == store->attempt - 1;
+                 json_integer_value(json_object_get(entry, "attempt")) == store->attempt - 1;
     if (known)
         ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, end.time_ms,
                 cse_run_state_name(from), cse_run_state_name(end.to), end.reason, end.message,
                 store->attempt - 1);
-    json_decref(behind);
+    json_decref(entry);
     return known;
 }
 
@@ -131,7 +131,7 @@ static void close_attempt_before(cse_store *store)
                       last, sizeof last);
     cse_run_state state = cse_run_state_of(last);
     if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state) ||
-        take_end_left_behind(store, state))
+        take_end_from_journal(store, state))
         return;
     ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_unix_ms(),
             cse_run_state_name(state), cse_run_state_name(CSE_RUN_FAILED),
@@ -174,34 +174,6 @@ static void open_log(cse_store *store, const char *model_dir)
         store->log = fopen(path, "ae");
 }
 
-void cse_store_reserve_make(cse_store *store)
-{
-    int file =
-        store->has_reserve ? -1 : open(store->reserve_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-    if (file < 0)
-        return;
-    store->has_reserve = posix_fallocate(file, 0, RESERVE_BYTES) == 0;
-    close(file);
-    if (!store->has_reserve)
-        unlink(store->reserve_path);
-}
-
-void cse_store_reserve_release(cse_store *store)
-{
-    if (store->has_reserve)
-        unlink(store->reserve_path);
-    store->has_reserve = false;
-}
-
-static void open_reserve(cse_store *store, const char *model_dir)
-{
-    cse_text path = { 0 };
-    store->sweep = true;
-    cse_text_add(&path, "%s/run.reserve", model_dir);
-    store->reserve_path = path.data;
-    cse_store_reserve_make(store);
-}
-
 static void make_locks(cse_store *store)
 {
     pthread_condattr_t monotonic;
@@ -230,9 +202,8 @@ static void release(cse_store **store)
 {
     cse_store *s = *store;
     cse_publisher_close(&s->publisher);
-    cse_store_reserve_release(s);
-    free(s->reserve_path);
-    cse_failure_journal_close(s);
+    cse_reserve_close(&s->reserve);
+    cse_failure_journal_close(&s->journal);
     free(s->model_dir);
     free(s->latest);
     cse_database_close(&s->database);
@@ -277,7 +248,6 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
     *result = NULL;
     store->state = CSE_RUN_NONE;
     store->last_step = store->written_step = -1;
-    store->behind = -1;
     store->model_dir = cse_strdup(model_dir);
     fill_options(store, options);
     make_locks(store);
@@ -292,8 +262,9 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         close_attempt_before(store);
         set_identity(store);
         open_log(store, model_dir);
-        open_reserve(store, model_dir);
-        store->behind = cse_failure_journal_open(model_dir);
+        store->sweep = true;
+        cse_reserve_open(&store->reserve, model_dir, "run.reserve", RESERVE_BYTES);
+        cse_failure_journal_open(&store->journal, model_dir);
         status = start_thread(store);
     }
     if (status != CSE_OK) {
@@ -412,7 +383,7 @@ void cse_store_points(cse_store *store, const cse_step_points *points)
                                  .values = points->values };
     size_t bytes = cse_row_points_bytes(points->count);
     pthread_mutex_lock(&store->mutex);
-    if (has_room(store, CSE_WORTH_METRIC)) {
+    if (has_room(store, CSE_PRIORITY_METRIC)) {
         cse_text *queue = &store->queue;
         cse_text_reserve(queue, bytes);
         cse_row_put_points((unsigned char *)queue->data + queue->size, &row);

@@ -33,27 +33,10 @@
 #include <stdint.h>
 
 #include "engine/base/log.h"
+#include "store/options.h"
 #include "store/states.h"
 
 typedef struct cse_store cse_store;
-
-enum {
-    CSE_STORE_VERSION = 2,                 /* PRAGMA user_version */
-    CSE_STORE_OLDEST_VERSION = 1,          /* that is read, and brought up by a new attempt: it has
-                                              no table of kernels */
-    CSE_STORE_APPLICATION_ID = 0x43534531, /* PRAGMA application_id, "CSE1" */
-    CSE_STORE_KEPT_EVENTS = 4000, /* newest ones; states, checkpoints and gaps are all kept */
-    CSE_STORE_KEPT_TOPOLOGY_MS = 3600000,
-    CSE_STORE_KEPT_SPANS = 200000,
-    CSE_STORE_KEPT_KERNELS = 100000, /* rows: the newest samples */
-};
-
-typedef struct cse_store_options {
-    const char *events_endpoint; /* where events are published; NULL: nowhere */
-    int64_t publish_interval_ms; /* 0: 25 */
-    int64_t commit_interval_ms;  /* 0: 250 */
-    size_t queue_bytes;          /* 0: 8 MiB */
-} cse_store_options;
 
 /* Takes the lock, makes or opens run.db, counts the attempt up. `model_dir` must exist. The state
  * in which an attempt before was left by a process that is gone becomes FAILED, INTERRUPTED.

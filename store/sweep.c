@@ -1,11 +1,11 @@
 /* Checkpoints whose file somebody removed. Nobody tells the store: it looks when an attempt begins,
  * after each new checkpoint and at the end, by its own thread. A file counts as gone when it is
  * neither where it was written nor under its name in the run's directory, which may have moved. */
+#include "store/sweep.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "store/writer.h"
 
 static bool is_missing(const char *path)
 {

@@ -16,7 +16,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
-#include "store/failure_journal.h"
+#include "engine/base/log.h"
+#include "store/sweep.h"
 
 #define MILLISECONDS INT64_C(1000000)
 enum {
@@ -25,34 +26,6 @@ enum {
     MOST_EVENT_POINTS = 64, /* of one series in one event; more are downsampled */
     PRUNE_EVERY = 500,
 };
-
-void cse_dropped_count(cse_dropped *dropped, const cse_row *row)
-{
-    if (row->kind == CSE_ROW_POINTS)
-        dropped->points += cse_row_point_count(row);
-    else if (row->kind == CSE_ROW_LOG)
-        dropped->logs++;
-    else if (row->kind == CSE_ROW_CLOSURE)
-        dropped->closures++;
-    else if (row->kind == CSE_ROW_EVENT)
-        dropped->events++;
-    else if (row->kind != CSE_ROW_BUCKET)
-        dropped->samples++;
-}
-
-static void add_dropped(cse_dropped *to, const cse_dropped *more)
-{
-    to->points += more->points;
-    to->logs += more->logs;
-    to->closures += more->closures;
-    to->samples += more->samples;
-    to->events += more->events;
-}
-
-static bool any_dropped(const cse_dropped *d)
-{
-    return d->points + d->logs + d->closures + d->samples + d->events > 0;
-}
 
 /* ---- events ---- */
 
@@ -152,14 +125,9 @@ static void emit_metrics(cse_store *store)
 
 static void emit_gap(cse_store *store)
 {
-    const cse_dropped *d = &store->lost;
     cse_text *out = &store->payload;
     out->size = 0;
-    cse_text_add(out,
-                 "{\"points\":%lld,\"logs\":%lld,\"closures\":%lld,\"samples\":%lld,"
-                 "\"events\":%lld}",
-                 (long long)d->points, (long long)d->logs, (long long)d->closures,
-                 (long long)d->samples, (long long)d->events);
+    cse_dropped_json(out, &store->lost);
     store->lost = (cse_dropped){ 0 };
     emit(store, "gap", out->data);
 }
@@ -280,21 +248,21 @@ static bool is_frequent_event(const cse_row *row)
 }
 
 /* What comes again with every commit matters least: it would use up the last room. */
-static cse_row_worth worth_of(const cse_row *row)
+static cse_row_priority priority_of(const cse_row *row)
 {
     if (row->kind == CSE_ROW_RUN && strcmp(row->fields[0].text, "last_step") == 0)
-        return CSE_WORTH_METRIC;
-    return is_frequent_event(row) ? CSE_WORTH_SAMPLE : cse_row_describe(row->kind)->worth;
+        return CSE_PRIORITY_METRIC;
+    return is_frequent_event(row) ? CSE_PRIORITY_SAMPLE : cse_row_describe(row->kind)->priority;
 }
 
-/* Keeps the rows that are worth more than `worth` and counts the others. */
-static void thin_pending(cse_store *store, cse_row_worth worth)
+/* Keeps the rows above `priority` and counts the others. */
+static void drop_pending(cse_store *store, cse_row_priority priority)
 {
     cse_text kept = { 0 };
     cse_row row;
     size_t at = 0;
     while (cse_row_next(&store->pending, &at, &row)) {
-        if (worth_of(&row) > worth)
+        if (priority_of(&row) > priority)
             cse_text_add_bytes(&kept, (const char *)row.body, row.bytes);
         else if (row.kind != CSE_ROW_EVENT)
             cse_dropped_count(&store->lost, &row);
@@ -321,9 +289,9 @@ static void note_failure(cse_store *store, int64_t now_ns)
     store->written_step = -1; /* its row may be among those that are dropped */
     store->retry_ns = now_ns + RETRY_MS * MILLISECONDS;
     if (store->pending.size > most)
-        thin_pending(store, CSE_WORTH_SAMPLE);
+        drop_pending(store, CSE_PRIORITY_SAMPLE);
     if (store->pending.size > most)
-        thin_pending(store, CSE_WORTH_METRIC);
+        drop_pending(store, CSE_PRIORITY_METRIC);
 }
 
 /* A few pages are often to be had where a long transaction finds no room, the more so as the
@@ -334,7 +302,7 @@ static cse_status write_what_matters(cse_store *store)
     cse_row row;
     size_t at = 0;
     while (cse_row_next(&store->pending, &at, &row))
-        cse_text_add_bytes(&parts[worth_of(&row) == CSE_WORTH_KEPT], (const char *)row.body,
+        cse_text_add_bytes(&parts[priority_of(&row) == CSE_PRIORITY_KEPT], (const char *)row.body,
                            row.bytes);
     cse_status status =
         parts[1].size > 0 ? cse_database_write(store->database, &parts[1], store->attempt) : CSE_OK;
@@ -346,6 +314,19 @@ static cse_status write_what_matters(cse_store *store)
         cse_text_clear(&parts[0]);
     }
     return status;
+}
+
+static void write_journal(cse_store *store, const char *error)
+{
+    cse_failure_journal_write(&store->journal,
+                              &(cse_write_failure){ .attempt = store->attempt,
+                                                    .since_ms = store->failing_since_ms,
+                                                    .last_step = store->last_step,
+                                                    .message = error,
+                                                    .lost = &store->lost,
+                                                    .waiting = &store->pending,
+                                                    .latest = store->latest,
+                                                    .latest_count = store->latest_count });
 }
 
 static void prune(cse_store *store)
@@ -361,7 +342,7 @@ static void prune(cse_store *store)
 static cse_status write_pending(cse_store *store)
 {
     char digits[24];
-    if (any_dropped(&store->lost) && !store->failing)
+    if (cse_dropped_any(&store->lost) && !store->failing)
         emit_gap(store);
     cse_buckets_write_open(store->buckets, &store->pending);
     if (store->last_step != store->written_step) {
@@ -380,16 +361,16 @@ static cse_status write_pending(cse_store *store)
         char error[256];
         snprintf(error, sizeof error, "%s", cse_error_message());
         note_failure(store, now_ns);
-        cse_store_reserve_release(store);
+        cse_reserve_release(&store->reserve);
         store->matters_lost = write_what_matters(store) != CSE_OK;
-        cse_failure_journal_write(store, error);
+        write_journal(store, error);
         return cse_fail(status, "%s", error);
     }
     store->matters_lost = false;
     if (store->failing) {
         cse_log_line(CSE_LOG_INFO, "run store: can be written again");
-        cse_failure_journal_clear(store);
-        cse_store_reserve_make(store);
+        cse_failure_journal_clear(&store->journal);
+        cse_reserve_take(&store->reserve);
     }
     store->failing = false;
     store->pending.size = 0;
@@ -416,7 +397,7 @@ static void take_queue(cse_store *store, bool *urgent, bool *closing, uint64_t *
     *closing = store->closing;
     *asked = store->asked;
     store->urgent = false;
-    add_dropped(&store->lost, &store->dropped);
+    cse_dropped_add(&store->lost, &store->dropped);
     store->dropped = (cse_dropped){ 0 };
     cse_text taken = store->queue;
     store->queue = store->taken;

@@ -7,6 +7,7 @@
 #include "cli/client_command.h"
 #include "cli/report.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/digest.h"
 
 static void print_json(json_t *object)
 {

@@ -103,7 +103,7 @@ static int run(const cse_command_line *line)
     cse_status status = cse_job_prepare(line, CSE_JOB_COMPILE, &job);
     if (status == CSE_OK)
         status = compile(line, &job);
-    int exit_code = cse_report_faults(status, &job.diagnostics);
+    int exit_code = cse_report_diagnostics(status, &job.diagnostics);
     cse_job_clear(&job);
     return exit_code;
 }

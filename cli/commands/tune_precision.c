@@ -106,7 +106,7 @@ static int run(const cse_command_line *line)
         status = cse_tuning_print(&o, &tuning, &text);
     if (status == CSE_OK)
         status = write_file(output.data, &text);
-    int exit_code = cse_report_faults(status, &job.diagnostics);
+    int exit_code = cse_report_diagnostics(status, &job.diagnostics);
     cse_tuning_clear(&tuning);
     cse_job_clear(&job);
     cse_text_clear(&output);

@@ -14,8 +14,8 @@ static void take_name(void *self, const cse_row *row)
     cse_json_add_string(names, row->fields[1].text);
 }
 
-static cse_status read_curves(const cse_request *request, cse_store_reader *reader,
-                              cse_curves_head *head, cse_text *rows)
+static cse_status add_curves(const cse_request *request, cse_store_reader *reader,
+                             cse_curves_head *head, bool binary, cse_text *out)
 {
     const char *names[MOST_NAMES] = { NULL };
     const json_t *wanted = json_object_get(request->values, "names");
@@ -36,13 +36,13 @@ static cse_status read_curves(const cse_request *request, cse_store_reader *read
     if (cse_store_reader_key(reader, "dropped_series", &dropped))
         head->dropped_series = strtoll(dropped.data, NULL, 10);
     cse_text_clear(&dropped);
-    return cse_store_reader_metrics(reader, &query, rows);
+    return cse_curves_add(reader, &query, head, binary, out);
 }
 
 static void get_metrics(const cse_request *request, cse_answer *answer)
 {
     cse_server_run run;
-    cse_text rows = { 0 }, names = { 0 }, out = { 0 };
+    cse_text names = { 0 }, out = { 0 };
     cse_curves_head head = { .attempts = 0 };
     bool binary = cse_request_accepts(request, "application/vnd.csengine.columns");
     if (!cse_server_open_run(request, answer, &run))
@@ -53,16 +53,13 @@ static void get_metrics(const cse_request *request, cse_answer *answer)
     cse_text_add(&names, "]");
     head.names = names.data;
     if (status == CSE_OK)
-        status = read_curves(request, run.reader, &head, &rows);
-    if (status == CSE_OK)
-        status = cse_curves_turn(rows.data, &head, binary, &out);
+        status = add_curves(request, run.reader, &head, binary, &out);
     if (status == CSE_OK)
         cse_answer_text(answer, 200,
                         binary ? "application/vnd.csengine.columns" : "application/json", &out);
     else
         cse_answer_failure(answer, status);
     cse_server_close_run(request, &run);
-    cse_text_clear(&rows);
     cse_text_clear(&names);
     cse_text_clear(&out);
 }

@@ -1,7 +1,9 @@
-/* One mkdir for each prefix of the path; what is there already is no failure. */
+/* One mkdir for each prefix of the path, where what is there already is no failure; one walk that
+ * removes the entries of a directory before the directory. */
 #include "engine/base/directory.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,4 +29,18 @@ cse_status cse_make_directories(const char *what, const char *path)
             return CSE_OK;
         *c = kept;
     }
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *walk)
+{
+    (void)about;
+    (void)kind;
+    (void)walk;
+    remove(path); /* what stays makes its directory stay */
+    return 0;
+}
+
+void cse_remove_tree(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

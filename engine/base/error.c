@@ -123,11 +123,13 @@ size_t cse_error_print(const cse_error *error, char *text, size_t size)
     bool placed = error->place.source != NULL || error->place.line > 0;
     if (placed)
         cse_place_print(error->place, place, sizeof place);
+    const char *hint = error->hint;
+    if (hint != NULL && strstr(error->message, hint) != NULL)
+        hint = NULL; /* told already */
     return (size_t)snprintf(
         text, size, "%s%s%s%s%s%s%s%s", error->context != NULL ? error->context : "", place,
-        placed ? ": " : "", error->message, error->hint != NULL ? "; " : "",
-        error->hint != NULL ? error->hint : "", error->accepted != NULL ? "; " : "",
-        error->accepted != NULL ? error->accepted : "");
+        placed ? ": " : "", error->message, hint != NULL ? "; " : "", hint != NULL ? hint : "",
+        error->accepted != NULL ? "; " : "", error->accepted != NULL ? error->accepted : "");
 }
 
 static char *copy_text(char **at, const char *text)

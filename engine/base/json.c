@@ -57,12 +57,21 @@ void cse_json_add_number(cse_text *out, double number)
         cse_text_add(out, number > 0 ? "\"Infinity\"" : "\"-Infinity\"");
         return;
     }
-    for (int precision = 9; precision <= 17; precision += 4) {
-        snprintf(digits, sizeof digits, "%.*g", precision, number);
+    static const int precisions[] = { 9, 15, 16, 17 };
+    for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; i++) {
+        snprintf(digits, sizeof digits, "%.*g", precisions[i], number);
         if (strtod(digits, NULL) == number)
             break;
     }
     cse_text_add_bytes(out, digits, strlen(digits));
+}
+
+void cse_json_add_finite(cse_text *out, double number)
+{
+    if (isfinite(number))
+        cse_json_add_number(out, number);
+    else
+        cse_text_add_bytes(out, "null", 4);
 }
 
 void cse_json_add_integer(cse_text *out, int64_t number)

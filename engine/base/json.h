@@ -12,6 +12,8 @@ void cse_json_add_string(cse_text *out, const char *text);
 /* The shortest decimal that reads back as the same number; "NaN", "Infinity", "-Infinity" as
  * strings, since JSON has no such numbers. */
 void cse_json_add_number(cse_text *out, double number);
+/* The same with null for what JSON has no number for. */
+void cse_json_add_finite(cse_text *out, double number);
 void cse_json_add_integer(cse_text *out, int64_t number);
 
 #endif

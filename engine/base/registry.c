@@ -59,9 +59,9 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
     *plugin = cse_registry_find(table, name);
     if (*plugin != NULL)
         return CSE_OK;
-    char accepted[2048] = "";
+    char accepted[2048] = "accepted: ";
     const char *names[256] = { NULL };
-    size_t used = 0, count = 0;
+    size_t used = strlen(accepted), count = 0;
     const cse_descriptor *const *plugins = table;
     for (; *plugins != NULL && count < 255 && used < sizeof accepted; plugins++, count++) {
         names[count] = (*plugins)->name;
@@ -69,6 +69,12 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
                                  (*plugins)->name);
     }
     const char *near = cse_did_you_mean(name ? name : "", names);
-    return cse_fail(CSE_CONFIG, "there is no %s '%s'%s%s%s; accepted: %s", kind, name ? name : "",
-                    near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", accepted);
+    char hint[128] = "";
+    if (near != NULL)
+        snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    const cse_error error = { .status = CSE_CONFIG,
+                              .hint = near != NULL ? hint : NULL,
+                              .accepted = accepted };
+    return cse_fail_at(&error, "there is no %s '%s'%s%s%s", kind, name ? name : "",
+                       near != NULL ? " (" : "", hint, near != NULL ? ")" : "");
 }

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* X(name, bit in a mask of what a slot may claim, name in records, name for people, what it does) */
+/* X(name, bit in the mask of what a slot may claim, name in records, name for people, its work) */
 #define CSE_ROLE_TABLE(X)                                                            \
     X(COORDINATOR, 0, "coordinator", "coordinator", "starts, watches and records")   \
     X(REPLICA, 1, "replica", "replica", "forward and backward of microbatches")      \

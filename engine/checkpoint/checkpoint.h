@@ -3,34 +3,12 @@
  *
  * A checkpoint is written beside its final name, flushed, closed, opened again and verified,
  * fsynced, renamed, and its directory fsynced: a process that dies on the way never leaves a file
- * under the final name. Formats are members of engine/checkpoint/formats; HDF5 is the one training
+ * under the final name. Formats are plugins in engine/checkpoint/formats; HDF5 is the one training
  * uses, with one dataset for each dotted name. */
 #ifndef CSE_CHECKPOINT_CHECKPOINT_H
 #define CSE_CHECKPOINT_CHECKPOINT_H
 
-#include "csengine/tensor.h"
-
-/* One tensor to write, or that was read. */
-typedef struct cse_checkpoint_tensor {
-    const char *name; /* "model.fc_layers.0.weight", "optimizer.fc_layers.0.weight.exp_avg" */
-    cse_dtype dtype;
-    cse_shape shape;
-    const void *data; /* contiguous, row-major; borrowed when writing */
-} cse_checkpoint_tensor;
-
-typedef struct cse_checkpoint {
-    cse_checkpoint_tensor *tensors;
-    int tensor_count;
-    int64_t global_step;
-    uint64_t seed;
-    int64_t samples_seen; /* position in the data: global_step * batch_size */
-    const char *model_name;
-    const char *config; /* canonical YAML of the run; may be NULL */
-} cse_checkpoint;
-
-/* Digest of names, shapes, types and raw bits in name order: BLAKE2b-256 as 64 hexadecimal digits.
- * `prefix` limits it to names that begin so ("model."); NULL takes all. */
-void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65]);
+#include "engine/checkpoint/tensors.h"
 
 /* Writes atomically. CSE_IO on a full disk (the previous file of that name stays), CSE_PERMISSION,
  * CSE_CANNOT_CREATE; no temporary file stays behind. */

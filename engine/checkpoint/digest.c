@@ -1,7 +1,6 @@
 /* Digests of tensors with libsodium's BLAKE2b; the definition stands in digest.h. */
 #include "engine/checkpoint/digest.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_ten
         crypto_generichash_update(state, tensor->data, bytes);
 }
 
-static void begin(crypto_generichash_state *state)
+void cse_digest_begin(crypto_generichash_state *state)
 {
     /* Chooses the fastest code for this processor; only the first call does anything. */
     if (sodium_init() < 0)
@@ -38,7 +37,7 @@ static void begin(crypto_generichash_state *state)
     crypto_generichash_init(state, NULL, 0, CSE_DIGEST_DIGITS / 2);
 }
 
-static void finish(crypto_generichash_state *state, char digits[65])
+void cse_digest_end(crypto_generichash_state *state, char digits[CSE_DIGEST_DIGITS + 1])
 {
     unsigned char bytes[CSE_DIGEST_DIGITS / 2];
     crypto_generichash_final(state, bytes, sizeof bytes);
@@ -48,9 +47,9 @@ static void finish(crypto_generichash_state *state, char digits[65])
 void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65])
 {
     crypto_generichash_state state;
-    begin(&state);
+    cse_digest_begin(&state);
     add_tensor(&state, tensor);
-    finish(&state, digits);
+    cse_digest_end(&state, digits);
 }
 
 static int compare_names(const void *left, const void *right, void *tensors_view)
@@ -72,7 +71,7 @@ int *cse_checkpoint_name_order(const cse_checkpoint *checkpoint)
 void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65])
 {
     crypto_generichash_state state;
-    begin(&state);
+    cse_digest_begin(&state);
     int *order = cse_checkpoint_name_order(checkpoint);
     size_t prefix_length = prefix != NULL ? strlen(prefix) : 0;
     for (int i = 0; i < checkpoint->tensor_count; i++) {
@@ -81,5 +80,5 @@ void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix,
             add_tensor(&state, tensor);
     }
     free(order);
-    finish(&state, digits);
+    cse_digest_end(&state, digits);
 }

@@ -15,9 +15,19 @@
 #ifndef CSE_CHECKPOINT_DIGEST_H
 #define CSE_CHECKPOINT_DIGEST_H
 
-#include "engine/checkpoint/checkpoint.h"
+#include <sodium.h>
+
+#include "engine/checkpoint/tensors.h"
 
 enum { CSE_DIGEST_DIGITS = 64 };
+
+/* A hash of any bytes, which crypto_generichash_update adds; as digits at the end. */
+void cse_digest_begin(crypto_generichash_state *hash);
+void cse_digest_end(crypto_generichash_state *hash, char digits[CSE_DIGEST_DIGITS + 1]);
+
+/* Digest of names, shapes, types and raw bits in name order: BLAKE2b-256 as 64 hexadecimal digits.
+ * `prefix` limits it to names that begin so ("model."); NULL takes all. */
+void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix, char digits[65]);
 
 /* The digest of one tensor alone. */
 void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65]);

@@ -7,7 +7,7 @@
 #ifndef CSE_CHECKPOINT_FORMAT_H
 #define CSE_CHECKPOINT_FORMAT_H
 
-#include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/tensors.h"
 
 typedef struct cse_checkpoint_format {
     const char *name;

@@ -73,9 +73,9 @@ static bool hash_range(crypto_generichash_state *state, int descriptor, uint64_t
 static bool digest_of_file_start(int descriptor, uint64_t bytes, char digits[65])
 {
     crypto_generichash_state state;
-    cse_seal_hash_begin(&state);
+    cse_digest_begin(&state);
     bool whole = hash_range(&state, descriptor, 0, bytes);
-    cse_seal_hash_end(&state, digits);
+    cse_digest_end(&state, digits);
     return whole;
 }
 

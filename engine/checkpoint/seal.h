@@ -12,7 +12,7 @@
 #define CSE_CHECKPOINT_SEAL_H
 
 #include "engine/base/text.h"
-#include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/tensors.h"
 
 /* Adds the line of a tensor whose elements begin at byte `offset` of the file. */
 void cse_seal_describe(cse_text *manifest, const cse_checkpoint_tensor *tensor, uint64_t offset,

@@ -25,34 +25,20 @@ bool cse_seal_line_read(char *text, uint64_t limit, cse_seal_line *line)
     return true;
 }
 
-void cse_seal_hash_begin(crypto_generichash_state *hash)
-{
-    if (sodium_init() < 0)
-        abort();
-    crypto_generichash_init(hash, NULL, 0, CSE_DIGEST_DIGITS / 2);
-}
-
 void cse_seal_hash_begin_tensor(crypto_generichash_state *hash, const cse_seal_line *line)
 {
     cse_text head = { 0 };
     cse_text_add(&head, "%s\n%s\n%s\n", line->name, line->dtype, line->shape);
-    cse_seal_hash_begin(hash);
+    cse_digest_begin(hash);
     crypto_generichash_update(hash, (const unsigned char *)head.data, head.size);
     cse_text_clear(&head);
-}
-
-void cse_seal_hash_end(crypto_generichash_state *hash, char digits[CSE_DIGEST_DIGITS + 1])
-{
-    unsigned char bytes[CSE_DIGEST_DIGITS / 2];
-    crypto_generichash_final(hash, bytes, sizeof bytes);
-    sodium_bin2hex(digits, CSE_DIGEST_DIGITS + 1, bytes, sizeof bytes);
 }
 
 cse_status cse_seal_hash_check_tensor(crypto_generichash_state *hash, const cse_seal_line *line,
                                       const char *path)
 {
     char digits[CSE_DIGEST_DIGITS + 1];
-    cse_seal_hash_end(hash, digits);
+    cse_digest_end(hash, digits);
     if (strcmp(digits, line->digest) == 0)
         return CSE_OK;
     char *name = cse_strdup(line->name);

@@ -1,9 +1,7 @@
-/* One tensor's line in a seal (see seal.h): its parts, and the digest of the tensor's elements while
- * they are read. */
+/* One tensor's line in a seal (see seal.h): its parts, and the check of the tensor's elements by
+ * the digest that it holds. */
 #ifndef CSE_CHECKPOINT_SEAL_LINE_H
 #define CSE_CHECKPOINT_SEAL_LINE_H
-
-#include <sodium.h>
 
 #include "engine/checkpoint/digest.h"
 
@@ -18,11 +16,8 @@ typedef struct cse_seal_line {
  * that do not end before `limit`. */
 bool cse_seal_line_read(char *text, uint64_t limit, cse_seal_line *line);
 
-/* BLAKE2b-256 as digits: of the elements of a tensor once the hash began with its line, or of any
- * bytes. */
-void cse_seal_hash_begin(crypto_generichash_state *hash);
+/* Begins the hash of a tensor's elements with what the line says of it (see digest.h). */
 void cse_seal_hash_begin_tensor(crypto_generichash_state *hash, const cse_seal_line *line);
-void cse_seal_hash_end(crypto_generichash_state *hash, char digits[CSE_DIGEST_DIGITS + 1]);
 
 /* Ends the hash of a tensor's elements: CSE_DATA, naming it, when they are not those of the line.
  * What a terminal would act on is not in the message. */

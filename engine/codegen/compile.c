@@ -187,8 +187,8 @@ cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
         result->compiler_present = e.compiler_present;
         if (!e.compiler_present)
             cse_log_line(CSE_LOG_WARNING,
-                         "there is no C compiler (cc, gcc, clang): the step will run "
-                         "interpreted, which is much slower");
+                         "there is no C compiler (cc, gcc, clang): the step runs interpreted, "
+                         "which is much slower; install gcc or set CSE_CC");
         if (!result->cached)
             status = make_entry(&e, compile_dir, result->directory);
     }

@@ -66,7 +66,7 @@ typedef enum cse_error_reason {
 
 /* What failed, as fields. People see them as one text, in this order (cse_error_message):
  *
- *     CONTEXT PLACE: MESSAGE; HINT; ACCEPTED
+ *     CONTEXT PLACE: MESSAGE; HINT; ACCEPTED       (a hint that is in the message is not repeated)
  *     configuration: a.yaml:3:5: unknown setting "sed"; did you mean "seed"?; accepted: seed, loop
  */
 typedef struct cse_error {

@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "engine/checkpoint/digest.h"
 #include "engine/trace/trace.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/directory.h"
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
 #include "workers/control/process.h"
@@ -67,26 +67,13 @@ cse_status cse_variants_new(const cse_variants_options *options, cse_variants **
     return CSE_OK;
 }
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *walk)
-{
-    (void)about;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 void cse_variants_destroy(cse_variants **variants)
 {
     if (*variants == NULL)
         return;
     for (int i = 0; i < 4; i++)
         sigaction(handled[i], &(*variants)->before[i], NULL);
-    remove_tree((*variants)->directory);
+    cse_remove_tree((*variants)->directory);
     free(*variants);
     *variants = NULL;
 }
@@ -262,7 +249,7 @@ cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
         result->seconds = (double)(cse_clock_ns() - start) / 1e9;
         if (result->exit_code != 0)
             read_message(errors, result);
-        remove_tree(model_dir);
+        cse_remove_tree(model_dir);
     }
     clear_arguments(&list);
     if (status == CSE_OK && interrupted)

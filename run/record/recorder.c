@@ -12,6 +12,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/base/log.h"
+#include "engine/checkpoint/digest.h"
 #include "engine/precision/graphamp.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/config/config_rules.h"
+#include "engine/base/error.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
 
@@ -23,7 +24,8 @@ cse_status cse_session_fail(cse_status status)
 {
     if (the_session != NULL && the_session->error == CSE_OK) {
         the_session->error = status;
-        the_session->error_message = cse_arena_string(the_session->arena, cse_error_message());
+        the_session->failure = cse_error_copy(cse_error_last());
+        the_session->failure->status = status;
     }
     return status;
 }
@@ -33,8 +35,7 @@ cse_status cse_session_status(void)
     cse_session *session = cse_session_open_view("cse_session_status");
     if (session == NULL)
         return CSE_USAGE;
-    return session->error == CSE_OK ? CSE_OK
-                                    : cse_fail(session->error, "%s", session->error_message);
+    return session->error == CSE_OK ? CSE_OK : cse_fail_again(session->failure);
 }
 
 int64_t cse_global_step(void)
@@ -180,6 +181,7 @@ void cse_finish(void)
     free(session->states);
     free(session->models);
     free(session->libraries);
+    free(session->failure);
     cse_arena_destroy(&session->arena);
     free(session);
 }

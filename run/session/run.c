@@ -248,10 +248,6 @@ static cse_status compile(cse_session *session, const cse_graph *graph)
 {
     cse_compile_result compiled = { .cached = false };
     CSE_TRY(cse_codegen_compile(graph, session->configuration.compile_dir, &compiled));
-    if (!compiled.compiler_present)
-        cse_log_line(CSE_LOG_WARNING,
-                     "there is no C compiler here: the step is interpreted, slowly; "
-                     "install gcc or set CSE_CC");
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);

@@ -37,8 +37,7 @@ struct cse_session {
     cse_numerics *numerics; /* NULL: no tensor statistics */
     /* The first failure. */
     cse_status error;
-    char *error_message;
-    /* Handles, and what is released with them. */
+    cse_error *failure; /* the first one; NULL while `error` is CSE_OK */
     cse_state **states;
     int state_count, state_capacity;
     cse_model **models;

@@ -15,6 +15,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/format.h"
 #include "engine/checkpoint/hdf5_driver.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "engine/base/log.h"
+#include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/seal.h"
 #include "tests/engine/checkpoint/fixture.h"
 

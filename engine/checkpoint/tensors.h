@@ -1,0 +1,25 @@
+/* What a checkpoint holds: named tensors and a few facts about the run. */
+#ifndef CSE_CHECKPOINT_TENSORS_H
+#define CSE_CHECKPOINT_TENSORS_H
+
+#include "csengine/tensor.h"
+
+/* One tensor to write, or that was read. */
+typedef struct cse_checkpoint_tensor {
+    const char *name; /* "model.fc_layers.0.weight", "optimizer.fc_layers.0.weight.exp_avg" */
+    cse_dtype dtype;
+    cse_shape shape;
+    const void *data; /* contiguous, row-major; borrowed when writing */
+} cse_checkpoint_tensor;
+
+typedef struct cse_checkpoint {
+    cse_checkpoint_tensor *tensors;
+    int tensor_count;
+    int64_t global_step;
+    uint64_t seed;
+    int64_t samples_seen; /* position in the data: global_step * batch_size */
+    const char *model_name;
+    const char *config; /* canonical YAML of the run; may be NULL */
+} cse_checkpoint;
+
+#endif

@@ -1,0 +1,62 @@
+/* A store that is written: what its callers and the writer's thread share, and what is the thread's
+ * own. Callers append rows to `queue` under the lock; the thread swaps it for an empty one and does
+ * the rest without the lock. */
+#ifndef CSE_STORE_SHARED_H
+#define CSE_STORE_SHARED_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "store/buckets.h"
+#include "store/database.h"
+#include "store/failure_journal.h"
+#include "store/options.h"
+#include "store/publisher.h"
+#include "store/reserve.h"
+
+typedef struct cse_store cse_store;
+
+struct cse_store {
+    cse_store_options options; /* defaults filled in */
+    int lock;                  /* descriptor of run.lock */
+    int64_t attempt;
+    pthread_t thread;
+
+    pthread_mutex_t mutex; /* over all down to the blank line */
+    pthread_cond_t wake, answered_now;
+    cse_text queue;
+    cse_run_state state;
+    int64_t next_id[CSE_ROW_COUNT]; /* of kinds with an id of their own */
+    char **series;                  /* names by number */
+    int series_count, series_capacity;
+    cse_dropped dropped;
+    bool urgent, closing;
+    uint64_t asked, answered; /* flushes */
+    cse_status answer;
+    char answer_text[256];
+
+    /* The thread's own. */
+    cse_database *database;
+    cse_publisher *publisher;
+    FILE *log; /* model_dir/logs/attempt_N.log; NULL when it cannot be written */
+    cse_buckets *buckets;
+    cse_text taken, pending; /* rows from the queue; rows to be written */
+    cse_text json, payload;
+    cse_point *points; /* of the metric event in the making */
+    int point_count, point_capacity;
+    int64_t last_step, written_step;
+    int64_t pruned_event;
+    char *model_dir;
+    bool sweep;                  /* files of checkpoints are to be looked for */
+    int64_t commit_ns, retry_ns; /* when to write next */
+    bool failing, matters_lost;  /* the last write failed; even that of what matters most */
+    cse_reserve reserve;
+    cse_failure_journal journal;
+    int64_t warned_ns; /* 0: never */
+    int64_t failing_since_ms;
+    cse_latest *latest; /* by series */
+    int latest_count, latest_capacity;
+    cse_dropped lost; /* not yet noted in a gap event */
+};
+
+#endif

@@ -1,10 +1,10 @@
 /* The write-failure journal, model_dir/run.behind: what run.db lacks while it cannot be written.
  *
- * On a full disk nothing new goes into run.db, yet those who watch a run must see that training
- * goes on and that its records do not. So one block is taken from the disk when the store is opened, and
- * while writes fail it is written over in place, which needs no room: since when and why nothing is
- * written, how far the run is, what waits in memory and what was dropped. It is blank while run.db
- * has everything, and stays behind a run whose last records never found room. */
+ * On a full disk nothing new goes into run.db, but readers must see that training continues and
+ * that its records do not reach the disk. So one block of the disk is allocated when the store is
+ * opened, and while writes fail it is overwritten in place, which needs no room: since when and why
+ * nothing is written, how far the run is, what waits in memory and what was dropped. It is blank
+ * while run.db has everything; it remains if the last records of a run were never written. */
 #ifndef CSE_STORE_FAILURE_JOURNAL_H
 #define CSE_STORE_FAILURE_JOURNAL_H
 

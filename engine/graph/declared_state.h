@@ -1,5 +1,5 @@
-/* States that plugins of a training step declare beforehand: the values that an optimizer or a metric
- * carries from step to step. */
+/* States that plugins of a training step declare beforehand: the values that an optimizer or a
+ * metric carries from step to step. */
 #ifndef CSE_GRAPH_DECLARED_STATE_H
 #define CSE_GRAPH_DECLARED_STATE_H
 

@@ -1,5 +1,5 @@
-/* For those who write a plugin (a model, an optimizer, an input function, ...), inside the engine or
- * in a shared object of their own: how a plugin declares its settings and reads them.
+/* How a plugin (a model, an optimizer, an input function, ...), inside the engine or in a shared
+ * object of its own, declares its settings and reads them.
  *
  * A plugin's settings are one table: name, type, default, range and a line of documentation. The
  * configuration file, the command line, the help and the C API's inline text are all checked
@@ -31,7 +31,7 @@ typedef enum cse_setting_type {
 typedef struct cse_setting {
     const char *name; /* NULL ends a table */
     cse_setting_type type;
-    /* A scalar, {} or a flat list as it would stand in YAML ("0.9", "[0.9, 0.999]"); NULL: required;
+    /* A scalar, {} or a flat list as written in YAML ("0.9", "[0.9, 0.999]"); NULL: required;
      * "null": unset unless given. */
     const char *default_value;
     double min, max;     /* numbers and integers, inclusive; both 0: no bounds */

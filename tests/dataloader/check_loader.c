@@ -1,7 +1,6 @@
 /* The loader: its section's checks, a microbatch's layout, and one stream of samples whatever the
  * number of workers. Samples are synthetic, so that every value is known by its index. */
 #include "dataloader/position.h"
-#include "dataloader/shard.h"
 #include "tests/dataloader/fixture.h"
 #include "tests/support/open_loader.h"
 
@@ -154,8 +153,7 @@ static void stream_of(int workers, int64_t size, float features[][3], int32_t la
     for (int rank = workers - 1; rank >= 0; rank--) {
         cse_dataloader *loader = open_good(settings, 77);
         unsigned char *bytes = aligned_alloc(64, (size_t)cse_dataloader_microbatch_bytes(loader));
-        for (int64_t q = cse_shard_next(0, rank, workers); q < STEPS * microbatches;
-             q = cse_shard_next(q + 1, rank, workers)) {
+        for (int64_t q = rank; q < STEPS * microbatches; q += workers) {
             ck_assert_int_eq(cse_dataloader_read(loader, q / microbatches, q % microbatches, bytes),
                              CSE_OK);
             memcpy(features[q * size], bytes, (size_t)size * sizeof features[0]);

@@ -1,7 +1,6 @@
 /* The order of samples and which worker reads them: permutation, seeking, independence of the
  * microbatch size and of the number of workers, as properties over random cases. */
 #include "dataloader/position.h"
-#include "dataloader/shard.h"
 #include "dataloader/shuffle.h"
 #include "engine/base/random.h"
 #include "tests/dataloader/fixture.h"
@@ -159,26 +158,7 @@ START_TEST(a_far_step_is_reached_at_once)
 }
 END_TEST
 
-/* The shares of all workers together have every number once, in order. */
-START_TEST(shards_are_disjoint_and_complete)
-{
-    enum { NUMBERS = 500 };
-    for (int workers = 1; workers <= 7; workers++)
-        for (int64_t start = 0; start < 30; start += 3) {
-            int served[NUMBERS] = { 0 };
-            for (int rank = 0; rank < workers; rank++)
-                for (int64_t q = cse_shard_next(start, rank, workers); q < NUMBERS;
-                     q = cse_shard_next(q + 1, rank, workers)) {
-                    ck_assert_int_eq(cse_shard_worker(q, workers), rank);
-                    served[q]++;
-                }
-            for (int64_t q = 0; q < NUMBERS; q++)
-                ck_assert_int_eq(served[q], q >= start ? 1 : 0);
-        }
-}
-END_TEST
-
-/* What a replica sees: the union of its workers' microbatches by number is the stream of one. */
+/* Workers that take every n-th microbatch read, together, the stream that one worker reads. */
 START_TEST(the_stream_is_the_same_for_any_number_of_workers)
 {
     enum { N = 777, STEPS = 60, MICROBATCHES = 5, SIZE = 4 };
@@ -189,12 +169,9 @@ START_TEST(the_stream_is_the_same_for_any_number_of_workers)
                               .shuffle_seed = 11 };
     for (int workers = 1; workers <= 3; workers++)
         for (int rank = workers - 1; rank >= 0; rank--)
-            for (int64_t q = cse_shard_next(0, rank, workers); q < STEPS * MICROBATCHES;
-                 q = cse_shard_next(q + 1, rank, workers)) {
+            for (int64_t q = rank; q < STEPS * MICROBATCHES; q += workers) {
                 cse_position position =
                     cse_position_of(&batching, N, q / MICROBATCHES, q % MICROBATCHES);
-                ck_assert_int_eq(cse_shard_number(q / MICROBATCHES, MICROBATCHES, q % MICROBATCHES),
-                                 q);
                 cse_position_samples(&batching, N, position, stream[workers - 1][q]);
             }
     ck_assert_mem_eq(stream[1], stream[0], sizeof stream[0]);
@@ -212,7 +189,6 @@ int main(void)
     tcase_add_test(tests, seeking_equals_reading_from_the_start);
     tcase_add_test(tests, the_cut_into_microbatches_does_not_change_the_order);
     tcase_add_test(tests, a_far_step_is_reached_at_once);
-    tcase_add_test(tests, shards_are_disjoint_and_complete);
     tcase_add_test(tests, the_stream_is_the_same_for_any_number_of_workers);
     return fixture_run(tests);
 }

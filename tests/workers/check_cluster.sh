@@ -16,7 +16,8 @@ complain() {
 }
 
 # Processes that belong to this test: workers have the path of their socket in their command line,
-# coordinators and supervisors that of their model_dir. The pattern does not match its own command line.
+# coordinators and supervisors that of their model_dir. The pattern does not match its own command
+# line.
 pattern=${work%?}[${work#"${work%?}"}]
 members() { grep -las -- "$pattern" /proc/[0-9]*/cmdline | tr -cd '0-9\n'; }
 workers() {

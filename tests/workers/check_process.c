@@ -389,7 +389,7 @@ START_TEST(a_killed_supervisor_leaves_nothing)
     kill(supervisor, SIGKILL);
     waitpid(supervisor, NULL, 0);
     wait_until_nothing_is_left();
-    /* One for each thread of the supervisor that dies: the thread sanitizer brings one of its own. */
+    /* One for each thread of the supervisor that dies; the thread sanitizer adds a thread. */
     ck_assert_int_ge(shared->terminations, 1);
 }
 END_TEST

@@ -78,7 +78,7 @@ struct cse_jobs {
     int lock_file;
     int64_t cores, memory_bytes;
     cse_jobs_db *db;
-    cse_reserve reserve; /* of the root's disk, so that jobs can be removed when it is full; it
+    cse_reserve reserve;  /* of the root's disk, so that jobs can be removed when it is full; it
                           * stays there when the server ends */
     pthread_mutex_t lock; /* of the entries */
     cse_job_entry **entries;

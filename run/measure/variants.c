@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/directory.h"
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/text.h"
 #include "workers/control/process.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/config/config_rules.h"
 #include "engine/base/error.h"
+#include "engine/config/config_rules.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
 

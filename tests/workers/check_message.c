@@ -152,8 +152,7 @@ START_TEST(random_bytes_never_harm)
         if (cse_message_decode(bytes, size, &got) == CSE_OK) {
             accepted++;
             if (got.kind == CSE_MESSAGE_WELCOME)
-                ck_assert(got.welcome.dataloader >= bytes &&
-                          got.welcome.dataloader < bytes + size);
+                ck_assert(got.welcome.dataloader >= bytes && got.welcome.dataloader < bytes + size);
         }
         free(bytes);
     }

@@ -11,9 +11,9 @@
 #include "engine/codegen/codegen.h"
 #include "engine/execute/tensor_statistics.h"
 #include "engine/types/dtype.h"
+#include "tests/support/open_loader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/traced_run.h"
-#include "tests/support/open_loader.h"
 
 enum { FEATURES = 8, HIDDEN = 6, MICRO = 4, BATCHES = 3, ROWS = MICRO * BATCHES };
 #define FACTOR 1000.0f

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dashboard/exchange.h"
+#include "dashboard/guard.h"
 #include "engine/base/arena.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,14 +52,6 @@ const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *c
     (void)connection;
     (void)type;
     return NULL;
-}
-
-bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_seconds)
-{
-    (void)guard;
-    (void)address;
-    (void)wait_seconds;
-    return true;
 }
 
 void cse_pages_answer(const char *web_dir, const cse_request *request, cse_answer *answer)
@@ -140,6 +133,7 @@ static cse_exchange_context *server(struct MHD_Connection *connection)
     if (context.api == NULL) {
         if (cse_api_new(idle_routes(), &context.api) != CSE_OK)
             abort();
+        context.guard = cse_guard_new(&(cse_guard_options){ .requests_per_second = 0 });
         make_access(NULL, &open);
         make_access("a-token-of-32-printable-letters.", &guarded);
     }

@@ -21,7 +21,7 @@ const char *cse_emit_stored_type(cse_dtype dtype)
     case CSE_INT32:
         return "int32_t";
     case CSE_BOOL:
-        return "uint8_t"; /* 0 or 1; not _Bool, because gcc vectorises no loop over an array of it */
+        return "uint8_t"; /* 0 or 1; gcc does not vectorise loops over _Bool */
     default:
         return "uint16_t";
     }
@@ -195,7 +195,7 @@ void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_gro
         }
         cse_text_add(out, " : %s %s", cse_dtype_name(node->dtype),
                      cse_shape_text(node->shape, shape, sizeof shape));
-        /* A scope is a person's words: it must not end the comment. */
+        /* A scope is the user's text, which must not end the comment. */
         if (node->scope[0] != '\0' && strstr(node->scope, "*/") == NULL)
             cse_text_add(out, "  %s%s", node->scope, node->backward ? " (backward)" : "");
     }

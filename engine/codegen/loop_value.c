@@ -25,7 +25,7 @@ static void last_index_text(const cse_loop_emitter *e, const cse_node *node,
                  (long long)e->loop.columns, (long long)last);
 }
 
-/* The index of the element at hand in the whole tensor. */
+/* The index of the current element in the whole tensor. */
 static void flat_text(const cse_loop_emitter *e, cse_loop_level level, char text[CSE_NAME_BYTES])
 {
     if (level == CSE_LEVEL_FULL)

@@ -441,9 +441,8 @@ static cse_status get_tensor(reading *read, hid_t dataset, const char *name)
     uint64_t bytes =
         status == CSE_OK ? bytes_within(tensor.shape, tensor.dtype, read->file_bytes) : UINT64_MAX;
     if (status == CSE_OK && (bytes == UINT64_MAX || !is_plain(dataset, bytes, read->file_bytes)))
-        status =
-            cse_fail(CSE_DATA, "%s: the elements of '%s' are not one contiguous block of the file",
-                     read->path, name);
+        status = cse_fail(CSE_DATA, "%s: the elements of '%s' do not lie in one block of the file",
+                          read->path, name);
     if (status == CSE_OK)
         status = get_elements(read, dataset, type, &tensor);
     H5Sclose(space);

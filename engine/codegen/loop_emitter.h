@@ -1,11 +1,16 @@
 /* One fused loop that is being written as C; used by the files that write it (emit_loop.c,
  * loop_value.c, loop_reduction.c).
  *
- * Names in the generated code, for node 12: v12 its value, b12 the base of its storage, p12 a
- * pointer to the row at hand, s12, r12 and x12 a value of another group that is a scalar, one a row
- * or one an element, a12 the accumulator of a reduction, n12 whether a maximum has met a NaN, t12
- * an accumulator over all rows, k12 a row's values kept for a later pass, u12 a value before it is
- * rounded, o12 where such values are stored for statistics. r is the row, c the column. */
+ * Names in the generated code, for node 12; r is the row, c the column:
+ *
+ *   v12             its value
+ *   b12, p12        the base of its storage; a pointer to the current row there
+ *   s12, r12, x12   a value of another group: a scalar, one for each row, one for each element
+ *   a12, t12        the accumulator of a reduction; one over all rows
+ *   n12             whether a maximum has met a NaN
+ *   k12             a row's values that are kept for a later pass
+ *   u12, o12        a value before it is rounded; where such values are stored for statistics
+ */
 #ifndef CSE_CODEGEN_LOOP_EMITTER_H
 #define CSE_CODEGEN_LOOP_EMITTER_H
 

@@ -5,7 +5,7 @@
 #include "csengine/generated/ops.h"
 #include "engine/optimizers/optimizer.h"
 
-/* Settings of both optimizers, with the reference's defaults. */
+/* Settings of both optimizers, with ModelZoo's defaults. */
 #define CSE_ADAM_SETTINGS                                                              \
     { .name = "betas",                                                                 \
       .type = CSE_SETTING_NUMBER_LIST,                                                 \

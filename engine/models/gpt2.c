@@ -7,12 +7,12 @@
  * Its outputs are logits [batch, time, vocab]; the loss is the mean cross-entropy with the labels
  * over all tokens. The output projection is tied to the word embeddings and has no bias.
  *
- * Parameters have the names of the reference's models, linear weights as [out, in]:
+ * Parameters have the names of ModelZoo's GPT-2, linear weights as [out, in]:
  *   embedding_layer.word_embeddings.weight, embedding_layer.position_embeddings.embed.weight,
  *   transformer_decoder.layers.N.norm1, .self_attn.proj_{q,k,v,output}_dense_layer, .norm3,
  *   .ffn.ffn.{0,1}.linear_layer, each with weight and bias, and transformer_decoder.norm.
- * (norm2 of the reference precedes cross-attention, which a decoder-only model does not have; the
- * reference's aliases ln_f and lm_head name tensors that are listed already and are not written.)
+ * (ModelZoo's norm2 precedes cross-attention, which a decoder-only model does not have; its aliases
+ * ln_f and lm_head name tensors that are listed already, so they are not written.)
  *
  * Weights are drawn from a normal distribution of deviation 0.02, truncated at two deviations. The
  * two layers of each block that add to the residual stream use 0.02 / sqrt(2 layers), so that its

@@ -81,7 +81,7 @@ static cse_status open_checkpoint(const char *path, int *descriptor,
     close(*descriptor);
     if (got < 0)
         return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
-    return cse_fail(CSE_DATA, "%s: not a checkpoint: it does not begin like one%s", path,
+    return cse_fail(CSE_DATA, "%s: not a checkpoint: unknown signature%s", path,
                     got == 0 ? " (the file is empty)" : "");
 }
 

@@ -1,10 +1,10 @@
-/* Checkpoints: named tensors and a few facts about the run, in one file that is either whole or not
- * there.
+/* Checkpoints: named tensors and a few facts about the run, in one file that is either complete or
+ * absent.
  *
- * A checkpoint is written beside its final name, flushed, closed, opened again and verified,
+ * A checkpoint is written under a temporary name, flushed, closed, opened again and verified,
  * fsynced, renamed, and its directory fsynced: a process that dies on the way never leaves a file
- * under the final name. Formats are plugins in engine/checkpoint/formats; HDF5 is the one training
- * uses, with one dataset for each dotted name. */
+ * under the final name. Formats are plugins in engine/checkpoint/formats; training uses HDF5, with
+ * one dataset for each dotted name. */
 #ifndef CSE_CHECKPOINT_CHECKPOINT_H
 #define CSE_CHECKPOINT_CHECKPOINT_H
 
@@ -19,7 +19,7 @@ cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *pat
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);
 void cse_checkpoint_destroy(cse_checkpoint **checkpoint);
 
-/* The same check without keeping what is read: one tensor in memory at a time. */
+/* The same check without returning the tensors: one tensor in memory at a time. */
 cse_status cse_checkpoint_verify(const char *path);
 
 /* Borrowed; NULL when there is none. */

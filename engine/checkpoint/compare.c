@@ -1,4 +1,4 @@
-/* Two sorted lists of tensors, walked side by side. */
+/* Compares two checkpoints by a merge of their sorted lists of tensors. */
 #include "engine/checkpoint/compare.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ static cse_status compare_elements(source s[2], const entry *const e[2], cse_ten
     return CSE_OK;
 }
 
-/* ---- the walk ---- */
+/* ---- the merge ---- */
 
 typedef struct walk {
     const cse_comparison *wanted;

@@ -1,8 +1,8 @@
 /* Two checkpoints, tensor by tensor: what differs, and by how much.
  *
- * The seal at the end of each file says where every tensor lies and what its digest is, so tensors
- * of equal bits are told without being read, and the others are read in blocks, both files side by
- * side: memory is bounded whatever their size. What is read is held against its digest. */
+ * The seal at the end of each file gives every tensor's position and digest, so equal tensors are
+ * recognised without being read; the others are read in blocks from both files at once, so memory
+ * is bounded whatever their size. What is read is verified against its digest. */
 #ifndef CSE_CHECKPOINT_COMPARE_H
 #define CSE_CHECKPOINT_COMPARE_H
 
@@ -15,28 +15,29 @@ typedef enum cse_difference_kind {
     CSE_ONLY_IN_SECOND,
 } cse_difference_kind;
 
-/* A tensor that is not the same in both. Texts are valid during the call that hands it out. */
+/* A tensor that differs. The texts are valid only during the call of `take`. */
 typedef struct cse_tensor_difference {
     const char *name;
     cse_difference_kind kind;
-    /* In the first and in the second; NULL where it is not there. Shapes as "[128, 784]". */
+    /* In the first and in the second checkpoint; NULL where the tensor is absent. Shapes as "[128,
+     * 784]". */
     const char *dtypes[2], *shapes[2];
-    /* Of CSE_DIFFERENT_VALUES. `differing` elements have other bits; of `non_finite` ones a value
-     * is a NaN or an infinity in one of both. The maxima are over the others: of |a - b|, and of
-     * |a - b| / max(|a|, |b|). */
+    /* For CSE_DIFFERENT_VALUES. `differing` elements have other bits; for `non_finite` ones at
+     * least one of the two values is a NaN or an infinity. The maxima are over the others: of |a -
+     * b|, and of |a - b| / max(|a|, |b|). */
     int64_t elements, differing, non_finite;
     double max_absolute, max_relative;
 } cse_tensor_difference;
 
 typedef struct cse_comparison {
     const char *first, *second; /* paths */
-    int64_t skip, limit;        /* of the tensors that differ, in the byte order of their names */
-    int64_t most_bytes;         /* no further tensor is begun once so much was read; 0: no bound */
+    int64_t skip, limit; /* a page of the tensors that differ, in the byte order of their names */
+    int64_t most_bytes;  /* no further tensor is begun after reading so much; 0: no limit */
 } cse_comparison;
 
 typedef struct cse_comparison_result {
-    int64_t tensors, same, differing; /* names in either; all of them, whatever the page */
-    int64_t taken;                    /* handed out */
+    int64_t tensors, same, differing; /* names in either, whatever the page */
+    int64_t taken;                    /* passed to `take` */
 } cse_comparison_result;
 
 /* Calls `take` with each tensor of the page. CSE_NO_INPUT, CSE_PERMISSION, CSE_IO; CSE_DATA when a

@@ -1,4 +1,4 @@
-/* Digests of tensors with libsodium's BLAKE2b; the definition stands in digest.h. */
+/* Digests of tensors with libsodium's BLAKE2b, as digest.h defines them. */
 #include "engine/checkpoint/digest.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_ten
 
 void cse_digest_begin(crypto_generichash_state *state)
 {
-    /* Chooses the fastest code for this processor; only the first call does anything. */
+    /* Selects the fastest code for this processor; later calls do nothing. */
     if (sodium_init() < 0)
         abort();
     crypto_generichash_init(state, NULL, 0, CSE_DIGEST_DIGITS / 2);

@@ -21,7 +21,7 @@
 
 enum { CSE_DIGEST_DIGITS = 64 };
 
-/* A hash of any bytes, which crypto_generichash_update adds; as digits at the end. */
+/* A hash to which crypto_generichash_update adds bytes; its end gives hexadecimal digits. */
 void cse_digest_begin(crypto_generichash_state *hash);
 void cse_digest_end(crypto_generichash_state *hash, char digits[CSE_DIGEST_DIGITS + 1]);
 

@@ -20,11 +20,11 @@ typedef struct cse_checkpoint_format {
     /* Writes to an empty file, open for reading and writing. `path` is for messages only. */
     cse_status (*write)(const cse_checkpoint *checkpoint, int descriptor, const char *path);
 
-    /* Whether the file is whole: everything is read and compared with its digests, one tensor in
-     * memory at a time. CSE_DATA with the damaged tensor's name where one can be told. */
+    /* Verifies that the file is complete: reads everything and compares it with its digests, one
+     * tensor in memory at a time. CSE_DATA, with the damaged tensor's name if it can be told. */
     cse_status (*verify)(int descriptor, const char *path);
 
-    /* The same check, keeping what is read. The caller owns the result. */
+    /* The same check, returning the checkpoint. The caller owns the result. */
     cse_status (*read)(int descriptor, const char *path, cse_checkpoint **checkpoint);
 } cse_checkpoint_format;
 

@@ -69,7 +69,7 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t kind, hid_t transfer, haddr_t
         target->error = target->error != 0 ? target->error : errno;
         return -1;
     }
-    /* What was allocated and not written yet reads as zeros, as in HDF5's own driver. */
+    /* Bytes that were allocated but not written yet read as zeros, as in HDF5's own driver. */
     memset((char *)data + got, 0, size - (size_t)got);
     return 0;
 }

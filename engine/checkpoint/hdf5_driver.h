@@ -1,10 +1,9 @@
-/* HDF5's access to a file that is already open, through a driver of our own.
+/* A virtual file driver of ours, through which HDF5 uses a file that is already open.
  *
- * HDF5's own driver cannot be told to give a file up: when a write fails (a full disk), the file
- * cannot be closed any more, keeps its space and is flushed again when the process ends. This
- * driver keeps the first error for the caller and lets HDF5 go on to a clean close. It takes no
- * locks, so a file system without them does not matter, and reads the very file that was verified.
- */
+ * HDF5's own driver cannot abandon a file: after a failed write (a full disk) the file cannot be
+ * closed, keeps its space and is flushed again when the process ends. This driver keeps the first
+ * error for the caller and lets HDF5 close the file normally. It takes no locks, so it works on
+ * file systems without them, and it reads the same open file that was verified. */
 #ifndef CSE_CHECKPOINT_HDF5_DRIVER_H
 #define CSE_CHECKPOINT_HDF5_DRIVER_H
 

@@ -1,7 +1,7 @@
-/* Writing a checkpoint so that under its final name there is always a whole one, or none.
+/* Atomic writing of a checkpoint: the final name always holds a complete file, or none.
  *
- * Everything is written to "NAME.tmp" beside it, flushed, read again and compared with its digests,
- * made durable, and only then renamed; the rename is made durable by the directory's fsync. A
+ * Everything is written to "NAME.tmp" in the same directory, flushed, read again and compared with
+ * its digests, fsynced, and only then renamed; fsync of the directory makes the rename durable. A
  * process that is killed on the way leaves "NAME.tmp" behind, which the next writer of that name
  * uses again: the name is fixed and guarded by a lock, so that leftovers do not pile up. */
 #include <errno.h>
@@ -24,7 +24,7 @@ typedef struct saving {
     int descriptor;
 } saving;
 
-/* The status that an errno stands for, with a message. */
+/* Fails with the status and message for errno. */
 static cse_status system_failed(const char *path, const char *what)
 {
     int error = errno;
@@ -41,7 +41,7 @@ static cse_status set_names(saving *save)
     const char *slash = strrchr(save->path, '/');
     size_t length = strlen(save->path);
     if (length == 0 || length + sizeof ".tmp" > PATH_MAX || (slash != NULL && slash[1] == '\0'))
-        return cse_fail(CSE_CANNOT_CREATE, "'%s' is no file name for a checkpoint", save->path);
+        return cse_fail(CSE_CANNOT_CREATE, "'%s' is not a file name for a checkpoint", save->path);
     snprintf(save->temporary, sizeof save->temporary, "%s.tmp", save->path);
     if (slash == NULL)
         snprintf(save->directory, sizeof save->directory, ".");
@@ -53,8 +53,8 @@ static cse_status set_names(saving *save)
     return CSE_OK;
 }
 
-/* Fails early, before a byte is written, when the file system cannot hold the file. Quotas and
- * other writers can still make it full on the way; then writing fails. */
+/* Fails before a byte is written when the file system cannot hold the file. Quotas and other
+ * writers can still fill it meanwhile; then writing fails. */
 static cse_status check_space(const saving *save, const cse_checkpoint *checkpoint)
 {
     struct statvfs space;
@@ -107,7 +107,7 @@ static cse_status sync_directory(const saving *save)
     int descriptor = open(save->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return system_failed(save->directory, "opened");
-    /* Some file systems cannot sync a directory and say EINVAL; they have nothing to sync. */
+    /* Some file systems do not support fsync of a directory and return EINVAL. */
     bool failed = fsync(descriptor) != 0 && errno != EINVAL;
     cse_status status = failed ? system_failed(save->directory, "synchronised") : CSE_OK;
     close(descriptor);
@@ -126,7 +126,7 @@ static cse_status write_and_publish(saving *save, const cse_checkpoint_format *f
     return CSE_OK;
 }
 
-/* By the extension of the name; HDF5 is the format of every other name. */
+/* Chosen by the extension of the name; HDF5 for any other name. */
 static const cse_checkpoint_format *format_of(const char *path)
 {
     size_t length = strlen(path);

@@ -52,7 +52,7 @@ int cse_write_at(int descriptor, const void *data, size_t size, uint64_t offset)
     return 0;
 }
 
-/* Feeds bytes [offset, offset + bytes) of the file to the hash; false when they cannot be read. */
+/* Adds bytes [offset, offset + bytes) of the file to the hash; false when they cannot be read. */
 static bool hash_range(crypto_generichash_state *state, int descriptor, uint64_t offset,
                        uint64_t bytes)
 {
@@ -114,8 +114,8 @@ cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char 
     return append(descriptor, line, strlen(line), &end, path);
 }
 
-/* Whether the elements that a line of the manifest describes still have its digest. What cannot be
- * read counts as damaged. */
+/* Checks the elements that a line of the manifest describes against its digest. What cannot be read
+ * counts as damaged. */
 static cse_status check_line(int descriptor, const char *path, char *text, uint64_t limit)
 {
     cse_seal_line line;
@@ -129,7 +129,7 @@ static cse_status check_line(int descriptor, const char *path, char *text, uint6
     return cse_seal_hash_check_tensor(&state, &line, path);
 }
 
-/* The whole file's digest is wrong: says which part is. */
+/* Called when the whole file's digest is wrong: fails with the part that is damaged. */
 static cse_status name_damage(int descriptor, const char *path)
 {
     char *text = NULL, *line;
@@ -148,7 +148,7 @@ static cse_status name_damage(int descriptor, const char *path)
                     path);
 }
 
-/* The last line, and what it says the manifest's size is. */
+/* Reads the last line, and the manifest's size from it. */
 static cse_status read_last_line(int descriptor, const char *path, char line[LAST_LINE_BYTES + 1],
                                  uint64_t *size, uint64_t *manifest)
 {

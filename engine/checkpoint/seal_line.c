@@ -1,4 +1,4 @@
-/* The line as text and the digest that it holds. */
+/* Parsing a line, and checking elements by its digest. */
 #include "engine/checkpoint/seal_line.h"
 
 #include <inttypes.h>

@@ -2,9 +2,9 @@
  * and cached.
  *
  * The file holds one function for each group, named by its number, three entries (replica, weights,
- * update) that call them in order, and a table of the functions, for callers that time them one by
- * one. The compiled step is kept in a directory of its own, named by a hash over everything that
- * decides its bits, so that a second run only loads it. */
+ * update) that call them in order, and a table of the functions, for callers that time each one.
+ * The compiled step is kept in a directory named by a hash of everything that decides its bits, so
+ * that a second run only loads it. */
 #ifndef CSE_CODEGEN_CODEGEN_H
 #define CSE_CODEGEN_CODEGEN_H
 
@@ -15,7 +15,7 @@ enum { CSE_STEP_ABI = 3 };
 
 typedef struct cse_compile_result {
     char directory[4096]; /* holds graph.json, plan.txt, step.c and, with a compiler, step.so */
-    bool cached;          /* it was there already */
+    bool cached;          /* found in the cache */
     double seconds;       /* from the call to the end */
     bool compiler_present;
 } cse_compile_result;

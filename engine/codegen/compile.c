@@ -1,10 +1,10 @@
 /* The compile cache: compile_dir/<key>/ holds graph.json, plan.txt, step.c and step.so.
  *
- * The key is a hash over everything that decides the bits: graph and plan, the generated text
- * (which holds the code generator's own decisions and the prelude), the library's version, and the
- * compiler with its version, flags and instruction set. An entry is written in a directory of its
- * own beside its place and renamed when it is complete, so that a reader never finds an incomplete
- * one, and two writers of the same key do no harm. */
+ * The key is a hash of everything that decides the bits: graph and plan, the generated text (which
+ * includes the prelude), the library's version, and the compiler with its version, flags and
+ * instruction set. An entry is written to a temporary directory beside its final place and renamed
+ * when it is complete, so that a reader never finds an incomplete one and concurrent writers of the
+ * same key do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -131,7 +131,7 @@ static cse_status fill_entry(const entry *e, const char *directory)
     return cse_compiler_run(&e->compiler, e->isa, source, object);
 }
 
-/* Writes the entry beside its place, then renames it. */
+/* Writes the entry to a temporary directory, then renames it. */
 static cse_status make_entry(const entry *e, const char *compile_dir, const char *directory)
 {
     char temporary[DIRECTORY_BYTES];
@@ -144,7 +144,7 @@ static cse_status make_entry(const entry *e, const char *compile_dir, const char
     cse_status status = fill_entry(e, temporary);
     if (status == CSE_OK && rename(temporary, directory) != 0 &&
         !is_whole(directory, e->compiler_present)) {
-        /* A damaged entry is in the way: it is replaced. */
+        /* A damaged entry has this name: replace it. */
         remove_entry(directory);
         if (rename(temporary, directory) != 0)
             status = cse_fail(CSE_CANNOT_CREATE, "%s: cannot be created: %s", directory,
@@ -169,7 +169,7 @@ cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
     entry e = { .isa = cse_isa_of_host() };
     *result = (cse_compile_result){ .cached = false };
     if (sodium_init() < 0)
-        return cse_fail(CSE_INTERNAL, "libsodium does not start");
+        return cse_fail(CSE_INTERNAL, "libsodium cannot be initialized");
     cse_status status = cse_codegen_print(graph, &e.source);
     if (status == CSE_OK)
         status = cse_compiler_find(&e.compiler, &e.compiler_present);

@@ -1,9 +1,9 @@
-/* Finding and running the compiler. What it prints is the message when it fails.
+/* Finding and running the compiler. Its output becomes the message when it fails.
  *
- * Flags: -O3 and the vector extensions by name, since gcc 12 tunes "native" for the wrong
+ * Flags: -O3 and the vector extensions by name, because gcc 12 tunes "native" for the wrong
  * processor; sums are reassociated only where the file says so (omp simd); -ffp-contract=off gives
  * elementwise code the same bits on every instruction set. Never -ffast-math: gcc 12 would link
- * code that changes the process's arithmetic. */
+ * code that sets the process's floating-point mode. */
 #include "engine/codegen/compiler.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ void cse_compiler_flags(cse_isa isa, cse_text *flags)
                  vectors[isa], (int)isa);
 }
 
-/* Reads what the child writes until it closes its end; keeps the beginning. */
+/* Reads the child's output to its end; keeps only the beginning. */
 static void read_output(int descriptor, cse_text *output)
 {
     char block[1024];
@@ -67,7 +67,7 @@ static void read_output(int descriptor, cse_text *output)
             cse_text_add_bytes(output, block, (size_t)size);
 }
 
-/* Runs a program with its output and errors kept in `output`; -1 when it could not start. */
+/* Runs a program and keeps its stdout and stderr in `output`; -1 when it could not start. */
 static int run_program(char *const arguments[], cse_text *output)
 {
     int ends[2], state = -1;

@@ -4,15 +4,15 @@
 
 #include "engine/base/text.h"
 
-/* What the host's processor can do, as far as generated code distinguishes it. Ordered: a host of a
- * higher level runs code of a lower one. */
+/* The instruction sets that generated code distinguishes, ordered: a processor of a higher level
+ * runs code of a lower one. */
 typedef enum cse_isa { CSE_ISA_BASELINE, CSE_ISA_AVX2, CSE_ISA_AVX512 } cse_isa;
 
 cse_isa cse_isa_of_host(void);
 const char *cse_isa_name(cse_isa isa);
 
 typedef struct cse_compiler {
-    char path[4096]; /* absolute, or as CSE_CC says */
+    char path[4096]; /* absolute, or the value of CSE_CC */
     cse_text version;
 } cse_compiler;
 

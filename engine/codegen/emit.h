@@ -23,22 +23,23 @@ void cse_emit_base(cse_text *out, const cse_node *node, bool written);
 void cse_emit_literal(const cse_node *constant, char name[CSE_NAME_BYTES]);
 void cse_emit_number(double value, cse_dtype dtype, char name[CSE_NAME_BYTES]);
 
-/* Whether a value is written where it is used: a scalar constant or the step number; its C then. */
+/* Whether a value is written inline, as a scalar constant or the step number; `name` is then its C.
+ */
 bool cse_emit_inline(const cse_node *node, char name[CSE_NAME_BYTES]);
 
-/* The load of element `index` of array `array`, and what is stored for `value`, which is a value of
- * the type already. */
+/* The load of element `index` of array `array`, and the conversion of `value`, already rounded to
+ * the type, to its stored form. */
 void cse_emit_load(cse_text *out, cse_dtype dtype, const char *array, const char *index);
 void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value);
 
-/* What an expression's names stand for. */
+/* What the placeholders of an expression stand for. */
 typedef struct cse_emit_names {
     char inputs[CSE_MAX_INPUTS][CSE_NAME_BYTES];
     const char *flat;       /* index of the element in the whole tensor, int64_t */
     const char *last_index; /* index along the last axis */
 } cse_emit_names;
 
-/* The node's expression, rounded to its type; and as it is, in float, for what is rounded later. */
+/* The node's expression rounded to its type; and unrounded, in float. */
 void cse_emit_expression(cse_text *out, const cse_node *node, const cse_emit_names *names);
 void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_names *names);
 
@@ -56,15 +57,15 @@ void cse_emit_update_group(cse_text *out, const cse_graph *graph, const cse_grou
 /* Whether a loop has a variant for steps that take statistics, "group_7_statistics": it computes
  * tracked values that are counted before they are rounded. */
 bool cse_emit_has_statistics(const cse_graph *graph, const cse_group *group);
-/* "static void statistics_<name>": a part, and the count of each of its tracked tensors. */
+/* "static void statistics_<name>": runs a part and counts each of its tracked tensors. */
 void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part part,
                               const char *name);
 /* "cse_step_propose": the values of UPDATE groups that statistics need; no state is changed. */
 void cse_emit_propose_entry(cse_text *out, const cse_graph *graph);
-/* Values of UPDATE element i: outside values as x12, each node as v12. */
+/* Computes UPDATE element i: values from outside the group are named x12, each node v12. */
 void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],
                              int count);
-/* Bases and scalars of outside values. */
+/* Declares the bases and scalars of values from outside the group. */
 void cse_emit_update_outside(cse_text *out, cse_node *const outside[], int count);
 /* The C name of a value in an UPDATE element. */
 void cse_emit_update_name(const cse_group *group, cse_node *input, char name[CSE_NAME_BYTES]);

@@ -68,8 +68,8 @@ static void emit_update_entry(const cse_graph *graph, cse_text *out)
     cse_text_add(out, "    default:\n        break;\n    }\n}\n\n");
 }
 
-/* For timed runs. The entries do not go by it, so that they stay plain calls in a row, which the
- * compiler may inline. */
+/* The table of group functions for timed runs. The entries call the functions directly instead, so
+ * that the compiler may inline them. */
 static void emit_table(const cse_graph *graph, cse_text *out)
 {
     cse_text_add(out,

@@ -1,10 +1,9 @@
-/* Fused loops as C: the rows, and for each row one or more visits of its columns, with values in
- * registers and sums in accumulators.
+/* Fused loops as C: a loop over rows with one or more passes over the columns of each row (a pass
+ * is called a phase in the code), with values in registers and sums in accumulators.
  *
- * A visit loads everything it reads before it writes anything, because a result may lie where an
- * input lay that is read for the last time. The variant of a loop for steps that take tensor
- * statistics does the same arithmetic and also leaves what each tracked value was before it was
- * rounded. */
+ * A pass loads everything it reads before it writes anything, because a result may overwrite an
+ * input that is read for the last time. The variant of a loop for steps that take tensor statistics
+ * does the same arithmetic and also stores each tracked value before rounding. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +11,9 @@
 
 #include "engine/codegen/loop_emitter.h"
 
-/* ---- one visit of a row's columns ---- */
+/* ---- one pass over a row's columns ---- */
 
-/* Whether node n is computed or reduced in a visit. */
+/* Whether node n is computed or reduced in a pass. */
 static bool works_in_phase(const cse_loop_emitter *e, int n, int phase)
 {
     const cse_node *node = e->group->nodes[n];
@@ -25,8 +24,8 @@ static bool works_in_phase(const cse_loop_emitter *e, int n, int phase)
            (!cse_loop_is_broadcast(node) || cse_loop_is_stored(node));
 }
 
-/* Marks the values of the group, one an element, that a visit needs: computed there, computed again
- * (broadcasts), or kept from an earlier visit. */
+/* Marks the group's per-element values that a pass needs: computed in it, recomputed (broadcasts),
+ * or kept from an earlier pass. */
 static void mark_needed(const cse_loop_emitter *e, int phase, bool needed[])
 {
     memset(needed, 0, CSE_LOOP_MOST_NODES * sizeof *needed);
@@ -44,7 +43,8 @@ static void mark_needed(const cse_loop_emitter *e, int phase, bool needed[])
     }
 }
 
-/* A value, one an element, that a later visit needs and that is no broadcast. */
+/* Whether a later pass needs a per-element value that is not a broadcast, which would be
+ * recomputed. */
 static bool is_kept(const cse_loop_emitter *e, int n)
 {
     bool needed[CSE_LOOP_MOST_NODES];
@@ -68,7 +68,7 @@ static bool reads_at(const cse_loop_emitter *e, int n, const cse_node *outside)
     return false;
 }
 
-/* Loads of values of other groups that the visit reads element by element. */
+/* Loads the values of other groups that the pass reads element by element. */
 static void emit_loads(cse_loop_emitter *e, int phase)
 {
     for (int o = 0; o < e->outside_count; o++) {
@@ -81,14 +81,14 @@ static void emit_loads(cse_loop_emitter *e, int phase)
     }
 }
 
-/* Whether a visit fills the accumulator of a reduction over a row. */
+/* Whether a pass fills the accumulator of a reduction over a row. */
 static bool reduces_row(const cse_loop_emitter *e, int n, int phase)
 {
     return cse_loop_is_reduction(e->group->nodes[n]) && works_in_phase(e, n, phase) &&
            !cse_loop_reduces_rows(e, n);
 }
 
-/* Accumulators of one row, and the clauses that let the loop over it run in lanes. */
+/* Declares the accumulators of one row, and the clauses that let the loop over it vectorise. */
 static void emit_row_accumulators(cse_loop_emitter *e, int phase)
 {
     cse_text clauses = { 0 };
@@ -106,7 +106,7 @@ static void emit_row_accumulators(cse_loop_emitter *e, int phase)
     cse_text_clear(&clauses);
 }
 
-/* A value that an earlier visit stored or kept. */
+/* Loads a value that an earlier pass stored or kept. */
 static void emit_reload(cse_loop_emitter *e, const cse_node *node)
 {
     char array[CSE_NAME_BYTES];
@@ -117,7 +117,7 @@ static void emit_reload(cse_loop_emitter *e, const cse_node *node)
     cse_text_add(e->out, ";\n");
 }
 
-/* What a visit leaves behind: sums, stored and kept values. */
+/* Accumulates the sums of a pass and writes its stored and kept values. */
 static void emit_ends(cse_loop_emitter *e, int phase)
 {
     for (int n = 0; n < e->group->node_count; n++) {
@@ -159,7 +159,7 @@ static void emit_phase(cse_loop_emitter *e, int phase)
 
 /* ---- rows ---- */
 
-/* A value that is complete: computed, or the result of a reduction; and stored. */
+/* Writes the final value of node n, computed or the result of a reduction, and stores it. */
 static void emit_complete(cse_loop_emitter *e, int n)
 {
     static const char *const indices[] = { "0", "r", NULL, "c" };
@@ -173,7 +173,7 @@ static void emit_complete(cse_loop_emitter *e, int n)
         cse_loop_emit_store(e, node, 'b', indices[cse_loop_value_at(e, n)->level]);
 }
 
-/* Values of the row that are known after visit `phase` (-1: at its start). */
+/* Writes the values of the row that are final after pass `phase` (-1: at its start). */
 static void emit_row_values(cse_loop_emitter *e, int phase)
 {
     for (int n = 0; n < e->group->node_count; n++) {
@@ -279,7 +279,7 @@ static void emit_prologue(cse_loop_emitter *e)
     }
 }
 
-/* Values that are known after the last row. */
+/* Writes the values that are final after the last row. */
 static void emit_scalars_after_rows(cse_loop_emitter *e)
 {
     for (int n = 0; n < e->group->node_count; n++)

@@ -19,7 +19,8 @@ bool cse_emit_has_statistics(const cse_graph *graph, const cse_group *group)
     return false;
 }
 
-/* Counts the values that are read where they are stored: results of products, and gradients. */
+/* Counts the values that are read from where they are stored: results of products, and gradients.
+ */
 static void emit_stored_statistics(cse_text *out, const cse_graph *graph, const cse_group *group)
 {
     for (int n = 0; n < group->node_count; n++) {

@@ -1,5 +1,5 @@
-/* UPDATE groups as C: new values of a range of elements into an array for each state, then, line by
- * line, the old values into the undo log and the new ones into the states. */
+/* UPDATE groups as C: computes the new values of a range of elements, then, line by line, copies
+ * the old values to the undo log and writes the new ones to the states. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -21,7 +21,7 @@ const char *cse_emit_stored_type(cse_dtype dtype)
     case CSE_INT32:
         return "int32_t";
     case CSE_BOOL:
-        return "uint8_t"; /* 0 or 1: gcc vectorises no loop over an array of _Bool */
+        return "uint8_t"; /* 0 or 1; gcc does not vectorise loops over _Bool */
     default:
         return "uint16_t";
     }
@@ -89,7 +89,7 @@ bool cse_emit_inline(const cse_node *node, char name[CSE_NAME_BYTES])
     return true;
 }
 
-/* Stored in 16 bits, computed with in float: the prelude's functions are named by the type. */
+/* Stored in 16 bits but computed in float; the prelude's conversions are named by the type. */
 static bool is_narrow(cse_dtype dtype)
 {
     return dtype == CSE_BFLOAT16 || dtype == CSE_FLOAT16 || dtype == CSE_CBFLOAT16;
@@ -111,7 +111,7 @@ void cse_emit_stored(cse_text *out, cse_dtype dtype, const char *value)
         cse_text_add(out, "%s", value);
 }
 
-/* Replaces the name that begins after a '$'; returns what follows it. */
+/* Replaces the placeholder that begins after a '$'; returns what follows it. */
 static const char *emit_name(cse_text *out, const char *at, const cse_node *node,
                              const cse_emit_names *names)
 {
@@ -195,7 +195,7 @@ void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_gro
         }
         cse_text_add(out, " : %s %s", cse_dtype_name(node->dtype),
                      cse_shape_text(node->shape, shape, sizeof shape));
-        /* A scope is a person's words: it must not end the comment. */
+        /* A scope is the user's text, which must not end the comment. */
         if (node->scope[0] != '\0' && strstr(node->scope, "*/") == NULL)
             cse_text_add(out, "  %s%s", node->scope, node->backward ? " (backward)" : "");
     }

@@ -1,11 +1,16 @@
 /* One fused loop that is being written as C; used by the files that write it (emit_loop.c,
  * loop_value.c, loop_reduction.c).
  *
- * Names in the generated code, for node 12: v12 its value, b12 the base of its storage, p12 a
- * pointer to the row at hand, s12, r12 and x12 a value of another group that is a scalar, one a row
- * or one an element, a12 the accumulator of a reduction, n12 whether a maximum has met a NaN, t12
- * an accumulator over all rows, k12 a row's values kept for a later visit, u12 a value before it
- * is rounded, o12 where such values are left for statistics. r is the row, c the column. */
+ * Names in the generated code, for node 12; r is the row, c the column:
+ *
+ *   v12             its value
+ *   b12, p12        the base of its storage; a pointer to the current row there
+ *   s12, r12, x12   a value of another group: a scalar, one for each row, one for each element
+ *   a12, t12        the accumulator of a reduction; one over all rows
+ *   n12             whether a maximum has met a NaN
+ *   k12             a row's values that are kept for a later pass
+ *   u12, o12        a value before it is rounded; where such values are stored for statistics
+ */
 #ifndef CSE_CODEGEN_LOOP_EMITTER_H
 #define CSE_CODEGEN_LOOP_EMITTER_H
 
@@ -34,7 +39,7 @@ static inline bool cse_loop_is_reduction(const cse_node *node)
     return node->op->kind == CSE_OP_REDUCE && !cse_loop_is_degenerate(node);
 }
 
-/* Adds up rows: one accumulator a column. */
+/* Whether it sums over rows, with one accumulator for each column. */
 static inline bool cse_loop_reduces_rows(const cse_loop_emitter *e, int n)
 {
     return cse_loop_is_reduction(e->group->nodes[n]) &&
@@ -46,7 +51,7 @@ static inline bool cse_loop_is_stored(const cse_node *node)
     return node->space != CSE_SPACE_NONE;
 }
 
-/* A broadcast to more elements than its input has; one to as many is a copy. */
+/* Whether it is a broadcast to more elements than its input has; otherwise it is a copy. */
 static inline bool cse_loop_is_broadcast(const cse_node *node)
 {
     return node->op->kind == CSE_OP_BROADCAST &&
@@ -58,7 +63,7 @@ static inline bool cse_loop_is_broadcast(const cse_node *node)
 /* Position in the group of the node that stores `input`; -1: it is of another group. */
 int cse_loop_position_of(const cse_loop_emitter *e, cse_node *input);
 
-/* What input i of a node is called where a value of `level` is computed. */
+/* The C name of input i of a node where a value of `level` is computed. */
 void cse_loop_input_name(const cse_loop_emitter *e, const cse_node *node, int i,
                          cse_loop_level level, char name[CSE_NAME_BYTES]);
 
@@ -71,7 +76,8 @@ void cse_loop_emit_value(cse_loop_emitter *e, int n);
 /* "p12[c] = v12;" with the array's letter and the index. */
 void cse_loop_emit_store(cse_loop_emitter *e, const cse_node *node, char array, const char *index);
 
-/* Where values before rounding are left; each of them; and the call that hands all of them over. */
+/* For statistics: declares where unrounded values are stored; stores one; passes all of them to the
+ * collector. */
 void cse_loop_emit_statistics_bases(cse_loop_emitter *e);
 void cse_loop_emit_statistics(cse_loop_emitter *e, int n);
 void cse_loop_emit_statistics_calls(cse_loop_emitter *e);
@@ -89,7 +95,7 @@ void cse_loop_add_reduction_clause(cse_text *clauses, const cse_node *node);
 
 /* Adds an element to a12, or to a12[c]. */
 void cse_loop_emit_accumulation(cse_loop_emitter *e, int n);
-/* Adds what a row has to t12. */
+/* Adds a row's sum to t12. */
 void cse_loop_emit_row_into_total(cse_loop_emitter *e, int n);
 
 /* "const float v12 = (float)t12;": the result of a reduction, rounded once to its type. */

@@ -1,8 +1,8 @@
-/* Reductions in a fused loop: accumulators and what becomes of them; see loop_emitter.h.
+/* Reductions in a fused loop; see loop_emitter.h.
  *
- * Within a row a sum runs in float, in several lanes; the sums of rows are added in double. Long
- * rows and sums over many rows are double throughout. A maximum keeps NaN in a flag of its own,
- * because lanes are joined by a comparison that would lose it. */
+ * Within a row a sum is accumulated in float, in several vector lanes; the sums of rows are added
+ * in double. Long rows and sums over many rows use double throughout. A maximum records NaN in a
+ * separate flag, because the comparison that merges the lanes would lose it. */
 #include <stdio.h>
 
 #include "engine/codegen/loop_emitter.h"

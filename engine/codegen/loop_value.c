@@ -9,7 +9,7 @@ int cse_loop_position_of(const cse_loop_emitter *e, cse_node *input)
     return cse_loop_position(e->group->nodes, e->group->node_count, cse_node_storage(input));
 }
 
-/* The index along a node's last axis for the element at hand. */
+/* The index of the current element along a node's last axis. */
 static void last_index_text(const cse_loop_emitter *e, const cse_node *node,
                             const cse_loop_value *value, char text[CSE_NAME_BYTES])
 {
@@ -25,7 +25,7 @@ static void last_index_text(const cse_loop_emitter *e, const cse_node *node,
                  (long long)e->loop.columns, (long long)last);
 }
 
-/* The index of the element at hand in the whole tensor. */
+/* The index of the current element in the whole tensor. */
 static void flat_text(const cse_loop_emitter *e, cse_loop_level level, char text[CSE_NAME_BYTES])
 {
     if (level == CSE_LEVEL_FULL)
@@ -71,14 +71,15 @@ void cse_loop_emit_load(cse_loop_emitter *e, const cse_node *outside, cse_loop_l
 
 /* ---- statistics ---- */
 
-/* Whether values before rounding are left for statistics; others are read where they are stored. */
+/* Whether unrounded values are stored for statistics; others are read where they are stored anyway.
+ */
 static bool is_tracked(const cse_loop_emitter *e, const cse_node *node)
 {
     return e->takes_statistics && node->tracked > 0 &&
            e->graph->tracked[node->tracked - 1].scratch_offset >= 0;
 }
 
-/* Rounded to 16 bits where it is computed; u12 is the value before that. */
+/* Whether the value is rounded to 16 bits where it is computed; u12 is the unrounded value. */
 static bool rounds_here(const cse_node *node)
 {
     return node->op->kind == CSE_OP_ELEMENTWISE && cse_dtype_is_float(node->dtype) &&
@@ -164,7 +165,7 @@ static void offset_text(const cse_loop_map *map, cse_text *text)
         cse_text_add(text, "0");
 }
 
-/* A broadcast of a value of another group, at the row or the element at hand. */
+/* A broadcast of a value of another group, for the current row or element. */
 static void emit_outside_broadcast(cse_loop_emitter *e, int n)
 {
     const cse_node *node = e->group->nodes[n];

@@ -1,4 +1,4 @@
-/* Taking numbers out of a group's text, comparing, and putting parameters in; see share.h. */
+/* Removes the numbers from a group's text, compares, and inserts parameters; see share.h. */
 #include "engine/codegen/share.h"
 
 #include <ctype.h>
@@ -26,9 +26,9 @@ struct cse_sharer {
     int count;
 };
 
-/* What is known of the functions that a group may have. */
+/* The functions that a group may have. */
 static const struct {
-    const char *name, *parameters, *arguments; /* NULL: called inside the group alone */
+    const char *name, *parameters, *arguments; /* NULL: only called inside the group */
 } functions[] = {
     { "group_%d", "const cse_step_frame *frame", "frame" },
     { "group_%d_statistics", "const cse_step_frame *frame", "frame" },
@@ -55,7 +55,7 @@ static size_t word_length(const char *at)
     return length;
 }
 
-/* Which of the group's functions a word names; -1: none. */
+/* The index of the group's function that a word names; -1: none. */
 static int function_of(const char *word, size_t length, int group)
 {
     char name[NAME_BYTES];
@@ -103,7 +103,7 @@ static void add_place(unit *u, int64_t place)
 
 /* ---- comparing ---- */
 
-/* Numbers of nodes by their first occurrence. */
+/* Renumbers nodes in the order of their first occurrence. */
 typedef struct numbering {
     long *known;
     int count, capacity;
@@ -223,7 +223,7 @@ static void print_shared(const unit *u, int group, cse_text *out)
     }
 }
 
-/* Whether the group's text has a function, by its definition. */
+/* Whether the group's text defines a function. */
 static bool has_function(const unit *u, int function, int group)
 {
     char name[NAME_BYTES + 8];
@@ -233,7 +233,7 @@ static bool has_function(const unit *u, int function, int group)
     return found != NULL && found[strlen(name)] == '(';
 }
 
-/* A group's own names: calls of the shared functions with its own places. */
+/* The group's functions as calls of the shared ones with its own places. */
 static void print_calls(const unit *u, int group, cse_text *out)
 {
     char own[NAME_BYTES], shared[NAME_BYTES];

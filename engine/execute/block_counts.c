@@ -9,13 +9,13 @@
 
 /* ---- rounding ---- */
 
-/* A format, by bits of float32. */
+/* A format, described by float32 bit patterns. */
 typedef struct format {
-    uint32_t dropped;      /* bits of the mantissa that are rounded away */
-    uint32_t least_normal; /* the least normal number */
-    uint32_t ruler;        /* the number whose last place is the least subnormal */
-    uint32_t kept;         /* the first magnitude that does not round to zero */
-    uint32_t overflow;     /* the first that rounds to infinity */
+    uint32_t dropped;       /* bits of the mantissa that are rounded away */
+    uint32_t least_normal;  /* the least normal number */
+    uint32_t rounding_term; /* adding it rounds to a multiple of the least subnormal, its ulp */
+    uint32_t kept;          /* the first magnitude that does not round to zero */
+    uint32_t overflow;      /* the first that rounds to infinity */
 } format;
 
 #define FLOAT32 ((format){ 0, 0, 0, CSE_BITS_LEAST_NORMAL, CSE_BITS_INFINITE })
@@ -23,7 +23,7 @@ typedef struct format {
 #define CBFLOAT16 ((format){ 14, 97u << 23, 111u << 23, (87u << 23) + 1, 0x4f7fe000u })
 #define BFLOAT16 ((format){ 16, 0, 0, CSE_BITS_LEAST_NORMAL, 0x7f7f8000u })
 
-/* Without a branch, so that the loops run in vectors. */
+/* Branch-free, so that the loops vectorise. */
 CSE_VECTOR_INLINE uint32_t choose(uint32_t condition, uint32_t yes, uint32_t no)
 {
     const uint32_t mask = 0u - condition;
@@ -35,14 +35,15 @@ CSE_VECTOR_INLINE uint32_t round_magnitude(uint32_t magnitude, format f)
 {
     const uint32_t half = (1u << (f.dropped - 1)) - 1, odd = magnitude >> f.dropped & 1;
     const uint32_t normal = (magnitude + half + odd) & ~((1u << f.dropped) - 1);
-    /* The sum's last place is the least subnormal: the addition itself rounds. */
-    const float ruler = cse_float_from_bits(f.ruler);
-    const uint32_t small = cse_float_bits((cse_float_from_bits(magnitude) + ruler) - ruler);
+    /* The ulp of the sum is the least subnormal, so the addition itself rounds. */
+    const float rounding_term = cse_float_from_bits(f.rounding_term);
+    const uint32_t small =
+        cse_float_bits((cse_float_from_bits(magnitude) + rounding_term) - rounding_term);
     const uint32_t finite = choose(magnitude < f.least_normal, small, normal);
     return choose(magnitude >= f.overflow, CSE_BITS_INFINITE, finite);
 }
 
-/* ---- places ---- */
+/* ---- factors of the digest ---- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -51,12 +52,12 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Two odd numbers for each place of a block. */
+/* Two odd factors for each position in a block. */
 typedef struct place_numbers {
     _Alignas(64) uint32_t low[CSE_DIGEST_BLOCK], high[CSE_DIGEST_BLOCK];
 } place_numbers;
 
-/* Filled at the first call; threads that fill it at once write the same. */
+/* Filled at the first call; concurrent threads write the same values. */
 static const place_numbers *places(void)
 {
     static place_numbers numbers;
@@ -80,14 +81,15 @@ CSE_VECTOR_INLINE uint32_t round_bits(uint32_t x, format f)
     return (f.dropped > 0 ? round_magnitude(before, f) : before) | sign;
 }
 
-/* The lower half of a rounded value is often zero, and the lower half of a product depends on the
- * lower halves of its factors alone. */
+/* The lower half of a rounded value is often zero, and the lower half of a product depends only on
+ * the lower halves of its factors; so the halves are swapped before multiplying. */
 CSE_VECTOR_INLINE uint32_t swap_halves(uint32_t y)
 {
     return y << 16 | y >> 16;
 }
 
-/* For a block in which a value is not finite or becomes infinite. All NaNs count as one value. */
+/* Counts a block in which a value is not finite or becomes infinite. All NaNs count as one value.
+ */
 CSE_VECTOR_INLINE cse_block_counts count_with_nonfinite(const uint32_t *restrict x,
                                                         const place_numbers *restrict p, format f)
 {
@@ -107,7 +109,7 @@ CSE_VECTOR_INLINE cse_block_counts count_with_nonfinite(const uint32_t *restrict
     };
 }
 
-/* All counts are found from the magnitudes before rounding. */
+/* Derives all counts from the magnitudes before rounding. */
 CSE_VECTOR_INLINE cse_block_counts count_rounded(const uint32_t *restrict x,
                                                  const place_numbers *restrict p, format f)
 {
@@ -167,8 +169,9 @@ cse_block_counts cse_count_block(const uint32_t x[CSE_DIGEST_BLOCK], cse_dtype r
     }
 }
 
-/* Each element was multiplied by odd numbers of its place, so that a change of one always changes
- * the sums; they are mixed with the block's place in the tensor and the microbatch. */
+/* Each element was multiplied by an odd factor of its position, so that a change of one element
+ * always changes the sums; they are mixed with the block's place in the tensor and the microbatch.
+ */
 uint64_t cse_block_digest(cse_block_counts counts, uint64_t block, uint64_t microbatch)
 {
     const uint64_t place = mix(block * 2 + 1) ^ mix(microbatch * 2 + 2);

@@ -35,7 +35,7 @@ typedef struct compiled {
     int kernel_count;
 } compiled;
 
-/* Gives the code of a program what it reads besides its memory. */
+/* Fills in the kernels of the frame, and the seed, step and first sample of each kernel. */
 static void prepare(const compiled *self, cse_frame *frame)
 {
     for (int space = 0; space < CSE_SPACE_COUNT; space++)
@@ -136,7 +136,7 @@ cse_status cse_executable_read_graph(const char *directory, cse_graph **graph)
     return status == CSE_OK ? status : cse_fail_within(status, "%s: ", path);
 }
 
-/* dlsym gives a data pointer; POSIX says that it holds a function. */
+/* dlsym returns a data pointer; POSIX allows to convert it to a function pointer. */
 static void find_function(void *object, const char *name, void *function)
 {
     void *symbol = dlsym(object, name);
@@ -151,12 +151,13 @@ static cse_status check_object(const compiled *self, const char *path)
     char expected[33];
     if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
         !self->update || !self->groups || (self->base.graph->tracked_count > 0 && !self->propose))
-        return cse_fail(CSE_DATA, "compiled step: %s: is no compiled step", path);
+        return cse_fail(CSE_DATA, "compiled step: %s: not a compiled step", path);
     if (*abi != CSE_STEP_ABI)
-        return cse_fail(CSE_DATA,
-                        "compiled step: %s: was made for interface %d, this engine has %d; remove "
-                        "its directory and compile again",
-                        path, *abi, CSE_STEP_ABI);
+        return cse_fail(
+            CSE_DATA,
+            "compiled step: %s: was compiled for ABI version %d, this engine has %d; remove "
+            "its directory and compile again",
+            path, *abi, CSE_STEP_ABI);
     if (*isa > (int)cse_isa_of_host())
         return cse_fail(CSE_DATA,
                         "compiled step: %s: needs a processor with %s, this one has %s; compile "

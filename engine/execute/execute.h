@@ -37,27 +37,27 @@ typedef struct cse_undo_log {
     uint64_t dirty_base;
 } cse_undo_log;
 
-/* The interpreter's bound on the nodes of one UPDATE group. */
+/* The most nodes of an UPDATE group that the interpreter accepts. */
 enum { CSE_MAX_LINE_NODES = 128 };
 
 typedef struct cse_executable cse_executable;
 struct cse_executable {
     const cse_graph *graph;
-    cse_graph *owned; /* the graph where it is destroyed with the executable; NULL: borrowed */
+    cse_graph *owned; /* the graph, if it is destroyed with the executable; NULL: borrowed */
     const char *kind; /* "compiled" or "interpreted" */
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
-    /* What `replica` or `weights` does, with the same bits, and times each group: ns[g] becomes the
-     * nanoseconds that group g of graph->groups took, for the groups of `part` (REPLICA or
-     * WEIGHTS). No statistics are taken: frame->collector is NULL. */
+    /* Runs what `replica` or `weights` runs, with the same bits, and sets ns[g] to the nanoseconds
+     * that group g of graph->groups took, for the groups of `part` (REPLICA or WEIGHTS). Takes no
+     * statistics: frame->collector must be NULL. */
     void (*timed)(cse_executable *self, cse_frame *frame, cse_part part, int64_t ns[]);
-    /* Lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups), counted from
-     * the group's own first line. `undo` NULL: no old values are kept. */
+    /* Updates lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups),
+     * counted from the group's own first line. `undo` NULL: no old values are logged. */
     void (*update)(cse_executable *self, cse_frame *frame, int group, const int64_t lines[2],
                    const cse_undo_log *undo);
-    /* What UPDATE would make of these lines, without changing anything: elements of each node that
-     * cse_group_proposed names, 4 bytes each, from values[i] on. For graphs with
-     * tracked tensors. */
+    /* Computes what UPDATE would write to these lines, without changing any state: elements of each
+     * node that cse_group_proposed names, 4 bytes each, from values[i] on. For graphs with tracked
+     * tensors. */
     void (*propose)(cse_executable *self, const cse_frame *frame, int group, const int64_t lines[2],
                     float *const values[]);
     void (*destroy)(cse_executable *self);

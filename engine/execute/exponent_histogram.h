@@ -1,8 +1,9 @@
 /* A histogram of the exponents of float32 values, counted block by block.
  *
- * Most values of a block have exponents near each other: each of those exponents is then counted
- * in vectors. Where they are spread, several tables are counted up in turn, because equal exponents
- * often follow each other and a table's entry would wait for its last increment. */
+ * Most values of a block have exponents near each other: each of those exponents is then counted in
+ * vectors. Where they are spread, consecutive values increment different tables in turn, because
+ * equal exponents often follow each other and an increment would wait for the previous one of the
+ * same entry. */
 #ifndef CSE_EXECUTE_EXPONENT_HISTOGRAM_H
 #define CSE_EXECUTE_EXPONENT_HISTOGRAM_H
 

@@ -1,8 +1,8 @@
 /* The interpreter: runs a planned graph with the ops' reference kernels.
  *
- * Compiled code is tested against it, and it runs where there is no compiler. Values
- * that the plan stores are read and written at their planned places; the others live in buffers
- * that were made once, when the interpreter was opened, so that running allocates nothing. */
+ * Compiled code is tested against it, and it runs where there is no compiler. Values that the plan
+ * stores are read and written at their planned places; the others live in buffers that are
+ * allocated when the interpreter is opened, so that running allocates nothing. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int64_t bytes_of(const cse_node *node)
     return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
 }
 
-/* From open on node->scratch holds the node's position. */
+/* After opening, node->scratch holds the node's position. */
 static void *place_of(interpreter *self, const cse_frame *frame, cse_node *node)
 {
     node = cse_node_storage(node);
@@ -31,7 +31,7 @@ static void *place_of(interpreter *self, const cse_frame *frame, cse_node *node)
     return self->buffers[node->scratch];
 }
 
-/* Leaves whose value the frame itself gives. */
+/* Fills in the leaves whose value the frame holds. */
 static void fill_leaf(interpreter *self, const cse_frame *frame, cse_node *node)
 {
     if (node->op == &cse_op_step_number)
@@ -59,8 +59,8 @@ static void run_node(interpreter *self, const cse_frame *frame, cse_node *node)
     node->op->reference(&call);
 }
 
-/* Counts, as float32, the value that the node will round. Before the node runs, because its result
- * may lie where one of its inputs lies. */
+/* Counts the value that the node will round, as float32. Must precede the node's own run, whose
+ * result may overwrite one of its inputs. */
 static void count_unrounded(interpreter *self, const cse_frame *frame, const cse_node *node)
 {
     const void *inputs[CSE_MAX_INPUTS];
@@ -98,7 +98,7 @@ static void run_group(interpreter *self, const cse_frame *frame, const cse_group
     }
 }
 
-/* `ns` NULL: no times are wanted. */
+/* `ns` NULL: groups are not timed. */
 static void run_timed(cse_executable *executable, cse_frame *frame, cse_part part, int64_t ns[])
 {
     interpreter *self = (interpreter *)executable;
@@ -126,7 +126,7 @@ static void run_weights(cse_executable *executable, cse_frame *frame)
 }
 
 /* Where the elements of an input for one line begin: in a line buffer for the group's own values;
- * any other input has one element or as many as the group. */
+ * any other input is a scalar or has as many elements as the group. */
 static const void *line_input(interpreter *self, const cse_frame *frame, const cse_group *group,
                               cse_node *node, int64_t first_element)
 {
@@ -167,7 +167,7 @@ static void compute_line_node(interpreter *self, const cse_frame *frame, const c
                                           .first_element = range[0] });
 }
 
-/* All values of a line of the group; `range` becomes its elements. */
+/* Computes all values of a line of the group; `range` becomes its elements. */
 static void compute_line(interpreter *self, const cse_frame *frame, const cse_group *group,
                          int64_t line, int64_t range[2])
 {
@@ -253,8 +253,9 @@ static cse_status check_update_groups(const cse_graph *graph)
     for (int g = 0; g < graph->group_count; g++)
         if (graph->groups[g].part == CSE_PART_UPDATE &&
             graph->groups[g].node_count > CSE_MAX_LINE_NODES)
-            return cse_fail(CSE_INTERNAL, "update group %d has %d nodes; the interpreter holds %d",
-                            g, graph->groups[g].node_count, CSE_MAX_LINE_NODES);
+            return cse_fail(CSE_INTERNAL,
+                            "update group %d has %d nodes; the interpreter accepts at most %d", g,
+                            graph->groups[g].node_count, CSE_MAX_LINE_NODES);
     return CSE_OK;
 }
 

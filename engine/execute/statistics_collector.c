@@ -9,8 +9,9 @@ static void note_microbatch(cse_tensor_statistics *record, int64_t microbatch)
         record->first_microbatch = microbatch + 1;
 }
 
-/* A tensor that does not depend on the microbatch is counted with the first one only. The gradient
- * of a microbatch is only searched for NaNs and infinities: the sum of all is what is counted. */
+/* A tensor that does not depend on the microbatch is counted only with the first one. The gradient
+ * of a microbatch is only searched for NaNs and infinities, because the sum of all is counted
+ * later. */
 static void count_tensor(cse_statistics_collector *self, const cse_frame *frame, int tracked,
                          const void *values)
 {

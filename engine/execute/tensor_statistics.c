@@ -1,5 +1,5 @@
-/* Statistics of tensors; see tensor_statistics.h. A last block that is not full is filled up with
- * zeros, which are subtracted from the counts again. */
+/* Statistics of tensors; see tensor_statistics.h. An incomplete last block is padded with zeros,
+ * which are subtracted from the counts. */
 #include "engine/execute/tensor_statistics.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void widen_block(uint32_t *restrict y, const uint16_t *restrict x, cse_dt
         widen(y, x, CSE_CBFLOAT16);
 }
 
-/* Bits as float32 of elements [at, at + n), and zeros after them: where they are, or in `room`. */
+/* The float32 bits of elements [at, at + n), padded with zeros: in place, or copied to `room`. */
 static const uint32_t *read_block(const cse_tensor_values *v, int64_t at, int n,
                                   uint32_t room[BLOCK])
 {

@@ -2,11 +2,11 @@
  * steps that take statistics.
  *
  * A record holds a histogram of exponents, counts of NaNs, infinities and of what rounding changed,
- * and a digest of the values. All of it is integers that are added (or of which the least is
- * taken), so that records of microbatches join in any order to the same bits, whoever computed
- * which microbatch, and however often it was computed again before its record was published.
+ * and a digest of the values. All fields are integers that merge by addition or minimum, so the
+ * records of microbatches give the same bits in any order, whichever worker computed a microbatch
+ * and however often it was recomputed before its record was published.
  *
- * A subnormal float32 value counts as zero, as which the processor computes it. */
+ * A subnormal float32 value counts as zero, because the processor computes with it as zero. */
 #ifndef CSE_EXECUTE_TENSOR_STATISTICS_H
 #define CSE_EXECUTE_TENSOR_STATISTICS_H
 
@@ -19,7 +19,7 @@ typedef struct cse_tensor_statistics {
     uint64_t saturated;     /* finite values that rounding made infinite */
     uint64_t flushed;       /* values that rounding made zero */
     uint64_t zeros;         /* zero before rounding */
-    uint64_t absorbed;      /* weights that an update other than zero left as they were */
+    uint64_t absorbed;      /* weights that a nonzero update left unchanged */
     /* Sum over the elements of a hash of index and bits: of the rounded values, of a state before
      * its update. All NaNs hash alike. */
     uint64_t digest;
@@ -29,7 +29,7 @@ typedef struct cse_tensor_statistics {
     uint64_t exponents[CSE_EXPONENT_BINS];
 } cse_tensor_statistics;
 
-/* A run of elements. */
+/* Consecutive elements of a tensor. */
 typedef struct cse_tensor_values {
     const void *values;
     cse_dtype stored;  /* type of what lies there */
@@ -44,9 +44,9 @@ typedef struct cse_tensor_values {
 void cse_tensor_statistics_count(cse_tensor_statistics *record, const cse_tensor_values *values);
 /* Whether any of `count` float32 values is infinite or NaN. */
 bool cse_has_nonfinite(const float *values, int64_t count);
-/* What the record's digest grows by. */
+/* The amount to add to the record's digest. */
 uint64_t cse_tensor_digest(const float *values, int64_t count, int64_t first_index);
-/* How many of `count` elements were kept although their delta is not zero. */
+/* How many of `count` elements stayed unchanged although their delta is not zero. */
 uint64_t cse_count_absorbed(const float *before, const float *kept, const float *delta,
                             int64_t count);
 /* to[i] += from[i] for `count` records. */
@@ -65,8 +65,8 @@ struct cse_statistics_collector {
     cse_tensor_statistics *records; /* one for each tracked tensor */
 };
 
-/* A collector that counts the tracked tensors of `graph` into `records`; both are borrowed, and so
- * is the scratch memory. */
+/* Initializes a collector that counts the tracked tensors of `graph` into `records`; both are
+ * borrowed, and so is the scratch memory. */
 void cse_statistics_collector_init(cse_statistics_collector *collector, const cse_graph *graph,
                                    cse_tensor_statistics *records, unsigned char *scratch);
 

@@ -1,10 +1,10 @@
-/* Functions that are compiled for several instruction sets, of which the program takes the widest
- * that the processor has. */
+/* Functions that are compiled for several instruction sets; the loader selects the widest one that
+ * the processor supports. */
 #ifndef CSE_EXECUTE_VECTOR_CLONES_H
 #define CSE_EXECUTE_VECTOR_CLONES_H
 
-/* Not with sanitizers: they would instrument the function that chooses, which runs before they are
- * set up. */
+/* Not with sanitizers: they would instrument the function that selects, which runs before they are
+ * initialized. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #if __GNUC__ >= 12

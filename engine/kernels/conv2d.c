@@ -1,14 +1,14 @@
 /* Convolutions and their two gradients, by oneDNN's direct convolution.
  *
- * The library computes in layouts of its own choice (channels in blocks of 16); the plain operands
- * are copied there and back by reorders around the call. */
+ * oneDNN computes in layouts of its own choice (channels in blocks of 16); reorders copy the plain
+ * operands to them before the call, and the result back. */
 #include <string.h>
 
 #include "engine/kernels/dnnl.h"
 #include "engine/kernels/empty.h"
 #include "engine/trace/windows.h"
 
-/* The operands of a convolution, whichever of them is made. */
+/* The tensors of a convolution; any of the first three may be the result. */
 typedef enum role { INPUT, WEIGHT, OUTPUT, BIAS, ROLE_COUNT } role;
 
 typedef struct convolution {
@@ -43,7 +43,7 @@ static cse_status describe(convolution *c)
     const dnnl_dims_t bias = { s->out };
     dnnl_dims_t weight = { s->groups, s->out / s->groups, s->in / s->groups, s->kernel[0],
                            s->kernel[1] };
-    int skip = s->groups == 1 ? 1 : 0; /* one group has no axis of its own */
+    int skip = s->groups == 1 ? 1 : 0; /* no group axis where there is one group */
     if (skip)
         memmove(weight, weight + 1, 4 * sizeof *weight);
     dnnl_status_t status = describe_tensor(c, INPUT, 4, input);
@@ -58,7 +58,7 @@ static cse_status describe(convolution *c)
         c->stride[i] = s->stride[i];
         c->dilation[i] = s->dilation[i] - 1;
         c->padding_before[i] = s->padding[i];
-        /* What the last window needs: rows after it belong to no output. */
+        /* Up to the end of the last window; later rows reach no output. */
         c->padding_after[i] =
             (s->made[i] - 1) * s->stride[i] + reach - s->height[i] - s->padding[i];
     }
@@ -73,7 +73,7 @@ static dnnl_status_t describe_forward(const convolution *c, dnnl_convolution_des
         c->dilation, c->padding_before, c->padding_after);
 }
 
-/* Sums over nothing. */
+/* Whether the result is empty or its sums have no terms. */
 static bool is_empty(const convolution *c)
 {
     const cse_conv2d_sizes *s = &c->sizes;
@@ -85,13 +85,14 @@ static cse_status new_empty(const cse_kernel_plan *plan, cse_kernel **kernel)
     char text[256];
     int64_t elements = cse_shape_elements(plan->product->shape);
     if (elements > 0 && plan->bias >= 0)
-        return cse_fail(CSE_UNAVAILABLE, "%s: a convolution of no channels takes no bias",
+        return cse_fail(CSE_UNAVAILABLE,
+                        "%s: a convolution with 0 input channels cannot have a bias",
                         cse_kernel_plan_text(plan, text, sizeof text));
     *kernel = cse_kernel_new_empty(plan, elements > 0 ? 1 : 0, elements);
     return CSE_OK;
 }
 
-/* ---- makers ---- */
+/* ---- making kernels ---- */
 
 static cse_status prepare(const cse_kernel_plan *plan, cse_shape input, cse_shape weight,
                           convolution *c)
@@ -138,7 +139,7 @@ cse_status cse_kernel_new_conv2d(const cse_kernel_plan *plan, cse_kernel **kerne
     return make(&c, &description, NULL, operands, kernel);
 }
 
-/* The library derives a gradient's kernel from the forward pass it belongs to. */
+/* oneDNN requires the forward primitive as a hint for that of a gradient. */
 static cse_status make_gradient(const convolution *c, const void *description,
                                 const cse_dnnl_operand operands[4], cse_kernel **kernel)
 {

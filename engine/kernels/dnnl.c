@@ -1,9 +1,9 @@
-/* oneDNN, shared by the families of kernels; see dnnl.h.
+/* oneDNN primitives as kernels; see dnnl.h.
  *
- * The library splits its work by the number of OpenMP threads, and with it, for some shapes, the
- * order of sums. The process is started with one thread; in case it is not, each thread that makes
- * or runs a kernel sets that number itself. The OpenMP runtime comes with the library and is found
- * by name, so that nothing else depends on it. */
+ * oneDNN splits its work by the number of OpenMP threads, which for some shapes changes the order
+ * of sums. The process is started with one thread; in case it is not, each thread that makes or
+ * runs a kernel sets that number itself. The OpenMP runtime is loaded by oneDNN and looked up by
+ * name, so that nothing else links to it. */
 #include "engine/kernels/dnnl.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ enum { NAME_BYTES = 64 };
 
 typedef struct bound_operand {
     int input;
-    dnnl_memory_t plain, chosen; /* the same when the library takes the plain layout */
+    dnnl_memory_t plain, chosen; /* the same when oneDNN takes the plain layout */
     dnnl_primitive_t reorder;
     dnnl_exec_arg_t reorder_arguments[2];
     void *copy;
@@ -113,7 +113,7 @@ static void destroy(cse_kernel *base)
     free(kernel);
 }
 
-/* A failure here means broken handles: there is no result to go on with. */
+/* A failure here means invalid handles, a bug: there is no result to continue with. */
 static void execute(const dnnl_kernel *kernel, const_dnnl_primitive_t primitive, int count,
                     const dnnl_exec_arg_t *arguments)
 {

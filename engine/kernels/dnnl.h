@@ -1,8 +1,8 @@
-/* Kernels of oneDNN: one primitive, the memory objects it is called with, and, where the layout the
- * library chose differs from the plain one, a copy of the operand in that layout that is refreshed
- * by a reorder around the call.
+/* Kernels of oneDNN: one primitive, its memory objects, and a copy of each operand for which oneDNN
+ * chose another layout than the plain one; a reorder around the call refreshes the copy.
  *
- * Everything is made once. A run sets the data handles and executes; the scratchpad is ours. */
+ * Everything is created once. A run only sets the data handles and executes; the scratchpad is
+ * memory of ours. */
 #ifndef CSE_KERNELS_DNNL_H
 #define CSE_KERNELS_DNNL_H
 
@@ -32,14 +32,14 @@ typedef struct cse_dnnl_call {
  */
 cse_status cse_dnnl_engine(dnnl_engine_t *engine);
 
-/* The library's name of a type; dnnl_data_type_undef when it has none. */
+/* oneDNN's name of a type; dnnl_data_type_undef when it has none. */
 dnnl_data_type_t cse_dnnl_type(cse_dtype dtype);
 
-/* Fails with CSE_UNAVAILABLE, naming the group and the library's status. */
+/* Fails with CSE_UNAVAILABLE, naming the group and oneDNN's status. */
 cse_status cse_dnnl_check(const cse_kernel_plan *plan, dnnl_status_t status);
 
-/* Makes the kernel of `call`. plan->relu is a loop of ours after it: the library's own turns a NaN
- * into 0, but a NaN must be kept. */
+/* Makes the kernel of `call`. plan->relu is applied by a loop of ours afterwards, because oneDNN's
+ * relu turns NaN into 0. */
 cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **kernel);
 
 #endif

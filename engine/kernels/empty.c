@@ -1,4 +1,4 @@
-/* Products without terms; see empty.h. */
+/* Products with a size of 0; see empty.h. */
 #include "engine/kernels/empty.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* From a LIBRARY group to its kernel: the group is read once (which inputs are the operands, which
- * is the bias, is there a relu), and the descriptor of the product's op says which kernel. */
+/* Makes the kernel of a LIBRARY group: reads the group into a plan (which inputs are the operands,
+ * which is the bias, whether there is a relu), then calls the maker that the product's op names. */
 #include "engine/kernels/kernel.h"
 
 #include <assert.h>
@@ -9,8 +9,9 @@
 #include "engine/base/arena.h"
 #include "engine/kernels/plan.h"
 
-/* The broadcast that `add` adds to the value of `last`, if it is a vector along the bias axis of
- * `product`. The add may stand on a reshape of a matrix product that keeps the rows whole. */
+/* The broadcast bias that `add` adds to the value of `last`, or NULL unless it is a vector along
+ * the bias axis of `product`. A reshape between product and add is allowed if it keeps the rows
+ * whole. */
 static const cse_node *bias_of(const cse_node *product, const cse_node *last, const cse_node *add)
 {
     int from_right = product->op->kernel.bias_axis;
@@ -67,7 +68,7 @@ bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan)
     return one_type;
 }
 
-/* Where the stored value of `node` stands among the group's inputs. */
+/* The position of the stored value of `node` among the group's inputs. */
 static cse_status find_input(cse_node *const inputs[], int count, cse_node *node, int *at)
 {
     const cse_node *stored = cse_node_storage(node);
@@ -86,7 +87,7 @@ static cse_status read_epilogue(const cse_group *group, cse_node *const inputs[]
         const cse_node *last = group->nodes[i - 1];
         if (node->op->kind == CSE_OP_BROADCAST && i + 1 < group->node_count)
             continue;
-        /* Behind a bias' broadcast the value so far is the product itself. */
+        /* The bias's broadcast stands between the product and the add. */
         if (last->op->kind == CSE_OP_BROADCAST)
             last = group->nodes[i - 2];
         const cse_node *bias = bias_of(plan->product, last, node);
@@ -95,8 +96,8 @@ static cse_status read_epilogue(const cse_group *group, cse_node *const inputs[]
         else if (node->op->role == CSE_ROLE_RELU && cse_node_storage(node->inputs[0]) == last)
             plan->relu = true;
         else if (node->op->role != CSE_ROLE_STORE || i + 1 < group->node_count)
-            return cse_fail(CSE_INTERNAL, "%%%u (%s): no epilogue of %s", node->id, node->op->name,
-                            plan->product->op->name);
+            return cse_fail(CSE_INTERNAL, "%%%u (%s): cannot be an epilogue of %s", node->id,
+                            node->op->name, plan->product->op->name);
     }
     return CSE_OK;
 }

@@ -1,9 +1,9 @@
 /* Sixteen elements of any float type as one AVX-512 vector of float32, and back.
  *
- * Loading is exact. Storing rounds once, to nearest even, with the bits of cse_round_to_bits for
- * every value. The type is meant to be a constant where these are inlined, so that no test of it
- * remains in a loop. Neither depends on whether the process flushes subnormals: fields are moved as
- * integers, and what is computed as a float stays normal. */
+ * Loading is exact. Storing rounds once, to nearest even, with the same bits as cse_round_to_bits.
+ * Callers pass the type as a constant, so that inlining removes every test of it from their loops.
+ * Neither depends on whether the process flushes subnormals: fields are moved as integers, and
+ * values computed as floats stay normal. */
 #ifndef CSE_KERNELS_LANES_H
 #define CSE_KERNELS_LANES_H
 
@@ -62,7 +62,7 @@ CSE_LANES __m512 cse_lanes_load(cse_dtype dtype, const void *from, int64_t at, _
     return dtype == CSE_FLOAT16 ? _mm512_cvtph_ps(bits) : cse_lanes_from_cbfloat16(bits);
 }
 
-/* A NaN keeps its sign and is otherwise the quiet NaN `quiet`. */
+/* A NaN becomes the quiet NaN `quiet` with its own sign. */
 CSE_LANES __m512i cse_lanes_with_nan(__m512i rounded, __m512 x, int quiet)
 {
     const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
@@ -85,8 +85,8 @@ CSE_LANES __m256i cse_lanes_to_float16(__m512 x)
     return _mm512_cvtepi32_epi16(cse_lanes_with_nan(_mm512_cvtepu16_epi32(rounded), x, 0x7e00));
 }
 
-/* Normal results: the dropped bits round as integers, a carry walks into the exponent. Subnormal
- * ones: adding 2^-16 leaves 2^-39, the smallest one, as the last place of the sum. */
+/* Normal results: the dropped bits are rounded as integers, and a carry increments the exponent.
+ * Subnormal results: adding 2^-16 rounds to a multiple of 2^-39, the smallest subnormal number. */
 CSE_LANES __m256i cse_lanes_to_cbfloat16(__m512 x)
 {
     const __m512i bits = _mm512_castps_si512(x);
@@ -122,8 +122,8 @@ CSE_LANES void cse_lanes_store(cse_dtype dtype, void *to, int64_t at, __mmask16 
 
 #define CSE_UNROLL _Pragma("GCC unroll 16")
 
-/* A 16 x 16 block of 32-bit elements, turned in registers. */
-CSE_LANES void cse_lanes_turn(__m512 x[CSE_LANE_COUNT])
+/* Transposes a 16 x 16 block of 32-bit elements in registers. */
+CSE_LANES void cse_lanes_transpose(__m512 x[CSE_LANE_COUNT])
 {
     __m512 y[CSE_LANE_COUNT];
     CSE_UNROLL for (int i = 0; i < CSE_LANE_COUNT; i += 2)
@@ -140,7 +140,7 @@ CSE_LANES void cse_lanes_turn(__m512 x[CSE_LANE_COUNT])
             x[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, high));
         }
     }
-    /* Now x[4 i + j] holds, in its quarter q, column 4 q + j of rows 4 i to 4 i + 3. */
+    /* x[4 i + j] holds, in its quarter q, column 4 q + j of rows 4 i to 4 i + 3. */
     CSE_UNROLL for (int j = 0; j < 4; j++)
     {
         __m512 low = _mm512_shuffle_f32x4(x[j], x[4 + j], 0x88);

@@ -1,8 +1,8 @@
 /* Matrix products.
  *
- * [..., m, k] x [..., k, n]: the leading axes are one batch axis, transposition is a matter of
- * strides. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512,
- * elsewhere on oneDNN; products with a 16-bit operand or result on kernels of ours
+ * [..., m, k] x [..., k, n]: the leading axes are one batch axis, and strides express
+ * transposition. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512,
+ * elsewhere on oneDNN; products with a 16-bit operand or result run on our own kernels
  * (matmul_narrow.h). */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 /* ---- oneDNN ---- */
 
 /* [batches, rows, columns], stored transposed or not; without the batch axis when there is one
- * matrix: the library has more kernels for that. */
+ * matrix, because oneDNN has more kernels for that. */
 static dnnl_status_t describe_matrix(dnnl_memory_desc_t *matrix, const cse_kernel_plan *plan,
                                      const int64_t sizes[3], bool transposed)
 {
@@ -64,16 +64,16 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Where the depth is long and rows lie along it, panels over the whole depth are faster than panels
- * of a part of it; the order of sums is the same. */
+/* Whether k is long and the rows are contiguous along it: panels over the whole of k are then
+ * faster than panels of a part of it; the order of sums is the same. */
 static bool is_deep(const cse_matmul_sizes *sizes)
 {
     return sizes->k >= 512 && !sizes->transpose_a && sizes->m >= 128;
 }
 
-/* Our own kernels wherever they run. For tests and comparisons CSE_MATMUL asks for the library
- * ("onednn"), or for one of the ways of matmul_narrow.h. The library's bits are its own, so that
- * all processes of a run must agree on it. */
+/* Prefers our own kernels where they run. For tests and comparisons CSE_MATMUL in the environment
+ * selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The bits of oneDNN
+ * differ from ours, so all processes of a run must use the same setting. */
 cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
 {
     char text[256];
@@ -85,7 +85,8 @@ cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kerne
         *kernel = cse_kernel_new_empty(plan, sizes.n > 0 ? sizes.batches * sizes.m : 0, sizes.n);
     else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_matmul_packed_runs_here()))
         return one_type ? new_dnnl(plan, &sizes, kernel)
-                        : cse_fail(CSE_UNAVAILABLE, "%s: oneDNN takes no mixed types here",
+                        : cse_fail(CSE_UNAVAILABLE,
+                                   "%s: oneDNN does not support operands of different types here",
                                    cse_kernel_plan_text(plan, text, sizeof text));
     else if (one_type && plan->dtype == CSE_FLOAT32 && !is_deep(&sizes))
         *kernel = cse_matmul_packed_new(plan, &sizes);

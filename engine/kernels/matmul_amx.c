@@ -3,14 +3,15 @@
  * Both operands are packed into tiles of 1 KiB, in the order in which the units read them: 16 rows
  * of 32 steps of the depth, and 16 pairs of steps of 16 columns. A block of 32 x 32 sums stays in
  * four tile registers over the whole depth, so that each loaded tile is used twice. What is packed
- * at a time stays in the second cache: much of the smaller operand, so that the larger one is
- * packed once, chunk by chunk. A block is finished while the units compute the next one.
+ * at a time stays in the L2 cache: much of the smaller operand, so that the larger one is packed
+ * once, chunk by chunk. Bias, relu and rounding of a block run while the units compute the next
+ * one.
  *
  * The units' arithmetic is fixed by Intel (Software Developer's Manual, TDPBF16PS): the order
- * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the floating-
- * point mode of the process. So the other ways can give the same bits, and this one is used
- * wherever it exists. The kernel of the operating system lends the registers to a process on
- * request, once. */
+ * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the
+ * floating-point mode of the process. The other implementations reproduce these bits, so this one
+ * can be used wherever it exists. A process must request the tile registers from the operating
+ * system, once. */
 #include "engine/kernels/matmul_narrow.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
@@ -23,8 +24,8 @@
 #include "engine/kernels/lanes.h"
 
 enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
-/* Of the operand that stays packed and of the one that passes; together they fit a second cache of
- * 2 MiB. */
+/* Bytes of packed tiles, of the operand that stays packed and of the one that is streamed; together
+ * they fit an L2 cache of 2 MiB. */
 enum { LONG_BYTES = 3 << 19, SHORT_BYTES = 1 << 18 };
 
 #define AMX __attribute__((target("amx-tile,amx-bf16"), noinline))
@@ -51,14 +52,16 @@ static bool runs_here(void)
 
 /* ---- packing ---- */
 
-/* How a product is cut: tiles along the depth, and rows and columns that are packed together. */
+/* How a product is divided: tiles along the depth, and rows and columns that are packed together.
+ */
 typedef struct layout {
     int64_t depth_tiles, rows, columns;
     char *row, *column; /* [panel of 16][depth tile][TILE_BYTES] */
     float *block[2];    /* [BLOCK][BLOCK] */
 } layout;
 
-/* As many of `size`, in near-equal chunks of whole blocks, as `bytes` hold. */
+/* How many of `size` outer indices form a chunk: near-equal chunks of whole blocks that fit in
+ * `bytes`. */
 static int64_t chunk_of(int64_t size, int64_t depth_tiles, int64_t bytes)
 {
     int64_t blocks = (size + BLOCK - 1) / BLOCK;
@@ -89,7 +92,7 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
            2 * BLOCK * BLOCK * sizeof(float);
 }
 
-/* Some outer indices of a side, and where their tiles go. */
+/* A range of outer indices of one operand, and where its tiles are packed. */
 typedef struct strip {
     const cse_matmul_side *side;
     int64_t k, first, count; /* count: a multiple of TILE; what lies beyond the side is 0 */
@@ -97,9 +100,9 @@ typedef struct strip {
     char *to;
 } strip;
 
-/* The tile at outer index `outer` (of the strip) and depth tile `at`, its neighbours along the
- * depth side by side in memory: a vector for each outer index, of 16 pairs of steps. `whole`: all
- * of it lies inside the side. */
+/* Loads the tile at outer index `outer` (of the strip) and depth tile `at` of an operand that is
+ * contiguous along the depth: each vector holds 16 pairs of steps of one outer index. `whole`: all
+ * of the tile lies inside the operand. */
 CSE_LANES void load_kept(const strip *s, int64_t outer, int64_t at, bool whole, __m512 x[TILE])
 {
     const int64_t stride = s->side->outer_stride, first = s->first + outer, p = at * TILE_DEPTH;
@@ -112,8 +115,8 @@ CSE_LANES void load_kept(const strip *s, int64_t outer, int64_t at, bool whole, 
     }
 }
 
-/* The same where neighbours along the outer index lie side by side: a vector for each pair of
- * steps, of 16 outer indices. */
+/* The same for an operand that is contiguous along the outer index: each vector holds one pair of
+ * steps of 16 outer indices. */
 CSE_LANES void load_paired(const strip *s, int64_t outer, int64_t at, bool whole, __m512 x[TILE])
 {
     const int64_t stride = s->side->depth_stride, first = s->first + outer, p = at * TILE_DEPTH;
@@ -137,7 +140,8 @@ CSE_LANES void store_tile(const strip *s, int64_t outer, int64_t at, const __m51
         _mm512_store_ps((float *)(void *)(to + i * (TILE_BYTES / TILE)), x[i]);
 }
 
-/* Tiles of rows want a vector for each outer index, those of columns one for each pair. */
+/* A tile of rows has a vector for each outer index, a tile of columns one for each pair of steps.
+ */
 CSE_LANES void pack_tile(const strip *s, int64_t outer, int64_t at, bool columns)
 {
     __m512 x[TILE];
@@ -152,11 +156,11 @@ CSE_LANES void pack_tile(const strip *s, int64_t outer, int64_t at, bool columns
     else
         load_paired(s, outer, at, false, x);
     if (kept == columns)
-        cse_lanes_turn(x);
+        cse_lanes_transpose(x);
     store_tile(s, outer, at, x);
 }
 
-/* In the order in which the side lies in memory. */
+/* Packs all tiles of the strip, in the order in which the operand lies in memory. */
 CSE_AVX512 static void pack(const strip *s, bool columns)
 {
     if (s->side->depth_stride == 1) {
@@ -172,8 +176,8 @@ CSE_AVX512 static void pack(const strip *s, bool columns)
 
 /* ---- the product ---- */
 
-/* The operands of the instructions are names of registers; the compiler knows of their memory only
- * by the barriers. */
+/* The instructions name registers as literals; the barriers tell the compiler that memory is
+ * accessed. */
 #define LOAD(register, from)                                                              \
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #register ::"r"(from), "r"((int64_t)64) \
                      : "memory")
@@ -183,7 +187,7 @@ CSE_AVX512 static void pack(const strip *s, bool columns)
 #define MULTIPLY(sums, rows, columns) \
     __asm__ volatile("tdpbf16ps %%tmm" #columns ", %%tmm" #rows ", %%tmm" #sums ::)
 
-/* All eight registers: 16 rows of 64 bytes. */
+/* Configures all eight tile registers as 16 rows of 64 bytes. */
 AMX static void configure(void)
 {
     struct {
@@ -203,7 +207,7 @@ AMX static void release(void)
     __asm__ volatile("tilerelease" ::);
 }
 
-/* 32 x 32 sums of the panels at `row` and `column` and those behind them. */
+/* 32 x 32 sums, of the two row panels from `row` and the two column panels from `column` on. */
 AMX static void multiply_block(const layout *l, const char *row, const char *column, float *to,
                                int64_t stride_bytes)
 {
@@ -234,19 +238,20 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The packed rows from `row` on against the packed columns from `column` on. */
+/* The packed rows, which begin at `row` of the result, times the packed columns from `column` on.
+ */
 static void multiply_packed(const cse_matmul_sizes *s, const layout *l, int64_t row, int64_t column,
                             const cse_matmul_end *end)
 {
     const int64_t panel_bytes = l->depth_tiles * TILE_BYTES;
     const bool bare = end->dtype == CSE_FLOAT32 && end->bias == NULL && !end->relu;
     cse_matmul_block unfinished = { .rows = 0 };
-    int turn = 0;
+    int current = 0;
     for (int64_t i = 0; i < l->rows && row + i < s->m; i += BLOCK)
         for (int64_t j = 0; j < l->columns && column + j < s->n; j += BLOCK) {
-            const cse_matmul_block block = { l->block[turn], BLOCK,
-                                             row + i,        least(BLOCK, s->m - row - i),
-                                             column + j,     least(BLOCK, s->n - column - j) };
+            const cse_matmul_block block = { l->block[current], BLOCK,
+                                             row + i,           least(BLOCK, s->m - row - i),
+                                             column + j,        least(BLOCK, s->n - column - j) };
             const char *rows = l->row + i / TILE * panel_bytes;
             const char *columns = l->column + j / TILE * panel_bytes;
             if (bare && block.rows == BLOCK && block.columns == BLOCK) {
@@ -254,17 +259,17 @@ static void multiply_packed(const cse_matmul_sizes *s, const layout *l, int64_t 
                 multiply_block(l, rows, columns, to, end->stride * (int64_t)sizeof *to);
                 continue;
             }
-            multiply_block(l, rows, columns, l->block[turn], BLOCK * sizeof(float));
+            multiply_block(l, rows, columns, l->block[current], BLOCK * sizeof(float));
             if (unfinished.rows > 0)
                 cse_matmul_finish_avx512(end, &unfinished);
             unfinished = block;
-            turn = 1 - turn;
+            current = 1 - current;
         }
     if (unfinished.rows > 0)
         cse_matmul_finish_avx512(end, &unfinished);
 }
 
-/* Packs the outer indices from `first` on, as many as the strip holds or the side has. */
+/* Packs outer indices from `first` on: `most`, or fewer at the end of the operand. */
 static void pack_from(strip *s, int64_t first, int64_t most, bool columns)
 {
     s->first = first;

@@ -1,12 +1,12 @@
-/* Products with 16-bit operands in AVX-512, widened on the way.
+/* Products with 16-bit operands in AVX-512.
  *
- * Operands are widened while they are packed, so that no float32 copy of a whole one exists: panels
- * of 64 columns over the whole depth, as many as stay in the second cache, and blocks of rows.
- * Finished sums lie in a small block until bias, relu and the rounding are applied. The tiles are
- * those of the float32 product.
+ * Operands are widened to float32 while they are packed, so that no float32 copy of a whole one
+ * exists: panels of 64 columns over the whole depth, as many as stay in the L2 cache, and blocks of
+ * rows. Finished sums lie in a small block until bias, relu and the rounding are applied. The tiles
+ * are those of the float32 product.
  *
- * Exchanged: when the second operand is stored transposed and the first has fewer rows, the second
- * gives the rows, which are cheaper to pack, and each block is transposed at its end. */
+ * Exchanged operands: when the second operand is stored transposed and the first has fewer rows,
+ * the second gives the rows, which are cheaper to pack, and each block is transposed at its end. */
 #include "engine/kernels/matmul_narrow.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -16,14 +16,14 @@
 enum { PANEL_COLUMNS = CSE_TILE_MOST_VECTORS * CSE_LANE_COUNT, MOST_BLOCK_ROWS = 96 };
 enum { PANELS_BYTES = 1 << 20, ROWS_BYTES = 1 << 18, FLUSH_BITS = 0x8040 };
 
-/* How a product is cut, and where its parts are in the scratch. */
+/* How a product is divided, and where its parts are in the scratch memory. */
 typedef struct layout {
-    int64_t depth;        /* of panels and rows: of pairs a multiple of 32 */
+    int64_t depth;        /* of panels and rows; a multiple of 32 for the order `pairs` */
     int64_t panels;       /* that are packed together */
     int64_t rows;         /* of a block, a multiple of 16 */
     int64_t row_elements; /* between rows that are packed row by row */
     float *panel, *row, *block;
-    float *turned; /* exchanged: [PANEL_COLUMNS][MOST_BLOCK_ROWS] */
+    float *transposed; /* exchanged: [PANEL_COLUMNS][MOST_BLOCK_ROWS] */
 } layout;
 
 static bool is_exchanged(const cse_matmul_sizes *s)
@@ -43,12 +43,12 @@ static layout layout_of(const cse_narrow_kernel *kernel, float *place)
     l.rows = ROWS_BYTES / (l.depth * (int64_t)sizeof(float)) / CSE_LANE_COUNT * CSE_LANE_COUNT;
     l.rows = l.rows < CSE_LANE_COUNT ? CSE_LANE_COUNT : l.rows;
     l.rows = l.rows < MOST_BLOCK_ROWS ? l.rows : MOST_BLOCK_ROWS;
-    /* An odd number of cache lines: rows must not meet in the same sets. */
+    /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
     l.row_elements = ((l.depth + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT | 1) * CSE_LANE_COUNT;
     l.panel = place;
     l.row = l.panel + l.panels * l.depth * PANEL_COLUMNS;
     l.block = l.row + l.rows * l.row_elements;
-    l.turned = l.block + MOST_BLOCK_ROWS * PANEL_COLUMNS;
+    l.transposed = l.block + MOST_BLOCK_ROWS * PANEL_COLUMNS;
     return l;
 }
 
@@ -63,12 +63,12 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 /* Where one panel or block of rows is packed to. */
 typedef struct target {
     int64_t first, size; /* of the outer index */
-    int64_t depth;       /* at least that of the operand: the rest is 0 */
+    int64_t depth;       /* at least the operand's; the rest is filled with 0 */
     float *to;
-    int64_t stride; /* between steps of the depth, or between outer indices where kept */
+    int64_t stride; /* between steps of the depth; for pack_kept, between outer indices */
 } target;
 
-/* Neighbours along the outer index stay neighbours: [depth][stride]. */
+/* From an operand contiguous along the outer index to [depth][stride]: rows are copied. */
 CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const target *to)
 {
     for (int64_t p = 0; p < to->depth; p++)
@@ -80,9 +80,9 @@ CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t 
         }
 }
 
-/* Neighbours along the depth become neighbours along the outer index: [depth][stride]. */
-CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t k,
-                           const target *to)
+/* From an operand contiguous along the depth to [depth][stride]: blocks are transposed. */
+CSE_LANES void pack_transposed(cse_dtype dtype, const cse_matmul_side *side, int64_t k,
+                               const target *to)
 {
     for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT)
         for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
@@ -94,13 +94,13 @@ CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t
                 x[j] = i + j < to->size ? cse_lanes_load(dtype, side->values, at, lanes)
                                         : _mm512_setzero_ps();
             }
-            cse_lanes_turn(x);
+            cse_lanes_transpose(x);
             for (int64_t j = 0; j < CSE_LANE_COUNT && p + j < to->depth; j++)
                 _mm512_store_ps(to->to + (p + j) * to->stride + i, x[j]);
         }
 }
 
-/* Neighbours along the depth stay neighbours: [outer][stride]. */
+/* From an operand contiguous along the depth to [outer][stride]: rows are copied. */
 CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k, const target *to)
 {
     for (int64_t i = 0; i < to->size; i++)
@@ -120,7 +120,7 @@ CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side
     if (how == ALONG)
         pack_along(dtype, side, k, to);
     else if (how == TURNED)
-        pack_turned(dtype, side, k, to);
+        pack_transposed(dtype, side, k, to);
     else
         pack_kept(dtype, side, k, to);
 }
@@ -142,7 +142,7 @@ CSE_AVX512 static void pack(packing how, const cse_matmul_side *side, int64_t k,
     }
 }
 
-/* The rows as a tile reads them: packed, or where they are. */
+/* The rows as a tile reads them: packed, or in place. */
 static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
                            const cse_matmul_side *side, int64_t first, int64_t size)
 {
@@ -162,8 +162,8 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
     return tile;
 }
 
-/* A block of the exchanged product, as a block of the product. */
-CSE_AVX512 static void turn(const layout *l, cse_matmul_block *block)
+/* Transposes a block of the exchanged product into a block of the result. */
+CSE_AVX512 static void transpose(const layout *l, cse_matmul_block *block)
 {
     const cse_matmul_block from = *block;
     for (int64_t r = 0; r < from.rows; r += CSE_LANE_COUNT)
@@ -171,15 +171,15 @@ CSE_AVX512 static void turn(const layout *l, cse_matmul_block *block)
             __m512 x[CSE_LANE_COUNT];
             CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++) x[i] =
                 _mm512_load_ps(from.values + (r + i) * from.stride + c);
-            cse_lanes_turn(x);
+            cse_lanes_transpose(x);
             CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++)
-                _mm512_store_ps(l->turned + (c + i) * MOST_BLOCK_ROWS + r, x[i]);
+                _mm512_store_ps(l->transposed + (c + i) * MOST_BLOCK_ROWS + r, x[i]);
         }
-    *block = (cse_matmul_block){ l->turned,    MOST_BLOCK_ROWS, from.column,
-                                 from.columns, from.row,        from.rows };
+    *block = (cse_matmul_block){ l->transposed, MOST_BLOCK_ROWS, from.column,
+                                 from.columns,  from.row,        from.rows };
 }
 
-/* What a product is made of, whichever operand gives the rows. */
+/* The operands of a product after a possible exchange. */
 typedef struct work {
     const cse_narrow_kernel *kernel;
     const cse_matmul_side *rows, *columns;
@@ -187,7 +187,7 @@ typedef struct work {
     layout l;
 } work;
 
-/* Panels [first, end), packed already, against all rows. */
+/* Multiplies panels [first, end), which are packed already, by all rows. */
 static void multiply_panels(const work *w, int64_t first, int64_t end)
 {
     const layout *l = &w->l;
@@ -211,7 +211,7 @@ static void multiply_panels(const work *w, int64_t first, int64_t end)
             if (paired)
                 _mm_setcsr(mode);
             if (exchanged)
-                turn(l, &block);
+                transpose(l, &block);
             cse_matmul_finish_avx512(w->end, &block);
         }
     }

@@ -1,5 +1,5 @@
-/* Products with 16-bit operands: the choice of a way, the loop over batches, and the end of each
- * block of sums; see matmul_narrow.h. */
+/* Products with 16-bit operands: the choice of an implementation, the loop over batches, and the
+ * epilogue of each block of sums; see matmul_narrow.h. */
 #include "engine/kernels/matmul_narrow.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/kernels/lanes.h"
 
-/* ---- the end of a block ---- */
+/* ---- the epilogue of a block ---- */
 
 void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block)
 {
@@ -30,7 +30,8 @@ void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/* Row after row, as the result lies. (max returns its second operand where either is NaN.) */
+/* Row by row, in the result's memory order. (max returns its second operand where either is NaN.)
+ */
 CSE_LANES void finish_as(cse_dtype dtype, const cse_matmul_end *end, const cse_matmul_block *block)
 {
     const __m512 zero = _mm512_setzero_ps();
@@ -93,7 +94,7 @@ static void destroy(cse_kernel *base)
     free(base);
 }
 
-/* The fastest way that runs here, from the one on that is asked for. */
+/* The fastest implementation that runs here, from the requested one on. */
 static const cse_narrow_way *choose(const char *wanted, bool paired)
 {
     static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_avx512,

@@ -1,7 +1,7 @@
-/* Products with 16-bit operands, and the ways to compute them.
+/* Products with 16-bit operands, and their implementations.
  *
- * The result is a function of the operands' values and of the sizes alone, and the same bits come
- * from each way:
+ * The result depends on the operands' values and the sizes only; all implementations give the same
+ * bits:
  *
  *   bfloat16 x bfloat16   in the order `pairs` of matmul_tiles.h, which is that of the matrix units
  *                         (AMX): the depth is cut into 32 steps, of which the even and the odd ones
@@ -33,7 +33,7 @@ typedef struct cse_matmul_end {
     bool relu;
 } cse_matmul_end;
 
-/* Finished sums: rows and columns of the result, row after row `stride` elements apart. */
+/* Finished sums: some rows and columns of the result; rows are `stride` elements apart. */
 typedef struct cse_matmul_block {
     const float *values;
     int64_t stride, row, rows, column, columns;
@@ -53,7 +53,7 @@ typedef struct cse_narrow_kernel {
 } cse_narrow_kernel;
 
 struct cse_narrow_way {
-    const char *name; /* for reports, and what CSE_MATMUL asks for */
+    const char *name; /* for reports and CSE_MATMUL */
     bool (*runs_here)(void);
     bool chains; /* has the order `chain` too */
     size_t (*scratch_bytes)(const cse_narrow_kernel *kernel);
@@ -65,7 +65,7 @@ struct cse_narrow_way {
 extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_plain;
 
 /* The kernel of a product with a 16-bit operand or result; sizes must not be 0. `wanted`: the name
- * of a way, or NULL for the fastest one. */
+ * of an implementation, or NULL for the fastest one. */
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                   const char *wanted);
 

@@ -1,19 +1,19 @@
 /* Our own float32 matrix product for AVX-512.
  *
- * One operand gives rows: its elements are broadcast, read where they are, whatever their strides.
+ * One operand gives rows: its elements are read in place, whatever their strides, and broadcast.
  * The other gives columns: panels of up to 64 of them are packed, at most DEPTH deep, so that the
- * inner loop reads them in order and from a near cache. A tile of rows x columns stays in registers
+ * inner loop reads them in order and from the cache. A tile of rows x columns stays in registers
  * for the depth of a panel: 6 x 64, or other shapes of 24 registers where fewer columns are left.
- * Rows and panels are cut into near-equal tiles, so that no thin one remains at the end.
+ * Rows and panels are divided into near-equal tiles, so that no thin one remains at the end.
  *
  * Every element of the result is one chain of fused multiply-adds over k in its order, from 0, then
- * bias, then relu. Cutting the depth stores the chain and loads it again, which is exact. So the
- * bits depend on the operands alone: not on the other sizes, on tiles, on alignment or on which
- * operand gives the rows.
+ * bias, then relu. Between chunks of the depth the partial chain is stored and loaded again, which
+ * is exact. So the bits depend on the operands alone: not on the other sizes, on tiles, on
+ * alignment or on which operand gives the rows.
  *
- * Exchanged: when the second operand is stored transposed and the first has fewer rows, or the
- * first alone is and has many more, the product is computed as its transpose: it is cheaper to pack
- * or to read, and the result is turned while its bias is added. */
+ * Exchanged operands: the product is computed as its transpose where that makes packing or reading
+ * cheaper: when the second operand is stored transposed and the first has fewer rows, or only the
+ * first is transposed and has many more. The result is transposed while its bias is added. */
 #include "engine/kernels/matmul_packed.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -25,8 +25,8 @@
 #include "engine/kernels/scratch.h"
 
 enum { LANES = CSE_LANE_COUNT, MOST_VECTORS = CSE_TILE_MOST_VECTORS };
-/* A panel (66 KiB) and a strip of the result (512 KiB) stay in the second cache. Panels of 32 KiB,
- * for the first, and fetching rows ahead were no faster. */
+/* A panel (66 KiB) and a strip of the result (512 KiB) stay in the L2 cache. Panels of 32 KiB,
+ * which fit L1, and prefetching rows were no faster. */
 enum { DEPTH = 264, MOST_PANELS = 16, STRIP_FLOATS = 1 << 17 };
 
 /* An operand as the loops see it: element (i, p) of the outer index and of k. */
@@ -44,7 +44,7 @@ typedef struct packed_kernel {
     int64_t group_panels; /* that share a strip of the result */
     cse_scratch *scratch; /* of the panel, then the strip */
     float *panel;         /* [depth][vectors * LANES] */
-    float *strip;         /* exchanged: [rows][strip_stride], the result before it is turned */
+    float *strip;         /* exchanged: [rows][strip_stride], the result before it is transposed */
     int64_t panel_floats, strip_stride;
 } packed_kernel;
 
@@ -55,7 +55,7 @@ typedef struct panel_range {
     int64_t column, width, first, depth;
 } panel_range;
 
-/* Columns that lie side by side in memory: rows of the panel are copied. */
+/* Columns that are contiguous along the outer index: rows of the panel are copied. */
 CSE_AVX512 static void pack_rows(const side *columns, const panel_range *range, float *panel)
 {
     int vectors = (int)((range->width + LANES - 1) / LANES);
@@ -73,17 +73,17 @@ CSE_AVX512 static void pack_rows(const side *columns, const panel_range *range, 
     }
 }
 
-/* Loads `rows` rows of `lanes` elements, the rest zero, and turns them. */
-CSE_AVX512 static inline void load_turned(const float *from, int64_t stride, int64_t rows,
-                                          __mmask16 lanes, __m512 x[LANES])
+/* Loads `rows` rows of `lanes` elements, the rest zero, and transposes them. */
+CSE_AVX512 static inline void load_transposed(const float *from, int64_t stride, int64_t rows,
+                                              __mmask16 lanes, __m512 x[LANES])
 {
     CSE_UNROLL for (int i = 0; i < LANES; i++) x[i] =
         i < rows ? _mm512_maskz_loadu_ps(lanes, from + i * stride) : _mm512_setzero_ps();
-    cse_lanes_turn(x);
+    cse_lanes_transpose(x);
 }
 
-/* Columns whose elements are contiguous: transposed block by block. */
-CSE_AVX512 static void pack_turned(const side *columns, const panel_range *range, float *panel)
+/* Columns that are contiguous along k: transposed block by block. */
+CSE_AVX512 static void pack_transposed(const side *columns, const panel_range *range, float *panel)
 {
     int64_t stride = (range->width + LANES - 1) / LANES * LANES;
     for (int64_t c = 0; c < range->width; c += LANES) {
@@ -91,8 +91,8 @@ CSE_AVX512 static void pack_turned(const side *columns, const panel_range *range
             columns->values + (range->column + c) * columns->outer_stride + range->first;
         for (int64_t p = 0; p < range->depth; p += LANES) {
             __m512 x[LANES];
-            load_turned(from + p, columns->outer_stride, range->width - c,
-                        cse_lanes_of(range->depth - p), x);
+            load_transposed(from + p, columns->outer_stride, range->width - c,
+                            cse_lanes_of(range->depth - p), x);
             for (int64_t i = 0; i < LANES && p + i < range->depth; i++)
                 _mm512_store_ps(panel + (p + i) * stride + c, x[i]);
         }
@@ -106,7 +106,7 @@ CSE_AVX512 static void pack_turned(const side *columns, const panel_range *range
 typedef struct panel_group {
     int count;
     int64_t first[MOST_PANELS + 1]; /* borders in columns; the last is the end */
-    float *values;                  /* of the strip: the result itself, or what is turned later */
+    float *values;                  /* the strip: the result itself, or what is transposed later */
     int64_t stride;
     const float *bias; /* of its first column, or NULL */
     bool relu;
@@ -132,15 +132,16 @@ static void multiply_group(const packed_kernel *kernel, const side *rows, const 
                            .first = i == 0,
                            .relu = last && group->relu,
                            .bias = last && group->bias ? group->bias + offset : NULL };
-            (columns->outer_stride == 1 ? pack_rows : pack_turned)(columns, &range, kernel->panel);
+            (columns->outer_stride == 1 ? pack_rows : pack_transposed)(columns, &range,
+                                                                       kernel->panel);
             cse_tiles_run(&cse_tiles_chain, &t, rows->size, range.width);
         }
     }
 }
 
-/* Turns the strip [n][width] into columns of the exchanged result: rows of y. */
-CSE_AVX512 static void turn_strip(const packed_kernel *kernel, const int64_t span[2],
-                                  const float *bias, float *y)
+/* Transposes the strip [n][width] into columns of the exchanged result: rows of y. */
+CSE_AVX512 static void transpose_strip(const packed_kernel *kernel, const int64_t span[2],
+                                       const float *bias, float *y)
 {
     int64_t n = kernel->sizes.n, width = span[1] - span[0];
     for (int64_t r = 0; r < n; r += LANES) {
@@ -148,8 +149,8 @@ CSE_AVX512 static void turn_strip(const packed_kernel *kernel, const int64_t spa
         __m512 add = bias ? _mm512_maskz_loadu_ps(lanes, bias + r) : _mm512_setzero_ps();
         for (int64_t c = 0; c < width; c += LANES) {
             __m512 x[LANES];
-            load_turned(kernel->strip + r * kernel->strip_stride + c, kernel->strip_stride, n - r,
-                        cse_lanes_of(width - c), x);
+            load_transposed(kernel->strip + r * kernel->strip_stride + c, kernel->strip_stride,
+                            n - r, cse_lanes_of(width - c), x);
             for (int64_t i = 0; i < LANES && c + i < width; i++) {
                 __m512 sum = bias ? _mm512_add_ps(x[i], add) : x[i];
                 sum = kernel->relu ? _mm512_max_ps(_mm512_setzero_ps(), sum) : sum;
@@ -180,7 +181,7 @@ static void multiply(const packed_kernel *kernel, const side *a, const side *b, 
         group.relu = kernel->relu && !kernel->exchanged;
         multiply_group(kernel, rows, columns, &group);
         if (kernel->exchanged)
-            turn_strip(kernel, span, bias, y);
+            transpose_strip(kernel, span, bias, y);
     }
 }
 
@@ -239,7 +240,7 @@ cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_
     fitting = fitting < 1 ? 1 : fitting < MOST_PANELS ? fitting : MOST_PANELS;
     kernel->group_panels = fitting < all ? fitting : all;
     kernel->panel_floats = depth * MOST_VECTORS * LANES;
-    /* An odd number of cache lines: rows must not meet in the same sets. */
+    /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
     kernel->strip_stride = kernel->group_panels * MOST_VECTORS * LANES + LANES;
     int64_t floats = kernel->panel_floats;
     floats += kernel->exchanged ? sizes->n * kernel->strip_stride : 0;

@@ -1,11 +1,11 @@
-/* Products with 16-bit operands in plain C, for every machine: slow, and with the bits of the
- * others.
+/* Products with 16-bit operands in plain C, for every machine: slow, with the same bits as the
+ * other implementations.
  *
  * A fused multiply-add is computed in double: the product is exact there, and the sum is rounded to
- * odd, so that the rounding to float32 after it sees whether anything was lost (Boldo and
- * Melquiond, "Emulation of FMA and correctly rounded sums", 2008). In the order `pairs` subnormal
- * numbers count as 0 on both sides of every operation; what would only round to the least normal
- * number counts as subnormal when its 24-bit rounding is, as the processors have it. */
+ * odd, so that the rounding to float32 after it is correct (Boldo and Melquiond, "Emulation of FMA
+ * and correctly rounded sums", 2008). In the order `pairs` subnormal numbers count as 0 on both
+ * sides of every operation. A result counts as subnormal if it is below the least normal number
+ * after rounding to 24 bits (underflow is detected after rounding), as in the processors. */
 #include <math.h>
 
 #include "engine/kernels/matmul_narrow.h"
@@ -34,7 +34,7 @@ static float element(const cse_matmul_side *side, int64_t i, int64_t p)
                                        : cse_float_from_format(side->dtype, bits);
 }
 
-/* a + b rounded to odd: its last bit is set where bits were lost. */
+/* a + b rounded to odd: the last bit is set if the sum is inexact. */
 static double add_to_odd(double a, double b)
 {
     double sum = a + b, rest = sum - a, lost = (a - (sum - rest)) + (b - rest);
@@ -80,7 +80,7 @@ static void add_pairs(const float *row, const float *columns, int64_t k, float s
         float chains[2][WIDTH] = { { 0 } };
         for (int64_t p = first; p < first + 32; p++)
             for (int c = 0; c < WIDTH; c++) {
-                /* Beyond the depth stand zeros: they turn a sum of -0 into 0. */
+                /* The depth is padded with zeros, which turn a sum of -0 into +0. */
                 double product =
                     p < k ? (double)flush(row[p]) * (double)flush(columns[p * WIDTH + c]) : 0;
                 chains[p & 1][c] = flush_sum(add_to_odd(product, (double)chains[p & 1][c]));

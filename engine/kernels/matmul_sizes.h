@@ -13,7 +13,7 @@ typedef struct cse_matmul_sizes {
 /* The sizes of a matmul node. */
 cse_matmul_sizes cse_matmul_sizes_of(const cse_node *product);
 
-/* A multiplication and an addition for each of m n k. */
+/* Counts a multiplication and an addition for each of m n k. */
 static inline double cse_matmul_flops(const cse_matmul_sizes *sizes)
 {
     return 2.0 * (double)sizes->batches * (double)sizes->m * (double)sizes->n * (double)sizes->k;

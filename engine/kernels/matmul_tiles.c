@@ -1,17 +1,17 @@
 /* Tiles of a matrix product in AVX-512 registers; see matmul_tiles.h.
  *
- * Each shape of 24 sums or fewer is a function of its own, made by a macro: only then do all sums
- * stay in registers. 6 x 64 is the largest for chains; pairs keep two sums for each element. */
+ * A macro makes a function of each shape of 24 sums or fewer: only then does the compiler keep all
+ * sums in registers. 6 x 64 is the largest for chains; pairs keep two sums for each element. */
 #include "engine/kernels/matmul_tiles.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/* Keeps a loaded value in its register: else gcc reads it from memory once for each row. */
+/* Keeps a loaded value in its register; otherwise gcc loads it again for each row. */
 #define KEEP(value) __asm__("" : "+v"(value))
 
 #define UNROLL CSE_UNROLL
 
-/* Each statement of `...` for each sum of the tile. */
+/* Repeats the statements `...` for each sum of the tile. */
 #define EACH(ROWS, VECTORS, ...)                                                   \
     UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < VECTORS; v++) \
     {                                                                              \
@@ -39,8 +39,7 @@
         panel += VECTORS * CSE_LANE_COUNT;                           \
     }
 
-/* The tile of ROWS x VECTORS vectors. A macro, so that each shape is a function whose sums all stay
- * in registers. (max returns its second operand where either is NaN.) */
+/* The tile of ROWS x VECTORS vectors. (max returns its second operand where either is NaN.) */
 #define DEFINE_TILE(ROWS, VECTORS)                                                             \
     CSE_AVX512 static void tile_##VECTORS##_##ROWS(const cse_tile *t)                          \
     {                                                                                          \

@@ -1,13 +1,13 @@
 /* The inner loops of our matrix products for AVX-512: tiles of the result that stay in registers
  * over the whole depth (k), in the two orders of summation.
  *
- * One operand gives rows: its elements are broadcast, read where they are, whatever their strides.
+ * One operand gives rows: its elements are read in place, whatever their strides, and broadcast.
  * The other gives columns: panels of up to 64 of them, packed so that the loop reads them in order.
  *
  *   chain   each element is one chain of fused multiply-adds over k in its order
  *   pairs   the order of the matrix units' bfloat16 product (TDPBF16PS): of each 32 steps of k the
  *           even ones are one chain from 0 and the odd ones another; their sum is added to the
- *           element. Subnormal numbers are 0 there: so the caller sets the processor (FTZ, DAZ). */
+ *           element. Subnormal numbers count as 0: the caller must set FTZ and DAZ. */
 #ifndef CSE_KERNELS_MATMUL_TILES_H
 #define CSE_KERNELS_MATMUL_TILES_H
 
@@ -22,12 +22,12 @@ typedef struct cse_tile {
     const float *from;
     int64_t row_stride, depth_stride;
     const float *panel;
-    int64_t depth; /* pairs: a multiple of 32, filled up with zeros */
+    int64_t depth; /* pairs: a multiple of 32, padded with zeros */
     float *to;
     int64_t to_stride;
     __mmask16 last_lanes; /* of the last vector */
-    bool first;           /* chunk of the depth: the sums start from 0 */
-    bool relu;            /* as bias: after the last chunk only; chain alone */
+    bool first;           /* first chunk of the depth: the sums start from 0 */
+    bool relu;            /* like the bias: only after the last chunk; chain only */
     const float *bias;    /* by column, or NULL; chain alone */
 } cse_tile;
 
@@ -47,8 +47,8 @@ static inline int64_t cse_border(int64_t size, int64_t parts, int64_t index)
     return size / parts * index + (size % parts < index ? size % parts : index);
 }
 
-/* All `rows` against the panel of `width` columns; `tile` says where the first tile reads and
- * stores, and is moved past the last one. */
+/* Multiplies all `rows` by the panel of `width` columns; `tile` says where the first tile reads and
+ * stores, and is advanced past the last one. */
 void cse_tiles_run(const cse_tiles *tiles, cse_tile *tile, int64_t rows, int64_t width);
 
 #endif

@@ -13,9 +13,8 @@ struct cse_kernel {
     void (*run)(cse_kernel *self, const void *const inputs[], void *output);
     void (*destroy)(cse_kernel *self);
     const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
-    double flops;               /* of one run; 0 when it is no product */
-    /* Of the frame, set before the program runs: kernels that round stochastically draw their
-     * random numbers from them. */
+    double flops;               /* of one run; 0 when it is not a product */
+    /* Copied from the frame before the program runs, for kernels that round stochastically. */
     uint64_t seed;
     int64_t step, first_sample;
 };
@@ -32,7 +31,7 @@ typedef struct cse_kernel_plan {
     bool relu;
 } cse_kernel_plan;
 
-/* What ops name in their descriptors; `tiled` ones are for emulated accumulation. */
+/* The makers that ops name in their descriptors; `tiled` ones emulate accumulation in 16 bits. */
 cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_conv2d_gradient_input,
     cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_max_pool2d,
     cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
@@ -42,8 +41,8 @@ cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_co
 /* Whether operands and result are of one type. */
 bool cse_kernel_plan_has_one_type(const cse_kernel_plan *plan);
 
-/* The same plan for a kernel that computes in float32, for types it has no kernel for: 16-bit
- * operands are widened before it, and a 16-bit result is rounded once after it. */
+/* Makes a float32 kernel for types that have no kernel: 16-bit operands are widened before it, and
+ * a 16-bit result is rounded once after it. */
 cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker *maker,
                                   cse_kernel **kernel);
 

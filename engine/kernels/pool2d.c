@@ -2,8 +2,8 @@
  *
  * A maximum is the first of its equals in row-major order, and a NaN is the largest of all; the
  * gradient finds the maximum again by the same rule. Gradients of overlapping windows are added in
- * the windows' order. The commonest window, 2 x 2 in steps of 2, has loops of its own without a
- * branch on the data: a processor cannot predict which of four numbers is the largest. */
+ * the windows' order. The most common window, 2 x 2 with stride 2, has loops of its own without
+ * data-dependent branches, which would often be mispredicted. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct window {
     int64_t first[2], end[2];
 } window;
 
-/* What happens to a window: `plane` is the input's plane, or that of its gradient; `values` the
+/* What is done with a window: `plane` is the input's plane, or that of its gradient; `values` the
  * input's where both are needed; `element` the window's element of the pooled plane. */
 typedef void visit_window(const pool_kernel *kernel, const window *at, float *plane,
                           const float *values, float *element);
@@ -174,7 +174,8 @@ static void visit_plane(const pool_kernel *kernel, float *plane, const float *va
     }
 }
 
-/* The side that is only read is passed through the same pointers as the side that is written. */
+/* Casts const away: planes that are only read are passed through the same pointers as written ones.
+ */
 static float *readable(const void *values)
 {
     union {

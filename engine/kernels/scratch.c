@@ -1,5 +1,5 @@
-/* The scratches in use, by owner; see scratch.h. They are few, one for each open executable: a list
- * is enough. */
+/* The scratch memories in use, by owner; see scratch.h. There is one for each open executable, so a
+ * list is fast enough. */
 #include "engine/kernels/scratch.h"
 
 #include <pthread.h>

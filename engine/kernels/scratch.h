@@ -1,8 +1,8 @@
 /* Working memory that the kernels of one executable share.
  *
- * A step has a hundred products and runs them one after another: with a place of its own for each,
- * every one would begin in cold memory. An executable runs on one thread at a time, so that the
- * scratch of its graph is used by one kernel at a time. */
+ * A step runs a hundred products one after another; with separate memory for each, every one would
+ * start with a cold cache. An executable runs on one thread at a time, so one kernel at a time uses
+ * the scratch memory of its graph. */
 #ifndef CSE_KERNELS_SCRATCH_H
 #define CSE_KERNELS_SCRATCH_H
 
@@ -10,12 +10,12 @@
 
 typedef struct cse_scratch cse_scratch;
 
-/* The scratch of `owner` (a graph), at least `bytes` large. The content lasts for one run of a
- * kernel. Not while a kernel of the same owner runs: the place may move. */
+/* The scratch memory of `owner` (a graph), of at least `bytes`. Its content lasts for one run of a
+ * kernel. Must not be called while a kernel of the same owner runs: the memory may move. */
 cse_scratch *cse_scratch_share(const void *owner, size_t bytes);
 void cse_scratch_release(cse_scratch **scratch);
 
-/* Aligned to 64 bytes; stays where it is until the next cse_scratch_share. */
+/* Aligned to 64 bytes; valid until the next cse_scratch_share. */
 void *cse_scratch_view(const cse_scratch *scratch);
 
 #endif

@@ -3,9 +3,9 @@
  * Operands are widened to float32 while they are packed, which is exact: rows [m][depth], and a
  * panel of 32 columns at a time, [depth][32]. A block of 8 rows and 32 columns keeps its running
  * sums; each tile's terms are added in registers, then the block is rounded, element by element,
- * with the functions that generated code has too. Lanes are columns: no sum is ever split.
+ * with the functions that generated code uses too. Vector lanes are columns, so no sum is split.
  *
- * The depth is cut into chunks of whole tiles, which changes no result. */
+ * The depth is divided into chunks of whole tiles, which changes no result. */
 #include "engine/kernels/tiled.h"
 
 #include <assert.h>
@@ -44,8 +44,7 @@ struct cse_tiled {
 
 /* ---- one block ---- */
 
-/* Loops of a constant count of lanes over functions without branches: a compiler makes vectors of
- * them. */
+/* Loops of a constant number of lanes over branch-free functions, which compilers vectorise. */
 #define EACH_LANE(expression)            \
     for (int l = 0; l < COLUMNS; l++) {  \
         const float x = to[l] + tile[l]; \
@@ -225,8 +224,8 @@ static void choose_code(cse_tiled *tiled)
 
 /* ---- packing ---- */
 
-/* Elements [first, first + count) of the outer index at depth [from, from + depth), to
- * packed[i * stride + p * depth_stride]. `line` holds what lies side by side in memory. */
+/* Packs elements [first, first + count) of the outer index at depth [from, from + depth) into
+ * packed[i * stride + p * depth_stride]. `line` buffers what is contiguous in memory. */
 typedef struct packing {
     int64_t first, count, from, depth;
     float *packed;
@@ -259,7 +258,7 @@ static void pack(const cse_tiled *tiled, const cse_tiled_operand *o, const packi
 
 /* ---- the product ---- */
 
-/* All rows against the packed panel, whose first column is `column`. */
+/* Multiplies all rows by the packed panel, whose first column is `column`. */
 static void run_panel(cse_tiled *tiled, block *b, int64_t column, uint32_t first_element,
                       float *sums)
 {
@@ -278,14 +277,14 @@ static void run_panel(cse_tiled *tiled, block *b, int64_t column, uint32_t first
     }
 }
 
-void cse_tiled_run(cse_tiled *tiled, const cse_kernel *moment, const cse_tiled_operand operands[2],
+void cse_tiled_run(cse_tiled *tiled, const cse_kernel *kernel, const cse_tiled_operand operands[2],
                    cse_tiled_place place, float *sums)
 {
     const cse_tiled_sizes *s = &tiled->sizes;
     block b = { .how = tiled->how, .row_stride = tiled->chunk, .panel = tiled->panel };
     for (int64_t t = 0; tiled->how.stochastic && t * tiled->how.tile_length < s->k; t++)
         tiled->keys[t] =
-            cse_hash_key(moment->seed, moment->step, tiled->how.stream, place.sample, (uint32_t)t);
+            cse_hash_key(kernel->seed, kernel->step, tiled->how.stream, place.sample, (uint32_t)t);
     memset(sums, 0, (size_t)(s->m * s->n) * sizeof *sums);
     for (int64_t first = 0; first < s->k; first += tiled->chunk) {
         b.depth = s->k - first < tiled->chunk ? s->k - first : tiled->chunk;
@@ -331,7 +330,7 @@ void cse_tiled_destroy(cse_tiled **tiled)
     *tiled = NULL;
 }
 
-uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *moment)
+uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *kernel)
 {
-    return node->batch ? (uint32_t)moment->first_sample : 0;
+    return node->batch ? (uint32_t)kernel->first_sample : 0;
 }

@@ -12,9 +12,9 @@ typedef struct cse_tiled_operand {
     int64_t stride, depth_stride;
 } cse_tiled_operand;
 
-/* What the random numbers of stochastic rounding are for, besides the step: the microbatch's first
- * sample (0 where the node is of step level) and the number of the product's first element among
- * the elements of the node. */
+/* Identifies, together with the step, the random numbers of stochastic rounding: the microbatch's
+ * first sample (0 where the node is of step level) and the index in the node of the product's first
+ * element. */
 typedef struct cse_tiled_place {
     uint32_t sample, first_element;
 } cse_tiled_place;
@@ -25,17 +25,17 @@ typedef struct cse_tiled_sizes {
 
 typedef struct cse_tiled cse_tiled;
 
-/* `node` says how sums are carried, and has two operands of one 16-bit type. CSE_TILED=avx2 or
- * portable in the environment asks for code without the widest vectors of this machine, or without
- * any, for comparisons: the bits are the same. */
+/* `node` says how sums are rounded, and has two operands of one 16-bit type. For comparisons
+ * CSE_TILED=avx2 or CSE_TILED=portable in the environment selects code for narrower vectors or
+ * none; the bits are the same. */
 cse_tiled *cse_tiled_new(const cse_node *node, cse_tiled_sizes sizes);
 void cse_tiled_destroy(cse_tiled **tiled);
 
-/* sums[m][n] = a[m, k] times b[n, k]. `moment` is the kernel that runs: its seed and step. */
-void cse_tiled_run(cse_tiled *tiled, const cse_kernel *moment, const cse_tiled_operand operands[2],
+/* sums[m][n] = a[m, k] times b[n, k]. `kernel`, which runs, gives seed and step. */
+void cse_tiled_run(cse_tiled *tiled, const cse_kernel *kernel, const cse_tiled_operand operands[2],
                    cse_tiled_place place, float *sums);
 
-/* Where the nodes' random numbers are drawn: the microbatch's first sample, 0 at step level. */
-uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *moment);
+/* The `sample` of cse_tiled_place for `node`: the microbatch's first sample, or 0 at step level. */
+uint32_t cse_tiled_sample(const cse_node *node, const cse_kernel *kernel);
 
 #endif

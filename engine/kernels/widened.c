@@ -1,7 +1,6 @@
 /* Types for which there is no kernel: 16-bit operands are widened to float32 (exactly), the float32
- * kernel runs, a 16-bit result is rounded once, to nearest even. The float32 values lie in a
- * scratch that all such kernels of an executable share, beside the one that kernels inside may use.
- */
+ * kernel runs, a 16-bit result is rounded once, to nearest even. The float32 values lie in scratch
+ * memory that all such kernels of an executable share, apart from that of the kernels they call. */
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
@@ -54,7 +53,7 @@ static void destroy(cse_kernel *base)
     free(kernel);
 }
 
-/* Of float32 values, to the next place that is aligned to 64 bytes. */
+/* Bytes of float32 values, rounded up to a multiple of 64. */
 static size_t bytes_of(int64_t elements)
 {
     return ((size_t)elements * sizeof(float) + 63) / 64 * 64;
@@ -91,7 +90,7 @@ cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker 
     kernel->places[2] = bytes;
     if (plan->dtype != CSE_FLOAT32)
         bytes += bytes_of(kernel->output_elements);
-    /* An owner other than the graph, so that the kernel inside has a scratch of its own. */
+    /* An owner other than the graph, so that the float32 kernel has its own scratch memory. */
     kernel->scratch = cse_scratch_share((const char *)plan->graph + 1, bytes);
     *result = &kernel->base;
     return CSE_OK;

@@ -1,8 +1,9 @@
-/* accuracy: the fraction of labels that were predicted.
+/* accuracy: the fraction of correct predictions.
  *
  *   sum(weight where label == prediction) / (number of weights above 0)
  *
- * Without weights each sample counts 1. Sums are float32: counts stay exact up to 2^24 samples. */
+ * Without weights each sample has weight 1. Sums are float32: counts stay exact up to 2^24 samples.
+ */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 

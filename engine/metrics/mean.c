@@ -1,9 +1,9 @@
-/* mean: the weighted mean of a value over all updates.
+/* mean: the weighted mean of a value over all elements of all updates.
  *
  *   sum(value * weight) / sum(weight)
  *
- * over all elements of all updates; without weights each element counts 1. A scalar that is a mean
- * over the microbatch (a loss) counts once for each microbatch. Sums are float32. */
+ * Without weights each element has weight 1. A scalar that is a mean over the microbatch (a loss)
+ * counts once for each microbatch. Sums are float32. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 

@@ -1,4 +1,4 @@
-/* Sums and counts over the global batch, which every metric is made of. */
+/* Sums and counts over the global batch, from which every metric is computed. */
 #include "engine/metrics/metric.h"
 
 #include "csengine/generated/ops.h"

@@ -1,5 +1,6 @@
-/* The contract of a metric: states that sum over batches, and the value they give, as traced tensor
- * operations. It declares its states beforehand and is called once, while the step is traced. */
+/* The contract of a metric, written as traced tensor operations: states that accumulate over
+ * batches, and the value computed from them. It declares its states beforehand and is called once,
+ * while the step is traced. */
 #ifndef CSE_METRICS_METRIC_H
 #define CSE_METRICS_METRIC_H
 
@@ -9,7 +10,7 @@
 
 enum { CSE_MAX_METRIC_ARGUMENTS = 4 };
 
-/* One update: everything of step level except the arguments. */
+/* One update; everything but the arguments is of step level. */
 typedef struct cse_metric_step {
     cse_tensor *arguments[CSE_MAX_METRIC_ARGUMENTS]; /* optional ones that are not given are NULL */
     cse_tensor *states[CSE_MAX_DECLARED_STATES];
@@ -18,8 +19,8 @@ typedef struct cse_metric_step {
     cse_tensor *value;
 } cse_metric_step;
 
-/* What the contract test holds a metric to: arguments of three batches of four samples, and the
- * value after each batch, whatever the size of a microbatch. */
+/* A test case of a metric: arguments of three batches of four samples, and the value after each
+ * batch, which must not depend on the size of a microbatch. */
 enum {
     CSE_METRIC_SAMPLE_BATCHES = 3,
     CSE_METRIC_SAMPLE_ROWS = 4,    /* of each batch */
@@ -42,7 +43,7 @@ typedef struct cse_metric_sample {
 typedef struct cse_metric_descriptor {
     const char *name;
     const char *summary;
-    const cse_setting *settings; /* none so far: an empty table */
+    const cse_setting *settings; /* an empty table where there are none */
     const char *arguments;       /* "labels, predictions[, weights]", for messages and lists */
     int min_arguments, max_arguments;
     int state_count;
@@ -51,7 +52,7 @@ typedef struct cse_metric_descriptor {
     const cse_metric_sample *samples; /* at least one */
 } cse_metric_descriptor;
 
-/* Sum of all elements of `x` over the global batch, and their number there; `x` may also be of step
+/* The sum of all elements of `x` over the global batch, and their number; `x` may also be of step
  * level. */
 cse_tensor *cse_metric_sum(cse_tensor *x);
 cse_tensor *cse_metric_count(const cse_tensor *x);

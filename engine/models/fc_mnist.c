@@ -3,7 +3,7 @@
  *   [batch, ...] -> flatten -> (linear -> activation -> dropout) for each hidden size -> linear
  *
  * Its outputs are logits [batch, num_classes]; the loss is cross-entropy with the integer labels.
- * Parameters have the reference's names: fc_layers.0.weight [out, in], fc_layers.0.bias, ...,
+ * Parameters have ModelZoo's names: fc_layers.0.weight [out, in], fc_layers.0.bias, ...,
  * last_layer.weight, last_layer.bias. */
 #include <stdio.h>
 #include <string.h>

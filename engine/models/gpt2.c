@@ -7,12 +7,12 @@
  * Its outputs are logits [batch, time, vocab]; the loss is the mean cross-entropy with the labels
  * over all tokens. The output projection is tied to the word embeddings and has no bias.
  *
- * Parameters have the names of the reference's models, linear weights as [out, in]:
+ * Parameters have the names of ModelZoo's GPT-2, linear weights as [out, in]:
  *   embedding_layer.word_embeddings.weight, embedding_layer.position_embeddings.embed.weight,
  *   transformer_decoder.layers.N.norm1, .self_attn.proj_{q,k,v,output}_dense_layer, .norm3,
  *   .ffn.ffn.{0,1}.linear_layer, each with weight and bias, and transformer_decoder.norm.
- * (norm2 of the reference precedes cross-attention, which a decoder-only model does not have; the
- * reference's aliases ln_f and lm_head name tensors that are listed already and are not written.)
+ * (ModelZoo's norm2 precedes cross-attention, which a decoder-only model does not have; its aliases
+ * ln_f and lm_head name tensors that are listed already, so they are not written.)
  *
  * Weights are drawn from a normal distribution of deviation 0.02, truncated at two deviations. The
  * two layers of each block that add to the residual stream use 0.02 / sqrt(2 layers), so that its
@@ -79,7 +79,7 @@ static const cse_setting settings[] = {
       .default_value = "50257",
       .min = 1,
       .max = 1 << 24,
-      .doc = "tokens there are; 256 for bytes" },
+      .doc = "number of different tokens; 256 for bytes" },
     { .name = "max_position_embeddings",
       .type = CSE_SETTING_INTEGER,
       .default_value = "1024",
@@ -90,7 +90,7 @@ static const cse_setting settings[] = {
       .type = CSE_SETTING_CHOICE,
       .default_value = "gelu",
       .choices = "gelu|gelu_tanh|relu|silu",
-      .doc = "of the feed-forward networks; gelu_tanh approximates gelu by tanh" },
+      .doc = "activation of the feed-forward networks; gelu_tanh approximates gelu by tanh" },
     { .name = "dropout",
       .type = CSE_SETTING_NUMBER,
       .default_value = "0.1",
@@ -185,7 +185,8 @@ static cse_status build(cse_model *model, const cse_settings *s)
     int64_t size = self->hidden_size, filter_size = 4 * size;
     if (size % self->num_heads != 0)
         return cse_fail(
-            CSE_CONFIG, "hidden_size (%s) is %lld and num_heads %lld; it must be divisible by it",
+            CSE_CONFIG,
+            "hidden_size (%s) is %lld; it must be divisible by num_heads, which is %lld",
             cse_settings_origin(s, "hidden_size"), (long long)size, (long long)self->num_heads);
     if (cse_settings_has(s, "filter_size"))
         filter_size = cse_settings_integer(s, "filter_size");
@@ -220,7 +221,7 @@ static cse_tensor *normalize(const pass *p, norm layer, cse_tensor *x, const cha
 {
     CSE_SCOPE(NULL, name)
     {
-        /* Statements of their own: C leaves the order of argument evaluation open. */
+        /* Separate statements, because C does not define the order of argument evaluation. */
         cse_tensor *weight = cse_read(layer.weight), *bias = cse_read(layer.bias);
         x = cse_layer_norm(x, weight, bias, p->epsilon);
     }
@@ -287,7 +288,7 @@ static cse_tensor *apply_block(const pass *p, int number, cse_tensor *x)
     return x;
 }
 
-/* Row t of the positions is added to token t of each sample. */
+/* Adds row t of the position embeddings to token t of each sample. */
 static cse_tensor *embed(const pass *p, cse_tensor *tokens)
 {
     cse_tensor *words = cse_embedding(cse_read(p->self->word_embeddings), tokens);

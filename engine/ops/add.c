@@ -27,7 +27,7 @@ static double value_of(double a, double b)
     return a + b;
 }
 
-/* x + 0 = x but for the sign of a zero, which matters to a later division alone. */
+/* x + 0 is x. Only -0 + 0 differs: it is +0, which only a later division can tell apart. */
 static cse_tensor *simplify(cse_tensor *node)
 {
     return cse_drop_neutral(node, 0);

@@ -7,8 +7,8 @@
 
 extern const cse_op cse_op_argmax;
 
-/** Index of the largest element along `axis` (negative: from the end), the first of equals; int32,
- * of x's shape without the axis. No gradient. */
+/** Index of the largest element along `axis` (negative: from the end), the first of equals: int32,
+ * with x's shape without the axis. No gradient. */
 CSE_API cse_tensor *cse_argmax(cse_tensor *x, int axis)
 {
     cse_attributes attributes = { .integer_count = 1 };
@@ -32,7 +32,8 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* [before, length, after]: the input seen from the axis. */
+/* The input as [before, length, after]: the sizes before the axis multiplied, the axis, the sizes
+ * after it multiplied. */
 static void split(const cse_tensor *node, int64_t *before, int64_t *length, int64_t *after)
 {
     cse_shape shape = node->inputs[0]->shape;

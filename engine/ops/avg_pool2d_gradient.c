@@ -1,8 +1,9 @@
 /* avg_pool2d_gradient: the gradient of avg_pool2d with respect to its input.
  *
- * Inputs: the pooled input and the gradient of the output. Attributes: engine/trace/windows.h.
+ * Inputs: the pooled input, of which only the shape is read, and the gradient of the output.
+ * Attributes: engine/trace/windows.h.
  *
- * Each element of a window gets the same share. The input is read for its shape alone. */
+ * Each element of a window gets the same share of the gradient. */
 #include "engine/kernels/plan.h"
 #include "engine/ops/pool2d.h"
 
@@ -16,7 +17,8 @@ CSE_API cse_tensor *cse_avg_pool2d_gradient(cse_tensor *x, cse_tensor *output_gr
     return cse_trace_pool2d_gradient(&cse_op_avg_pool2d_gradient, x, output_gradient, like);
 }
 
-/* Linear in the output's gradient: the means of what comes back, over the same windows. */
+/* The op is linear in the output's gradient, and its transpose is avg_pool2d over the same windows.
+ */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_pool2d_options options = { .exclude_padding =

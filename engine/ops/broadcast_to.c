@@ -1,4 +1,5 @@
-/* broadcast_to: a tensor repeated along some axes; and the scalars that are broadcast most often.
+/* broadcast_to: a tensor repeated along some axes; also constants, the step number and the sample
+ * index, which are usually broadcast.
  *
  * Attributes: integers are the sizes of the result. Dimensions are aligned at the right; a size of
  * 1 and a missing dimension are repeated. */
@@ -8,8 +9,8 @@
 
 extern const cse_op cse_op_broadcast_to;
 
-/** x read as if it had `shape`: aligned at the right, sizes of 1 and missing dimensions are
- * repeated. The gradient is the sum over the repeated axes. */
+/** x broadcast to `shape`: dimensions are aligned at the right, sizes of 1 and missing dimensions
+ * are repeated. The gradient is the sum over the repeated axes. */
 CSE_API cse_tensor *cse_broadcast_to(cse_tensor *x, cse_shape shape)
 {
     if (!cse_trace_is_poison(x) && cse_shape_equal(x->shape, shape))

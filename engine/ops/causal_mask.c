@@ -1,15 +1,15 @@
-/* causal_mask: elements of later keys than the query replaced by a number.
+/* causal_mask: replaces the elements whose key comes after the query by a number.
  *
  * Works on the last two axes of x [..., query, key]: element (i, j) stays where j <= i. Indices are
- * compared where the element is read, so that no mask is stored. Attributes:
- * integers[0] the queries, integers[1] the keys, numbers[0] the number in masked places. */
+ * compared where the element is read, so no mask is stored. Attributes: integers[0] the queries,
+ * integers[1] the keys, numbers[0] the number in masked places. */
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_causal_mask;
 
-/** x [..., query, key] with `fill` wherever key > query, as PyTorch's tril: query i sees keys 0 to
- * i. For scores before a softmax, give a fill below any score. */
+/** x [..., query, key] with `fill` wherever key > query, like PyTorch's tril: query i keeps keys 0
+ * to i. Before a softmax, choose a fill far below any score. */
 CSE_API cse_tensor *cse_causal_mask(cse_tensor *x, double fill)
 {
     cse_attributes attributes = { .integer_count = 2, .number_count = 1, .numbers = { fill } };
@@ -48,7 +48,7 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* Copies: equal bits. */
+/* The op only copies values, so the tolerance is 0. */
 static const cse_op_sample samples[] = {
     { .name = "square",
       .inputs = { CSE_FLOATS(-2, 2, 2, 3, 5, 5) },

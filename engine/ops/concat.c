@@ -50,7 +50,7 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     }
 }
 
-/* From input `number` to its place in the output. */
+/* The copy of input `number` to its part of the output. */
 static cse_walk walk_of(const cse_tensor *node, int number)
 {
     cse_walk walk = { .shape = node->inputs[number]->shape };

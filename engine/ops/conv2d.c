@@ -8,8 +8,9 @@
 extern const cse_op cse_op_conv2d;
 
 /** x [batch, in, height, width] convolved with weight [out, in / groups, kernel height, kernel
- * width], plus bias [out] (NULL: none): [batch, out, ...] with (size + 2 padding - dilation (kernel
- * - 1) - 1) / stride + 1 rows and columns. `options` NULL: stride 1, no padding. */
+ * width], plus bias [out] (NULL: none): [batch, out, ...] with
+ * (size + 2 padding - dilation (kernel - 1) - 1) / stride + 1 rows and columns. `options` NULL:
+ * stride 1, no padding. */
 CSE_API cse_tensor *cse_conv2d(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,
                                const cse_conv2d_options *options)
 {

@@ -1,5 +1,5 @@
-/* What the two gradients of conv2d share: both are conv2d with the roles of its three tensors
- * exchanged, so that tracing, shape rule and reference kernel need only be told which of them is
+/* What the two gradients of conv2d share. Both are conv2d with the roles of its three tensors
+ * exchanged, so tracing, shape rule and reference kernel only need to know which tensor is
  * computed.
  *
  * Attributes are those of engine/trace/windows.h. */

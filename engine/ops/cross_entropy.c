@@ -16,8 +16,8 @@ CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor 
     return cse_trace_2(&cse_op_cross_entropy, NULL, logits, labels);
 }
 
-/** The mean of cse_cross_entropy_per_sample: a scalar, as PyTorch's cross_entropy, but for ignored
- * rows, which still count in the divisor. */
+/** The mean of cse_cross_entropy_per_sample: a scalar. Unlike in PyTorch's cross_entropy, ignored
+ * rows count in the divisor. */
 CSE_API cse_tensor *cse_cross_entropy(cse_tensor *logits, cse_tensor *labels)
 {
     return cse_mean_all(cse_cross_entropy_per_sample(logits, labels));
@@ -47,7 +47,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* Labels as a column [..., 1], and whether each names a class. */
+/* Labels as a column [..., 1], and whether each is a valid class. */
 static cse_tensor *label_column(cse_tensor *node, cse_tensor **valid)
 {
     cse_shape column = node->inputs[0]->shape;
@@ -97,7 +97,8 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* A sum of at most 67 terms in float32 and the logarithm's last places, on values below 13. */
+/* Tolerance: a float32 sum of at most 67 terms and a few ulp of the logarithm, on values below 13.
+ */
 static const cse_op_sample samples[] = {
     { .name = "10 classes",
       .inputs = { CSE_FLOATS(-4, 4, 9, 10), CSE_INTEGERS(0, 10, 9) },

@@ -1,15 +1,15 @@
 /* dropout: elements set to 0 at random, the others scaled up (Srivastava et al. 2014).
  *
- * A random op (engine/trace/random_arguments.h) of x and the samples: the mask is drawn where it is
- * needed, forward and backward, and never stored. Attributes: numbers[0] the probability of a 0,
- * numbers[1] the factor 1 / (1 - probability) of what stays. */
+ * A random op (engine/trace/random_arguments.h) of x and the samples: forward and backward pass
+ * each draw the same mask, which is never stored. Attributes: numbers[0] the probability of a 0,
+ * numbers[1] the factor 1 / (1 - probability) of the other elements. */
 #include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 
 extern const cse_op cse_op_dropout;
 
-/** x with each element set to 0 with `probability`, in [0, 1), and the others divided by
- * 1 - probability; for training (leave it out to evaluate). Each element is a pure function of
+/** x with each element set to 0 with `probability`, in [0, 1), and the others divided by 1 -
+ * probability. For training only: leave it out of evaluation. Each element is a pure function of
  * (seed, step, `stream`, sample, element); give each layer a stream name of its own. */
 CSE_API cse_tensor *cse_dropout(cse_tensor *x, double probability, const char *stream)
 {
@@ -39,7 +39,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* The same elements of the gradient, by the same factor. */
+/* The same mask and factor, applied to the gradient. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     gradients[0] =

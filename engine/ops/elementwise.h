@@ -1,10 +1,10 @@
-/* What elementwise ops share: the reference kernel, the parts of a descriptor that are alike in a
- * family, and common samples.
+/* What elementwise ops share: the reference kernel, the common fields of their descriptors, and
+ * common samples.
  *
  * An elementwise op computes each element of the output from the elements of the inputs at the same
- * place. Its file says what is its own: the doc comment and the function, the gradient, and one
- * element's value twice: as a C function in double (`unary` or `binary` of the descriptor, for the
- * reference kernel) and as an expression in float (for generated code). */
+ * place. Its own file holds only what differs: the public function with its doc comment, the
+ * gradient, and the value of one element twice: as a C function in double (`unary` or `binary` of
+ * the descriptor, for the reference kernel) and as an expression in float (for generated code). */
 #ifndef CSE_OPS_ELEMENTWISE_H
 #define CSE_OPS_ELEMENTWISE_H
 
@@ -36,8 +36,8 @@ void cse_extremum_gradient(cse_tensor *node, cse_tensor *output_gradient, cse_te
 /* The prelude's functions of generated code differ from libm's by a few units in the last place. */
 #define CSE_PRELUDE_TOLERANCE 1e-6
 
-/* One sample of floats in [low, high], with rows of 67 so that vectors of any width leave a rest;
- * `bound` is its tolerance. */
+/* One sample of floats in [low, high], with rows of 67 so that vector loops of any width have a
+ * remainder; `bound` is its tolerance. */
 #define CSE_UNARY_SAMPLES(low, high, bound)           \
     (const cse_op_sample[])                           \
     {                                                 \

@@ -1,8 +1,8 @@
 /* embedding: a learned row for each token.
  *
  * Inputs: table [n, channel] of floats, indices int32 [...]. Output: [..., channel]. It is a gather
- * with a name and a shape rule of its own, so that precision presets can tell a model's vocabulary
- * from other look-ups, and messages speak of tokens and channels. */
+ * that is an op of its own so that precision presets can tell a model's vocabulary from other
+ * look-ups, and error messages can speak of tokens and channels. */
 #include <math.h>
 
 #include "engine/ops/samples.h"
@@ -11,8 +11,8 @@
 extern const cse_op cse_op_embedding;
 
 /** Row indices[i] of table [n, channel] for each int32 index: [indices..., channel]. An index
- * outside [0, n) gives a row of NaN, so that it does not pass unseen. In the gradient the rows of
- * one index are added in the order of the indices. */
+ * outside [0, n) gives a row of NaN, so that the error shows. In the gradient the rows of one index
+ * are added in the order of the indices. */
 CSE_API cse_tensor *cse_embedding(cse_tensor *table, cse_tensor *indices)
 {
     return cse_trace_2(&cse_op_embedding, NULL, table, indices);
@@ -23,8 +23,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     if (in->shapes[0].rank != 2 || !cse_dtype_is_float(in->dtypes[0]))
         return cse_fail(CSE_SHAPE, "the table must be floats [n, channel]");
     if (in->dtypes[1] != CSE_INT32 || in->shapes[1].rank + 1 > CSE_MAX_RANK)
-        return cse_fail(CSE_SHAPE,
-                        "the indices must be int32 (tokens are no quantities), of at most %d axes",
+        return cse_fail(CSE_SHAPE, "the indices must be int32 with at most %d axes",
                         CSE_MAX_RANK - 1);
     *shape = in->shapes[1];
     shape->dims[shape->rank++] = in->shapes[0].dims[1];
@@ -58,7 +57,7 @@ static void reference(const cse_reference *call)
         }
 }
 
-/* Copies: equal bits. */
+/* The op only copies values, so the tolerance is 0. */
 static const cse_op_sample samples[] = {
     { .name = "tokens in time",
       .inputs = { CSE_FLOATS(-2, 2, 11, 7), CSE_INTEGERS(0, 11, 3, 5) },

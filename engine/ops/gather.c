@@ -10,8 +10,8 @@
 extern const cse_op cse_op_gather;
 
 /** Row indices[i] of table [n, ...] for each int32 index: [indices..., row...]. An index outside
- * [0, n) gives a row of NaN (int32: of the least int32), so that it does not pass unseen. The
- * gradient is cse_scatter_add. */
+ * [0, n) gives a row of NaN (int32: of INT32_MIN), so that the error shows. The gradient is
+ * cse_scatter_add. */
 CSE_API cse_tensor *cse_gather(cse_tensor *table, cse_tensor *indices)
 {
     return cse_trace_2(&cse_op_gather, NULL, table, indices);
@@ -34,7 +34,8 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* Rows are added in float32: in 16 bits an embedding's frequent rows would stop to grow. */
+/* Rows are added in float32: a 16-bit sum of many rows stops growing once a row rounds to nothing.
+ */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_dtype sums = cse_dtype_is_float(node->dtype) ? CSE_FLOAT32 : node->dtype;

@@ -1,7 +1,10 @@
 /* gelu: the Gaussian error linear unit (Hendrycks and Gimpel 2016), exact or by tanh.
  *
- * Attributes: integers[0] is 0 for the exact form x * Phi(x), with Phi(x) = (1 + erf(x / sqrt(2)))
- * / 2, and 1 for its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
+ * Attributes: integers[0] selects the form.
+ *
+ *   0   x * Phi(x), with Phi(x) = (1 + erf(x / sqrt(2))) / 2
+ *   1   its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+ */
 #include <math.h>
 
 #include "engine/ops/elementwise.h"
@@ -11,15 +14,15 @@ extern const cse_op cse_op_gelu;
 static const double sqrt_half = 0.70710678118654752, sqrt_2_over_pi = 0.79788456080286536,
                     one_over_sqrt_2pi = 0.39894228040143268, cubic = 0.044715;
 
-/** x * Phi(x), Phi being the normal distribution function; `tanh_form` takes the approximation by
- * tanh instead, as GPT-2 does. */
+/** x * Phi(x), where Phi is the standard normal distribution function; `tanh_form` selects the
+ * approximation by tanh, which GPT-2 uses. */
 CSE_API cse_tensor *cse_gelu(cse_tensor *x, bool tanh_form)
 {
     const cse_attributes attributes = { .integer_count = 1, .integers = { tanh_form } };
     return cse_trace_1(&cse_op_gelu, &attributes, x);
 }
 
-/* Phi(x) + x * phi(x), phi being the density. */
+/* The derivative Phi(x) + x * phi(x), where phi is the density. */
 static cse_tensor *exact_slope(cse_tensor *x)
 {
     cse_tensor *phi = cse_scale(cse_exp(cse_scale(cse_square(x), -0.5)), one_over_sqrt_2pi);
@@ -27,7 +30,8 @@ static cse_tensor *exact_slope(cse_tensor *x)
     return cse_add(distribution, cse_mul(x, phi));
 }
 
-/* With u the argument of tanh and t its value: (1 + t) / 2 + x / 2 * (1 - t^2) * du/dx. */
+/* The derivative, with u the argument of tanh and t its value: (1 + t) / 2 + x / 2 * (1 - t^2) *
+ * du/dx. */
 static cse_tensor *tanh_slope(cse_tensor *x)
 {
     cse_tensor *squared = cse_square(x);
@@ -85,8 +89,8 @@ const cse_op cse_op_gelu = {
     .infer = cse_infer_floats,
     .gradient = gradient,
     .reference = reference,
-    /* The arguments of tanh and erf as the gradient computes them: where both stand in one loop,
-     * the compiler sees that they are the same. */
+    /* The arguments of tanh and erf are written as in the gradient: where both stand in one loop,
+     * the C compiler then merges the two computations. */
     .expression = "$a0 ? 0.5f * $0 * (1.0f + cse_tanh(($0 * ($0 * $0 * 0.044715f + 1.0f)) *"
                   " 0.7978845608f))"
                   " : 0.5f * $0 * (1.0f + cse_erf($0 * 0.7071067812f))",

@@ -1,5 +1,5 @@
-/* layer_norm: each row with mean 0 and variance 1, then a weight and a bias for each channel
- * (Ba, Kiros, Hinton 2016).
+/* layer_norm: each row with mean 0 and variance 1, then a weight and a bias for each channel (Ba,
+ * Kiros, Hinton 2016).
  *
  * Inputs: x [..., channel], weight [channel], bias [channel]. Works on the last axis; the variance
  * is the mean of squares about the mean. Attributes: numbers[0] is epsilon, added to the variance.
@@ -62,7 +62,11 @@ static cse_tensor *expand(cse_tensor *node)
 }
 
 /* With u the normalized row and g = dy * weight:
- * dx = (g - mean(g) - u * mean(g * u)) / deviation, dweight = sum(dy * u), dbias = sum(dy). */
+ *
+ *   dx = (g - mean(g) - u * mean(g * u)) / deviation
+ *   dweight = sum(dy * u)
+ *   dbias = sum(dy)
+ */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     int axes[CSE_MAX_RANK], count = node->shape.rank - 1;

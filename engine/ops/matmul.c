@@ -2,7 +2,7 @@
  *
  * Attributes: integers[0] and integers[1] say whether a and b are read transposed (last two axes).
  * Both inputs have the same rank of at least 2 and the same leading sizes; the public function
- * brings them there. */
+ * reshapes and broadcasts them to that. */
 #include "engine/kernels/plan.h"
 #include "engine/ops/samples.h"
 #include "engine/trace/accumulate.h"
@@ -16,7 +16,7 @@ static cse_tensor *trace_product(cse_tensor *a, cse_tensor *b, bool transpose_a,
     return cse_trace_2(&cse_op_matmul, &attributes, a, b);
 }
 
-/* [..., k] times one matrix is a single product over all rows: a is read as [rows, k]. */
+/* [..., k] times one matrix is a single product over all rows, with a reshaped to [rows, k]. */
 static cse_tensor *rows_times_matrix(cse_tensor *a, cse_tensor *b, bool transpose_b)
 {
     cse_shape shape = a->shape;
@@ -30,7 +30,7 @@ static cse_tensor *rows_times_matrix(cse_tensor *a, cse_tensor *b, bool transpos
 
 /** The matrix product of the last two axes, [..., m, k] x [..., k, n] = [..., m, n]; `transpose_a`
  * and `transpose_b` read the operand as if its last two axes were exchanged. Leading axes
- * broadcast; a plain matrix b serves all rows of a. Sums are at least float32. */
+ * broadcast. Sums are accumulated in at least float32. */
 CSE_API cse_tensor *cse_matmul(cse_tensor *a, cse_tensor *b, bool transpose_a, bool transpose_b)
 {
     if (cse_trace_is_poison(a) || cse_trace_is_poison(b) || a->shape.rank < 2 || b->shape.rank < 2)
@@ -87,7 +87,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* With C = A B: dA = dC B', dB = A' dC; a transposed operand wants the transposed result. */
+/* With C = A B: dA = dC B', dB = A' dC. The gradient of a transposed operand is transposed too. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *a = node->inputs[0], *b = node->inputs[1], *dc = output_gradient;
@@ -157,7 +157,8 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
-/* A transposed operand is read as it lies and transposed by the product. */
+/* Replaces a transposed operand by its input and sets the product's transpose flag: nothing is
+ * copied. */
 static cse_tensor *simplify(cse_tensor *node)
 {
     for (int side = 0; side < 2; side++) {

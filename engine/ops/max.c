@@ -8,9 +8,9 @@
 
 extern const cse_op cse_op_max;
 
-/** The largest element over the named axes (negative ones count from the end; none: over all), NaN
- * where one is NaN; floats. `keep_dims` leaves the axes as sizes of 1. Elements that share the
- * maximum share its gradient equally, as in PyTorch's amax. */
+/** The largest element over the given axes (negative: from the end; none: all axes), NaN where one
+ * is NaN; floats. `keep_dims` keeps the axes with size 1. Elements that equal the maximum share its
+ * gradient equally, as in PyTorch's amax. */
 CSE_API cse_tensor *cse_max(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
 {
     return cse_trace_reduce(&cse_op_max, x, axes, axis_count, keep_dims);

@@ -1,7 +1,7 @@
 /* max_pool2d: the largest element of each window.
  *
- * Input: [batch, channel, height, width]. Attributes: engine/trace/windows.h.
- * Padding never wins; a NaN does. */
+ * Input: [batch, channel, height, width]. Attributes: engine/trace/windows.h. Padding is never the
+ * maximum; a NaN always is. */
 #include <math.h>
 
 #include "engine/kernels/plan.h"
@@ -9,8 +9,8 @@
 
 extern const cse_op cse_op_max_pool2d;
 
-/** The largest element of each window of x [batch, channel, height, width]; padding never wins.
- * Where elements are equal, the first takes the gradient. */
+/** The largest element of each window of x [batch, channel, height, width]; padding is never
+ * chosen. The first of equal elements gets the gradient. */
 CSE_API cse_tensor *cse_max_pool2d(cse_tensor *x, const cse_pool2d_options *options)
 {
     return cse_trace_pool2d(&cse_op_max_pool2d, x, options);

@@ -2,8 +2,8 @@
  *
  * Inputs: the pooled input and the gradient of the output. Attributes: engine/trace/windows.h.
  *
- * The largest element of each window is found again rather than kept: the first of equal elements
- * in row-major order, as in max_pool2d. */
+ * The position of each window's maximum is not stored but searched again: the first of equal
+ * elements in row-major order, as in max_pool2d. */
 #include <math.h>
 
 #include "engine/kernels/plan.h"
@@ -19,7 +19,7 @@ CSE_API cse_tensor *cse_max_pool2d_gradient(cse_tensor *x, cse_tensor *output_gr
     return cse_trace_pool2d_gradient(&cse_op_max_pool2d_gradient, x, output_gradient, like);
 }
 
-/* All to the first largest element of the window. */
+/* The whole gradient goes to the first largest element of the window. */
 static void share(const cse_reference *call, const cse_pool2d_window *window,
                   double output_gradient, double sums[])
 {

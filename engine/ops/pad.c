@@ -1,4 +1,4 @@
-/* pad: a tensor surrounded (and interspersed) with a number.
+/* pad: puts a number before, after and between the elements along each axis.
  *
  * Attributes, of an input of rank r: integers[0..r) how many go before along each axis, [r..2r) how
  * many after, [2r..3r) how many between two neighbours; numbers[0] the number. */

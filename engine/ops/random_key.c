@@ -1,7 +1,7 @@
-/* random_key: half of the key that numbers of one stream are drawn from in a step.
+/* random_key: one 32-bit half of the key of a random stream at a step.
  *
- * Drawing from a key costs a short hash for each element; making the key is the costly part of the
- * generator. As a value of its own the key is made once a step. Attributes: integers[0] the stream
+ * Deriving the key is the costly part of the generator; drawing from it costs a short hash for each
+ * element. As a node of its own the key is derived once a step. Attributes: integers[0] the stream
  * (32 bits of the hash of its name), integers[1] the half, 0 or 1. */
 #include "engine/base/random.h"
 #include "engine/ops/samples.h"

@@ -47,8 +47,8 @@ static void reference(const cse_reference *call)
     }
 }
 
-/* Logarithm, root and cosine in float32 err by a few units of 2^-23, scaled by the deviation 2 and
- * the largest draw. */
+/* Tolerance: logarithm, root and cosine in float32 err by a few units of 2^-23, scaled by the
+ * deviation 2 and the largest draw. */
 static const cse_op_sample samples[] = {
     { .name = "of samples",
       .inputs = { CSE_INTEGERS(0, 256, 6, 67) },

@@ -11,7 +11,7 @@ CSE_API cse_tensor *cse_relu(cse_tensor *x)
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    /* Read from the output, which is kept anyway as the next layer's input. */
+    /* Uses the output, which is kept anyway as the next layer's input. */
     cse_tensor *zero = cse_constant_like(node, 0);
     gradients[0] = cse_where(cse_greater(node, zero), output_gradient, zero);
 }

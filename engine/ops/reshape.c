@@ -9,7 +9,7 @@
 
 extern const cse_op cse_op_reshape;
 
-/** x with `shape`, of as many elements. One size may be -1: it is what remains. */
+/** x with `shape`, which must have as many elements. One size may be -1: it is inferred. */
 CSE_API cse_tensor *cse_reshape(cse_tensor *x, cse_shape shape)
 {
     cse_attributes attributes = { .integer_count = 0 };
@@ -30,8 +30,8 @@ CSE_API cse_tensor *cse_reshape(cse_tensor *x, cse_shape shape)
     return cse_trace_1(&cse_op_reshape, &attributes, x);
 }
 
-/** x with the axes from `first` on (the batch's is 0) made one: [batch, ...] to [batch, features]
- * for first = 1. */
+/** x with the axes from `first` on merged into one: first = 1 gives [batch, features] from [batch,
+ * ...]. */
 CSE_API cse_tensor *cse_flatten(cse_tensor *x, int first)
 {
     if (cse_trace_is_poison(x))
@@ -84,7 +84,7 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
-/* A reshape of a reshape reads what that one read; one to the same shape is nothing. */
+/* Merges a reshape of a reshape into one, and removes a reshape to the same shape. */
 static cse_tensor *simplify(cse_tensor *node)
 {
     cse_tensor *same = cse_drop_same_shape(node);

@@ -21,7 +21,7 @@
         { CSE_COUNT_OF(__VA_ARGS__), { __VA_ARGS__ } }, CSE_BOOL, 0, 2 \
     }
 
-/* Attributes of a sample: these integers and no numbers. */
+/* Attributes of a sample: integers only. */
 #define CSE_WITH_INTEGERS(...) \
     .attributes = { .integer_count = CSE_COUNT_OF(__VA_ARGS__), .integers = { __VA_ARGS__ } }
 

@@ -1,4 +1,4 @@
-/* scaled_dot_product_attention: each query's mean of the values, weighted by the softmax of its
+/* scaled_dot_product_attention: the values averaged for each query, weighted by the softmax of its
  * scaled products with the keys (Vaswani et al. 2017).
  *
  * Inputs: q [batch, heads, query, head], k [batch, heads, key, head], v [batch, heads, key, value];
@@ -7,9 +7,10 @@
  * and [1] stream and elements of a sample for dropout, [2] causal; numbers[0] and [1] probability
  * and factor of dropout, [2] the scale.
  *
- * The gradient asks for the weights again; the simplify pass makes one of the two computations, so
- * that without a kernel of its own the weights are kept between them. Scores, softmax and the sums
- * over them are float32 whatever the type of the inputs; the four products take that type. */
+ * The op is expanded into matmul, softmax and dropout. The gradient traces the weights a second
+ * time; the simplify pass merges both computations, so the weights are stored from the forward to
+ * the backward pass. Scores, softmax and their sums are float32 whatever the type of the inputs;
+ * the four products take that type. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,8 +23,8 @@ extern const cse_op cse_op_scaled_dot_product_attention, cse_op_dropout;
 enum { STREAM, SAMPLE_ELEMENTS, CAUSAL, INTEGERS };
 enum { PROBABILITY, FACTOR, SCALE, NUMBERS };
 
-/* Far below any score of finite inputs, and still finite: exp of the difference to the row's
- * maximum is exactly 0, and no infinity enters a computation that looks for overflows. */
+/* Far below any score of finite inputs, so that exp of the difference to the row's maximum is
+ * exactly 0; finite, so that it is never taken for an overflow. */
 static const double masked_score = -1e30;
 
 static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention_options *options,
@@ -35,8 +36,8 @@ static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention
                               options->dropout);
     attributes->numbers[PROBABILITY] = options->dropout;
     attributes->numbers[FACTOR] = 1 / (1 - options->dropout);
-    /* The scores have the shape and the level of the weights; only these are read, so that the
-     * product itself is dropped with all that nothing needs. */
+    /* Only the shape and level of the scores are used, which are those of the weights; the unused
+     * product is removed as dead code. */
     cse_tensor *scores = cse_matmul(inputs[0], inputs[1], false, true);
     cse_tensor *samples = cse_random_samples(
         "scaled_dot_product_attention", scores, cse_scalar_shape,
@@ -47,9 +48,9 @@ static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention
 }
 
 /** softmax(q k' / sqrt(head)) v: q [batch, heads, query, head], k [batch, heads, key, head] and v
- * [batch, heads, key, value] give [batch, heads, query, value]. With options->causal query i sees
- * keys 0 to i alone; options->dropout sets weights to 0 at random and divides the others by
- * 1 - dropout. `options` NULL: neither. Sums are at least float32. */
+ * [batch, heads, key, value] give [batch, heads, query, value]. With options->causal query i uses
+ * keys 0 to i only; options->dropout sets weights to 0 at random and divides the others by 1 -
+ * dropout. `options` NULL: neither. Sums are accumulated in at least float32. */
 CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *k, cse_tensor *v,
                                                      const cse_attention_options *options)
 {
@@ -92,7 +93,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return cse_check_size(weights);
 }
 
-/* Dropout of the weights, or of their gradient: the same elements by the same factor. */
+/* Applies dropout to the weights or to their gradient, with the same mask and factor. */
 static cse_tensor *dropped(const cse_tensor *node, cse_tensor *x)
 {
     cse_attributes attributes = node->attributes;
@@ -121,9 +122,15 @@ static cse_tensor *expand(cse_tensor *node)
     return cse_matmul(cse_cast(weights, node->dtype), node->inputs[2], false, false);
 }
 
-/* With P the softmax, D the dropout and O = D(P) V: dV = D(P)' dO, dP = D(dO V'),
- * dS = P * (dP - sum(P * dP)) * scale over each row, dQ = dS K, dK = dS' Q. Where P is masked it is
- * 0, and dS with it. */
+/* With P the softmax, D the dropout and O = D(P) V:
+ *
+ *   dV = D(P)' dO
+ *   dP = D(dO V')
+ *   dS = P * (dP - sum(P * dP)) * scale over each row
+ *   dQ = dS K
+ *   dK = dS' Q
+ *
+ * Where a score is masked, P is 0 and so is dS. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *q = node->inputs[0], *k = node->inputs[1], *v = node->inputs[2];
@@ -210,7 +217,7 @@ static const cse_op_sample samples[] = {
       .inputs = { CSE_FLOATS(-1, 1, 2, 2, 33, 16), CSE_FLOATS(-1, 1, 2, 2, 33, 16),
                   CSE_FLOATS(-1, 1, 2, 2, 33, 16) },
       .input_count = 3,
-      .skip_gradient = true, /* many elements; the small one below has the same rule */
+      .skip_gradient = true, /* too many elements; a smaller sample below covers the gradient */
       OPTIONS(1, 4) },
     { .name = "causal, small",
       .inputs = { CSE_FLOATS(-2, 2, 1, 2, 5, 3), CSE_FLOATS(-2, 2, 1, 2, 5, 3),
@@ -225,7 +232,7 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
-/* The longer of its two kinds of products: scores sum over a head, values over the keys. */
+/* The larger of the two inner sizes: scores sum over a head, outputs over the keys. */
 static int64_t summed_terms(const cse_tensor *node)
 {
     cse_shape q = node->inputs[0]->shape, k = node->inputs[1]->shape;

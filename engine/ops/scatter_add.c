@@ -1,8 +1,7 @@
-/* scatter_add: rows added into a table of zeros at given indices; gather the other way round.
+/* scatter_add: adds rows into a table of zeros at given indices; the transpose of gather.
  *
  * Inputs: rows [indices..., row...], indices int32. Attributes: integers[0] the rows of the table.
- * Rows are added in the order of the indices, so that the bits of the sums are fixed; in float32,
- * in the table itself. */
+ * Rows are added in float32 in the order of the indices, so that the bits of the sums are fixed. */
 #include <stdlib.h>
 
 #include "engine/ops/samples.h"
@@ -10,9 +9,9 @@
 
 extern const cse_op cse_op_scatter_add;
 
-/** A table of `count` rows [count, row...] that holds, at each index, the sum of the rows
- * [indices..., row...] of that index, added in order, else zeros. Rows whose index lies outside
- * [0, count) are left out. */
+/** A table [count, row...] whose row i is the sum of those of the rows [indices..., row...] whose
+ * index is i, added in order; 0 where there is none. Rows whose index lies outside [0, count) are
+ * ignored. */
 CSE_API cse_tensor *cse_scatter_add(cse_tensor *rows, cse_tensor *indices, int64_t count)
 {
     const cse_attributes attributes = { .integer_count = 1, .integers = { count } };
@@ -37,7 +36,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return cse_check_size(*shape);
 }
 
-/* The rows of the gradient at the indices; 0 for rows that were left out. */
+/* The rows of the gradient at the indices; 0 for rows that were ignored. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *indices = node->inputs[1];

@@ -63,7 +63,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     return CSE_OK;
 }
 
-/* What was left out has gradient 0: padding around and between. */
+/* Elements that were left out have gradient 0, so the gradient is padded around and between. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     const int64_t *starts = node->attributes.integers;

@@ -1,10 +1,9 @@
 /* stochastic_round: float32 values rounded to those of a 16-bit format, up or down at random, so
  * that the expected result is the value itself.
  *
- * The result stays float32, in which later ops compute with it. Inputs:
- * x, and both halves of a key (random_key) broadcast to x's shape; an element's random bits are a
- * pure function of the key and its number. Attributes: integers[0] explicit mantissa bits,
- * integers[1] the exponent bias. */
+ * The result stays float32 for later ops. Inputs: x, and both halves of a key (random_key)
+ * broadcast to x's shape; an element's random bits are a pure function of the key and its index.
+ * Attributes: integers[0] explicit mantissa bits, integers[1] the exponent bias. */
 #include "engine/base/random.h"
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
@@ -12,11 +11,10 @@
 
 extern const cse_op cse_op_stochastic_round;
 
-/** x (float32, not of the batch) with each element rounded to a neighbour in `format`
- * (bfloat16, float16, cbfloat16): to the upper one with the probability that makes the mean x. The
+/** x (float32, independent of the batch) with each element rounded to a neighbour in `format`
+ * (bfloat16, float16, cbfloat16), up with the probability that makes the expected result x. The
  * random bits are a pure function of (seed, step, `stream`, element); give each use a stream name
- * of its own. A value of the format stays what it is. The gradient passes as
- * through a cast. */
+ * of its own. Values that the format holds stay unchanged. The gradient is that of a cast. */
 CSE_API cse_tensor *cse_stochastic_round(cse_tensor *x, cse_dtype format, const char *stream)
 {
     cse_attributes attributes = { .integer_count = 2 };
@@ -48,7 +46,7 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
         return cse_fail(CSE_SHAPE, "x and the key's halves must have one shape");
     if (!(mantissa == 7 && bias == 127) && !(mantissa == 10 && bias == 15) &&
         !(mantissa == 9 && bias == 31))
-        return cse_fail(CSE_SHAPE, "%lld mantissa bits with bias %lld are no format",
+        return cse_fail(CSE_SHAPE, "%lld mantissa bits with bias %lld is not a known format",
                         (long long)mantissa, (long long)bias);
     *shape = in->shapes[0];
     *dtype = CSE_FLOAT32;

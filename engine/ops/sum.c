@@ -1,4 +1,4 @@
-/* sum: over some axes or all; and the mean, which is a sum and a factor.
+/* sum: over some axes or all; and the mean, which is a sum times a factor.
  *
  * Attributes: integers[0] whether reduced axes stay as sizes of 1, then the axes, ascending. */
 #include "engine/ops/samples.h"
@@ -6,8 +6,8 @@
 
 extern const cse_op cse_op_sum;
 
-/** The sum over the named axes (negative ones count from the end; none: over all). `keep_dims`
- * leaves them as sizes of 1. */
+/** The sum over the given axes (negative: from the end; none: all axes). `keep_dims` keeps them
+ * with size 1. */
 CSE_API cse_tensor *cse_sum(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
 {
     return cse_trace_reduce(&cse_op_sum, x, axes, axis_count, keep_dims);
@@ -54,7 +54,8 @@ static void reference(const cse_reference *call)
         cse_reference_reduce(call, 0, combine);
 }
 
-/* Marks the reduced axes; returns the axis from which on all are reduced (rank: none is). */
+/* Marks the reduced axes. Returns the first axis of the trailing run of reduced axes, or the rank.
+ */
 static int tail_axis(const cse_tensor *node, bool reduced[CSE_MAX_RANK])
 {
     cse_shape shape = node->inputs[0]->shape;
@@ -68,8 +69,8 @@ static int tail_axis(const cse_tensor *node, bool reduced[CSE_MAX_RANK])
     return tail;
 }
 
-/* A sum over the last axes and others (a convolution's bias gradient): contiguous runs in lanes of
- * float, the runs together in double. */
+/* A sum over the last axes and some earlier ones, as for a convolution's bias gradient: each
+ * contiguous run is summed in float vector lanes, the runs are added in double. */
 static void emit_tail_sum(cse_text *out, const cse_tensor *node, const bool reduced[], int tail)
 {
     cse_shape shape = node->inputs[0]->shape;

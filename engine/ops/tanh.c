@@ -13,7 +13,7 @@ CSE_API cse_tensor *cse_tanh(cse_tensor *x)
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    /* 1 - y^2: from the output, so that x need not be kept. */
+    /* 1 - y^2, computed from the output, so that x need not be kept. */
     cse_tensor *slope = cse_sub(cse_constant_like(node, 1), cse_square(node));
     gradients[0] = cse_mul(output_gradient, slope);
 }

@@ -6,8 +6,8 @@
 
 extern const cse_op cse_op_transpose;
 
-/** x with its axes in the order `axes` names: axis i of the result is axis axes[i] of x (negative
- * ones count from the end). Each axis is named once. */
+/** x with its axes permuted: axis i of the result is axis axes[i] of x (negative: from the end).
+ * Each axis must be given once. */
 CSE_API cse_tensor *cse_transpose(cse_tensor *x, const int axes[], int axis_count)
 {
     cse_attributes attributes = { .integer_count = 0 };

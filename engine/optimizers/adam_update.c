@@ -46,7 +46,7 @@ static cse_tensor *average(cse_tensor *moment, cse_tensor *fresh, double beta)
     return cse_add(cse_scale(moment, beta), cse_scale(fresh, 1 - beta));
 }
 
-/* sqrt(1 - beta2^t) / (1 - beta1^t), and the powers of the next step. */
+/* sqrt(1 - beta2^t) / (1 - beta1^t); also sets the powers for the next step. */
 static cse_tensor *bias_correction(cse_optimizer_update *u, int first_power)
 {
     cse_tensor *one = cse_constant(1), **powers = u->states + first_power;

@@ -5,7 +5,7 @@
 #include "csengine/generated/ops.h"
 #include "engine/optimizers/optimizer.h"
 
-/* Rows of both tables; default_betas etc. as the reference has them. */
+/* Settings of both optimizers, with ModelZoo's defaults. */
 #define CSE_ADAM_SETTINGS                                                              \
     { .name = "betas",                                                                 \
       .type = CSE_SETTING_NUMBER_LIST,                                                 \
@@ -30,9 +30,9 @@
         .doc = "divide by the greatest second moment so far"                           \
     }
 
-/* How an Adam is varied. */
+/* Where Adam and AdamW differ. */
 typedef struct cse_adam_variant {
-    bool decoupled_weight_decay; /* of the parameter itself, not of the gradient */
+    bool decoupled_weight_decay; /* decay the parameter itself, not through the gradient */
     bool correct_bias;
 } cse_adam_variant;
 

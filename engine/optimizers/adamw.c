@@ -1,8 +1,9 @@
-/* AdamW: Adam with weight decay taken from the parameter itself (Loshchilov, Hutter, "Decoupled
- * weight decay regularization", ICLR 2019): p = p - lr * (u + weight_decay * p), u as Adam's. The
- * formula stands in engine/optimizers/adam_update.c.
+/* AdamW: Adam with decoupled weight decay (Loshchilov, Hutter, "Decoupled weight decay
+ * regularization", ICLR 2019):
  *
- * Differs from PyTorch as the reference does: eps as in adam.c, and weight_decay is 0 unless given
+ *   p = p - lr * (u + weight_decay * p), with u as in engine/optimizers/adam_update.c
+ *
+ * Differs from PyTorch as ModelZoo does: eps as in adam.c, and weight_decay is 0 unless given
  * (PyTorch: 0.01). The decay uses the parameter before the step, as PyTorch's does. */
 #define CSE_ADAM_WEIGHT_DECAY_DOC "fraction of the parameter, times lr, that is taken off each step"
 #include "engine/optimizers/adam_update.h"
@@ -13,7 +14,7 @@ static const cse_setting settings[] = {
     { .name = "correct_bias",
       .type = CSE_SETTING_BOOL,
       .default_value = "true",
-      .doc = "correct the moments for having started at 0" },
+      .doc = "correct the bias of moments that start at 0" },
     { .name = NULL },
 };
 

@@ -8,7 +8,7 @@
 #include "csengine/tensor.h"
 #include "engine/graph/declared_state.h"
 
-/* One parameter's update: everything of step level. */
+/* One parameter's update; all tensors are of step level. */
 typedef struct cse_optimizer_update {
     const cse_settings *settings;
     cse_tensor *parameter; /* before the step */
@@ -20,20 +20,21 @@ typedef struct cse_optimizer_update {
     cse_tensor *next_states[CSE_MAX_DECLARED_STATES];
 } cse_optimizer_update;
 
-/* What the contract test holds an optimizer to: settings, and where they take one parameter.
+/* A test case of an optimizer: settings, and the values of one parameter after some steps.
  *
  * The parameter has four elements and starts at { 0.5, -1, 2, 0.25 }. The gradient of element i in
  * step t = 0, 1, ..., 7 is sin(1.7 t + i + 0.4) * (0.3 + 0.4 i), rounded to 4 decimals. */
 enum { CSE_OPTIMIZER_SAMPLE_ELEMENTS = 4, CSE_OPTIMIZER_SAMPLE_ROWS = 4 };
 typedef struct cse_optimizer_sample {
     const char *settings; /* "{lr: 0.1}"; NULL ends the list */
-    /* Not NULL: the settings are refused with a message that contains this. No values then. */
+    /* Not NULL: the settings are rejected with a message that contains this, and there are no
+     * values. */
     const char *refusal;
     const char *source; /* what computed the values, independently of this code */
     /* After 1, 2, 4 and 8 steps. */
     double parameters[CSE_OPTIMIZER_SAMPLE_ROWS][CSE_OPTIMIZER_SAMPLE_ELEMENTS];
-    /* Bound on the absolute error. 0: 1e-5, which 8 steps of 10 float32 roundings of values up to
-     * 2 do not reach. */
+    /* Bound on the absolute error. 0 stands for 1e-5, more than 8 steps of 10 float32 roundings of
+     * values up to 2 can reach. */
     double tolerance;
 } cse_optimizer_sample;
 
@@ -43,7 +44,7 @@ typedef struct cse_optimizer_descriptor {
     const cse_setting *settings;  /* with CSE_LEARNING_RATE_SETTINGS */
     double default_learning_rate; /* where neither lr nor a schedule is given; 0: an error */
 
-    /* What the table cannot say (nesterov needs momentum); may be NULL. */
+    /* Checks what the table cannot express (nesterov needs momentum); may be NULL. */
     cse_status (*check)(const cse_settings *settings);
     /* Writes the states each parameter has under these settings; returns their number. */
     int (*states)(const cse_settings *settings, cse_declared_state states[CSE_MAX_DECLARED_STATES]);

@@ -1,4 +1,4 @@
-/* ConstantLR: lr(t) = learning_rate. `total_iters` matters only in a sequence. */
+/* ConstantLR: lr(t) = learning_rate. `total_iters` is used only inside a SequentialLR. */
 #include "csengine/generated/ops.h"
 #include "engine/schedules/schedule.h"
 

@@ -1,9 +1,9 @@
-/* CosineDecayLR: from i to e along half a cosine over T steps, then e:
+/* CosineDecayLR: half a cosine from i to e over T steps, then constant:
  *
  *   lr(t) = e + (i - e) * 0.5 * (1 + cos(pi * min(t, T) / T))
  *
- * with i initial_learning_rate, e end_learning_rate, T total_iters (Loshchilov, Hutter, "SGDR",
- * ICLR 2017, without restarts). */
+ * where i is initial_learning_rate, e end_learning_rate and T total_iters (Loshchilov, Hutter,
+ * "SGDR", ICLR 2017, without restarts). */
 #include <math.h>
 
 #include "csengine/generated/ops.h"

@@ -1,9 +1,9 @@
-/* LinearLR: from i to e along a straight line over T steps, then e:
+/* LinearLR: a straight line from i to e over T steps, then constant:
  *
  *   lr(t) = (i - e) * (1 - min(t, T) / T) + e
  *
- * with i initial_learning_rate, e end_learning_rate, T total_iters. PyTorch's class of this name
- * multiplies a base rate instead; the values are the same for base i and end_factor e / i. */
+ * where i is initial_learning_rate, e end_learning_rate and T total_iters. PyTorch's class of this
+ * name multiplies a base rate instead; with base i and end_factor e / i the values are the same. */
 #include "csengine/generated/ops.h"
 #include "engine/schedules/decay.h"
 

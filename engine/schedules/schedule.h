@@ -9,15 +9,16 @@
 /* A schedule with its checked settings; it may be a part of another schedule. */
 typedef struct cse_schedule_part cse_schedule_part;
 
-/* What the contract test holds a schedule to: settings, and the learning rates they give. */
+/* A test case of a schedule: settings, and the learning rates they give. */
 enum { CSE_SCHEDULE_SAMPLE_POINTS = 8 };
 typedef struct cse_schedule_sample {
     const char *settings; /* "{learning_rate: 0.1}"; NULL ends the list */
-    /* Not NULL: the settings are refused with a message that contains this. No values then. */
+    /* Not NULL: the settings are rejected with a message that contains this, and there are no
+     * values. */
     const char *refusal;
     const char *source; /* what computed the values, independently of this code */
     struct {
-        int32_t t; /* optimizer steps done before; each point has another */
+        int32_t t; /* optimizer steps done before; each point has a different one */
         double learning_rate;
     } points[CSE_SCHEDULE_SAMPLE_POINTS];
     double tolerance; /* absolute; 0: 2e-7, four float32 roundings of values up to 0.5 */
@@ -36,7 +37,8 @@ typedef struct cse_schedule_descriptor {
 struct cse_schedule_part {
     const cse_schedule_descriptor *descriptor;
     const cse_settings *settings;
-    /* For schedules with a setting `schedulers`: the parts, and where each but the first begins. */
+    /* For schedules with a setting `schedulers`: the parts, and the step at which each but the
+     * first begins. */
     cse_schedule_part **children;
     int64_t *milestones;
     int child_count;

@@ -1,5 +1,5 @@
-/* SequentialLR: one schedule after another. Schedule k applies from milestone k - 1 up to
- * milestone k, and counts its own steps from 0 there:
+/* SequentialLR: one schedule after another. Schedule k applies from milestone k - 1 up to milestone
+ * k, and its steps count from 0 at its start:
  *
  *   lr(t) = lr_k(t - milestone[k - 1])   for milestone[k - 1] <= t < milestone[k]
  */

@@ -1,10 +1,10 @@
 /* HDF5: one contiguous dataset for each dotted name, so that h5py shows f["model.fc.weight"].
  *
  * The facts about the run are attributes of the root; each dataset carries its type's name and its
- * BLAKE2b digest (digest.h). Elements are always moved as raw bits: HDF5's own conversion of 16-bit
- * floats is slow, and a checkpoint must not change a bit. The file is bounded to the format of HDF5
- * 1.8, which every reader has; times are not stored, so that equal checkpoints are equal files. A
- * seal (seal.h) stands behind HDF5's bytes and is proven before HDF5 sees a file.
+ * BLAKE2b digest (digest.h). Elements are always copied as raw bits: HDF5's own conversion of
+ * 16-bit floats is slow, and a checkpoint must not change a bit. The file uses only the format of
+ * HDF5 1.8, which every reader supports; times are not stored, so that equal checkpoints are equal
+ * files. A seal (seal.h) follows HDF5's bytes and is verified before HDF5 opens a file.
  *
  * HDF5 keeps global state under one lock: do not save or load from several threads at once. */
 #include <hdf5.h>
@@ -29,7 +29,7 @@ enum {
     LEAST_BYTES_OF_AN_OBJECT = 64,
 };
 
-/* HDF5 prints its errors unless told not to; the process's own setting is put back afterwards. */
+/* HDF5 prints its errors unless told not to; the process's own setting is restored afterwards. */
 typedef struct quiet {
     H5E_auto2_t function;
     void *data;
@@ -55,7 +55,7 @@ static herr_t keep_first_description(unsigned index, const H5E_error2_t *error, 
     return 0;
 }
 
-/* Fails with what HDF5 said last. */
+/* Fails with HDF5's last error message. */
 static cse_status hdf5_failed(cse_status status, const char *path, const char *what)
 {
     cse_text description = { 0 };
@@ -70,7 +70,7 @@ static cse_status hdf5_failed(cse_status status, const char *path, const char *w
 static hid_t small_float_type(size_t mantissa_bits, size_t bias)
 {
     hid_t type = H5Tcopy(H5T_IEEE_F32LE);
-    /* Fields first: they must fit at every moment while the size shrinks. */
+    /* Fields first: they must fit into the type at every moment while its size shrinks. */
     H5Tset_fields(type, 15, mantissa_bits, 15 - mantissa_bits, 0, mantissa_bits);
     H5Tset_precision(type, 16);
     H5Tset_size(type, 2);
@@ -121,7 +121,7 @@ static bool put_attribute(hid_t object, const char *name, hid_t type, const void
     return good;
 }
 
-/* NULL is an attribute that is not there. */
+/* No attribute is written for NULL. */
 static bool put_text(hid_t object, const char *name, const char *text)
 {
     if (text == NULL)
@@ -276,7 +276,7 @@ static cse_status hdf5_write(const cse_checkpoint *checkpoint, int descriptor, c
     return status;
 }
 
-/* What is read so far, and from where. */
+/* The checkpoint that is being read, and its file. */
 typedef struct reading {
     const char *path;
     hid_t file;
@@ -359,7 +359,7 @@ static cse_dtype dtype_of(hid_t type)
     return found;
 }
 
-/* Rank and sizes; false when the dataspace is none of ours. */
+/* Reads rank and sizes; false for a dataspace that csengine does not write. */
 static bool get_shape(hid_t space, cse_shape *shape)
 {
     hsize_t sizes[CSE_MAX_RANK];
@@ -391,7 +391,7 @@ static uint64_t bytes_within(cse_shape shape, cse_dtype dtype, uint64_t limit)
     return bytes <= limit ? bytes : UINT64_MAX;
 }
 
-/* Whether the elements are one plain block inside the file. */
+/* Whether the elements are one contiguous, unfiltered block inside the file. */
 static bool is_plain(hid_t dataset, uint64_t bytes, uint64_t file_bytes)
 {
     hid_t properties = H5Dget_create_plist(dataset);
@@ -480,11 +480,13 @@ static cse_status read_objects(reading *read)
         return hdf5_failed(CSE_DATA, read->path, "list the tensors");
     if (info.nlinks != (uint64_t)expected ||
         info.nlinks > read->file_bytes / LEAST_BYTES_OF_AN_OBJECT)
-        return cse_fail(CSE_DATA, "%s: holds another number of tensors than it says", read->path);
+        return cse_fail(CSE_DATA, "%s: the number of tensors differs from its tensor_count",
+                        read->path);
     if (H5Literate(read->file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, read) < 0)
         return hdf5_failed(CSE_DATA, read->path, "list the tensors");
     if (read->status == CSE_OK && read->checkpoint->tensor_count != expected)
-        return cse_fail(CSE_DATA, "%s: holds another number of tensors than it says", read->path);
+        return cse_fail(CSE_DATA, "%s: the number of tensors differs from its tensor_count",
+                        read->path);
     return read->status;
 }
 

@@ -1,7 +1,7 @@
 /* Adam: step sizes adapted to running moments of the gradient; weight decay is an L2 penalty. See
  * engine/optimizers/adam_update.c for the formula.
  *
- * Differs from PyTorch as ModelZoo does: eps is 1e-6 and is added to the root of the second
+ * Differs from PyTorch as cerebras.pytorch does: eps is 1e-6 and is added to the root of the second
  * moment before its bias is corrected (PyTorch: 1e-8, after). With eps 0 both give the same steps.
  */
 #define CSE_ADAM_WEIGHT_DECAY_DOC "L2 penalty: this times the parameter is added to its gradient"

@@ -5,7 +5,7 @@
 #include "csengine/generated/ops.h"
 #include "engine/optimizers/optimizer.h"
 
-/* Settings of both optimizers, with ModelZoo's defaults. */
+/* Settings of both optimizers, with the defaults of cerebras.pytorch. */
 #define CSE_ADAM_SETTINGS                                                              \
     { .name = "betas",                                                                 \
       .type = CSE_SETTING_NUMBER_LIST,                                                 \

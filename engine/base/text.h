@@ -19,8 +19,8 @@ void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
 void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);
 
-/* Bytes of the UTF-8 sequence at `text`, where `left` bytes may be read; 0 for anything else, as
- * overlong forms and surrogates (RFC 3629, section 4). */
+/* Bytes of the UTF-8 sequence at `text`, where `left` bytes may be read; 0 for an invalid one,
+ * overlong forms and surrogates included (RFC 3629, section 4). */
 size_t cse_utf8_length(const char *text, size_t left);
 
 #endif

@@ -1,9 +1,9 @@
 /* YAML text -> tree, from libfyaml's events.
  *
  * The text is checked first (size, UTF-8, no control characters), then each event adds one node. An
- * alias is a deep copy of what its anchor named, counted like written nodes, so that a small text
- * cannot stand for a huge tree; an anchor is known only after its node is complete, so that no tree
- * contains itself. */
+ * alias is a deep copy of its anchor's node and counts towards the limit of nodes, so that a small
+ * text cannot expand to a huge tree. An anchor is known only after its node is complete, so that no
+ * tree contains itself. */
 #include "engine/config/yaml.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static cse_status fail_at(cse_place place, const char *what)
     return cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = place }, "%s", what);
 }
 
-/* What libfyaml collected, as one message. */
+/* The errors that libfyaml collected, as one message. */
 static cse_status fail_with_diagnostics(reader *r)
 {
     void *iterator = NULL;
@@ -299,7 +299,7 @@ cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text
         size = 0;
     }
     CSE_TRY(check_bytes(&r, text, size));
-    /* libfyaml has no event for a text without a node in it. */
+    /* libfyaml has no event for text without a node. */
     if (size == 0) {
         CSE_TRY(node_new(&r, CSE_YAML_SCALAR, (cse_place){ r.source, 1, 1 }, root));
         (*root)->text = "";

@@ -15,7 +15,7 @@ typedef struct cse_text {
 
 void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
-/* Makes room for `more` bytes behind the present end. */
+/* Makes room for `more` bytes after its end. */
 void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);
 

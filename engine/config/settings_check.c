@@ -138,7 +138,7 @@ static cse_status read_integer(const check *c, const cse_setting *setting, cse_y
                                cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping stands where a number belongs");
+        return reject(c, setting, node, "a list or mapping, not a number");
     if (node->quoted)
         return reject(c, setting, node, "is text; remove the quotes");
     if (!is_integer_text(node->text))
@@ -172,7 +172,7 @@ static cse_status read_number(const check *c, const cse_setting *setting, cse_ya
                               cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping stands where a number belongs");
+        return reject(c, setting, node, "a list or mapping, not a number");
     if (node->quoted)
         return reject(c, setting, node, "is text; remove the quotes");
     if (!read_number_text(node->text, &value->number))
@@ -186,7 +186,7 @@ static cse_status read_text(const check *c, const cse_setting *setting, cse_yaml
                             cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping stands where one word belongs");
+        return reject(c, setting, node, "a list or mapping, not one word");
     value->text = cse_arena_string(c->arena, node->text);
     return CSE_OK;
 }

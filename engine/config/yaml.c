@@ -76,7 +76,7 @@ static cse_status next_event(reader *r, struct fy_event **event)
 static cse_status node_new(reader *r, cse_yaml_kind kind, cse_place place, cse_yaml_node **node)
 {
     if (++r->node_count > CSE_YAML_MAX_NODES)
-        return fail_at(place, "too many values (an alias counts as what it stands for)");
+        return fail_at(place, "too many values (an alias counts as a copy)");
     *node = cse_arena_alloc(r->arena, sizeof **node);
     (*node)->kind = kind;
     (*node)->place = place;
@@ -132,7 +132,7 @@ static cse_status read_alias(reader *r, struct fy_event *event, int depth, cse_y
         if (strcmp(r->anchors[i].name, name) != 0)
             continue;
         if (depth > CSE_YAML_MAX_DEPTH / 2)
-            return fail_at(place_of(r, event), "an alias stands too deep in the tree");
+            return fail_at(place_of(r, event), "an alias makes the tree too deep");
         return copy_node(r, r->anchors[i].node, node);
     }
     return fail_at(place_of(r, event),
@@ -154,7 +154,7 @@ static cse_status read_key(reader *r, const cse_yaml_node *mapping, struct fy_ev
         if (strcmp(mapping->keys[i].text, key->text) == 0)
             return fail_at(key->place,
                            cse_arena_printf(r->arena,
-                                            "the key \"%s\" stands twice in one mapping (first "
+                                            "the key \"%s\" appears twice in one mapping (first "
                                             "at %s); keep one",
                                             key->text,
                                             cse_yaml_place_text(r->arena, mapping->keys[i].place)));

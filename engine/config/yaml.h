@@ -24,7 +24,7 @@ typedef struct cse_yaml_node {
     cse_place place;
     const char *text; /* of a scalar */
     bool quoted;      /* a scalar that is text even if it looks like a number */
-    bool read;        /* its value was asked for; see cse_yaml_unread */
+    bool read;        /* its value was read; see cse_yaml_unread */
     struct cse_yaml_node **children;
     struct cse_yaml_key *keys; /* of a mapping: one for each child */
     int count, capacity;
@@ -81,7 +81,7 @@ void cse_yaml_encode(const cse_yaml_node *node, cse_text *json);
  * anything that is no such object or exceeds a limit above. */
 cse_status cse_yaml_decode(cse_arena *arena, const char *json, size_t size, cse_yaml_node **node);
 
-/* A value that was given and that nothing asked for. */
+/* A value that was given but never read. */
 typedef struct cse_yaml_unread {
     const char *path; /* "trainer.init.loop.num_steps"; entries of lists by number */
     cse_place place;

@@ -34,7 +34,7 @@ static cse_status verify_types(const cse_node *node)
     if (cse_node_infer(node, &shape, &dtype) != CSE_OK)
         return fail_node(node, cse_error_message());
     if (!cse_shape_equal(shape, node->shape) || !may_store(node, dtype))
-        return fail_node(node, "its shape or type is not what its rule says");
+        return fail_node(node, "its shape or type differs from what its rule infers");
     return CSE_OK;
 }
 
@@ -66,9 +66,9 @@ static cse_status verify_order(const cse_graph *graph)
         cse_node *node = graph->nodes[n];
         for (int i = 0; i < node->input_count; i++)
             if (node->inputs[i]->scratch == 0)
-                return fail_node(node, "stands before one of its inputs");
+                return fail_node(node, "comes before one of its inputs");
         if (node->scratch != 0)
-            return fail_node(node, "stands twice in the graph");
+            return fail_node(node, "is in the graph twice");
         node->scratch = n + 1;
     }
     return CSE_OK;

@@ -197,7 +197,7 @@ typedef struct cse_metric cse_metric;
  * executions until it is reset. */
 CSE_API cse_metric *cse_metric_new(const char *name, const char *label);
 
-/* Traces one update and returns the value as it stands after it (step level, float32 scalar). The
+/* Traces one update and returns the value after it (step level, float32 scalar). The
  * tensors are the metric's arguments in order, the last ones optional:
  *   accuracy  labels int32 [batch], predictions int32 [batch], weights float32 [batch]
  *   mean      value float32 (any shape), weight float32 (the same shape) */

@@ -1,4 +1,4 @@
-/* A list of blocks, the newest first; allocation moves a cursor in it. */
+/* A list of blocks, newest first; an allocation advances a cursor in the first block. */
 #include "engine/base/arena.h"
 
 #include <stdint.h>

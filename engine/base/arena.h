@@ -1,8 +1,7 @@
-/* Memory by lifetime: allocations that die together, in blocks that are freed together.
+/* Arena allocator: allocations with one lifetime share blocks that are freed together.
  *
- * Graphs, traces and resolved settings live in arenas, so that no owner has to be named for each
- * small piece. Exhausted memory ends the process: nothing that uses an arena could go on without
- * it. */
+ * Graphs, traces and resolved settings live in arenas, so that their parts need no individual
+ * owner. When memory is exhausted the process exits: no user of an arena could continue. */
 #ifndef CSE_BASE_ARENA_H
 #define CSE_BASE_ARENA_H
 

@@ -1,8 +1,8 @@
-/* The words of an enumeration as one text, for the `choices` of a setting and for messages.
+/* The names of an enumeration as one string, for the `choices` of a setting and for messages.
  *
- * An enumeration is one list macro LIST(FIRST, NEXT) that calls FIRST(name, ...) for the first of
- * its values and NEXT(name, ...) for each other: the names, the enumerators and the tables for
- * lookups are all made from it. */
+ * An enumeration is one list macro LIST(FIRST, NEXT) that calls FIRST(name, ...) for its first
+ * value and NEXT(name, ...) for each other: the names, the enumerators and the lookup tables are
+ * all made from it. */
 #ifndef CSE_BASE_CHOICES_H
 #define CSE_BASE_CHOICES_H
 

@@ -1,4 +1,4 @@
-/* Bytewise with a table of 256 remainders: records are some dozens of bytes, a few a second. */
+/* Byte by byte with a 256-entry table: records are small and few, so speed does not matter. */
 #include "engine/base/crc32c.h"
 
 #include <pthread.h>

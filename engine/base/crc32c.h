@@ -1,4 +1,4 @@
-/* CRC-32C (Castagnoli): the check sum that event files of TensorBoard carry. */
+/* CRC-32C (Castagnoli): the checksum of records in TensorBoard event files. */
 #ifndef CSE_BASE_CRC32C_H
 #define CSE_BASE_CRC32C_H
 

@@ -1,14 +1,14 @@
-/* Everything that is wrong with a configuration, as values.
+/* All errors of a configuration, as values.
  *
- * A check that fails ends at its first error unless it is handed a collector: then it hands the
- * error over and goes on with the next setting, so that one check of a file tells every mistake
- * that does not follow from another. */
+ * A check without a collector ends at its first error. With one it records the error and continues
+ * with the next setting, so that one check reports every mistake that does not follow from
+ * another. */
 #ifndef CSE_BASE_DIAGNOSTICS_H
 #define CSE_BASE_DIAGNOSTICS_H
 
 #include "csengine/status.h"
 
-/* Where a check stops: nobody mends more at once. */
+/* A check stops after this many errors. */
 enum { CSE_MAX_DIAGNOSTICS = 50 };
 
 typedef struct cse_diagnostics {
@@ -16,9 +16,10 @@ typedef struct cse_diagnostics {
     int count;
 } cse_diagnostics;
 
-/* What a check does after a step that ended with `status`: CSE_OK when it may go on, `status` when
- * it must end. An error of the configuration (CSE_CONFIG) is copied from the thread's last failure
- * while there is room; other failures, and all where `diagnostics` is NULL, are returned. */
+/* Tells a check whether to go on after a step that ended with `status`: CSE_OK, or the status to
+ * return. A configuration error (CSE_CONFIG) is copied from the thread's last failure, and the
+ * check goes on until the collector is full. Other failures, and all where `diagnostics` is NULL,
+ * end it. */
 cse_status cse_diagnostics_take(cse_diagnostics *diagnostics, cse_status status);
 
 /* CSE_OK when nothing was collected (or `diagnostics` is NULL); else the first error becomes the

@@ -1,5 +1,5 @@
-/* One mkdir for each prefix of the path, where what is there already is no failure; one walk that
- * removes the entries of a directory before the directory. */
+/* mkdir for each prefix of the path, where an existing directory is accepted; and nftw, which
+ * visits the entries of a directory before the directory. */
 #include "engine/base/directory.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     (void)about;
     (void)kind;
     (void)walk;
-    remove(path); /* what stays makes its directory stay */
+    remove(path); /* failures are ignored: then the directories above remain too */
     return 0;
 }
 

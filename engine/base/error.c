@@ -1,7 +1,7 @@
 /* The calling thread's last failure.
  *
- * A failure is stored in memory of the thread, so that exhausted memory can be told too. There are
- * two places for it, used in turn: the texts of a new failure may be those of the one before. */
+ * It is stored in thread-local buffers, so that exhausted memory can be reported too. Two buffers
+ * are used in turn, because the texts of a new failure may point into the previous one. */
 #include "engine/base/error.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ typedef struct failure {
 static _Thread_local failure failures[2] = { { .error.message = "" } };
 static _Thread_local int current;
 
-/* Copies the texts of `error`, save its message, to the memory that is free. */
+/* Copies the texts of `error`, except its message, to the buffer that is free. */
 static failure *begin(const cse_error *error)
 {
     failure *f = &failures[current ^= 1];
@@ -125,7 +125,7 @@ size_t cse_error_print(const cse_error *error, char *text, size_t size)
         cse_place_print(error->place, place, sizeof place);
     const char *hint = error->hint;
     if (hint != NULL && strstr(error->message, hint) != NULL)
-        hint = NULL; /* told already */
+        hint = NULL; /* the message contains it */
     return (size_t)snprintf(
         text, size, "%s%s%s%s%s%s%s%s", error->context != NULL ? error->context : "", place,
         placed ? ": " : "", error->message, hint != NULL ? "; " : "", hint != NULL ? hint : "",
@@ -167,7 +167,7 @@ json_t *cse_error_json(const cse_error *error)
 {
     char text[2 * TEXT_BYTES];
     cse_error shown = *error;
-    if (error->place.line > 0) { /* a place that is a field is not told twice */
+    if (error->place.line > 0) { /* line and column are fields of their own */
         shown.context = NULL;
         shown.place = (cse_place){ .source = NULL };
     }

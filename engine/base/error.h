@@ -1,5 +1,5 @@
-/* An error as a value: its text for people, its JSON for programs, its copy for those who collect
- * several. What an error is and how one is made stands in csengine/status.h. */
+/* Errors as values: their text for people, their JSON for programs, and copies for collectors.
+ * csengine/status.h documents what an error is and how one is made. */
 #ifndef CSE_BASE_ERROR_H
 #define CSE_BASE_ERROR_H
 
@@ -17,7 +17,7 @@ size_t cse_place_print(cse_place place, char *text, size_t size);
 /* A copy with its texts in one allocation; release with free(). */
 cse_error *cse_error_copy(const cse_error *error);
 
-/* A new Diagnostic of the REST API: line and column where the place has them, message, hint. */
+/* A new Diagnostic of the REST API: message, hint, and line and column where the place has them. */
 json_t *cse_error_json(const cse_error *error);
 
 #endif

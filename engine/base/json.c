@@ -26,7 +26,7 @@ void cse_json_add_string(cse_text *out, const char *text)
     const char *at = text, *plain = at;
     cse_text_add_bytes(out, "\"", 1);
     for (;;) {
-        size_t length = cse_utf8_length(at, 4); /* the end of the text ends a sequence, too */
+        size_t length = cse_utf8_length(at, 4); /* the terminating zero ends a sequence too */
         if (*at != '\0' && length > 0 && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\' &&
             *at != 0x7f) {
             at += length;

@@ -1,5 +1,4 @@
-/* JSON text, written piece by piece into a growing string: for what is written often. What is read
- * goes through jansson. */
+/* JSON text, appended to a growing string: for frequent output. Input is parsed with jansson. */
 #ifndef CSE_BASE_JSON_H
 #define CSE_BASE_JSON_H
 
@@ -7,12 +6,12 @@
 
 #include "engine/base/text.h"
 
-/* A quoted string; null for NULL. Bytes that are no UTF-8 become U+FFFD. */
+/* A quoted string; null for NULL. Invalid UTF-8 becomes U+FFFD. */
 void cse_json_add_string(cse_text *out, const char *text);
 /* The shortest decimal that reads back as the same number; "NaN", "Infinity", "-Infinity" as
  * strings, since JSON has no such numbers. */
 void cse_json_add_number(cse_text *out, double number);
-/* The same with null for what JSON has no number for. */
+/* The same, but null for numbers that JSON does not have. */
 void cse_json_add_finite(cse_text *out, double number);
 void cse_json_add_integer(cse_text *out, int64_t number);
 

@@ -1,4 +1,4 @@
-/* One sink and one level in each process; a line is formatted on the caller's stack. */
+/* One sink and one level per process; a line is formatted on the caller's stack. */
 #include "engine/base/log.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Log records: one record an event, to stderr or to a sink that the process sets (workers send
- * theirs to the coordinator, a run keeps all in its store). Never called from inside a step. */
+/* Log records: one per event, to stderr or to a sink that the process sets (workers send theirs to
+ * the coordinator, a run keeps all in its store). Never called from inside a step. */
 #ifndef CSE_BASE_LOG_H
 #define CSE_BASE_LOG_H
 
@@ -9,7 +9,7 @@
 #include "engine/base/choices.h"
 #include "engine/base/role.h"
 
-/* LIST(FIRST, NEXT) of (name in settings, enumerator, name in lines), the least first. */
+/* LIST(FIRST, NEXT) of (name in settings, enumerator, name in lines), by increasing severity. */
 #define CSE_LOG_LEVELS(FIRST, NEXT)           \
     FIRST(DEBUG, CSE_LOG_DEBUG, "debug")      \
     NEXT(INFO, CSE_LOG_INFO, "info")          \
@@ -22,9 +22,9 @@ typedef enum cse_log_level { CSE_LOG_LEVELS(CSE_LOG_ENUMERATOR, CSE_LOG_ENUMERAT
 
 typedef struct cse_log_record {
     cse_log_level level;
-    cse_process process; /* that says it; one outside a run counts as a coordinator */
+    cse_process process; /* its origin; outside a run: a coordinator */
     int64_t time_ms;     /* Unix time */
-    const char *text;    /* one line without its end */
+    const char *text;    /* one line without newline */
 } cse_log_record;
 
 typedef void cse_log_sink(void *self, const cse_log_record *record);
@@ -32,14 +32,14 @@ typedef void cse_log_sink(void *self, const cse_log_record *record);
 /* Logs a line of this process, with the present time. */
 void cse_log_line(cse_log_level level, const char *format, ...) CSE_PRINTF(2, 3);
 
-/* Logs a record of another process. */
+/* Logs a record that came from another process. */
 void cse_log_pass(const cse_log_record *record);
 
 /* `sink` NULL restores stderr. The sink is called with no lock held, from the logging thread. */
 void cse_log_set_sink(cse_log_sink *sink, void *self);
 
-/* What happens to a record without a sink, "csengine: info: replica 0: TEXT": for sinks that add to
- * it. */
+/* Prints "csengine: info: replica 0: TEXT" to stderr, as is done when no sink is set: for sinks
+ * that print as well. */
 void cse_log_print(const cse_log_record *record);
 
 /* Records below `level` are dropped; the start value is CSE_LOG_INFO (CSE_DEBUG lowers it). */

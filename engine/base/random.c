@@ -13,7 +13,8 @@ double cse_normal_from_bits(uint32_t first, uint32_t second)
 
 uint64_t cse_hash_string(const char *text)
 {
-    /* FNV-1a, then a finalizer so that names that differ late still differ in every bit. */
+    /* FNV-1a, then a finalizer, so that names that differ only in their last bytes hash far
+     * apart. */
     uint64_t hash = 0xcbf29ce484222325u;
     for (; *text != '\0'; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;

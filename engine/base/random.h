@@ -1,8 +1,8 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
  * numbers: as easy as 1, 2, 3", SC'11).
  *
- * A number is a pure function of a key and a counter, so that what is drawn depends on what it is
- * for (seed, stream, step, sample, element) and never on who draws it or in which order. */
+ * A number is a pure function of a key and a counter, so that it depends on what it is used for
+ * (seed, stream, step, sample, element) and not on which process draws it or in which order. */
 #ifndef CSE_BASE_RANDOM_H
 #define CSE_BASE_RANDOM_H
 
@@ -53,10 +53,10 @@ static inline float cse_draw_uniform(uint64_t seed, int64_t step, uint32_t strea
     return cse_uniform_from_bits(words[0]);
 }
 
-/* Where one word an element is enough and Philox for each too slow (rounding whole tensors): a key
- * of two words for a purpose (stream), a step and a range, and from it a word for each element. The
- * mixing is that of a multiplicative hash with both halves of the key between its rounds; a
- * compiler vectorises it. */
+/* A faster generator for rounding whole tensors, which needs one word per element: Philox makes a
+ * 64-bit key for a purpose (stream), a step and a range, and cse_hash_bits makes a word from the
+ * key and an element's index. It is a multiplicative hash that adds the halves of the key between
+ * its rounds; compilers vectorise it. */
 static inline uint64_t cse_hash_key(uint64_t seed, int64_t step, uint32_t stream, uint32_t first,
                                     uint32_t size)
 {
@@ -66,7 +66,7 @@ static inline uint64_t cse_hash_key(uint64_t seed, int64_t step, uint32_t stream
     return (uint64_t)words[1] << 32 | words[0];
 }
 
-/* The halves of a key as int32 (which a graph's values are), and back. */
+/* The halves of a key as int32, the integer type of graph values, and the key from its halves. */
 static inline int32_t cse_key_half(uint64_t key, int half)
 {
     return (int32_t)(uint32_t)(half == 0 ? key : key >> 32);
@@ -90,7 +90,7 @@ static inline uint32_t cse_hash_bits(uint64_t key, uint32_t element)
 /* Standard normal from two words (Box and Muller 1958), computed in double. */
 double cse_normal_from_bits(uint32_t first, uint32_t second);
 
-/* A 64-bit hash of a name, to give named things their own random stream. */
+/* A 64-bit hash of a name, which gives each named thing a random stream of its own. */
 uint64_t cse_hash_string(const char *text);
 
 /* Pseudo-random permutation of [0, n): the image of `index` under the permutation chosen by `key`

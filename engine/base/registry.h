@@ -26,7 +26,7 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
  * `candidates` is NULL-terminated. */
 const char *cse_did_you_mean(const char *word, const char *const *candidates);
 
-/* One entry of a list of plugin kinds, which a NULL name ends. */
+/* One entry of a list of plugin kinds; a NULL name ends the list. */
 typedef struct cse_kind {
     const char *name; /* plural, as in the folder: "ops" */
     const void *table;

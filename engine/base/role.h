@@ -1,5 +1,5 @@
-/* The processes of a run by their role: one table for the arena, log records, the run store, the
- * command line and the API. */
+/* The roles of a run's processes: one table for the arena, log records, the run store, the command
+ * line and the API. */
 #ifndef CSE_BASE_ROLE_H
 #define CSE_BASE_ROLE_H
 

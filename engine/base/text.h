@@ -15,12 +15,12 @@ typedef struct cse_text {
 
 void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
-/* Makes room for `more` bytes behind the present end. */
+/* Makes room for `more` bytes after its end. */
 void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);
 
-/* Bytes of the UTF-8 sequence at `text`, where `left` bytes may be read; 0 for anything else, as
- * overlong forms and surrogates (RFC 3629, section 4). */
+/* Bytes of the UTF-8 sequence at `text`, where `left` bytes may be read; 0 for an invalid one,
+ * overlong forms and surrogates included (RFC 3629, section 4). */
 size_t cse_utf8_length(const char *text, size_t left);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loading: file -> tree -> overrides -> checked settings -> plugins; and what was loaded. */
+/* Loading: file -> tree -> overrides -> checked settings -> plugins; and access to the result. */
 #include "engine/config/config.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagno
     else
         status = check_tree(&loading, text, made);
     made->root = loading.root;
-    /* Whatever ended a check that collected errors, the first of them is what it says. */
+    /* A check that collected errors reports the first of them, whatever ended it. */
     if (status == CSE_OK || status == CSE_CONFIG) {
         cse_status first = cse_diagnostics_end(diagnostics);
         status = first != CSE_OK ? first : status;

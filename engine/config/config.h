@@ -1,8 +1,8 @@
-/* The configuration of a run: CONFIG.yaml in the shape of the ModelZoo Trainer's, overridden
- * from the command line, checked against one table and the tables of the plugins that it names.
+/* The configuration of a run: CONFIG.yaml in the shape of the ModelZoo Trainer's, overridden from
+ * the command line, checked against one table and the tables of the plugins that it names.
  *
- * It is made once; all that runs takes its values from here, each with the place where it was
- * given, and nobody parses text again. It remembers which values were asked for.
+ * It is made once: all code takes its values from here, each with its source location, and no text
+ * is parsed again. It records which values were read, to report those that have no effect.
  *
  * Precedence: flags, then --set, then the file, then the table's defaults. */
 #ifndef CSE_CONFIG_CONFIG_H
@@ -18,24 +18,24 @@ typedef struct cse_config cse_config;
 
 /* What a configuration is made of. */
 typedef struct cse_config_text {
-    const char *source;                   /* the file's path, or what messages call the text */
+    const char *source;                   /* the file's path, or a name for messages */
     const char *yaml;                     /* NULL: the file is read */
     const cse_config_override *overrides; /* later ones win */
     int override_count;
-    const cse_kind *kinds; /* the plugins that there are; NULL: their settings are not checked */
+    const cse_kind *kinds; /* available plugins; NULL: their settings are not checked */
 } cse_config_text;
 
-/* Loads and checks. Fails with CSE_NO_INPUT (no such file), CSE_CONFIG (text or values are wrong:
- * the place, what is accepted, "did you mean"). With a collector of diagnostics it goes on after
- * each error as far as others do not follow from it, and fails in the end with the first; then
+/* Loads and checks. Fails with CSE_NO_INPUT (no such file) or CSE_CONFIG (wrong text or values: the
+ * place, what is accepted, "did you mean"). With a collector of diagnostics it goes on after each
+ * error, skipping checks that would only repeat it, and fails at the end with the first; then
  * `*config` is NULL. `diagnostics` may be NULL. The caller owns the result. */
 cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagnostics,
                             cse_config **config);
 void cse_config_destroy(cse_config **config);
 
-/* "trainer" is the root of the table. Checked settings of a section: "init.loop", "fit",
- * "init.backend.cluster_config", "init" itself. Borrowed; a section that is not in the table ends
- * the process with a message. Fields: see config_table.c or `csengine list settings`. */
+/* Checked settings of a section below "trainer": "init.loop", "fit", "init.backend.cluster_config",
+ * "init" itself. Borrowed; a section that is not in the table ends the process with a message.
+ * Fields: see config_table.c or `csengine list settings`. */
 const cse_settings *cse_config_section_view(const cse_config *config, const char *section);
 
 /* Sections: "model", "optimizer", "schedulers", "loggers", "train_dataloader", "val_dataloader".
@@ -45,8 +45,8 @@ int cse_config_plugin_count(const cse_config *config, const char *section);
 const cse_config_plugin *cse_config_plugin_view(const cse_config *config, const char *section,
                                                 int index);
 
-/* fit.ckpt_path: absent means that the newest checkpoint of model_dir is loaded (when
- * checkpoint.autoload_last_checkpoint), null that none is, a path that this one is. */
+/* fit.ckpt_path. Absent: the newest checkpoint of model_dir is loaded (if
+ * checkpoint.autoload_last_checkpoint). null: none is. A path: that one is. */
 typedef enum cse_config_start {
     CSE_START_NEWEST,
     CSE_START_FRESH,
@@ -54,15 +54,15 @@ typedef enum cse_config_start {
 } cse_config_start;
 cse_config_start cse_config_start_from(const cse_config *config, const char **path);
 
-/* One line of YAML with every setting, defaults included: what a run's checkpoints record. Plugins
- * stand as they were written. Borrowed. */
+/* One line of YAML with every setting, defaults included, which checkpoints record. Sections of
+ * plugins are kept as written. Borrowed. */
 const char *cse_config_canonical(const cse_config *config);
-/* The same as lines for people, appended to `yaml`; and where each value came from, as the JSON
- * object {"trainer.init.seed": "file:line:column", ...}, appended to `origins`. */
+/* The same as block YAML, appended to `yaml`; and the source of each value, as the JSON object
+ * {"trainer.init.seed": "file:line:column", ...}, appended to `origins`. */
 struct cse_text;
 void cse_config_resolved(const cse_config *config, struct cse_text *yaml, struct cse_text *origins);
-/* The values that were given and that nothing has asked for so far, in the order of the file;
- * returns their number. The list lives as long as the configuration. */
+/* The values that were given but never read, in the order of the file; returns their number. The
+ * list lives as long as the configuration. */
 int cse_config_unread(const cse_config *config, cse_yaml_unread **list);
 /* The file's path as given, or the source. Borrowed. */
 const char *cse_config_source(const cse_config *config);

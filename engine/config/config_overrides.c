@@ -1,7 +1,7 @@
 /* Values of the command line that replace those of the file.
  *
- * They change the tree before it is checked, so that a value from the command line is held to the
- * same rules, and is reported by the same messages, as one of the file. */
+ * They change the tree before it is checked, so that they follow the same rules and give the same
+ * messages as values in the file. */
 #include "engine/config/config_overrides.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static cse_status find_entry(const cse_yaml_node *list, const char *index, cse_p
     return CSE_OK;
 }
 
-/* The slot that one step of a path names; made where a mapping lacks it. */
+/* The slot that one name of a path leads to; added where a mapping lacks it. */
 static cse_status step_into(cse_arena *arena, cse_yaml_node *parent, const char *name,
                             cse_place place, cse_yaml_node ***slot)
 {

@@ -11,12 +11,12 @@ typedef struct cse_config_override {
      * names an entry of a list: "schedulers.0.CosineDecayLR.end_learning_rate". */
     const char *path;
     const char *value;  /* YAML */
-    const char *origin; /* what messages call it: "--num_csx", "--set loop.num_steps" */
+    const char *origin; /* for messages: "--num_csx", "--set loop.num_steps" */
     bool literal;       /* `value` is one word as it stands (a path, a number), not YAML */
 } cse_config_override;
 
-/* Puts the value into the tree, in `arena`, and makes the mappings on its way; CSE_CONFIG where it
- * cannot stand there. */
+/* Sets the value in the tree, adding the mappings on its path; new nodes live in `arena`. Fails
+ * with CSE_CONFIG where the path does not fit the tree. */
 cse_status cse_config_override_apply(cse_arena *arena, cse_yaml_node **root,
                                      const cse_config_override *override);
 

@@ -1,6 +1,6 @@
-/* The sections of a configuration that belong to plugins: which plugin each names, and its settings
- * against the plugin's own table. Tables only: what a plugin checks beyond its own is found when
- * the run is put together. */
+/* The sections of a configuration that configure plugins: which plugin each names, and its settings
+ * checked against the plugin's table. Conditions that a plugin checks in its own code fail later,
+ * when the run is set up. */
 #include "engine/config/config_plugins.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ int cse_plugin_section_index(const char *name)
 
 /* ---- names ---- */
 
-/* A word of a plugin's section: its name, its library. NULL when it is not there. */
+/* A text value of a plugin's section: its name or library. NULL when it is absent. */
 static cse_status read_word(const cse_yaml_node *section, const char *key, const char *what,
                             const char **word)
 {
@@ -105,7 +105,7 @@ static const void *registry_of(const cse_kind *kinds, const char *name)
     return kinds != NULL ? kinds->table : NULL;
 }
 
-/* A plugin of a library of the user's own has a table once the library is loaded. */
+/* A plugin in a user's library has no table before the library is loaded. */
 static cse_status check_plugin(const cse_config_loading *loading, const plugin_section *about,
                                cse_config_plugin *plugin)
 {

@@ -7,14 +7,14 @@
 #include "engine/base/registry.h"
 #include "engine/config/yaml.h"
 
-/* A plugin that a section names, and what it sets of it. */
+/* A plugin that a section names, and its settings. */
 typedef struct cse_config_plugin {
     const char *name;             /* "SGD", "fc_mnist"; of a data loader its data_processor */
     const char *library;          /* of a model: path of the shared object that holds it, or NULL */
     const void *descriptor;       /* of its kind's type; NULL with a library, or without kinds */
     const cse_settings *settings; /* checked against its table; NULL where `descriptor` is */
-    cse_yaml_node *tree; /* what `settings` are made of: for the table of a library's model */
-    cse_place place;     /* of the name */
+    cse_yaml_node *tree;          /* source of `settings`; checked again once a library is loaded */
+    cse_place place;              /* of the name */
 } cse_config_plugin;
 
 /* A configuration while it is loaded. */
@@ -35,7 +35,7 @@ typedef struct cse_plugin_list {
 /* The number of a section of plugins ("model", "loggers"); ends the process for another. */
 int cse_plugin_section_index(const char *name);
 
-/* Finds the plugins that each section names in their kinds, and checks their settings. */
+/* Finds the plugin that each section names, among those of its kind, and checks its settings. */
 cse_status cse_config_read_plugins(const cse_config_loading *loading,
                                    cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT]);
 

@@ -1,4 +1,4 @@
-/* The rules between settings of CONFIG.yaml, each of which its table accepts by itself. */
+/* Constraints between settings of CONFIG.yaml that are valid one by one. */
 #include "engine/config/config_rules.h"
 
 #include <stdlib.h>
@@ -40,8 +40,8 @@ static cse_status check_loss_scaling(const cse_settings *precision)
                        factor);
 }
 
-/* As in the reference. cbfloat16 reaches down to 2^-39 only, and gradients of a mean loss lie far
- * below; no fixed scale fits a whole run. */
+/* As in the reference. The least value of cbfloat16 is 2^-39, gradients of a mean loss lie far
+ * below it, and no fixed scale fits a whole run. */
 static cse_status check_cbfloat16(const cse_settings *precision)
 {
     const char *type = cse_settings_text(precision, "fp16_type");
@@ -52,7 +52,7 @@ static cse_status check_cbfloat16(const cse_settings *precision)
     return cse_fail_at(
         CSE_ERROR_AT(context, cse_settings_place(precision, "fp16_type")),
         "precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic; its least value is "
-        "2^-39, and gradients that no scale keeps above it are lost");
+        "2^-39, and no fixed scale keeps all gradients above it");
 }
 
 /* One side of a label: letters, digits and inner -_., at most 63 characters. */
@@ -97,7 +97,7 @@ static cse_status check_loop(const cse_settings *loop)
     CSE_TRY(reject_pair(loop, "loop", "num_epochs", "num_steps"));
     if (cse_settings_has(loop, "steps_per_epoch") && !cse_settings_has(loop, "num_epochs"))
         return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(loop, "steps_per_epoch")),
-                           "loop.steps_per_epoch says nothing without loop.num_epochs; "
+                           "loop.steps_per_epoch has no effect without loop.num_epochs; "
                            "add num_epochs or use num_steps");
     return CSE_OK;
 }
@@ -126,7 +126,7 @@ static cse_status check_precision(const cse_settings *precision, cse_diagnostics
     return cse_diagnostics_take(diagnostics, status);
 }
 
-/* A section whose settings are each without error, or NULL: rules between settings need values. */
+/* A section without errors in its settings, else NULL: constraints need all values. */
 static const cse_settings *sound_section(const cse_settings *trainer, const char *path)
 {
     const cse_settings *settings = cse_settings_section(trainer, path);

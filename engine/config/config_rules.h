@@ -1,11 +1,11 @@
-/* The rules between settings of CONFIG.yaml. */
+/* Constraints between settings of CONFIG.yaml. */
 #ifndef CSE_CONFIG_CONFIG_RULES_H
 #define CSE_CONFIG_CONFIG_RULES_H
 
 #include "csengine/extend.h"
 #include "engine/base/diagnostics.h"
 
-/* Checks the rules between the settings of each section; not of one with an error in itself. */
+/* Checks the constraints within each section; skips sections that have an error already. */
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics);
 
 /* Whether a text may stand in job_labels: key=value, each of 1 to 63 letters, digits, inner -_. */

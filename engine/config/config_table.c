@@ -1,7 +1,7 @@
 /* Every setting of CONFIG.yaml: name, type, default, range, one line of documentation.
  *
- * Names and nesting are the ModelZoo Trainer's, so that its configurations read the same here. A
- * setting stands in the table only when something acts on it: what is accepted has an effect. */
+ * Names and nesting are the ModelZoo Trainer's, so that its configurations load here. The table has
+ * only settings that something acts on: whatever is accepted has an effect. */
 #include "engine/config/config_table.h"
 
 #include <stddef.h>
@@ -11,10 +11,9 @@
 #include "engine/types/weight_update.h"
 
 #define UNBOUNDED 1e300
-/* Steps are signed 32-bit numbers in the reference; the same bound keeps counters and files
- * alike. */
+/* Steps are signed 32-bit numbers in the reference; the same bound keeps files compatible. */
 #define MAX_STEPS 2147483647.0
-/* The largest integer that every reader of numbers keeps exactly. */
+/* 2^53 - 1: larger integers are not exact in readers that use doubles. */
 #define MAX_SEED 9007199254740991.0
 
 static const cse_setting cluster_config_table[] = {
@@ -23,7 +22,7 @@ static const cse_setting cluster_config_table[] = {
     { "num_workers_per_csx", CSE_SETTING_INTEGER, "1", 1, 64, NULL,
       "input workers for each replica", NULL },
     { "job_labels", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "key=value words that are recorded with the job", NULL },
+      "key=value labels that are recorded with the job", NULL },
     { "max_wgt_servers", CSE_SETTING_INTEGER, "0", 0, 64, NULL,
       "weight servers; 0: the replicas reduce and update by themselves", NULL },
     { 0 },
@@ -45,10 +44,10 @@ static const cse_setting backend_table[] = {
 static const cse_setting precision_table[] = {
     CSE_PRECISION_SETTINGS(CSE_PRECISION_SETTING_ROW),
     { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_ROUNDINGS),
-      "payload of the gradient reduction, rounded at every node of its tree", NULL },
+      "format that partial sums of gradients are rounded to in the reduction tree", NULL },
     { "weight_update", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_WEIGHT_UPDATES),
       "how weights are kept between steps: rounded to nearest, stochastically, or to nearest with "
-      "what was cut off kept beside them",
+      "the rounding error kept and added to the next update (Kahan)",
       NULL },
     { "loss_scaling_factor", CSE_SETTING_TEXT, "1.0", 0, 0, NULL, "a number, or dynamic", NULL },
     { "initial_loss_scale", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
@@ -87,17 +86,17 @@ static const cse_setting loop_table[] = {
 
 static const cse_setting checkpoint_table[] = {
     { "steps", CSE_SETTING_INTEGER, "null", 0, MAX_STEPS, NULL,
-      "a checkpoint every so many steps; null or 0: at the end only", NULL },
+      "steps between checkpoints; null or 0: at the end only", NULL },
     { "autoload_last_checkpoint", CSE_SETTING_BOOL, "true", 0, 0, NULL,
-      "go on from the newest checkpoint of model_dir", NULL },
+      "resume from the newest checkpoint of model_dir", NULL },
     { "save_initial_checkpoint", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "also write a checkpoint before the first step", NULL },
     { 0 },
 };
 
 static const cse_setting logging_table[] = {
-    { "log_steps", CSE_SETTING_INTEGER, "1", 1, MAX_STEPS, NULL,
-      "a line of progress every so many steps", NULL },
+    { "log_steps", CSE_SETTING_INTEGER, "1", 1, MAX_STEPS, NULL, "steps between lines of progress",
+      NULL },
     { "log_level", CSE_SETTING_CHOICE, "INFO", 0, 0, CSE_CHOICES(CSE_LOG_LEVELS),
       "least level of log lines", NULL },
     { 0 },
@@ -112,9 +111,10 @@ static const cse_setting init_table[] = {
       NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
     { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL, "[{NAME: {its own settings}}]", NULL },
-    { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "numbers of the step", precision_table },
+    { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "number formats of the step",
+      precision_table },
     { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
-      "counts of overflows, lost values and digests of tensors", cse_numerics_setting_table },
+      "tensor statistics: overflows, underflows, digests", cse_numerics_setting_table },
     { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },

@@ -8,12 +8,12 @@ const cse_setting cse_dataloader_settings[] = {
     { "batch_size", CSE_SETTING_INTEGER, NULL, 1, 1e15, NULL, "samples of the global batch", NULL },
     { "micro_batch_size", CSE_SETTING_INTEGER, "null", 1, 1e15, NULL,
       "samples of one microbatch, divides batch_size; null: batch_size", NULL },
-    { "shuffle", CSE_SETTING_BOOL, "false", 0, 0, NULL,
-      "another order of the samples in each epoch", NULL },
+    { "shuffle", CSE_SETTING_BOOL, "false", 0, 0, NULL, "shuffle the samples anew in each epoch",
+      NULL },
     { "shuffle_seed", CSE_SETTING_INTEGER, "null", 0, 0, NULL,
-      "chooses the orders; null: the run's seed", NULL },
+      "seed of the shuffling; null: the run's seed", NULL },
     { "drop_last", CSE_SETTING_BOOL, "true", 0, 0, NULL,
-      "leave out the remainder of an epoch that fills no batch", NULL },
+      "drop the samples of an epoch that do not fill a batch", NULL },
     { 0 },
 };
 

@@ -1,6 +1,5 @@
-/* Settings of the formats that a step computes in, and of its tensor statistics: rows that stand
- * both in CONFIG.yaml (sections `precision` and `numerics`) and in the tables that the C API's
- * texts are checked against. */
+/* Settings of the formats that a step computes in, and of its tensor statistics: rows shared by
+ * CONFIG.yaml (sections `precision` and `numerics`) and the tables for YAML given to the C API. */
 #ifndef CSE_CONFIG_PRECISION_SETTINGS_H
 #define CSE_CONFIG_PRECISION_SETTINGS_H
 
@@ -21,13 +20,13 @@ extern const cse_setting cse_graphamp_setting_table[];
 extern const cse_setting cse_pol_setting_table[];
 /* The section `numerics`: every, tensors. */
 extern const cse_setting cse_numerics_setting_table[];
-/* The rows below by themselves. */
+/* The rows of CSE_PRECISION_SETTINGS alone. */
 extern const cse_setting cse_precision_setting_table[];
 
 /* ROW(name, type, default, {min, max}, choices, nested, documentation) */
 #define CSE_PRECISION_SETTINGS(ROW)                                                               \
     ROW("enabled", BOOL, "null", 0, 0, NULL, NULL,                                                \
-        "false: float32 throughout, whatever else stands here; null: true where fp16_type is "    \
+        "false: float32 throughout, whatever else is set; null: true where fp16_type is "         \
         "given"),                                                                                 \
         ROW("fp16_type", CHOICE, "null", 0, 0, CSE_CHOICES(CSE_LOW_FORMATS), NULL,                \
             "the 16-bit format of mixed precision; null: float32 throughout"),                    \
@@ -39,7 +38,7 @@ extern const cse_setting cse_precision_setting_table[];
             "terms of a long sum that are added in float32 before it is rounded"),                \
         ROW("emulate_accumulation", BOOL, "false", 0, 0, NULL, NULL,                              \
             "true: sums are rounded between tiles as POL and tiling_accum say, bit for bit; "     \
-            "false: that is a permission, and sums are float32"),                                 \
+            "false: rounding is permitted but not done; sums are float32"),                       \
         ROW("graphamp", SETTINGS, "{}", 0, 0, NULL, cse_graphamp_setting_table,                   \
             "which ops run in fp16_type"),                                                        \
         ROW("disable_graphamp", TEXT_LIST, "[]", 0, 0, NULL, NULL,                                \

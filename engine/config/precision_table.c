@@ -5,15 +5,15 @@
 
 const cse_setting cse_graphamp_setting_table[] = {
     { "preset", CSE_SETTING_CHOICE, "null", 0, 0, CSE_CHOICES(CSE_PRESETS),
-      "mp0: off, mp1: matrix products, mp2: and what stands between them, mp3: norms and softmax "
+      "mp0: off, mp1: matrix products, mp2: and the ops between them, mp3: norms and softmax "
       "stored in 16 bits, mp4: everything; null: as the precision_opt_level says",
       NULL },
     { "allow", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "ops whose inputs are rounded to fp16_type, beyond the preset's", NULL },
+      "ops whose inputs are rounded to fp16_type, added to the preset's", NULL },
     { "infer", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "ops that follow the type their results are wanted in, beyond the preset's", NULL },
+      "ops that take the type their readers request, added to the preset's", NULL },
     { "deny", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "ops whose types stay float32, beyond the preset's", NULL },
+      "ops whose types stay float32, added to the preset's", NULL },
     { 0 },
 };
 
@@ -31,9 +31,9 @@ const cse_setting cse_pol_setting_table[] = {
 
 const cse_setting cse_numerics_setting_table[] = {
     { "every", CSE_SETTING_INTEGER, "null", 0, 2147483647.0, NULL,
-      "steps from one observed step to the next; null or 0: none is observed", NULL },
+      "statistics are taken on every n-th step; null or 0: never", NULL },
     { "tensors", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "patterns of scopes or names of tensors that are observed besides 16-bit roundings, "
+      "patterns of scopes or names of tensors to record besides 16-bit roundings, "
       "gradients and states, as in model.layers.3.*",
       NULL },
     { 0 },

@@ -1,7 +1,7 @@
 /* Reading checked settings.
  *
- * Values lie in one arena that the settings own. A name or type that is not in the table is a
- * mistake of the code that asks, not of the user: the process ends with a message. */
+ * Values live in one arena that the settings own. A name or type that is not in the table is a bug
+ * in the calling code, not a user error: the process ends with a message. */
 #include "engine/config/settings.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static const cse_setting_value *find(const cse_settings *settings, const char *n
     misuse(name, "is not in the table");
 }
 
-/* A value of the type, which is asked for. */
+/* A value of the given type, which is marked as read. */
 static const cse_setting_value *get(const cse_settings *settings, const char *name,
                                     cse_setting_type type)
 {
@@ -65,7 +65,7 @@ static const cse_setting_value *get(const cse_settings *settings, const char *na
         misuse(name, "is read as another type than the table's");
     if (value->is_null)
         misuse(name, "is null; ask cse_settings_has first");
-    if (type != CSE_SETTING_SETTINGS) /* those inside are asked for one by one */
+    if (type != CSE_SETTING_SETTINGS) /* nested values are marked one by one */
         value->node->read = true;
     return value;
 }
@@ -96,7 +96,7 @@ static const cse_setting_value *get_entry(const cse_settings *settings, const ch
 
 /* ---- values ---- */
 
-/* Null is all that there is to know of a null. */
+/* A null has nothing more to read, so that finding it marks it as read. */
 bool cse_settings_has(const cse_settings *settings, const char *name)
 {
     cse_setting_type type;
@@ -220,7 +220,7 @@ static cse_yaml_node *number_node(cse_arena *arena, cse_place place, double numb
         if (strtod(digits, NULL) == number)
             break;
     }
-    /* Another locale's decimal point. */
+    /* The decimal point of some locales is a comma. */
     char *comma = strchr(digits, ',');
     if (comma != NULL)
         *comma = '.';
@@ -293,7 +293,7 @@ static void add_origin(cse_arena *arena, const char *path, cse_place place, cse_
     cse_json_add_string(out, cse_yaml_place_text(arena, place));
 }
 
-/* Of a section whose table is a plugin's: every scalar. */
+/* For a plugin's section, which is checked against the plugin's own table: every scalar. */
 static void add_node_origins(cse_arena *arena, const cse_yaml_node *node, const char *path,
                              cse_text *out)
 {

@@ -1,7 +1,7 @@
-/* Checked settings inside the engine: what extend.h does not show to plugins.
+/* Checked settings: the functions that extend.h does not offer to plugins.
  *
- * A value knows the node of the tree that it was read from. The node remembers its place and
- * whether anybody asked for the value, however many tables it was checked against. */
+ * A value points to the node of the tree that it was read from. The node holds its place and
+ * whether it was read, however many tables it was checked against. */
 #ifndef CSE_CONFIG_SETTINGS_H
 #define CSE_CONFIG_SETTINGS_H
 
@@ -11,7 +11,7 @@
 
 /* One checked value. */
 typedef struct cse_setting_value {
-    cse_yaml_node *node; /* as given, or the table's default; of ANY the value itself */
+    cse_yaml_node *node; /* as given, or the table's default; for ANY the value itself */
     bool given;          /* false: the default */
     bool is_null;
     bool boolean;
@@ -29,7 +29,7 @@ struct cse_settings {
     cse_yaml_node *node; /* the mapping that was checked */
     int count;
     cse_setting_value *values; /* one for each entry of the table */
-    bool faulty; /* a name or value of this level was collected as an error: read nothing of it */
+    bool faulty;               /* a name or value of this level is wrong: read nothing of it */
 };
 
 /* What the descriptor of a plugin with settings begins with. */
@@ -48,23 +48,23 @@ typedef struct cse_settings_expected {
 } cse_settings_expected;
 
 /* As cse_settings_parse, from a tree. The result lives in `arena`, as must `node`, and is not to be
- * destroyed. With a collector it succeeds in spite of errors: levels that have one are marked, and
- * a level that is no mapping is NULL. */
+ * destroyed. With a collector it succeeds in spite of errors: levels that have one are marked
+ * `faulty`, and a level that is no mapping is NULL. */
 cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *expected,
                               cse_yaml_node *node, cse_settings **settings);
 
 /* Whether the table has a setting of that name, and whether its value was given. */
 bool cse_setting_table_has(const cse_setting *table, const char *name);
 bool cse_settings_given(const cse_settings *settings, const char *name);
-/* The settings at "init.loop" below `settings`; NULL where one on the way has an error. */
+/* The settings at "init.loop" below `settings`; NULL where a level of the path has an error. */
 const cse_settings *cse_settings_section(const cse_settings *settings, const char *path);
-/* Where the value stands: of its default {"default", 0, 0}; of an entry of a list. */
+/* Place of the value ({"default", 0, 0} for a default), or of an entry of a list. */
 cse_place cse_settings_place(const cse_settings *settings, const char *name);
 cse_place cse_settings_place_at(const cse_settings *settings, const char *name, int index);
 /* The tree that a value was read from, to be checked against another table; never NULL. */
 cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name);
 
-/* For cse_fail_at: something wrong at a place; `where` ("optimizer SGD: ") begins the message. */
+/* For cse_fail_at: an error at a place; `where` ("optimizer SGD: ") begins the message. */
 #define CSE_ERROR_AT(where, place_) \
     (&(cse_error){ .status = CSE_CONFIG, .context = (where), .place = (place_) })
 

@@ -1,9 +1,8 @@
 /* Checking a tree against a table of settings.
  *
- * Every value goes one way: the node that was given, or the one that the table's default stands
- * for, is turned into a cse_setting_value by the one reader of its type. So a default is held to
- * the same rules as a value a user writes. Numbers are read in the C locale whatever the process
- * has set. */
+ * The node that was given, or one made from the table's default, is turned into a cse_setting_value
+ * by the reader of its type, so that defaults follow the same rules as a user's values. Numbers are
+ * read in the C locale whatever the process has set. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "engine/base/registry.h"
 #include "engine/config/settings.h"
 
-/* What one call of cse_settings_check carries along. */
+/* State of one call of cse_settings_check. */
 typedef struct check {
     cse_arena *arena;
     const char *subject;
@@ -68,7 +67,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         cse_text_add(text, ", or null");
 }
 
-/* What stands at `place` is wrong; what it should be stands in `error`, which may have a hint. */
+/* Fails with `what` at `place`; `error` has what is accepted, and may have a hint. */
 static cse_status fail(const check *c, cse_error error, cse_place place, const char *what)
 {
     error.status = CSE_CONFIG;
@@ -139,7 +138,7 @@ static cse_status read_integer(const check *c, const cse_setting *setting, cse_y
                                cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping stands where a number belongs");
+        return reject(c, setting, node, "a list or mapping, not a number");
     if (node->quoted)
         return reject(c, setting, node, "is text; remove the quotes");
     if (!is_integer_text(node->text))
@@ -173,7 +172,7 @@ static cse_status read_number(const check *c, const cse_setting *setting, cse_ya
                               cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping stands where a number belongs");
+        return reject(c, setting, node, "a list or mapping, not a number");
     if (node->quoted)
         return reject(c, setting, node, "is text; remove the quotes");
     if (!read_number_text(node->text, &value->number))
@@ -187,7 +186,7 @@ static cse_status read_text(const check *c, const cse_setting *setting, cse_yaml
                             cse_setting_value *value)
 {
     if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping stands where one word belongs");
+        return reject(c, setting, node, "a list or mapping, not one word");
     value->text = cse_arena_string(c->arena, node->text);
     return CSE_OK;
 }

@@ -1,9 +1,9 @@
 /* YAML text -> tree, from libfyaml's events.
  *
  * The text is checked first (size, UTF-8, no control characters), then each event adds one node. An
- * alias is a deep copy of what its anchor named, counted like written nodes, so that a small text
- * cannot stand for a huge tree; an anchor is known only after its node is complete, so that no tree
- * contains itself. */
+ * alias is a deep copy of its anchor's node and counts towards the limit of nodes, so that a small
+ * text cannot expand to a huge tree. An anchor is known only after its node is complete, so that no
+ * tree contains itself. */
 #include "engine/config/yaml.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static cse_status fail_at(cse_place place, const char *what)
     return cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = place }, "%s", what);
 }
 
-/* What libfyaml collected, as one message. */
+/* The errors that libfyaml collected, as one message. */
 static cse_status fail_with_diagnostics(reader *r)
 {
     void *iterator = NULL;
@@ -76,7 +76,7 @@ static cse_status next_event(reader *r, struct fy_event **event)
 static cse_status node_new(reader *r, cse_yaml_kind kind, cse_place place, cse_yaml_node **node)
 {
     if (++r->node_count > CSE_YAML_MAX_NODES)
-        return fail_at(place, "too many values (an alias counts as what it stands for)");
+        return fail_at(place, "too many values (an alias counts as a copy)");
     *node = cse_arena_alloc(r->arena, sizeof **node);
     (*node)->kind = kind;
     (*node)->place = place;
@@ -132,7 +132,7 @@ static cse_status read_alias(reader *r, struct fy_event *event, int depth, cse_y
         if (strcmp(r->anchors[i].name, name) != 0)
             continue;
         if (depth > CSE_YAML_MAX_DEPTH / 2)
-            return fail_at(place_of(r, event), "an alias stands too deep in the tree");
+            return fail_at(place_of(r, event), "an alias makes the tree too deep");
         return copy_node(r, r->anchors[i].node, node);
     }
     return fail_at(place_of(r, event),
@@ -154,7 +154,7 @@ static cse_status read_key(reader *r, const cse_yaml_node *mapping, struct fy_ev
         if (strcmp(mapping->keys[i].text, key->text) == 0)
             return fail_at(key->place,
                            cse_arena_printf(r->arena,
-                                            "the key \"%s\" stands twice in one mapping (first "
+                                            "the key \"%s\" appears twice in one mapping (first "
                                             "at %s); keep one",
                                             key->text,
                                             cse_yaml_place_text(r->arena, mapping->keys[i].place)));
@@ -299,7 +299,7 @@ cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text
         size = 0;
     }
     CSE_TRY(check_bytes(&r, text, size));
-    /* libfyaml has no event for a text without a node in it. */
+    /* libfyaml has no event for text without a node. */
     if (size == 0) {
         CSE_TRY(node_new(&r, CSE_YAML_SCALAR, (cse_place){ r.source, 1, 1 }, root));
         (*root)->text = "";

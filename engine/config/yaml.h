@@ -1,8 +1,8 @@
-/* YAML text as a tree whose every node knows where it stands.
+/* YAML text as a tree whose nodes know their source positions.
  *
- * libfyaml is used by yaml.c alone, as a source of events: the tree is our own, so that depth,
- * size and the expansion of aliases are bounded whatever the text holds. A file is parsed once;
- * from there on its values travel as this tree and as the settings that are checked against it. */
+ * Only yaml.c uses libfyaml, as a source of events: building the tree here bounds its depth, its
+ * size and the expansion of aliases. A file is parsed once; from then on its values travel as this
+ * tree and as the settings that are checked against it. */
 #ifndef CSE_CONFIG_YAML_H
 #define CSE_CONFIG_YAML_H
 
@@ -10,11 +10,11 @@
 #include "engine/base/arena.h"
 #include "engine/base/text.h"
 
-/* What hostile text is stopped at. */
+/* Limits against hostile text. */
 enum {
     CSE_YAML_MAX_BYTES = 1 << 20,
     CSE_YAML_MAX_DEPTH = 32,
-    CSE_YAML_MAX_NODES = 20000, /* aliases count as what they stand for */
+    CSE_YAML_MAX_NODES = 20000, /* aliases count as copies */
 };
 
 typedef enum cse_yaml_kind { CSE_YAML_SCALAR, CSE_YAML_SEQUENCE, CSE_YAML_MAPPING } cse_yaml_kind;
@@ -23,8 +23,8 @@ typedef struct cse_yaml_node {
     cse_yaml_kind kind;
     cse_place place;
     const char *text; /* of a scalar */
-    bool quoted;      /* a scalar that is text whatever it looks like */
-    bool read;        /* its value was asked for; see cse_yaml_unread */
+    bool quoted;      /* a scalar that is text even if it looks like a number */
+    bool read;        /* its value was read; see cse_yaml_unread */
     struct cse_yaml_node **children;
     struct cse_yaml_key *keys; /* of a mapping: one for each child */
     int count, capacity;
@@ -37,7 +37,7 @@ typedef struct cse_yaml_key {
 
 /* Parses one document; NULL or empty text is a null scalar. The tree lives in `arena`; `source`
  * names the text in places. Fails with CSE_CONFIG and the place: syntax, duplicate keys, keys that
- * are not scalars, tags, more than one document, bytes that are not UTF-8, or a bound above. */
+ * are not scalars, tags, more than one document, bytes that are not UTF-8, or a limit above. */
 cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text, size_t size,
                           cse_yaml_node **root);
 
@@ -61,8 +61,8 @@ void cse_yaml_append(cse_arena *arena, cse_yaml_node *sequence, cse_yaml_node *c
 cse_yaml_node *cse_yaml_without(cse_arena *arena, const cse_yaml_node *mapping,
                                 const char *const *keys);
 
-/* A value as it stands in a program's table, without the YAML parser: null, true, a number or a
- * word, "quoted text", [], {}, or a flat list of the former. */
+/* A value written in C source, read without the YAML parser: null, true, a number or a word,
+ * "quoted text", [], {}, or a flat list of the former. */
 cse_yaml_node *cse_yaml_literal(cse_arena *arena, cse_place place, const char *text);
 
 /* "source:line:column", "line:column" or "source", whichever is known. In `arena`. */
@@ -77,11 +77,11 @@ void cse_yaml_print_text(const char *scalar, cse_text *text);
 
 /* A tree with its places as one JSON object, for another process of the same version. */
 void cse_yaml_encode(const cse_yaml_node *node, cse_text *json);
-/* Reads it back into `arena`. What arrives is not trusted: CSE_DATA for another version and for
- * anything that is no such object or exceeds a bound above. */
+/* Reads it back into `arena`. The input is not trusted: CSE_DATA for another version and for
+ * anything that is no such object or exceeds a limit above. */
 cse_status cse_yaml_decode(cse_arena *arena, const char *json, size_t size, cse_yaml_node **node);
 
-/* A value that was given and that nothing asked for. */
+/* A value that was given but never read. */
 typedef struct cse_yaml_unread {
     const char *path; /* "trainer.init.loop.num_steps"; entries of lists by number */
     cse_place place;

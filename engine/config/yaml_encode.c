@@ -88,7 +88,7 @@ static cse_status decode_children(decoder *d, const json_t *json, int depth, cse
     return CSE_OK;
 }
 
-/* A line or column: a number that a text within the bounds can have. */
+/* A line or column, in the range that a text within the size limit can have. */
 static int decode_position(const json_t *json, const char *name)
 {
     json_int_t position = json_integer_value(json_object_get(json, name));

@@ -1,4 +1,4 @@
-/* The tree: making nodes, finding them, reading a program's own literals, and what nobody read. */
+/* The tree: making nodes, finding them, parsing literals of C source, and listing unread values. */
 #include <string.h>
 
 #include "engine/base/error.h"
@@ -161,7 +161,7 @@ static void add_unread(unread_list *list, const char *path, cse_place place)
     list->entries[list->count++] = (cse_yaml_unread){ path, place };
 }
 
-/* A value that is one whole: a scalar, or a list of scalars that nobody read. */
+/* A value that is reported as one: a scalar, or a list of scalars none of which was read. */
 static bool is_whole(const cse_yaml_node *node)
 {
     for (int i = 0; i < node->count; i++)

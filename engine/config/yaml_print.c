@@ -30,7 +30,7 @@ static void print_quoted(const char *scalar, cse_text *text)
     cse_text_add_bytes(text, "\"", 1);
 }
 
-/* A word that a reader of YAML takes for something else than text. */
+/* A word that YAML reads as something else than text. */
 static bool reads_as_other(const char *scalar)
 {
     static const char *const words[] = { "true", "True", "TRUE", "false", "False", "FALSE", "null",
@@ -84,7 +84,7 @@ void cse_yaml_print(const cse_yaml_node *node, cse_text *text)
 
 /* ---- blocks ---- */
 
-/* What reads better on one line: scalars, and collections without further mappings in them. */
+/* What is printed on one line: scalars, and collections without further mappings in them. */
 static bool is_flat(const cse_yaml_node *node)
 {
     if (node->kind == CSE_YAML_SCALAR || node->count == 0)
@@ -108,7 +108,7 @@ static void print_node(const cse_yaml_node *node, int indent, bool begun, cse_te
         } else {
             cse_text_add(text, "-");
         }
-        /* The entries of a list begin beside their dash. */
+        /* The entries of a list begin on the line of their dash. */
         const bool beside = is_flat(child) || !mapping;
         cse_text_add(text, beside ? " " : "\n");
         if (is_flat(child)) {

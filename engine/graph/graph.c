@@ -203,7 +203,7 @@ static void place(cse_node *root, cse_node **order, int *count, cse_node **stack
     }
 }
 
-/* A partitioned batch_sum has no input: its term is a result of its own, as long as the sum is
+/* After partition a batch_sum has no input: its partial is kept as a result while the sum is
  * used. */
 static void place_reductions(cse_graph *graph, cse_node **order, int *count, cse_node **stack)
 {
@@ -220,7 +220,7 @@ static void place_reductions(cse_graph *graph, cse_node **order, int *count, cse
     graph->reduction_count = kept;
 }
 
-/* Inputs of the step stay even when unused: their place in a microbatch is fixed by the data. */
+/* Unused inputs of the step stay: their offsets in a microbatch are fixed by the data. */
 void cse_graph_compact(cse_graph *graph)
 {
     int edges = 1, count = 0;

@@ -42,25 +42,25 @@ typedef enum cse_space {
     CSE_SPACE_COUNT
 } cse_space;
 
-/* What the model's code asks of a node's numbers, set while tracing; the nodes that compute
- * a node's gradient, and those it is expanded to, inherit it. */
+/* What the model's code requests for a node's number formats, set while tracing; nodes that compute
+ * its gradient, and nodes that it expands to, inherit it. */
 typedef struct cse_precision_request {
     bool graphamp_off; /* GraphAMP leaves its types as they are written */
     /* Precision optimization level of the forward and the backward pass, plus 1; 0: the model's. */
     uint8_t pol_forward, pol_backward;
 } cse_precision_request;
 
-/* How the long sum inside a node (a product's, a norm's, a softmax's) is carried, set by the
- * precision pass: float32 throughout, or float32 within tiles of `tile_length` terms and rounded
- * to `across` after each tile. Unless it is emulated, that is only a permission: sums are computed
- * in float32. engine/trace/accumulate.h defines what an emulated sum computes. */
+/* How the long sum inside a node (a product's, a norm's, a softmax's) accumulates, set by the
+ * precision pass: float32 throughout, or float32 within tiles of `tile_length` terms and rounded to
+ * `across` after each tile. Rounding is only permitted unless it is emulated: else sums are
+ * computed in float32. engine/trace/accumulate.h defines what an emulated sum computes. */
 typedef struct cse_accumulation {
     cse_dtype across;     /* float32: no rounding between tiles */
     bool stochastic;      /* `across` is rounded stochastically instead of to nearest even */
     bool emulated;        /* the rounding takes place */
     int32_t tile_length;  /* 0 with float32 */
     uint32_t stream;      /* of the random numbers of stochastic rounding */
-    cse_dtype arithmetic; /* of a composite: what each result inside is rounded to, if emulated */
+    cse_dtype arithmetic; /* of a composite, if emulated: the type of each result inside */
 } cse_accumulation;
 
 struct cse_node {
@@ -91,7 +91,7 @@ struct cse_node {
     cse_space space;
     int64_t offset_bytes;
     int tracked;          /* 1 + its index in graph->tracked; 0: no statistics */
-    int64_t scratch;      /* free for the use of one pass at a time */
+    int64_t scratch;      /* for any one pass at a time */
     cse_node *forward_to; /* set by cse_graph_replace; resolved by cse_graph_compact */
 };
 
@@ -130,7 +130,7 @@ typedef struct cse_reduction_entry {
     int64_t offset_bytes; /* in CSE_SPACE_PARTIAL and CSE_SPACE_REDUCED alike */
 } cse_reduction_entry;
 
-/* A tensor of which some steps take statistics (engine/execute/tensor_statistics.h), set up by the
+/* A tensor whose statistics (engine/execute/tensor_statistics.h) some steps record, set up by the
  * numerics pass. */
 typedef enum cse_tracked_kind {
     CSE_TRACKED_VALUE,    /* named by the request */
@@ -149,8 +149,7 @@ typedef struct cse_tracked_tensor {
     /* STATE whose update is `kept` = state - `delta`: an element that stays the same although its
      * delta is not zero was lost to rounding. NULL for other updates. */
     cse_node *kept, *delta;
-    /* Where the statistics program leaves the values before rounding; -1: it reads what is stored.
-     * */
+    /* Where the statistics program puts values before rounding; -1: it reads what is stored. */
     int64_t scratch_offset;
 } cse_tracked_tensor;
 
@@ -215,8 +214,7 @@ typedef struct cse_operands {
     cse_node *const *nodes;
 } cse_operands;
 
-/* Appends a node whose shape and type `op->infer` decides. Fails with CSE_SHAPE as the rule says.
- */
+/* Appends a node whose shape and type `op->infer` decides. Fails as that rule does. */
 cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
                          cse_operands inputs, cse_node **node);
 
@@ -224,8 +222,8 @@ cse_status cse_graph_add(cse_graph *graph, const cse_op *op, const cse_attribute
 cse_node *cse_graph_leaf(cse_graph *graph, const cse_op *op, const cse_attributes *attributes,
                          cse_shape shape, cse_dtype dtype);
 
-/* Declares a state: name, shape, type, initializer and trainable are taken from `entry`. Names are
- * unique: a second declaration fails. */
+/* Declares a state: name, shape, type, initializer and trainable are taken from `entry`. A second
+ * declaration of a name fails. */
 cse_status cse_graph_add_state(cse_graph *graph, const cse_state_entry *entry, int *index);
 /* Index of the state, or -1. */
 int cse_graph_find_state(const cse_graph *graph, const char *name);
@@ -241,19 +239,18 @@ cse_node *cse_graph_clone(cse_graph *graph, const cse_node *node);
  * effect in cse_graph_compact. `replacement` must not depend on `old`. */
 void cse_graph_replace(cse_node *old, cse_node *replacement);
 
-/* Resolves replacements, drops nodes that nothing needs, and restores the order inputs-first
- * (stable by id). */
+/* Resolves replacements, drops unneeded nodes, and restores the order inputs-first (stable by
+ * id). */
 void cse_graph_compact(cse_graph *graph);
 
-/* The grammar: input counts, shapes and types as the rules say, order, levels, annotations as far
- * as they are set. Fails with CSE_INTERNAL naming the node. */
+/* Checks the invariants: input counts, shapes and types by the ops' rules, order, levels, and the
+ * annotations that are set. Fails with CSE_INTERNAL naming the node. */
 cse_status cse_graph_verify(const cse_graph *graph);
 
-/* One line a node; annotations when set. For people and golden files: it has no addresses or paths.
- */
+/* One line a node, with annotations that are set; no addresses or paths, for golden files. */
 void cse_graph_print(const cse_graph *graph, cse_text *out);
 
-/* The whole graph as JSON, and back. What is read is verified. */
+/* The whole graph as JSON, and back. A graph that is read is verified. */
 void cse_graph_to_json(const cse_graph *graph, cse_text *out);
 cse_status cse_graph_from_json(const char *json, size_t size, cse_graph **graph);
 
@@ -266,14 +263,14 @@ void cse_graph_fingerprint(const cse_graph *graph, char digits[33]);
 int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *inputs[], int most);
 
 /* The UPDATE group's nodes whose values its tracked states need: the assigned value, and `kept` and
- * `delta` where there are. Returns the count. */
+ * `delta` if set. Returns the count. */
 enum { CSE_MAX_PROPOSED = 3 * CSE_MAX_ASSIGNS };
 int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED]);
 
 /* A value's storage: looks through reshapes to the node that owns the bytes. */
 cse_node *cse_node_storage(cse_node *node);
 
-/* The shape and type that the op's rule gives the node; fails where its inputs do not fit. */
+/* The shape and type that the op's rule gives the node; fails where its inputs violate the rule. */
 cse_status cse_node_infer(const cse_node *node, cse_shape *shape, cse_dtype *dtype);
 
 /* Whether the node is of batch level: it spreads from inputs to users and ends at batch_sum. */
@@ -290,7 +287,7 @@ static inline int64_t cse_node_bytes(const cse_node *node)
     return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
 }
 
-/* Up to the next multiple of 64, as all offsets are. */
+/* Rounded up to a multiple of 64, as all offsets are. */
 static inline int64_t cse_aligned_bytes(int64_t bytes)
 {
     return (bytes + 63) / 64 * 64;
@@ -302,7 +299,7 @@ static inline int64_t cse_group_lines(const cse_group *group)
     return (group->elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
 }
 
-/* Whether the node's sum is rounded between tiles, in the numbers and not by permission alone. */
+/* Whether the node's sum is rounded between tiles: emulated, not only permitted. */
 static inline bool cse_node_is_tiled(const cse_node *node)
 {
     return node->accumulation.emulated && node->accumulation.across != CSE_FLOAT32;

@@ -1,8 +1,8 @@
-/* A graph as JSON and back: what a compilation leaves for the processes that run it.
+/* A graph as JSON and back: a compilation saves it for the processes that run it.
  *
- * Each record's fields stand in one table that both directions go by (json_fields.h); what a table
- * cannot say (lists, checks between fields) is code beside it. A graph that is read is returned
- * only when every field was in its range and the grammar holds (verify.c). */
+ * One table lists each record's fields for writing and reading (json_fields.h); code beside it
+ * handles what tables cannot express (lists, checks between fields). A graph that is read is
+ * returned only when every field was in its range and the invariants hold (verify.c). */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +229,7 @@ static void read_attributes(cse_field_reader *r, const json_t *object, cse_attri
         attributes->numbers[i] = cse_field_double(r, json_array_get(numbers, (size_t)i));
 }
 
-/* An input is an earlier node: the node itself is appended when all is known. */
+/* Inputs must be earlier nodes, so the node is appended after its fields are read. */
 static void read_node(cse_field_reader *r, const json_t *object)
 {
     const json_t *inputs = json_object_get(object, "inputs");
@@ -270,7 +270,7 @@ static void read_table(cse_field_reader *r, const table *t, const json_t *rows)
     memcpy(at + t->capacity, &capacity, sizeof capacity);
 }
 
-/* Names are unique, and each state stands where it would be put if it were declared again. */
+/* Names must be unique, and each state's offset the one that declaring it again would give. */
 static void check_states(cse_field_reader *r)
 {
     cse_graph *declared = cse_graph_new(1, 1);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* More elements than any memory holds: products of sizes below it do not overflow. */
+/* Limit on elements, so that products of sizes do not overflow. */
 #define MOST_ELEMENTS ((int64_t)1 << 40)
 
 /* ---- writing ---- */

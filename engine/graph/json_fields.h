@@ -1,5 +1,4 @@
-/* Structs as JSON objects and back, by a table of their fields: what is written and what is read
- * cannot disagree. */
+/* Structs as JSON objects and back, by a table of their fields, so that writer and reader agree. */
 #ifndef CSE_GRAPH_JSON_FIELDS_H
 #define CSE_GRAPH_JSON_FIELDS_H
 
@@ -27,13 +26,13 @@ typedef struct cse_field {
     cse_field_type type;
     size_t offset;
     int64_t low, high; /* of numbers; `low` -1 for a NODE that may be NULL */
-    bool optional;     /* left out when 0, false, NULL or empty, and that when it is not there */
+    bool optional;     /* left out when 0, false, NULL or empty, and read as that */
 } cse_field;
 
 /* A new object. Nodes are written as the position that their `scratch` holds. */
 json_t *cse_fields_write(const cse_field *fields, const void *record);
 
-/* What reads a graph file: the graph as far as it stands, and the first problem. */
+/* State of reading a graph file: the graph so far, and the first problem. */
 typedef struct cse_field_reader {
     cse_graph *graph;
     cse_status status;
@@ -42,7 +41,7 @@ typedef struct cse_field_reader {
 /* Keeps "graph file: WHAT is missing or wrong", if it is the first problem. */
 void cse_field_wrong(cse_field_reader *reader, const char *what);
 
-/* Fills the fields of `record`; what is wrong is told to the reader and stays 0. Texts are copied
+/* Fills the fields of `record`; a wrong field is reported to `reader` and stays 0. Texts are copied
  * to the graph's arena. */
 void cse_fields_read(cse_field_reader *reader, const cse_field *fields, const json_t *object,
                      void *record);

@@ -1,4 +1,4 @@
-/* Names of parts and spaces, as they stand in printed graphs and in JSON. */
+/* Names of parts and spaces, as in printed graphs and in JSON. */
 #ifndef CSE_GRAPH_NAMES_H
 #define CSE_GRAPH_NAMES_H
 

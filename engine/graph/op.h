@@ -43,29 +43,29 @@ typedef enum cse_op_kind {
     CSE_OP_STRUCTURAL,
 } cse_op_kind;
 
-/* What passes, kernels and emitters recognise an op by where its kind does not say enough. */
+/* How passes, kernels and emitters recognise an op where its kind does not say enough. */
 typedef enum cse_op_role {
     CSE_ROLE_NONE,
-    CSE_ROLE_ADD,      /* inputs[0] + inputs[1]: of a broadcast bias: epilogue of a product */
+    CSE_ROLE_ADD,      /* inputs[0] + inputs[1]; of a bias: epilogue of a product */
     CSE_ROLE_SUBTRACT, /* inputs[0] - inputs[1] */
     CSE_ROLE_RELU,     /* the larger of inputs[0] and 0 */
     CSE_ROLE_SELECT,   /* inputs[1] where inputs[0] holds, else inputs[2] */
     CSE_ROLE_CAST,     /* inputs[0] in another type */
     CSE_ROLE_SUM,      /* of a REDUCE: adds */
     CSE_ROLE_MAX,      /* of a REDUCE: keeps the larger */
-    CSE_ROLE_STORE,    /* an elementwise identity whose result has a place of its own */
+    CSE_ROLE_STORE,    /* an elementwise identity whose result has its own storage */
 } cse_op_role;
 
 /* GraphAMP's sets: `allow` rounds its inputs to the 16-bit format, `infer` follows its readers,
  * `deny` keeps the types it is written with. */
 typedef enum cse_precision_class { CSE_DENY, CSE_INFER, CSE_ALLOW } cse_precision_class;
 
-/* What rounding its inputs does to an op. GraphAMP's presets give a set to each family
+/* How rounding its inputs affects an op. GraphAMP's presets give a set to each family
  * (engine/precision/presets.c); POL rounds the sums of some of them (engine/precision/pol.c). */
 typedef enum cse_precision_family {
-    CSE_FAMILY_STRUCTURAL, /* where values come from and go to: types are the engine's contract */
+    CSE_FAMILY_STRUCTURAL, /* inputs, states, results: the engine fixes their types */
     CSE_FAMILY_CAST,       /* the types it is written with are its meaning */
-    CSE_FAMILY_FLOAT32,    /* makes float32: from no floats, or by additions into a table */
+    CSE_FAMILY_FLOAT32,    /* always float32: not made from floats, or added into a table */
     CSE_FAMILY_PRODUCT,    /* sums of products, which are exact in float32 */
     CSE_FAMILY_MOVEMENT,   /* no arithmetic: commutes with rounding */
     CSE_FAMILY_NEUTRAL,    /* at most one rounding, or a choice of values */
@@ -94,7 +94,7 @@ typedef struct cse_op_kernel {
     int bias_axis;
 } cse_op_kernel;
 
-/* What a shape rule sees. */
+/* The arguments of a shape rule. */
 typedef struct cse_infer {
     const cse_attributes *attributes;
     int input_count;
@@ -102,7 +102,7 @@ typedef struct cse_infer {
     const cse_dtype *dtypes;
 } cse_infer;
 
-/* What a reference kernel sees: contiguous row-major values, one pointer an input. */
+/* The arguments of a reference kernel: contiguous row-major values, one pointer an input. */
 typedef struct cse_reference {
     const cse_tensor *node;
     const void *const *inputs;
@@ -168,16 +168,15 @@ typedef struct cse_op {
     /* LIBRARY: the kernels that compute it. */
     cse_op_kernel kernel;
 
-    /* A value with the same bits as the node's that makes it superfluous, mostly one of its inputs,
-     * or NULL. May instead rewrite the node's inputs and attributes. NULL: there is no such rule.
-     * */
+    /* A value with the same bits as the node's that replaces it, mostly one of its inputs, or NULL.
+     * May instead rewrite the node's inputs and attributes. NULL: no such rule. */
     cse_tensor *(*simplify)(cse_tensor *node);
 
     /* Whether the node exchanges the last two axes of its input and does nothing else: a product
      * can read that input transposed. NULL: never. */
     bool (*is_matrix_transpose)(const cse_tensor *node);
 
-    /* How many terms the longest sum inside the node adds, for the length of tiles. NULL: the size
+    /* Number of terms in the longest sum inside the node, for the length of tiles. NULL: the size
      * of the first input's last axis. */
     int64_t (*summed_terms)(const cse_tensor *node);
 

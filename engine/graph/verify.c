@@ -7,8 +7,8 @@ static cse_status fail_node(const cse_node *node, const char *what)
                     node->scope, what);
 }
 
-/* A kernel may carry float32 inside and round what it stores: an op that reads 16 bits may write
- * float32, and one that stands for several ops may store 16 bits of what it computes in float32. */
+/* A kernel may compute in float32 and round what it stores: an op that reads 16 bits may write
+ * float32, and a composite may store 16 bits of what it computes in float32. */
 static bool may_store(const cse_node *node, cse_dtype rule)
 {
     cse_op_kind kind = node->op->kind;
@@ -34,7 +34,7 @@ static cse_status verify_types(const cse_node *node)
     if (cse_node_infer(node, &shape, &dtype) != CSE_OK)
         return fail_node(node, cse_error_message());
     if (!cse_shape_equal(shape, node->shape) || !may_store(node, dtype))
-        return fail_node(node, "its shape or type is not what its rule says");
+        return fail_node(node, "its shape or type differs from what its rule infers");
     return CSE_OK;
 }
 
@@ -43,7 +43,7 @@ static cse_status verify_level(const cse_node *node)
     return cse_node_is_batch(node) == node->batch ? CSE_OK : fail_node(node, "wrong level");
 }
 
-/* A program reads its own values and leaves; UPDATE also what WEIGHTS materialized. */
+/* A program reads only its own values and leaves; UPDATE also what WEIGHTS materialized. */
 static cse_status verify_part(const cse_node *node)
 {
     if (node->part == CSE_PART_NONE)
@@ -66,9 +66,9 @@ static cse_status verify_order(const cse_graph *graph)
         cse_node *node = graph->nodes[n];
         for (int i = 0; i < node->input_count; i++)
             if (node->inputs[i]->scratch == 0)
-                return fail_node(node, "stands before one of its inputs");
+                return fail_node(node, "comes before one of its inputs");
         if (node->scratch != 0)
-            return fail_node(node, "stands twice in the graph");
+            return fail_node(node, "is in the graph twice");
         node->scratch = n + 1;
     }
     return CSE_OK;

@@ -1,8 +1,8 @@
 /* Reverse-mode differentiation: each `gradient` node becomes the nodes that compute it.
  *
- * For every loss, one walk from the loss backwards over the nodes that lie between it and the
- * wanted states; each op's own rule gives its inputs' gradients, and gradients that meet are added
- * in the order the walk meets them, which depends on the graph alone. */
+ * For every loss, one walk from the loss backwards over the nodes between it and the wanted states.
+ * Each op's own rule gives its inputs' gradients; a value's gradients are added in the order of the
+ * walk, which depends on the graph alone. */
 #include <stdlib.h>
 
 #include "engine/passes/pass.h"
@@ -15,8 +15,8 @@ typedef struct walk {
     bool *wanted;        /* by position: lies between a wanted state and the loss */
 } walk;
 
-/* A gradient rule's nodes belong to the forward node; for a node of the backward pass (gradients of
- * gradients), to that which it belongs to itself. */
+/* New nodes get `node` as the forward node whose gradient they compute or, if `node` is of the
+ * backward pass itself (gradients of gradients), that node's. */
 static void begin_gradient_of(cse_graph *graph, const cse_node *node)
 {
     cse_trace_begin_for(graph, node, true, node->backward ? node->gradient_of : node);

@@ -23,7 +23,7 @@ static cse_node *as_type(cse_node *node, cse_dtype dtype)
 /* A composite computes in float32 whatever it reads and stores: 16-bit inputs are widened, which is
  * exact, and the result is rounded once. Where 16-bit arithmetic is emulated, every node inside has
  * the 16-bit type, so that each result is rounded. Expansions of attention and of data movement
- * choose the types inside by themselves. */
+ * choose their types themselves. */
 static cse_node *expand_in_arithmetic(cse_node *node)
 {
     cse_node *inputs[CSE_MAX_INPUTS], wide = *node;
@@ -42,8 +42,8 @@ static cse_node *expand_in_arithmetic(cse_node *node)
     return as_type(node->op->expand(&wide), node->dtype);
 }
 
-/* The sums inside accumulate as the composite was annotated: its products if it is attention, else
- * its reductions. Each has a stream of random numbers of its own. */
+/* Copies the composite's accumulation to the sums inside: for attention to its products, else to
+ * its reductions. Each gets a stream of random numbers of its own. */
 static void pass_on_accumulation(cse_graph *graph, int first, const cse_node *node)
 {
     bool product = node->op->precision == CSE_FAMILY_PRODUCT;

@@ -1,16 +1,16 @@
 /* Fusion: nodes are joined to groups, each of which runs as one piece of code.
  *
  * A LIBRARY group is a product with the epilogue that its kernel takes (bias, relu, store), each
- * step read only by the next. A BLOCK group is one op with code of its own, and [store]. All other
- * nodes become fused loops, in two sweeps: forward, a node joins the last group that produces one
- * of its inputs, if that is a loop and still one with the node in it (loop.h); backward, a loop
- * moves into the first group that consumes one of its values. A node only reads groups before its
- * own, so the numbers of groups are an execution order.
+ * step read only by the next. A BLOCK group is one op with code of its own, and an optional store.
+ * All other nodes become fused loops, in two sweeps. Forward: a node joins the last group that
+ * produces one of its inputs, if the group is a loop and remains one with the node in it (loop.h).
+ * Backward: a loop moves into the first group that consumes one of its values. A node only reads
+ * groups before its own, so the numbers of groups are an execution order.
  *
  * Every consumer of a broadcast gets a copy of it, so that broadcasts are index arithmetic and not
  * memory.
  *
- * UPDATE is cut by what partition promised: nodes that are connected, or share a state, are one
+ * UPDATE groups follow the partition pass: nodes that are connected, or share a state, are one
  * group, whether fusion is enabled or not. */
 #include <assert.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ static void add_node(fusion *f, int number, cse_node *node)
 
 /* ---- products and blocks, with their epilogues ---- */
 
-/* The broadcast that an accepted step of an epilogue reads: a bias. */
+/* The bias of an accepted step of an epilogue: the broadcast that it reads. */
 static cse_node *bias_of(const cse_node *node)
 {
     for (int i = 0; i < node->input_count; i++)
@@ -185,7 +185,7 @@ static void sort_nodes(const fusion *f, cse_node **nodes, int count)
     }
 }
 
-/* The union of two sorted sets fits one loop. */
+/* Whether the union of two sorted sets fits one loop. */
 static bool fits_together(fusion *f, const draft *a, cse_node *const more[], int count)
 {
     cse_node *nodes[CSE_LOOP_MOST_NODES];
@@ -234,7 +234,7 @@ static void place_set(fusion *f, cse_node *set[], int count, int target)
     sort_nodes(f, f->drafts[target].nodes, f->drafts[target].count);
 }
 
-/* The broadcasts of a node that is no loop, or does not fit with them, get loops of their own. */
+/* Gives a node's broadcasts loops of their own: it is no loop, or does not fit with them. */
 static void place_broadcasts(fusion *f, cse_node *node)
 {
     cse_node *set[CSE_LOOP_MOST_NODES];

@@ -152,8 +152,8 @@ static bool level_by_size(const analysis *a, int64_t elements, cse_loop_level *l
     return true;
 }
 
-/* An elementwise node that reads a value known only after the rows: so must its other inputs be, or
- * come from outside the loop. */
+/* Places an elementwise node that reads a value known only after the rows. Its other inputs must be
+ * such values too, or come from outside the loop. */
 static bool place_after_rows(const analysis *a, const cse_node *node, cse_loop_value *value)
 {
     int64_t elements = cse_shape_elements(node->shape);
@@ -318,7 +318,7 @@ bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t col
     return loop->phases <= 1 || columns <= CSE_LOOP_MOST_KEPT_COLUMNS;
 }
 
-/* The domain that a node by itself asks for. */
+/* The rows and columns that a node by itself would loop over. */
 static void natural_domain(const cse_node *node, int64_t *rows, int64_t *columns)
 {
     int64_t elements = cse_shape_elements(node->shape);

@@ -1,12 +1,12 @@
-/* Which tensors statistics are taken of: a row of graph->tracked for each.
+/* Chooses the tensors whose statistics are recorded: one row of graph->tracked for each.
  *
- * Every state, every value that is rounded to 16 bits, every gradient of a parameter, and what the
- * request's patterns name. This is the last pass and leaves the plan as it is: a step with
- * statistics computes the same values, and copies those that are not stored into memory of its own.
- * Without a request the pass does nothing.
+ * These are every state, every value that is rounded to 16 bits, every gradient of a parameter, and
+ * what the request's patterns name. This last pass leaves the plan as it is: a step with statistics
+ * computes the same values, and copies those that are not stored to memory of its own. Without a
+ * request the pass does nothing.
  *
- * The rows stand in the order of execution (states, values of REPLICA, gradients, values of
- * WEIGHTS), so that the first row with a NaN is where it arose. */
+ * The rows are in execution order (states, values of REPLICA, gradients, values of WEIGHTS), so
+ * that the first row with a NaN is where it arose. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : p < q ? -1 : p > q;
 }
 
-/* The second of a name becomes NAME#2, in the order of execution. */
+/* Appends #2, #3, ... to repeated names, in execution order. */
 static void number_names(cse_graph *graph)
 {
     int count = graph->tracked_count, same = 1;
@@ -101,7 +101,7 @@ static bool is_narrow(const cse_node *node)
     return cse_dtype_is_float(node->dtype) && node->dtype != CSE_FLOAT32;
 }
 
-/* Whether a float value with code of its own can be seen: in a loop, or as a group's result. */
+/* Whether a float value can be read by a statistics program: in a loop, or as a group's result. */
 static bool is_visible(const cse_group *group, int n)
 {
     const cse_node *node = group->nodes[n];
@@ -172,7 +172,8 @@ static cse_node *unrounded(cse_node *node)
     return node;
 }
 
-/* next = where(finite, round(state - delta), state), and less of it. */
+/* Matches next = where(finite, round(state - delta), state), where `where` and `round` are
+ * optional. */
 static void find_update(const cse_graph *graph, cse_tracked_tensor *row, int number)
 {
     cse_node *kept = cse_node_storage(row->node->inputs[0]);

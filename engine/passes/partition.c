@@ -1,7 +1,7 @@
 /* Cuts the one step graph into three programs and the reduction between them.
  *
- *   REPLICA  all that a microbatch contributes: every batch_sum's term ends in a `partial`;
- *   (the reduction: batch_sum nodes become leaves, found in REDUCED)
+ *   REPLICA  all that a microbatch contributes: every batch_sum's term is stored by a `partial`;
+ *   (the reduction tree sums the partials: batch_sum nodes become leaves, stored in REDUCED)
  *   WEIGHTS  serial, once a step: fetched values and what updates need whole, ended by `fetch` and
  *            `materialize`; it changes no state, so it may be repeated;
  *   UPDATE   elementwise and in place: each `assign` with the elementwise nodes before it. Assigns
@@ -42,8 +42,7 @@ static cse_node *add_identity(cse_graph *graph, const cse_op *op, int64_t number
 
 /* ---- REPLICA ---- */
 
-/* The REPLICA copy of every node that a partial needs; in graph order, so inputs are copied first.
- */
+/* Copies every node that a partial needs to REPLICA; in graph order, so inputs come first. */
 static void copy_replica_program(cut *c, int count, const bool *needed)
 {
     for (int n = 0; n < count; n++) {
@@ -71,7 +70,7 @@ static cse_status check_sum(const cse_node *node)
     return CSE_OK;
 }
 
-/* Every batch_sum loses its input, which a partial of the replica program stores. */
+/* Removes the input of every batch_sum: a partial of the replica program stores it. */
 static cse_status cut_reductions(cut *c)
 {
     cse_graph *graph = c->graph;

@@ -2,8 +2,8 @@
  *
  * Each pass is verified after it ran, can be printed after (`csengine compile --print-after=NAME`)
  * and switched off by name (CSE_DISABLE=fusion,simplify): it is then called with `enabled` false
- * and does only what later passes cannot do without (fusion: one group a node; order: as traced;
- * memory_plan: no sharing). A pass without such a minimum refuses to be switched off. */
+ * and does only what later passes require (fusion: one group a node; order: as traced; memory_plan:
+ * no sharing). A pass without such a minimum cannot be switched off. */
 #ifndef CSE_PASSES_PASS_H
 #define CSE_PASSES_PASS_H
 

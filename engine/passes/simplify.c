@@ -13,8 +13,7 @@
 #include "engine/trace/identities.h"
 #include "engine/trace/trace.h"
 
-/* Scalars and broadcast scalars through an elementwise op: computed now, by the reference kernel.
- */
+/* Computes an elementwise op on scalars and broadcast scalars with its reference kernel. */
 static cse_node *fold_constants(cse_graph *graph, cse_node *node)
 {
     double numbers[CSE_MAX_INPUTS];
@@ -86,7 +85,7 @@ bool cse_nodes_equal(const cse_node *a, const cse_node *b)
     return equal;
 }
 
-/* Open addressing over the nodes seen so far: the equal one, or `node` itself, which is stored. */
+/* Looks up an equal node in an open-addressing hash table; adds and returns `node` if none. */
 static cse_node *find_equal(cse_node **table, uint64_t mask, cse_node *node)
 {
     uint64_t slot = hash_node(node) & mask;

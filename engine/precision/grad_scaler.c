@@ -26,7 +26,7 @@ const cse_setting cse_scaler_setting_table[] = {
     { "min_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-5, 1e30, NULL,
       "least dynamic scale; null: 2^-14", NULL },
     { "max_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-5, 1e30, NULL,
-      "greatest dynamic scale; null: 2^15, and 2^31 where cbfloat16 is computed in", NULL },
+      "greatest dynamic scale; null: 2^15, and 2^31 when the step computes in cbfloat16", NULL },
     { "overflow_tolerance", CSE_SETTING_NUMBER, "0.0", 0, 1, NULL,
       "fraction of steps that may overflow before the scale is halved", NULL },
     { 0 },
@@ -55,7 +55,7 @@ cse_status cse_scaler_settings_read(const cse_settings *settings, cse_dtype low,
             scaler->loss_scale > scaler->max_loss_scale)
             return cse_fail(CSE_CONFIG,
                             "grad_scaler: min_loss_scale %g, init_scale %g and max_loss_scale %g "
-                            "must not descend",
+                            "must be in ascending order",
                             scaler->min_loss_scale, scaler->loss_scale, scaler->max_loss_scale);
         return CSE_OK;
     }

@@ -23,13 +23,13 @@
 /* The type that a node requests for its float inputs; WANT_WRITTEN: of each, as it was written. */
 typedef enum want { WANT_WRITTEN, WANT_FLOAT32, WANT_LOW } want;
 
-/* What the walk knows of a node. */
+/* State of the walk for a node. */
 typedef struct node_types {
     cse_dtype written; /* type before the pass */
-    bool feeds_batch;  /* step level, read by the microbatches: weights and what is made of them */
+    bool feeds_batch;  /* step level, read by microbatches: weights and values computed from them */
     bool chained;      /* in a chain of one op's gradient */
     bool frozen;       /* keeps its written types */
-    int low, high; /* requests of 16 bits, and of float32 (a result of the step counts as one) */
+    int low, high;     /* requests for 16 bits and for float32 (a result of the step is one) */
     want wants;
     cse_node *casts[2]; /* shared casts: to 16 bits, to float32 */
 } node_types;
@@ -110,8 +110,8 @@ static void mark_chains(typing *p)
 
 /* ---- the sets ---- */
 
-/* The class of a node of a gradient: products, data movement and sums by what they are, all others
- * as the forward op. */
+/* The class of a node of a gradient: products, data movement and sums have their own, all others
+ * that of the forward op. */
 static cse_precision_class gradient_class(const cse_precision *precision, const cse_node *node)
 {
     const cse_op *origin = node->gradient_of->op;

@@ -3,8 +3,8 @@
  *
  * GraphAMP chooses the types of the edges: every op is in exactly one of three sets. `allow`: its
  * inputs are rounded to the 16-bit format. `infer`: its inputs have the type that its results are
- * wanted in. `deny`: its types stay as they are written. POL, the precision optimization level,
- * chooses how the long sums inside ops are carried, and never the types of edges. The two are
+ * requested in. `deny`: its types stay as written. POL, the precision optimization level, chooses
+ * how the long sums inside ops accumulate, and never the types of edges. The two are
  * independent. */
 #ifndef CSE_PRECISION_GRAPHAMP_H
 #define CSE_PRECISION_GRAPHAMP_H
@@ -29,7 +29,7 @@ typedef struct cse_scope_pattern {
 } cse_scope_pattern;
 
 typedef struct cse_precision {
-    cse_arena *arena; /* of all that is borrowed here */
+    cse_arena *arena; /* owns what the fields below point to */
     cse_dtype low;    /* the 16-bit format */
     int preset;       /* 0 to 4: mp0 to mp4 */
     bool low_norms;   /* layer_norm computes in float32 and may store its result in `low` */
@@ -40,7 +40,7 @@ typedef struct cse_precision {
     bool tiling_given;
     cse_accumulation tiling; /* where tiling_given: of every product, whatever its level */
     int32_t tile_length;
-    bool emulated; /* sums are rounded as annotated; else the annotation is a permission */
+    bool emulated;               /* sums are rounded as annotated; else that is only permitted */
     cse_scope_pattern *patterns; /* a later match wins over an earlier one and over the code's */
     int pattern_count;
 } cse_precision;
@@ -60,7 +60,7 @@ const char *cse_preset_name(int preset);
 cse_precision_class cse_preset_class(const cse_op *op, int preset);
 /* The same with the configuration's changes. */
 cse_precision_class cse_precision_class_of(const cse_precision *precision, const cse_op *op);
-/* Whether the op's kind can be in the set at all; else CSE_CONFIG with the reason. */
+/* Whether the op's code permits the set; else CSE_CONFIG with the reason. */
 cse_status cse_precision_class_possible(const cse_op *op, cse_precision_class wanted);
 /* Whether a deny op, which computes in float32, may store its result in 16 bits all the same. */
 bool cse_precision_stores_low(const cse_precision *precision, const cse_op *op);

@@ -1,4 +1,4 @@
-/* Which of a step's tensors have their numbers counted, and how often: the settings, resolved. */
+/* Which tensors of a step have statistics recorded, and how often: the settings, resolved. */
 #ifndef CSE_PRECISION_NUMERICS_H
 #define CSE_PRECISION_NUMERICS_H
 

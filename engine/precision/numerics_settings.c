@@ -1,5 +1,4 @@
-/* From settings to what the numerics pass is asked for. Patterns without steps to observe are a
- * mistake. */
+/* Resolves settings to a request for the numerics pass. Patterns without `every` are an error. */
 #include "engine/precision/numerics.h"
 
 #include "engine/config/precision_settings.h"
@@ -36,8 +35,8 @@ cse_status cse_numerics_new(const cse_settings *settings, cse_numerics **numeric
         *numerics = resolve(settings);
     else if (!has_every && cse_settings_count(settings, "tensors") > 0)
         return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, "tensors")),
-                           "tensors says nothing without every; add every: 100 (observe "
-                           "every 100th step), or every: 0 to observe nothing");
+                           "tensors has no effect without every; add every: 100 (statistics "
+                           "on every 100th step), or every: 0 for none");
     return CSE_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Keeping gradients in range: loss scaling and clipping, as traced tensor operations. */
+/* Loss scaling and gradient clipping, as traced tensor operations. */
 #ifndef CSE_PRECISION_PRECISION_H
 #define CSE_PRECISION_PRECISION_H
 
@@ -35,8 +35,8 @@ typedef struct cse_scaler_values {
 cse_scaler_values cse_scaler_next(const cse_scaler_settings *scaler, cse_scaler_values now,
                                   cse_tensor *finite, cse_tensor **exhausted);
 
-/* Sum of squares of all elements of all gradients, float32 scalar; `each` receives that of each
- * gradient. */
+/* Sum of squares over all elements of all gradients, a float32 scalar; `each` receives each
+ * gradient's. */
 cse_tensor *cse_sum_of_squares(cse_tensor *const gradients[], int count, cse_tensor *each[]);
 
 /* min(1, max_norm / (norm + 1e-6)), as PyTorch's clip_grad_norm_. */

@@ -1,4 +1,4 @@
-/* From settings to a resolved cse_precision: what stands together, names of ops, patterns. */
+/* Resolves settings to a cse_precision: required combinations, names of ops, patterns. */
 #include <fnmatch.h>
 #include <string.h>
 
@@ -32,13 +32,13 @@ static cse_status read_enabled(const cse_settings *settings, bool *enabled)
     for (size_t i = 0; !has_type && i < sizeof dependent / sizeof dependent[0]; i++)
         if (cse_settings_given(settings, dependent[i]))
             return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(settings, dependent[i])),
-                               "%s says nothing without fp16_type; add fp16_type "
+                               "%s has no effect without fp16_type; add fp16_type "
                                "(" CSE_CHOICES_TEXT(CSE_LOW_FORMATS) "), or enabled: false",
                                dependent[i]);
     return CSE_OK;
 }
 
-/* The preset and what may be stored low, as given or as the level says. */
+/* The preset and which results may be stored in 16 bits, as given or by the level. */
 static void read_preset(const cse_settings *graphamp, cse_precision *precision)
 {
     static const int by_level[CSE_MAX_POL + 1] = { 1, 2, 3 };
@@ -68,7 +68,7 @@ static void read_tiling(const cse_settings *settings, cse_precision *precision)
                                                 .tile_length = precision->tile_length };
 }
 
-/* The last error, of an entry of a list: told at its place. */
+/* Reports the last failure again, at the place of the list entry that it concerns. */
 static cse_status place_last_error(cse_place place, const char *list)
 {
     cse_error error = *cse_error_last();

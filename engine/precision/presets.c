@@ -50,8 +50,8 @@ cse_precision_class cse_precision_class_of(const cse_precision *precision, const
     return cse_preset_class(op, precision->preset);
 }
 
-/* An allow op may read 16 bits and write float32: ops that copy bytes, or whose code is written for
- * one type, cannot. */
+/* An allow op must be able to read 16 bits and write float32. Ops that copy bytes, or whose code is
+ * written for one type, cannot. */
 cse_status cse_precision_class_possible(const cse_op *op, cse_precision_class wanted)
 {
     cse_precision_family family = op->precision;

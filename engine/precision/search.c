@@ -1,4 +1,4 @@
-/* The search: lower a set, halve it where it does not do. */
+/* Tries a set of layers at a level; a set that is not accepted is halved. */
 #include "engine/precision/search.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct search_state {
     int level;
 } search_state;
 
-/* Tries candidates [first, end) at the level at hand. */
+/* Tries candidates [first, end) at the current level, and halves of them if that is refused. */
 static cse_status lower(search_state *state, int first, int end)
 {
     const cse_precision_search *search = state->search;

@@ -1,14 +1,14 @@
-/* Which layers may go how low: a search by bisection over layers and levels.
+/* Which layers can run at which precision level: bisection over layers and levels.
  *
- * Every layer starts at level 0, the most precise. From the lowest level upwards, the layers that
- * have not been lowered yet are tried at that level all together; a set that does not do is halved,
- * down to single layers, and a layer that does not do alone is left for the next level. What is
- * accepted stays while the rest is tried, so the assignment that is returned was itself judged as a
- * whole. Where the judgement is monotone (raising a layer never makes an accepted assignment
- * unacceptable) no single layer of the result can be lowered further.
+ * Every layer starts at level 0, the most precise. From the least precise level on, all layers that
+ * are still at level 0 are tried at that level together. A set that is not accepted is halved, down
+ * to single layers; a layer that is not accepted alone is tried at the next level. Accepted layers
+ * keep their level while the rest is tried, so the returned assignment was itself judged as a
+ * whole. If acceptance is monotone (making a layer more precise never makes an accepted assignment
+ * unacceptable), no single layer of the result can be made less precise.
  *
- * Sets cost about 2 k log2(n / k) judgements a level for k layers out of n that do not do, instead
- * of n (as delta debugging: Zeller and Hildebrandt 2002). */
+ * A level costs about 2 k log2(n / k) trials for k refused layers out of n, instead of n (as in
+ * delta debugging: Zeller and Hildebrandt 2002). */
 #ifndef CSE_PRECISION_SEARCH_H
 #define CSE_PRECISION_SEARCH_H
 
@@ -18,7 +18,7 @@
 
 typedef struct cse_precision_search {
     int layer_count, level_count;
-    /* Sets *within: whether the assignment, a level for each layer, does. A failure ends the
+    /* Sets *within: whether the assignment, a level for each layer, is accepted. A failure ends the
      * search. */
     cse_status (*judge)(void *self, const int *levels, bool *within);
     void *self;

@@ -1,7 +1,8 @@
 /* Emulated accumulation; see accumulate.h.
  *
- * The block of C takes up to 16 sums at a time as lanes: what stands beside each other along the
- * last axis that stays. So no sum is split, and a sum over the first axes reads whole lines. */
+ * The emitted block of C computes up to 16 sums at a time, one in each SIMD lane: neighbours along
+ * the last axis that is not reduced. So no sum is split, and a sum over the first axes reads whole
+ * cache lines. */
 #include "engine/trace/accumulate.h"
 
 #include <math.h>
@@ -86,7 +87,7 @@ static void emit_value(cse_text *out, cse_dtype dtype, const char *element)
         cse_text_add(out, "cse_load_%s(%s)", cse_dtype_name(dtype), element);
 }
 
-/* What stands behind a tile, in each lane. `first` is the number of the first lane's sum. */
+/* The code that ends a tile, in each lane. `first` is the number of the first lane's sum. */
 static void emit_end_of_tile(cse_text *out, const cse_tensor *node)
 {
     const cse_accumulation *how = &node->accumulation;

@@ -1,8 +1,8 @@
 /* What the ops of engine/ops share: shape rules, checks of arguments, access to elements of any
  * type for reference kernels, and C loops over strided tensors.
  *
- * An op's file stays a statement of what is particular about the op; what many ops do alike is here
- * once, so that they all say the same about the same mistake. */
+ * So an op's file holds only what is particular to the op, and the same mistake gives the same
+ * message everywhere. */
 #ifndef CSE_TRACE_ARGUMENTS_H
 #define CSE_TRACE_ARGUMENTS_H
 
@@ -22,7 +22,7 @@ cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *d
 double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index);
 void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value);
 
-/* Inline for float32, so that reference kernels are slow but bearable. */
+/* Inline for float32, so that reference kernels are not slower than needed. */
 static inline double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
 {
     if (dtype == CSE_FLOAT32)
@@ -54,8 +54,8 @@ cse_shape cse_reduce_kept_shape(const cse_tensor *node);
 void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
                      const char *combine);
 
-/* In emitted code: the function that makes a value of a stored element, as in "cse_load_float16",
- * and the one back; "" where an element is its value. */
+/* In emitted code: the function that converts a stored element to a value, as in
+ * "cse_load_float16", and its inverse; "" for types that need no conversion. */
 const char *cse_emitted_load(cse_dtype dtype);
 const char *cse_emitted_store(cse_dtype dtype);
 
@@ -77,8 +77,7 @@ typedef struct cse_walk {
     int64_t target_offset, target_strides[CSE_MAX_RANK];
 } cse_walk;
 
-/* Goes to the next index in row-major order and moves both positions along; false after the last.
- */
+/* Advances to the next index in row-major order, and both positions; false after the last. */
 bool cse_walk_advance(const cse_walk *walk, int64_t index[], int64_t *source, int64_t *target);
 
 /* Splits the axes of a REDUCE op's input into those that stay (`outer`) and those that are reduced
@@ -90,7 +89,7 @@ void cse_walk_copy(const cse_walk *walk, const void *source, void *target, size_
 /* The same as loops of C: `y[...] = <source>[...];`. */
 void cse_walk_emit(cse_text *out, const cse_walk *walk, const char *source);
 
-/* x + y and so on with a plain number of x's type. */
+/* `value` as a constant of x's type, for ops like x + y with a plain number. */
 cse_tensor *cse_constant_like(const cse_tensor *x, double value);
 
 #endif

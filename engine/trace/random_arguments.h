@@ -11,7 +11,7 @@
 #include "engine/base/random.h"
 #include "engine/trace/arguments.h"
 
-/* In expressions: the counter of an element whose sample is input number `sample`. */
+/* In expressions: an element's counter; input number `sample` has the sample positions. */
 #define CSE_DRAW_COUNTER(sample) \
     "$seed, $step, (uint32_t)$a0, (uint32_t)" sample ", (uint32_t)($n % $a1)"
 

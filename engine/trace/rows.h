@@ -17,7 +17,7 @@ cse_tensor *cse_row_max(cse_tensor *x);
 /* The shape rule of an op on rows of floats that keeps the shape. */
 cse_status cse_infer_rows(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 
-/* Traces `op`, which works on the last axis, along `axis`: the axis is brought last and back. */
+/* Traces `op`, which works on the last axis, along `axis`: transposes it to the end and back. */
 cse_tensor *cse_trace_along(const cse_op *op, cse_tensor *x, int axis);
 
 /* Reads row `row` of input 0 and gives its maximum and the sum of exp(x - maximum). */

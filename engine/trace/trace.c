@@ -81,9 +81,9 @@ void cse_at(const char *file, int line)
     innermost()->line = line;
 }
 
-/* A region of the model's code: a copy of the innermost context, to be changed. NULL when nothing
- * is traced or regions are nested too deep; the latter fails the step, after which regions that are
- * left without having been entered do no harm. */
+/* Enters a region of the model's code: a copy of the innermost context, for the caller to change.
+ * NULL when nothing is traced or regions are nested too deep. The latter fails the step; leaving a
+ * region that was not entered then has no effect. */
 static context *enter_region(void)
 {
     if (innermost()->graph == NULL)

@@ -17,9 +17,9 @@
 /* Opens a context without a scope for `graph`, closed by cse_trace_end together with the regions
  * that were left open in it. */
 void cse_trace_begin(cse_graph *graph);
-/* The same with the place, scope, module class and precision request of `node`. `backward` says
- * that new nodes belong to the backward pass, `gradient_of` names the forward node whose gradient
- * they compute; NULL: none, or several. */
+/* The same with the place, scope, module class and precision request of `node`. `backward`: new
+ * nodes belong to the backward pass; `gradient_of`: the forward node whose gradient they compute,
+ * or NULL for none or several. */
 void cse_trace_begin_for(cse_graph *graph, const cse_node *node, bool backward,
                          const cse_node *gradient_of);
 void cse_trace_end(void);
@@ -36,16 +36,15 @@ cse_tensor *cse_trace_2(const cse_op *op, const cse_attributes *attributes, cse_
 /* As cse_trace_2 after broadcasting both to their common shape. */
 cse_tensor *cse_trace_broadcast_2(const cse_op *op, cse_tensor *a, cse_tensor *b);
 
-/* Records a failure in the traced graph (message with the caller's place) and returns the poison.
- */
+/* Records a failure in the traced graph (message with the caller's place); returns the poison. */
 cse_tensor *cse_trace_fail(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 bool cse_trace_is_poison(const cse_tensor *tensor);
 
 /* Opens a region for `name` within the scope; a class other than CSE_MODULE_PLAIN replaces that of
  * the module around it. Closed by cse_trace_leave. */
 void cse_trace_enter(const char *name, cse_module_class module_class);
-/* Opens a region whose nodes make `request`. Levels of 0 leave the enclosing region's in force, and
- * a disabled GraphAMP stays disabled inside. */
+/* Opens a region whose nodes have `request`. Levels of 0 keep the enclosing region's, and a
+ * disabled GraphAMP stays disabled inside. */
 void cse_trace_enter_request(const cse_precision_request *request);
 /* Closes the innermost region, if the innermost context is one. */
 void cse_trace_leave(void);

@@ -137,9 +137,9 @@ static void accumulate(void *self, int64_t output, int64_t input, int64_t weight
         cse_read_element(node->inputs[1]->dtype, to->call->inputs[1], index[to->roles.b]);
 }
 
-/* ---- with the accumulation emulated: every term in its place, zeros in the padding ---- */
+/* ---- emulated accumulation: every term in its order, zeros in the padding ---- */
 
-/* The factors of a term by role; one that lies in the padding is 0. */
+/* Adds the product of a term's two factors; a factor that lies in the padding is 0. */
 static void add_term(cse_accumulator *sum, cse_conv2d_roles roles, const int64_t index[3])
 {
     const cse_reference *call = sum->call;

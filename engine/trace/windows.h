@@ -2,9 +2,9 @@
  *
  * Attributes: integers[0..1] stride, [2..3] padding, [4..5] dilation, then
  * - convolutions: [6] groups, and for their gradients [7..8] the sizes (height, width) of what is
- * made: the input's for conv2d_gradient_input, the kernel's for conv2d_gradient_weight;
+ *   made: the input's for conv2d_gradient_input, the kernel's for conv2d_gradient_weight;
  * - pooling: [6..7] the kernel's sizes, and [8] for averages: 1 divides by the kernel's size, 0 by
- * the elements that are there. Its dilation is 1. */
+ *   the elements outside the padding. Dilation is 1. */
 #ifndef CSE_TRACE_WINDOWS_H
 #define CSE_TRACE_WINDOWS_H
 

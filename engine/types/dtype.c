@@ -59,7 +59,8 @@ uint16_t cse_round_to_bits(cse_dtype dtype, float value)
         return sign;
     frexp(magnitude, &exponent); /* magnitude = f * 2^exponent with f in [0.5, 1) */
     int unit = exponent - 1 < 1 - bias ? 1 - bias - mantissa_bits : exponent - 1 - mantissa_bits;
-    /* Exact in double; nearbyint rounds ties to even. A carry walks into the exponent field. */
+    /* Exact in double; nearbyint rounds ties to even. A carry propagates into the exponent
+     * field. */
     long units = lrint(nearbyint(ldexp(magnitude, -unit)));
     long field = (long)(unit + mantissa_bits + bias - 1) << mantissa_bits;
     long bits = field + units;

@@ -42,7 +42,7 @@ static inline float cse_float_from_bfloat16(uint16_t bits)
 uint16_t cse_round_to_bits(cse_dtype dtype, float value);
 
 /* Stochastic rounding by 32 random bits, as engine/types/narrow.h defines it: as the format's bits
- * (16-bit formats only), and as the value (a float32 stays what it is). */
+ * (16-bit formats only), and as the value (a float32 is unchanged). */
 uint16_t cse_round_stochastic_to_bits(cse_dtype format, float value, uint32_t random_bits);
 float cse_round_stochastic(cse_dtype format, float value, uint32_t random_bits);
 

@@ -1,26 +1,24 @@
-/* The 16-bit formats, stored and loaded without branches, which a compiler vectorises: bfloat16
+/* The 16-bit formats, stored and loaded without branches, so that compilers vectorise it: bfloat16
  * (1-8-7), float16 (1-5-10), cbfloat16 (1-6-9, bias 31, IEEE-like specials).
  *
- * Each format has cse_load_*, cse_store_* (to nearest, ties to even), cse_round_* (stored and
- * loaded again), both with _stochastic too, and cse_store_rounded_* for a value of the format. The
- * text is embedded in generated code too, so that a value is rounded by one definition wherever it
- * is.
+ * Each format has cse_load_*, cse_store_* (to nearest, ties to even), cse_round_* (store, then
+ * load), both also with _stochastic, and cse_store_rounded_* for a value that the format holds
+ * exactly. This text is also embedded in generated code, so that rounding has one definition.
  *
  * Stochastic rounding of a finite x between neighbours low <= |x| < high of the format: let F be
- * (|x| - low) / (high - low) as a fraction of 32 bits, cut off behind them; the result is high if F
- * exceeds the 32 random bits, else low, with the sign of x. So of all 2^32 random numbers F give
- * high, and the mean over them is x itself, but for the bits that were cut off: none for normal
- * results (16 bits are left out at most), below 2^-32 of the distance for subnormal ones. A value
- * of the format stays what it is. Above the largest finite value the next neighbour is infinity, in
- * the place of the power of two that would follow; from there on everything is infinite. NaN stays
- * NaN. Where a result is normal, the random number's upper 16 bits alone decide. */
+ * (|x| - low) / (high - low) as a fraction of 32 bits, truncated. The result is high if F exceeds
+ * the 32 random bits, else low, with the sign of x. So F of all 2^32 random numbers give high, and
+ * the mean over them is x itself, except for truncated bits: none for normal results (which drop at
+ * most 16 bits), less than 2^-32 of the distance for subnormal ones. A value of the format is
+ * unchanged. Above the largest finite value, `high` is infinity, at the place of the next power of
+ * two; values from there on become infinite. NaN stays NaN. Where a result is normal, only the
+ * upper 16 random bits matter. */
 #ifndef CSE_TYPES_NARROW_H
 #define CSE_TYPES_NARROW_H
 
 #include <stdint.h>
 
-/* In every loop that calls it: a compiler leaves out what it finds too long, and the loop is then
- * no vector loop. */
+/* Forces inlining: a call that the compiler leaves in a loop prevents its vectorisation. */
 #define CSE_INLINE static inline __attribute__((always_inline))
 
 /* ---- bits ---- */
@@ -63,7 +61,7 @@ CSE_INLINE float cse_round_bfloat16(float x)
         (int32_t)(((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded) & 0xffff0000u));
 }
 
-/* Of a value of the format. */
+/* For a value that the format holds exactly. */
 CSE_INLINE uint16_t cse_store_rounded_bfloat16(float x)
 {
     return (uint16_t)((uint32_t)cse_bits(x) >> 16);
@@ -79,7 +77,8 @@ CSE_INLINE float cse_load_narrow(uint16_t bits, int mantissa, int bias)
     const int32_t special = 0x7f800000 | (int32_t)((uint32_t)(magnitude - infinity) << shift);
     /* Subnormals are whole multiples of the smallest one. */
     const int32_t small = cse_bits((float)magnitude * cse_from_bits((128 - bias - mantissa) << 23));
-    /* Masks, since a compiler that minds traps would branch around the product. */
+    /* Masks, since a compiler that respects floating-point traps would branch around the
+     * product. */
     const int32_t is_small = -(magnitude < 1 << mantissa), is_finite = -(magnitude < infinity);
     const int32_t finite = (small & is_small) | (normal & ~is_small);
     return cse_from_bits((finite & is_finite) | (special & ~is_finite) |
@@ -95,7 +94,7 @@ CSE_INLINE uint16_t cse_store_narrow(float x, int mantissa, int bias)
     const uint32_t least_normal = (uint32_t)(128 - bias) << 23;
     const uint32_t moved = magnitude - ((uint32_t)(127 - bias) << 23);
     const uint32_t normal = (moved + (1u << (shift - 1)) - 1 + (moved >> shift & 1)) >> shift;
-    /* The sum's last place is the smallest subnormal: the addition itself rounds. */
+    /* The last bit of a sum with this is the smallest subnormal, so that the addition rounds. */
     const float ruler = cse_from_bits((151 - bias - mantissa) << 23);
     const uint32_t small =
         (uint32_t)(cse_bits(cse_from_bits((int32_t)magnitude) + ruler) - cse_bits(ruler));
@@ -105,7 +104,7 @@ CSE_INLINE uint16_t cse_store_narrow(float x, int mantissa, int bias)
     return (uint16_t)((magnitude > 0x7f800000u ? nan : finite) | (bits >> 16 & 0x8000));
 }
 
-/* As cse_store_narrow and cse_load_narrow together, where the value stands. */
+/* cse_load_narrow of cse_store_narrow, without the conversion to 16 bits in between. */
 CSE_INLINE float cse_round_narrow(float x, int mantissa, int bias)
 {
     const uint32_t bits = (uint32_t)cse_bits(x), magnitude = bits & 0x7fffffffu;
@@ -154,7 +153,7 @@ CSE_INLINE uint16_t cse_store_narrow_stochastic(float x, uint32_t random, int ma
     const uint32_t infinity = ((1u << (15 - mantissa)) - 1) << mantissa;
     const uint32_t exponent = magnitude >> 23, least = (uint32_t)(128 - bias);
     const uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;
-    /* Bits of the significand left out: more and more below the smallest normal value. */
+    /* Bits of the significand left out: the more, the further below the smallest normal value. */
     const uint32_t below = exponent < least ? least - exponent : 0;
     const uint32_t all = 23 - (uint32_t)mantissa + below, left_out = all < 63 ? all : 63;
     const uint32_t whole = significand >> (left_out < 31 ? left_out : 31);

@@ -1,4 +1,4 @@
-/* One table for both directions. */
+/* One table for lookups in both directions. */
 #include "engine/types/rounding.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A way to keep float32 numbers in fewer bits: a format and how values are brought to it. Settings
- * know them by short names; bf16sr is stochastically rounded bfloat16. */
+/* How float32 numbers are kept in fewer bits: a format and how values are rounded to it. Settings
+ * use short names; bf16sr is stochastically rounded bfloat16. */
 #ifndef CSE_TYPES_ROUNDING_H
 #define CSE_TYPES_ROUNDING_H
 
@@ -23,7 +23,7 @@
     NEXT(cb16, CSE_CBFLOAT16, false)
 
 typedef struct cse_rounding {
-    cse_dtype format; /* CSE_FLOAT32: values stay as they are */
+    cse_dtype format; /* CSE_FLOAT32: no rounding */
     bool stochastic;  /* else to nearest, ties to even */
 } cse_rounding;
 

@@ -59,7 +59,7 @@ void cse_shape_broadcast_strides(cse_shape from, cse_shape to, int64_t strides[C
     cse_shape_strides(from, own);
     int offset = to.rank - from.rank;
     for (int i = 0; i < to.rank; i++) {
-        bool stretched = i < offset || (from.dims[i - offset] == 1 && to.dims[i] != 1);
-        strides[i] = stretched ? 0 : own[i - offset];
+        bool repeated = i < offset || (from.dims[i - offset] == 1 && to.dims[i] != 1);
+        strides[i] = repeated ? 0 : own[i - offset];
     }
 }

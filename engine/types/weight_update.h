@@ -7,7 +7,7 @@
 /* LIST(FIRST, NEXT) of (name, enumerator):
  *   bf16         rounded to nearest after each update
  *   bf16sr       rounded stochastically
- *   bf16_kahan   to nearest, and what was cut off goes into the next update */
+ *   bf16_kahan   to nearest; the rounding error is added to the next update */
 #define CSE_WEIGHT_UPDATES(FIRST, NEXT) \
     FIRST(fp32, CSE_WEIGHT_FP32)        \
     NEXT(bf16, CSE_WEIGHT_BF16)         \

@@ -21,7 +21,7 @@ typedef struct cse_pool2d_options {
     int64_t kernel[2];
     int64_t stride[2];    /* 0: the kernel's size */
     int64_t padding[2];   /* at most half the kernel on each side */
-    bool exclude_padding; /* average pooling divides by the elements that are there */
+    bool exclude_padding; /* average pooling divides by the elements outside the padding */
 } cse_pool2d_options;
 
 typedef struct cse_attention_options {

@@ -58,10 +58,10 @@ typedef struct cse_place {
     int line, column;   /* from 1 */
 } cse_place;
 
-/* Why a call was refused, where a caller decides by it what to do next. */
+/* Why a call was refused, for callers that act on the difference. */
 typedef enum cse_error_reason {
     CSE_ERROR_GENERAL,
-    CSE_ERROR_UNSUPPORTED, /* what was asked is never possible here, though it may be elsewhere */
+    CSE_ERROR_UNSUPPORTED, /* never possible here, though it may be elsewhere */
 } cse_error_reason;
 
 /* What failed, as fields. People see them as one text, in this order (cse_error_message):
@@ -79,16 +79,16 @@ typedef struct cse_error {
     const char *accepted; /* "accepted: ...", or NULL */
 } cse_error;
 
-/* The calling thread's last failure, with empty texts before the first. It and its texts are valid
- * until the next failure. */
+/* The calling thread's last failure; its texts are empty before the first. It is valid until the
+ * next failure. */
 CSE_API const cse_error *cse_error_last(void);
 
 /* The text of cse_error_last(); "" before the first failure. */
 CSE_API const char *cse_error_message(void);
 
-/* Stores a failure of the calling thread that is known by its message alone and returns `status`,
- * so that a failing call can end with `return cse_fail(CSE_DATA, "...", ...)`. `status` must not be
- * CSE_OK. Arguments may be texts of the last failure, here and below. */
+/* Stores a failure that has only a message for the calling thread and returns `status`, so that a
+ * failing call can end with `return cse_fail(CSE_DATA, "...", ...)`. `status` must not be CSE_OK.
+ * Arguments may be texts of the last failure, here and below. */
 CSE_API cse_status cse_fail(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 
 /* The same with fields: `error->message` is replaced by the formatted one. For example
@@ -101,8 +101,8 @@ CSE_API cse_status cse_fail_at(const cse_error *error, const char *format, ...) 
 /* Stores a copy of `error`, which was kept from an earlier failure; returns its status. */
 CSE_API cse_status cse_fail_again(const cse_error *error);
 
-/* Puts "while reading x: " before the context of the last failure and returns `status`, which is
- * its status from then on. */
+/* Puts "while reading x: " before the context of the last failure, sets its status to `status` and
+ * returns that. */
 CSE_API cse_status cse_fail_within(cse_status status, const char *format, ...) CSE_PRINTF(2, 3);
 
 #ifdef __cplusplus

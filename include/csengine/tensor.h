@@ -1,8 +1,8 @@
 /* Types, shapes and tensors of a traced step.
  *
  * A cse_tensor is a handle to a value of the step graph that is being traced: it has a shape, a
- * type and a place in the graph, and no value. Values exist only while the compiled step runs; a
- * step closure is the place to see them. Handles belong to their graph and die with it.
+ * type and a place in the graph, and no value. Values exist only while the compiled step runs; step
+ * closures receive them. Handles belong to their graph and are freed with it.
  *
  * Errors while tracing are sticky: the first one is kept with the op's name, the shapes and the
  * caller's file and line; later calls return a poisoned handle, and compiling reports the error. */
@@ -69,8 +69,8 @@ CSE_API const char *cse_shape_text(cse_shape shape, char *text, size_t size);
 CSE_API cse_shape cse_tensor_shape(const cse_tensor *tensor);
 CSE_API cse_dtype cse_tensor_dtype(const cse_tensor *tensor);
 
-/* Reading one value. A traced tensor has none: inside a step this is an error that says so (it is
- * here so that the mistake has a good message); 0 is returned. */
+/* Always an error, which is its purpose: a traced tensor has no value to read, and the message says
+ * what to do instead. Returns 0. */
 CSE_API double cse_item(const cse_tensor *tensor);
 
 /* Remembers where the next traced call stands in the caller's source; called by the macros of

@@ -1,6 +1,6 @@
 /* The session: a whole training or evaluation job, written as plain C.
  *
- * The order of ideas is that of the reference API: configure once; a model, compiled; an optimizer,
+ * Programs follow the order of the reference API: configure once; a model, compiled; an optimizer,
  * a schedule, a gradient scaler; a step function that is traced once; an executor that runs it;
  * closures that see values as they arrive. examples/training.c and examples/evaluation.c are whole
  * programs.
@@ -31,20 +31,20 @@ typedef struct cse_configuration {
     int num_csx;             /* replicas that share the global batch; 1 */
     int num_workers_per_csx; /* input workers for each replica; 1 */
     int max_wgt_servers;     /* weight servers; 0: the replicas reduce and update by themselves */
-    /* What partial sums of gradients are rounded to at every node of their tree: "fp32" (default),
+    /* What partial sums of gradients are rounded to in the reduction tree: "fp32" (default),
      * "bf16", "bf16sr" (stochastically rounded), "fp16", "cb16". */
     const char *weight_grad_reduce;
     /* How weights are kept between steps: "fp32" (default); "bf16", rounded to nearest after each
-     * update; "bf16sr", rounded stochastically; "bf16_kahan", to nearest, with what was cut off
-     * carried in a second state. The update is computed in float32, and a weight fills a float32
+     * update; "bf16sr", rounded stochastically; "bf16_kahan", to nearest, with the rounding error
+     * kept in a second state. The update is computed in float32, and a weight fills a float32
      * word whatever it is rounded to; an optimizer's states stay float32. */
     const char *weight_update;
     /* Mixed precision as YAML, with the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
      * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */
     const char *precision;
-    /* Counting of the step's numbers as YAML, with the names of the configuration's section
-     * `numerics`: "{every: 100, tensors: [model.head.*]}"; NULL: nothing is counted. */
+    /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
+     * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
     const char *numerics;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
@@ -55,13 +55,13 @@ typedef struct cse_configuration {
  * range. The cluster part is locked in for all executions. */
 CSE_API cse_status cse_configure(const cse_configuration *configuration);
 
-/* Releases the session with all that was made in it. */
+/* Releases the session and everything made in it. */
 CSE_API void cse_finish(void);
 
-/* What the session failed with first (CSE_OK: nothing failed); the message is stored again. */
+/* The session's first failure (CSE_OK: none); its message becomes the last failure again. */
 CSE_API cse_status cse_session_status(void);
 
-/* Steps of training that were done, checkpoints that were loaded included. */
+/* Training steps done so far, including those of a loaded checkpoint. */
 CSE_API int64_t cse_global_step(void);
 
 /* ---- states ---- */
@@ -83,8 +83,8 @@ typedef struct cse_initializer {
 /* A value that is carried from step to step: a weight, a counter, an optimizer's buffer. */
 typedef struct cse_state cse_state;
 
-/* Declares a state of type float32 or int32 under a name that no other state has (it is its name in
- * checkpoints). Inside a step this is an error: a state must exist before the step is traced. */
+/* Declares a state of type float32 or int32. Its name must be unique; checkpoints use it. Inside a
+ * step this is an error: a state must exist before the step is traced. */
 CSE_API cse_state *cse_state_new(const char *name, cse_shape shape, cse_dtype dtype,
                                  cse_initializer initializer);
 
@@ -119,20 +119,20 @@ CSE_API cse_model *cse_model_load(const char *library, const char *name, const c
 CSE_API cse_model *cse_model_define(const struct cse_model_descriptor *descriptor,
                                     const char *settings);
 
-/* Prepares the model for tracing: from here on it has all its parameters. Returns `model`. */
+/* Prepares the model for tracing: its set of parameters is final. Returns `model`. */
 CSE_API cse_model *cse_compile(cse_model *model);
 
-/* Evaluation: dropout passes everything. cse_train_mode is the state after cse_compile. */
+/* Evaluation: dropout is the identity. cse_train_mode is the state after cse_compile. */
 CSE_API void cse_eval_mode(cse_model *model);
 CSE_API void cse_train_mode(cse_model *model);
 
 /* The model's outputs for `input` ([batch, ...]); inside a step. */
 CSE_API cse_tensor *cse_forward(cse_model *model, cse_tensor *input);
 
-/* The model's own loss over the step's inputs, a float32 scalar: its mean over the microbatch.
- * A model without one is a classifier or a regression by what the data offers beside its one
- * other input: cross-entropy with `labels`, mean squared error with `targets`. `predictions` (may
- * be NULL) receives the outputs. */
+/* The model's own loss over the step's inputs, a float32 scalar: its mean over the microbatch. A
+ * model without one is trained by what the data offers besides its one other input: cross-entropy
+ * with `labels`, mean squared error with `targets`. `predictions` (may be NULL) receives the
+ * outputs. */
 CSE_API cse_tensor *cse_model_loss(cse_model *model, cse_step *step, cse_tensor **predictions);
 
 /* Number of parameter tensors, and of their elements together. */
@@ -193,11 +193,11 @@ CSE_API cse_tensor *cse_batch_mean(cse_tensor *x);
 
 typedef struct cse_metric cse_metric;
 
-/* A metric by name (`csengine list metrics`) under a label of your own. Its states run on over all
+/* A metric by name (`csengine list metrics`) under a label of your own. Its states persist over
  * executions until it is reset. */
 CSE_API cse_metric *cse_metric_new(const char *name, const char *label);
 
-/* Traces one update and returns the value as it stands after it (step level, float32 scalar). The
+/* Traces one update and returns the value after it (step level, float32 scalar). The
  * tensors are the metric's arguments in order, the last ones optional:
  *   accuracy  labels int32 [batch], predictions int32 [batch], weights float32 [batch]
  *   mean      value float32 (any shape), weight float32 (the same shape) */
@@ -205,7 +205,7 @@ CSE_API cse_tensor *cse_metric_update_list(cse_metric *metric, ...);
 #define cse_metric_update(...) \
     (cse_at(__FILE__, __LINE__), cse_metric_update_list(__VA_ARGS__, (cse_tensor *)0))
 
-/* The value after an execution. No update so far is CSE_USAGE: there is no value yet. */
+/* The value after an execution. Before the first update it fails with CSE_USAGE. */
 CSE_API cse_status cse_metric_value(cse_metric *metric, double *value);
 CSE_API cse_status cse_metric_reset(cse_metric *metric);
 
@@ -219,7 +219,7 @@ typedef cse_tensor *cse_step_function(cse_step *step, void *self);
 CSE_API cse_tensor *cse_step_input(cse_step *step, const char *name);
 #define cse_input(step, name) (cse_at(__FILE__, __LINE__), cse_step_input(step, name))
 
-/* Values delivered to a closure; they die when it returns. */
+/* Values delivered to a closure, valid until it returns. */
 typedef struct cse_values cse_values;
 
 /* Steps of training done when the values were made (for an evaluation: steps of the execution). */
@@ -242,19 +242,19 @@ CSE_API void cse_step_closure_list(cse_step *step, cse_closure *closure, void *s
 #define cse_step_closure(step, closure, ...) \
     (cse_at(__FILE__, __LINE__), cse_step_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
 
-/* The same on checkpoint steps alone; there, and nowhere else during an execution, weights can be
- * saved: cse_save works inside. */
+/* The same on checkpoint steps alone: the only time during an execution when cse_save works. */
 CSE_API void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *self, ...);
 #define cse_checkpoint_closure(step, closure, ...) \
     (cse_at(__FILE__, __LINE__),                   \
      cse_checkpoint_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
 
-/* A statement or block between two calls; `open` is a name of its own, so that regions nest. */
+/* Runs a statement or block between `enter` and `leave`; `open` is a unique variable name, so that
+ * regions nest. */
 #define CSE_REGION(open, enter, leave) for (int open = (enter, 1); open; open = (leave, 0))
 #define CSE_REGION_NAME(name, line) CSE_REGION_JOIN(name, line)
 #define CSE_REGION_JOIN(name, line) name##line
 
-/* What a module is to the model around it, for settings that tell modules apart by class. */
+/* The role of a module in the model, for settings that treat modules by class. */
 typedef enum cse_module_class {
     CSE_MODULE_PLAIN, /* as the module around it */
     CSE_MODULE_HEAD,  /* turns hidden values into scores: POL 1 leaves its backward pass at 0 */
@@ -288,7 +288,7 @@ enum { CSE_POL_NONE = -1 };
  * backward pass has `bwd_level` if that is given, else `level`. */
 typedef struct cse_pol_options {
     int level, bwd_level;
-    bool enable_fwd, enable_bwd; /* false: this pass keeps what is in force around the block */
+    bool enable_fwd, enable_bwd; /* false: this pass keeps the level of the enclosing block */
 } cse_pol_options;
 
 /* CSE_POL(step, .level = 0, .bwd_level = 1) { ... } or CSE_POL(step, .level = 0) x = layer(x);
@@ -301,7 +301,7 @@ CSE_API void cse_pol_leave(cse_step *step);
 #define CSE_POL(step, ...)                               \
     CSE_REGION(CSE_REGION_NAME(cse_pol_open_, __LINE__), \
                cse_pol_enter(step, CSE_POL_OPTIONS(__VA_ARGS__)), cse_pol_leave(step))
-/* The defaults come first and are overridden, which is what the warning is about. */
+/* Defaults come first and are overridden, which would give a warning. */
 #define CSE_POL_OPTIONS(...)                                                                 \
     __extension__({                                                                          \
         _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
@@ -333,8 +333,8 @@ CSE_API cse_executor *cse_executor_new(const cse_executor_options *options);
  * a closure failed with. */
 CSE_API cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self);
 
-/* Asks the execution that runs to stop, from a closure or a signal handler: after the step in
- * flight, with a checkpoint if it makes any. cse_run then returns CSE_OK. */
+/* Asks the running execution to stop, from a closure or a signal handler: after the step in flight,
+ * with a checkpoint if it makes any. cse_run then returns CSE_OK. */
 CSE_API void cse_stop(void);
 
 /* ---- checkpoints ---- */
@@ -344,10 +344,10 @@ CSE_API void cse_stop(void);
  * system says. */
 CSE_API cse_status cse_save(const char *path);
 
-/* Gives every state that was declared so far the value of its name in the file, and sets the global
- * step. Nothing changes when it fails: CSE_DATA names the tensor that is missing or has another
- * shape, and a model.* tensor that this model lacks. Tensors of optimizers, schedules and scalers
- * that this session lacks are left aside. */
+/* Gives every state declared so far its value in the file, and sets the global step. Nothing
+ * changes when it fails: CSE_DATA names the tensor that is missing or has another shape, and a
+ * model.* tensor that this model lacks. Tensors of optimizers, schedules and scalers that this
+ * session lacks are ignored. */
 CSE_API cse_status cse_load(const char *path);
 
 #ifdef __cplusplus

@@ -143,7 +143,7 @@ static const struct {
     { "loop..x", "1", "a name is empty" },
     { "seed", "[1", "--set:" },
     { "loop.num_epochs", "2", "loop.num_steps and loop.num_epochs (at --set) exclude" },
-    { "loop.steps_per_epoch", "2", "loop.steps_per_epoch says nothing without loop.num_epochs" },
+    { "loop.steps_per_epoch", "2", "loop.steps_per_epoch has no effect without loop.num_epochs" },
     { "backend.cluster_config.num_csx", "0", "\"0\" is out of range; accepted: an integer from 1" },
     { "precision.weight_grad_reduce", "fp61", "accepted: one of fp32, bf16, bf16sr, fp16, cb16" },
     { "precision.max_gradient_norm", "0", "accepted: a number above 0, or null" },

@@ -98,7 +98,7 @@ static const struct {
     { "lr: abc", "1:5: lr: \"abc\" is not a number" },
     { "lr: 1 2", "is not a number" },
     { "lr: \"1\"", "is text; remove the quotes" },
-    { "lr: [1]", "1:5: lr: a list or mapping stands where a number belongs" },
+    { "lr: [1]", "1:5: lr: a list or mapping, not a number" },
     { "lr:", "lr: \"\" is no value" },
     { "{lr: 1, steps: 0}",
       "1:16: steps: \"0\" is out of range; accepted: an integer of at least 1, "
@@ -113,7 +113,7 @@ static const struct {
     { "{lr: 1, betas: [0.9, null]}", "an entry of the list is empty" },
     { "{lr: 1, inner: 5}", "1:16: inner: a mapping of settings belongs here" },
     { "[1, 2]", "1:1: a mapping of settings belongs here" },
-    { "{lr: 1, lr: 2}", "1:9: the key \"lr\" stands twice in one mapping (first at 1:2)" },
+    { "{lr: 1, lr: 2}", "1:9: the key \"lr\" appears twice in one mapping (first at 1:2)" },
     { "{lr: 1", "check brackets, quotes and indentation" },
     { "lr: !!float 1", "tags (!name) are not accepted" },
     { "{lr: 1, names: *x}", "*x: no complete value before it has the anchor &x" },

@@ -319,7 +319,7 @@ START_TEST(wrong_settings_are_told_with_their_place)
     cse_finish();
     table_file_remove(&file);
     static const char *const wrong[][2] = {
-        { "{tensors: [a]}", "tensors says nothing without every" },
+        { "{tensors: [a]}", "tensors has no effect without every" },
         { "{every: -1}", "every" },
         { "{evry: 1}", "did you mean" },
     };

@@ -87,7 +87,7 @@ static const struct {
 } wrong_scalers[] = {
     { "{loss_scale: sometimes}", "accepted: `dynamic` or a number" },
     { "{loss_scale: 0}", "a number above 0" },
-    { "{loss_scale: dynamic, init_scale: 8, min_loss_scale: 16}", "must not descend" },
+    { "{loss_scale: dynamic, init_scale: 8, min_loss_scale: 16}", "must be in ascending order" },
     { "{loss_scale: dynamic, min_loss_scale: 1e-9}", "out of range" },
 };
 

@@ -76,11 +76,12 @@ static const struct {
     { "{fp16_type: float16, pol: [{scope: a, level: 5}]}", "1:46: pol.level: \"5\"" },
     { "{fp16_type: float16, pol: [{scope: a, level: 1, enable_fwd: false, enable_bwd: false}]}",
       "1:36: pol: the entry sets no level" },
-    { "{precision_opt_level: 0}", "1:23: precision_opt_level says nothing without fp16_type" },
-    { "{graphamp: {preset: mp1}}", "1:12: graphamp says nothing without fp16_type" },
+    { "{precision_opt_level: 0}", "1:23: precision_opt_level has no effect without fp16_type" },
+    { "{graphamp: {preset: mp1}}", "1:12: graphamp has no effect without fp16_type" },
     { "{fp16_type: float16, emulate_accumulation: maybe}",
       "1:44: emulate_accumulation: \"maybe\"" },
-    { "{emulate_accumulation: true}", "1:24: emulate_accumulation says nothing without fp16_type" },
+    { "{emulate_accumulation: true}",
+      "1:24: emulate_accumulation has no effect without fp16_type" },
     { "{enabled: true}", "1:11: enabled is true, and fp16_type is not given" },
 };
 

@@ -2,8 +2,8 @@
 from a step's end to its arrival at event streams. Prints one line of JSON; loopback only.
 
 With --slowdown PAIRS it measures instead how much a dashboard slows down training: one run
-alternates between phases with and without a server with open tabs. Steps per second come from the times in the
-run store; the median of the pairs' ratios is printed.
+alternates between phases with and without a server with open tabs. Steps per second come from the
+times in the run store; the median of the pairs' ratios is printed.
 
 usage: server_load.py CSENGINE [--idle N] [--rate PER_SECOND] [--seconds N] [--tabs N]
                                [--slowdown PAIRS] [--num_csx N] [--core N]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `csengine start` as a cluster of processes: the same digest and the same losses whatever the
-# number of processes and whatever happens to them, and nothing left behind whatever ends the run.
+# `csengine start` as a cluster of processes: the same digest and losses for any number of
+# processes, with kills and freezes, and no processes or files left behind however the run ends.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:?}/configs/synthetic.yaml

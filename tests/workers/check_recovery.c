@@ -1,7 +1,7 @@
-/* Deaths. One thread plays every worker in turn, chosen at random; armed points of the protocol and
- * of the line update abandon what a worker is doing there, as a kill would, and the coordinator
- * takes over. Thousands of deaths a second, all of them at the places where they hurt, and every
- * run is a pure function of its seed. A second test kills real processes. */
+/* Recovery from worker deaths. One thread executes all workers, in random turns; failpoints in the
+ * protocol and in the undo-logged update abandon a worker's operation, as a kill would, and the
+ * coordinator recovers. This tests thousands of deaths per second at the critical points, and each
+ * run is reproducible from its seed. A second test kills real processes. */
 #include <check.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Sums over segments: pieces and joins against the plainest loops, for all payloads, lengths that
- * are no multiples of a vector, and values at the edges of rounding. */
+/* Sums over segments: partial sums and their combination against simple loops, for all payloads,
+ * lengths that are no multiple of a vector, and values at rounding boundaries. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

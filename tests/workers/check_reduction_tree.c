@@ -1,5 +1,5 @@
-/* The canonical tree: its shape by definition, pieces that are complete, disjoint and maximal, and
- * the order of a binary counter. */
+/* The fixed-order reduction tree: its shape by definition; partial sums that are complete, disjoint
+ * and maximal; and the order of a binary counter. */
 #include <check.h>
 #include <stdlib.h>
 

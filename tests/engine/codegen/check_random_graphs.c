@@ -1,5 +1,5 @@
-/* Random graphs, compiled with and without fusion, against the interpreter; updates with line undo.
- */
+/* Random graphs, compiled with and without fusion, against the interpreter; updates with the
+ * undo log. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

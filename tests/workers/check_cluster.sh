@@ -88,7 +88,8 @@ start servers --max_wgt_servers 2 || complain "servers: exit code $?"
     complain "bf16: the payload makes no difference"
 nothing_left "whole runs"
 
-# Interrupted once: a checkpoint, and the next start ends with the bits of a run in one piece.
+# Interrupted once: a checkpoint, and the next start ends with the bits of an
+# uninterrupted run.
 long="--num_steps 1000000 --max_steps 6000"
 start whole $long || complain "whole: exit code $?"
 launch interrupted $long

@@ -327,7 +327,7 @@ START_TEST(test_split_node_is_taken_again)
     cse_cluster_release(self.cluster, 4);
     while (cse_work_once(self.works[3]) == CSE_WORK_DONE)
         continue; /* input for two steps */
-    /* Replica 1 of 3 shares [2, 5): its first piece is [2, 4), heap 5. */
+    /* Replica 1 of 3 shares [2, 5): its first partial sum is [2, 4), heap 5. */
     ck_assert_int_eq(cse_work_once(self.works[1]), CSE_WORK_DONE);
     ck_assert_int_eq(cse_word_owner(cse_word_load(&self.cluster->nodes[5])), 1);
     ck_assert_int_eq(cse_cluster_recover(self.cluster, 1), 1);

@@ -98,7 +98,7 @@ START_TEST(test_shares_cover_everything)
 }
 END_TEST
 
-/* Published in the reference: M = 64 gives 11 partial sums for 3 replicas, 17 for 5, 18 for 6 and 22
+/* Published in the reference: M = 64 gives 11 partial sums for 3 replicas, 17 for 5, 18 for 6, 22
  * for 7. */
 START_TEST(test_partial_counts)
 {

@@ -164,7 +164,7 @@ static void compare_loss(cse_run_comparison *c, int64_t step, const double value
         c->first_loss[0] = values[0];
         c->first_loss[1] = values[1];
     }
-    /* A NaN in one run counts as an infinite difference. */
+    /* A NaN in one run counts as larger than any difference. */
     if (c->largest_step == 0 || difference > c->largest ||
         (isnan(difference) && !isnan(c->largest))) {
         c->largest = difference;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The examples run: the training example reduces its loss and resumes from its own checkpoint, and
-# the evaluation example reaches the same accuracy.
+# the evaluation example finds an accuracy above 0.9.
 set -eu
 : "${top_builddir:?}" "${CSENGINE_EXECUTABLE:?}"
 export CSENGINE_EXECUTABLE

@@ -1,11 +1,11 @@
 /* Emulated accumulation: what the rounding of a long sum costs in accuracy, and what emulating it
  * costs in time.
  *
- * The first table is of sums of N values, uniform with mean 1 and standard deviation 1, as products
- * with ones through the engine's own kernels: the root mean square over 64 draws of the relative
- * error against the exact sum of the same 16-bit values (Philox, seed 1). It is the table of
- * docs/precision.md. The second table is of times, best of some rounds, and how many times that of
- * the same format with sums in float32. */
+ * The first table, which is in docs/precision.md, sums N values of mean 1 and standard deviation 1
+ * (uniform; Philox, seed 1) by matrix products with ones in the engine's kernels. It shows the root
+ * mean square, over 64 draws, of the relative error against the exact sum of the same 16-bit
+ * values. The second table shows the best time of some rounds, and its ratio to that of the same
+ * format with sums in float32. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +171,7 @@ static const way timed[] = {
 
 enum { TIMED = sizeof timed / sizeof *timed };
 
-/* Of this thread: what other processes take is not the kernel's. */
+/* CPU time of this thread, which excludes other processes. */
 static double cpu_ns(void)
 {
     struct timespec now;

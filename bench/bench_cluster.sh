@@ -2,8 +2,8 @@
 # Throughput of whole runs as ratios: 2 replicas on 2 cores against 1 replica on 1 core (with its
 # input worker and coordinator on that core, too), and 3 input workers against 1. The runs are
 # interleaved, since a shared machine's speed drifts, and medians of the rounds' ratios are printed.
-# What the machine itself allows is measured beside it: two one-core runs at the same time, that
-# share nothing. Before any time is compared, all runs must have ended with the same weights.
+# The machine's own limit is measured, too: two independent one-core runs at the same time. All runs
+# must have ended with the same weights before their times are compared.
 set -eu
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# How quick the pages are, over made-up jobs and over a real run: first paint, a million steps, 48
-# layers, from a step's end to the pixel. The tests of the same name, alone, with their limits as
-# they are. Wants a machine that has nothing else to do.
+# Speed of the dashboard's pages with synthetic jobs and with a real run: first paint, a million
+# steps, 48 layers, and the time from a step's end to its display. Runs the tests of these pages
+# with their own limits; needs an idle machine.
 set -u
 CSE_TIME_LIMITS=strict CSE_SANITIZE=no
 export CSE_TIME_LIMITS CSE_SANITIZE

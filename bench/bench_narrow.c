@@ -1,7 +1,7 @@
-/* The matrix products of one training step of a GPT-2 of width 384 over 2048 tokens, in float32 and
- * with 16-bit operands, by every way there is.
+/* Times the matrix products of one training step of a GPT-2 of width 384 over 2048 tokens, in
+ * float32 and with 16-bit operands, by every implementation.
  *
- * Rounds are interleaved and medians are shown: what a busy machine adds hits all alike. */
+ * Rounds are interleaved, so that other load affects all equally, and medians are shown. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -126,7 +126,7 @@ static void show(measured all[PRODUCTS][VARIANTS])
     printf("\n");
 }
 
-/* Of this process alone: what else runs on the core is left out. */
+/* CPU time of this process, which excludes others on the core. */
 static double processor_ns(void)
 {
     struct timespec now;

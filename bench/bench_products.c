@@ -1,9 +1,9 @@
-/* The matrix products of one training step of the 784-500-300-10 perceptron, batch 128, float32:
- * each alone, through oneDNN and through our own kernel, beside the rate of fused multiply-adds of
- * this core in the same minute.
+/* Times each matrix product of one training step of the 784-500-300-10 perceptron, batch 128,
+ * float32, by oneDNN and by our own kernel, next to the core's rate of fused multiply-adds measured
+ * in between.
  *
- * Rounds are interleaved and the fastest of each is shown: what a busy machine adds is not the
- * kernel's. Operands are random and come from memory the step would use. */
+ * Rounds are interleaved and the fastest of each is shown, which excludes delays by other load.
+ * Operands are random, in memory as the step would use. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ typedef struct measured {
     double best_ns[KINDS];
 } measured;
 
-/* Multiplications and additions a nanosecond that stay in registers. */
+/* Multiplications and additions per nanosecond with operands in registers. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 __attribute__((target("avx512f"))) static double peak_of_core(void)

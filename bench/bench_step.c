@@ -1,12 +1,10 @@
 /* One training step of the 784-500-300-10 perceptron (SGD, batch 128, one microbatch, float32, one
  * core), from the trace to the compiled code, against PyTorch and against its own matrix products.
  *
- * Three things run in turns, ROUNDS times, so that what the machine does meanwhile hits all alike,
- * and medians are compared: our steps, PyTorch's steps (bench_step_torch.py, a process beside this
- * one), and the step's matrix products alone. Before that, both must give the same losses from the
- * same weights on the same data. The peer's interpreter is CSE_TORCH_PYTHON, or python3; without
- * PyTorch the rest is printed. */
-#include <ftw.h>
+ * Our steps, PyTorch's steps (bench_step_torch.py, another process) and the step's matrix products
+ * alone run in turns, ROUNDS times, so that other load on the machine affects all equally, and
+ * medians are compared. Before that, both must give the same losses from the same weights and data.
+ * PyTorch's interpreter is $CSE_TORCH_PYTHON or python3; without PyTorch the rest is printed. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +15,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/directory.h"
 #include "engine/base/random.h"
 #include "engine/codegen/codegen.h"
 #include "engine/execute/execute.h"
@@ -125,7 +124,7 @@ static void runner_init(runner *run, cse_executable *executable)
     *run = (runner){ .executable = executable, .frame = { .seed = 1 } };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         run->frame.base[s] = cse_aligned_calloc((size_t)graph->space_bytes[s] + 64);
-    /* One microbatch: its terms are the sums. */
+    /* With one microbatch its gradients are the sums. */
     free(run->frame.base[CSE_SPACE_REDUCED]);
     run->frame.base[CSE_SPACE_REDUCED] = run->frame.base[CSE_SPACE_PARTIAL];
     free(run->frame.base[CSE_SPACE_INPUT]);
@@ -164,7 +163,7 @@ static float run_step(runner *run)
     return loss;
 }
 
-/* ---- its products alone ---- */
+/* ---- the step's matrix products alone ---- */
 
 typedef struct product {
     cse_kernel *kernel;
@@ -184,7 +183,7 @@ static void *place_of(runner *run, const cse_node *node)
     return base + node->offset_bytes;
 }
 
-/* The step's own library groups on the step's own bytes. */
+/* Collects the step's groups of matrix products, with their operands in the step's memory. */
 static void collect_products(runner *run, products *found)
 {
     const cse_graph *graph = run->executable->graph;
@@ -209,7 +208,7 @@ static void run_products(const products *found)
         found->all[i].kernel->run(found->all[i].kernel, found->all[i].inputs, found->all[i].output);
 }
 
-/* ---- the peer ---- */
+/* ---- PyTorch's process ---- */
 
 typedef struct peer {
     pid_t process;
@@ -301,7 +300,7 @@ static void compare_losses(runner *run, peer *torch)
     }
     printf("losses of %d steps: at most %.1e apart\n", CHECKED_STEPS, furthest);
     if (!(furthest <= 1e-4)) {
-        fprintf(stderr, "bench_step: the two do not compute the same; nothing to compare\n");
+        fprintf(stderr, "bench_step: the losses differ, so the times cannot be compared\n");
         exit(EXIT_FAILURE);
     }
 }
@@ -360,12 +359,6 @@ static void compile(const cse_graph *graph, const char *directory, cse_executabl
            cached.seconds, (double)(cse_clock_ns() - start) / 1e9, (*executable)->kind);
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *level)
-{
-    (void)status, (void)kind, (void)level;
-    return remove(path);
-}
-
 int main(void)
 {
     char directory[] = "/tmp/bench_step.XXXXXX";
@@ -374,7 +367,7 @@ int main(void)
     runner run;
     products found;
     peer torch;
-    /* The peer's script lies beside this source. */
+    /* PyTorch's script is next to this source file. */
     snprintf(script, sizeof script, "%.*s_torch.py", (int)(sizeof __FILE__ - sizeof ".c"),
              __FILE__);
     setenv("OMP_NUM_THREADS", "1", 1);
@@ -389,9 +382,9 @@ int main(void)
     if (there) {
         compare_losses(&run, &torch);
         there = peer_ask(&torch, "prepare");
-        printf("its fastest way here: %s", torch.answer);
+        printf("PyTorch's fastest mode here: %s", torch.answer);
     } else {
-        printf("PyTorch is not here (CSE_TORCH_PYTHON names the Python that has it)\n");
+        printf("PyTorch was not found (set CSE_TORCH_PYTHON to a Python that has it)\n");
     }
     collect_products(&run, &found);
     measure(&run, &found, there ? &torch : NULL);
@@ -402,5 +395,6 @@ int main(void)
     runner_clear(&run);
     cse_executable_destroy(&executable);
     cse_graph_destroy(&graph);
-    return nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS) ? EXIT_FAILURE : EXIT_SUCCESS;
+    cse_remove_tree(directory);
+    return EXIT_SUCCESS;
 }

@@ -1,4 +1,4 @@
-"""The same training step in PyTorch, on one thread: the peer of bench_step.
+"""The same training step in PyTorch, on one thread: for bench_step to compare with.
 
 Reads weights, images and labels that bench_step wrote to the directory given as argument, then obeys
 lines on standard input: `losses N` trains N steps from those weights and prints their losses,
@@ -76,7 +76,7 @@ def fastest(data):
             trainer = Trainer(*data, **options)
             trainer.seconds(20)
             taken = min(trainer.seconds(20) for _ in range(5)) / 20
-        except Exception as error:  # a way that does not work here is no peer
+        except Exception as error:  # this mode does not work here
             print(f"  torch, {name}: not available: {str(error).strip().splitlines()[0]}", file=sys.stderr)
             continue
         finally:

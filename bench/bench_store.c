@@ -1,5 +1,5 @@
-/* What the run store costs the thread that trains: nanoseconds for a step's values, against the
- * limit of 1000 ns for a metric; and how many the writer's thread keeps up with. */
+/* The overhead of the run store: nanoseconds that the training thread spends per metric, with a
+ * limit of 1000 ns, and the rate that the writer thread sustains. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

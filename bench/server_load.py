@@ -1,15 +1,15 @@
-"""Load on the server: many idle event streams and mixed reads beside a run, and the time from a
-step's end to its arrival at watching streams. Prints one line of JSON; loopback only.
+"""Load test of the server during a run: many idle event streams and mixed requests, and the time
+from a step's end to its arrival at event streams. Prints one line of JSON; loopback only.
 
-With --slowdown PAIRS it measures what a dashboard costs the training instead: phases of one run
-without a server and with one that serves its tabs, in turns; steps per second come from the times in
-the run store, and the median of the pairs' ratios is printed.
+With --slowdown PAIRS it measures instead how much a dashboard slows down training: one run
+alternates between phases with and without a server with open tabs. Steps per second come from the
+times in the run store; the median of the pairs' ratios is printed.
 
 usage: server_load.py CSENGINE [--idle N] [--rate PER_SECOND] [--seconds N] [--tabs N]
                                [--slowdown PAIRS] [--num_csx N] [--core N]
 
---core gives the server and its clients one core, the training the others; the training's steps per
-second before and under the load then stand in the report."""
+--core binds the server and its clients to one core, and training to the others; the report then has
+the training's steps per second before and under the load."""
 import argparse
 import json
 import os
@@ -73,7 +73,7 @@ class Server:
 
 
 class Tab:
-    """An event stream that notes how long after its step each point arrives."""
+    """An event stream that records the delay of each point after its step."""
 
     def __init__(self, socket_):
         self.socket, self.text, self.delays_ms, self.from_ms = socket_, b"", [], 0
@@ -89,14 +89,14 @@ class Tab:
             try:
                 event = json.loads(data)
             except ValueError:
-                continue  # it lies across a chunk's border
+                continue  # split between two chunks
             for _, time_ms, _ in event["payload"]["series"].get("loss", []):
                 if time_ms >= self.from_ms:
                     self.delays_ms.append(now_ms - time_ms)
 
 
 class Reader:
-    """One connection that asks again and again, at its share of the rate."""
+    """One connection that repeats requests, at its share of the rate."""
 
     def __init__(self, server, job, number):
         self.socket = socket.create_connection(("127.0.0.1", server.port))
@@ -139,7 +139,7 @@ def run_load(server, job, options):
     time.sleep(1)
     begin, cpu = time.monotonic(), server.cpu_seconds()
     asked, residents = 0, []
-    for tab in tabs:  # what came before is not of this measurement
+    for tab in tabs:  # ignore points from before the measurement
         tab.from_ms = time.time() * 1000
     while (now := time.monotonic()) - begin < options.seconds:
         for reader in readers:
@@ -172,7 +172,7 @@ def run_load(server, job, options):
 
 
 def drain(sockets, seconds):
-    """Reads what comes, as tabs do, for a time."""
+    """Reads from the sockets for some seconds, as tabs do."""
     selector = selectors.DefaultSelector()
     for s in sockets:
         selector.register(s, selectors.EVENT_READ)
@@ -193,7 +193,7 @@ def steps_per_second(database, begin_ms, end_ms):
 
 
 def phase(options, run, with_dashboard):
-    """Begin and end of the time that counts, in ms; what comes before lets things settle."""
+    """Start and end of the measured time in ms, after a warm-up."""
     server, tabs, received = None, [], 0
     if with_dashboard:
         server = Server(options.executable, run)

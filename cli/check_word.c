@@ -1,4 +1,4 @@
-/* The message names the nearest word and all that are accepted. */
+/* The error message suggests the nearest accepted word and lists all of them. */
 #include "cli/check_word.h"
 
 #include <string.h>

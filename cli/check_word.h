@@ -1,4 +1,4 @@
-/* A word against the list of those that are accepted. */
+/* Checks a word against a list of accepted ones. */
 #ifndef CSE_CLI_CHECK_WORD_H
 #define CSE_CLI_CHECK_WORD_H
 

@@ -1,9 +1,9 @@
-/* The command line's side of the REST API: where the server is, one call, one stream of events.
+/* The command line's client of the REST API: finding the server, calls, streams of events.
  *
- * The server is looked for in this order: --server, the environment's CSE_SERVER, the note that a
- * server on this machine leaves (see client_note.h). A token comes from a file alone, never from
- * the command line, which others can see. A refusal comes as a problem (RFC 9457) and becomes a
- * status with its message, so that commands report it as any other failure. */
+ * The server is the first that is given of: --server, CSE_SERVER, and the server.json that a server
+ * on this machine writes (client_note.h). A token is read only from a file, since other users can
+ * see a command line. An error response (problem details, RFC 9457) becomes a status with its
+ * message, so that commands report it as any other failure. */
 #ifndef CSE_CLI_CLIENT_H
 #define CSE_CLI_CLIENT_H
 
@@ -14,19 +14,19 @@
 #include "engine/base/text.h"
 
 /* First rows of the table of every command that calls the API. */
-#define CSE_CLIENT_OPTIONS                                                                    \
-    { "server", "URL", NULL,                                                                  \
-      "http://HOST:PORT, unix:PATH or the ROOT of one here; else CSE_SERVER, else the local " \
-      "server" },                                                                             \
-        { "token_file", "FILE", NULL, "file with the server's token; else CSE_TOKEN_FILE" },  \
-    {                                                                                         \
-        "json", NULL, NULL, "the API's answer on stdout, as it is"                            \
+#define CSE_CLIENT_OPTIONS                                                                        \
+    { "server", "URL", NULL,                                                                      \
+      "http://HOST:PORT, unix:PATH or a local server's --root; default: $CSE_SERVER, else "       \
+      "the local server started last" },                                                          \
+        { "token_file", "FILE", NULL, "file with the server's token; default: $CSE_TOKEN_FILE" }, \
+    {                                                                                             \
+        "json", NULL, NULL, "prints the API's JSON response unchanged"                            \
     }
 
 typedef struct cse_client cse_client;
 
-/* Fails with CSE_UNAVAILABLE when no server is known, CSE_USAGE when its address is none, or as
- * reading the token's file does. Does not connect yet. */
+/* Finds the server without connecting. Fails with CSE_UNAVAILABLE when there is none, CSE_USAGE
+ * when its address is invalid, or when the token's file cannot be used. */
 cse_status cse_client_open(const cse_command_line *line, cse_client **api);
 void cse_client_close(cse_client **api);
 /* "http://127.0.0.1:8080" or "unix:/path". Borrowed. */
@@ -38,7 +38,7 @@ typedef struct cse_client_request {
     const json_t *body;          /* NULL: none */
     const char *body_type;       /* "application/json" when NULL */
     const char *if_match;        /* NULL: not sent */
-    const char *idempotency_key; /* NULL: not sent; with one, a lost connection is tried again */
+    const char *idempotency_key; /* NULL: not sent; with it, lost calls are retried */
 } cse_client_request;
 
 typedef struct cse_client_answer {
@@ -56,12 +56,12 @@ cse_status cse_client_call(cse_client *api, const cse_client_request *request,
                            cse_client_answer *answer);
 void cse_client_answer_clear(cse_client_answer *answer);
 
-/* The failure for an array of Diagnostic, with `said` before it; CSE_CONFIG when the configuration
- * that was sent is wrong. */
+/* Makes the failure for an array of Diagnostic, with the text `said` before it; CSE_CONFIG when the
+ * configuration that was sent is wrong. */
 cse_status cse_client_faults(const cse_client *api, int status, const char *said,
                              const json_t *diagnostics);
 
-/* Names the file that was sent, for messages about errors in it. */
+/* Sets the name of the file that is sent, for messages about errors in it. */
 void cse_client_name_source(cse_client *api, const char *source);
 
 /* One server-sent event. */
@@ -80,12 +80,12 @@ typedef struct cse_client_stream {
     bool (*is_over)(void *self);
 } cse_client_stream;
 
-/* Follows until the callbacks or the server (204) end it; comes back after a lost connection from
- * the last id on. Fails as cse_client_call does, and with CSE_UNAVAILABLE when the server stays
- * away for half a minute. */
+/* Reads events until the callbacks or the server (status 204) end the stream; after a lost
+ * connection it reconnects and continues after the last id. Fails as cse_client_call does, and with
+ * CSE_UNAVAILABLE when the server cannot be reached for 30 s. */
 cse_status cse_client_follow(cse_client *api, const cse_client_stream *stream);
 
-/* Adds `word` with what a URL may not hold written as %XX. */
+/* Appends `word` percent-encoded for a URL. */
 void cse_url_encode(cse_text *url, const char *word);
 
 #endif

@@ -1,4 +1,4 @@
-/* One call of the API, with its answer read whole. */
+/* One call of the API, with the complete response in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ cse_status cse_client_call(cse_client *api, const cse_client_request *request,
     *answer = (cse_client_answer){ 0 };
     CURLcode code = transfer(api, request, answer);
     for (int i = 0; i < RETRIES && repeatable; i++) {
-        /* The server was there and went away: it may be starting anew. */
+        /* The connection was lost: the server may be restarting. */
         if (code != CURLE_GOT_NOTHING && code != CURLE_RECV_ERROR && code != CURLE_SEND_ERROR)
             break;
         usleep(200000U << i);

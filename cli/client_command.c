@@ -1,4 +1,4 @@
-/* Opening, asking, showing, ending. */
+/* The steps that commands over the API share. */
 #include "cli/client_command.h"
 
 #include <sodium.h>

@@ -1,14 +1,14 @@
-/* What commands over the API have in common: opening, asking, showing, ending. */
+/* What commands over the API share: connecting, calls, printing responses, exit codes. */
 #ifndef CSE_CLI_CLIENT_COMMAND_H
 #define CSE_CLI_CLIENT_COMMAND_H
 
 #include "cli/client.h"
 #include "cli/json_values.h"
 
-/* What a command does once the server is known. */
+/* The body of a command, called with the open client. */
 typedef cse_status cse_client_body(cse_client *api, const cse_command_line *line);
 
-/* Opens, runs the body, reports; returns the process's exit code. */
+/* Opens the client, runs the body, reports a failure; returns the process's exit code. */
 int cse_client_command(const cse_command_line *line, cse_client_body *body);
 
 /* As cse_client_call. With --json the answer's body goes to stdout when `show` or when it is a
@@ -16,12 +16,12 @@ int cse_client_command(const cse_command_line *line, cse_client_body *body);
 cse_status cse_client_ask(cse_client *api, const cse_command_line *line,
                           const cse_client_request *request, bool show, cse_client_answer *answer);
 
-/* Prints the body as it came, as whole lines. */
+/* Prints the response's body unchanged, ended by a line end. */
 void cse_client_show_body(const cse_client_answer *answer);
 
 /* Adds "/api/v1/jobs/ID" and `rest`. CSE_USAGE when `id` cannot be one. */
 cse_status cse_client_job_path(cse_text *path, const char *id, const char *rest);
-/* Reads it, as cse_client_call does. */
+/* Gets that path, as cse_client_call does. */
 cse_status cse_client_get_job(cse_client *api, const char *id, const char *rest,
                               cse_client_answer *answer);
 
@@ -30,16 +30,16 @@ cse_status cse_client_get_job(cse_client *api, const char *id, const char *rest,
 typedef struct cse_job_command {
     const char *name;
     const char *job;
-    json_t *body; /* taken over; may be NULL */
+    json_t *body; /* ownership passes to the call; may be NULL */
 } cse_job_command;
-/* Sends it and prints what happens now. Returns the exit code. */
+/* Sends the command and prints its effect. Returns the exit code. */
 int cse_send_job_command(const cse_command_line *line, const cse_job_command *command);
-/* The same for a command of the command line that has the job as its first argument, and
+/* The same for a command of the command line whose first argument is the job and that has
  * --message. */
 int cse_run_job_command(const cse_command_line *line);
-#define CSE_MESSAGE_OPTION                                            \
-    {                                                                 \
-        "message", "TEXT", NULL, "why; kept with the change of state" \
+#define CSE_MESSAGE_OPTION                                                     \
+    {                                                                          \
+        "message", "TEXT", NULL, "the reason, stored with the change of state" \
     }
 
 /* A new key for Idempotency-Key. */

@@ -1,7 +1,6 @@
 /* Where the server is, and a connection to it, over libcurl.
  *
- * Redirections are not followed and proxies not used: the token goes to the server that was named
- * and to no other. */
+ * Redirects and proxies are disabled, so that the token is sent to no other server. */
 #include "cli/client_connection.h"
 
 #include <errno.h>
@@ -62,7 +61,7 @@ static cse_status set_address(cse_client *api, const char *server, const char *o
     return CSE_OK;
 }
 
-/* The given address, else the note of a server, which may also name the token's file. */
+/* The given address, else that in server.json, which may also name the token's file. */
 static cse_status find_server(const cse_command_line *line, cse_client *api, char *token_file,
                               size_t size)
 {

@@ -1,4 +1,4 @@
-/* What the files of the API's client share: the connection, and failures as statuses. */
+/* Shared by the files of the API's client: the connection, and failures as statuses. */
 #ifndef CSE_CLI_CLIENT_CONNECTION_H
 #define CSE_CLI_CLIENT_CONNECTION_H
 
@@ -15,17 +15,17 @@ struct cse_client {
     CURL *curl;
 };
 
-/* A connection that is ready for `path`, with the token and `headers` of the caller in front of it;
- * the list is the caller's to free after the transfer. */
+/* Makes a connection for `path` that sends `headers` and the token; the caller frees the list after
+ * the transfer. */
 struct curl_slist *cse_client_prepare(cse_client *api, const char *path,
                                       struct curl_slist *headers);
 /* Appends "NAME: VALUE" to the list, which may be NULL. */
 struct curl_slist *cse_client_add_header(struct curl_slist *headers, const char *name,
                                          const char *value);
 
-/* The failure that an answer of another status than 2xx means. */
+/* Makes the failure for a response with a status other than 2xx. */
 cse_status cse_client_problem(const cse_client *api, const cse_client_answer *answer);
-/* The failure that a transfer without an answer means. */
+/* Makes the failure for a transfer without a response. */
 cse_status cse_client_lost(const cse_client *api, CURLcode code);
 
 #endif

@@ -1,6 +1,6 @@
-/* The note is ROOT/server.json, and for the server that was started last
- * $XDG_RUNTIME_DIR/csengine/server.json. It is trusted only when this user owns it: another user
- * who could write it would be sent the token. */
+/* Reads ROOT/server.json, or $XDG_RUNTIME_DIR/csengine/server.json of the server that was started
+ * last. The file must belong to this user: another user could name a server of his own in it, to
+ * which the token would be sent. */
 #include "cli/client_note.h"
 
 #include <jansson.h>

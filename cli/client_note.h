@@ -1,4 +1,4 @@
-/* What a server leaves for the clients on its machine: its address, and where its token is. */
+/* server.json, by which a server tells local clients its address and its token's file. */
 #ifndef CSE_CLI_CLIENT_NOTE_H
 #define CSE_CLI_CLIENT_NOTE_H
 
@@ -6,11 +6,11 @@
 
 typedef struct cse_client_note {
     char url[1024];
-    char token_file[4096]; /* "" when it wants none */
+    char token_file[4096]; /* "" when it needs none */
 } cse_client_note;
 
-/* The note of the server of `root` (a server's directory or a run's model_dir), or with NULL of the
- * one that this user started last; CSE_UNAVAILABLE when there is none. */
+/* Reads the file of the server of `root` (a server's directory or a run's model_dir), or with NULL
+ * of the server that this user started last. CSE_UNAVAILABLE when there is none. */
 cse_status cse_client_note_read(const char *root, cse_client_note *note);
 
 #endif

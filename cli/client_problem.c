@@ -1,13 +1,13 @@
-/* From a refusal to a status and its message.
+/* Makes a status and its message from an error response.
  *
- * Faults of a configuration come with line and column; they are said as the compiler of any
- * language says them, FILE:LINE:COLUMN, so that editors can go there. */
+ * Errors in a configuration are shown as compilers show them, FILE:LINE:COLUMN, so that editors can
+ * jump there. */
 #include <string.h>
 
 #include "cli/client_connection.h"
 #include "engine/base/text.h"
 
-/* What a message has room for, with one more fault and the end. */
+/* Room in a message, reserving one more error and the end. */
 enum { MOST_SAID_BYTES = 2800 };
 
 static cse_status status_of(int http, bool in_configuration)
@@ -30,7 +30,7 @@ static cse_status status_of(int http, bool in_configuration)
     case 503:
         return CSE_TEMPORARY;
     case 502:
-    case 504: /* something between here and the server */
+    case 504: /* from a proxy or gateway */
         return CSE_UNAVAILABLE;
     case 500:
         return CSE_INTERNAL;
@@ -67,7 +67,7 @@ static bool has_line(const json_t *diagnostics)
     return false;
 }
 
-/* A single fault without a line is often the whole reason. */
+/* Whether `said` already contains this error, which has no line to add. */
 static bool is_said(const char *said, const json_t *fault)
 {
     const char *message = json_string_value(json_object_get(fault, "message"));

@@ -1,5 +1,5 @@
-/* A stream of events that survives a restart of the server: it reconnects with Last-Event-ID, so
- * that the server sends what was missed and nothing twice. */
+/* A stream of events that reconnects with Last-Event-ID after a restart of the server, which then
+ * sends the missed events and none twice. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ enum { PATIENCE_MS = 30000, FIRST_PAUSE_MS = 250, SILENCE_S = 60 };
 typedef struct following {
     const cse_client_stream *stream;
     cse_event_stream parser;
-    cse_client_answer answer; /* the body of a refusal */
+    cse_client_answer answer; /* the body of an error response */
     cse_client *api;
     bool over;
 } following;

@@ -8,7 +8,7 @@
 #include "csengine/status.h"
 
 typedef struct cse_option {
-    const char *name; /* "num_csx"; on the command line - and _ are the same. NULL ends a table */
+    const char *name;     /* "num_csx", also given as num-csx; NULL ends a table */
     const char *argument; /* "N"; NULL: a switch */
     const char *path;     /* the setting of the configuration that it sets, or NULL */
     const char *doc;      /* NULL, with a path: that of the setting */
@@ -25,7 +25,7 @@ typedef struct cse_command {
     const char *letters; /* short spellings: "f=follow l=label"; NULL: none */
     int min_arguments, max_arguments;
     const char *words; /* accepted first arguments, separated by '|'; NULL: any */
-    bool hidden;       /* internal: not in the help, and its arguments are not parsed */
+    bool hidden;       /* internal: not in the help, arguments not parsed */
     /* Returns the process's exit code. */
     int (*run)(const cse_command_line *line);
 } cse_command;

@@ -181,7 +181,7 @@ bool cse_option_is_on(const cse_command_line *line, const char *name)
     return value != NULL && strcmp(value, "false") != 0;
 }
 
-/* "path=value" of --set, taken apart in `memory`, which is moved on. */
+/* Splits "path=value" of --set into `memory`, and advances `memory`. */
 static cse_status split_set(const char *given, char **memory, cse_config_override *override)
 {
     const char *equals = strchr(given, '=');

@@ -17,8 +17,8 @@ const char *cse_option_value(const cse_command_line *line, const char *name);
 /* A switch: given and not "false". */
 bool cse_option_is_on(const cse_command_line *line, const char *name);
 
-/* The overrides that the given options stand for: --set first, then the options with a path, so
- * that the latter win. The array is the caller's (free), its texts are borrowed from `line`, except
+/* The overrides from the given options: --set first, then the options with a path, which take
+ * precedence. The array is the caller's (free), its texts are borrowed from `line`, except
  * those of --set, which live in the array's own memory. */
 cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_override **overrides,
                                       int *count);
@@ -26,10 +26,10 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
 /* The letter that stands for an option in the command's table, or '\0'. */
 char cse_option_letter(const cse_command *command, const cse_option *option);
 
-/* Whether two names of options are the same, - and _ alike. */
+/* Whether two option names are equal, with - the same as _. */
 bool cse_option_name_equal(const char *a, const char *b);
 
-/* CSE_USAGE with the nearest of the commands' names. */
+/* Fails with CSE_USAGE and suggests the nearest command. */
 cse_status cse_unknown_command(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-/* Two forks, so that the server is not a child of the supervisor, which waits for all its children;
- * it watches for the supervisor's end instead. It has a session of its own, so that Ctrl-C does not
- * reach it, and a lower priority than training. */
+/* The supervisor waits for all its children, so a double fork detaches the server, which instead
+ * monitors the supervisor and ends with it. The server has its own process session, so that Ctrl-C
+ * does not reach it, and a lower priority than training. */
 #include "cli/dashboard_child.h"
 
 #include <fcntl.h>

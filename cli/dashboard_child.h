@@ -1,5 +1,5 @@
-/* The dashboard of a run that is started by hand: a `csengine serve` of its own that follows the
- * run and ends with it. */
+/* The dashboard of `csengine start`: a `csengine serve` process that shows the run and ends with
+ * it. */
 #ifndef CSE_CLI_DASHBOARD_CHILD_H
 #define CSE_CLI_DASHBOARD_CHILD_H
 
@@ -11,12 +11,11 @@ typedef struct cse_dashboard_child {
     bool json;          /* its address as a line of JSON */
 } cse_dashboard_child;
 
-/* Starts the server, which ends with this process and prints its address on this process's stdout
- * once the run has a store. Before any thread exists. A server that cannot be started is only a
- * warning. */
+/* Starts the server, which ends with this process and prints its address on stdout once the run has
+ * a store. Must be called before any thread exists. A failure to start is only a warning. */
 void cse_dashboard_child_start(const cse_dashboard_child *child);
 
-/* Whether $CSE_DASHBOARD switches it off. */
+/* Whether $CSE_DASHBOARD disables it. */
 bool cse_dashboard_is_off(void);
 
 #endif

@@ -59,7 +59,7 @@ static void run_body(const cse_detach_options *options, int output)
     exit(options->body(options->self));
 }
 
-/* What the child wrote, to stderr. */
+/* Copies what the child wrote to stderr. */
 static void show_output(int output, off_t from)
 {
     char part[4096];

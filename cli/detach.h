@@ -11,10 +11,10 @@ typedef struct cse_detach_options {
     void *self;
 } cse_detach_options;
 
-/* Starts `body` in a session of its own, its output in model_dir/logs/output.log, and returns once
- * its run store has the state RUNNING: 0, after a line with the run's id, model_dir and process.
- * When it ends before that, its output is shown and its exit code returned. Before any thread
- * exists. */
+/* Starts `body` in a process session of its own, with its output in model_dir/logs/output.log. When
+ * its run store has the state RUNNING, prints the run's id, model_dir and process, and returns 0.
+ * When it ends before that, shows its output and returns its exit code. Must be called before any
+ * thread exists. */
 int cse_detach(const cse_detach_options *options);
 
 #endif

@@ -53,7 +53,7 @@ void cse_downsampler_add(cse_downsampler *t, const json_t *records)
         CSE_GROW(t->ordinals, t->count, t->ordinals_capacity);
         t->ordinals[t->count] = t->ordinal;
         t->records[t->count++] = json_incref(record);
-        /* A single step is never cut, however many records it has. */
+        /* The records of one step are never separated, even when they exceed the limit. */
         while (t->count > t->most && t->ordinals[t->count - 1] > t->ordinals[0])
             drop_every_second(t);
     }

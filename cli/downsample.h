@@ -1,6 +1,6 @@
-/* Downsamples the tensor statistics of a long run: every second, fourth, ... step is kept, with all
- * its records, so that their number is bounded; the first and the last step always are. Records
- * come in step order, so memory is bounded, too. */
+/* Downsamples the tensor statistics of a long run: keeps every second, fourth, ... step with all
+ * its records, so that their number is bounded, and always the first and the last step. Records are
+ * added in step order, which bounds the memory. */
 #ifndef CSE_CLI_DOWNSAMPLE_H
 #define CSE_CLI_DOWNSAMPLE_H
 
@@ -13,7 +13,7 @@ typedef struct cse_downsampler {
     json_t **records;
     int64_t *ordinals; /* of each record's step among all steps */
     int count, capacity, ordinals_capacity;
-    int64_t stride; /* steps whose ordinal is a multiple of it are kept; 0: no record yet */
+    int64_t stride; /* keeps steps whose ordinal is a multiple of it; 0: no record yet */
     int64_t ordinal, attempt, step; /* of the newest record */
     json_t *last;                   /* records of that step */
 } cse_downsampler;

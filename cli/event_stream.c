@@ -1,4 +1,4 @@
-/* One line at a time; a line that is not whole yet waits for its rest. */
+/* Parses line by line; buffers an incomplete line until its end arrives. */
 #include "cli/event_stream.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Server-sent events out of a stream of bytes, as the HTML standard (section 9.2.6) has them:
- * lines end in CR, LF or both; "field: value"; an empty line dispatches; a comment begins with a
- * colon. The bytes may come in pieces of any size. */
+/* Parser of server-sent events, by the HTML standard (section 9.2.6): lines "field: value" end in
+ * CR, LF or both; an empty line dispatches the event; a comment begins with a colon. The bytes may
+ * arrive in chunks of any size. */
 #ifndef CSE_CLI_EVENT_STREAM_H
 #define CSE_CLI_EVENT_STREAM_H
 
@@ -20,7 +20,7 @@ typedef struct cse_event_stream {
 
 /* False when one event is too large. */
 bool cse_event_stream_feed(cse_event_stream *stream, const char *bytes, size_t size);
-/* Forgets a half event; the last id stays. For a new connection. */
+/* For a new connection: discards an incomplete event; keeps the last id. */
 void cse_event_stream_reset(cse_event_stream *stream);
 void cse_event_stream_clear(cse_event_stream *stream);
 

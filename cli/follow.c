@@ -1,5 +1,5 @@
-/* Prints a stream of events as lines. A stream may end for other reasons than the job's end, so the
- * job's state is requested afterwards. */
+/* Prints a stream of events as lines. A stream may end before the job does, so the job's state is
+ * requested afterwards. */
 #include "cli/follow.h"
 
 #include <signal.h>
@@ -96,7 +96,7 @@ static void show(follower *f, const char *type, const json_t *payload)
     }
 }
 
-/* A log line that was not shown yet: a stream that came back may begin before it. */
+/* Skips log lines that were already shown, which a resumed stream may repeat. */
 static bool is_new(follower *f, const cse_client_event *event, const json_t *payload)
 {
     if (f->options->logs_path == NULL || strcmp(event->type, "log") != 0)

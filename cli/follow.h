@@ -7,14 +7,14 @@
 typedef struct cse_follow_options {
     const char *id;
     bool json; /* each event as a line of JSON, as the API sends it */
-    /* The stream of log lines alone, with its query, and the last line that was shown. NULL: all
-     * events from the beginning on. */
+    /* Follows only log lines: the query of the stream, and the last line that was shown. NULL: all
+     * events from the beginning. */
     const char *logs_path;
     int64_t last_line;
 } cse_follow_options;
 
-/* Returns CSE_OK when the job SUCCEEDED, CSE_FAILED with its reason when it ended otherwise,
- * CSE_INTERRUPTED at Ctrl-C, which ends the following and not the job. */
+/* Returns CSE_OK when the job SUCCEEDED, CSE_FAILED with its reason when it ended otherwise, and
+ * CSE_INTERRUPTED at Ctrl-C, which leaves the job running. */
 cse_status cse_follow_job(cse_client *api, const cse_follow_options *options);
 
 /* Prints a log line of the API as text. */
@@ -22,7 +22,7 @@ void cse_print_log_line(const json_t *line);
 
 /* Whether a state is SUCCEEDED, FAILED or CANCELLED. */
 bool cse_state_is_final(const char *state);
-/* CSE_OK for SUCCEEDED; otherwise the job's end as a failure. */
+/* CSE_OK for SUCCEEDED; otherwise a failure with the job's state and reason. */
 cse_status cse_job_end_status(const json_t *job);
 
 #endif

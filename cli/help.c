@@ -16,7 +16,7 @@ static int widest_option(const cse_command *command)
     return (int)widest;
 }
 
-/* What an option does: of one that stands for a setting, what the setting does and may be. */
+/* An option's help: its own text, or that of its setting with the accepted values. */
 static void print_doc(const cse_option *option, FILE *out, void (*print)(const char *, FILE *))
 {
     const cse_setting *setting = option->doc == NULL ? cse_config_setting_find(option->path) : NULL;
@@ -37,23 +37,26 @@ static void print_plain(const char *text, FILE *out)
 
 void cse_print_help(FILE *out)
 {
-    fprintf(out, "csengine - trains models: one step, compiled ahead of time, on many processes\n\n"
-                 "usage: csengine COMMAND [ARGUMENTS] [--OPTIONS]\n\ncommands:\n");
+    fprintf(out,
+            "csengine - trains models with ahead-of-time compiled steps, on several processes\n\n"
+            "usage: csengine COMMAND [ARGUMENTS] [--OPTIONS]\n\ncommands:\n");
     for (const cse_command *const *c = cse_commands; *c != NULL; c++)
         if (!(*c)->hidden)
-            fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
+            fprintf(out, "  %-15s  %s\n", (*c)->name, (*c)->summary);
     fprintf(out, "\n  csengine COMMAND --help  shows a command's arguments and options\n"
                  "  csengine --version       shows the version\n\n"
-                 "Exit codes: 0 success, 1 the job failed, 64 wrong use, 65 wrong data, 66 input\n"
-                 "missing, 69 a peer is unavailable, 70 internal, 73 cannot create, 74 input or\n"
-                 "output, 75 temporary, 77 permission, 78 configuration, 130 interrupted.\n");
+                 "Exit codes: 0 success, 1 the job failed, 64 usage error, 65 invalid data, 66 no\n"
+                 "such input, 69 service unavailable, 70 internal error, 73 cannot create output,\n"
+                 "74 input/output error, 75 temporary failure, 77 permission denied, 78 invalid\n"
+                 "configuration, 130 interrupted.\n");
 }
 
 void cse_print_command_help(const cse_command *command, FILE *out)
 {
     int width = widest_option(command);
-    fprintf(out, "csengine %s - %s\n\nusage: csengine %s %s%s\n", command->name, command->summary,
-            command->name, command->arguments, command->options != NULL ? " [--OPTIONS]" : "");
+    fprintf(out, "csengine %s - %s\n\nusage: csengine %s%s%s%s\n", command->name, command->summary,
+            command->name, *command->arguments != '\0' ? " " : "", command->arguments,
+            command->options != NULL ? " [--OPTIONS]" : "");
     if (command->doc != NULL)
         fprintf(out, "\n%s\n", command->doc);
     fprintf(out, "\noptions (- and _ are the same in names):\n");
@@ -115,12 +118,13 @@ static void print_man_command(const cse_command *command, FILE *out)
 
 void cse_print_man(FILE *out)
 {
-    fprintf(out,
-            ".\\\" Written by csengine --print-man from the table of commands.\n"
-            ".TH CSENGINE 1 \"\" \"csengine\" \"User Commands\"\n.SH NAME\n"
-            "csengine \\- trains models: one step, compiled ahead of time, on many processes\n"
-            ".SH SYNOPSIS\n.B csengine\n.I COMMAND\n[\\fIARGUMENTS\\fR] [\\fB\\-\\-OPTIONS\\fR]\n"
-            ".SH COMMANDS\nIn names of options \\- and _ are the same.\n");
+    fprintf(
+        out,
+        ".\\\" Written by csengine --print-man from the table of commands.\n"
+        ".TH CSENGINE 1 \"\" \"csengine\" \"User Commands\"\n.SH NAME\n"
+        "csengine \\- trains models with ahead\\-of\\-time compiled steps, on several processes\n"
+        ".SH SYNOPSIS\n.B csengine\n.I COMMAND\n[\\fIARGUMENTS\\fR] [\\fB\\-\\-OPTIONS\\fR]\n"
+        ".SH COMMANDS\nIn names of options \\- and _ are the same.\n");
     for (const cse_command *const *c = cse_commands; *c != NULL; c++)
         if (!(*c)->hidden)
             print_man_command(*c, out);

@@ -1,4 +1,4 @@
-/* From the command line to a job, and the run with its signals. */
+/* Prepares a job from the command line, and runs it with signal handling. */
 #include "cli/job.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "run/job/kinds.h"
 #include "workers/control/supervisor.h"
 
-/* The batch size, for the time that remains. */
+/* The batch size, for the estimate of the remaining time. */
 static int64_t batch_size_of(const cse_config_plugin *loader)
 {
     return loader != NULL ? cse_settings_integer(loader->settings, "batch_size") : 0;
@@ -106,20 +106,20 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     return cse_report(status);
 }
 
-/* What the body of the kept job needs. */
-typedef struct kept_job {
+/* Arguments of run_supervised. */
+typedef struct supervised_job {
     const cse_command_line *line;
     cse_prepared_job *job;
-} kept_job;
+} supervised_job;
 
-static int run_kept(void *self)
+static int run_supervised(void *self)
 {
-    const kept_job *kept = self;
-    return cse_job_run_shown(kept->line, kept->job);
+    const supervised_job *supervised = self;
+    return cse_job_run_shown(supervised->line, supervised->job);
 }
 
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
-    kept_job kept = { .line = line, .job = job };
-    return cse_supervisor_run(run_kept, &kept);
+    supervised_job supervised = { .line = line, .job = job };
+    return cse_supervisor_run(run_supervised, &supervised);
 }

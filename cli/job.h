@@ -1,5 +1,5 @@
-/* From a command line to a job: the options that start, eval, compile and bench share, and the way
- * from a configuration to the job's settings. */
+/* Makes a job from a command line: the options that start, eval, compile and bench share, and the
+ * job's settings from the configuration. */
 #ifndef CSE_CLI_JOB_H
 #define CSE_CLI_JOB_H
 
@@ -7,8 +7,7 @@
 #include "engine/base/diagnostics.h"
 #include "run/job/job.h"
 
-/* Settings that people touch daily, as flags in the references' spelling. Their help is that of the
- * settings. */
+/* Options for the settings that are changed most often; their help is that of the settings. */
 #define CSE_JOB_OPTIONS                                                                      \
     { "num_csx", "N", "backend.cluster_config.num_csx", NULL },                              \
         { "num_workers_per_csx", "N", "backend.cluster_config.num_workers_per_csx", NULL },  \
@@ -34,10 +33,10 @@
 /* A job's settings and what they borrow from. */
 typedef struct cse_prepared_job {
     cse_config *config;
-    cse_diagnostics diagnostics; /* of the configuration, when that is why it cannot be prepared */
+    cse_diagnostics diagnostics; /* the configuration's errors, if any */
     cse_job_settings settings;
     cse_arena *arena;
-    int64_t batch_size; /* of train_dataloader, 0 where it is not plain to see */
+    int64_t batch_size; /* of train_dataloader, 0 when it cannot be read there */
 } cse_prepared_job;
 
 /* Loads the configuration that the command line names, with its overrides. Release with
@@ -49,11 +48,11 @@ void cse_job_clear(cse_prepared_job *job);
  * well, as the job's end. Returns the exit code. */
 int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cse_status status);
 
-/* Runs it with progress on stdout (JSON lines with --json), Ctrl-C once stopping with a checkpoint
- * and twice at once. Returns the process's exit code. */
+/* Runs the job with progress on stdout (JSON lines with --json). Ctrl-C once stops it with a
+ * checkpoint, twice at once. Returns the process's exit code. */
 int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job);
-/* The same in a child process, kept by this one: whatever ends the job, nothing is left behind.
- * Before any thread exists. */
+/* The same in a child process under a supervisor, this process, which removes processes and shared
+ * memory that a killed job leaves. Must be called before any thread exists. */
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job);
 
 #endif

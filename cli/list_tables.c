@@ -1,4 +1,4 @@
-/* Rows of cells first, then one of three forms. */
+/* Builds rows of cells, then prints them in one of three formats. */
 #include "cli/list_tables.h"
 
 #include <jansson.h>

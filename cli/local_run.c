@@ -1,4 +1,4 @@
-/* The state of a server that does not listen: the jobs of one run, and their readers. */
+/* Makes the state of a server that does not listen: one run as its only job, and its readers. */
 #include "cli/local_run.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* The API's answers about a run without a server: the routes' own functions, called in this process
- * on its run store, which they do not change. */
+/* The API's responses about a run without a server: calls the route handlers in this process on the
+ * run's store, which they do not change. */
 #ifndef CSE_CLI_LOCAL_RUN_H
 #define CSE_CLI_LOCAL_RUN_H
 

@@ -42,8 +42,8 @@ static bool run_program_option(const char *word)
 
 int main(int argc, char **argv)
 {
-    /* A limit of the size of files is a failure of the write that meets it, like a full disk, and
-     * no end of the process. */
+    /* Exceeding the file size limit must fail the write, like a full disk, and not kill the
+     * process. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         cse_print_help(stderr);

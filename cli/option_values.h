@@ -15,7 +15,7 @@ cse_status cse_option_integer(const cse_command_line *line, const char *name,
 /* One of the words in `accepted` (ended by NULL), which *value then points into. */
 cse_status cse_option_word(const cse_command_line *line, const char *name,
                            const char *const *accepted, const char **value);
-/* All values of an option that may be given again, ended by NULL; the array is the caller's. */
+/* All values of a repeatable option, ended by NULL; the caller frees the array. */
 const char **cse_option_all_values(const cse_command_line *line, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Lines of progress. The rate is smoothed exponentially: 0.6 of the current one and 0.4 of the one
- * printed before. */
+/* Progress output. The rate is smoothed: 0.6 times the current rate plus 0.4 times the smoothed
+ * rate before it. */
 #include "cli/progress.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ static const char *state_of(cse_status status, const cse_job_result *result)
     return status == CSE_OK ? "SUCCEEDED" : "FAILED";
 }
 
-/* Why it failed: the text, and each error by its fields. */
+/* Why the job failed: the text, and the fields of each error. */
 static void add_errors(json_t *object, const cse_diagnostics *diagnostics)
 {
     json_t *list = json_array();

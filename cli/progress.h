@@ -1,5 +1,5 @@
-/* The output of a job that runs: text for users, with one live line on a terminal, or JSON lines
- * (--json), in which a loss that is not finite is null beside its bits. */
+/* The output of a running job: text, with one live line on a terminal, or JSON lines (--json). JSON
+ * has no NaN and infinity, so such a loss is null, with its bits in a further member. */
 #ifndef CSE_CLI_PROGRESS_H
 #define CSE_CLI_PROGRESS_H
 
@@ -18,13 +18,13 @@ typedef struct cse_progress {
     double rate; /* smoothed samples/s */
 } cse_progress;
 
-/* Shows one event; a loop that begins anew begins a new smoothing of the rate. */
+/* Shows one event; a new loop restarts the smoothing of the rate. */
 void cse_progress_event(cse_progress *progress, const cse_job_event *event);
 
-/* For programs: the end of a job that could not be prepared, with its errors. */
+/* Prints the end of a job that could not be prepared, with its errors, as JSON. */
 void cse_progress_not_begun(cse_progress *progress, const cse_diagnostics *diagnostics);
 
-/* The job's end: `status` as the job returned it. */
+/* Shows the job's end; `status` is what the job returned. */
 void cse_progress_end(cse_progress *progress, cse_job_mode mode, cse_status status,
                       const cse_job_result *result);
 

@@ -1,4 +1,4 @@
-/* "csengine: error: MESSAGE" and whether trying again can help. */
+/* Prints "csengine: error: MESSAGE" and whether a retry can help. */
 #include "cli/report.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 /* Prints the stored message for a status that is not CSE_OK; returns the exit code. */
 int cse_report(cse_status status);
-/* The same with every error of a configuration, the first as the message, a line each. */
+/* The same with every error of a configuration, one per line; the first is the message. */
 int cse_report_diagnostics(cse_status status, const cse_diagnostics *diagnostics);
 
 /* Whether `stream` (1 stdout, 2 stderr) is a terminal, and whether it may be coloured there. */

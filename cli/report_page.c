@@ -1,4 +1,4 @@
-/* The page is one of the dashboard's embedded files and has one place for the data. */
+/* The page is one of the dashboard's embedded files, with one placeholder for the data. */
 #include "cli/report_page.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static const cse_web_file *find_template(const cse_web_file *files)
     return NULL;
 }
 
-/* A script's text must not hold "</script": no "<" at all. */
+/* Escapes every "<", since "</script" would end the script. */
 static void add_escaped(cse_text *page, const cse_text *data)
 {
     const char *at = data->data, *end = data->data + data->size;

@@ -1,4 +1,4 @@
-/* The endpoint comes from the run store; the control client talks to it. */
+/* Reads the endpoint from the run store and sends the command with the control client. */
 #include "cli/run_command.h"
 
 #include <limits.h>

@@ -10,8 +10,8 @@
 bool cse_names_run(const char *job);
 
 /* Sends the command with the members of `body` that it has (message, grace_s, save, num_csx) to the
- * run in `model_dir`; the answer is an object as the API's Action, the caller's. CSE_UNAVAILABLE
- * when the run has ended or cannot be reached. */
+ * run in `model_dir`; the answer is an Action object of the API, owned by the caller.
+ * CSE_UNAVAILABLE when the run has ended or cannot be reached. */
 cse_status cse_run_command(const char *model_dir, const char *command, const json_t *body,
                            json_t **action);
 

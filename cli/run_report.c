@@ -1,4 +1,4 @@
-/* The API's answers, as the pages would ask for them. */
+/* Collects the API's responses that the dashboard's pages request. */
 #include "cli/run_report.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_PAGES = 20000, MOST_RECORDS = 5000 };
 
-/* What the pages ask for of a job; `records`: the list that goes on over pages. */
+/* What the pages request of a job; `records`: the list that is split into pages. */
 static const struct {
     cse_run_question question;
     const char *records;
@@ -33,7 +33,7 @@ static const struct {
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-/* Joins the pages after the first to it and downsamples their records, so that the report opens
+/* Appends the records of further pages to the first and downsamples them, so that the report opens
  * quickly. */
 static void add_pages(const cse_run_source *from, int part, json_t *first)
 {
@@ -59,8 +59,8 @@ static void add_pages(const cse_run_source *from, int part, json_t *first)
     json_object_set_new(first, "next_page_token", json_null());
 }
 
-/* The answer as a value of the object: parsed, so that a damaged one does not damage the whole.
- * NULL when there is none. */
+/* The response as a parsed value, so that an invalid one does not break the whole object. NULL when
+ * there is none. */
 static cse_status read_part(const cse_run_source *from, int part, json_t **value)
 {
     cse_text body = { 0 };

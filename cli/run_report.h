@@ -4,8 +4,8 @@
 
 #include "cli/run_source.h"
 
-/* Appends the object whose names are the API's paths and whose values are the answers to them; what
- * the run does not have is left out. Fails as reading the job itself does. */
+/* Appends an object that maps API paths to their responses; what the run does not have is left out.
+ * Fails when the job itself cannot be read. */
 cse_status cse_report_read(const cse_run_source *source, cse_text *data);
 
 #endif

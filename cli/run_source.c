@@ -1,4 +1,4 @@
-/* Without a server the routes' own functions answer, in this process (local_run.h). */
+/* Without a server, the route handlers are called in this process (local_run.h). */
 #include "cli/run_source.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A run that a command reads: in a model_dir, or a job of a server. Both give the same answers. */
+/* A run that a command reads: a model_dir or a job of a server, through the same API operations. */
 #ifndef CSE_CLI_RUN_SOURCE_H
 #define CSE_CLI_RUN_SOURCE_H
 
@@ -9,7 +9,7 @@ typedef struct cse_run_source {
     cse_client *client;  /* of a server's job; or */
     cse_local_run *run;  /* of a model_dir */
     const char *id;      /* in paths of the API; borrowed */
-    bool shows_problems; /* a refusal's body goes to stdout */
+    bool shows_problems; /* print the body of an error response to stdout */
 } cse_run_source;
 
 /* `name` is a model_dir with a run store, or the id of a job on the server that the line names.
@@ -27,7 +27,7 @@ typedef struct cse_run_question {
 /* Appends the body of the answer. Fails as cse_client_call and cse_local_run_ask do. */
 cse_status cse_run_source_ask(const cse_run_source *source, const cse_run_question *question,
                               cse_text *body);
-/* The same for an answer that is JSON; the caller's. */
+/* The same for JSON, parsed; owned by the caller. */
 cse_status cse_run_source_ask_json(const cse_run_source *source, const cse_run_question *question,
                                    json_t **answer);
 

@@ -9,8 +9,8 @@ typedef struct cse_table cse_table;
 
 /* `heads` is ended by NULL. */
 cse_table *cse_table_new(const char *const *heads);
-/* Cells go from left to right, row by row; bytes that would end the line or move the cursor become
- * "?". An empty cell is shown as "-". */
+/* Adds a cell, from left to right, row by row. Control characters become "?"; an empty cell is
+ * shown as "-". */
 void cse_table_add(cse_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cse_table_print(const cse_table *table, FILE *out);
 void cse_table_destroy(cse_table **table);

@@ -1,7 +1,7 @@
 /* Evaluation: a model from a checkpoint, its mean loss and its accuracy.
  *
- * The twin of the reference API's full evaluation example. There is no optimizer and no gradient
- * scaler. `evaluation CHECKPOINT` evaluates what examples/training.c saved. */
+ * It follows the reference API's full evaluation example, without optimizer and gradient scaler.
+ * `evaluation CHECKPOINT` evaluates what examples/training.c saved. */
 #include <stdio.h>
 
 #include "csengine/csengine.h"
@@ -21,7 +21,7 @@ static cse_status post_eval_step(void *self, const cse_values *values)
     return CSE_OK;
 }
 
-/* Traced once; what it traces runs in every step. */
+/* Called once, for tracing; the traced operations run in every step. */
 static cse_tensor *evaluation_step(cse_step *step, void *self)
 {
     evaluation *e = self;

@@ -1,7 +1,7 @@
 /* Training: a model, an optimizer, a schedule, loss scaling, a loop, checkpoints.
  *
- * The twin of the reference API's full training example: the same length and the same order of
- * ideas. `training [CHECKPOINT]` goes on from a checkpoint where one is given. */
+ * It follows the reference API's full training example step by step. `training [CHECKPOINT]`
+ * continues from a checkpoint if one is given. */
 #include <stdio.h>
 
 #include "csengine/csengine.h"
@@ -29,7 +29,7 @@ static cse_status post_training_step(void *self, const cse_values *values)
     return CSE_OK;
 }
 
-/* Traced once; what it traces runs in every step. */
+/* Called once, for tracing; the traced operations run in every step. */
 static cse_tensor *training_step(cse_step *step, void *self)
 {
     const training *t = self;
@@ -47,7 +47,7 @@ static cse_tensor *training_step(cse_step *step, void *self)
 
 int main(int argc, char **argv)
 {
-    /* Comes first, once in a process. */
+    /* The first call; once per process. */
     cse_configure(&(cse_configuration){ .model_dir = ".", .num_csx = 2, .seed = 1 });
 
     cse_model *model =

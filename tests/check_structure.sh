@@ -1,7 +1,6 @@
 #!/bin/sh
-# No circle of files that include each other: without one a file can be read, tested and replaced
-# after the files it includes, and before those that include it. A .c and the .h of its name are one
-# file. Lists each circle with the includes that make it up.
+# No cycles of includes, so that each file can be read, tested and replaced without the files that
+# include it. A .c and the .h of its name count as one file. Lists each cycle with its includes.
 #
 # Usage: tests/check_structure.sh [TREE]; the tree is $top_srcdir or the current directory
 # otherwise.

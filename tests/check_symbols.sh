@@ -1,6 +1,6 @@
 #!/bin/sh
-# The shared library gives away only names that begin with cse_, and each of them is declared in the
-# public headers: anything else would become an interface by accident.
+# The shared library exports only names that begin with cse_ and are declared in the public headers:
+# any other would become an interface by accident.
 set -eu
 library=${top_builddir:-.}/.libs/libcsengine.so
 [ -e "$library" ] || { echo "$library is not built: skipped"; exit 77; }

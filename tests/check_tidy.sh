@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rules of the house that a program can check: sizes, head comments, the direction of includes,
-# words and calls that have no place here. One line for each violation: "path:line: what".
+# The coding rules that a program can check: sizes, head comments, the direction of includes,
+# forbidden words and calls. One line for each violation: "path:line: what".
 #
 # Usage: tests/check_tidy.sh [TREE]; the tree is $top_srcdir or the current directory otherwise.
 set -eu

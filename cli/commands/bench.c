@@ -93,7 +93,7 @@ static cse_status read_variants(const cse_command_line *line, variant *variants,
     }
 }
 
-/* The command line with the variant's settings behind the others. */
+/* The command line with the variant's settings last, so that they take precedence. */
 static cse_status prepare_job(const cse_command_line *line, variant *v)
 {
     const cse_option *set = line->command->options;
@@ -109,7 +109,7 @@ static cse_status prepare_job(const cse_command_line *line, variant *v)
     return status;
 }
 
-/* ---- showing ---- */
+/* ---- output ---- */
 
 static json_t *kernels_json(const cse_kernel_bench *bench)
 {
@@ -216,13 +216,13 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "precision", "LIST", NULL,
-      "precisions to compare, as in fp32,bf16:mp2,fp16:mp1:0: a type, a GraphAMP preset, a POL; "
-      "without it: as configured" },
+      "precisions to compare, each TYPE[:GRAPHAMP_PRESET[:POL]], as in fp32,bf16:mp2,fp16:mp1:0; "
+      "default: as configured" },
     { "model_dir", "DIR", "model_dir", NULL },
     { "compile_dir", "DIR", "backend.compile_dir", NULL },
     { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
-    { "steps", "N", NULL, "steps to measure of each; the default is 50" },
+    { "steps", "N", NULL, "steps to measure in each precision; default 50" },
     { "kernels", NULL, NULL, "times each kernel, and shows the slowest ones" },
     { "json", NULL, NULL, "one JSON object on stdout" },
     { 0 },

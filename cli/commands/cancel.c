@@ -1,4 +1,4 @@
-/* `csengine cancel`: ends a job after the step in flight, with a checkpoint. */
+/* `csengine cancel`: ends a job after its current step, with a checkpoint. */
 #include "cli/client_command.h"
 #include "cli/option_values.h"
 #include "cli/report.h"
@@ -24,17 +24,17 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "grace", "S", NULL, "seconds until it is killed" },
-    { "save", NULL, NULL, "whether it writes a checkpoint first; on by default" },
+    { "grace", "S", NULL, "seconds after which the job is killed if it has not ended" },
+    { "save", NULL, NULL, "writes a checkpoint first; default true" },
     CSE_MESSAGE_OPTION,
     { 0 },
 };
 
 const cse_command cse_command_cancel = {
     .name = "cancel",
-    .summary = "ends a job after the step in flight, with a checkpoint",
+    .summary = "ends a job after its current step, with a checkpoint",
     .arguments = "JOB|MODEL_DIR",
-    .doc = "--save=false ends it without a checkpoint. kill ends it at once.",
+    .doc = "--save=false writes no checkpoint. `csengine kill` ends the job at once.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

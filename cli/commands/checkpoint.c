@@ -1,5 +1,5 @@
-/* `csengine checkpoint`: looks at one checkpoint file, or has a running job write one. Loading
- * verifies every tensor's digest, so that info, verify and digest each fail on a damaged file. */
+/* `csengine checkpoint`: reads one checkpoint file, or makes a running job write one. Loading
+ * verifies every tensor's digest, so info, verify and digest all fail on a damaged file. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,19 +87,19 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "prefix", "TEXT", NULL, "digest: only tensors whose names begin so, as in model." },
+    { "prefix", "TEXT", NULL, "digest: only tensors whose names begin with TEXT, as in model." },
     CSE_CLIENT_OPTIONS,
     { 0 },
 };
 
 const cse_command cse_command_checkpoint = {
     .name = "checkpoint",
-    .summary = "shows, verifies or digests a checkpoint; has a job write one",
+    .summary = "shows, verifies or digests a checkpoint; makes a job write one",
     .arguments = "info|verify|digest FILE, or save JOB|MODEL_DIR",
     .doc =
-        "info: what is in it. verify: whether it is whole. digest: BLAKE2b-256 over names,\n"
-        "shapes and raw bits in name order; equal digests mean equal weights. save: the running\n"
-        "job writes one after the step in flight and goes on.",
+        "info: shows the contents. verify: checks every tensor's digest. digest: BLAKE2b-256 over\n"
+        "names, shapes and raw bits in name order; equal digests mean equal weights. save: makes\n"
+        "a running job write a checkpoint after its current step and continue.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,

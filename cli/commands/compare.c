@@ -115,12 +115,13 @@ static const cse_option options[] = {
 
 const cse_command cse_command_compare = {
     .name = "compare",
-    .summary = "finds where two runs first differ, and how their losses do",
+    .summary = "finds where two runs first differ, and by how much their losses do",
     .arguments = "RUN_A RUN_B",
     .doc =
-        "Each is a run's model_dir. Names the first step with statistics and, in execution order,\n"
-        "the first tensor and op whose bits differ (numerics: {every: N} keeps digests), then\n"
-        "the first step at which the losses differ, and by how much. Exit code 0: equal, 1: not.",
+        "RUN_A and RUN_B are model_dirs. Shows the first step with statistics, and in it the "
+        "first\n"
+        "tensor and op in execution order, whose bits differ (numerics: {every: N} records\n"
+        "digests), then where and by how much the losses differ. Exit code: 0 equal, 1 different.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,

@@ -1,4 +1,4 @@
-/* `csengine compile`: the compiled step, without running it; prints what it is made of. */
+/* `csengine compile`: compiles the step without running it; prints its graph, types or C code. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
 
-/* What is printed on the way. */
+/* What is printed. */
 typedef struct printing {
     const char *pass; /* the graph after it, or after "all"; NULL: none */
     bool precision, json;
@@ -31,7 +31,7 @@ static void print_precision(const printing *wanted, const cse_graph *graph)
     cse_text_clear(&text);
 }
 
-/* Prints the graph after the pass that was asked for. */
+/* Prints the graph after the requested pass. */
 static void print_after(void *self, const cse_pass *pass, const cse_graph *graph)
 {
     const printing *printed = self;
@@ -112,8 +112,8 @@ static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     { "validate_only", NULL, "backend.validate_only", NULL },
     { "print_after", "PASS", NULL, "print the step graph after a pass, or after all" },
-    { "print_precision", NULL, NULL, "print the type of every op's values, and why" },
-    { "json", NULL, NULL, "--print_precision as one JSON object a step" },
+    { "print_precision", NULL, NULL, "print the type of every op's values and the reason for it" },
+    { "json", NULL, NULL, "--print_precision as one JSON object per step" },
     { "print_c", NULL, NULL, "print the C file of the compiled step" },
     { 0 },
 };

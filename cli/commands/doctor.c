@@ -1,4 +1,4 @@
-/* `csengine doctor`: whether this machine is fit for a run; each problem comes with a fix. */
+/* `csengine doctor`: checks whether this machine can run jobs; suggests a fix for each problem. */
 #include <dnnl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ typedef enum verdict { PASS, WARN, FAIL } verdict;
 typedef struct finding {
     verdict verdict;
     cse_text text;
-    const char *fix; /* for what is not PASS */
+    const char *fix; /* unless PASS */
 } finding;
 
 static void find_isa(const cse_command_line *line, finding *f)
@@ -50,7 +50,7 @@ static void find_isa(const cse_command_line *line, finding *f)
 #endif
 }
 
-/* The processors' time that the control group allows; 0: no limit. */
+/* The number of processors that the cgroup's CPU quota allows; 0: no limit. */
 static double cgroup_cores(void)
 {
     FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
@@ -69,7 +69,7 @@ static void find_cores(const cse_command_line *line, finding *f)
     double limit = cgroup_cores();
     cse_text_add(&f->text, "%d allowed of %ld", cores, sysconf(_SC_NPROCESSORS_ONLN));
     if (limit > 0)
-        cse_text_add(&f->text, ", control group allows the time of %.1f", limit);
+        cse_text_add(&f->text, ", the cgroup's CPU quota allows %.1f", limit);
     if (cores < 2 || (limit > 0 && limit < 2)) {
         f->verdict = WARN;
         f->fix = "with one core, num_csx above 1 gives the same bits but no speed";
@@ -146,7 +146,7 @@ static void find_limits(const cse_command_line *line, finding *f)
     }
 }
 
-/* The directory itself, or the nearest one above it that is there. */
+/* The directory itself, or its nearest existing parent. */
 static void existing_directory(const char *wanted, char *directory, size_t size)
 {
     snprintf(directory, size, "%s", wanted);
@@ -161,7 +161,7 @@ static void existing_directory(const char *wanted, char *directory, size_t size)
     }
 }
 
-/* What a checkpoint needs: write, fsync, rename, fsync of the directory. */
+/* Tries what writing a checkpoint needs: write, fsync, rename, fsync of the directory. */
 static bool try_directory(const char *directory, const char **failed)
 {
     char before[4200], after[4200];
@@ -271,14 +271,14 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "model_dir", "DIR", NULL, "directory to try; the default is ./model_dir" },
+    { "model_dir", "DIR", NULL, "directory to check; default ./model_dir" },
     { "json", NULL, NULL, "a JSON array on stdout" },
     { 0 },
 };
 
 const cse_command cse_command_doctor = {
     .name = "doctor",
-    .summary = "checks whether this machine is fit for a run",
+    .summary = "checks whether this machine can run jobs, and suggests fixes",
     .arguments = "",
     .options = options,
     .min_arguments = 0,

@@ -19,7 +19,7 @@ static const cse_option options[] = {
     { "log_steps", "N", "logging.log_steps", NULL },
     { "compile_only", NULL, "backend.compile_only", NULL },
     { "validate_only", NULL, "backend.validate_only", NULL },
-    { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
+    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
     { 0 },
 };
 

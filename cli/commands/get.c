@@ -81,7 +81,7 @@ static void add_row(cse_table *table, const json_t *job)
 
 /* ---- jobs ---- */
 
-/* "RUNNING,PAUSED" and a repeated option are the same. */
+/* "RUNNING,PAUSED" means the same as repeating the option. */
 static void add_states(cse_text *path, const char *states)
 {
     char word[32];
@@ -115,7 +115,7 @@ static void jobs_path(const cse_command_line *line, const char *page_token, cse_
     }
 }
 
-/* All pages as one list, in the shape of one. */
+/* Joins all pages of the list into one response. */
 static cse_status read_jobs(cse_client *api, const cse_command_line *line, json_t **list)
 {
     cse_status status = CSE_OK;
@@ -274,9 +274,9 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "label", "K[=V]", NULL, "jobs: with this label; may be given again" },
-    { "state", "STATE,...", NULL, "jobs: in one of these states" },
-    { "name", "TEXT", NULL, "jobs: with this in their name or id" },
+    { "label", "K[=V]", NULL, "jobs: only those with this label; repeatable" },
+    { "state", "STATE,...", NULL, "jobs: only those in one of these states" },
+    { "name", "TEXT", NULL, "jobs: only those with TEXT in their name or id" },
     { 0 },
 };
 
@@ -284,7 +284,7 @@ const cse_command cse_command_get = {
     .name = "get",
     .summary = "shows the jobs of a server, or one of them",
     .arguments = "jobs|job [JOB|MODEL_DIR]",
-    .doc = "Newest first.",
+    .doc = "jobs: a table, newest first. job: the details of one.",
     .options = options,
     .letters = "l=label",
     .min_arguments = 1,

@@ -117,7 +117,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_label = {
     .name = "label",
-    .summary = "sets and removes labels of a job, its name and its priority",
+    .summary = "changes the labels, the name and the priority of a job",
     .arguments = "JOB [KEY=VALUE|KEY-]...",
     .doc = "KEY=VALUE sets a label, KEY- removes one.",
     .options = options,

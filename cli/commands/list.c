@@ -1,7 +1,5 @@
-/* `csengine list`: the plugins of every kind, the commands, the passes, the settings; with a
- * plugin's name, its own settings.
- *
- * The kinds come from the registry, so that a new plugin folder is listed without a change here. */
+/* `csengine list`: lists the plugins of every kind, the commands, the passes and the settings; with
+ * a plugin's name, its settings. A new plugin folder is listed without a change here. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +13,11 @@
 #include "engine/passes/pass.h"
 #include "run/job/kinds.h"
 
-/* Kinds whose descriptors begin as cse_configured_descriptor does. */
+/* Kinds whose descriptors start with the members of cse_configured_descriptor. */
 static const char *const kinds_with_settings[] = { "inputs", "loggers",    "metrics",
                                                    "models", "optimizers", "schedules" };
 
-/* One row that is shown; texts may be NULL. */
+/* One row of the output; texts may be NULL. */
 typedef struct row {
     const char *name, *summary, *accepted, *default_value;
 } row;
@@ -87,7 +85,7 @@ static void show_table(listing *list, const void *table)
 static cse_status show_plugin(listing *list, const cse_kind *kind, const char *name)
 {
     const void *plugin = NULL;
-    /* One of the kind: its name without the plural's s. */
+    /* The singular: the kind's name without the final s. */
     char singular[64];
     snprintf(singular, sizeof singular, "%.*s", (int)strlen(kind->name) - 1, kind->name);
     CSE_TRY(cse_registry_get(kind->table, singular, name, &plugin));
@@ -116,7 +114,7 @@ static void show_passes(listing *list)
         show(list, (row){ pass->name, pass->summary, NULL, NULL });
 }
 
-/* Tables of the program that are no plugin folders. */
+/* Built-in tables that are not plugin folders. */
 static const struct {
     const char *name, *summary;
 } tables[] = {
@@ -197,7 +195,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "json", NULL, NULL, "a JSON array on stdout" },
-    { "markdown", NULL, NULL, "states, reasons, exit_codes: as a table of Markdown" },
+    { "markdown", NULL, NULL, "states, reasons, exit_codes: as a Markdown table" },
     { 0 },
 };
 
@@ -205,7 +203,7 @@ const cse_command cse_command_list = {
     .name = "list",
     .summary = "lists ops, optimizers, schedules, models, inputs, metrics, settings, ...",
     .arguments = "[KIND [NAME]]",
-    .doc = "Without a kind: the kinds. With a plugin's name: its settings.",
+    .doc = "Without a kind it lists the kinds; with a plugin's name, its settings.",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 2,

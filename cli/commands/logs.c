@@ -1,4 +1,4 @@
-/* `csengine logs`: the log lines of a job, so far or as they come. */
+/* `csengine logs`: the log lines of a job, optionally followed until its end. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void add_query(cse_text *path, const char *name, const char *value)
     cse_url_encode(path, value);
 }
 
-/* Levels are capitals in the API. */
+/* The API writes levels in capitals. */
 static void add_level(cse_text *query, const char *level)
 {
     char capitals[16] = "";
@@ -108,7 +108,8 @@ static cse_status follow_run(const cse_run_source *from, const cse_command_line 
 {
     for (;;) {
         json_t *job = NULL;
-        /* The state first: the lines that came before the end are shown then, too. */
+        /* Reads the state before the lines, so that lines written just before the end are not
+         * missed. */
         CSE_TRY(cse_run_source_ask_json(from, &(cse_run_question){ "", "getJob", NULL }, &job));
         const bool alive = json_is_true(json_object_get(job, "alive"));
         cse_status status = show_lines(from, line, NULL, &last);
@@ -137,11 +138,11 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "follow", NULL, NULL, "also shows what comes, to the end of the job" },
+    { "follow", NULL, NULL, "also shows new lines until the job ends" },
     { "tail", "N", NULL, "the newest N lines" },
-    { "role", "ROLE", NULL, "of these processes alone: coordinator, replica, ..." },
-    { "rank", "N", NULL, "of this one of them" },
-    { "level", "LEVEL", NULL, "this level and above: DEBUG, INFO, WARNING, ERROR" },
+    { "role", "ROLE", NULL, "only lines of processes with this role: coordinator, replica, ..." },
+    { "rank", "N", NULL, "only lines of the process with this number in its role" },
+    { "level", "LEVEL", NULL, "only lines of this level or above: DEBUG, INFO, WARNING, ERROR" },
     { 0 },
 };
 

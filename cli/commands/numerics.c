@@ -1,5 +1,5 @@
-/* `csengine numerics`: the tensor statistics of a run: where values were first not finite, and for
- * each tensor how many of its values its format could not represent. */
+/* `csengine numerics`: the tensor statistics of a run: where a value was first not finite, and how
+ * many values of each tensor its format could not represent. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static json_t *numbers_json(const cse_numbers *n)
     json_object_set_new(object, "line", n->file != NULL ? json_integer(n->line) : json_null());
     if (digest[0] != '\0')
         json_object_set_new(object, "digest", json_string(digest));
-    /* By exponent: {"-14": 3} are three values from 2^-14 to below 2^-13; zeros are counted apart.
+    /* By exponent: {"-14": 3} means three values in [2^-14, 2^-13); zeros are counted separately.
      */
     json_t *histogram = json_object();
     for (int bin = 1; bin < n->bins; bin++) {
@@ -126,7 +126,7 @@ static cse_status last_step(const request *r, int64_t *step)
 
 typedef void visit_row(void *self, const cse_numbers *n);
 
-/* The step's rows that are to be shown; `others`: how many more there are. */
+/* The rows of the step to show; `others`: the number of those not shown. */
 static cse_status visit_step(const request *r, visit_row *visit, void *self, int64_t *others)
 {
     cse_cursor *cursor = NULL;
@@ -278,9 +278,9 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "step", "N", NULL, "the step to show; otherwise the last one with statistics" },
+    { "step", "N", NULL, "the step to show; default: the last one with statistics" },
     { "tensor", "GLOB", NULL, "only tensors whose names match, as in model.layers.3.*" },
-    { "all", NULL, NULL, "also tensors whose values all fit their format" },
+    { "all", NULL, NULL, "also shows tensors whose values all fit their format" },
     { "json", NULL, NULL, "one JSON object on stdout, with the exponents' histograms" },
     { 0 },
 };
@@ -289,10 +289,11 @@ const cse_command cse_command_numerics = {
     .name = "numerics",
     .summary = "shows the tensor statistics of a run",
     .arguments = "RUN",
-    .doc = "RUN is a run's model_dir. Needs numerics: {every: N} in its configuration. First the\n"
-           "first tensor that was not finite, with step, layer, op, source line and microbatch.\n"
-           "Then for each tensor of a step: NaN, infinities, values too large for its format,\n"
-           "the share that rounding made zero, the share of weights whose update rounded away.",
+    .doc =
+        "RUN is a model_dir. Its configuration needs numerics: {every: N}. Shows the first tensor\n"
+        "that was not finite, with step, layer, op, source line and microbatch. Then for each\n"
+        "tensor of a step: the counts of NaN, infinities and values too large for its format,\n"
+        "the share of values rounded to zero, and of weights that their update did not change.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -1,7 +1,7 @@
-/* `csengine open`: the pages of a server, or of one job, in the browser of this desktop.
+/* `csengine open`: opens the pages of a server or of one job in the desktop's browser.
  *
- * The address is printed in any case; it holds no token, since browsers record
- * addresses: the page asks for the token once. */
+ * The address is always printed. It holds no token, since browsers record addresses: the page asks
+ * for the token once. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool has_desktop(void)
     return (display != NULL && *display != '\0') || (wayland != NULL && *wayland != '\0');
 }
 
-/* True when the desktop took the address. */
+/* True when xdg-open accepted the address. */
 static bool show_in_browser(char *url)
 {
     char program[] = "xdg-open";
@@ -34,7 +34,7 @@ static bool show_in_browser(char *url)
     return waitpid(child, &end, 0) == child && WIFEXITED(end) && WEXITSTATUS(end) == 0;
 }
 
-/* The page's address: of a job that is there, or of all. */
+/* The address of a job's page, after checking that the job exists, or of the list of jobs. */
 static cse_status find_page(cse_client *api, const char *job, cse_text *url)
 {
     cse_client_answer answer = { 0 };
@@ -98,13 +98,13 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "print", NULL, NULL, "prints the address and opens nothing" },
+    { "print", NULL, NULL, "prints the address without opening it" },
     { 0 },
 };
 
 const cse_command cse_command_open = {
     .name = "open",
-    .summary = "opens the pages of a server or of a job in the browser",
+    .summary = "opens the dashboard of a server or of a job in the browser",
     .arguments = "[JOB|MODEL_DIR]",
     .options = options,
     .min_arguments = 0,

@@ -1,4 +1,4 @@
-/* `csengine pause`: holds a running job after the step in flight. */
+/* `csengine pause`: pauses a running job after its current step. */
 #include "cli/client_command.h"
 
 static const cse_option options[] = {
@@ -9,9 +9,9 @@ static const cse_option options[] = {
 
 const cse_command cse_command_pause = {
     .name = "pause",
-    .summary = "holds a running job after the step in flight",
+    .summary = "pauses a running job after its current step",
     .arguments = "JOB|MODEL_DIR",
-    .doc = "The states stay in memory; resume goes on with the same bits.",
+    .doc = "The training state stays in memory; `csengine resume` continues with the same bits.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -1,4 +1,4 @@
-/* `csengine report`: a run as one file that any browser opens, without a server. */
+/* `csengine report`: writes a run as one HTML file that a browser opens without a server. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/run_command.h"
 #include "cli/run_report.h"
 
-/* A file that is whole or not there. */
+/* Writes a file completely or not at all. */
 static cse_status write_file(const char *path, const cse_text *text)
 {
     char part[PATH_MAX + 8];
@@ -81,10 +81,10 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "output", "FILE", NULL, "where to; - is stdout; otherwise NAME_OF_RUN.html" },
-    { "server", "URL", NULL, "for the id of a job: as in `csengine get`" },
-    { "token_file", "FILE", NULL, "for the id of a job: file with the server's token" },
-    { "json", NULL, NULL, "the data alone, as one JSON object" },
+    { "output", "FILE", NULL, "file to write, - for stdout; default NAME_OF_RUN.html" },
+    { "server", "URL", NULL, "with a job's id: the server, as for `csengine get`" },
+    { "token_file", "FILE", NULL, "with a job's id: file with the server's token" },
+    { "json", NULL, NULL, "writes only the data, as one JSON object" },
     { 0 },
 };
 
@@ -92,8 +92,8 @@ const cse_command cse_command_report = {
     .name = "report",
     .summary = "writes a run as one HTML file that needs no server",
     .arguments = "MODEL_DIR|JOB",
-    .doc = "The dashboard's pages with all of the run in them; tensor statistics of a long run\n"
-           "are downsampled evenly. The run may still be under way.",
+    .doc = "The file holds the dashboard's pages and the data of the run; tensor statistics of a\n"
+           "long run are downsampled evenly. The run may still be in progress.",
     .options = options,
     .letters = "o=output",
     .min_arguments = 1,

@@ -1,4 +1,4 @@
-/* `csengine resume`: lets a paused job go on. */
+/* `csengine resume`: continues a paused job. */
 #include "cli/client_command.h"
 
 static const cse_option options[] = {
@@ -9,7 +9,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_resume = {
     .name = "resume",
-    .summary = "lets a paused job go on",
+    .summary = "continues a paused job",
     .arguments = "JOB|MODEL_DIR",
     .options = options,
     .min_arguments = 1,

@@ -19,7 +19,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "num_csx", "N", NULL, "replicas from the next step on" },
+    { "num_csx", "N", NULL, "number of replicas, from the next step on" },
     { 0 },
 };
 
@@ -27,7 +27,7 @@ const cse_command cse_command_scale = {
     .name = "scale",
     .summary = "changes the number of replicas of a running job",
     .arguments = "JOB|MODEL_DIR --num_csx N",
-    .doc = "The result does not depend on it.",
+    .doc = "The trained weights do not depend on the number of replicas.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -17,8 +17,8 @@
 
 enum { LOOK_MS = 50, SHUTDOWN_POLL_MS = 800, PATIENCE_SECONDS = 5 };
 
-/* Waits for a signal, or for the end of the process that is followed (-1: none); then clients of
- * event streams get time to receive the end. */
+/* Waits for a signal or for the end of the followed process (-1: none). After the latter, clients
+ * get time to receive the last events. */
 static void wait_for_end(const sigset_t *ending, int followed, const cse_server *server)
 {
     int signals = signalfd(-1, ending, SFD_CLOEXEC);
@@ -31,8 +31,8 @@ static void wait_for_end(const sigset_t *ending, int followed, const cse_server 
         cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
 }
 
-/* The run that is followed creates its store shortly after its start; until then errors of reading
- * it are expected. */
+/* A run creates its store shortly after its start; until then, errors of reading it are expected.
+ */
 static cse_status start_server(const cse_server_options *options, int followed, cse_server **server)
 {
     int64_t patience_ns = cse_clock_ns() + PATIENCE_SECONDS * INT64_C(1000000000);
@@ -122,23 +122,23 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "root", "DIR", NULL, "owns a queue of jobs, kept in DIR; one server a DIR" },
-    { "run", "MODEL_DIR", NULL, "shows this one run, living or ended" },
+    { "root", "DIR", NULL, "runs a queue of jobs that is stored in DIR; one server per DIR" },
+    { "run", "MODEL_DIR", NULL, "shows one run, in progress or ended" },
     { "listen", "ADDRESS", NULL,
-      "127.0.0.1:PORT (the default, any free port), [::1]:PORT, unix:PATH; others need a token" },
-    { "token_file", "FILE", NULL, "file of mode 0600 with the token that callers must show" },
-    { "host_name", "NAME", NULL,
-      "a further name that clients know the server by; may be repeated" },
-    { "cores", "N", NULL, "cores that all jobs together may use; those of the machine" },
-    { "memory_mib", "N", NULL, "memory that all jobs together may use; that of the machine" },
-    { "connections", "N", NULL, "connections at once; 4096" },
-    { "requests_per_second", "N", NULL, "requests of one address; 2000" },
+      "127.0.0.1:PORT (default, with a free port), [::1]:PORT, unix:PATH; others need a token" },
+    { "token_file", "FILE", NULL, "file of mode 0600 with the token that clients must send" },
+    { "host_name", "NAME", NULL, "a further host name to accept in requests; repeatable" },
+    { "cores", "N", NULL, "cores that all jobs together may use; default: all" },
+    { "memory_mib", "N", NULL, "memory that all jobs together may use; default: all" },
+    { "connections", "N", NULL, "most connections at the same time; default 4096" },
+    { "requests_per_second", "N", NULL,
+      "most requests per second of one client address; default 2000" },
     { "client_seconds", "N", NULL,
-      "for a request's headers; twice that for its body, and for reading an answer; 15" },
-    { "heartbeat_seconds", "N", NULL, "between signs of life on event streams; 15" },
-    { "web_dir", "DIR", NULL, "pages from DIR instead of those of the build" },
-    { "follow", "PID", NULL, "ends when this process has ended" },
-    { "json", NULL, NULL, "the address as one line of JSON" },
+      "timeout for a request's headers; twice that for its body and the response; default 15" },
+    { "heartbeat_seconds", "N", NULL, "interval between heartbeats on event streams; default 15" },
+    { "web_dir", "DIR", NULL, "serves the pages in DIR instead of the built-in ones" },
+    { "follow", "PID", NULL, "ends when process PID has ended" },
+    { "json", NULL, NULL, "prints the address as one line of JSON" },
     { 0 },
 };
 
@@ -146,9 +146,9 @@ const cse_command cse_command_serve = {
     .name = "serve",
     .summary = "serves the dashboard and the REST API",
     .arguments = "",
-    .doc = "Where it listens stands in server.json of DIR or MODEL_DIR (and of\n"
-           "$XDG_RUNTIME_DIR/csengine for a queue). Jobs of a queue are processes of their own:\n"
-           "they go on when the server ends or is killed, and the next server finds them.",
+    .doc = "Writes its address to server.json in DIR or MODEL_DIR (for a queue also in\n"
+           "$XDG_RUNTIME_DIR/csengine). Jobs are separate processes: they continue when the\n"
+           "server ends or is killed, and the next server with the same DIR finds them.",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 0,

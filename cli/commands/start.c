@@ -27,7 +27,7 @@ static void start_dashboard(const cse_command_line *line, const cse_prepared_job
     cse_dashboard_child_start(&child);
 }
 
-/* In the process that stays: the dashboard ends with it. */
+/* Runs in the supervisor, with which the dashboard ends. */
 static int run_job(void *self)
 {
     const started *s = self;
@@ -60,9 +60,10 @@ static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_LOOP_OPTIONS,
     { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
-    { "no_dashboard", NULL, NULL, "starts no dashboard; the same as CSE_DASHBOARD=0" },
-    { "detach", NULL, NULL, "return once the run runs; it goes on in the background" },
-    { "json", NULL, NULL, "JSON lines on stdout: each logged step, and the end" },
+    { "no_dashboard", NULL, NULL, "starts no dashboard, as with CSE_DASHBOARD=0" },
+    { "detach", NULL, NULL,
+      "returns when training has started, and leaves it running in the background" },
+    { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
     { 0 },
 };
 
@@ -71,9 +72,9 @@ const cse_command cse_command_start = {
     .summary = "trains the model of a configuration",
     .arguments = "CONFIG.yaml",
     .doc =
-        "Goes on from the newest checkpoint of model_dir. Ctrl-C once stops with a checkpoint,\n"
-        "twice stops at once. Options win over --set, which wins over the file. The dashboard's\n"
-        "address is shown; it ends with the run, `csengine serve --run MODEL_DIR` shows it again.",
+        "Continues from the newest checkpoint of model_dir. Ctrl-C once stops with a checkpoint,\n"
+        "twice stops at once. Options take precedence over --set, and --set over the file. The\n"
+        "dashboard ends with the run; `csengine serve --run MODEL_DIR` shows it again.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

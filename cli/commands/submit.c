@@ -1,9 +1,9 @@
 /* `csengine submit`: puts a job into a server's queue.
  *
- * The configuration's text is sent, not its path: the server may be another machine, and the file
- * may change while the job waits. Each submission has a key of its own, so that it can be sent
- * again after a lost connection without becoming two jobs. Before that it is checked as deeply as
- * can be without running it, so that an error is reported now and not after the job has waited. */
+ * It sends the configuration's text instead of its path, since the server may be another machine
+ * and the file may change while the job waits. An idempotency key lets it repeat a submission after
+ * a lost connection without creating two jobs. Before submission the server checks the
+ * configuration and traces the step, so that errors are reported immediately. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,21 +200,22 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "id", "ID", NULL, "the job's id; the server chooses one otherwise" },
+    { "id", "ID", NULL, "the job's id; default: chosen by the server" },
     { "name", "TEXT", NULL, "a display name" },
-    { "label", "K=V", NULL, "a label; may be given again" },
-    { "priority", "pN", NULL, "p0 (first) to p3; p2 otherwise" },
-    { "resume_from", "JOB[@STEP]", NULL, "starts from a checkpoint of another job" },
-    { "cores", "N", NULL, "cores that it uses; 0: as its configuration says" },
-    { "memory_bytes", "N", NULL, "limit of each of its processes; 0: none" },
-    { "max_num_restarts", "N", NULL, "restarts after a failure that may be temporary" },
+    { "label", "K=V", NULL, "a label; repeatable" },
+    { "priority", "pN", NULL, "p0 (first) to p3; default p2" },
+    { "resume_from", "JOB[@STEP]", NULL,
+      "starts from another job's checkpoint: the last one, or that of STEP" },
+    { "cores", "N", NULL, "cores that the job uses; 0: as its configuration needs" },
+    { "memory_bytes", "N", NULL, "memory limit of each process of the job; 0: none" },
+    { "max_num_restarts", "N", NULL, "most restarts after temporary failures" },
     { "num_csx", "N", "backend.cluster_config.num_csx", NULL },
     { "seed", "N", "seed", NULL },
     { "max_steps", "N", "loop.max_steps", NULL },
     { "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100" },
     { "no_check", NULL, NULL, "submits without tracing the model first" },
-    { "compile_only", NULL, NULL, "compile and cache, run nothing" },
-    { "validate_only", NULL, NULL, "check the step, compile nothing" },
+    { "compile_only", NULL, NULL, "compile and cache the step, run nothing" },
+    { "validate_only", NULL, NULL, "trace and check the step, compile and run nothing" },
     { "follow", NULL, NULL, "shows the job until its end; exit code 1 when it fails" },
     { 0 },
 };
@@ -223,7 +224,8 @@ const cse_command cse_command_submit = {
     .name = "submit",
     .summary = "puts a job into the queue of a server",
     .arguments = "CONFIG.yaml|-",
-    .doc = "Prints the job's id. Ctrl-C ends --follow, not the job. The server chooses model_dir.",
+    .doc =
+        "Prints the job's id. Ctrl-C ends --follow but not the job. The server chooses model_dir.",
     .options = options,
     .letters = "f=follow l=label",
     .min_arguments = 1,

@@ -1,5 +1,5 @@
-/* `csengine sweep-precision`: what each precision does to a model's loss, side by side, as a table
- * in Markdown; so the tables of the documentation are made. */
+/* `csengine sweep-precision`: a model's loss in each precision as a Markdown table, as in the
+ * documentation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,18 +67,18 @@ static int run(const cse_command_line *line)
 }
 
 static const cse_option options[] = {
-    { "steps", "N", NULL, "training steps of each row; the default is 500" },
+    { "steps", "N", NULL, "training steps of each row; default 500" },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
-    { "json", NULL, NULL, "JSON lines, one a row" },
+    { "json", NULL, NULL, "prints one line of JSON per row" },
     { 0 },
 };
 
 const cse_command cse_command_sweep_precision = {
     .name = "sweep-precision",
-    .summary = "trains in each format, level and preset and shows the losses",
+    .summary = "trains in each 16-bit format, POL and GraphAMP preset and shows the losses",
     .arguments = "CONFIG.yaml...",
-    .doc = "Prints a table in Markdown: the mean loss of the last tenth of the steps, beside\n"
-           "float32's.",
+    .doc = "Prints a Markdown table: the mean loss over the last tenth of the steps, and its\n"
+           "difference from that in float32.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 16,

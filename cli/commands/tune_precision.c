@@ -1,7 +1,6 @@
-/* `csengine tune-precision`: how low the precision of each layer may go.
- *
- * The search is run/measure/precision_tuning.h; its result is written as a configuration, with the
- * evidence above it as comments. */
+/* `csengine tune-precision`: finds the lowest precision of each layer that keeps the loss
+ * (run/measure/precision_tuning.h), and writes it as a configuration with the trials in comments.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -117,23 +116,23 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "tolerance", "X", NULL,
-      "accepted relative change of the loss against float32; default 0.01" },
-    { "steps", "N", NULL, "training steps of each trial; the default is 200" },
+      "accepted relative difference of the loss from float32's; default 0.01" },
+    { "steps", "N", NULL, "training steps of each trial; default 200" },
     { "fp16_type", "TYPE", NULL, "bfloat16 (default), float16 or cbfloat16" },
     { "preset", "NAME", NULL, "GraphAMP preset of the lowered layers: mp1 to mp4; default mp2" },
-    { "output", "FILE", NULL, "configuration to write; default CONFIG.tuned.yaml, - is stdout" },
+    { "output", "FILE", NULL, "configuration to write, - for stdout; default CONFIG.tuned.yaml" },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
     { 0 },
 };
 
 const cse_command cse_command_tune_precision = {
     .name = "tune-precision",
-    .summary = "finds the lowest precision of each layer that keeps the loss",
+    .summary = "finds the lowest precision of each layer that keeps the loss of float32",
     .arguments = "CONFIG.yaml",
     .doc =
         "Trains the configuration in float32, then searches by bisection over layers and levels\n"
-        "(fp32, POL 0, 1, 2) with emulated accumulation, and writes what it found as a\n"
-        "configuration with the evidence in comments.",
+        "(fp32, POL 0, 1, 2) with emulated accumulation, and writes the result as a\n"
+        "configuration with the trials in comments.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

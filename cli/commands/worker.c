@@ -11,7 +11,7 @@ static int run(const cse_command_line *line)
 
 const cse_command cse_command_worker = {
     .name = "worker",
-    .summary = "serves as a process of a running job",
+    .summary = "runs as a worker process of a job",
     .arguments = "",
     .hidden = true,
     .run = run,

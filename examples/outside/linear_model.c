@@ -1,8 +1,8 @@
-/* A model outside of the engine: one linear layer, in a shared object of its own.
+/* A model that is not part of the engine: one linear layer in a shared object of its own.
  *
  * Compiled with `cc -shared -fPIC linear_model.c -lcsengine -o linear_model.so` and named in a
  * configuration as `model: {library: ./linear_model.so, name: linear_model}`, or loaded by
- * cse_model_load. What makes it a model is the exported descriptor cse_model_<name>. */
+ * cse_model_load. The engine finds it by the exported descriptor cse_model_<name>. */
 #include "csengine/csengine.h"
 
 typedef struct linear_model {
@@ -39,7 +39,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
     return cse_apply_linear(self->layer, cse_flatten(input, 1));
 }
 
-/* Loss and accuracy are the engine's: a model without a loss of its own is a classifier. */
+/* The engine adds cross-entropy loss and accuracy to a model without a loss of its own. */
 CSE_API extern const cse_model_descriptor cse_model_linear_model;
 const cse_model_descriptor cse_model_linear_model = {
     .name = "linear_model",

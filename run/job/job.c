@@ -1,4 +1,4 @@
-/* A whole job on top of the public session API: the same calls a person would write. */
+/* Runs a whole job by calls of the public session API, as a user's program would make them. */
 #include "run/job/job.h"
 #include "csengine/generated/ops.h"
 
@@ -30,12 +30,12 @@ typedef struct job {
     cse_metric *loss, *accuracy;
     cse_logger_set *loggers;
     cse_recorder *recorder;         /* NULL: the job has no run store */
-    cse_run_directory directory;    /* for the recorder's and the executions' sockets */
+    cse_run_directory directory;    /* sockets of the recorder and the executions */
     bool has_accuracy;              /* the validation step had labels to compare with */
-    bool evaluating, evaluated;     /* a validation is traced, or was */
+    bool evaluating, evaluated;     /* a validation is being traced; one was traced */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
-    double rate;                    /* learning rate that no schedule changes */
+    double rate;                    /* constant learning rate, without a schedule */
     bool has_rate;
 } job;
 
@@ -63,7 +63,7 @@ static double rate(int64_t steps, int64_t batch_size, int64_t ns)
     return ns > 0 ? (double)steps * (double)batch_size * 1e9 / (double)ns : 0;
 }
 
-/* Of a logged step: every scalar with a name that the step delivers, and the rate. */
+/* Passes the named scalars of a logged step, and its samples per second, to the loggers. */
 static void log_step(const job *j, const cse_values *values, const cse_job_event *event)
 {
     const char *name;
@@ -78,7 +78,8 @@ static void log_step(const job *j, const cse_values *values, const cse_job_event
     cse_logger_set_flush(j->loggers);
 }
 
-/* Not each: the values of every step are in the store anyway. */
+/* Writes a line about a step to the log, at most one per LINE_INTERVAL_NS; the values of every step
+ * are stored as metrics. */
 static void record_line(job *j, const cse_job_event *event)
 {
     char line[160];
@@ -121,7 +122,7 @@ static cse_status show_step(void *self, const cse_values *values)
     return CSE_OK;
 }
 
-/* Of the session's states, as of a checkpoint of them. */
+/* The digest that a checkpoint of the session's states would have. */
 static void digest_states(const job *j, char digits[65])
 {
     cse_checkpoint own;
@@ -148,8 +149,8 @@ static cse_status save(job *j, int64_t step)
     return CSE_OK;
 }
 
-/* The checkpoint that ends a run must stand. One on the way that finds no room is missed, and the
- * one before it stays: a full disk is no reason to lose the steps that follow. */
+/* A failure to write the last checkpoint fails the run. When an earlier one cannot be written (full
+ * disk), training continues with a warning, and the checkpoint before it remains. */
 static cse_status save_step(void *self, const cse_values *values)
 {
     job *j = self;
@@ -179,7 +180,7 @@ static cse_tensor *training_step(cse_step *step, void *self)
     return loss;
 }
 
-/* Predictions that can be compared with labels: one row of scores for each integer label. */
+/* The integer labels that have one row of `predictions` each; NULL when there are none. */
 static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
 {
     for (int i = 0; i < step->graph->input_count; i++) {
@@ -214,7 +215,7 @@ static int stop_requested(void *self)
     return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
 }
 
-/* All that sets the job up has read its settings by the time its step is planned. */
+/* Called when the step is planned: by then every setting that has an effect was read. */
 static void collect_unread(void *self)
 {
     static const char later[] = "trainer.fit.val_dataloader";
@@ -238,7 +239,7 @@ static cse_status make_model(job *j)
     return cse_session_status();
 }
 
-/* Without a schedule the learning rate is a setting. */
+/* Records the constant learning rate of an optimizer without a schedule. */
 static void record_rate(job *j)
 {
     static const char *const names[] = { "lr", "learning_rate" };
@@ -316,7 +317,7 @@ static cse_status run_loop(job *j, const cse_config_plugin *loader,
     return status;
 }
 
-/* Against the step of the training whose states were measured. */
+/* Logs validation metrics at the training step whose weights were evaluated. */
 static void log_validation(const job *j)
 {
     for (int i = 0; i < j->result->metric_count; i++) {
@@ -366,7 +367,7 @@ static cse_status evaluate(job *j)
     return CSE_OK;
 }
 
-/* One stretch of training, to the next validation or the end. */
+/* Trains up to the next validation or the end. */
 static cse_status train_segment(job *j)
 {
     const cse_job_settings *s = j->settings;
@@ -394,7 +395,8 @@ static cse_status train_segment(job *j)
     return CSE_OK;
 }
 
-/* After the first segment the rest of the run counts from where the first one began. */
+/* Alternates training segments and validations. num_steps and num_epochs of all segments count from
+ * the start of the first one. */
 static cse_status train(job *j)
 {
     bool executes = !j->settings->session.compile_only && !j->settings->session.validate_only &&
@@ -471,7 +473,8 @@ static cse_status run_session(job *j)
     return trains ? train(j) : evaluate(j);
 }
 
-/* Of the session's states; an evaluation knows the model's alone, so that it digests the file. */
+/* Digests the session's states. An evaluation has the model's states but not the optimizer's, so it
+ * digests the checkpoint file instead. */
 static cse_status digest(const job *j)
 {
     cse_checkpoint *file = NULL;

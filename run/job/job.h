@@ -1,8 +1,8 @@
 /* A whole job, as `csengine start`, `eval` and `compile` run it: from the sections of a
  * configuration to a trained model, its checkpoints and its metrics.
  *
- * The job takes values, checked, each with its place for messages, so that it knows nothing of
- * files, flags and precedence: cse_job_settings_read makes them from a configuration. */
+ * Its settings are checked values with their source positions, made by cse_job_settings_read, so
+ * that the job does not depend on files, options and their precedence. */
 #ifndef CSE_RUN_JOB_JOB_H
 #define CSE_RUN_JOB_JOB_H
 
@@ -17,7 +17,7 @@ typedef enum cse_job_mode {
     CSE_JOB_COMPILE,  /* compile the training step (and the validation step), execute nothing */
 } cse_job_mode;
 
-/* Something to show while the job runs. */
+/* Progress to show while the job runs. */
 typedef struct cse_job_event {
     enum {
         CSE_JOB_LOG,        /* `text`: a line for people ("loaded checkpoint ...") */
@@ -46,14 +46,14 @@ typedef struct cse_job_settings {
     cse_yaml_node *grad_scaler;                   /* settings of the scaler; NULL: none */
     double max_gradient_norm, max_gradient_value; /* 0: not clipped */
 
-    /* From the newest checkpoint (autoload) the run goes on to where it would have ended, and steps
-     * count from its start; from a named one they count from there. */
+    /* Its counts start at the first step of the run when the newest checkpoint is loaded
+     * (autoload), and at the checkpoint's step when a checkpoint is named. */
     cse_loop_settings loop;
     int64_t eval_steps; /* batches of a validation; 0: all */
-    /* Training steps between validations; below 1 a fraction of the run; 0: one, at the end. */
+    /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
     double eval_frequency;
 
-    int64_t checkpoint_steps; /* 0: none on the way; the last step is always saved when training */
+    int64_t checkpoint_steps; /* 0: only after the last step, which is always saved */
     bool no_checkpoints;      /* nothing is saved at all */
     bool save_initial_checkpoint;
     bool autoload_last_checkpoint;
@@ -61,10 +61,11 @@ typedef struct cse_job_settings {
 
     int64_t log_steps;                                          /* 0: every 50 */
     const cse_config_plugin *train_dataloader, *val_dataloader; /* val: NULL for none */
-    const cse_config *config;            /* to tell which values were not read; may be NULL */
+    const cse_config *config;            /* to report values that were not read; may be NULL */
     const char *canonical_configuration; /* kept in checkpoints; may be NULL */
     bool run_store;                      /* training that runs keeps a run store in model_dir */
-    /* For the run store: the configuration as lines of YAML, and {"path": "place"}; may be NULL. */
+    /* For the run store: the configuration as YAML, and where each value was set, as JSON
+     * {"path": "place"}; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
 
     /* All may be NULL. */
@@ -93,14 +94,14 @@ typedef struct cse_job_result {
     char weights_digest[65];       /* as `csengine checkpoint digest` of the last state */
     char checkpoint_path[4096];    /* last one written or loaded; "" if none */
     char artefact_directory[4096]; /* of the training step */
-    /* Values that were given and that nothing asked for until the step was traced; of a validation
-     * that is still to come none. They live as long as the configuration. */
+    /* Configuration values that nothing had read when the step was planned; those of val_dataloader
+     * only once a validation was planned. They live as long as the configuration. */
     cse_yaml_unread *unread;
     int unread_count;
 } cse_job_result;
 
-/* Runs it in a session of its own. Fails with what went wrong first; `result` holds what was
- * reached until then. */
+/* Runs the job in a session of its own. Returns the first failure; `result` holds what was reached
+ * before it. */
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result);
 
 #endif

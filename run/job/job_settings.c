@@ -1,4 +1,4 @@
-/* One assignment a setting, section by section. */
+/* Reads each section of the configuration: one assignment per setting. */
 #include "run/job/job_settings.h"
 
 #include <stdlib.h>
@@ -40,8 +40,8 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     };
 }
 
-/* The section's loss scaling under the names that the scaler has for it; NULL for a factor of 1.
- * What only moves a dynamic scale is not read for a static one. */
+/* The loss scaling settings of `precision`, renamed to those of the gradient scaler; NULL for a
+ * factor of 1. With a static scale the settings of dynamic scaling are not read. */
 static cse_yaml_node *scaler_tree(const cse_settings *precision, cse_arena *arena)
 {
     static const char *const names[][2] = { { "steps_per_increase", "steps_per_increase" },
@@ -122,7 +122,7 @@ static cse_status missing(const cse_config *config, const char *what)
     return cse_fail(CSE_CONFIG, "configuration: %s: trainer.%s", cse_config_source(config), what);
 }
 
-/* What a mode cannot do without. */
+/* Checks that the sections that the mode needs are there. */
 static cse_status check_mode(const cse_config *config, const cse_job_settings *settings)
 {
     if (settings->mode == CSE_JOB_EVALUATE)

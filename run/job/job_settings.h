@@ -1,4 +1,4 @@
-/* From a configuration to what a job is told to do: one assignment a setting. */
+/* Makes a job's settings from a configuration. */
 #ifndef CSE_RUN_JOB_JOB_SETTINGS_H
 #define CSE_RUN_JOB_JOB_SETTINGS_H
 

@@ -1,5 +1,5 @@
-/* The plugin kinds of the library, for `csengine list` and for the check of a configuration, which
- * stands below most of them and is handed this table. */
+/* The plugin kinds of the library, for `csengine list` and for the check of a configuration. The
+ * check gets the table as an argument, since it lies in a lower layer than most of the kinds. */
 #ifndef CSE_RUN_JOB_KINDS_H
 #define CSE_RUN_JOB_KINDS_H
 

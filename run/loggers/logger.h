@@ -1,5 +1,5 @@
-/* The contract of a logger: where the scalars of a run are written to besides the run's own store,
- * for other programs. Each plugin is one file that ends with its descriptor.
+/* The contract of a logger: it writes the scalars of a run for other programs, in addition to the
+ * run store. Each plugin is one file that ends with its descriptor.
  *
  * A logger is called by one thread, between steps: it may write to a file, and must not wait for
  * anything else. When a call fails, training continues without this logger. */
@@ -15,7 +15,7 @@ typedef struct cse_logged_scalar {
     double value;     /* may be infinite or not a number */
 } cse_logged_scalar;
 
-/* What the contract test holds a logger to: the file it makes of these scalars, in this order:
+/* A sample for the contract test: the file that a logger writes for these scalars, in this order:
  *
  *   name               step   time_s         value
  *   loss               1      1700000000.25  0.5
@@ -41,7 +41,7 @@ typedef struct cse_logger_descriptor {
     /* `settings` live until close; `*logger` is the plugin's own. */
     cse_status (*open)(const cse_settings *settings, const char *model_dir, void **logger);
     cse_status (*scalar)(void *logger, const cse_logged_scalar *scalar);
-    /* What was written so far can be read by others. After each logged step. */
+    /* Makes what was written so far visible to other programs. Called after each logged step. */
     cse_status (*flush)(void *logger);
     void (*close)(void *logger);
     const cse_logger_sample *samples; /* at least one with bytes */

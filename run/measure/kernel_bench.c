@@ -1,5 +1,5 @@
-/* A kernel's bytes are those of the values that a call reads from memory and leaves there. The
- * calls of an update's kernel cover ranges of lines that together move its bytes once. */
+/* A kernel's bytes are those that one call reads from and writes to memory. Each call of an update
+ * kernel covers a range of the parameters, so all calls together move its bytes once. */
 #include "run/measure/kernel_bench.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "engine/base/arena.h"
 #include "engine/types/shape.h"
 
-/* ---- kernels in words ---- */
+/* ---- descriptions of kernels ---- */
 
-/* "matmul + add": what computes, without what only moves or repeats values. */
+/* "matmul + add": the ops that compute, without broadcasts and reshapes. */
 static void describe(const cse_group *group, char ops[CSE_KERNEL_OPS_BYTES])
 {
     const char *last = "";
@@ -80,7 +80,7 @@ static int slowest_first(const void *a, const void *b)
     return x->kernel - y->kernel;
 }
 
-/* Joins rows that are alike into the first of them, and drops kernels that did not run. */
+/* Merges equal rows into the first of them, and drops kernels that did not run. */
 static void join(cse_kernel_bench *bench)
 {
     int kept = 0;

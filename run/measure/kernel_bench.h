@@ -1,7 +1,7 @@
 /* Which kernels of a compiled step cost most.
  *
- * Steps that time their kernels take turns with plain ones, so that the cost of the timing is
- * known, too. Kernels with the same ops, shapes and bytes (those of equal layers) are one row. */
+ * Steps that time their kernels alternate with steps that do not, which shows the overhead of
+ * timing. Kernels with the same ops, shapes and bytes (of equal layers) are one row. */
 #ifndef CSE_RUN_MEASURE_KERNEL_BENCH_H
 #define CSE_RUN_MEASURE_KERNEL_BENCH_H
 
@@ -23,7 +23,7 @@ typedef struct cse_kernel_times {
 
 typedef struct cse_kernel_bench {
     double plain_ms, timed_ms; /* medians of a step */
-    /* The timed step whose kernels took least: the one that was least disturbed. */
+    /* The timed step with the least kernel time: the least disturbed by other processes. */
     double step_ms;
     int64_t total_ns;       /* of its kernels */
     cse_kernel_times *rows; /* the slowest first */

@@ -1,4 +1,4 @@
-/* The section is given to a training as overrides, and written into the tuned configuration. */
+/* Trials get the section as overrides; the tuned configuration has it written in. */
 #include "run/measure/precision_section.h"
 
 #include <math.h>
@@ -85,7 +85,7 @@ static cse_yaml_node *child_of(cse_arena *arena, cse_yaml_node *mapping, const c
     return child;
 }
 
-/* Sets a value by its path, making mappings on the way. */
+/* Sets a value by its path; makes the mappings that are missing. */
 static cse_status put(cse_arena *arena, cse_yaml_node *mapping,
                       const cse_precision_setting *setting)
 {

@@ -11,7 +11,8 @@ typedef struct cse_precision_setting {
     cse_text value;   /* YAML */
 } cse_precision_setting;
 
-/* Fills in the settings for layers at `levels`; returns their number. Release each value. */
+/* Fills in the settings for layers at `levels`; returns their number. The caller releases each
+ * value. */
 int cse_precision_settings(const cse_tuning_options *options, const cse_tuning *tuning,
                            const int *levels, cse_precision_setting *settings);
 

@@ -1,4 +1,4 @@
-/* Formats times modes; a mode is a level with emulated accumulation, or a preset. */
+/* Trains with each format in each mode: a level with emulated accumulation, or a preset. */
 #include "run/measure/precision_sweep.h"
 
 #include <math.h>

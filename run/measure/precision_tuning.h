@@ -1,4 +1,4 @@
-/* The lowest precision of each layer with which the loss stays where float32 has it.
+/* Finds the lowest precision of each layer that keeps the loss close to that in float32.
  *
  * A layer is a scope with matrix products in it. The configuration is trained in float32, and then
  * with its layers at lower and lower precision (fp32, POL 0, 1, 2), with the sums rounded bit for
@@ -29,7 +29,7 @@ typedef struct cse_tuning_trial {
 typedef struct cse_tuning_options {
     const char *config;          /* path of CONFIG.yaml */
     const char *const *settings; /* PATH=VALUE, ended by NULL */
-    const cse_job_settings *job; /* what the two say; its training step is traced */
+    const cse_job_settings *job; /* made from `config` and `settings`; its step is traced */
     double tolerance;            /* accepted change of the loss, relative to float32's */
     int64_t steps;               /* of each training */
     const char *format, *preset; /* "bfloat16", "mp2" */
@@ -54,7 +54,7 @@ typedef struct cse_tuning {
 cse_status cse_tuning_run(const cse_tuning_options *options, cse_tuning *tuning);
 void cse_tuning_clear(cse_tuning *tuning);
 
-/* Appends the configuration with another section `precision`, and the trials as comments. */
+/* Appends the configuration with the section `precision` replaced, and the trials as comments. */
 cse_status cse_tuning_print(const cse_tuning_options *options, const cse_tuning *tuning,
                             cse_text *out);
 /* The columns of a trial, and their heads. */

@@ -1,4 +1,4 @@
-/* The rows of both run stores are read side by side, a step at a time. */
+/* Reads the rows of both run stores in parallel, one step at a time. */
 #include "run/measure/run_comparison.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ static cse_status open_steps(reading *c, const char *const runs[RUNS])
 
 /* ---- tensors ---- */
 
-/* `from` is where the search begins: mostly the very place. */
+/* Searches from index `from`, where the tensor usually is. */
 static const tensor *find(const step_tensors *s, const char *name, int from)
 {
     for (int i = 0; i < s->count; i++) {
@@ -99,7 +99,7 @@ static const tensor *find(const step_tensors *s, const char *name, int from)
     return NULL;
 }
 
-/* The copy outlives the reading. */
+/* The copy outlives the reader. */
 static tensor copy_tensor(const tensor *t)
 {
     tensor copy = *t;
@@ -164,7 +164,7 @@ static void compare_loss(cse_run_comparison *c, int64_t step, const double value
         c->first_loss[0] = values[0];
         c->first_loss[1] = values[1];
     }
-    /* A run that became NaN differs by more than any number. */
+    /* A NaN in one run counts as larger than any difference. */
     if (c->largest_step == 0 || difference > c->largest ||
         (isnan(difference) && !isnan(c->largest))) {
         c->largest = difference;

@@ -1,5 +1,5 @@
-/* Where two runs differ: the first step with tensor statistics, and in execution order the first
- * tensor, whose bits differ, and how their losses differ. Both are read from the run stores. */
+/* Compares two runs by their run stores: finds the first step, and in it the first tensor in
+ * execution order, whose digests differ, and how the losses differ. */
 #ifndef CSE_RUN_MEASURE_RUN_COMPARISON_H
 #define CSE_RUN_MEASURE_RUN_COMPARISON_H
 
@@ -18,7 +18,7 @@ typedef struct cse_compared_tensor {
 } cse_compared_tensor;
 
 typedef struct cse_run_comparison {
-    /* Tensors. Those of one run alone are only counted: two precisions cast in different places. */
+    /* Tensors. Those that only one run has are counted: casts differ between precisions. */
     int64_t common_steps; /* with statistics in both runs, up to the first difference */
     int64_t equal_step;   /* the last of them that was equal; 0: none */
     bool differs;         /* in a tensor: at this step, these */

@@ -1,5 +1,5 @@
-/* Short steps take turns in runs of 50 ms; the first step of a turn finds the caches full of the
- * others' data and does not count. */
+/* The benches run in turns of 50 ms. The first step of a turn is not counted, since the caches then
+ * hold the data of another bench. */
 #include "run/measure/step_bench.h"
 
 #include <sched.h>
@@ -29,7 +29,7 @@ cse_status cse_bind_to_one_core(void)
 cse_status cse_step_bench_open(const cse_job_settings *job, int64_t steps, cse_step_bench *bench)
 {
     cse_job_settings settings = *job;
-    /* With the steps that do not count, and those that time kernels. */
+    /* Including the steps that are not counted and those that time kernels. */
     const int64_t most = 4 * steps + WARM_UP_STEPS + 1;
     settings.session.num_csx = 1;
     settings.session.num_workers_per_csx = 1;
@@ -51,7 +51,7 @@ void cse_step_bench_close(cse_step_bench *bench)
     free(bench->processor_ms);
 }
 
-/* A turn of one bench: its steps, of which the first one does not count where there are more. */
+/* Runs `steps` steps of one bench; does not count the first when there are more. */
 static cse_status take_turn(cse_step_bench *b, int64_t steps, int64_t wanted)
 {
     cse_step_time taken;
@@ -65,7 +65,7 @@ static cse_status take_turn(cse_step_bench *b, int64_t steps, int64_t wanted)
     return CSE_OK;
 }
 
-/* Warms up; *turn becomes the steps of a turn, by the slowest of the benches. */
+/* Warms up; *turn becomes the number of steps in a turn, from the slowest bench. */
 static cse_status warm_up(const cse_step_bench *benches, int count, int64_t *turn)
 {
     int64_t slowest_ns = 1;

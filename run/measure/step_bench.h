@@ -1,8 +1,8 @@
 /* How fast the compiled steps of several configurations are on one core.
  *
- * The steps run in turns in one process, so that whatever else the machine does affects all alike,
- * and medians are compared. A step is that of training: its input, forward and backward, reduction
- * and update. */
+ * The steps alternate in one process, so that other load on the machine affects all of them
+ * equally, and medians are compared. A training step is input, forward and backward, reduction and
+ * update. */
 #ifndef CSE_RUN_MEASURE_STEP_BENCH_H
 #define CSE_RUN_MEASURE_STEP_BENCH_H
 
@@ -13,7 +13,7 @@ typedef struct cse_step_bench {
     cse_kernel_bench *kernels; /* NULL: not asked for */
     double *clock_ms, *processor_ms;
     int64_t count; /* of steps measured so far */
-    /* Of the steps that count. */
+    /* Of the counted steps. */
     double median_ms, least_ms, median_processor_ms, samples_per_second;
 } cse_step_bench;
 

@@ -1,4 +1,4 @@
-/* Layers come from one trace of the training step; each trial is a training in a child process. */
+/* One trace of the training step gives the layers; each trial trains in a child process. */
 #include "run/measure/precision_tuning.h"
 
 #include <math.h>

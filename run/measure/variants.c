@@ -33,8 +33,8 @@ static const int handled[4] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 
 static volatile sig_atomic_t interrupted, running_child;
 
-/* SIGINT comes from a terminal, which sends it to the child too; other signals are passed on.
- * SIGPIPE (the reader of stdout has gone) ends the work like an interruption. */
+/* A terminal sends SIGINT to the child as well, so only other signals are passed on. SIGPIPE (the
+ * reader of stdout is gone) is handled as an interruption. */
 static void note_interrupt(int number)
 {
     interrupted = 1;
@@ -54,7 +54,7 @@ cse_status cse_variants_new(const cse_variants_options *options, cse_variants **
     snprintf(variants->directory, sizeof variants->directory, "%s/csengine-variants-XXXXXX",
              temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
     if (status == CSE_OK && mkdtemp(variants->directory) == NULL)
-        status = cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s; TMPDIR names where",
+        status = cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s; TMPDIR sets the directory",
                           variants->directory, strerror(errno));
     if (status != CSE_OK) {
         free(variants);

@@ -1,9 +1,9 @@
 /* The same training with different settings: each variant of a configuration is trained in a child
  * process, and its loss curve is read from the child's JSON lines.
  *
- * In a child, a variant that fails (a loss that is not finite, an exhausted loss scale, no memory)
- * is a result and does not end the search. The variants share a directory of compiled steps; all
- * files are removed at the end. */
+ * A variant that fails in its child (loss not finite, loss scale exhausted, out of memory) is a
+ * result and does not end the search. The variants share a directory of compiled steps; all files
+ * are removed at the end. */
 #ifndef CSE_RUN_MEASURE_VARIANTS_H
 #define CSE_RUN_MEASURE_VARIANTS_H
 
@@ -35,8 +35,8 @@ cse_status cse_variants_new(const cse_variants_options *options, cse_variants **
 /* Removes the working directory. */
 void cse_variants_destroy(cse_variants **variants);
 
-/* Runs one variant with further PATH=VALUE settings (ended by NULL), which win. Fails only when
- * the child could not be run or was interrupted; how the training ended is in `result`. */
+/* Runs one variant with further PATH=VALUE settings (ended by NULL), which take precedence. Fails
+ * only when the child could not be run or was interrupted; `result` says how training ended. */
 cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
                             cse_variant_result *result);
 void cse_variant_result_clear(cse_variant_result *result);

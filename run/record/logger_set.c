@@ -1,4 +1,4 @@
-/* From the list of the configuration to open loggers, and each scalar to all of them. */
+/* Opens the loggers that the configuration lists, and passes each scalar to all of them. */
 #include "run/record/logger_set.h"
 
 #include <stdlib.h>

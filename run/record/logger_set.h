@@ -1,4 +1,4 @@
-/* The loggers of a run: all that its configuration lists, fed alike.
+/* The loggers of a run: all that its configuration lists get the same scalars.
  *
  * A logger that fails is closed with one warning; the training and the other loggers go on. */
 #ifndef CSE_RUN_RECORD_LOGGER_SET_H
@@ -10,11 +10,11 @@
 
 typedef struct cse_logger_set cse_logger_set;
 
-/* Of the plugins, whose settings live as long; opens nothing yet. */
+/* Makes the set without opening the loggers. The plugins' settings must outlive it. */
 cse_logger_set *cse_logger_set_new(const cse_config_plugin *plugins, int count);
-/* Fails when one of them cannot be opened: that is found before any training. */
+/* Fails when one of them cannot be opened. Called before training starts. */
 cse_status cse_logger_set_open(cse_logger_set *set, const char *model_dir);
-/* All may be called with NULL and before open, without effect. */
+/* With NULL, or before open, these do nothing. */
 void cse_logger_set_scalar(cse_logger_set *set, const char *name, int64_t step, double value);
 void cse_logger_set_flush(cse_logger_set *set);
 void cse_logger_set_destroy(cse_logger_set **set);

@@ -1,4 +1,4 @@
-/* From the events of a job to rows of the run store. */
+/* Writes the events of a job as rows of the run store. */
 #include "run/record/recorder.h"
 
 #include <sodium.h>
@@ -18,7 +18,7 @@
 #include "run/record/statistics_rows.h"
 
 enum {
-    MOST_CLOSURES = 64, /* each recorded at its own rate; further ones share the last place */
+    MOST_CLOSURES = 64, /* each with its own rate limit; further ones share the last */
     MOST_PAYLOAD_VALUES = 16,
 };
 #define CLOSURE_INTERVAL_NS INT64_C(50000000) /* between two rows of one closure */
@@ -36,14 +36,14 @@ struct cse_recorder {
 
 /* ---- beginning and end ---- */
 
-/* Shows a log record and keeps it; `self` is the recorder. */
+/* Prints a log record and stores it; `self` is the recorder. */
 static void keep_record(void *self, const cse_log_record *record)
 {
     cse_log_print(record);
     cse_store_log(((cse_recorder *)self)->store, record);
 }
 
-/* Keeps a line of the coordinator that is shown elsewhere. */
+/* Stores a line of the coordinator, without printing it. */
 static void keep_line(cse_recorder *recorder, cse_log_level level, const char *line)
 {
     cse_store_log(recorder->store,
@@ -99,7 +99,7 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
 
 static void release(cse_recorder **recorder)
 {
-    /* The store's thread may log until it has ended. */
+    /* Closed before the log sink is removed, since the store's thread may log until it ends. */
     cse_store_close(&(*recorder)->store);
     cse_log_set_sink(NULL, NULL);
     cse_series_destroy(&(*recorder)->series);
@@ -161,7 +161,7 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
     if (status != CSE_OK)
         keep_line(*recorder, CSE_LOG_ERROR, message);
     release(recorder);
-    /* The caller shows the message; closing may have stored another. */
+    /* Restores the message for the caller; closing may have replaced it. */
     if (status != CSE_OK)
         cse_fail(status, "%s", message);
 }
@@ -261,7 +261,7 @@ static void on_phase(void *self, cse_phase phase, const char *message)
         [CSE_PHASE_RECOVERING] = CSE_RUN_RECOVERING, [CSE_PHASE_CANCELLING] = CSE_RUN_CANCELLING,
     };
     cse_recorder *recorder = self;
-    /* Validations and later segments of training are parts of a run that is under way. */
+    /* Validations and later training segments belong to the run that already started. */
     if (phase == CSE_PHASE_STARTING && cse_store_state(recorder->store) != CSE_RUN_COMPILING)
         return;
     recorder->compiling = false;
@@ -292,7 +292,7 @@ static void on_spans(void *self, const cse_process_span *spans, int count)
         [CSE_SPAN_UPDATE] = "update", [CSE_SPAN_FILL] = "fill",
     };
     const cse_recorder *recorder = self;
-    /* Steps of a validation are counted from 0 and would mix with those of training. */
+    /* Only for training: validation steps count from 0 and would be mistaken for training steps. */
     for (int i = 0; recorder->step->training && i < count; i++)
         cse_store_timeline(recorder->store,
                            &(cse_span){ .step = spans[i].step,
@@ -393,7 +393,7 @@ void cse_recorder_checkpoint(cse_recorder *recorder, const cse_written_checkpoin
                                     .start_ns = written->start_ns,
                                     .end_ns = written->end_ns },
                        1);
-    /* A checkpoint gets its name only after it was read back whole. */
+    /* Verified: a checkpoint is read back before it gets its final name. */
     cse_store_checkpoint(
         recorder->store,
         &(cse_checkpoint_row){ .step = written->step,

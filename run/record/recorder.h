@@ -1,5 +1,5 @@
-/* What a training job leaves in its run store: the recorder observes the session, and the job adds
- * what only it knows.
+/* Records a training job in its run store: the recorder observes the session, and the job reports
+ * what the session does not know (checkpoint paths, metrics, log lines, how it ended).
  *
  * A job without a store has no recorder: every function accepts NULL and does nothing then. All are
  * called from the job's thread; log lines come from any. */
@@ -16,14 +16,14 @@ typedef struct cse_recorder_options {
     const cse_configuration *configuration; /* of the session: model_dir, processes, seed, labels */
     const char *model_name, *optimizer_name;
     const char *canonical_configuration; /* its digest is stored; may be NULL */
-    /* The configuration as lines of YAML, and {"path": "place"}; may be NULL. */
+    /* The configuration as YAML, and where each value was set; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
     const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
 } cse_recorder_options;
 
-/* Opens the run store of model_dir, which must exist; the run's state is COMPILING then. Where the
- * disk is full, training goes on without a store: *recorder is NULL, and a log line warns. Fails as
- * cse_store_open does when another run holds model_dir, or run.db is another kind of file. */
+/* Opens the run store of model_dir, which must exist, and sets the run's state to COMPILING. When
+ * the disk is full, *recorder becomes NULL with a warning, and training goes on without a store.
+ * Fails as cse_store_open does when another run uses model_dir or run.db is no run store. */
 cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder **recorder);
 
 /* How the job ended; a status that is not CSE_OK comes with the stored error message. */
@@ -37,11 +37,11 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end);
 /* The recorder as the session's observer; of NULL one without callbacks. */
 cse_session_observer cse_recorder_observer(cse_recorder *recorder);
 
-/* A value that no training step changes, for the curves. Before the first execution. */
+/* Adds a constant series. Called before the first execution. */
 void cse_recorder_constant(cse_recorder *recorder, const char *name, double value);
 /* A value of the whole run at a step: "val_loss". */
 void cse_recorder_metric(cse_recorder *recorder, const char *name, int64_t step, double value);
-/* A line of progress, in the log. */
+/* Adds a line of progress to the log. */
 void cse_recorder_line(cse_recorder *recorder, const char *line);
 /* A checkpoint that was written, with the digest of its tensors; times are of cse_clock_ns. */
 typedef struct cse_written_checkpoint {

@@ -9,7 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
 
-enum { LEVEL_STEPS = 64 }; /* a level value is stored at multiples of this many steps */
+enum { LEVEL_STEPS = 64 }; /* a constant value is stored at multiples of this many steps */
 #define RATE_INTERVAL_NS INT64_C(250000000)
 
 /* A fetched scalar, or a constant (fetch -1). */
@@ -107,7 +107,7 @@ double cse_fetched_number(const cse_fetch_entry *fetch, const unsigned char *fet
     return fetch->value->dtype == CSE_INT32 ? (double)integer : (double)number;
 }
 
-/* Stores the point before a change, which ends the level part of the line. */
+/* Stores the last point before a change: the end of the constant part. */
 static void end_level(cse_series *series, const curve *c, int64_t time_ms)
 {
     if (c->last_step > c->stored_step)
@@ -118,7 +118,7 @@ static void end_level(cse_series *series, const curve *c, int64_t time_ms)
                                                             .values = &c->last });
 }
 
-/* Moves the curve to the step; true when its new point is to be stored. */
+/* Advances the curve to the step; true when its new point must be stored. */
 static bool advance(cse_series *series, curve *c, double value, int64_t step, int64_t time_ms)
 {
     bool level = memcmp(&value, &c->last, sizeof value) == 0;
@@ -133,7 +133,7 @@ static bool advance(cse_series *series, curve *c, double value, int64_t step, in
     return true;
 }
 
-/* Samples a second since the last call that had one; false when it is too early for another. */
+/* Samples per second since the last rate; false within RATE_INTERVAL_NS of it. */
 static bool measure_rate(cse_series *series, int64_t step, int64_t committed_ns, double *rate)
 {
     const int64_t since_ns = committed_ns - series->rate_ns;

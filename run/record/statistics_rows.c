@@ -1,4 +1,4 @@
-/* A tensor's number in the store is kept by its index among the graph's tracked tensors. */
+/* Maps the index of each tracked tensor of the graph to its row number in the store. */
 #include "run/record/statistics_rows.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct cse_statistics_rows {
     const cse_graph *graph;
     cse_store *store;
-    int64_t *tensors, *updates; /* numbers in the store by tracked tensor; 0: no such row */
+    int64_t *tensors, *updates; /* row numbers by tracked tensor; 0: no row */
 };
 
 static const char *kind_of(const cse_graph *graph, const cse_tracked_tensor *o)
@@ -47,7 +47,7 @@ static int64_t add_tensor(const cse_statistics_rows *rows, const cse_tracked_ten
     return number;
 }
 
-/* Numbers grow in execution order: updates come last. */
+/* Row numbers follow execution order, so updates come last. */
 static void add_tensors(cse_statistics_rows *rows)
 {
     const cse_graph *graph = rows->graph;

@@ -1,8 +1,8 @@
-/* Rows of the run store about tensor statistics: one row a tensor, and one a tensor and step.
+/* Tensor statistics in the run store: one row per tensor, and one per tensor and step.
  *
- * In the store steps count from 1 and microbatches from 0, with -1 for none; the exponent of a
- * tensor of zeros is -127. A state has two rows a step: its values, and under "NAME.update" how
- * many of them their update did not change. */
+ * In the store, steps count from 1 and microbatches from 0, with -1 for none; the exponent of a
+ * tensor of zeros is -127. A state has two rows per step: its values, and under "NAME.update" the
+ * number of values that the update left unchanged. */
 #ifndef CSE_RUN_RECORD_STATISTICS_ROWS_H
 #define CSE_RUN_RECORD_STATISTICS_ROWS_H
 

@@ -1,6 +1,6 @@
-/* The public calls that take a settings text (csengine/train.h), for settings that are values
- * already: those of a configuration file. Each public call parses its text once and calls these.
- * Settings and trees must live as long as the session. */
+/* Variants of the public calls that take settings as text (csengine/train.h), for settings that are
+ * already parsed, as those of a configuration file are. Each public call parses its text and calls
+ * one of these. Settings and trees must live as long as the session. */
 #ifndef CSE_RUN_SESSION_CONFIGURED_H
 #define CSE_RUN_SESSION_CONFIGURED_H
 

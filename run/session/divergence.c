@@ -1,5 +1,5 @@
-/* The step fetches its loss, and with a dynamic loss scale whether the scale is exhausted and each
- * gradient's sum of squares, so that the message can name the parameters. */
+/* The step fetches its loss. With a dynamic loss scale it also fetches whether the scale is
+ * exhausted, and each gradient's sum of squares, so that the message can name the parameters. */
 #include "run/session/divergence.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ static const void *fetched_value(const cse_step *step, const cse_record *record,
     return record->fetched + step->graph->fetches[fetch].offset_bytes;
 }
 
-/* "model.a, model.b and 3 more": the parameters whose gradients' squares overflow; where only their
- * total does, the one with the greatest. */
+/* "model.a, model.b and 3 more": the parameters whose sum of squared gradients overflows, or, when
+ * only the sum over all parameters does, the parameter with the largest one. */
 static void name_overflows(const cse_step *step, const cse_record *record, cse_text *text)
 {
     enum { MOST_NAMES = 5 };

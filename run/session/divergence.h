@@ -1,4 +1,4 @@
-/* Whether a committed step's loss and gradients are finite: a run ends when they are not. */
+/* Ends a run whose loss or gradients are not finite in a committed step. */
 #ifndef CSE_RUN_SESSION_DIVERGENCE_H
 #define CSE_RUN_SESSION_DIVERGENCE_H
 

@@ -1,8 +1,7 @@
-/* The objects behind the handles of the public API, and the states that they declare.
+/* The structs behind the handles of the public API, and the states that they declare.
  *
- * A state's values live in the session, never in a graph: each execution traces its own graph,
- * which binds the states that the step uses; values are copied in before the execution and out
- * after it. */
+ * A state's values live in the session, not in a graph: each execution traces its own graph and
+ * binds the states that its step uses to it. Values are copied in before and out after it. */
 #ifndef CSE_RUN_SESSION_HANDLES_H
 #define CSE_RUN_SESSION_HANDLES_H
 
@@ -60,13 +59,13 @@ struct cse_executor {
     const cse_settings *input; /* the data loader's */
 };
 
-/* Declares a state; NULL after a failure, which becomes the session's. */
 typedef struct cse_state_options {
     cse_shape shape;
     cse_dtype dtype;
     cse_initializer initializer;
     bool trainable, transient;
 } cse_state_options;
+/* Declares a state. Returns NULL after a failure, which becomes the session's. */
 cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
     CSE_PRINTF(2, 3);
 size_t cse_state_bytes(const cse_state *state);

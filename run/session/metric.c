@@ -1,4 +1,4 @@
-/* Metrics: states that a step updates, and the value that the last step left. */
+/* Metrics: states that a step updates, and the value after the last step. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ cse_status cse_metric_value(cse_metric *metric, double *value)
     return CSE_OK;
 }
 
-/* A metric's states belong to no checkpoint, so that resetting needs none. */
+/* Resetting needs no checkpoint, since checkpoints do not hold a metric's states. */
 cse_status cse_metric_reset(cse_metric *metric)
 {
     cse_session *session = cse_session_open_view("cse_metric_reset");

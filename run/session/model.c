@@ -1,4 +1,4 @@
-/* Models: finding one, building it, and the traced calls into it. */
+/* Models: loading and building one, and the traced calls into it. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static cse_status check_descriptor(const cse_model_descriptor *descriptor)
     return CSE_OK;
 }
 
-/* `settings`: checked ones, or NULL where `tree` is still to be checked against the table. */
+/* `settings` are checked; when NULL, `tree` is checked here against the model's table. */
 static cse_status build(cse_session *session, cse_model *model, const cse_settings *settings,
                         cse_yaml_node *tree)
 {
@@ -244,7 +244,7 @@ cse_linear_layer cse_linear_parameters(cse_model *model, const char *name, int64
 
 cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x)
 {
-    /* One after the other: the order in which arguments are evaluated is the compiler's. */
+    /* Separate statements, since C leaves the evaluation order of arguments open. */
     cse_tensor *weight = cse_read(layer.weight);
     return cse_linear(x, weight, layer.bias ? cse_read(layer.bias) : NULL);
 }
@@ -272,7 +272,7 @@ cse_tensor *cse_forward(cse_model *model, cse_tensor *input)
     return output;
 }
 
-/* The step's one input beside its target. */
+/* The only input of the step other than `target`; NULL when there is none or more than one. */
 static cse_tensor *only_input(const cse_graph *graph, const cse_node *target)
 {
     cse_node *found = NULL;

@@ -1,5 +1,5 @@
-/* The first tensor that is not finite is the first in execution order among those of the earliest
- * microbatch: all of its inputs were computed before it. */
+/* The first tensor that is not finite is the first in execution order within the earliest affected
+ * microbatch: its inputs were computed before it and are finite. */
 #include "run/session/nan_monitor.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int64_t microbatch_of(const cse_graph *graph, int i, const cse_tensor_sta
     return record->first_microbatch > 0 ? record->first_microbatch : INT64_MAX;
 }
 
-/* Index of the tensor that was not finite first; -1: all are finite. */
+/* Index of the first tensor that is not finite; -1: all are finite. */
 static int first_bad(const cse_graph *graph, const cse_tensor_statistics *records)
 {
     int first = -1;

@@ -1,14 +1,14 @@
-/* What a session reports about the executions that it runs.
+/* The callbacks by which a session reports the executions that it runs.
  *
- * The session calls its one observer and knows nothing else of who records or shows a run: the
- * recorder of the run store implements this struct, and so does a test. */
+ * They keep the session independent of the run store: the recorder implements this struct, and so
+ * does a test. */
 #ifndef CSE_RUN_SESSION_OBSERVER_H
 #define CSE_RUN_SESSION_OBSERVER_H
 
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"
 
-/* What the last execution did. */
+/* The result of the last execution. */
 typedef struct cse_session_report {
     int64_t first_step, last_step; /* of this execution */
     int64_t run_last_step;         /* of the run that it is a segment of */
@@ -21,15 +21,15 @@ typedef struct cse_session_report {
     char artefact_directory[4096];
 } cse_session_report;
 
-/* A closure that was called for the values of a record. */
+/* One call of a closure. */
 typedef struct cse_closure_call {
     int index; /* in step->closures */
     const cse_record *record;
-    int64_t called_ns; /* clock; it has returned */
+    int64_t called_ns; /* when it returned (cse_clock_ns) */
 } cse_closure_call;
 
-/* Called in the session's thread, in the order of the members. Any callback may be NULL; none may
- * change the session. Pointers are borrowed for the call, `step` until the execution has ended. */
+/* Called in the session's thread, in the order of these members. Any callback may be NULL; none may
+ * change the session. Pointers are valid during the call, `step` until the execution has ended. */
 typedef struct cse_session_observer {
     void *self;
     const char *run_directory; /* for the sockets of executions, as in cse_execution; or NULL */

@@ -1,5 +1,5 @@
-/* The optimizer's states, and the one traced update of a training step: gradients, unscaling,
- * clipping, learning rate, the optimizer itself, and the scaler's move. */
+/* The optimizer's states, and the traced update of a training step: gradients, unscaling, clipping,
+ * learning rate, the optimizer's rule, and the update of the loss scale. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct cse_grad_scaler {
     cse_state *loss_scale, *steps_since_rescale, *overflows_since_rescale, *num_skipped_steps;
 };
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
 /* model.fc.weight -> fc.weight */
 static const char *short_name(const cse_state *parameter)
@@ -45,7 +45,8 @@ static void declare_states(cse_session *session, cse_optimizer *optimizer)
     }
 }
 
-/* Weights of fewer bits, and with bf16_kahan what their rounding cut off. */
+/* With weights in bfloat16: marks the parameters, and for bf16_kahan declares a compensation state
+ * for each. */
 static void declare_weights(cse_session *session, cse_optimizer *optimizer)
 {
     int parameters = cse_parameter_tensors(optimizer->model);
@@ -166,13 +167,13 @@ typedef struct update {
     bool stochastic; /* rounding of weights */
     int count;
     cse_state **parameters;
-    cse_tensor **gradients, **squares; /* of each parameter; squares: sums of them */
+    cse_tensor **gradients, **squares; /* of each parameter; squares: sums of squares */
     cse_tensor *learning_rate;
     cse_tensor *finite;      /* NULL without a scaler */
-    cse_tensor *all_squares; /* of all gradients, unscaled; NULL where nothing needs it */
+    cse_tensor *all_squares; /* sum over all gradients, unscaled; NULL when not needed */
 } update;
 
-/* A static scale is a number, whatever scale a loaded checkpoint was trained with. */
+/* A static scale is a constant; the scale in a loaded checkpoint is ignored. */
 static cse_tensor *scale_of(const cse_grad_scaler *scaler)
 {
     return scaler->settings.dynamic ? cse_read(scaler->loss_scale)
@@ -225,7 +226,7 @@ static cse_tensor *learning_rate_of(const cse_optimizer *optimizer)
                           optimizer->descriptor->name);
 }
 
-/* Nothing changes in a step whose gradients are not finite. */
+/* A step whose gradients are not finite leaves the state unchanged. */
 static void assign_if_finite(const update *u, cse_state *state, cse_tensor *next)
 {
     if (u->finite != NULL)
@@ -238,8 +239,9 @@ static cse_tensor *in_bfloat16(cse_tensor *x)
     return cse_cast(cse_cast(x, CSE_BFLOAT16), CSE_FLOAT32);
 }
 
-/* The weight as it is kept. Kahan, "Pracniques: further remarks on reducing truncation errors",
- * CACM 8 (1965): what rounding cut off is added before the next update. */
+/* Stores the weight, rounded if it is bfloat16. With Kahan compensation the rounding error is kept
+ * and added before the next update (Kahan, "Pracniques: further remarks on reducing truncation
+ * errors", CACM 8, 1965). */
 static void assign_weight(const update *u, int index, cse_tensor *next)
 {
     cse_state *parameter = u->parameters[index];
@@ -294,7 +296,7 @@ static void trace_scaler(cse_step *step, const update *u)
     cse_assign(scaler->num_skipped_steps, next.num_skipped_steps);
     if (exhausted == NULL)
         return;
-    /* Fetched, so that the end of all scaling can say where it comes from. */
+    /* Fetched for the error message when the loss scale is exhausted. */
     cse_arena *arena = step->graph->arena;
     step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
     step->least_loss_scale = scaler->settings.min_loss_scale;
@@ -309,7 +311,7 @@ static void trace_scaler(cse_step *step, const update *u)
     step->gradient_count = u->count;
 }
 
-/* What a person watches beside the loss: values that the step has anyway. */
+/* Fetches metrics that the step computes in any case: learning rate, loss scale, gradient norm. */
 static void fetch_metrics(cse_step *step, const update *u)
 {
     if (u->optimizer->schedule != NULL)

@@ -23,12 +23,12 @@ typedef struct runner {
     const cse_settings *input;
     int64_t first_step, last_step;
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
-    int64_t fetched_step;   /* steps done with that record */
+    int64_t fetched_step;   /* steps done after that record */
     int64_t checkpointed_step;
     cse_nan_monitor *monitor; /* NULL: no tensor statistics */
 } runner;
 
-/* Calls the session's observer, if it listens to this. */
+/* Calls the callback `event` of the session's observer, if it has one. */
 #define REPORT(session, event, ...)                                  \
     do {                                                             \
         const cse_session_observer *observer = &(session)->observer; \
@@ -72,7 +72,7 @@ cse_executor *cse_session_executor_new(const cse_executor_options *options,
     return make_executor(options, input);
 }
 
-/* The settings of a text are made once. */
+/* Parses the text of the input's settings at the first call. */
 static cse_status read_input(cse_session *session, cse_executor *executor)
 {
     cse_yaml_node *tree = NULL;
@@ -87,7 +87,7 @@ static cse_status read_input(cse_session *session, cse_executor *executor)
 
 /* ---- callbacks of the execution ---- */
 
-/* Multiples of the global step, so that a resumed run reports and saves the same steps. */
+/* Counts by the global step, so that a resumed run reports and saves the same steps. */
 static bool is_due(const runner *r, int64_t every, int64_t steps_done)
 {
     return steps_done % every == 0 || steps_done == r->last_step;
@@ -161,7 +161,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
     if (steps_done == r->first_step) {
-        /* Stopped before any step: the initial states, and no values to call closures with. */
+        /* Stopped before the first step: keeps the initial states; closures have no values yet. */
         keep_states(r, states, steps_done);
         r->checkpointed_step = steps_done;
         return CSE_OK;

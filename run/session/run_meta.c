@@ -1,5 +1,5 @@
-/* MODEL_DIR/run_meta.json: one entry for each execution of a labelled job, as the reference keeps
- * it:
+/* MODEL_DIR/run_meta.json: one entry for each execution of a labelled job, in the format of the
+ * reference API:
  *
  *   {"execute_jobs": [{"start_time": "...", "first_step": 0, "last_step": 100, "num_csx": 2,
  *                      "num_workers_per_csx": 1, "job_labels": ["team=vision"]}]}

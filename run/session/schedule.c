@@ -1,4 +1,4 @@
-/* Schedules: from the three forms of the setting to parts that can be traced.
+/* Schedules: makes traceable parts from the three forms of the setting.
  *
  *   0.1                        ConstantLR
  *   {scheduler: NAME, ...} or {NAME: {...}}
@@ -15,7 +15,7 @@
 
 enum { MAX_NESTING = 4 };
 
-/* A part's name and its settings, found in whichever form it is written. */
+/* The name and the settings of a part, from any of the forms. */
 typedef struct written_part {
     const char *name;
     cse_yaml_node *settings;
@@ -53,7 +53,7 @@ static cse_status read_form(cse_arena *arena, cse_yaml_node *node, written_part 
     return CSE_OK;
 }
 
-/* Where child k + 1 begins: as given, or after the iterations of the children before it. */
+/* The step at which child k + 1 begins: a given milestone, or the sum of total_iters before it. */
 static cse_status read_milestones(cse_schedule_part *part)
 {
     const cse_settings *settings = part->settings;

@@ -1,5 +1,5 @@
-/* States: declared once in the session, bound to each graph that uses them; the session holds their
- * values between executions. */
+/* States: declared once in the session and bound to each graph that uses them. The session holds
+ * their values between executions. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ cse_shape cse_state_shape(const cse_state *state)
 
 /* ---- values ---- */
 
-/* Initial values are computed by a graph, so one is made with this state alone. */
+/* Initial values are computed by a graph that holds only this state. */
 void *cse_state_values(cse_session *session, cse_state *state)
 {
     if (state->values != NULL)

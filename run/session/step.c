@@ -1,4 +1,4 @@
-/* Tracing one step: its inputs, what it hands to closures, its scopes. */
+/* Traces one step: its inputs, the values for its closures, its scopes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name)
     return mean_of_sum(batch_sum(x, &(cse_attributes){ .text = name }));
 }
 
-/* ---- what closures see ---- */
+/* ---- values for closures ---- */
 
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value)
 {
@@ -195,7 +195,7 @@ static cse_graph *new_graph(const cse_dataloader *loader)
     return graph;
 }
 
-/* Who is who among the graph's states; the session's states are free for the next graph. */
+/* Maps the graph's states to the session's, and unbinds the latter for the next graph. */
 static void collect_bound_states(cse_session *session, cse_step *step)
 {
     step->bound =
@@ -231,7 +231,7 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
         step->graph->numerics = &session->numerics->request;
     if (session->precision == NULL)
         return CSE_OK;
-    /* A step of evaluation lacks the scopes of training. */
+    /* An evaluation step lacks the scopes of the backward pass, so patterns may match nothing. */
     return cse_precision_apply_patterns(session->precision, step->graph, step->training);
 }
 

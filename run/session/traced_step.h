@@ -1,4 +1,4 @@
-/* The step that is traced, and the values that a committed step delivers to closures. */
+/* A traced step, and the values that each committed step passes to its closures. */
 #ifndef CSE_RUN_SESSION_TRACED_STEP_H
 #define CSE_RUN_SESSION_TRACED_STEP_H
 
@@ -7,7 +7,7 @@
 
 typedef struct cse_session cse_session;
 
-/* Values of one committed step: those at `fetches` of the graph's fetched values. */
+/* Values of one committed step: the entries `fetches` of the graph's fetched values. */
 struct cse_values {
     const cse_graph *graph;
     const unsigned char *fetched;
@@ -23,7 +23,7 @@ typedef struct cse_step_closure_entry {
     int *fetches; /* indices in graph->fetches */
     int count;
     bool on_checkpoint;
-    const char *name; /* in the run store; NULL: by its number */
+    const char *name; /* in the run store; NULL: its number */
 } cse_step_closure_entry;
 
 struct cse_step {
@@ -32,7 +32,7 @@ struct cse_step {
     cse_step_closure_entry *closures;
     int closure_count, closure_capacity;
     int loss_fetch, exhausted_fetch; /* -1: none */
-    /* With exhausted_fetch: each parameter's sum of squares of its gradient. */
+    /* With exhausted_fetch: the sum of squares of each parameter's gradient. */
     int *gradient_fetches;
     const char **gradient_names;
     int gradient_count;
@@ -41,25 +41,26 @@ struct cse_step {
     cse_state **bound; /* by index in graph->states */
 };
 
-/* Has `value` delivered after each step; returns its index in graph->fetches, or -1 after a
- * failure, which the graph stores. */
+/* Fetches `value` after each step; returns its index in graph->fetches, or -1 after a failure,
+ * which the graph stores. */
 int cse_step_fetch(cse_step *step, const char *name, cse_tensor *value);
 
-/* cse_batch_mean of a named sum; the name seeds its stochastic rounding. */
+/* As cse_batch_mean; `name` selects the random stream of stochastic rounding. */
 cse_tensor *cse_batch_mean_named(cse_tensor *x, const char *name);
 
-/* The next scalar of a committed step that has a name of its own ("loss", "lr/0", "grad_norm"),
- * from *index on, which advances past it; false at the end. Names live as long as the step. */
+/* Finds the next named scalar ("loss", "lr/0", "grad_norm") of a committed step from *index on, and
+ * moves *index past it; false at the end. Names live as long as the step. */
 bool cse_values_named(const cse_values *values, int *index, const char **name, double *value);
 
-/* Whether the value is recorded as a curve: a float32 scalar with a name of its own, other than the
- * sums of squares that explain an overflow. */
+/* Whether the value is recorded as a series: a named float32 scalar, other than the sums of squares
+ * that explain an overflow. */
 bool cse_fetch_is_metric(const cse_fetch_entry *fetch);
 
-/* Gives the closure that was asked for last a name (static text). */
+/* Names the closure that was added last (static text). */
 void cse_step_name_closure(cse_step *step, const char *name);
 
-/* Traces `function` for microbatches of what `loader` delivers. The caller releases both. */
+/* Traces `function` for microbatches of `loader`'s streams. The caller releases both
+ * `loader` and the step. */
 struct cse_dataloader;
 cse_status cse_step_trace(cse_session *session, const struct cse_dataloader *loader,
                           cse_step_function *function, void *self, cse_step **step);

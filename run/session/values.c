@@ -1,4 +1,4 @@
-/* The values of a committed step, as closures read them. */
+/* Reading the values of a committed step in closures. */
 #include <math.h>
 
 #include "engine/types/shape.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `csengine bench step` compares precisions in turns: what it prints fits together, and what it
-# cannot do it says.
+# `csengine bench step` compares precisions in turns: its output is consistent, and wrong arguments
+# are refused with a message.
 set -eu
 source_directory=${top_srcdir:-.}
 csengine=${CSENGINE_EXECUTABLE:-${top_builddir:-.}/csengine}

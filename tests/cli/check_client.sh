@@ -1,6 +1,6 @@
 #!/bin/sh
-# The commands over the API against a server that answers by a script: what is sent, what is shown,
-# exit codes, lost connections, changes by others, streams that break.
+# The commands over the API against a scripted server: requests, output, exit codes, lost
+# connections, concurrent changes by other clients, interrupted streams.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source=${top_srcdir:-.}

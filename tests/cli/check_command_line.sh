@@ -1,6 +1,5 @@
 #!/bin/sh
-# The command line by itself: help, lists, and each kind of wrong use with its message and exit
-# code.
+# The command line: help, lists, and each kind of wrong use with its message and exit code.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source_directory=${top_srcdir:-.}

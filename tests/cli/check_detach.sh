@@ -1,6 +1,6 @@
 #!/bin/sh
-# `csengine start --detach`: returns when the run runs, with its number; the run outlives it; what
-# fails before that is told with the job's exit code.
+# `csengine start --detach` returns with the run's process id when training has started, and the run
+# continues. A failure before that is reported with the job's exit code.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 config=${top_srcdir:-.}/configs/synthetic.yaml

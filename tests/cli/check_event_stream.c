@@ -1,5 +1,5 @@
-/* Server-sent events, against the examples of the HTML standard (section 9.2.6), cut into pieces at
- * every place. */
+/* Server-sent events, against the examples of the HTML standard (section 9.2.6), split at every
+ * position. */
 #include "cli/event_stream.c"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The commands of jobs against the real server and real runs: from submission to the end, with a
-# server that is killed in between; and the figures that the Grafana dashboard asks for.
+# The commands for jobs against a real server and real runs, from submission to the end, with a
+# server that is killed in between; and the metrics that the Grafana dashboard queries.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source=${top_srcdir:-.}

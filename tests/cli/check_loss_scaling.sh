@@ -1,7 +1,7 @@
 #!/bin/sh
-# Loss scaling from the command line: powers of two change no weight and another number does; a
-# scale at its floor ends the run with the names of the parameters; and settings that contradict
-# each other are told with their line and column.
+# Loss scaling from the command line: a power of two changes no weight, another factor does;
+# overflow at the least scale ends the run with the names of the parameters; contradictory settings
+# are reported with line and column.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `csengine numerics` and `csengine compare`: an overflow and a NaN planted in one layer, step and
-# microbatch are named; the counts do not depend on the number of processes nor on what is killed;
-# observing changes no bit; two runs are told apart where they part.
+# `csengine numerics` and `csengine compare`: an overflow and a NaN that are injected in one layer,
+# step and microbatch are located; the counts do not depend on the number of processes nor on killed
+# ones; collecting statistics changes no bit; the first difference of two runs is found.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `csengine compile --print_precision`: the paint report as text and JSON; precision that is off
-# leaves the compiled step as it was; a pattern that matches nothing is told with its place; and
-# mixed precision gives the same bits for any number of replicas.
+# `csengine compile --print_precision`: the report of types as text and JSON; disabled mixed
+# precision leaves the compiled step unchanged; a pattern that matches nothing is reported with its
+# position; and mixed precision gives the same bits for any number of replicas.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

@@ -1,4 +1,4 @@
-/* Lines of progress, letter by letter: the Trainer's words, the smoothing of the rate, JSON. */
+/* Progress lines compared exactly: the reference Trainer's format, the smoothed rate, JSON. */
 #include "cli/json_values.c"
 #include "cli/progress.c"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# How gradient sums and weights are kept, from the command line: each way gives weights of its own,
-# which are the same for any number of replicas and weight servers, and after a run in two halves.
+# The formats of gradient sums and of weights, from the command line: each gives different weights,
+# which are the same for any number of replicas and weight servers, and for an interrupted run.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

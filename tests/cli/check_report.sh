@@ -1,6 +1,6 @@
 #!/bin/sh
-# A report holds what the run printed: every answer that the pages ask for, the losses to the last
-# bit, and nothing of it changes the run.
+# A report holds every API response that its pages need, with the losses that the run printed to the
+# last bit; making it does not change the run.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source=${top_srcdir:-.}

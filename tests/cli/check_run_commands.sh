@@ -1,6 +1,6 @@
 #!/bin/sh
-# Commands to a run without a server: its model_dir is its name. Each command takes effect on a run
-# that lives, and is refused clearly by one that has ended.
+# Commands to a run without a server, by its model_dir: each takes effect on a running job, and
+# fails with a clear message for one that has ended.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source=${top_srcdir:-.}

@@ -1,5 +1,5 @@
-/* The page of a report: the data are put in once, unpacked from a page of this test, and nothing in
- * them can end the script that holds them. */
+/* The page of a report: the data replace the placeholder once, read back unchanged, and nothing in
+ * them can end the script element that holds them. */
 #include "cli/downsample.c"
 #include "cli/json_values.c"
 #include "cli/report_page.c"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The weights after a few steps are the same for 1 to 4 replicas, in every format with every preset,
 # at every precision optimization level with emulated accumulation, with every payload of the
-# gradient reduction and every way to keep weights, stochastic rounding included. And each setting
-# does something: no two payloads or formats end in the same weights.
+# gradient reduction and every format of weights, including stochastic rounding. And each setting
+# has an effect: no two payloads or formats end with the same weights.
 set -u
 case ${CSE_SANITIZE:-no} in *thread*)
     echo 'bits do not depend on the sanitizer; its time does'

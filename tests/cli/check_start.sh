@@ -1,6 +1,6 @@
 #!/bin/sh
-# `csengine start` and `eval` as programs and people see them: JSON lines, plain lines, the same
-# bits for any number of processes, stopping and going on.
+# The output of `csengine start` and `eval` as JSON lines and as text, the same bits for any number
+# of processes, stopping and resuming.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 config=${top_srcdir:-.}/configs/synthetic.yaml

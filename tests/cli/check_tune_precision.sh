@@ -1,7 +1,7 @@
 #!/bin/sh
-# `csengine tune-precision` and `sweep-precision` at both ends of the tolerance: everything may go
-# to the lowest level, nothing may leave float32; what is written can be started and says what it
-# found; nothing is left behind, and nothing that was there is overwritten.
+# `csengine tune-precision` and `sweep-precision` with the extreme tolerances: all layers get the
+# lowest level, or all stay in float32. The written configuration can be started and has the trials
+# in comments; no temporary files remain, and no existing file is overwritten.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

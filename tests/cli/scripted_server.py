@@ -1,6 +1,6 @@
-"""A server of the REST API that answers by a script, for tests of the command line alone. It writes
-down every request as a line of JSON, and misbehaves where the test asks for it: lost connections,
-changes by others, streams that break.
+"""A scripted server of the REST API for tests of the command line. It records every request as a
+line of JSON, and simulates faults: lost connections, changes by other clients, interrupted
+streams.
 
 Usage: scripted_server.py ADDRESS RECORD READY [TOKEN]; ADDRESS is a port (0: any) or a path.
 """

@@ -1,4 +1,4 @@
-/* Who is let in: tokens, cookies, names; and how many requests. */
+/* Access control: tokens, cookies, host names, and the limit of the request rate. */
 #include "dashboard/access.h"
 
 #include <check.h>

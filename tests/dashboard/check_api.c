@@ -1,5 +1,5 @@
-/* The description at work: paths are found, parameters converted, values checked by their schemas;
- * the expected faults come from JSON Schema's own definitions. */
+/* Requests checked against the API's description: paths are found, parameters converted, values
+ * checked by their schemas. The expected errors follow from the definition of JSON Schema. */
 #include "dashboard/api.h"
 
 #include <check.h>

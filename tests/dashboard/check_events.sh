@@ -1,5 +1,5 @@
 #!/bin/sh
-# Event streams: live, taken up again, ended; the cases stand in events_test.py.
+# Event streams: live, resumed, ended; the cases are in events_test.py.
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }

@@ -1,7 +1,6 @@
 #!/bin/sh
-# A disk without room under a job, and under the server itself; the cases stand in
-# full_disk_test.py. A small disk can be had by root, or in a user namespace of one's own; where
-# neither is allowed, a limit of the size of files stands for it.
+# A full disk for a job, and for the server itself; the cases are in full_disk_test.py. A small disk
+# needs root or a user namespace; where neither is allowed, a file size limit replaces it.
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Jobs of a server from creation to removal, and kills of both; the cases stand in jobs_test.py.
+# Jobs of a server from creation to removal, with kills of jobs and server; cases: jobs_test.py.
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every route of the server against its description; the cases stand in routes_test.py.
+# Every route of the server against its description; the cases are in routes_test.py.
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }

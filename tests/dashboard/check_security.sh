@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the server must refuse is refused; the cases stand in security_test.py.
+# The server refuses forbidden requests; the cases are in security_test.py.
 set -eu
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || { echo "there is no python3: skipped"; exit 77; }

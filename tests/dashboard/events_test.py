@@ -1,4 +1,4 @@
-"""Event streams: live, taken up again, ended; and what happens to those who do not read."""
+"""Event streams: live, resumed, ended; and clients that do not read."""
 import json
 import os
 import socket

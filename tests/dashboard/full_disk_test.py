@@ -1,6 +1,5 @@
-"""A disk that is full: under a job, which trains on while all who look are told what they do not
-see; and under the server's own table, which refuses what it could not keep, and goes on with the
-rest."""
+"""A full disk: a job continues to train, and clients are told which data are missing; the server
+refuses requests that it could not store, and continues to serve the others."""
 import errno
 import json
 import os

@@ -1,8 +1,7 @@
-"""Every route against the description: what it answers is described, and has the described form.
+"""Every route against the API's description: each response is described and matches its schema.
 
-The requests are made from the description: for each parameter and body values inside and outside of
-what is accepted. A generator of this kind finds answers of 5xx, answers that are not described, and
-bodies that are not as the schema says."""
+The requests are generated from the description, with valid and invalid values of each parameter and
+body. This finds responses with 5xx, undescribed responses, and bodies that violate the schema."""
 import json
 import math
 import random

@@ -1,4 +1,4 @@
-"""What must be refused is refused, and the server goes on."""
+"""Forbidden requests are refused, and the server continues to serve."""
 import os
 import random
 import socket

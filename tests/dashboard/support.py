@@ -1,5 +1,5 @@
-"""What the tests of the server share: a server of their own, requests over HTTP and over bare
-sockets, event streams, and a check of JSON Schema that has nothing in common with the server's."""
+"""Shared by the tests of the server: starting a server, requests over HTTP and over plain sockets,
+event streams, and a JSON Schema validator that is independent of the server's."""
 import http.client
 import json
 import os

@@ -1,6 +1,6 @@
-/* The contract of an input function, held against every plugin by its own samples: opens, describes
- * its streams, reads the expected values, gives the same bits for the same sample however it is
- * asked, refuses what it must, and closes without a leak. */
+/* The contract of input functions, tested for every plugin with its own samples: opens, describes
+ * its streams, reads the expected values, gives the same bits for the same sample in any order of
+ * reading, refuses invalid settings, and closes without a leak. */
 #include "dataloader/section.h"
 #include "engine/config/dataloader_table.h"
 #include "tests/dataloader/fixture.h"

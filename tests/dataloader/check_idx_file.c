@@ -1,5 +1,5 @@
-/* idx files: both forms read alike, and every way a file can be wrong ends in one message that
- * names the place. */
+/* idx files: plain and compressed files read alike, and every defect of a file gives one
+ * message with its position. */
 #include <sys/stat.h>
 
 #include "dataloader/idx_file.h"

@@ -1,5 +1,5 @@
-/* Synthetic samples: the distribution that is promised, answers that belong to the features, and
- * that a model can learn them. */
+/* Synthetic samples: their distribution, the relation of targets to features, and that a model can
+ * learn it. */
 #include <math.h>
 
 #include "dataloader/input.h"

@@ -1,5 +1,4 @@
-/* Samples from the bytes of a file: which bytes stand where, how many samples there are, and files
- * that cannot be used. */
+/* Samples from the bytes of a file: their contents, their number, and files that cannot be used. */
 #include "dataloader/input.h"
 #include "tests/dataloader/fixture.h"
 #include "tests/support/open_loader.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What stands in deploy/ is what its readers take: systemd's own check of the unit, and the Grafana
-# dashboard as JSON whose panels have a place, an id and a query each.
+# The files in deploy/ are valid: systemd-analyze verifies the unit, and the Grafana dashboard is
+# JSON whose panels each have a position, an id and a query.
 set -u
 source=${top_srcdir:-.}
 work=$(mktemp -d)

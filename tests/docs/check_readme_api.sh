@@ -1,5 +1,5 @@
 #!/bin/sh
-# The examples of the README's section on the API, run as they stand against a server of this test:
+# The examples of the README's section on the API, run unchanged against a server of this test:
 # each command succeeds, and where "# -> TEXT" follows, its output holds TEXT.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/run_store.md: its questions in SQL have answers in a real run, its tables and keys are there.
+# docs/run_store.md: its SQL queries give rows for a real run, and its tables and keys exist.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 tree=${top_srcdir:-.}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of the documents are those of the program: states, reasons, exit codes.
+# The tables in the documents equal those that the program prints: states, reasons, exit codes.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source=${top_srcdir:-.}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A model in a shared object of its own trains by `model: {library: ..., name: ...}`; a library
-# without it, and no library at all, are named.
+# without the model, and a missing library, are reported by name.
 set -eu
 : "${top_builddir:?}" "${CSENGINE_EXECUTABLE:?}"
 folder=$(mktemp -d)

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Inputs that are looked for, not thought of: libFuzzer varies requests, configurations and step
-# graphs towards code that nothing reached yet, under the address and undefined behaviour
-# sanitizers. A few seconds each; FUZZ_SECONDS makes it longer, FUZZ_CORPUS=DIR keeps what was found
-# and begins from it. What ends a harness is left in the build directory, to be run again as
-# tests/fuzz/bin/NAME FILE.
+# Fuzzing of requests, configurations and step graphs with libFuzzer under the address and undefined
+# behaviour sanitizers, for a few seconds each. FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts
+# from a corpus and saves new inputs there. An input that crashes a harness is left in the build
+# directory; tests/fuzz/bin/NAME FILE runs it again.
 set -eu
 seconds=${FUZZ_SECONDS:-2}
 python=${PYTHON:-python3}

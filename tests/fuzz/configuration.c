@@ -1,5 +1,5 @@
-/* A configuration as text: it is refused with a message, or what is made of it is itself a
- * configuration, of the same settings. */
+/* A configuration as text is either refused with a message, or its canonical text is a
+ * configuration with the same settings. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* A step graph as JSON: it is refused, or it is a graph whose own JSON gives the same graph. */
+/* A step graph as JSON is either refused, or its graph written as JSON gives the same graph. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-"""Writes what the fuzzers begin with: requests made from the examples of the API's description,
-configurations, and the words of both.
+"""Writes the seed corpora of the fuzzers: requests from the examples of the API's description,
+configurations, and dictionaries of the words in both.
 
 Usage: make_corpus.py SOURCE_TREE OPENAPI.json DIRECTORY"""
 import glob

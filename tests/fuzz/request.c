@@ -6,8 +6,8 @@
  *
  *     body
  *
- * What the HTTP library reports of a connection is taken from the text, so that no socket is
- * needed. Every request gets an answer: a status that the description lists, or the route's. */
+ * The text replaces what the HTTP library reports of a connection, so that no socket is needed.
+ * Every request is either passed to its route or gets a status that the description lists. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

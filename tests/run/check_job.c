@@ -1,4 +1,5 @@
-/* Whole jobs with real worker processes: the same bits however a run is cut, and clear ends. */
+/* Whole jobs with real worker processes: stopped and resumed runs give the same bits, and failures
+ * have clear messages. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the recorder keeps of a step's values, and what it says of those it does not keep. */
+/* Which values of a step the recorder stores, and how it reports those that it drops. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* `csengine start` and its run store, from outside: what is in it after a run, what an operator's
- * word does to a run that lives, and what is left after a kill. */
+/* `csengine start` and its run store: its contents after a run, the effect of commands on a running
+ * job, and its contents after a kill. */
 #include <check.h>
 #include <fcntl.h>
 #include <jansson.h>

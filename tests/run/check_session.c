@@ -1,4 +1,4 @@
-/* Mistakes in steps and sessions: each ends in one message that says what and where. */
+/* Mistakes in steps and sessions: each gives one message that names the mistake and the call. */
 #undef CSE_BUILDING_LIBRARY /* the call's place in this file is part of what is tested */
 #include <check.h>
 #include <stdlib.h>

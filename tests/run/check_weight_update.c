@@ -1,5 +1,5 @@
-/* Weights kept in bfloat16: each step's bits against the definition written out, by the interpreter
- * and by compiled code; and least squares, where the ways to round part. */
+/* Weights stored in bfloat16: the bits of each step, interpreted and compiled, against the
+ * definition; and a least squares problem in which the rounding modes give different results. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

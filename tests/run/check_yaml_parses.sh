@@ -1,6 +1,6 @@
 #!/bin/sh
-# A file is parsed once in a whole run, whatever the number of processes: the calls that make a
-# parser of libfyaml are counted in the coordinator and every worker by a library loaded before it.
+# A run parses its configuration once, for any number of processes: a preloaded library counts the
+# creation of libfyaml parsers in the coordinator and every worker.
 set -eu
 if [ "${CSE_SANITIZE:-no}" != no ]; then
     echo "skipped: a sanitizer wants to be the first library that is loaded"

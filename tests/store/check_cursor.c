@@ -1,5 +1,5 @@
-/* Walks over the run store: rows by step and in the order of execution, a resumed run as its last
- * attempt did it, and where numbers first ceased to be finite. */
+/* Cursors over the run store: rows by step and in execution order, only the last attempt of a
+ * resumed run, and the first values that were not finite. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The run store: what is reported is in the database, in order, in events with the same ids, after
- * a crash, and in parts and counted when queue or disk are full. */
+/* The run store: records reach the database and the event stream in order with the same ids,
+ * survive a crash, and are dropped and counted when the queue or the disk is full. */
 #include <check.h>
 #include <math.h>
 #include <signal.h>

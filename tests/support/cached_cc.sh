@@ -1,7 +1,7 @@
 #!/bin/sh
-# The C compiler of generated steps while tests run (CSE_CC): most tests train the same few
-# configurations in folders of their own, and compiling a step takes longer than running it. A
-# shared object is kept in $CSE_TEST_COMPILED under the digest of everything it depends on: the
+# A caching C compiler for generated steps in tests (CSE_CC): most tests train the same few
+# configurations in separate folders, and compiling a step takes longer than running it. Shared
+# objects are stored in $CSE_TEST_COMPILED under the digest of everything it depends on: the
 # compiler's version, its arguments and the source text. Tests of the compile cache itself unset
 # CSE_CC.
 #

@@ -2,7 +2,6 @@
 #include "tests/support/compiled_graph.h"
 
 #include <check.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "engine/codegen/codegen.h"
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
+#include "tests/support/temporary_folder.h"
 
 enum { MOST_DIRECTORIES = 64 };
 static char directories[MOST_DIRECTORIES][32];
@@ -57,18 +57,9 @@ cse_executable *fixture_compile(const cse_graph *graph)
     return executable;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
-{
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 void fixture_remove_tree(const char *path)
 {
-    enum { MOST_OPEN = 8 };
-    ck_assert_int_eq(nftw(path, remove_one, MOST_OPEN, FTW_DEPTH | FTW_PHYS), 0);
+    ck_assert(temporary_folder_remove(path));
 }
 
 void fixture_remove_directories(void)

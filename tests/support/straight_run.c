@@ -1,4 +1,4 @@
-/* Each microbatch in turn, the reduction tree, then the step programs; see straight_run.h. */
+/* Runs each microbatch in order, then the reduction tree and the step programs. */
 #include "tests/support/straight_run.h"
 
 #include <stdlib.h>

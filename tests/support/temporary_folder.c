@@ -1,4 +1,4 @@
-/* Depth first, so that a folder is empty when it is removed; links are not followed. */
+/* Removes depth first, so that each folder is empty when its turn comes; does not follow links. */
 #include "tests/support/temporary_folder.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The pages over the real server and a real run: see check_dashboard.mjs.
+# The pages with a real server and a real run: see check_dashboard.mjs.
 set -eu
 . "$top_srcdir/tests/web/prepare.sh"
 directory=$(mktemp -d)

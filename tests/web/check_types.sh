@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pages' sources against TypeScript and their layout, and the API's description against what is
-# made of it: every operation becomes a function of the client, every schema a type.
+# The pages' sources pass the TypeScript compiler and the format check, and the client generated
+# from the API's description has a function for every operation and a type for every schema.
 set -eu
 top_srcdir=${top_srcdir:-.} top_builddir=${top_builddir:-build}
 skip() {

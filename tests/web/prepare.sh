@@ -1,6 +1,7 @@
-# Sourced by the tests of the pages: what they need is there, or the test is skipped, saying why.
-# Sets $node, $dist (the built pages) and $shots (where screenshots go), and exports
-# CSE_WEB_TEST_MODULES. shellcheck shell=sh
+# Sourced by the tests of the pages: skips the test with the reason when something it needs is
+# missing. Sets $node, $dist (the built pages) and $shots (where screenshots go), and exports
+# CSE_WEB_TEST_MODULES.
+# shellcheck shell=sh
 skip() {
     echo "skipped: $*"
     exit 77

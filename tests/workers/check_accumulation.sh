@@ -1,6 +1,6 @@
 #!/bin/sh
 # Emulated accumulation in whole runs: one digest for any number of replicas, in each format and
-# with stochastic rounding; a permission that is not emulated changes nothing, emulation does.
+# with stochastic rounding; a level without emulation changes nothing, emulation does.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:-.}/configs/synthetic.yaml

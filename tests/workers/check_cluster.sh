@@ -1,6 +1,6 @@
 #!/bin/sh
-# `csengine start` as a cluster of processes: the same digest and the same losses whatever the
-# number of processes and whatever happens to them, and nothing left behind whatever ends the run.
+# `csengine start` as a cluster of processes: the same digest and losses for any number of
+# processes, with kills and freezes, and no processes or files left behind however the run ends.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:?}/configs/synthetic.yaml
@@ -88,7 +88,8 @@ start servers --max_wgt_servers 2 || complain "servers: exit code $?"
     complain "bf16: the payload makes no difference"
 nothing_left "whole runs"
 
-# Interrupted once: a checkpoint, and the next start ends with the bits of a run in one piece.
+# Interrupted once: a checkpoint, and the next start ends with the bits of an
+# uninterrupted run.
 long="--num_steps 1000000 --max_steps 6000"
 start whole $long || complain "whole: exit code $?"
 launch interrupted $long

@@ -1,5 +1,5 @@
-/* The coordinator's decisions, played through without a process: the struct it acts through is a
- * small cluster in memory whose steps, deaths and clock the test moves by hand. */
+/* The coordinator's decisions without processes: its callbacks act on a small cluster in memory,
+ * whose steps, worker deaths and clock the test controls. */
 #include "tests/workers/coordinator_stage.h"
 
 START_TEST(a_run_without_trouble)

@@ -1,6 +1,6 @@
-/* Whole executions with real processes: this program is also the worker they start. A run's states
- * and losses must have the bits of the same step run in a straight line in this process, whatever
- * the number of processes and whatever happens to them; and nothing may stay behind. */
+/* Whole executions with real processes; this program is also their worker. For any number of
+ * processes, and with kills, states and losses must have the same bits as the step run serially in
+ * this process; and no process or file may be left behind. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Liveness: answering workers are left alone, frozen ones get a verdict, starting ones time. */
+/* Liveness: responding workers are kept, frozen ones are declared dead, starting ones get time. */
 #include <check.h>
 #include <pthread.h>
 #include <signal.h>

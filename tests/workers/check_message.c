@@ -1,5 +1,5 @@
-/* Control messages: the wire form as the header documents it, written out by hand here, and what
- * arrives broken. */
+/* Control messages: the wire format as the header documents it, written out by hand here, and
+ * malformed messages. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

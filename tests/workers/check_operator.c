@@ -1,4 +1,4 @@
-/* What an operator may say to the coordinator, what comes of it, and what those who watch are told.
+/* Commands to the coordinator: which are accepted, their effects, and the events that clients see.
  */
 #include "tests/workers/coordinator_stage.h"
 

@@ -1,5 +1,5 @@
-/* Processes, run directories, cores and the supervisor: what is started ends, and nothing stays
- * behind. */
+/* Processes, run directories, cores and the supervisor: all started processes end, and
+ * nothing is left behind. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* Deaths. One thread plays every worker in turn, chosen at random; armed points of the protocol and
- * of the line update abandon what a worker is doing there, as a kill would, and the coordinator
- * takes over. Thousands of deaths a second, all of them at the places where they hurt, and every
- * run is a pure function of its seed. A second test kills real processes. */
+/* Recovery from worker deaths. One thread executes all workers, in random turns; failpoints in the
+ * protocol and in the undo-logged update abandon a worker's operation, as a kill would, and the
+ * coordinator recovers. This tests thousands of deaths per second at the critical points, and each
+ * run is reproducible from its seed. A second test kills real processes. */
 #include <check.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -327,7 +327,7 @@ START_TEST(test_split_node_is_taken_again)
     cse_cluster_release(self.cluster, 4);
     while (cse_work_once(self.works[3]) == CSE_WORK_DONE)
         continue; /* input for two steps */
-    /* Replica 1 of 3 shares [2, 5): its first piece is [2, 4), heap 5. */
+    /* Replica 1 of 3 shares [2, 5): its first partial sum is [2, 4), heap 5. */
     ck_assert_int_eq(cse_work_once(self.works[1]), CSE_WORK_DONE);
     ck_assert_int_eq(cse_word_owner(cse_word_load(&self.cluster->nodes[5])), 1);
     ck_assert_int_eq(cse_cluster_recover(self.cluster, 1), 1);

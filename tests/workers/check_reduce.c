@@ -1,5 +1,5 @@
-/* Sums over segments: pieces and joins against the plainest loops, for all payloads, lengths that
- * are no multiples of a vector, and values at the edges of rounding. */
+/* Sums over segments: partial sums and their combination against simple loops, for all payloads,
+ * lengths that are no multiple of a vector, and values at rounding boundaries. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -51,14 +51,14 @@ static float expected(int payload, cse_tree_node node, int i)
     return rounded(payload, node, i, sum);
 }
 
-typedef struct pieces {
+typedef struct partials {
     unsigned char *bytes[LEAVES];
-    int sizes[LEAVES]; /* of the piece that starts at this leaf; 0: none */
-} pieces;
+    int sizes[LEAVES]; /* of the partial sum that starts at this microbatch; 0: none */
+} partials;
 
 static const unsigned char *lookup(void *self, cse_tree_node node)
 {
-    pieces *all = self;
+    partials *all = self;
     return all->sizes[node.first] == node.size ? all->bytes[node.first] : NULL;
 }
 
@@ -74,7 +74,7 @@ static cse_segments segments_for(int payload)
                            .step = STEP };
 }
 
-static void join_top(const cse_segments *segments, pieces *all, cse_microbatch_range *held,
+static void join_top(const cse_segments *segments, partials *all, cse_microbatch_range *held,
                      int *count)
 {
     cse_microbatch_range *left = &held[*count - 2], *right = &held[*count - 1];
@@ -83,7 +83,7 @@ static void join_top(const cse_segments *segments, pieces *all, cse_microbatch_r
     --*count;
 }
 
-static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned char *leaf)
+static void make_partial(partials *all, int payload, cse_tree_node node, unsigned char *leaf)
 {
     cse_segments segments = segments_for(payload);
     for (int m = node.first; m < node.first + node.size; m++) {
@@ -117,7 +117,7 @@ static void make_piece(pieces *all, int payload, cse_tree_node node, unsigned ch
 
 static void check_partition(int payload, int replicas)
 {
-    pieces all = { .sizes = { 0 } };
+    partials all = { .sizes = { 0 } };
     unsigned char *leaf = cse_aligned_calloc(ELEMENTS * 4);
     unsigned char *reduced = cse_aligned_calloc(ELEMENTS * 4);
     cse_join_step steps[2 * LEAVES];
@@ -132,7 +132,7 @@ static void check_partition(int payload, int replicas)
         cse_tree_share(LEAVES, replicas, r, &first, &end);
         int count = cse_tree_cover(LEAVES, first, end, found);
         for (int i = 0; i < count; i++)
-            make_piece(&all, payload, found[i], leaf);
+            make_partial(&all, payload, found[i], leaf);
     }
     cse_join_plan(&join, LEAVES, lookup, &all);
     const cse_segments segments = segments_for(payload);

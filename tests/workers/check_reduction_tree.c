@@ -1,5 +1,5 @@
-/* The canonical tree: its shape by definition, pieces that are complete, disjoint and maximal, and
- * the order of a binary counter. */
+/* The fixed-order reduction tree: its shape by definition; partial sums that are complete, disjoint
+ * and maximal; and the order of a binary counter. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -60,19 +60,19 @@ static bool is_node(int leaves, int first, int size)
 
 START_TEST(test_pieces_cover_ranges_with_maximal_nodes)
 {
-    cse_tree_node pieces[40];
+    cse_tree_node partials[40];
     for (int leaves = 1; leaves <= 17; leaves++)
         for (int first = 0; first <= leaves; first++)
             for (int end = first; end <= leaves; end++) {
-                int count = cse_tree_cover(leaves, first, end, pieces), next = first;
+                int count = cse_tree_cover(leaves, first, end, partials), next = first;
                 for (int i = 0; i < count; i++) {
-                    ck_assert_int_eq(pieces[i].first, next);
-                    ck_assert(is_node(leaves, pieces[i].first, pieces[i].size));
-                    next += pieces[i].size;
-                    /* Maximal: no node contains this piece and stays inside the range. */
-                    for (int size = pieces[i].size + 1; size <= end - first; size++)
+                    ck_assert_int_eq(partials[i].first, next);
+                    ck_assert(is_node(leaves, partials[i].first, partials[i].size));
+                    next += partials[i].size;
+                    /* Maximal: no node contains this partial sum and stays inside the range. */
+                    for (int size = partials[i].size + 1; size <= end - first; size++)
                         for (int at = first; at + size <= end; at++)
-                            if (at <= pieces[i].first && at + size >= next)
+                            if (at <= partials[i].first && at + size >= next)
                                 ck_assert(!is_node(leaves, at, size));
                 }
                 ck_assert_int_eq(next, end);
@@ -98,19 +98,19 @@ START_TEST(test_shares_cover_everything)
 }
 END_TEST
 
-/* Published in the reference: M = 64 gives 11 pieces for 3 replicas, 17 for 5, 18 for 6, 22 for 7.
- * */
-START_TEST(test_piece_counts)
+/* Published in the reference: M = 64 gives 11 partial sums for 3 replicas, 17 for 5, 18 for 6, 22
+ * for 7. */
+START_TEST(test_partial_counts)
 {
     static const int cases[][2] = { { 1, 1 },  { 2, 2 },  { 3, 11 }, { 4, 4 },  { 5, 17 },
                                     { 6, 18 }, { 7, 22 }, { 8, 8 },  { 16, 16 } };
-    cse_tree_node pieces[64];
+    cse_tree_node partials[64];
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         int total = 0;
         for (int r = 0; r < cases[i][0]; r++) {
             int first, end;
             cse_tree_share(64, cases[i][0], r, &first, &end);
-            total += cse_tree_cover(64, first, end, pieces);
+            total += cse_tree_cover(64, first, end, partials);
         }
         ck_assert_int_eq(total, cases[i][1]);
     }
@@ -157,7 +157,7 @@ int main(void)
     tcase_add_test(tests, test_places_are_unique);
     tcase_add_test(tests, test_pieces_cover_ranges_with_maximal_nodes);
     tcase_add_test(tests, test_shares_cover_everything);
-    tcase_add_test(tests, test_piece_counts);
+    tcase_add_test(tests, test_partial_counts);
     tcase_add_test(tests, test_binary_counter_is_the_tree);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -1,4 +1,4 @@
-/* The contract of transports, for every member alike. */
+/* The contract of transports, tested for every plugin. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Words: fields, when a word may be taken, and the rules that once failed (terminal states of older
- * steps, the ring's first lap). */
+/* The word of a unit of work: its fields, when it may be claimed, and edge cases (terminal states
+ * of older steps, the ring's first lap). */
 #include <check.h>
 #include <stdlib.h>
 

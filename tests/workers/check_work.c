@@ -1,6 +1,6 @@
 /* Whole runs of the data plane with threads as workers: for any number of replicas, servers, input
- * workers and microbatches the bits of the straight-line run. The threads share one mapping, so
- * that the thread sanitizer sees every access. */
+ * workers and microbatches the same bits as a serial run. The threads share one mapping, so that
+ * the thread sanitizer sees every access. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>

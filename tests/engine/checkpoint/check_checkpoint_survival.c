@@ -1,5 +1,5 @@
-/* Whatever happens to the writer (killed, full disk, no permission), the final name holds a whole
- * checkpoint or nothing. */
+/* Whatever happens to the writer (killed, full disk, no permission), the final name holds a
+ * complete checkpoint or does not exist. */
 #include <check.h>
 #include <errno.h>
 #include <signal.h>

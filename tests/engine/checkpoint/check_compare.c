@@ -1,4 +1,4 @@
-/* Two checkpoints compared: each number by its formula, pages, and files that are not whole. */
+/* Two checkpoints compared: each number by its formula, paging, and damaged files. */
 #include <check.h>
 #include <math.h>
 

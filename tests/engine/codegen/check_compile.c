@@ -1,5 +1,5 @@
-/* The compile cache, and what can be wrong around it: no compiler, a broken one, a directory that
- * cannot be written, damaged and foreign entries; and that a step allocates nothing. */
+/* The compile cache and its failures: no compiler, a broken one, an unwritable directory, damaged
+ * entries and those of other programs; and that a step allocates nothing. */
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Random graphs, compiled with and without fusion, against the interpreter; updates with line undo.
- */
+/* Random graphs, compiled with and without fusion, against the interpreter; updates with the
+ * undo log. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,8 +69,8 @@ START_TEST(compiled_random_graphs_are_as_interpreted)
 }
 END_TEST
 
-/* Line by line with undo, in pieces, must end at the same bits; and at every line the old values
- * must be in the record. */
+/* An update in several calls with the undo log must give the same bits, and at every line the log
+ * must hold the old values. */
 static void check_undo(cse_executable *executable, fixture_memory *memory, int g)
 {
     const cse_graph *graph = executable->graph;

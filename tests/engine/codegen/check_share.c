@@ -1,4 +1,4 @@
-/* Groups' functions that differ in places and numbers of nodes alone become one. */
+/* Groups whose functions differ only in addresses and node numbers share one function. */
 #include "engine/codegen/share.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Layers of one kind share their code: a model of five layers has the functions of one of four, and
-# only more calls of them.
+# Equal layers share their code: a model of five layers has the same functions as one of four, and
+# only calls them more often.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)

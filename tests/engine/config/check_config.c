@@ -1,4 +1,4 @@
-/* The whole configuration: good ones, overrides, and each kind of mistake at its place. */
+/* The whole configuration: good ones, overrides, and each kind of mistake with its position. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Settings against a table: good values, and every kind of bad one with its place and its
- * advice. */
+/* Settings against a table: good values, and every kind of bad one with the position and
+ * the hint in its message. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Observed programs, compiled and interpreted: a small network whose numbers are whole, so that
- * every value before and after rounding is known from a count by hand, with an overflow planted in
- * one layer and one microbatch. */
+/* Programs that collect tensor statistics, compiled and interpreted: a small network with integer
+ * values, so that the expected counts can be computed by hand, and an overflow injected in one
+ * layer and one microbatch. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

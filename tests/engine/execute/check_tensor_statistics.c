@@ -1,5 +1,5 @@
 /* Counts of values against a count element by element with the C library's own classification and
- * the conversions of engine/types; digests by what they must tell apart; records that join. */
+ * the conversions of engine/types; digests that must differ; records that are merged. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

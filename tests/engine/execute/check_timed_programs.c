@@ -1,5 +1,5 @@
-/* Programs that are run group by group, each one timed: the bits of a step are those of the plain
- * programs, and the times are the program's own. */
+/* Programs that are run group by group with a time for each: a step has the same bits as without
+ * timing, and the times add up to at most that of the program, and to most of it. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* The step graph: building, compaction, both text forms, and what hostile files are answered with.
- */
+/* The step graph: building, compaction, both text forms, and the errors for malformed files. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Running a kernel allocates nothing of ours. malloc and its kin are replaced here by ones that
- * count.
+/* Our kernels do not allocate memory when they run. This program replaces malloc and its relatives
+ * by versions that count.
  *
- * oneDNN's own call builds a table of its arguments each time and frees it again; its kernels are
- * only required to give back what they take. */
+ * Each oneDNN call allocates and frees a table of arguments, so its kernels are only required to
+ * free what they allocate. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Products with 16-bit operands: every combination of types, every way to compute them.
  *
- * What the bits are is said by formulas over fmaf: one chain over k, or, for two bfloat16 operands,
+ * The expected bits are computed with fmaf: one chain over k, or, for two bfloat16 operands,
  * the order of Intel's description of TDPBF16PS (Software Developer's Manual, volume 2), computed
  * here with the processor set to treat subnormal numbers as 0. */
 #include "engine/kernels/convert.h"

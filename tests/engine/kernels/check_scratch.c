@@ -1,4 +1,4 @@
-/* Working memory that kernels share: one place for each owner, as large as the largest wish. */
+/* Scratch memory that kernels share: one buffer per owner, as large as the largest request. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>

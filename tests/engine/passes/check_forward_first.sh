@@ -1,6 +1,6 @@
 #!/bin/sh
-# A value that the forward pass and the gradient both want is one of the forward pass: what is
-# forward reads nothing that is backward.
+# A value that both the forward and the backward pass use is computed in the forward pass: no
+# forward op reads a backward one.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 python=${PYTHON:-python3}

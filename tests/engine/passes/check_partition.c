@@ -1,4 +1,4 @@
-/* Autodiff, simplify and partition on small graphs whose result can be said in advance. */
+/* Autodiff, simplify and partition on small graphs with known results. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Properties of fusion, order and the memory plan on random graphs, by means of their own: who
- * lives when is found again from the groups alone. */
+/* Properties of fusion, execution order and the memory plan on random graphs. The lifetimes of
+ * values are computed here independently, from the groups. */
 #include <check.h>
 #include <stdlib.h>
 

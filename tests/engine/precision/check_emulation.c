@@ -1,6 +1,6 @@
-/* Emulated accumulation in whole graphs: sums as code and by the interpreter have the same bits,
- * softmax at level 2 is what its definition gives by hand, and a level that is asked for a part of
- * the model changes the numbers of that part alone. */
+/* Emulated accumulation in whole graphs: compiled and interpreted sums have the same bits, softmax
+ * at level 2 matches values computed by hand, and a level that is set for a part of the model
+ * changes only the values of that part. */
 #include <math.h>
 #include <stdio.h>
 

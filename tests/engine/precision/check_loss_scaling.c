@@ -1,5 +1,5 @@
-/* Loss scaling proved from outside: the scaler against its definition over random sequences, a
- * planted overflow that leaves no trace with any optimizer, powers of two that change no bit, and
+/* Loss scaling: the scaler against its definition over random sequences, an injected overflow that
+ * changes no state of any optimizer, powers of two that change no bit, and
  * float16, which trains with a scale and does not without. */
 #include <check.h>
 #include <math.h>

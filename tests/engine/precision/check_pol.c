@@ -1,5 +1,5 @@
-/* POL: the level of each op, as the table of the levels and the nesting of regions say, and what
- * comes of it in the graph and in its JSON. */
+/* POL: the level of each op by the table of levels and the nesting of regions, and its effect on
+ * the graph and its JSON. */
 #include "tests/engine/precision/fixture.h"
 
 enum { LONG = 256, TILE = 64 };

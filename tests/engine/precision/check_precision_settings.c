@@ -1,4 +1,4 @@
-/* The settings of precision: what is off, what stands together, and each mistake at its place. */
+/* The precision settings: defaults, valid combinations, and each mistake with its position. */
 #include <check.h>
 #include <string.h>
 

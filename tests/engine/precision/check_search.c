@@ -1,4 +1,4 @@
-/* The search over layers and levels against judges whose answer is known. */
+/* The search over layers and levels with predicates whose result is known. */
 #include "engine/precision/search.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* types: stochastic rounding against its definition in exact double arithmetic, by counting over
- * random numbers, and the numbers it is fed with. */
+ * random numbers, and the random numbers that it uses. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

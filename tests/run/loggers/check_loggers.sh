@@ -1,6 +1,6 @@
 #!/bin/sh
 # Loggers of a real run: the event file is read by an independent parser and holds, bit for bit, the
-# losses that the run printed; the CSV file holds the same numbers; a run that goes on adds to them.
+# losses that the run printed; the CSV file holds the same numbers; a resumed run appends to them.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
 source=${top_srcdir:-.}

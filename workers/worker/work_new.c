@@ -36,7 +36,7 @@ static cse_status check_graph(const cse_cluster *cluster, const cse_graph *graph
     int64_t lines = 0;
     for (int i = 0; i < graph->group_count; i++)
         if (graph->groups[i].part == CSE_PART_UPDATE)
-            lines = graph->groups[i].first_line + cse_lines_of(graph->groups[i].elements);
+            lines = graph->groups[i].first_line + cse_group_lines(&graph->groups[i]);
     if (graph->microbatch_count != head->microbatches ||
         graph->micro_batch_size != head->micro_batch_size ||
         graph->group_count != head->group_count || lines != head->update_lines ||

@@ -167,8 +167,7 @@ void cse_work_statistics_close(cse_work *work, uint64_t step)
             count_gradient(work, cse_step_number(step), &graph->tracked[i]);
     for (int g = 0; g < graph->group_count; g++) {
         cse_node *proposed[CSE_MAX_PROPOSED];
-        const int64_t elements = graph->groups[g].elements;
-        const int64_t lines = cse_lines_of(elements);
+        const int64_t lines = cse_group_lines(&graph->groups[g]);
         if (graph->groups[g].part != CSE_PART_UPDATE || cse_group_proposed(graph, g, proposed) == 0)
             continue;
         for (int64_t first = 0; first < lines; first += PROPOSED_LINES)

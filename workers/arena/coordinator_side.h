@@ -20,9 +20,8 @@
 /* Call when the kernel has reported the end of the slot's process (pidfd readable or waitid); that
  * it is silent or was signalled is not enough. Frees what it had claimed, restores a half-written
  * line of states from the undo log, splits its node of the reduction tree when two other replicas
- * live, wakes the others, and vacates the slot. Safe to repeat, also after the coordinator died in
- * it. Returns the number of claims freed. Reap the process after this call, then start a successor.
- * */
+ * live, wakes the others, and vacates the slot. Safe to repeat, also when the coordinator died in
+ * it. Returns the number of claims freed. Then reap the process and start a successor. */
 int cse_cluster_recover(cse_cluster *cluster, int slot);
 
 /* How many replicas share the next steps' microbatches (1 .. M), from the next commit on. Never

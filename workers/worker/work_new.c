@@ -20,7 +20,7 @@ void cse_set_float_mode(void)
 #endif
 }
 
-/* Zeroed, at page starts, and costing nothing until touched. */
+/* Zeroed and page-aligned; takes no memory until touched. */
 static unsigned char *private_memory(size_t bytes)
 {
     if (bytes == 0)
@@ -58,7 +58,7 @@ static cse_status prepare_compute(cse_work *work)
     CSE_TRY(check_graph(work->cluster, work->graph));
     work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
     work->workspace = private_memory(work->workspace_bytes);
-    /* Partial sums but the first, which grows in the arena, and one gradient. */
+    /* All partial sums but the first, which is in the arena, and one gradient. */
     work->sums_bytes = (size_t)(depth * head->partial_sum_stride);
     work->sums = private_memory(work->sums_bytes);
     if ((work->workspace_bytes && !work->workspace) || (work->sums_bytes && !work->sums))

@@ -86,8 +86,7 @@ static bool lacks_tables(sqlite3 *handle)
             first_integer(handle, "PRAGMA user_version") < CSE_STORE_VERSION);
 }
 
-/* Creates tables, application_id and user_version in one transaction: there is no partial schema.
- * */
+/* Creates tables, application_id and user_version in one transaction: no partial schema exists. */
 static cse_status prepare_schema(sqlite3 *handle, const char *path)
 {
     CSE_TRY(run_sql(handle, path,

@@ -137,8 +137,8 @@ static cse_status add_filters(cse_text *sql, bool *first, cse_row_kind kind,
     return CSE_OK;
 }
 
-/* Rows are numbered by their first column where that is an integer of their own; the others have a
- * step, and a place of their own otherwise. */
+/* The column that rows are ordered by: the start of a span, the step of rows without an id, else the
+ * first column. */
 static const char *order_of(cse_row_kind kind, char *name, size_t size)
 {
     const char *columns = cse_row_describe(kind)->columns;

@@ -137,7 +137,7 @@ static cse_status add_filters(cse_text *sql, bool *first, cse_row_kind kind,
     return CSE_OK;
 }
 
-/* The column that rows are ordered by: the start of a span, the step of rows without an id, else the
+/* The column that orders the rows: the start of a span, the step of rows without an id, else the
  * first column. */
 static const char *order_of(cse_row_kind kind, char *name, size_t size)
 {

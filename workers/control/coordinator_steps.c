@@ -76,7 +76,7 @@ static void update_hold(cse_coordinator *c)
     }
 }
 
-/* The states are constant after `steps`: copies them, lets training go on, hands out the copy. */
+/* The states are constant after `steps`: copies them, lets training go on, passes the copy on. */
 static void take_snapshot(cse_coordinator *c, int64_t steps)
 {
     const cse_run_callbacks *k = c->options.callbacks;

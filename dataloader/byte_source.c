@@ -37,7 +37,7 @@ static cse_status open_failure(const char *path, int error)
 cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
 {
     struct stat info;
-    /* Not blocking: a named pipe in place of the file must not hang the run. */
+    /* Non-blocking: opening a named pipe must not hang the run. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return open_failure(path, errno);

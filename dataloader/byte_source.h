@@ -1,8 +1,8 @@
 /* Bytes of a data file, plain or compressed with gzip, read from front to back.
  *
- * Data sets come in either form under either name; zlib tells them apart by content. Whoever
- * reads says how much it needs next, so that a hostile header or a compressed bomb cannot make
- * it take more memory than the content that is really there. */
+ * Either form may have either name; zlib tells them apart by content. The caller says how much it
+ * needs next, and memory grows with the content that is really there, so a corrupt header cannot
+ * make it allocate more. */
 #ifndef CSE_DATALOADER_BYTE_SOURCE_H
 #define CSE_DATALOADER_BYTE_SOURCE_H
 
@@ -12,7 +12,7 @@
 
 typedef struct cse_byte_source cse_byte_source;
 
-/* Whether there is something under this name. */
+/* Whether a file of this name exists. */
 bool cse_byte_source_exists(const char *path);
 
 /* Opens a regular file. CSE_NO_INPUT: it is missing or no regular file; CSE_PERMISSION; CSE_IO. */
@@ -23,8 +23,8 @@ void cse_byte_source_close(cse_byte_source **source);
  * that is damaged or ends early fails with CSE_DATA, a failing device with CSE_IO. */
 cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size, size_t *got);
 
-/* As above, into memory that grows with what is really there; the caller releases `*bytes` with
- * free(), also when `*got` < size. NULL when nothing was read. */
+/* As above, into memory that grows with the content that is really there; the caller releases
+ * `*bytes` with free(), also when `*got` < size. NULL when nothing was read. */
 cse_status cse_byte_source_take(cse_byte_source *source, size_t size, unsigned char **bytes,
                                 size_t *got);
 

@@ -1,4 +1,4 @@
-/* One pass over the text: take a field, turn it into a number, until the line ends. */
+/* One pass over the text: reads field after field and converts each to a number. */
 #include "dataloader/csv_table.h"
 
 #include <inttypes.h>
@@ -15,12 +15,12 @@ enum { FIELD_BYTES = 256, EXACT_DIGITS = 15 };
 typedef struct parser {
     const char *path;
     char delimiter;
-    locale_t c_locale; /* the decimal point is a point, whatever the process speaks */
+    locale_t c_locale; /* the decimal point is a point in any locale of the process */
     const char *cursor, *end, *line_start;
     int64_t line;
     char field[FIELD_BYTES]; /* the field that was taken last, printable */
     int64_t field_column;    /* where it begins, counted from 1 */
-    bool line_ends;          /* it was the last one of its line */
+    bool line_ends;          /* that field was the last of its line */
 } parser;
 
 static bool is_blank(const parser *p, char c)
@@ -63,7 +63,7 @@ static cse_status take_quoted(parser *p, size_t *length)
     return CSE_OK;
 }
 
-/* Takes the field at the cursor and what separates it from the next one. */
+/* Reads the field at the cursor and the delimiter or line end after it. */
 static cse_status take_field(parser *p)
 {
     size_t length = 0;
@@ -105,7 +105,7 @@ static void next_line(parser *p)
     p->line++;
 }
 
-/* Few enough digits to be exact need no strtod: the common case of pixels and labels. */
+/* Short whole numbers, such as pixels and labels, are exact without strtod. */
 static bool short_whole_number(const char *text, double *value)
 {
     int64_t whole = 0;
@@ -123,7 +123,7 @@ static cse_status field_number(const parser *p, double *value)
         return wrong(p, "the field is empty: every field needs a number");
     if (short_whole_number(p->field, value))
         return CSE_OK;
-    /* Without these characters strtod knows no hexadecimal, no infinity and no NaN. */
+    /* With these characters only, strtod accepts no hexadecimal, infinity or NaN. */
     if (p->field[strspn(p->field, "+-.0123456789eE")] == '\0')
         *value = strtod_l(p->field, &stop, p->c_locale);
     if (stop == NULL || stop == p->field || *stop != '\0')

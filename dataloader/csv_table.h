@@ -1,8 +1,8 @@
 /* A table of numbers from a text file of separated values (RFC 4180, without line breaks in
  * fields).
  *
- * Strict on purpose: a field that is no number, a missing field or an empty line is an error
- * with its place, since a value guessed in training data is found out months later. */
+ * Strict on purpose: a field that is no number, a missing field or an empty line is an error with
+ * its place, since a guessed value in training data would go unnoticed. */
 #ifndef CSE_DATALOADER_CSV_TABLE_H
 #define CSE_DATALOADER_CSV_TABLE_H
 
@@ -15,7 +15,7 @@ typedef struct cse_csv_table {
     int64_t columns;
     double *values;     /* [row, column]; each finite in float32 too */
     char **names;       /* of the columns; NULL without a header */
-    int64_t first_line; /* line of the file, counted from 1, where row 0 stands */
+    int64_t first_line; /* line of row 0 in the file, counted from 1 */
 } cse_csv_table;
 
 /* Reads the file, plain or gzip. `delimiter` separates fields; spaces and tabs around a field, a

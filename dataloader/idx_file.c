@@ -1,5 +1,5 @@
-/* The header is read and checked, then as much as it promises, then one byte more to see the
- * end. */
+/* Reads and checks the header, then as many values as it announces, then one byte more, which must
+ * not exist. */
 #include "dataloader/idx_file.h"
 
 #include <inttypes.h>

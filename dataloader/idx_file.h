@@ -1,8 +1,8 @@
 /* idx files of bytes: the format of the MNIST family (Y. LeCun, "The MNIST database").
  *
  * Big-endian: two zero bytes, the type (0x08 is unsigned byte), the number of dimensions, each
- * dimension as 32 bits, then the values, the last dimension fastest. Nothing in the header is
- * believed before the content bears it out. */
+ * dimension as 32 bits, then the values, the last dimension fastest. The header's sizes are
+ * not trusted: memory is allocated as content is read. */
 #ifndef CSE_DATALOADER_IDX_FILE_H
 #define CSE_DATALOADER_IDX_FILE_H
 

@@ -1,9 +1,9 @@
 /* The contract of an input function: where samples come from.
  *
  * An input function opens a data source, says how many samples it has and what one sample looks
- * like, and copies samples by index into a batch. Which sample stands at which place of which
- * microbatch is not its business: that is a pure function of (seed, epoch, index), see shuffle.h
- * and position.h. Its file in dataloader/inputs ends with the descriptor. */
+ * like, and copies samples by index into a batch. It does not decide the order of samples: that is
+ * a pure function of (seed, epoch, index), see shuffle.h and position.h. Each input function is one
+ * file in dataloader/inputs that ends with its descriptor. */
 #ifndef CSE_DATALOADER_INPUT_H
 #define CSE_DATALOADER_INPUT_H
 
@@ -22,8 +22,8 @@ typedef struct cse_stream {
 
 typedef struct cse_input cse_input;
 
-/* What the contract test holds an input function to: files, settings, and values that are read
- * then. */
+/* A case of the contract test of input functions: files, settings, and the values that must be
+ * read. */
 enum { CSE_INPUT_SAMPLE_FILES = 2, CSE_INPUT_SAMPLE_VALUES = 12 };
 typedef struct cse_input_sample {
     /* The input function's own settings without braces; $folder is where the files are. NULL ends
@@ -31,7 +31,7 @@ typedef struct cse_input_sample {
     const char *settings;
     /* Not NULL: opening fails with a message that contains this. No values then. */
     const char *refusal;
-    const char *source; /* what computed the values, independently of this code */
+    const char *source; /* how the values were computed, independently of this code */
     struct {
         const char *name; /* NULL: no further file */
         const char *text;
@@ -43,17 +43,17 @@ typedef struct cse_input_sample {
     struct {
         int stream;
         int64_t sample, element;
-        double value; /* rounded to the stream's type it equals what is read */
+        double value; /* rounded to the stream's type, equals the value read */
     } values[CSE_INPUT_SAMPLE_VALUES];
 } cse_input_sample;
 
 typedef struct cse_input_descriptor {
     const char *name;
     const char *summary;
-    const cse_setting *settings; /* the plugin's own; batching and sharding settings are common */
+    const cse_setting *settings; /* its own, besides the common ones of cse_batching */
 
-    /* Opens the source: sets self, sample_count, streams. Missing files fail with CSE_NO_INPUT,
-     * wrong content with CSE_DATA, naming the file and what was expected. On failure nothing stays
+    /* Opens the source: sets self, sample_count, streams. CSE_NO_INPUT for a missing file,
+     * CSE_DATA for wrong content, naming the file and what was expected. On failure nothing stays
      * open. */
     cse_status (*open)(cse_input *input, const cse_settings *settings);
 
@@ -81,26 +81,27 @@ typedef struct cse_batching {
     int64_t micro_batch_size; /* samples of one microbatch; divides batch_size */
     bool shuffle;
     uint64_t shuffle_seed;
-    bool drop_last; /* the remainder of an epoch that fills no batch is left out */
+    bool drop_last; /* the last, incomplete batch of an epoch is left out */
 } cse_batching;
 
 /* An input function bound to a batching: random access to microbatches. */
 typedef struct cse_dataloader cse_dataloader;
 
 /* Settings of a data loader from the tree of its section ("{data_processor: idx_images, data_dir:
- * ..., batch_size: 256}"), checked against the tables alone and made in `arena`, where `tree` lies;
+ * ..., batch_size: 256}"), checked without the data, and allocated in `arena`, which holds `tree`;
  * CSE_CONFIG with the place and what is accepted. */
 cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
                                         cse_settings **settings);
-/* The same for another process, which checks what arrives as if a user had written it: CSE_DATA for
- * what is not encoded settings. The caller releases them with cse_settings_destroy. */
+/* Encodes settings for another process. Decoding checks them as if a user had written them:
+ * CSE_DATA for anything else than encoded settings. The caller releases them with
+ * cse_settings_destroy. */
 void cse_dataloader_settings_encode(const cse_settings *settings, cse_text *json);
 cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings);
 
-/* `settings`: checked ones, needed during the call only. Fails with CSE_CONFIG and what is accepted
- * for a micro_batch_size that does not divide, a batch larger than the data, drop_last: false with
- * a remainder. `micro_batch_size` null means batch_size. `default_seed` is used where shuffle_seed
- * is null. */
+/* `settings`: checked ones, borrowed for the call. CSE_CONFIG with what is accepted for a
+ * micro_batch_size that does not divide batch_size, a batch larger than the data, drop_last: false
+ * with an incomplete last batch. `micro_batch_size` null means batch_size. `default_seed` is used
+ * where shuffle_seed is null. */
 cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_seed,
                                cse_dataloader **loader);
 void cse_dataloader_close(cse_dataloader **loader);
@@ -116,19 +117,23 @@ int64_t cse_dataloader_microbatch_bytes(const cse_dataloader *loader);
 int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream);
 
 /* Fills `bytes` (microbatch_bytes, aligned to 64) with microbatch `m` of step `step` (counted
- * from 0 over all epochs): a pure function of (settings, seed, step, m). Seeks at once. */
+ * from 0 over all epochs): a pure function of (settings, seed, step, m). Any place
+ * costs the same. */
 cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes);
 
-/* Numbers of steps to run (cerebras-style exclusions): num_epochs xor num_steps; steps_per_epoch
- * at most the length; the total is min(num_epochs * steps_per_epoch, num_steps, max_steps -
- * initial_step). A value of 0 means "not given". */
+/* Limits on the number of steps: num_epochs and num_steps exclude each other, steps_per_epoch is at
+ * most the length of an epoch, and the number of steps is
+ *
+ *     min(num_epochs * steps_per_epoch, num_steps, max_steps - initial_step).
+ *
+ * 0 means "not given". */
 typedef struct cse_loop_settings {
     int64_t num_steps, max_steps, num_epochs, steps_per_epoch;
 } cse_loop_settings;
 cse_status cse_compute_num_steps(const cse_loop_settings *loop, int64_t batches_per_epoch,
                                  int64_t initial_step, int64_t *steps);
 
-/* dataloader/inputs, in name order, ended by NULL; written by autogen.sh. */
+/* The input functions in name order, ended by NULL; written by autogen.sh. */
 extern const cse_input_descriptor *const cse_inputs[];
 
 #endif

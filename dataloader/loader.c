@@ -1,8 +1,7 @@
 /* An input function bound to a batching: the layout of a microbatch, and reading one by its place.
  *
- * There is no state but the open source: a microbatch is a pure function of (settings, seed,
- * step, m), so a worker starts anywhere, and two workers that read the same place read the same
- * bytes. */
+ * The only state is the open source: a microbatch is a pure function of (settings, seed, step, m),
+ * so a worker can start at any step, and two workers read the same bytes for it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,13 @@
 
 enum { STREAM_ALIGNMENT = 64 };
 
-/* What one microbatch may take: far more than any memory, far less than any overflow. */
+/* Limit of a microbatch: more than any memory, small enough that no size overflows. */
 static const int64_t max_microbatch_bytes = (int64_t)1 << 40;
 
 struct cse_dataloader {
     cse_input input;
     cse_batching batching;
-    int64_t *samples; /* [micro_batch_size] of the microbatch that is read */
+    int64_t *samples; /* [micro_batch_size]: of the microbatch being read */
     int64_t stream_bytes[CSE_MAX_STREAMS];
     int64_t stream_offset[CSE_MAX_STREAMS];
     int64_t microbatch_bytes;

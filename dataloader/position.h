@@ -1,8 +1,8 @@
-/* From a place in the run (step, microbatch) to the samples that stand there.
+/* Maps a place in the run (step, microbatch) to its samples.
  *
  * Steps count whole batches over all epochs; an epoch has floor(samples / batch_size) of them.
- * The order of samples depends on batch_size and the seed alone: micro_batch_size only cuts the
- * same order into other pieces, and who reads a piece does not come into it. */
+ * The order of samples depends only on batch_size and the seed: micro_batch_size divides the same
+ * order differently, and it does not matter which process reads a microbatch. */
 #ifndef CSE_DATALOADER_POSITION_H
 #define CSE_DATALOADER_POSITION_H
 
@@ -21,7 +21,7 @@ int64_t cse_position_steps_per_epoch(const cse_batching *batching, int64_t sampl
 cse_position cse_position_of(const cse_batching *batching, int64_t sample_count, int64_t step,
                              int64_t m);
 
-/* Writes the micro_batch_size samples that stand there to `samples`. */
+/* Writes the indices of the microbatch's samples, micro_batch_size of them, to `samples`. */
 void cse_position_samples(const cse_batching *batching, int64_t sample_count, cse_position position,
                           int64_t samples[]);
 

@@ -1,4 +1,4 @@
-/* The input function's name decides what else the section may hold, so it is looked for first. */
+/* The input function's name decides which settings the section may have, so it is read first. */
 #include "dataloader/section.h"
 
 #include <inttypes.h>
@@ -95,7 +95,7 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
     const cse_yaml_node *name = cse_yaml_find(tree, "data_processor");
     static const cse_setting none[] = { { 0 } };
     const void *found = NULL;
-    /* Without a name, the settings that every data loader has tell what is wrong. */
+    /* Without a name, the check of the common settings reports what is wrong. */
     if (name == NULL || name->kind != CSE_YAML_SCALAR || cse_yaml_is_null(name))
         return cse_dataloader_settings_check(arena, none, tree, NULL, settings);
     cse_status status = cse_registry_get(cse_inputs, "input function", name->text, &found);

@@ -1,6 +1,6 @@
-/* A data loader's section of the configuration: which input function, its own settings, and
- * those that every data loader has. All of it is one table, so that one check sees the section
- * as a whole. */
+/* A data loader's section of the configuration: the name of the input function, its own settings,
+ * and those that every data loader has. They form one table, so that the section is checked as a
+ * whole. */
 #ifndef CSE_DATALOADER_SECTION_H
 #define CSE_DATALOADER_SECTION_H
 
@@ -12,7 +12,8 @@ typedef struct cse_dataloader_section {
     cse_batching batching;
 } cse_dataloader_section;
 
-/* Reads checked settings, not yet against the data; CSE_CONFIG where a microbatch does not fit. */
+/* Reads checked settings, without the data; CSE_CONFIG if micro_batch_size does not divide
+ * batch_size. */
 cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t default_seed,
                                        cse_dataloader_section *section);
 

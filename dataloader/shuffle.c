@@ -1,9 +1,9 @@
-/* Two calls of the base's counter-based functions: one makes an epoch's key, one permutes. */
+/* Two calls of counter-based random functions: one makes an epoch's key, one permutes. */
 #include "dataloader/shuffle.h"
 
 #include "engine/base/random.h"
 
-/* Keeps these words apart from what else is drawn with the same seed. */
+/* Separates these random numbers from others with the same seed. */
 enum { SHUFFLE_STREAM = 0x73687566 };
 
 uint64_t cse_shuffle_key(uint64_t seed, int64_t epoch)

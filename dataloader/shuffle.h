@@ -1,8 +1,8 @@
 /* The order of samples: a pure function of (seed, epoch, index).
  *
- * No list of indices is kept. Each epoch has a key, and the key chooses a permutation of [0, n)
- * whose image at any index is computed by itself; so a run's place in its data is a step number,
- * and going there costs the same from everywhere. */
+ * No list of indices is stored. Each epoch has a key, which selects a permutation of [0, n) that
+ * can be evaluated at any index; so the position in the data is just a step number, and seeking has
+ * constant cost. */
 #ifndef CSE_DATALOADER_SHUFFLE_H
 #define CSE_DATALOADER_SHUFFLE_H
 
@@ -11,7 +11,7 @@
 /* Key of the permutation of `epoch` (counted from 0) in a run shuffled with `seed`. */
 uint64_t cse_shuffle_key(uint64_t seed, int64_t epoch);
 
-/* The sample that stands at place `index` (0 <= index < sample_count) of the epoch with `key`. */
+/* The sample at place `index` (0 <= index < sample_count) of the epoch with `key`. */
 int64_t cse_shuffle_sample(uint64_t key, int64_t sample_count, int64_t index);
 
 #endif

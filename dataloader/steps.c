@@ -1,4 +1,4 @@
-/* How many steps a run takes, from the four settings that bound it.
+/* The number of steps of a run, from the four settings that limit it.
  *
  * The rules are those of the reference's compute_num_steps: num_epochs and num_steps exclude each
  * other, steps_per_epoch shortens an epoch and never lengthens it, and the smallest bound wins. */
@@ -26,12 +26,13 @@ static cse_status check_given(const cse_loop_settings *loop, int64_t initial_ste
                         ") exclude each other: give one of them",
                         loop->num_epochs, loop->num_steps);
     if (loop->num_epochs == 0 && loop->num_steps == 0 && loop->max_steps == 0)
-        return cse_fail(CSE_CONFIG, "loop: nothing says when to end: give num_steps, num_epochs "
-                                    "or max_steps");
+        return cse_fail(CSE_CONFIG,
+                        "loop: the number of steps is not bounded: give num_steps, num_epochs "
+                        "or max_steps");
     return CSE_OK;
 }
 
-/* Steps that count as one epoch. */
+/* The number of steps in one epoch. */
 static cse_status epoch_length(const cse_loop_settings *loop, int64_t batches_per_epoch,
                                int64_t *length)
 {

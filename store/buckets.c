@@ -1,4 +1,4 @@
-/* One pass over the levels for each point; see buckets.h. */
+/* Each point is added to the open bucket of every level; see buckets.h. */
 #include "store/buckets.h"
 
 #include <math.h>
@@ -107,8 +107,8 @@ void cse_buckets_write_open(cse_buckets *buckets, cse_text *rows)
         if (s == NULL || !s->changed)
             continue;
         s->changed = false;
-        /* Levels whose first bucket would hold the same points as that of the level below are left
-         * out. */
+        /* A level is skipped while its first bucket has the same points as that of the level
+         * below. */
         int64_t size = CSE_BUCKET_POINTS, below = 1;
         for (int level = 1; level <= CSE_BUCKET_LEVELS && s->count > below; level++) {
             if (s->open[level - 1].count > 0)

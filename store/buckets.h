@@ -1,7 +1,8 @@
-/* Buckets of a series at every zoom: level k sums up 8^k points each, so that any range of a run of
- * any length is drawn from a few hundred rows whose minima and maxima hide nothing.
+/* Buckets of a series at several resolutions: a bucket of level k summarises 8^k points (count,
+ * minimum, maximum, sum, last), so that any range of a run can be drawn from a few hundred rows
+ * without losing peaks.
  *
- * The open bucket of each level lives here; it is written when it is full, and as it stands with
+ * The open bucket of each level is kept here; it is written when it is full, and incomplete with
  * each commit. */
 #ifndef CSE_STORE_BUCKETS_H
 #define CSE_STORE_BUCKETS_H
@@ -15,7 +16,7 @@ typedef struct cse_buckets cse_buckets;
 cse_buckets *cse_buckets_new(int64_t attempt);
 void cse_buckets_destroy(cse_buckets **buckets);
 
-/* Counts a point in; buckets that are full now are appended to `rows`. */
+/* Adds a point; appends buckets that became full to `rows`. */
 void cse_buckets_add(cse_buckets *buckets, const cse_point *point, cse_text *rows);
 /* Appends the open buckets that changed since they were last written. */
 void cse_buckets_write_open(cse_buckets *buckets, cse_text *rows);

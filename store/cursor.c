@@ -13,8 +13,8 @@ struct cse_cursor {
     sqlite3_stmt *statement;
 };
 
-/* Steps from the first one of a later attempt on were done again. A join, so that the attempts'
- * first steps are found once and not for each row. */
+/* Finds rows that a later attempt replaced: those from its first step on. A join, so that the first
+ * steps of the attempts are computed once and not for each row. */
 #define LATER_ATTEMPTS(table, condition)                                            \
     " LEFT JOIN (SELECT attempt AS later, min(step) AS first FROM " table condition \
     " GROUP BY attempt) AS again ON again.later > x.attempt AND again.first <= x.step "
@@ -132,9 +132,9 @@ cse_status cse_cursor_next_point(cse_cursor *cursor, cse_point *point, bool *fou
     return CSE_OK;
 }
 
-/* ---- the first that is not finite ---- */
+/* ---- the first tensor that is not finite ---- */
 
-/* States are read before any microbatch; a sum over all of them comes after. */
+/* For the order within a step: states come before all microbatches, sums over the batch after. */
 static int64_t microbatch_of(const cse_numbers *n)
 {
     if (strcmp(n->kind, "weight") == 0 || strcmp(n->kind, "state") == 0)

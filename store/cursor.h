@@ -1,6 +1,5 @@
-/* Walks over long tables of the run store, one row at a time: numbers of observed steps, points of
- * a series. Where a run was resumed, a step that was done again is shown as the last attempt did
- * it. */
+/* Cursors over long tables of the run store, one row at a time: tensor statistics, points of a
+ * series. Where a resumed run repeated a step, only the rows of the last attempt are returned. */
 #ifndef CSE_STORE_CURSOR_H
 #define CSE_STORE_CURSOR_H
 
@@ -8,8 +7,8 @@
 
 typedef struct cse_cursor cse_cursor;
 
-/* A tensor at an observed step: a row of `numerics` with its row of `tensors`. Texts and blobs are
- * borrowed until the next row. */
+/* The statistics of a tensor at one step: a row of `numerics` with its row of `tensors`. Texts and
+ * blobs are borrowed until the next row. */
 typedef struct cse_numbers {
     int64_t step, tensor, attempt;
     const char *name, *scope, *op, *kind, *source_dtype, *dtype, *file; /* file may be NULL */
@@ -18,14 +17,14 @@ typedef struct cse_numbers {
     int64_t count, nan, inf, saturated, flushed, zeros, absorbed;
     int64_t max_exponent, first_microbatch; /* -1: none */
     const unsigned char *digest;            /* 8 bytes; NULL: none */
-    const unsigned char *histogram;         /* 8 bytes a bin, the least first */
+    const unsigned char *histogram;         /* 8 bytes per bin, the lowest first */
     int bins;
 } cse_numbers;
 
 typedef struct cse_numbers_query {
     int64_t first_step, last_step; /* last_step 0: to the end */
-    bool nonfinite;                /* rows with a NaN or an infinity alone */
-    bool histograms;               /* else bins is 0 */
+    bool nonfinite;                /* only rows with a NaN or an infinity */
+    bool histograms;               /* false: bins is 0 */
 } cse_numbers_query;
 
 /* By step, within a step in the order of execution. The caller closes the cursor. */
@@ -39,9 +38,9 @@ cse_status cse_cursor_next_point(cse_cursor *cursor, cse_point *point, bool *fou
 
 void cse_cursor_close(cse_cursor **cursor);
 
-/* Where numbers ceased to be finite: of the first observed step that has such, the first tensor in
- * the order of execution among those of the least microbatch, since what it was computed from had
- * been counted before it. Texts of `first` are in `texts`, for the caller to clear. */
+/* The first tensor with a NaN or an infinity: of the first step that has one, in the lowest
+ * microbatch, the first in the order of execution, so that its own inputs were finite. The texts of
+ * `first` are stored in `texts`, which the caller clears. */
 cse_status cse_reader_first_nonfinite(cse_store_reader *reader, cse_numbers *first, cse_text *texts,
                                       bool *found);
 

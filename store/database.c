@@ -1,6 +1,6 @@
-/* SQLite with a write-ahead log: readers never wait for the writer nor it for them, and what was
- * committed when the process is killed is there. Only a lost power supply can take the last moments
- * (synchronous=NORMAL): for those there are checkpoints. */
+/* SQLite with a write-ahead log: readers and the writer never wait for each other, and commits
+ * survive a killed process. Only a power failure can lose the last commits (synchronous=NORMAL);
+ * those steps are repeated from a checkpoint. */
 #include "store/database.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct cse_database {
 
 enum { BUSY_MS = 10000, STATEMENT_BYTES = 512 };
 
-/* What a person can do about SQLite's answer. */
+/* Maps SQLite's result code to a status. */
 static cse_status status_of(int code, bool opening)
 {
     switch (code & 0xff) {
@@ -61,7 +61,7 @@ static int64_t first_integer(sqlite3 *handle, const char *sql)
 
 cse_status cse_database_check(sqlite3 *handle, const char *path)
 {
-    /* The first look at the file: whether it is a database at all. */
+    /* The first access to the file: checks that it is a database. */
     CSE_TRY(run_sql(handle, path, "SELECT count(*) FROM sqlite_master"));
     int64_t application = first_integer(handle, "PRAGMA application_id");
     int64_t version = first_integer(handle, "PRAGMA user_version");
@@ -78,7 +78,7 @@ cse_status cse_database_check(sqlite3 *handle, const char *path)
     return CSE_OK;
 }
 
-/* Whether there is nothing yet, or a store of an earlier version, which lacks some tables. */
+/* Whether the file is empty or of an earlier version, which lacks some tables. */
 static bool lacks_tables(sqlite3 *handle)
 {
     return first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0 ||
@@ -86,7 +86,7 @@ static bool lacks_tables(sqlite3 *handle)
             first_integer(handle, "PRAGMA user_version") < CSE_STORE_VERSION);
 }
 
-/* The tables, their mark and their version come in one transaction: there is no half schema. */
+/* Creates tables, application_id and user_version in one transaction: no partial schema exists. */
 static cse_status prepare_schema(sqlite3 *handle, const char *path)
 {
     CSE_TRY(run_sql(handle, path,

@@ -1,4 +1,4 @@
-/* run.db itself: opening, the schema, and rows into their tables. One thread uses a handle. */
+/* The SQLite file run.db: opening, schema, and writing rows. A handle is used by one thread. */
 #ifndef CSE_STORE_DATABASE_H
 #define CSE_STORE_DATABASE_H
 
@@ -7,18 +7,17 @@
 struct sqlite3;
 typedef struct cse_database cse_database;
 
-/* Opens model_dir/run.db for writing, made with its schema when there is none; failures as
- * cse_store_open says. */
+/* Opens model_dir/run.db for writing; creates it with its schema when there is none. Fails as
+ * cse_store_open does. */
 cse_status cse_database_open(const char *model_dir, cse_database **database);
 void cse_database_close(cse_database **database);
 
-/* Writes all rows in one transaction, or none: CSE_IO. `attempt` is that of points. */
+/* Writes all rows in one transaction, or none (CSE_IO). `attempt`: for the rows of points. */
 cse_status cse_database_write(cse_database *database, const cse_text *rows, int64_t attempt);
 
-/* The first column of the first row of a query, 0 when there is none; for what is read at the
- * opening. */
+/* The first column of the first row of a query; 0 when there is none. */
 int64_t cse_database_integer(cse_database *database, const char *sql);
-/* The first `size` - 1 bytes of the same as text, "" when there is none. */
+/* The same as text, cut to `size` - 1 bytes; "" when there is none. */
 void cse_database_text(cse_database *database, const char *sql, char *text, size_t size);
 /* Calls `take` with the id and the name of each series. */
 void cse_database_series(cse_database *database,
@@ -28,11 +27,11 @@ void cse_database_series(cse_database *database,
 void cse_database_checkpoints(cse_database *database, void (*take)(void *self, const cse_row *row),
                               void *self);
 
-/* Removes events of frequent types up to `event`, and topologies before `time_ms`; no harm when it
- * fails. */
+/* Removes old rows: events of frequent types up to `event`, topologies before `time_ms`, and the
+ * oldest samples. A failure is ignored. */
 void cse_database_prune(cse_database *database, int64_t event, int64_t time_ms);
 
-/* CSE_DATA when what is open is no run store, or one of a version that is not read. */
+/* CSE_DATA when the open database is no run store, or one of an unsupported version. */
 cse_status cse_database_check(struct sqlite3 *handle, const char *path);
 
 /* Written by autogen.sh from schema.sql. */

@@ -1,5 +1,5 @@
-/* The write-failure journal: one block that is written over in place. It begins and ends with the
- * same number, so that a reader that sees half of one write and half of another knows it. */
+/* The write-failure journal: one block that is overwritten in place. It begins and ends with the
+ * same number, so that a reader detects a torn write. */
 #include "store/failure_journal.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static bool write_block(int file, const char *text, size_t size)
     return pwrite(file, block, sizeof block, 0) == (ssize_t)sizeof block;
 }
 
-/* Takes the block, blank; -1 when there is no room for it. */
+/* Allocates the blank block; returns its descriptor, -1 when there is no room. */
 static int make_block(const char *model_dir)
 {
     char path[PATH_MAX];
@@ -50,7 +50,7 @@ void cse_failure_journal_open(cse_failure_journal *journal, const char *model_di
 
 /* ---- writing ---- */
 
-/* At most MESSAGE_BYTES of it: a message is long only when it quotes something. */
+/* Adds at most MESSAGE_BYTES: the block is small. */
 static void add_text(cse_text *out, const char *text)
 {
     char cut[MESSAGE_BYTES];
@@ -67,7 +67,7 @@ static void add_transition(cse_text *out, const cse_row *row)
     }
 }
 
-/* What waits: how many rows, and the last transition among them. */
+/* Adds the number of waiting rows and the last transition among them. */
 static void add_waiting(cse_text *out, const cse_text *pending)
 {
     cse_row row, last = { .count = 0 };
@@ -83,7 +83,7 @@ static void add_waiting(cse_text *out, const cse_text *pending)
         add_transition(out, &last);
 }
 
-/* As many series as there is room for. */
+/* Adds as many series as there is room for. */
 static void add_latest(cse_text *out, const cse_write_failure *failure)
 {
     cse_text one = { 0 };

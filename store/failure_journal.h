@@ -1,10 +1,10 @@
 /* The write-failure journal, model_dir/run.behind: what run.db lacks while it cannot be written.
  *
- * On a full disk nothing new goes into run.db, but readers must see that training continues and
- * that its records do not reach the disk. So one block of the disk is allocated when the store is
- * opened, and while writes fail it is overwritten in place, which needs no room: since when and why
- * nothing is written, how far the run is, what waits in memory and what was dropped. It is blank
- * while run.db has everything; it remains if the last records of a run were never written. */
+ * On a full disk run.db cannot grow, but readers must see that training continues and that its
+ * records do not reach the disk. So one disk block is allocated when the store is opened, and is
+ * overwritten in place while writes fail, which needs no further room. It says since when and why
+ * nothing is written, the run's step and state, what waits in memory and what was dropped. It is
+ * blank while run.db is complete; it remains if the last records of a run were never written. */
 #ifndef CSE_STORE_FAILURE_JOURNAL_H
 #define CSE_STORE_FAILURE_JOURNAL_H
 
@@ -15,12 +15,12 @@
 
 typedef struct cse_failure_journal {
     char *model_dir; /* NULL: not open */
-    int file;        /* -1: there was no room for the block; tried again when it is needed */
-    bool is_set;     /* the block says that something is missing */
+    int file;        /* -1: no room for the block yet; tried again when needed */
+    bool is_set;     /* the block is not blank */
     uint64_t writes;
 } cse_failure_journal;
 
-/* The newest point of a series in this attempt, and the least value so far. */
+/* The newest point of a series in this attempt, and the least value of the series so far. */
 typedef struct cse_latest {
     const char *name; /* borrowed; NULL: no point yet */
     int64_t step;
@@ -39,13 +39,13 @@ typedef struct cse_write_failure {
 
 void cse_failure_journal_open(cse_failure_journal *journal, const char *model_dir);
 void cse_failure_journal_write(cse_failure_journal *journal, const cse_write_failure *failure);
-/* run.db has everything again. */
+/* Blanks the block: run.db is complete again. */
 void cse_failure_journal_clear(cse_failure_journal *journal);
 /* At the end of the run: removes the file, unless it still says that something is missing. */
 void cse_failure_journal_close(cse_failure_journal *journal);
 
-/* What the file says; NULL when it is blank, not there, or being written for too long. The
- * caller's. Members:
+/* The journal's content, owned by the caller; NULL when it is blank, missing, or half written for
+ * too long. Members:
  *     attempt, since_ms, last_step, waiting_rows   integers
  *     message                                      why it cannot be written
  *     lost       {"points":..,"logs":..,"closures":..,"samples":..,"events":..}: dropped for good
@@ -54,8 +54,8 @@ void cse_failure_journal_close(cse_failure_journal *journal);
  *                series in this attempt; one that is no finite number is a string */
 json_t *cse_failure_journal_read(const char *model_dir);
 
-/* The transition in what was read; its texts live as long as that does. False when there is none
- * to a known state. */
+/* The transition in a journal that was read; its texts are borrowed from that. False when there is
+ * none to a known state. */
 typedef struct cse_failure_journal_transition {
     int64_t time_ms;
     cse_run_state to;

@@ -1,4 +1,4 @@
-/* What a run store is made with: the marks of its file, how much it keeps, how often it writes. */
+/* Parameters of a run store: marks of its file, how much it keeps, how often it writes. */
 #ifndef CSE_STORE_OPTIONS_H
 #define CSE_STORE_OPTIONS_H
 

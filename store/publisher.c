@@ -1,4 +1,4 @@
-/* The PUB socket; its limits are set so that a stuck listener costs bounded memory. */
+/* The PUB socket; its queue limits bound the memory that a stuck subscriber costs. */
 #include "store/publisher.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Queries over the tables of the run store, made from the list in store/rows.h. */
+/* Queries over the tables of the run store, built from the list of tables in store/rows.h. */
 #include "store/reader.h"
 
 #include <limits.h>
@@ -33,13 +33,13 @@ cse_status cse_store_reader_fail(cse_store_reader *reader)
                     sqlite3_errmsg(reader->handle));
 }
 
-/* A log that needs a writable directory cannot be had on a medium that is read-only: then the file
- * as it stands is what can be read. */
+/* Reading with a write-ahead log needs a writable directory; on a read-only medium the file is
+ * opened as immutable. */
 static cse_status open_handle(const char *path, sqlite3 **handle)
 {
     char uri[PATH_MAX + 64];
     int code = sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-    sqlite3_busy_timeout(*handle, BUSY_MS); /* the first look may meet a writer that opens it */
+    sqlite3_busy_timeout(*handle, BUSY_MS); /* a writer may be opening it */
     if (code == SQLITE_OK)
         code = sqlite3_exec(*handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
     if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY)
@@ -137,8 +137,8 @@ static cse_status add_filters(cse_text *sql, bool *first, cse_row_kind kind,
     return CSE_OK;
 }
 
-/* Rows are numbered by their first column where that is an integer of their own; the others have a
- * step, and a place of their own otherwise. */
+/* The column that orders the rows: the start of a span, the step of rows without an id, else the
+ * first column. */
 static const char *order_of(cse_row_kind kind, char *name, size_t size)
 {
     const char *columns = cse_row_describe(kind)->columns;
@@ -175,7 +175,7 @@ static cse_status build_sql(cse_row_kind kind, const cse_store_query *query, cse
         add_condition(sql, &first, "(nan > 0 OR inf > 0 OR saturated > 0)");
     CSE_TRY(add_filters(sql, &first, kind, query));
     cse_text_add(sql, " ORDER BY %s%s", order, query->newest_first ? " DESC" : "");
-    if (kind == CSE_ROW_NUMERICS) /* the rows of a step, always in one order: pages count them */
+    if (kind == CSE_ROW_NUMERICS) /* a fixed order within a step: paging counts rows */
         cse_text_add(sql,
                      query->newest_first ? ", attempt DESC, tensor DESC" : ", attempt, tensor");
     cse_text_add(sql, " LIMIT ?6");
@@ -298,12 +298,12 @@ json_t *cse_store_reader_failure_journal(cse_store_reader *reader)
     cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &newest, take_status, &stored);
     if (json_integer_value(json_object_get(journal, "attempt")) >= stored.attempt)
         return journal;
-    json_decref(journal); /* of an attempt that others followed */
+    json_decref(journal); /* of an attempt that is not the last */
     return NULL;
 }
 
-/* What the run could not write down, of its step and its state. */
-static void take_behind(cse_store_reader *reader, cse_run_status *status)
+/* Completes step and state from the write-failure journal. */
+static void take_from_journal(cse_store_reader *reader, cse_run_status *status)
 {
     cse_failure_journal_transition last;
     json_t *journal = cse_store_reader_failure_journal(reader);
@@ -325,18 +325,18 @@ cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *sta
     cse_text text = { 0 };
     const cse_store_query newest = { .limit = 1, .newest_first = true };
     *status = (cse_run_status){ .state = CSE_RUN_NONE, .last_step = -1 };
-    /* The lock first: a run that ends between the two looks is then seen as ended by itself. */
+    /* The lock first: if the run ends between the two reads, its own final state is found. */
     status->alive = cse_run_is_alive(reader->model_dir);
     CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &newest, take_status, status));
     if (cse_store_reader_key(reader, "last_step", &text))
         status->last_step = strtoll(text.data, NULL, 10);
     cse_text_clear(&text);
-    take_behind(reader, status);
+    take_from_journal(reader, status);
     if (status->alive || cse_run_state_is_terminal(status->state) ||
         status->state == CSE_RUN_QUEUED)
         return CSE_OK;
     snprintf(status->message, sizeof status->message,
-             "the run's process is gone without a word; it was %s",
+             "the run's process ended without a report; it was %s",
              status->state == CSE_RUN_NONE ? "beginning" : cse_run_state_name(status->state));
     snprintf(status->reason, sizeof status->reason, "%s",
              cse_run_reason_name(CSE_REASON_INTERRUPTED));

@@ -1,5 +1,5 @@
-/* The run store, read: of a run that lives, or of one that ended in any way. A reader never waits
- * for the run nor the run for it, and changes nothing. A handle is used by one thread at a time. */
+/* Reading the run store of a live run or of one that ended in any way. Reader and run never wait
+ * for each other, and a reader changes nothing. A handle is used by one thread at a time. */
 #ifndef CSE_STORE_READER_H
 #define CSE_STORE_READER_H
 
@@ -11,25 +11,25 @@
 
 typedef struct cse_store_reader cse_store_reader;
 
-/* CSE_NO_INPUT when model_dir has no run store, CSE_DATA when what is there is none, CSE_TEMPORARY
- * when it is just being made. */
+/* CSE_NO_INPUT when model_dir has no run store, CSE_DATA when run.db is something else,
+ * CSE_TEMPORARY when it is being created. */
 cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **reader);
 void cse_store_reader_close(cse_store_reader **reader);
 
-/* How the run is. */
+/* The status of a run. */
 typedef struct cse_run_status {
     cse_run_state state;
-    char reason[32]; /* of a FAILED one: a name of the table of states.h */
+    char reason[32]; /* of FAILED: a name in the table of states.h */
     char message[1024];
     int64_t since_ms, attempt, last_step; /* last_step -1: none */
-    bool alive;                           /* its process is there: holds run.lock */
-    /* The store holds another state, but the process is gone: FAILED, INTERRUPTED. */
+    bool alive;                           /* its process holds run.lock */
+    /* The process is gone without a terminal state: reported as FAILED, INTERRUPTED. */
     bool derived;
 } cse_run_status;
 cse_status cse_store_reader_status(cse_store_reader *reader, cse_run_status *status);
 
-/* What the run knows and could not write, as a full disk leaves it: the members stand in
- * store/failure_journal.h. NULL when the store has everything. The caller's. */
+/* The write-failure journal, owned by the caller; its members are described in
+ * store/failure_journal.h. NULL when the store is complete. */
 json_t *cse_store_reader_failure_journal(cse_store_reader *reader);
 
 /* Appends the value of a key of table `run`; false when it is unknown. */
@@ -38,24 +38,24 @@ bool cse_store_reader_key(cse_store_reader *reader, const char *key, cse_text *v
 /* Which rows. */
 typedef struct cse_store_filter {
     const char *column;
-    const char *const *values; /* one of these texts; ended by NULL */
+    const char *const *values; /* accepted values; ended by NULL */
 } cse_store_filter;
 
 typedef struct cse_store_query {
-    int64_t after;  /* rows whose number (first column) is larger; 0: all */
-    int64_t before; /* smaller; 0: all */
+    int64_t after;  /* only rows whose id (first column) is larger; 0: all */
+    int64_t before; /* only rows whose id is smaller; 0: all */
     int64_t limit;  /* 0: 1000 */
     bool newest_first;
-    int64_t attempt;               /* 0: all; of tables that have the column */
-    int64_t first_step, last_step; /* last_step 0: to the end; of tables that have the column */
+    int64_t attempt;               /* 0: all; for tables that have the column */
+    int64_t first_step, last_step; /* last_step 0: to the end; likewise */
     bool bad;                      /* of numerics: only those that have a NaN, an infinity or a
                                     * saturated value */
     cse_store_filter filters[4];   /* column NULL: none */
 } cse_store_query;
 
-/* Calls `take` with each row, columns in the order of store/rows.h; what it points to is valid
- * during the call. Artefacts come without content. CSE_USAGE for a filter on a column that is not
- * there. */
+/* Calls `take` with each row, columns in the order of store/rows.h; its texts and blobs
+ * are valid during the call. Artefacts come without content. CSE_USAGE for a filter on an unknown
+ * column. */
 cse_status cse_store_reader_rows(cse_store_reader *reader, cse_row_kind kind,
                                  const cse_store_query *query,
                                  void (*take)(void *self, const cse_row *row), void *self);
@@ -102,7 +102,7 @@ typedef void cse_curve_take(void *self, const cse_curve *curve, const cse_curve_
 cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_query *query,
                                     cse_curve_take *take, void *self);
 
-/* For the files of store/ that read: the SQLite handle, and a failure with its message. */
+/* Internal to store/: the SQLite handle, and the failure of a query with its message. */
 struct sqlite3 *cse_store_reader_handle(cse_store_reader *reader);
 cse_status cse_store_reader_fail(cse_store_reader *reader);
 

@@ -1,8 +1,8 @@
-/* Curves out of the store, at the resolution that was asked for.
+/* Queries of curves at a requested resolution.
  *
- * The level is found from the top: a level has at most 8 times the buckets of the one above in the
- * same range, and bucket b covers 8b to 8b + 7 of the level below, so each look reads a bounded
- * number of rows, whatever the length of the run. */
+ * The level is searched from the top: in a range, a level has at most 8 times the buckets of the
+ * one above, and bucket b covers buckets 8b to 8b + 7 of the level below, so each query reads a
+ * bounded number of rows, whatever the length of the run. */
 #include <math.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { DEFAULT_POINTS = 1000 };
 
-/* One series in one attempt, and where in it to look. */
+/* One series in one attempt, and the buckets to search. */
 typedef struct curve {
     cse_store_reader *reader;
     int64_t series, attempt, first_step, last_step, max_points;
@@ -20,7 +20,7 @@ typedef struct curve {
     int level;
 } curve;
 
-/* What was asked for, and who takes it. */
+/* The query and its callback. */
 typedef struct taker {
     cse_store_reader *reader;
     const cse_metrics_query *query;
@@ -56,7 +56,7 @@ static sqlite3_stmt *prepare_level(const curve *c, const char *sql)
     "FROM buckets WHERE series = ?1 AND attempt = ?2 AND level = ?5 AND bucket >= ?6 " \
     "AND bucket <= ?7 AND last_step >= ?3 AND first_step <= ?4"
 
-/* Narrows first_bucket and last_bucket to those of the level that touch the range; their number. */
+/* Narrows first_bucket and last_bucket to the level's buckets in the range; returns the count. */
 static int64_t narrow(curve *c)
 {
     int64_t count = 0;
@@ -86,7 +86,7 @@ static int64_t count_points(const curve *c)
     return count;
 }
 
-/* The finest level of at most max_points entries in the range; 0: the points themselves. */
+/* Sets the finest level with at most max_points entries in the range; 0: the points themselves. */
 static void choose_level(curve *c)
 {
     int64_t found_first = 0, found_last = INT64_MAX;
@@ -205,7 +205,7 @@ cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_
     sqlite3 *handle = cse_store_reader_handle(reader);
     sqlite3_stmt *statement = NULL;
     cse_status status = CSE_OK;
-    /* One look at the database: what is written meanwhile comes whole in the next. */
+    /* One read transaction: a consistent view while the run writes. */
     sqlite3_exec(handle, "BEGIN", NULL, NULL, NULL);
     if (sqlite3_prepare_v2(handle, "SELECT id, name FROM series ORDER BY id", -1, &statement,
                            NULL) != SQLITE_OK)

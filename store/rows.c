@@ -1,4 +1,4 @@
-/* Rows in memory: written by whoever reports, read by the writer's thread; see rows.h. */
+/* Rows in memory: encoded by callers of the store, decoded by the writer's thread; see rows.h. */
 #include "store/rows.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct header {
     uint32_t kind;
 } header;
 
-/* Before the points of a step. */
+/* Precedes the points of a step. */
 typedef struct points_head {
     header header;
     int64_t step, time_ms, count;
@@ -46,7 +46,7 @@ static void add_sized(cse_text *out, const void *bytes, size_t size)
     cse_text_add_bytes(out, (const char *)&length, sizeof length);
     if (bytes == NULL)
         return;
-    /* At least one zero follows, so that texts can be used where they stand. */
+    /* At least one zero follows, so that texts can be used in place. */
     cse_text_add_bytes(out, bytes, size);
     cse_text_add_bytes(out, zeros, 8 - size % 8);
 }
@@ -207,7 +207,7 @@ void cse_row_add_json(cse_text *out, const cse_row *row)
     cse_text_add_bytes(out, "}", 1);
 }
 
-/* ---- what had no room ---- */
+/* ---- counts of dropped rows ---- */
 
 void cse_dropped_count(cse_dropped *dropped, const cse_row *row)
 {

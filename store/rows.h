@@ -1,6 +1,6 @@
-/* The tables of the run store as one list: column names and types, how a row becomes an event, and
- * what may be dropped when the queue is full. Writer, reader and events all go by this list, so a
- * row looks the same in the database, in the JSON that a reader gives and in a live event.
+/* The tables of the run store as one list: column names and types, event types, and priorities for
+ * when the queue is full. Writer, reader and events use this list, so a row has the same fields in
+ * the database, in a reader's JSON and in a live event.
  *
  * A row in memory is a header and its fields, one after the other: an integer or a number in 8
  * bytes, a text or blob as its length in 8 bytes (-1: NULL) and its bytes, padded to 8. */
@@ -84,7 +84,7 @@ size_t cse_row_points_bytes(int count);
 /* Writes cse_row_points_bytes(count) bytes. */
 void cse_row_put_points(unsigned char *at, const cse_row_points *points);
 
-/* One field of a row that is read back. */
+/* One field of a decoded row. */
 typedef struct cse_field {
     int64_t integer;
     double number;
@@ -92,8 +92,8 @@ typedef struct cse_field {
     size_t size;
 } cse_field;
 
-/* The row at offset *at of `rows`, and *at behind it; false at the end. For CSE_ROW_POINTS only the
- * kind is set: see cse_row_read_point. */
+/* Decodes the row at offset *at of `rows` and advances *at; false at the end. For CSE_ROW_POINTS
+ * only the kind is set: see cse_row_read_point. */
 typedef struct cse_row {
     cse_row_kind kind;
     int count;
@@ -112,14 +112,14 @@ typedef struct cse_point {
 int cse_row_point_count(const cse_row *row);
 cse_point cse_row_point(const cse_row *row, int index);
 
-/* How many rows of which kind had no room. */
+/* How many rows of each kind were dropped. */
 typedef struct cse_dropped {
     int64_t points, logs, closures, samples, events;
 } cse_dropped;
 void cse_dropped_count(cse_dropped *dropped, const cse_row *row);
 void cse_dropped_add(cse_dropped *to, const cse_dropped *more);
 bool cse_dropped_any(const cse_dropped *dropped);
-/* As the payload of a gap event, or of what stands in the write-failure journal. */
+/* The counts as JSON, for a gap event and the write-failure journal. */
 void cse_dropped_json(cse_text *out, const cse_dropped *dropped);
 
 /* One field as JSON, by its column's type letter; and a whole row as a JSON object. */

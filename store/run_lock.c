@@ -1,4 +1,4 @@
-/* An flock on one file; readers only try it, and never hold it longer than that. */
+/* An flock on one file. Readers try a shared lock without waiting and release it at once. */
 #include "store/run_lock.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A reader that looks whether the run lives holds the lock for a moment. */
+/* A reader that checks whether the run is alive holds the lock for a moment. */
 enum { TRIES = 50 };
 
 static bool lock_path(const char *model_dir, char path[PATH_MAX])
@@ -50,7 +50,7 @@ bool cse_run_is_alive(const char *model_dir)
     int lock = open(path, O_RDONLY | O_CLOEXEC);
     if (lock < 0)
         return false;
-    /* Shared: readers that look at the same time do not take each other for the run. */
+    /* Shared: readers that check at the same time do not take each other for the run. */
     bool is_held = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(lock);
     return is_held;

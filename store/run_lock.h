@@ -1,6 +1,6 @@
-/* Whether a run lives: model_dir/run.lock is held with flock by the run's process for as long as it
- * lives, and let go by the kernel with it, whatever ended it. A process number would not do: it may
- * be another process's by then. */
+/* Whether a run is alive: its process holds an flock on model_dir/run.lock, which the kernel
+ * releases when the process ends for any reason. A process id would not do: it may have been
+ * reused. */
 #ifndef CSE_STORE_RUN_LOCK_H
 #define CSE_STORE_RUN_LOCK_H
 
@@ -12,7 +12,7 @@
  * it, CSE_CANNOT_CREATE or CSE_PERMISSION when the file cannot be made. */
 cse_status cse_run_lock_take(const char *model_dir, int *descriptor);
 
-/* Whether somebody holds it now. */
+/* Whether a process holds the lock. */
 bool cse_run_is_alive(const char *model_dir);
 
 #endif

@@ -1,10 +1,10 @@
--- The run store: what a run was, is and did, in model_dir/run.db. See store/store.h.
+-- The run store: configuration, state and history of a run, in model_dir/run.db. See store/store.h.
 -- Times are Unix milliseconds unless the name ends in _ns. `attempt` counts the starts of a run from 1.
 
--- Facts about the run as a whole and its present attempt; the keys are listed in store/store.h.
+-- Properties of the run and its current attempt; the keys are listed in store/store.h.
 CREATE TABLE IF NOT EXISTS run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 
--- Every change of state, in order; the last one is the state.
+-- Every change of state, in order; the last row is the current state.
 CREATE TABLE IF NOT EXISTS transitions(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,
     from_state TEXT, to_state TEXT NOT NULL, reason TEXT, message TEXT, attempt INTEGER NOT NULL);
 
@@ -14,9 +14,8 @@ CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT N
 CREATE TABLE IF NOT EXISTS points(series INTEGER, attempt INTEGER, step INTEGER, time_ms INTEGER,
     value REAL, PRIMARY KEY(series, attempt, step)) WITHOUT ROWID;
 
--- Bucket b of level k holds the points 8^k * b to 8^k * (b + 1) - 1 of a series, in the order in
--- which they came; minimum, maximum and sum are over its numbers (NaN is left out), time_ms is that
--- of the last.
+-- Bucket b of level k holds the points 8^k * b to 8^k * (b + 1) - 1 of a series, in the order of
+-- arrival; minimum, maximum and sum leave out NaN; time_ms is that of the last point.
 CREATE TABLE IF NOT EXISTS buckets(series INTEGER, attempt INTEGER, level INTEGER, bucket INTEGER,
     first_step INTEGER, last_step INTEGER, count INTEGER, minimum REAL, maximum REAL, sum REAL,
     last REAL, time_ms INTEGER, PRIMARY KEY(series, attempt, level, bucket)) WITHOUT ROWID;
@@ -31,7 +30,7 @@ CREATE TABLE IF NOT EXISTS checkpoints(id INTEGER PRIMARY KEY, attempt INTEGER, 
 CREATE TABLE IF NOT EXISTS logs(id INTEGER PRIMARY KEY, time_ms INTEGER, role TEXT, rank INTEGER,
     level TEXT, message TEXT);
 
--- What live readers are told, in order; old ones of frequent types are removed.
+-- The published events, in order; old ones of frequent types are removed.
 CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ms INTEGER, type TEXT,
     payload TEXT);
 
@@ -42,7 +41,7 @@ CREATE TABLE IF NOT EXISTS numerics(tensor INTEGER, attempt INTEGER, step INTEGE
     nan INTEGER, inf INTEGER, saturated INTEGER, flushed INTEGER, zeros INTEGER,
     absorbed INTEGER, max_exponent INTEGER, first_microbatch INTEGER, digest BLOB, histogram BLOB,
     PRIMARY KEY(tensor, attempt, step)) WITHOUT ROWID;
--- The few rows that are looked for among the many; readers ask by this very condition.
+-- Partial index of the rare bad rows; queries must repeat this condition to use it.
 CREATE INDEX IF NOT EXISTS numerics_bad ON numerics(step, attempt, tensor)
     WHERE nan > 0 OR inf > 0 OR saturated > 0;
 
@@ -51,8 +50,8 @@ CREATE TABLE IF NOT EXISTS timeline(attempt INTEGER, step INTEGER, process TEXT,
     start_ns INTEGER, end_ns INTEGER);
 CREATE INDEX IF NOT EXISTS timeline_by_step ON timeline(attempt, step);
 
--- How long the kernels of the plan took each process in sampled steps; `kernel` is the index of the
--- group in graph.training.json, a call a microbatch, the step, or a stretch of an update's lines.
+-- Kernel times by process in sampled steps; `kernel` is the index of the group in
+-- graph.training.json; one call is a microbatch, the step, or a range of lines of an update.
 CREATE TABLE IF NOT EXISTS kernels(attempt INTEGER, step INTEGER, process TEXT, kernel INTEGER,
     calls INTEGER, total_ns INTEGER, min_ns INTEGER, median_ns INTEGER);
 CREATE INDEX IF NOT EXISTS kernels_by_step ON kernels(attempt, step);

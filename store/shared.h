@@ -1,6 +1,6 @@
-/* A store that is written: what its callers and the writer's thread share, and what is the thread's
- * own. Callers append rows to `queue` under the lock; the thread swaps it for an empty one and does
- * the rest without the lock. */
+/* A store that is open for writing: members that callers and the writer's thread share, and those
+ * of the thread alone. Callers append rows to `queue` under the lock; the thread swaps it for an
+ * empty one and does the rest without the lock. */
 #ifndef CSE_STORE_SHARED_H
 #define CSE_STORE_SHARED_H
 
@@ -22,11 +22,11 @@ struct cse_store {
     int64_t attempt;
     pthread_t thread;
 
-    pthread_mutex_t mutex; /* over all down to the blank line */
+    pthread_mutex_t mutex; /* guards the members up to the blank line */
     pthread_cond_t wake, answered_now;
     cse_text queue;
     cse_run_state state;
-    int64_t next_id[CSE_ROW_COUNT]; /* of kinds with an id of their own */
+    int64_t next_id[CSE_ROW_COUNT]; /* of kinds whose rows have an id */
     char **series;                  /* names by number */
     int series_count, series_capacity;
     cse_dropped dropped;
@@ -35,28 +35,28 @@ struct cse_store {
     cse_status answer;
     char answer_text[256];
 
-    /* The thread's own. */
+    /* Used by the writer's thread alone. */
     cse_database *database;
     cse_publisher *publisher;
     FILE *log; /* model_dir/logs/attempt_N.log; NULL when it cannot be written */
     cse_buckets *buckets;
     cse_text taken, pending; /* rows from the queue; rows to be written */
     cse_text json, payload;
-    cse_point *points; /* of the metric event in the making */
+    cse_point *points; /* of the metric event being built */
     int point_count, point_capacity;
     int64_t last_step, written_step;
     int64_t pruned_event;
     char *model_dir;
-    bool sweep;                  /* files of checkpoints are to be looked for */
-    int64_t commit_ns, retry_ns; /* when to write next */
-    bool failing, matters_lost;  /* the last write failed; even that of what matters most */
+    bool sweep;                  /* the files of checkpoints are to be checked */
+    int64_t commit_ns, retry_ns; /* time of the next commit, of the next retry */
+    bool failing, matters_lost;  /* the last write failed; so did that of KEPT rows alone */
     cse_reserve reserve;
     cse_failure_journal journal;
     int64_t warned_ns; /* 0: never */
     int64_t failing_since_ms;
     cse_latest *latest; /* by series */
     int latest_count, latest_capacity;
-    cse_dropped lost; /* not yet noted in a gap event */
+    cse_dropped lost; /* not yet reported in a gap event */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* Lookups in the two tables of states.h; followers are kept as words, so that the table reads as
- * the documentation does. */
+/* Lookups in the two tables of states.h. Following states are lists of names, as in the
+ * documentation. */
 #include "store/states.h"
 
 #include <stddef.h>
@@ -51,7 +51,7 @@ bool cse_run_state_is_terminal(cse_run_state state)
     return is_state(state) && states[state].terminal;
 }
 
-/* Whether `word` is one of the words of `list`, which single blanks separate. */
+/* Whether `word` is one of the words of `list`, separated by single blanks. */
 static bool has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);

@@ -1,8 +1,8 @@
-/* The states of a run and how one may follow another: one table for the run store, the server's
- * job control, the command line and the documentation.
+/* The states of a run and their transitions: one table for the run store, the server's job control,
+ * the command line and the documentation.
  *
  * An attempt is one start of a run. A terminal state never changes within an attempt; the next
- * attempt begins with one of the states that may stand first. */
+ * attempt begins with one of the initial states. */
 #ifndef CSE_STORE_STATES_H
 #define CSE_STORE_STATES_H
 
@@ -10,7 +10,7 @@
 
 #include "csengine/status.h"
 
-/* X(name, terminal, may stand first, the states that may follow, what it means) */
+/* X(name, terminal, initial, the states that may follow, description) */
 #define CSE_RUN_STATE_TABLE(X)                                                              \
     X(QUEUED, 0, 1, "COMPILING STARTING CANCELLING CANCELLED FAILED", "waits for its turn") \
     X(COMPILING, 0, 1, "STARTING CANCELLING SUCCEEDED FAILED CANCELLED",                    \
@@ -42,7 +42,7 @@ typedef enum cse_run_state {
     CSE_RUN_NONE = -1 /* before the first */
 } cse_run_state;
 
-/* X(name, retryable, exit code of the process, what it means): why a run is FAILED */
+/* X(name, retryable, exit code of the process, description): why a run is FAILED */
 #define CSE_RUN_REASON_TABLE(X)                                                              \
     X(CONFIG, 0, 78, "the configuration is wrong")                                           \
     X(COMPILE, 0, 70, "the step cannot be compiled")                                         \
@@ -53,7 +53,7 @@ typedef enum cse_run_state {
     X(STORAGE, 1, 74, "files cannot be written or read")                                     \
     X(TIMEOUT, 1, 75, "something took longer than it may")                                   \
     X(INTERNAL, 0, 70, "a fault of the program")                                             \
-    X(INTERRUPTED, 1, 130, "the run's process is gone without a word")
+    X(INTERRUPTED, 1, 130, "the run's process ended without a report")
 
 typedef enum cse_run_reason {
 #define CSE_RUN_REASON_ENUM(name, retryable, exit_code, doc) CSE_REASON_##name,
@@ -65,20 +65,20 @@ typedef enum cse_run_reason {
 /* "RUNNING"; "" for CSE_RUN_NONE. */
 const char *cse_run_state_name(cse_run_state state);
 const char *cse_run_state_doc(cse_run_state state);
-/* CSE_RUN_NONE for a word that is no state, and for NULL. */
+/* CSE_RUN_NONE for an unknown name and for NULL. */
 cse_run_state cse_run_state_of(const char *name);
 bool cse_run_state_is_terminal(cse_run_state state);
-/* Whether `to` may follow `from` within an attempt; from CSE_RUN_NONE: whether it may stand
- * first. */
+/* Whether `to` may follow `from` within an attempt; from CSE_RUN_NONE: whether it is an
+ * initial state. */
 bool cse_run_state_may_follow(cse_run_state from, cse_run_state to);
 
 const char *cse_run_reason_name(cse_run_reason reason);
 const char *cse_run_reason_doc(cse_run_reason reason);
-/* CSE_REASON_INTERNAL for a word that is none. */
+/* CSE_REASON_INTERNAL for an unknown name. */
 cse_run_reason cse_run_reason_of(const char *name);
 bool cse_run_reason_retryable(cse_run_reason reason);
 int cse_run_reason_exit_code(cse_run_reason reason);
-/* The reason that a failure with this status has; `compiling`: before the run's processes. */
+/* The reason for a failure with this status; `compiling`: before its processes were started. */
 cse_run_reason cse_run_reason_of_status(cse_status status, bool compiling);
 
 #endif

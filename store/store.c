@@ -1,8 +1,8 @@
-/* The callers' side of the run store: everything is copied into the queue under a lock that is held
- * for the copy alone, and numbers (ids, the state, the series) are given here, so that they are
- * final before anything is written.
+/* The callers' side of the run store: rows are copied into the queue under a lock that is held only
+ * for the copy. Ids, states and numbers of series are assigned here, so that callers have them
+ * before anything is written.
  *
- * Points do not wake the writer: it looks at the queue every few milliseconds anyway, and a wake-up
+ * Points do not wake the writer, which checks the queue every few milliseconds anyway: a wake-up
  * would cost the training thread a system call. */
 #include "store/store.h"
 
@@ -83,7 +83,7 @@ static void take_series(void *self, int64_t id, const char *name)
     store->series[id] = cse_strdup(name);
 }
 
-/* Numbers go on where the attempts before ended. */
+/* Ids continue after those of the earlier attempts. */
 static void read_numbers(cse_store *store)
 {
     static const struct {
@@ -99,7 +99,7 @@ static void read_numbers(cse_store *store)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         store->next_id[rows[i].kind] = cse_database_integer(store->database, rows[i].sql) + 1;
-    take_series(store, 0, ""); /* numbers begin at 1, so that 0 is none */
+    take_series(store, 0, ""); /* numbers begin at 1: 0 is not used */
     cse_database_series(store->database, take_series, store);
     store->attempt =
         cse_database_integer(store->database,
@@ -107,7 +107,7 @@ static void read_numbers(cse_store *store)
         1;
 }
 
-/* The end that the attempt before reported, when it never found room in the database. */
+/* Takes the last attempt's final state from the journal, if it could not be written to run.db. */
 static bool take_end_from_journal(cse_store *store, cse_run_state from)
 {
     cse_failure_journal_transition end;
@@ -123,7 +123,7 @@ static bool take_end_from_journal(cse_store *store, cse_run_state from)
     return known;
 }
 
-/* The end that the attempt before could not report itself. */
+/* Records the end of the last attempt if its process could not. */
 static void close_attempt_before(cse_store *store)
 {
     char last[32];
@@ -136,7 +136,7 @@ static void close_attempt_before(cse_store *store)
     ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_unix_ms(),
             cse_run_state_name(state), cse_run_state_name(CSE_RUN_FAILED),
             cse_run_reason_name(CSE_REASON_INTERRUPTED),
-            "the process of this attempt ended without a word (killed, or the host went down)",
+            "the process of this attempt ended without a report (killed, or the host went down)",
             store->attempt - 1);
 }
 
@@ -162,7 +162,7 @@ static void set_identity(cse_store *store)
     cse_store_set(store, "control_endpoint", NULL);
 }
 
-/* Log lines are in the store as well: a file that cannot be made is no failure. */
+/* Log lines are in the store as well, so failing to create the file is no failure. */
 static void open_log(cse_store *store, const char *model_dir)
 {
     char path[PATH_MAX];
@@ -185,8 +185,8 @@ static void make_locks(cse_store *store)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* The thread takes no signal: those are the main loop's, and a write beyond a file size limit shall
- * fail, not kill. */
+/* The thread blocks all signals: the main loop handles them, and a write beyond the file size limit
+ * must fail instead of killing the process (SIGXFSZ). */
 static cse_status start_thread(cse_store *store)
 {
     sigset_t all, before;
@@ -236,7 +236,7 @@ static void fill_options(cse_store *store, const cse_store_options *options)
     o->publish_interval_ms = o->publish_interval_ms > 0 ? o->publish_interval_ms : PUBLISH_MS;
     o->commit_interval_ms = o->commit_interval_ms > 0 ? o->commit_interval_ms : COMMIT_MS;
     o->queue_bytes = o->queue_bytes > 0 ? o->queue_bytes : QUEUE_BYTES;
-    /* So that no caller waits for memory to move. */
+    /* Allocated at once, so that no caller waits for a reallocation. */
     cse_text_reserve(&store->queue, o->queue_bytes);
     cse_text_reserve(&store->taken, o->queue_bytes);
 }
@@ -303,7 +303,7 @@ cse_status cse_store_flush(cse_store *store)
     return status;
 }
 
-/* ---- facts and states ---- */
+/* ---- keys and states ---- */
 
 void cse_store_set(cse_store *store, const char *key, const char *value)
 {
@@ -403,7 +403,7 @@ void cse_store_point(cse_store *store, int series, int64_t step, double value)
         store, &(cse_step_points){ .step = step, .count = 1, .series = &series, .values = &value });
 }
 
-/* ---- everything else ---- */
+/* ---- other rows ---- */
 
 void cse_store_closure(cse_store *store, const cse_closure_row *row)
 {
@@ -437,7 +437,7 @@ void cse_store_log(cse_store *store, const cse_log_record *record)
 
 void cse_store_event(cse_store *store, const char *type, const char *payload)
 {
-    /* The writer gives the id. */
+    /* The writer assigns the id. */
     if (store != NULL && payload != NULL)
         ENQUEUE(store, CSE_ROW_EVENT, INT64_C(0), cse_unix_ms(), type, payload);
 }

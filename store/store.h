@@ -1,14 +1,13 @@
-/* The run store, written: model_dir/run.db (SQLite, see store/schema.sql) holds the truth about a
- * run, and every change is published as it happens.
+/* Writing the run store: model_dir/run.db (SQLite, see store/schema.sql) is the record of a run,
+ * and every change is published as an event.
  *
- * One process writes: the run's coordinator, which holds model_dir/run.lock for as long as it
- * lives. What it reports is copied into a bounded queue and written by a thread of the store's own,
- * a few times a second; no call waits for a disk, and a step's values cost well under a
- * microsecond. When the queue is full, samples (timeline, kernels, topology, numerics) are dropped
- * first, then points, closures and log lines, each counted and noted in a `gap` event; transitions,
- * checkpoints, artefacts and facts about the run never are. When the disk is full or broken,
- * training goes on: what must not be lost waits in memory, one line says so, and it is written when
- * there is room again.
+ * One process writes: the run's coordinator, which holds model_dir/run.lock while it lives. Rows
+ * are copied into a bounded queue, and the store's own thread writes them a few times a second; no
+ * call waits for a disk, and a step's values cost well under a microsecond. When the queue is full,
+ * samples (timeline, kernels, topology, numerics) are dropped first, then points, closures and log
+ * lines, each counted and noted in a `gap` event; transitions, checkpoints, artefacts and keys of
+ * the run never are. When the disk is full or broken, training goes on: rows wait in memory, a log
+ * line warns, and they are written when there is room again.
  *
  * Keys of the table `run` that csengine sets: id, name, created_ms, model, optimizer,
  * config_digest, csengine_version, host, pid, control_endpoint, events_endpoint, attempt, state,
@@ -38,33 +37,33 @@
 
 typedef struct cse_store cse_store;
 
-/* Takes the lock, makes or opens run.db, counts the attempt up. `model_dir` must exist. The state
- * in which an attempt before was left by a process that is gone becomes FAILED, INTERRUPTED.
+/* Takes the lock, creates or opens run.db, and begins the next attempt. `model_dir` must exist. If
+ * the last attempt's process ended without a terminal state, that becomes FAILED, INTERRUPTED.
  * CSE_TEMPORARY when a run of this model_dir is under way, CSE_DATA when run.db is something else
  * or of a newer version, CSE_IO, CSE_CANNOT_CREATE or CSE_PERMISSION when it cannot be written. */
 cse_status cse_store_open(const char *model_dir, const cse_store_options *options,
                           cse_store **store);
-/* Writes what waits, as far as it can be written, and lets go of the lock. */
+/* Writes the remaining rows, as far as possible, and releases the lock. */
 void cse_store_close(cse_store **store);
 
 /* Returns when everything reported before is written. CSE_IO when it could not be. */
 cse_status cse_store_flush(cse_store *store);
 
-/* Starts of this run, this one included. */
+/* The number of this attempt, counted from 1. */
 int64_t cse_store_attempt(const cse_store *store);
 
-/* Sets a fact about the run; `value` NULL: unknown. */
+/* Sets a key of the table `run`; `value` NULL: unknown. */
 void cse_store_set(cse_store *store, const char *key, const char *value);
 void cse_store_set_integer(cse_store *store, const char *key, int64_t value);
 
-/* The one place where the state changes. A terminal state is not followed by another in the same
- * attempt: CSE_INTERNAL then, and for every pair that store/states.h does not have. The state it
- * has already is no change. `reason`: of the table, "" otherwise; `message` for people. */
+/* Changes the run's state; the only function that does. CSE_INTERNAL for a transition that is not
+ * in store/states.h. The current state again is no change. `reason`: a name in the table of
+ * reasons, or "". */
 cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *reason,
                                 const char *message);
 cse_run_state cse_store_state(cse_store *store);
 
-/* The number of a series of points, made at its first use. */
+/* The number of a series of points, which is created at its first use. */
 int cse_store_series(cse_store *store, const char *name);
 typedef struct cse_step_points {
     int64_t step;
@@ -88,13 +87,13 @@ typedef struct cse_checkpoint_row {
     const char *path, *digest;
     bool verified;
 } cse_checkpoint_row;
-/* When the file is gone later, the store marks the row as deleted by itself: when an attempt
- * begins, after the next checkpoint, and at the end; the event is sent again then. */
+/* When the file is removed later, the store marks the row as deleted and sends the event again:
+ * when an attempt begins, after the next checkpoint, or at the end. */
 void cse_store_checkpoint(cse_store *store, const cse_checkpoint_row *row);
 
 void cse_store_log(cse_store *store, const cse_log_record *record);
 
-/* An event of a type of its own; `payload` is JSON. */
+/* An event of any other type; `payload` is JSON. */
 void cse_store_event(cse_store *store, const char *type, const char *payload);
 
 typedef struct cse_tensor_row {
@@ -105,7 +104,7 @@ typedef struct cse_tensor_row {
     const char *file;
     int line;
 } cse_tensor_row;
-/* The tensor's number, for its numerics. */
+/* Returns the tensor's number, for its rows of numerics. */
 int64_t cse_store_tensor(cse_store *store, const cse_tensor_row *row);
 
 typedef struct cse_numerics_row {

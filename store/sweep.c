@@ -1,5 +1,5 @@
-/* Checkpoints whose file somebody removed. Nobody tells the store: it looks when an attempt begins,
- * after each new checkpoint and at the end, by its own thread. A file counts as gone when it is
+/* Checkpoints whose file was removed by others. The writer's thread checks for them when an attempt
+ * begins, after each new checkpoint and at the end. A file counts as gone when it is
  * neither where it was written nor under its name in the run's directory, which may have moved. */
 #include "store/sweep.h"
 

@@ -1,11 +1,11 @@
-/* Checkpoints of a run whose file is gone. */
+/* Detects checkpoints whose file was removed. */
 #ifndef CSE_STORE_SWEEP_H
 #define CSE_STORE_SWEEP_H
 
 #include "store/shared.h"
 
-/* Adds the rows of checkpoints whose file is gone, now marked as deleted, to those taken from the
- * queue. Of the writer's thread. */
+/* Marks checkpoints whose file is gone as deleted, and adds their rows to those taken from the
+ * queue. Called by the writer's thread. */
 void cse_store_sweep(cse_store *store);
 
 #endif

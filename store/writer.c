@@ -1,10 +1,9 @@
 /* The writer's thread: takes what is queued, publishes it as events, and writes it in one
  * transaction a few times a second.
  *
- * Publishing comes first and more often: a person who watches sees a step a few milliseconds after
- * its end, while the disk is asked rarely. When writing fails, nothing is given up at once: rows
- * wait in memory and are tried again each second; only what exceeds the queue's size is dropped,
- * samples first. */
+ * Publishing comes first and more often: a live view shows a step a few milliseconds after its end,
+ * while disk writes are rare. When writing fails, rows wait in memory and are tried again each
+ * second; only what exceeds the queue's size is dropped, samples first. */
 #include "store/writer.h"
 
 #include <math.h>
@@ -29,7 +28,7 @@ enum {
 
 /* ---- events ---- */
 
-/* Gives `payload` an id, publishes it and has it written. */
+/* Gives `payload` an id, publishes it and queues its row for writing. */
 static void emit(cse_store *store, const char *type, const char *payload)
 {
     int64_t id = store->next_id[CSE_ROW_EVENT]++, now_ms = cse_unix_ms();
@@ -60,8 +59,8 @@ static int first_of(const cse_point *a, const cse_point *b)
     return a->step <= b->step;
 }
 
-/* The points of one series; when they are many, the least and the largest of each of some groups,
- * and the last, so that no peak is hidden. */
+/* The points of one series; downsampled when there are many: the least and the largest of each
+ * group and the last, so that no peak is hidden. */
 static void add_series_json(cse_text *out, const cse_point *points, int count)
 {
     bool first = true;
@@ -91,7 +90,7 @@ static int compare_points(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Series are only added, so their names stand still; the list itself may move. */
+/* Series are only added, so a name's address is stable; the list itself may move. */
 static const char *series_name(cse_store *store, int series)
 {
     pthread_mutex_lock(&store->mutex);
@@ -174,13 +173,13 @@ static void emit_row(cse_store *store, const cse_row *row)
         return;
     }
     if (row->kind == CSE_ROW_TRANSITION)
-        emit_metrics(store); /* what came before the state changed */
+        emit_metrics(store); /* the metrics from before the change of state */
     store->payload.size = 0;
     cse_row_add_json(&store->payload, row);
     emit(store, type, store->payload.data);
 }
 
-/* The same line as text, for people without a reader of the store. */
+/* The same line in a plain text file, readable without the store. */
 static void write_log_line(cse_store *store, const cse_row *row)
 {
     struct tm parts;
@@ -204,14 +203,14 @@ static void emit_numerics(cse_store *store, int64_t step, int64_t tensors)
     emit(store, "numerics", payload);
 }
 
-/* Rows go on to `pending`; what live readers are told is published now. */
+/* Moves rows to `pending`, and publishes their events to live readers. */
 static void prepare(cse_store *store)
 {
     cse_row row;
     size_t at = 0;
     int64_t numerics_step = -1, numerics = 0;
     while (cse_row_next(&store->taken, &at, &row)) {
-        if (row.kind == CSE_ROW_EVENT) { /* a type of its own: only now it gets its id */
+        if (row.kind == CSE_ROW_EVENT) { /* of cse_store_event: its id is assigned here */
             emit(store, row.fields[2].text, row.fields[3].text);
             continue;
         }
@@ -247,7 +246,8 @@ static bool is_frequent_event(const cse_row *row)
     return false;
 }
 
-/* What comes again with every commit matters least: it would use up the last room. */
+/* Rows that are written again with every commit have the lowest priority: on a full disk they would
+ * use up the last room. */
 static cse_row_priority priority_of(const cse_row *row)
 {
     if (row->kind == CSE_ROW_RUN && strcmp(row->fields[0].text, "last_step") == 0)
@@ -286,7 +286,7 @@ static void note_failure(cse_store *store, int64_t now_ns)
     if (!store->failing)
         store->failing_since_ms = cse_unix_ms();
     store->failing = true;
-    store->written_step = -1; /* its row may be among those that are dropped */
+    store->written_step = -1; /* its row may have been dropped */
     store->retry_ns = now_ns + RETRY_MS * MILLISECONDS;
     if (store->pending.size > most)
         drop_pending(store, CSE_PRIORITY_SAMPLE);
@@ -294,8 +294,8 @@ static void note_failure(cse_store *store, int64_t now_ns)
         drop_pending(store, CSE_PRIORITY_METRIC);
 }
 
-/* A few pages are often to be had where a long transaction finds no room, the more so as the
- * reserve is given back: what matters most goes first and alone. */
+/* Writes the rows that must be kept first and alone: a short transaction often finds room where a
+ * long one does not, more so since the reserve was released. */
 static cse_status write_what_matters(cse_store *store)
 {
     cse_text parts[2] = { { 0 }, { 0 } };
@@ -385,7 +385,8 @@ static bool time_is_up(int64_t until_ns)
     return cse_clock_ns() >= until_ns;
 }
 
-/* Sleeps until there is reason to look at the queue, and takes what it holds. */
+/* Sleeps until the queue has rows, a flush or the end is requested, or a write is due; takes the
+ * queue's rows. */
 static void take_queue(cse_store *store, bool *urgent, bool *closing, uint64_t *asked)
 {
     int64_t until_ns = cse_clock_ns() + store->options.publish_interval_ms * MILLISECONDS;
@@ -437,8 +438,8 @@ void *cse_writer_main(void *self)
             cse_log_line(CSE_LOG_WARNING, "run store: the end of the run could not be written: %s",
                          cse_error_message());
     } while (!closing);
-    /* Closing writes as well, and a write beyond a file size limit is a signal, which this thread
-     * does not take. */
+    /* Closed in this thread: closing writes, too, and a write beyond the file size limit raises
+     * SIGXFSZ, which this thread blocks. */
     cse_database_close(&store->database);
     return NULL;
 }

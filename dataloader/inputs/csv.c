@@ -1,5 +1,5 @@
-/* Samples from a file of separated values: each line is a sample, one column is the answer, and the
- * other columns are the features in their order.
+/* Samples from a file of separated values: each line is a sample, one column is the target (a
+ * class label or a number), and the other columns are the features in their order.
  *
  * The numbers are kept in double; (x - mean) / std is computed in double and rounded once to
  * float32 when a sample is read. */

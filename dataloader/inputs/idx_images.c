@@ -1,8 +1,8 @@
 /* Images and labels from the idx files of the MNIST family (MNIST, Fashion-MNIST, ...).
  *
- * Both files are kept in memory as bytes, a quarter of their size in float32, and a batch is
- * converted when it is read. (x / 255 - mean) / std takes 256 values, so they are a table that is
- * made once, by the same float32 operations as torchvision's ToTensor and Normalize. */
+ * Both files are kept in memory as bytes, a quarter of their size in float32, and samples are
+ * converted when they are read. (x / 255 - mean) / std has 256 values, which are computed once into
+ * a table, by the same float32 operations as torchvision's ToTensor and Normalize. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static const cse_setting settings_table[] = {
     { 0 },
 };
 
-/* The plain file where it is there, else the compressed one; the caller frees `*path`. */
+/* The plain file if it exists, else the compressed one; the caller frees `*path`. */
 static cse_status find_file(const char *directory, const char *name, char **path)
 {
     cse_arena *arena = cse_arena_new();
@@ -156,8 +156,8 @@ static cse_status idx_images_open(cse_input *input, const cse_settings *settings
     return CSE_OK;
 }
 
-/* The hot loop of input workers: two loads and one store a pixel. Computing the value instead, with
- * the same bits, is slower without vector instructions. */
+/* The hot loop of input workers: two loads and one store per pixel. Computing the same value is
+ * slower without vector instructions. */
 static void convert(const float table[256], const unsigned char *bytes, int64_t count, float *out)
 {
     for (int64_t i = 0; i < count; i++)

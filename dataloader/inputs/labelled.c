@@ -1,4 +1,4 @@
-/* The streams of features and answers. */
+/* The streams of features and targets. */
 #include "dataloader/inputs/labelled.h"
 
 void cse_describe_labelled(cse_input *input, const char *features, cse_shape shape, bool regression)

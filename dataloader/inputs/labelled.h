@@ -1,5 +1,5 @@
-/* What the input functions share that give one feature tensor and one answer a sample: a class
- * label, or a number for a regression. */
+/* Shared by input functions with one feature tensor and one target per sample: a class label, or a
+ * number for a regression. */
 #ifndef CSE_DATALOADER_INPUTS_LABELLED_H
 #define CSE_DATALOADER_INPUTS_LABELLED_H
 
@@ -7,7 +7,7 @@
 
 enum { CSE_FEATURES_STREAM, CSE_ANSWERS_STREAM };
 
-/* Row of a settings table. */
+/* A row for an input function's table of settings. */
 #define CSE_FEATURES_NAME_SETTING                                                     \
     {                                                                                 \
         .name = "features_name", .type = CSE_SETTING_TEXT, .default_value = "images", \
@@ -19,7 +19,7 @@ enum { CSE_FEATURES_STREAM, CSE_ANSWERS_STREAM };
 void cse_describe_labelled(cse_input *input, const char *features, cse_shape shape,
                            bool regression);
 
-/* Writes answer `i` of a batch in the type of its stream. */
+/* Writes target `i` of a batch in the type of its stream. */
 void cse_write_answer(void *const outputs[], int64_t i, bool regression, double answer);
 
 #endif

@@ -1,9 +1,9 @@
 /* Samples that are computed, not stored: for first runs, benchmarks and tests without a data set.
  *
  * Feature e of sample i is a pure function of (seed, i, e): 24 random bits, as a uniform number
- * of mean 0 and variance 1. The answer is a function of the features: a fixed random matrix with
- * entries +1 and -1 gives each class a score, and the label is the class with the highest, so that
- * the loss of a model that learns falls. The scores are sums of integers, exact in any order on any
+ * of mean 0 and variance 1. The target is a function of the features: a fixed random matrix (the
+ * map) with entries +1 and -1 gives each class a score, and the label is the class with the highest
+ * score, so that a model can learn it. The scores are sums of integers, exact in any order on any
  * machine. */
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/random.h"
 
-/* The counter's last word: what the drawn bits are for. */
+/* The last word of the random counter separates the uses of the bits. */
 enum { DRAW_FEATURES = 0x66656174, DRAW_MAP = 0x6d617000 };
 
 enum { MAX_ENTRIES = 1 << 26 }; /* of the features of a sample, and of the map */
@@ -82,7 +82,7 @@ static void draw_map_row(synthetic *self, int64_t row)
     }
 }
 
-/* Odd numbers below 2^24 in size: symmetric, and exact in float32. */
+/* Odd integers of magnitude below 2^24: symmetric around 0 and exact in float32. */
 static void draw_features(synthetic *self, int64_t sample)
 {
     uint32_t words[4];

@@ -142,9 +142,9 @@ void cse_statistics_rows_destroy(cse_statistics_rows **rows)
 
 void cse_statistics_rows_add(const cse_statistics_rows *rows, const cse_record *record)
 {
-    if (rows == NULL || record->observed == NULL)
+    if (rows == NULL || record->statistics == NULL)
         return;
     for (int i = 0; i < rows->graph->tracked_count; i++)
-        add_numbers(rows, i, record->step + 1, &record->observed[i]);
+        add_numbers(rows, i, record->step + 1, &record->statistics[i]);
     add_event(rows, record->step + 1);
 }

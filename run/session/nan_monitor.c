@@ -79,7 +79,7 @@ static void describe(const cse_nan_monitor *monitor, int i, const cse_tensor_sta
 
 static void describe_step(cse_nan_monitor *monitor, const cse_record *record, int first)
 {
-    const cse_tensor_statistics *records = record->observed;
+    const cse_tensor_statistics *records = record->statistics;
     int named = 0;
     cse_text_add(&monitor->text, "; the first tensor seen not finite is ");
     describe(monitor, first, &records[first], &monitor->text);
@@ -99,9 +99,9 @@ static void describe_step(cse_nan_monitor *monitor, const cse_record *record, in
 
 void cse_nan_monitor_record(cse_nan_monitor *monitor, const cse_record *record)
 {
-    if (monitor == NULL || record->observed == NULL)
+    if (monitor == NULL || record->statistics == NULL)
         return;
-    const int first = first_bad(monitor->graph, record->observed);
+    const int first = first_bad(monitor->graph, record->statistics);
     if (first < 0)
         cse_text_clear(&monitor->text);
     else if (monitor->text.size == 0)

@@ -245,11 +245,11 @@ static cse_status on_record(void *self, const cse_record *record)
     (void)self;
     ck_assert_int_eq(record->step, seen.records);
     memcpy(&seen.losses[seen.records++], record->fetched + graph->fetches[0].offset_bytes, 4);
-    ck_assert((record->observed != NULL) == ((record->step + 1) % OBSERVED == 0));
-    if (record->observed != NULL) {
-        const size_t bytes = (size_t)graph->tracked_count * sizeof *record->observed;
+    ck_assert((record->statistics != NULL) == ((record->step + 1) % OBSERVED == 0));
+    if (record->statistics != NULL) {
+        const size_t bytes = (size_t)graph->tracked_count * sizeof *record->statistics;
         cse_tensor_statistics *kept = cse_malloc(bytes);
-        memcpy(kept, record->observed, bytes);
+        memcpy(kept, record->statistics, bytes);
         free(observed[(record->step + 1) / OBSERVED]);
         observed[(record->step + 1) / OBSERVED] = kept;
     }

@@ -1,10 +1,10 @@
 /* The shared memory of one cluster on one host: the types that coordinator and workers share.
  *
- * One memfd, the arena, holds everything that a killed process must not take along: the words that
- * say how far each unit of work is, the states, gradients on their way, prefetched input, records
+ * One memfd, the arena, holds everything that must survive a killed process: the words with the
+ * state of each unit of work, weights and optimizer state, partial sums, prefetched input, records
  * for step closures. The coordinator creates it (coordinator_side.h) and passes the descriptor;
- * each worker maps it by that descriptor (worker_side.h). No message carries payload or progress:
- * control messages only start, stop and report. word.h and layout.h describe the protocol.
+ * each worker maps it by that descriptor (worker_side.h). Payload and progress never
+ * travel in messages, which only start, stop and report. word.h and layout.h describe the protocol.
  *
  * Every worker process is attached to one slot; slots are numbered replicas first, then weight
  * servers, then input workers. Steps are counted from 0 over the whole run ("step s" is the s-th);
@@ -21,19 +21,19 @@ typedef struct cse_cluster cse_cluster;
 
 enum { CSE_MAX_SLOTS = 250, CSE_FAILURE_TEXT_BYTES = 1024 };
 
-/* What an arena is made for. */
+/* What the arena's sizes and contents follow from. */
 typedef struct cse_cluster_layout {
     const cse_graph *graph;          /* after the last pass */
     const unsigned char *states;     /* initial CSE_SPACE_STATE; copied */
     int replica_count;               /* num_csx, 1 or more */
-    int weight_server_count;         /* 0: the replicas have that role as well */
+    int weight_server_count;         /* 0: the replicas take that role */
     int input_worker_count;          /* of the whole cluster: num_csx * num_workers_per_csx */
-    cse_rounding weight_grad_reduce; /* how partial sums are kept; see reduce.h */
+    cse_rounding weight_grad_reduce; /* format of partial sums; see reduce.h */
     uint64_t seed;
     int64_t first_step, num_steps;
-    int record_count;         /* K: committed steps whose records may be unclosed; 0: 16 */
-    int64_t statistics_every; /* steps that take tensor statistics, counted from 1; 0: none */
-    int ring_microbatches;    /* D: microbatches prefetched; 0: of 2 to 8 steps; at least M */
+    int record_count;         /* K: most records of committed steps not closed yet; 0: 16 */
+    int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
+    int ring_microbatches;    /* D: microbatches prefetched, at least M; 0: 2 to 8 steps */
 } cse_cluster_layout;
 
 #endif

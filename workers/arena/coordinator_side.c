@@ -70,15 +70,15 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
     const cse_record_slot *slot = cse_arena_record(cluster, step);
     int64_t norm_done_ns = atomic_load(&slot->norm_done_ns);
     int64_t committed_ns = atomic_load(&slot->committed_ns);
-    /* Whoever commits stores the time afterwards; before that it is of an older step. */
+    /* The time is stored after the commit; until then it is that of an older step. */
     if (committed_ns < norm_done_ns)
         committed_ns = cse_clock_ns();
     *record = (cse_record){ .step = step,
                             .fetched = cse_arena_fetched(cluster, step),
                             .committed_ns = committed_ns,
-                            .observed = cse_arena_takes_statistics(cluster, step)
-                                            ? cse_arena_statistics(cluster, step)
-                                            : NULL };
+                            .statistics = cse_arena_takes_statistics(cluster, step)
+                                              ? cse_arena_statistics(cluster, step)
+                                              : NULL };
     return true;
 }
 
@@ -87,7 +87,7 @@ void cse_cluster_close_record(cse_cluster *cluster)
     int64_t closed = atomic_load(&cluster->control->closed) + 1;
     assert(closed <= cse_cluster_steps_done(cluster));
     atomic_store(&cluster->control->closed, closed);
-    /* Workers wait for it only when every record was taken. */
+    /* Workers wait for a record's place only when all places were in use. */
     if (cse_cluster_steps_done(cluster) >= closed - 1 + cluster->head->record_count)
         announce(cluster);
 }
@@ -125,7 +125,7 @@ cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,
         return CSE_OK;
     memcpy(text, other->failure, sizeof other->failure);
     text[sizeof other->failure - 1] = 0;
-    /* A value that no status has comes from a worker gone wild. */
+    /* Another value is no status: the worker overwrote its own slot. */
     return status > 0 && status <= CSE_INTERRUPTED ? (cse_status)status : CSE_INTERNAL;
 }
 

@@ -8,7 +8,7 @@
  *     when a process has died: cse_cluster_recover
  *     cse_cluster_stop; wait for the processes; cse_cluster_destroy
  *
- * Each word it changes has one writer, the coordinator; changes are announced by the doorbell. */
+ * The coordinator is the only writer of what it changes here; it then rings the doorbell. */
 #ifndef CSE_WORKERS_ARENA_COORDINATOR_SIDE_H
 #define CSE_WORKERS_ARENA_COORDINATOR_SIDE_H
 
@@ -17,35 +17,35 @@
 #include "workers/arena/record.h"
 #include "workers/arena/slots.h"
 
-/* The process of `slot` is gone: the kernel said so (pidfd readable or waitid), it is not merely
- * silent or signalled. Frees what it had claimed, restores a half-written line of states from the
- * undo log, splits its node of the reduction tree when two others live, wakes the others, and
- * vacates the slot. Repeating it (the coordinator died in it) is safe. Returns the number of claims
- * freed. Reap the process *after* it, start a successor after that. */
+/* Call when the kernel has reported the end of the slot's process (pidfd readable or waitid); that
+ * it is silent or was signalled is not enough. Frees what it had claimed, restores a half-written
+ * line of states from the undo log, splits its node of the reduction tree when two other replicas
+ * live, wakes the others, and vacates the slot. Safe to repeat, also when the coordinator died in
+ * it. Returns the number of claims freed. Then reap the process and start a successor. */
 int cse_cluster_recover(cse_cluster *cluster, int slot);
 
-/* How many replicas share the next steps' microbatches (1 .. M; latched at a commit). Never changes
- * a result. CSE_TEMPORARY when memory for the partial sums is missing. */
+/* How many replicas share the next steps' microbatches (1 .. M), from the next commit on. Never
+ * changes a result. CSE_TEMPORARY when memory for the partial sums is missing. */
 cse_status cse_cluster_plan(cse_cluster *cluster, int replica_count);
 
-/* Steps below `steps` may change the states. Only grows. Held at n, computing goes on up to the
- * gradients of step n. Starts at first_step: nothing is released. */
+/* Steps below `steps` may change the states. The bound only grows; it starts at first_step: nothing
+ * is released. At bound n, workers still compute the gradients of step n. */
 void cse_cluster_release(cse_cluster *cluster, int64_t steps);
-/* Stops changes of the states as soon as possible whatever is released: returns the number of steps
- * after which they will stand still (the step in flight when it has passed that point, reached when
- * cse_cluster_steps_done gives it), or -1 when a worker is just deciding it: call again in a
- * moment. cse_cluster_unhold lets go; harmless when not held. */
+/* Stops changes of the states as soon as possible, whatever is released. Returns the number of
+ * steps after which the states stay constant, which includes the step in flight if it may already
+ * change them. They are constant once cse_cluster_steps_done returns that number. -1 while a worker
+ * is deciding: call again in a moment. cse_cluster_unhold ends the hold; harmless without one. */
 int64_t cse_cluster_hold(cse_cluster *cluster);
 void cse_cluster_unhold(cse_cluster *cluster);
 
-/* Steps committed, first_step included: the states are those after that many steps, or on the way
- * to the next one. They stand still while step `steps_done` is unreleased or held. */
+/* Steps committed, first_step included. The states are those after that many steps, or partly
+ * updated for the next one. They are constant while step `steps_done` is unreleased or held. */
 int64_t cse_cluster_steps_done(const cse_cluster *cluster);
 /* Borrowed; CSE_SPACE_STATE in the arena. */
 const unsigned char *cse_cluster_states_view(const cse_cluster *cluster);
 
 /* The next committed step that is not closed yet; false when there is none. The record is valid
- * until cse_cluster_close_record, which frees its place; K unclosed steps stop the run. */
+ * until cse_cluster_close_record, which frees its place; with K unclosed steps workers wait. */
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record);
 void cse_cluster_close_record(cse_cluster *cluster);
 
@@ -57,11 +57,12 @@ typedef enum cse_wake {
     CSE_WAKE_RECORD = 1, /* a step was committed */
     CSE_WAKE_URGENT = 2, /* a failure, the end, or workers wait for a closed record or a release */
 } cse_wake;
-/* Sleeps until one of `wake` (a mask) happened since the last call, or the timeout. A hint: look at
- * the facts after every return. At many steps a second wait for URGENT only, with a timeout. */
+/* Sleeps until an event of the mask `wake` has happened since the last call, or the timeout. Wakes
+ * may be spurious: check the state after every return. When steps are short, wait for URGENT only,
+ * with a timeout. */
 void cse_cluster_wait(cse_cluster *cluster, int wake, int64_t timeout_ns);
 
-/* The failure that the slot's worker left: its status and message; CSE_OK when none. */
+/* The failure that the slot's worker reported: its status and message; CSE_OK when none. */
 cse_status cse_cluster_failure(const cse_cluster *cluster, int slot,
                                char text[CSE_FAILURE_TEXT_BYTES]);
 

@@ -1,4 +1,4 @@
-/* FUTEX_WAKE_BITSET with the events as bits: only those who wait for one of them wake. */
+/* FUTEX_WAKE_BITSET with the events as bits: only waiters for one of these events wake. */
 #include "workers/arena/doorbell.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* The doorbell: one futex word of the arena that every process can wait for.
  *
  * It is only ever incremented, by anybody at any time, so a kill in between leaves nothing
- * inconsistent. A ring is a hint, never the truth: every wait has a timeout, and whoever wakes
- * looks at the words themselves. Sleepers say in their slot what they wait for; a ring that nobody
- * waits for costs no system call. */
+ * inconsistent. A ring is only a hint: every wait has a timeout, and a process that wakes reads the
+ * words themselves. Sleepers store in their slot what they wait for; a ring that nobody waits for
+ * costs no system call. */
 #ifndef CSE_WORKERS_ARENA_DOORBELL_H
 #define CSE_WORKERS_ARENA_DOORBELL_H
 
@@ -11,23 +11,23 @@
 
 #include "workers/arena/cluster.h"
 
-/* What sleepers wait for; a mask of them is rung. */
+/* Events that processes sleep for; a ring announces a mask of them. */
 typedef enum cse_doorbell_event {
     CSE_DOORBELL_STAGE = 1,   /* the step word moved */
     CSE_DOORBELL_COMMIT = 2,  /* a step was committed */
-    CSE_DOORBELL_FILLED = 4,  /* a microbatch is there */
+    CSE_DOORBELL_FILLED = 4,  /* a microbatch was filled */
     CSE_DOORBELL_CONTROL = 8, /* the coordinator changed something */
     CSE_DOORBELL_RECORD = 16, /* for the coordinator: a step was committed */
     CSE_DOORBELL_URGENT = 32, /* for the coordinator: see CSE_WAKE_URGENT */
     CSE_DOORBELL_FREED = 64,  /* about half of the input ring was freed */
 } cse_doorbell_event;
 
-/* Increments the doorbell and wakes those who sleep for one of `events`. A full fence lies between
- * the caller's stores and the look at the sleepers. */
+/* Increments the doorbell and wakes the sleepers for one of `events`. A full fence lies between the
+ * caller's stores and the reading of the sleepers' masks. */
 void cse_doorbell_ring(cse_cluster *cluster, uint32_t events);
 
-/* Sleeps while the doorbell has the value `seen`, at most `timeout_ns`, for `events`; `sleeping` is
- * the caller's own flag. Load `seen` before looking for work: a ring in between is not missed. */
+/* Sleeps for `events`, at most `timeout_ns`, while the doorbell has the value `seen`; `sleeping` is
+ * the caller's own mask. Load `seen` before looking for work, so that no ring is missed. */
 void cse_doorbell_wait(cse_cluster *cluster, _Atomic uint32_t *sleeping, uint32_t events,
                        uint32_t seen, int64_t timeout_ns);
 

@@ -1,4 +1,4 @@
-/* The report of a hang: what the step word says, and every unit of work that is not done. */
+/* The hang report: the step word and every unit of work that is not done. */
 #include "workers/arena/coordinator_side.h"
 #include "workers/arena/layout.h"
 

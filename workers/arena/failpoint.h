@@ -1,5 +1,6 @@
-/* Named points of the protocol at which a test can stop the thread or process that passes: the
- * windows where a kill is interesting are too short to be hit at random. One relaxed load when off.
+/* Failpoints: named points of the protocol at which a test stops or kills the thread or process
+ * that reaches them, since the critical windows are too short to be hit at random. When off, each
+ * costs one relaxed load.
  *
  * X(point, what has just happened) */
 #ifndef CSE_WORKERS_ARENA_FAILPOINT_H
@@ -11,7 +12,7 @@
     X(CSE_FAILPOINT_NODE_CLAIMED, "a node of the reduction tree was claimed")               \
     X(CSE_FAILPOINT_GRADIENT_DONE, "a microbatch gradient was computed and added")          \
     X(CSE_FAILPOINT_NODE_UNPUBLISHED, "a partial sum is complete, its word not yet")        \
-    X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete, nothing was scanned yet")   \
+    X(CSE_FAILPOINT_NODE_PUBLISHED, "a partial sum is complete and published")              \
     X(CSE_FAILPOINT_REDUCE_CLAIMED, "a chunk of the reduction was claimed")                 \
     X(CSE_FAILPOINT_REDUCE_UNPUBLISHED, "a chunk is reduced, its word not yet")             \
     X(CSE_FAILPOINT_NORM_CLAIMED, "the serial stage was claimed")                           \

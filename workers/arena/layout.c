@@ -39,7 +39,7 @@ static cse_status check_groups(const cse_graph *graph, int64_t *lines)
         if (assigns > CSE_MAX_ASSIGNS)
             return cse_fail(CSE_INTERNAL, "update group %d assigns %d states; at most %d", i,
                             assigns, CSE_MAX_ASSIGNS);
-        *lines += cse_lines_of(group->elements);
+        *lines += cse_group_lines(group);
     }
     return CSE_OK;
 }
@@ -59,8 +59,8 @@ static cse_status check_counts(const cse_cluster_layout *layout)
             CSE_MAX_SLOTS);
     if (!cse_payload_possible(layout->weight_grad_reduce))
         return cse_fail(CSE_CONFIG,
-                        "weight_grad_reduce: sums are not kept in %s%s; accepted: fp32, bf16, "
-                        "bf16sr, fp16, cb16",
+                        "weight_grad_reduce: partial sums cannot be stored in %s%s; "
+                        "accepted: " CSE_CHOICES_TEXT(CSE_ROUNDINGS),
                         cse_dtype_name(layout->weight_grad_reduce.format),
                         layout->weight_grad_reduce.stochastic ? ", stochastically rounded" : "");
     if (graph->microbatch_count < 1 || graph->microbatch_count > 1 << 20)
@@ -87,8 +87,8 @@ static int allowed_cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Steps whose input is prefetched: enough that an input worker sleeps through several of them, as
- * long as that is little memory. */
+/* Steps whose input is prefetched: several, so that input workers wake rarely, but fewer where that
+ * would take much memory. */
 static int prefetched_steps(const cse_graph *graph)
 {
     enum { LEAST = 2, MOST = 8, LITTLE_BYTES = 16 << 20 };
@@ -132,7 +132,7 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
         aligned(head->partial_sum_statistics_offset + head->statistics_bytes, PAGE_BYTES);
     head->input_stride = aligned(head->input_bytes, 64);
     head->record_stride = aligned((int64_t)sizeof(cse_record_slot) + head->fetch_bytes, 64);
-    /* Of record_count steps in a row at most so many take statistics. */
+    /* The most of record_count consecutive steps that can take statistics. */
     if (head->statistics_every > 0)
         head->statistics_count = head->record_count / head->statistics_every + 1;
     head->group_count = graph->group_count;
@@ -230,7 +230,7 @@ cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_grap
         const cse_group *group = &graph->groups[i];
         if (group->part != CSE_PART_UPDATE)
             continue;
-        int64_t lines = cse_lines_of(group->elements);
+        int64_t lines = cse_group_lines(group);
         int64_t end = group->first_line + lines < chunk_end ? group->first_line + lines : chunk_end;
         if (chunk_first + line >= end || group->first_line > chunk_first + line)
             continue;

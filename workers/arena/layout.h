@@ -1,39 +1,40 @@
 /* What lies in the arena, and where: the layout that every process of a cluster shares.
  *
  * Everything is reached by offsets from the start of the mapping, which each process has at another
- * address. There is nothing in it that a killed process could leave inconsistent: no pointers,
- * locks, lists or counters of things done; only words (see word.h), numbers with one writer each,
- * and payload that is written under a claim.
+ * address. A killed process cannot leave it inconsistent: it holds no pointers, locks, lists or
+ * progress counters; only words (see word.h), numbers with one writer each, and payload that is
+ * written under a claim.
  *
  *     region        content                                               written by
  *     head          sizes, offsets, seed (constant)                       creator
- *     step          step, stage, replicas, flags                          anybody, compare-and-swap
- *     doorbell      futex word, only ever incremented                     anybody, any time
+ *     step          step, stage, replicas, flags                          any process, by CAS
+ *     doorbell      futex word, only ever incremented                     any process
  *     control       plan, sampled, closed, released, stop                 coordinator
  *     norm          word of the serial stage                              claimer
- *     slots         who, roles | sleeping, idle times | failure, spans    coordinator | its process
+ *     slots         who, roles                                            coordinator
+ *                   sleeping, idle times, failure, spans                  the slot's process
  *     nodes         words of the reduction tree in heap order             claimer
- *     reduce,update words of chunks                                       claimer
+ *     reduce,update words of the chunks of these stages                   claimer
  *     progress      line within a claimed update chunk                    claimer, then coordinator
  *     undo          old values of two lines for each slot                 the slot's process
  *     ring          words of prefetched microbatches                      claimer
  *     segments      which values of a gradient are rounded (constant)     creator
- *     records       K records: fetched values of step s at s mod K        claimer of norm
+ *     records       fetched values of step s at place s mod K             claimer of norm
  *     statistics    tensor statistics of every n-th step                  claimer of norm
  *     kernels       how long each kernel ran in the sampled step          the slot's process
  *     weights       results of the WEIGHTS program                        claimer of norm
  *     reduced       reduced values                                        claimers of reduce chunks
  *     states        weights, optimizer state, ...                         claimers of update chunks
- *     input         D microbatches                                        claimer of the ring word
- *     partial_sums  M places; the partial sum of a node lies in the       claimer of the node
- *                   place of its first microbatch, followed by the
- *                   tensor statistics of its microbatches
+ *     input         D prefetched microbatches                             claimer of ring word
+ *     partial_sums  M places; a node's partial sum lies in the place of   claimer of the node
+ *                   its first microbatch, followed by the tensor
+ *                   statistics of the node's microbatches
  *
  * Stages of step s: COMPUTE needs every node of the partition of [0, M) by R, R from the step word;
  * REDUCE every reduce word; NORM the norm word; UPDATE every update word. When all words of the
- * stage are done for s, anybody moves the step word on by compare-and-swap; a late one fails by
- * value. The step's commit is the move to (s + 1, COMPUTE, plan); it also frees the ring's
- * microbatches of s. */
+ * stage are done for s, any process advances the step word by compare-and-swap (CAS); a second CAS
+ * fails, since the value has changed. The step commits with the move to (s + 1, COMPUTE, plan),
+ * which also frees the ring's microbatches of s. */
 #ifndef CSE_WORKERS_ARENA_LAYOUT_H
 #define CSE_WORKERS_ARENA_LAYOUT_H
 
@@ -46,7 +47,7 @@
 enum {
     CSE_ARENA_VERSION = 5,
     CSE_ARENA_HEAD_BYTES = 4096,
-    CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* least; larger when there would be too many chunks */
+    CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
     CSE_MOST_CHUNKS = 1024,
     CSE_UNDO_LINE_BYTES = CSE_MAX_ASSIGNS * CSE_LINE_ELEMENTS * 4,
@@ -63,10 +64,10 @@ typedef struct cse_work_span {
     int32_t spare;
 } cse_work_span;
 
-/* What a process's runs of one kernel took in the sampled step. */
+/* The times of one kernel's runs by one process in the sampled step. */
 typedef struct cse_kernel_runs {
     int64_t calls, total_ns, least_ns;
-    float recent_ns[CSE_RECENT_RUNS]; /* the last ones: run r at r % CSE_RECENT_RUNS */
+    float recent_ns[CSE_RECENT_RUNS]; /* of the last runs: run r at r % CSE_RECENT_RUNS */
 } cse_kernel_runs;
 
 typedef struct cse_slot {
@@ -74,31 +75,31 @@ typedef struct cse_slot {
     _Atomic int32_t roles;
     _Alignas(64) _Atomic uint32_t sleeping; /* mask of cse_doorbell_event, 0: awake */
     _Atomic int64_t input_wait_ns;
-    /* Time without work: what it needs is not there, or nobody takes what it makes. */
+    /* Time without work: idle while input is missing, blocked while output is not taken. */
     _Atomic int64_t idle_ns, blocked_ns;
-    _Alignas(64) _Atomic int32_t failed; /* cse_status; set after the text */
+    _Alignas(64) _Atomic int32_t failed; /* cse_status; stored after `failure` */
     char failure[CSE_FAILURE_TEXT_BYTES];
-    /* What its process did in the sampled step; no result depends on it. */
-    _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 that the spans are of */
+    /* Spans of the sampled step; no result depends on them. */
+    _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 of the spans */
     _Atomic int32_t span_count;
     cse_work_span spans[CSE_MOST_SPANS];
-    _Atomic int64_t kernels_sequence; /* as spans_sequence, of its cse_kernel_runs */
+    _Atomic int64_t kernels_sequence; /* the same for its cse_kernel_runs */
 } cse_slot;
 
 typedef struct cse_control {
     _Alignas(64) _Atomic int32_t plan; /* replicas for the next step */
     _Atomic int32_t stopping;
-    _Atomic int64_t sampled;                /* step + 1 whose times are noted; 0: none */
+    _Atomic int64_t sampled;                /* step + 1 of the sampled step; 0: none */
     _Atomic int64_t closed;                 /* steps whose closures have run */
     _Atomic int64_t released;               /* steps that may change states */
     _Alignas(64) _Atomic uint32_t sleeping; /* the coordinator's own */
-    _Atomic uint32_t urgent;                /* set by workers; a hint */
+    _Atomic uint32_t urgent;                /* set by workers to wake it; a hint */
 } cse_control;
 
 typedef struct cse_record_slot {
     _Alignas(64) _Atomic int64_t sequence; /* step + 1; stored after the fetched values */
-    _Atomic int64_t norm_done_ns;          /* clock when they were there */
-    _Atomic int64_t committed_ns; /* by whoever committed, afterwards: may be of an old step */
+    _Atomic int64_t norm_done_ns;          /* clock when the norm stage was done */
+    _Atomic int64_t committed_ns;          /* stored after the commit: may be of an old step */
 } cse_record_slot;
 
 typedef struct cse_arena_head {
@@ -107,7 +108,7 @@ typedef struct cse_arena_head {
     int32_t cores; /* allowed to the creator */
     uint64_t seed;
     int64_t total_bytes;
-    int64_t sparse_offset; /* what follows is reserved page by page when it is used */
+    int64_t sparse_offset; /* memory from here on is reserved when first used */
     int64_t end_step;      /* steps to run, first_step included */
     int32_t replicas, weight_servers, input_workers;
     int32_t microbatches, tree_node_count, record_count, ring_count;
@@ -117,14 +118,14 @@ typedef struct cse_arena_head {
     int32_t reduce_chunks, update_chunks;
     int64_t micro_batch_size;
     int64_t reduce_chunk_elements;
-    int64_t joined_bytes; /* of the reduced layout, by REDUCE; see sums.h */
+    int64_t joined_bytes; /* of the reduced layout, joined by REDUCE; see sums.h */
     int64_t update_lines, update_chunk_lines;
-    int64_t gradient_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes; /* used */
-    int64_t partial_sum_stride, input_stride, record_stride;                      /* aligned */
+    int64_t gradient_bytes, state_bytes, input_bytes, fetch_bytes, weights_bytes;
+    int64_t partial_sum_stride, input_stride, record_stride; /* bytes, aligned */
     int64_t statistics_every;                    /* 0: no step takes tensor statistics */
-    int64_t statistics_bytes, statistics_stride; /* of a step */
-    int64_t statistics_count;                    /* steps with statistics that may be unclosed */
-    int64_t partial_sum_statistics_offset;       /* from the start of a partial sum's place */
+    int64_t statistics_bytes, statistics_stride; /* of one step */
+    int64_t statistics_count;                    /* places for such steps not closed yet */
+    int64_t partial_sum_statistics_offset;       /* from the start of a partial sum */
     int64_t group_count;                         /* of the graph: kernels that are timed */
     int64_t spin_ns;
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
@@ -177,7 +178,7 @@ static inline unsigned char *cse_arena_undo(const cse_cluster *cluster, int slot
            (2 * (int64_t)slot + parity) * CSE_UNDO_LINE_BYTES;
 }
 
-/* Of a slot that computes; one for each group of the graph. */
+/* The kernel times of a computing slot: one entry for each group of the graph. */
 static inline cse_kernel_runs *cse_arena_kernel_runs(const cse_cluster *cluster, int slot)
 {
     assert(slot >= 0 && slot < cluster->head->replicas + cluster->head->weight_servers);
@@ -206,13 +207,13 @@ static inline unsigned char *cse_arena_fetched(const cse_cluster *cluster, int64
     return (unsigned char *)cse_arena_record(cluster, step) + sizeof(cse_record_slot);
 }
 
-/* Steps take tensor statistics whose number, counted from 1, is a multiple. */
+/* Whether step `step` takes tensor statistics: every statistics_every-th does, counted from 1. */
 static inline bool cse_arena_takes_statistics(const cse_cluster *cluster, int64_t step)
 {
     return cluster->head->statistics_every > 0 && (step + 1) % cluster->head->statistics_every == 0;
 }
 
-/* Statistics of such a step, one record for each tracked tensor of the graph. */
+/* Tensor statistics of such a step: one record for each tracked tensor of the graph. */
 static inline struct cse_tensor_statistics *cse_arena_statistics(const cse_cluster *cluster,
                                                                  int64_t step)
 {
@@ -224,7 +225,7 @@ static inline struct cse_tensor_statistics *cse_arena_statistics(const cse_clust
                                                         head->statistics_stride);
 }
 
-/* The same of the microbatches of a partial sum. */
+/* The same for the microbatches of one partial sum. */
 static inline struct cse_tensor_statistics *
 cse_arena_partial_sum_statistics(const cse_cluster *cluster, const unsigned char *partial_sum)
 {
@@ -235,18 +236,12 @@ cse_arena_partial_sum_statistics(const cse_cluster *cluster, const unsigned char
                                                     head->partial_sum_statistics_offset);
 }
 
-/* The part of an UPDATE chunk that belongs to one group. */
+/* The lines of an UPDATE chunk that belong to one group. */
 typedef struct cse_update_part {
     int group;          /* index in graph->groups; -1: none */
     int64_t first, end; /* lines relative to the group */
-    int64_t chunk_line; /* line of the chunk that `first` is */
+    int64_t chunk_line; /* `first` relative to the chunk */
 } cse_update_part;
-
-/* Lines that a group of `elements` elements takes. */
-static inline int64_t cse_lines_of(int64_t elements)
-{
-    return (elements + CSE_LINE_ELEMENTS - 1) / CSE_LINE_ELEMENTS;
-}
 
 /* The part that begins at or contains line `line` (relative to the chunk) of chunk `chunk`. */
 cse_update_part cse_arena_update_part(const cse_cluster *cluster, const cse_graph *graph, int chunk,

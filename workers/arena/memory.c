@@ -58,12 +58,12 @@ static cse_status map(cse_cluster *cluster, int64_t bytes)
     cluster->base = base;
     cluster->mapped_bytes = (size_t)bytes;
     cluster->head = (const cse_arena_head *)base;
-    /* Workers do not fork with the arena, and a core dump of it would delay their death. */
+    /* A core dump of the arena would delay the end of a crashed worker. */
     madvise(base, (size_t)bytes, MADV_DONTDUMP);
     return CSE_OK;
 }
 
-/* ---- the coordinator's ---- */
+/* ---- coordinator ---- */
 
 static int first_plan(const cse_arena_head *head)
 {
@@ -76,7 +76,7 @@ static void fill_words(cse_word *words, int count, int64_t sequence)
         atomic_init(&words[i].value, cse_word_terminal(sequence, CSE_WORD_DONE));
 }
 
-/* The first values of what is not constant. Words of a step start as done for all steps before. */
+/* Initialises what is not constant. The words of a step start as done for all steps before. */
 static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
 {
     const cse_arena_head *head = cluster->head;
@@ -146,7 +146,7 @@ cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **re
     return status;
 }
 
-/* ---- a worker's ---- */
+/* ---- worker ---- */
 
 static cse_status map_checked(cse_cluster *cluster)
 {
@@ -176,7 +176,7 @@ cse_status cse_cluster_map(int descriptor, cse_cluster **result)
     return status;
 }
 
-/* ---- both ---- */
+/* ---- coordinator and workers ---- */
 
 void cse_cluster_destroy(cse_cluster **cluster)
 {

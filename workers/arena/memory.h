@@ -4,12 +4,12 @@
 
 #include "workers/arena/cluster.h"
 
-/* Creates and fills the arena. All its bytes that a fault-free run touches are reserved here, so
- * that a full tmpfs fails now (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out of
- * range. */
+/* Creates and initialises the arena. Reserves all bytes that a run without failures touches, so
+ * that a full tmpfs fails here (CSE_TEMPORARY) and not as SIGBUS later. CSE_CONFIG for counts out
+ * of range. */
 cse_status cse_cluster_create(const cse_cluster_layout *layout, cse_cluster **cluster);
 
-/* Maps the arena behind `descriptor` (owned from here on; closed by cse_cluster_destroy).
+/* Maps the arena of `descriptor` (takes ownership; cse_cluster_destroy closes it).
  * CSE_UNAVAILABLE when it is not an arena of this version. */
 cse_status cse_cluster_map(int descriptor, cse_cluster **cluster);
 
@@ -20,8 +20,8 @@ void cse_cluster_destroy(cse_cluster **cluster);
 /* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */
 int cse_cluster_descriptor(const cse_cluster *cluster);
 
-/* Reserves the memory of the partial sums that `replicas` replicas make, or of the one whose first
- * microbatch is given. CSE_TEMPORARY when there is none. */
+/* Reserves memory for the partial sums that `replicas` replicas make, or for the one whose first
+ * microbatch is given. CSE_TEMPORARY when memory is short. */
 cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas);
 cse_status cse_arena_reserve_partial_sum(cse_cluster *cluster, int microbatch);
 

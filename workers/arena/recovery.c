@@ -1,12 +1,12 @@
 /* Recovery: what a dead process had claimed becomes free again.
  *
- * Only the coordinator does this, only after the kernel said that the process is gone; so the words
- * and payload it looks at do not move under it, and every step of it can be repeated if the
- * coordinator itself is killed in between: words are freed one by one, a line of states is put back
- * before it is marked clean and marked clean before its chunk is freed.
+ * Only the coordinator recovers, and only after the kernel reported the end of the process, so
+ * nothing changes the words and payload meanwhile. Every step can be repeated if the coordinator
+ * itself is killed: words are freed one by one; a line of states is restored before it is marked
+ * clean, and marked clean before its chunk is freed.
  *
- * The clean mark matters when two owners die on one chunk: the second may be dead before its own
- * undo memory was written, and restoring from that would put garbage into the states. */
+ * The clean mark matters when two owners die on one chunk: the second may die before it wrote its
+ * own undo log, and restoring from that log would corrupt the states. */
 #include <assert.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static int free_words(cse_word *words, int count, int slot, int64_t lap)
     return freed;
 }
 
-/* A node is split between two other replicas when there are two; else any one may claim it. */
+/* Splits a node for two other replicas when there are two; else frees it for anyone to claim. */
 static int free_nodes(cse_cluster *cluster, int slot)
 {
     const cse_arena_head *head = cluster->head;
@@ -64,7 +64,7 @@ static int free_nodes(cse_cluster *cluster, int slot)
     return freed;
 }
 
-/* Old values of one line of a group's states, array after array, back to their places. */
+/* Restores one line of a group's states from the undo log, array after array. */
 static void restore_line(cse_cluster *cluster, int slot, cse_update_part part)
 {
     const cse_graph *graph = cluster->graph;

@@ -1,4 +1,4 @@
-/* A table of segments, walked for each operation; the loops are in reduce_loops. */
+/* Every operation walks the table of segments; the loops over elements are in reduce_loops.c. */
 #include "workers/arena/reduce.h"
 
 #include <assert.h>
@@ -20,8 +20,8 @@ static int compare_segments(const void *a, const void *b)
     return left->first < right->first ? -1 : left->first > right->first;
 }
 
-/* Whether the gradient pass made the value: a `partial` ends the replica's program, and its input
- * says which pass it came from. */
+/* Whether the backward pass computed the value. The node itself is a `partial`, the output of the
+ * replica's program; its input tells the pass. */
 static bool of_backward(const cse_node *node)
 {
     if (node->backward)
@@ -29,7 +29,7 @@ static bool of_backward(const cse_node *node)
     return node->input_count > 0 && node->op == &cse_op_partial && node->inputs[0]->backward;
 }
 
-/* Random numbers go by the name a sum was given, or by its number. */
+/* The stream of random numbers depends on the sum's name, or on its index when it has none. */
 static uint32_t stream_of(const cse_graph *graph, const cse_node *node)
 {
     for (int r = 0; r < graph->reduction_count; r++) {
@@ -71,8 +71,8 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
         cse_segment next = items[i];
         cse_segment *tail = last >= 0 ? &items[last] : NULL;
         if (tail && next.first == tail->first && next.count == tail->count) {
-            tail->rounded |= next.rounded; /* two nodes share the place: an elided identity */
-            tail->stream |= next.stream;   /* that of the place, for whichever is rounded */
+            tail->rounded |= next.rounded; /* two nodes share the bytes: an elided identity */
+            tail->stream |= next.stream;   /* of whichever of the two is rounded */
             continue;
         }
         if (tail && next.first < tail->first + tail->count)
@@ -80,8 +80,7 @@ cse_status cse_segments_find(const cse_graph *graph, cse_rounding payload, cse_s
                             (long long)next.first * 4);
         items[++last] = next;
     }
-    /* Neighbours are joined once all kinds are known. The gaps are padding: zero in every
-     * buffer. */
+    /* Neighbours are joined once all kinds are known. Gaps are padding: zero in every buffer. */
     found = last + 1;
     last = -1;
     for (int i = 0; i < found; i++) {
@@ -114,7 +113,7 @@ static const float *const_floats(const unsigned char *bytes, int64_t first)
     return (const float *)(const void *)bytes + first;
 }
 
-/* Packed values of the segment starting at float `first`, from its element `skip` on. */
+/* Packed values, from element `skip` on, of the segment that starts at float `first`. */
 static uint16_t *packed(unsigned char *bytes, int64_t first, int64_t skip)
 {
     return (uint16_t *)(void *)(bytes + 4 * first) + skip;
@@ -241,7 +240,7 @@ static void exact_step(const cse_join_step *step, const block *b, float *y, cons
         cse_add_exact(y, const_floats(step->partial, b->segment.first + b->skip), b->n);
 }
 
-/* The lowest block of the stack is the output itself. */
+/* Block 0 of the stack is the output itself. */
 static void join_block(const cse_join *join, const block *b, float *output)
 {
     for (int i = 0; i < join->count; i++) {

@@ -1,6 +1,5 @@
-/* Each loop is written in fixed runs of 16 elements, which the compiler turns into vector code at
- * any level of optimisation that vectorises, and is compiled for three instruction sets; the one
- * the machine has is chosen when the program is loaded. */
+/* Each loop runs over fixed blocks of 16 elements, which the compiler vectorises, and is compiled
+ * for three instruction sets; the dynamic linker selects one for the machine (target_clones). */
 #include "workers/arena/reduce_loops.h"
 
 #include <stddef.h>
@@ -8,7 +7,7 @@
 #include "engine/base/random.h"
 #include "engine/types/narrow.h"
 
-/* Sanitizers instrument the choice, which runs before they are set up. */
+/* Not with sanitizers: they instrument the ifunc resolver, which runs before their set-up. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #if __GNUC__ >= 12
@@ -32,7 +31,7 @@
             statement;                              \
     } while (0)
 
-/* Static, since the function that chooses a clone would leave the library with its name. */
+/* Static: otherwise the ifunc resolver would be exported from the library under this name. */
 VECTOR_CLONES
 static void add_exact(float *restrict y, const float *restrict x, int64_t n)
 {

@@ -11,8 +11,8 @@
 
 #include "engine/types/rounding.h"
 
-/* Where random bits come from: the key of what is rounded, and the number of the first element.
- * Rounding to nearest does not look at it. */
+/* Source of random bits: the key of what is rounded, and the number of its first element. Unused
+ * when rounding to nearest. */
 typedef struct cse_draw {
     uint64_t key;
     uint32_t first;

@@ -1,4 +1,4 @@
-/* The words start with number 0, "never filled": the first lap needs no case of its own. */
+/* The words start with sequence number 0, "never filled", so the first lap is no special case. */
 #include "workers/arena/ring.h"
 
 static cse_word *word_of(cse_cluster *cluster, int64_t q)

@@ -1,18 +1,18 @@
-/* The input ring: D places for microbatches on their way from input workers to replicas.
+/* The input ring: a queue of D microbatches between input workers and replicas.
  *
  * Microbatch m of step s has position q = s * M + m in the input stream and lies in place q mod D.
- * Its content is a pure function of q, so it does not matter who fills it. The step word alone
- * frees places: at step s every q with s * M <= q < s * M + D may be filled, consumers write
- * nothing. Input worker w of W takes the positions with q mod W = w first and what others leave
- * open after them. */
+ * Its content is a pure function of q, so any process may fill it. Places are freed by the
+ * step word alone: at step s every q with s * M <= q < s * M + D may be filled; consumers write
+ * nothing. Input worker w of W first takes the positions with q mod W = w, then any that others
+ * have not claimed. */
 #ifndef CSE_WORKERS_ARENA_RING_H
 #define CSE_WORKERS_ARENA_RING_H
 
 #include "workers/arena/layout.h"
 
-/* One process's memory of how far the ring is. */
+/* How far one process has seen the ring filled. */
 typedef struct cse_ring_view {
-    int64_t filled; /* every position below was seen filled */
+    int64_t filled; /* all positions below are filled */
 } cse_ring_view;
 
 /* Whether position q is filled; its bytes may be read until the step of q is committed. */
@@ -23,7 +23,7 @@ static inline bool cse_ring_ready(const cse_cluster *cluster, int64_t q)
 }
 
 /* Claims a position that may be filled at step `step`; -1 when there is none. `worker` of `workers`
- * has first choice as above; -1 has none. */
+ * prefers positions as above; -1 prefers none. */
 typedef struct cse_ring_claim {
     int slot, incarnation;
     int worker, workers;

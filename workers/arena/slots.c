@@ -1,4 +1,4 @@
-/* The coordinator alone writes these fields; `attach` and recovery are a slot's two ends. */
+/* Only the coordinator writes these fields. `attach` occupies a slot, recovery vacates it. */
 #include "workers/arena/slots.h"
 
 #include <assert.h>

@@ -7,24 +7,24 @@
 #include "workers/arena/cluster.h"
 
 int cse_cluster_slot_count(const cse_cluster *cluster);
-/* First role of the slot's kind: what the process is started as. */
+/* The slot's main role, for which its process is started. */
 cse_role cse_cluster_slot_kind(const cse_cluster *cluster, int slot);
-/* Its rank among its kind: slot 3 of 2 replicas + 4 input workers is input worker 1. */
+/* Its rank in its kind: with 2 replicas and 4 input workers, slot 3 is input worker 1. */
 int cse_cluster_slot_index(const cse_cluster *cluster, int slot);
-/* Both as one. */
+/* Kind and rank together. */
 cse_process cse_cluster_slot_process(const cse_cluster *cluster, int slot);
 /* "replica 0", "weight server 1", "input worker 3"; `text` is returned. */
 const char *cse_cluster_slot_name(const cse_cluster *cluster, int slot, char *text, size_t size);
 
-/* Mask of cse_role the slot may claim now. */
+/* Mask of the roles (cse_role) that the slot has now. */
 int cse_cluster_slot_roles(const cse_cluster *cluster, int slot);
-/* Gives a slot more or fewer roles (one that fills the input ring must have a data loader). */
+/* Changes the slot's roles (one that fills the input ring must have a data loader). */
 void cse_cluster_set_roles(cse_cluster *cluster, int slot, int roles);
 
 /* Registers process `pid` as the occupant of a vacant slot (new incarnation). The slot's worker may
  * start working before or after. */
 void cse_cluster_attach(cse_cluster *cluster, int slot, pid_t pid);
-/* 0 when vacant. */
+/* The attached process; 0 when vacant. */
 pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot);
 /* Counts the processes the slot has had, modulo 256. */
 int cse_cluster_incarnation(const cse_cluster *cluster, int slot);

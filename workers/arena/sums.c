@@ -1,4 +1,4 @@
-/* One walk over the readers of sums; whatever does not fit the direct way is joined beforehand. */
+/* One pass over the readers of sums; a sum with any other kind of reader is joined by REDUCE. */
 #include "workers/arena/sums.h"
 
 enum { MOST_GROUP_INPUTS = 256 };
@@ -13,7 +13,7 @@ static bool is_sum(const cse_node *node)
     return node->op == &cse_op_batch_sum && node->space == CSE_SPACE_REDUCED;
 }
 
-/* What must be joined for one group: nothing, if it reads one sum of its own elements. */
+/* Bytes that REDUCE must join for one group: 0 if all it reads is one sum, element by element. */
 static int64_t joined_for(const cse_graph *graph, const cse_group *group)
 {
     cse_node *inputs[MOST_GROUP_INPUTS];
@@ -38,7 +38,7 @@ static int64_t joined_for(const cse_graph *graph, const cse_group *group)
 int64_t cse_sums_joined_bytes(const cse_graph *graph)
 {
     int64_t bytes = 0;
-    /* A graph without a table of its sums says nothing about their readers. */
+    /* Without a table of its sums, the graph does not tell their readers. */
     if (graph->reduction_count == 0)
         return graph->space_bytes[CSE_SPACE_PARTIAL];
     for (int g = 0; g < graph->group_count; g++) {

@@ -1,5 +1,5 @@
-/* Reads what processes noted about a sampled step. A span's kind is checked, since a worker that
- * overruns its memory must not crash the coordinator. */
+/* Reads what processes recorded in a sampled step. A span's kind is checked, so that a worker that
+ * overwrites its memory does not crash the coordinator. */
 #include "workers/arena/timing.h"
 
 #include <stdlib.h>

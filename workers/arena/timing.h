@@ -1,9 +1,9 @@
-/* Where the time went: how long each process had no work, and for a sampled step what it did
- * (spans) and how long each kernel ran.
+/* Time measurements: how long each process had no work, and for a sampled step what it did (spans)
+ * and how long each kernel ran.
  *
- * The coordinator names the step to sample; each process notes its own times of that step in its
- * part of the arena (worker_side.h), and the coordinator reads them once the step is committed. No
- * result depends on them. */
+ * The coordinator chooses the step to sample; each process records its own times of that step in
+ * its part of the arena (worker_side.h), and the coordinator reads them once the step is committed.
+ * No result depends on them. */
 #ifndef CSE_WORKERS_ARENA_TIMING_H
 #define CSE_WORKERS_ARENA_TIMING_H
 
@@ -21,37 +21,37 @@ typedef enum cse_span_kind {
 } cse_span_kind;
 
 typedef struct cse_process_span {
-    int64_t step;     /* steps done when it is over */
+    int64_t step;     /* number of the step, counted from 1 */
     char process[32]; /* "replica 0" */
     cse_span_kind kind;
     int64_t start_ns, end_ns;
 } cse_process_span;
 
-/* How long the runs of one kernel (a group of the graph) took a process. A run is one microbatch,
- * one step, or for a kernel of the update a range of its lines. */
+/* How long one process took to run one kernel (a group of the graph). A run covers one microbatch,
+ * one step, or for a kernel of the update a range of lines. */
 typedef struct cse_kernel_time {
-    int64_t step;     /* steps done when it is over */
+    int64_t step;     /* number of the step, counted from 1 */
     char process[32]; /* "replica 0" */
     int kernel;       /* index in graph->groups */
     int64_t calls, total_ns, min_ns;
     int64_t median_ns; /* of the last 26 */
 } cse_kernel_time;
 
-/* Nanoseconds the slot's processes had nothing to do so far: `idle`, what they need was not there
- * (input_wait: the part of it that was input); `blocked`, nobody took what they had made. */
+/* Nanoseconds that the slot's processes have had no work: `idle`, what they need was missing
+ * (input_wait: the part where it was input); `blocked`, their output was not taken. */
 typedef struct cse_slot_load {
     int64_t idle_ns, blocked_ns, input_wait_ns;
 } cse_slot_load;
 cse_slot_load cse_cluster_slot_load(const cse_cluster *cluster, int slot);
 
-/* Has the times of step `step` noted; one step at a time. -1: of none. */
+/* Chooses step `step` to be sampled; one step at a time, -1 for none. */
 void cse_cluster_sample(cse_cluster *cluster, int64_t step);
 
-/* The slot's spans of the sampled step, at most `most`; their number. Once the step is committed
- * they are all there. */
+/* Reads at most `most` spans of the slot in the sampled step; returns their number. They are
+ * complete once the step is committed. */
 int cse_cluster_spans(const cse_cluster *cluster, int slot, cse_process_span *spans, int most);
-/* How long each kernel took the slot's process in the sampled step: those that it ran, at most
- * `most`; their number. None where the step takes tensor statistics as well. */
+/* Reads the times of at most `most` kernels that the slot's process ran in the sampled step;
+ * returns their number: 0 where the step takes tensor statistics as well. */
 int cse_cluster_kernel_times(const cse_cluster *cluster, int slot, cse_kernel_time *times,
                              int most);
 

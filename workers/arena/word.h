@@ -1,19 +1,18 @@
-/* One 64-bit word says everything about a unit of work: how far it is, and whose it is.
+/* The complete state of a unit of work in one 64-bit word: its progress and its owner.
  *
- * A word is claimed by one compare-and-swap from the value that was observed, its payload is
- * written only by the claimer, and one store publishes it. There are no counters, locks or lists:
- * at whatever instant a process is killed, each of its words is either untouched, claimed by it
- * (the coordinator then frees it) or finished.
+ * A process claims a word by one compare-and-swap from the value it read; only the claimer writes
+ * the payload, and one store publishes it. There are no counters, locks or lists: at whatever
+ * instant a process is killed, each word is either untouched, claimed by it (the coordinator then
+ * frees it) or done.
  *
  *     sequence : 40 | state : 8 | owner slot : 8 | incarnation : 8
  *
- * The sequence number says what the word is about: step + 1 for the words of a step, position in
- * the input stream + 1 for the words of the input ring; 0 is "never used". A word is takeable for n
- * when its state is terminal and its sequence number below n. So "done for n - 1" *is* "free for
- * n": nothing is reset between steps, and since sequence numbers only grow a stale compare-and-swap
- * fails by value. Every terminal state of an older step is free, SPLIT as well as DONE. The
- * incarnation only serves a reader of dumps: a slot is given out again after its recovery is
- * complete.
+ * The sequence number is step + 1 for the words of a step, position in the input stream + 1 for the
+ * words of the input ring; 0 is "never used". A word can be claimed for n when its state is
+ * terminal (DONE or SPLIT) and its sequence number below n. So "done for n - 1" is "free for n":
+ * nothing is reset between steps, and since sequence numbers only grow, a stale compare-and-swap
+ * fails. The incarnation is for readers of dumps only: the protocol does not need it, since a slot
+ * is reused only after its recovery is complete.
  *
  * The step word says which step and stage the cluster is in:
  *
@@ -27,15 +26,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Alone on its cache line: words next to each other are claimed by different cores. */
+/* Aligned to a cache line, as neighbouring words are claimed by different cores. */
 typedef struct cse_word {
     _Alignas(64) _Atomic uint64_t value;
 } cse_word;
 
 typedef enum cse_word_state {
     CSE_WORD_DONE = 0,    /* payload complete for the sequence number */
-    CSE_WORD_SPLIT = 1,   /* tree nodes only: to be made from the two children */
-    CSE_WORD_CLAIMED = 2, /* the owner alone touches the payload */
+    CSE_WORD_SPLIT = 1,   /* tree nodes only: the children are computed instead */
+    CSE_WORD_CLAIMED = 2, /* only the owner accesses the payload */
 } cse_word_state;
 
 enum { CSE_OWNER_NONE = 255, CSE_OWNER_COORDINATOR = 254 };
@@ -77,8 +76,8 @@ static inline bool cse_word_takeable(uint64_t word, int64_t sequence)
     return cse_word_state_of(word) != CSE_WORD_CLAIMED && cse_word_sequence(word) < sequence;
 }
 
-/* The sequence number of a word whose claimer died: the one before, where words are used again
- * every `lap` numbers. The first lap has none before it: 0. */
+/* The sequence number to which recovery resets a word whose claimer died: the one before, as words
+ * are reused every `lap` numbers; 0 in the first lap. */
 static inline int64_t cse_word_sequence_before(int64_t sequence, int64_t lap)
 {
     return sequence > lap ? sequence - lap : 0;
@@ -89,7 +88,7 @@ static inline uint64_t cse_word_load(const cse_word *word)
     return atomic_load_explicit(&word->value, memory_order_acquire);
 }
 
-/* Claims the word when it is takeable for `sequence`. */
+/* Claims the word if it can be claimed for `sequence`. */
 static inline bool cse_word_claim(cse_word *word, int64_t sequence, int owner, int incarnation)
 {
     assert(sequence > 0 && owner >= 0 && owner < CSE_OWNER_NONE);
@@ -99,8 +98,8 @@ static inline bool cse_word_claim(cse_word *word, int64_t sequence, int owner, i
                &word->value, &seen, cse_word_make(sequence, CSE_WORD_CLAIMED, owner, incarnation));
 }
 
-/* Ends a claim: the payload is complete. A full fence: payload stores become visible before it, and
- * no later store of this thread does, since a killed process must leave a prefix of what it did. */
+/* Ends a claim: the payload is complete. A full fence: stores before it become visible before it,
+ * stores after it do not, since a killed process must leave a prefix of its stores. */
 static inline void cse_word_publish(cse_word *word, int64_t sequence, cse_word_state state)
 {
     assert(state != CSE_WORD_CLAIMED && sequence >= 0);
@@ -147,11 +146,12 @@ static inline int cse_step_flags(uint64_t word)
     return (int)(word & 0xff);
 }
 
-/* Progress inside a claimed chunk of states: the line that is being changed, or to be changed next.
+/* Progress inside a claimed chunk of states: the line that is being updated, or is the next.
  *
  *     sequence : 40 | dirty : 8 | line, relative to the chunk : 16
  *
- * Dirty: the line's old values are in the owner's undo memory, the states may hold a mixture. */
+ * Dirty: the line's old values are in the owner's undo log, and the states may hold a mixture of
+ * old and new values. */
 static inline uint64_t cse_progress_make(int64_t sequence, bool dirty, int64_t line)
 {
     assert(sequence > 0 && line >= 0 && line <= 0xffff);
@@ -168,8 +168,8 @@ static inline int64_t cse_progress_line(uint64_t progress)
     return (int64_t)(progress & 0xffff);
 }
 
-/* Memory holds a prefix of a killed thread's instructions, so against kills the compiler's order is
- * all that matters. */
+/* Memory holds the effect of a prefix of a killed thread's instructions, so for recovery only the
+ * compiler must be kept from reordering. */
 #define CSE_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
 #endif

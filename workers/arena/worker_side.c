@@ -1,11 +1,11 @@
 /* A slot's fields have one writer, its process; the coordinator reads them. The number of a step is
- * stored when its notes begin, so that notes of an older step are never taken for its own. */
+ * stored with the first span or kernel time of it, so that older ones are not taken for its own. */
 #include "workers/arena/worker_side.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Spans that are nearer than this are one; shorter ones are left out. */
+/* Spans of one kind with a smaller gap are merged; spans that are shorter are left out. */
 enum { JOINED_SPANS_NS = 2000, SHORTEST_SPAN_NS = 200 };
 
 void cse_cluster_report_failure(cse_cluster *cluster, int slot, cse_status status,

@@ -15,15 +15,15 @@
 #include "workers/arena/slots.h"
 #include "workers/arena/timing.h"
 
-/* Leaves a failure for the coordinator, which ends the run. */
+/* Stores a failure for the coordinator, which then ends the run. */
 void cse_cluster_report_failure(cse_cluster *cluster, int slot, cse_status status,
                                 const char *message);
 
-/* Notes what the slot's process did in the step `sequence` - 1; intervals of one kind that follow
- * each other closely become one, and very short ones are left out. */
+/* Records a time span of the slot's process in step `sequence` - 1. Adjacent spans of one kind are
+ * merged, very short ones left out. */
 void cse_cluster_note_span(cse_cluster *cluster, int slot, int64_t sequence, cse_work_span span);
 
-/* Notes that a kernel ran for `ns` in the step `sequence` - 1. */
+/* Records that a kernel ran for `ns` in step `sequence` - 1. */
 void cse_cluster_note_kernel(cse_cluster *cluster, int slot, int64_t sequence, int kernel,
                              int64_t ns);
 

@@ -42,7 +42,8 @@ static cse_status make_message(const cse_control_request *request, cse_message *
     } else if (message->kind == CSE_MESSAGE_SCALE) {
         message->scale.num_csx = request->num_csx;
     } else {
-        message->pause.reason = request->reason; /* all others hold a reason alone */
+        message->pause.reason =
+            request->reason; /* all others have only a reason, at the same offset */
     }
     return CSE_OK;
 }
@@ -90,7 +91,7 @@ cse_status cse_control_send(const cse_control_request *request, cse_control_repl
         return cse_fail(CSE_UNAVAILABLE, "control: the run cannot be reached now: it has no "
                                          "control endpoint (it compiles, or has ended)");
     CSE_TRY(cse_transport_select(NULL, &transport));
-    /* No two operators have the same name. */
+    /* Each operator needs a unique name. */
     snprintf(name, sizeof name, "operator.%ld.%d", (long)getpid(), atomic_fetch_add(&sent, 1));
     CSE_TRY(transport->connect(request->endpoint, name, &socket));
     cse_status status = cse_message_encode(&message, &bytes);

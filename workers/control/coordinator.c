@@ -1,4 +1,4 @@
-/* The state machine as a table: which handler an event has in which state. */
+/* The state machine as a table of handlers by state and event. */
 #include "workers/control/coordinator.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ void cse_coordinator_destroy(cse_coordinator **coordinator)
 
 typedef void handler(cse_coordinator *c, const cse_coordinator_event *event);
 
-/* NULL: the event means nothing in that state. */
+/* NULL: the event is ignored in that state. */
 static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
     [CSE_COORDINATOR_STARTING] = { [CSE_EVENT_BEGIN] = cse_coordinator_on_begin,
                                    [CSE_EVENT_MESSAGE] = cse_coordinator_on_message,

@@ -1,8 +1,9 @@
 /* The coordinator's decisions: a state machine over (state, event).
  *
- * It decides when workers start, when the states may change, when they stand still for a snapshot,
- * what a death means and when the run is over. It touches nothing itself (see coordinator_io.h).
- * Events are handled one at a time by one thread.
+ * It decides when workers start, when the states may change, when they stay constant for a
+ * snapshot, how a worker's death is handled and when the run is over. It has no side effects of its
+ * own: it acts through the functions of coordinator_io.h. Events are handled one at a time by one
+ * thread.
  *
  *     STARTING -- all workers ready --> RUNNING -- all steps done, stop or failure --> STOPPING
  *         `------------ stop or failure ------------------------------------------------>
@@ -21,7 +22,7 @@ void cse_coordinator_destroy(cse_coordinator **coordinator);
 void cse_coordinator_handle(cse_coordinator *coordinator, const cse_coordinator_event *event);
 
 cse_coordinator_state cse_coordinator_state_now(const cse_coordinator *coordinator);
-/* Whether the coordinator waits for the next commit, after which the states will stand still. */
+/* Whether the coordinator waits for the next commit, after which the states stay constant. */
 bool cse_coordinator_awaits_commit(const cse_coordinator *coordinator);
 /* Incarnation of the slot's process, -1 when the slot is vacant. */
 int cse_coordinator_incarnation(const cse_coordinator *coordinator, int slot);

@@ -1,7 +1,7 @@
-/* What the coordinator is given: functions through which it acts, options, and events.
+/* The coordinator's interface: functions through which it acts, options, and events.
  *
- * Clock, processes, messages and the arena are all reached through the functions here, so that a
- * test can play any order of events without a process. */
+ * The coordinator reaches clock, processes, messages and the arena only through these functions, so
+ * that a test can simulate any order of events without a process. */
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_IO_H
 #define CSE_WORKERS_CONTROL_COORDINATOR_IO_H
 
@@ -17,7 +17,7 @@ typedef struct cse_coordinator_io {
     int64_t (*now_ns)(void *self);
     cse_status (*start)(void *self, int slot, int incarnation);
     void (*signal)(void *self, int slot, int number);
-    /* The slot's process is gone: frees what it had claimed, then lets go of it. */
+    /* The slot's process is gone: frees what it had claimed, then reaps it. */
     void (*reap)(void *self, int slot);
     cse_status (*send)(void *self, int slot, const cse_message *message);
     /* Copies the states to where `states` of the options points. */
@@ -42,32 +42,32 @@ typedef struct cse_coordinator_arena {
 typedef struct cse_coordinator_options {
     const cse_coordinator_io *io;
     const cse_coordinator_arena *arena;
-    cse_cluster *cluster; /* handed to the arena's calls */
+    cse_cluster *cluster; /* passed to the arena's functions */
     const cse_run_callbacks *callbacks;
-    const cse_run_events *events; /* NULL: nobody listens */
+    const cse_run_events *events; /* may be NULL */
     const unsigned char *states;  /* handed to on_snapshot */
-    cse_message welcome;          /* what a worker that joins is told */
+    cse_message welcome;          /* the answer to a worker that joins */
     int slot_count;
     int most_replicas;             /* that may share a step */
     int64_t first_step, num_steps; /* num_steps at least 1 */
     int record_count;              /* steps that may be released ahead of the last closed record */
-    int restarts_per_minute;       /* deaths that are made good by a new process; 0: none */
+    int restarts_per_minute;       /* limit on replacing dead workers; 0: none is replaced */
     int64_t start_timeout_ns;      /* from the start of a process until it is ready */
-    int64_t leave_timeout_ns; /* from the request to leave until SIGTERM, from that until SIGKILL */
+    int64_t leave_timeout_ns;      /* from the request to exit until SIGTERM, and on to SIGKILL */
 } cse_coordinator_options;
 
 typedef enum cse_coordinator_event_kind {
     CSE_EVENT_BEGIN,   /* start the workers */
     CSE_EVENT_MESSAGE, /* from the worker in `slot` of `incarnation` */
-    /* A message from the outside: PAUSE, RESUME, CHECKPOINT, STOP, CANCEL, KILL, SCALE, STATUS */
+    /* An operator's message: PAUSE, RESUME, CHECKPOINT, STOP, CANCEL, KILL, SCALE, STATUS */
     CSE_EVENT_OPERATOR,
     CSE_EVENT_GONE,   /* the process in `slot` has ended, `how` */
     CSE_EVENT_FROZEN, /* the process in `slot` has not answered for too long */
-    CSE_EVENT_TICK,   /* time went by, or something in the arena changed */
+    CSE_EVENT_TICK,   /* time has passed, or the arena changed */
     CSE_EVENT_COUNT
 } cse_coordinator_event_kind;
 
-/* What an operator is told: what will be done, or why it will not. */
+/* The reply to an operator: what will be done, or why it is rejected. */
 typedef struct cse_operator_reply {
     cse_status status;
     cse_error_reason reason;

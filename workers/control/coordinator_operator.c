@@ -1,4 +1,4 @@
-/* Commands of an operator: each is answered at once with what will be done, or why it will not. */
+/* Operator commands: each is answered at once with what will be done, or why it is rejected. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -114,7 +114,7 @@ static void obey(cse_coordinator *c, const cse_message *message, cse_operator_re
         answer(reply, CSE_OK, "%s", phases[c->phase]);
         break;
     default:
-        answer(reply, CSE_USAGE, "%s is not for an operator to say",
+        answer(reply, CSE_USAGE, "%s is not an operator command",
                cse_message_kind_name(message->kind));
     }
 }
@@ -128,7 +128,7 @@ void cse_coordinator_on_operator(cse_coordinator *c, const cse_coordinator_event
         *event->reply = reply;
 }
 
-/* An ending run can only be ended sooner. */
+/* While the run is ending, only commands that end it sooner are accepted. */
 void cse_coordinator_on_operator_stopping(cse_coordinator *c, const cse_coordinator_event *event)
 {
     const cse_message_kind kind = event->message->kind;

@@ -1,7 +1,7 @@
-/* Phases, as observers are told of them, and the end of a run.
+/* Phases, as they are reported, and the end of a run.
  *
- * The first failure decides the status of the run; what follows from it (workers that are told to
- * leave and complain) does not. */
+ * The first failure decides the status of the run; later ones (such as those of workers that are
+ * told to exit) are consequences of it. */
 #include <signal.h>
 
 #include "engine/base/arena.h"
@@ -35,7 +35,6 @@ bool cse_coordinator_all_ready(const cse_coordinator *c)
     return true;
 }
 
-/* The phase that the facts of a run in RUNNING amount to. */
 void cse_coordinator_settle_phase(cse_coordinator *c, const char *message)
 {
     if (c->state != CSE_COORDINATOR_RUNNING || c->stop_wanted)
@@ -62,7 +61,7 @@ void cse_coordinator_tell_to_leave(cse_coordinator *c, int slot)
 {
     cse_message stop = { .kind = CSE_MESSAGE_STOP };
     stop.stop.reason = c->status == CSE_OK ? "the run is over" : "the run failed";
-    /* Who cannot be told finds it in the arena, or is told by a signal later. */
+    /* A worker that gets no message reads it in the arena, or gets a signal later. */
     c->io->send(c->io->self, slot, &stop);
 }
 

@@ -1,8 +1,8 @@
-/* Inside of the coordinator: what it remembers, and what its files do for each other.
+/* Internals of the coordinator: its state, and the functions its files share.
  *
- * coordinator.c is the table of handlers; coordinator_phase.c tells phases and ends the run;
+ * coordinator.c is the table of handlers; coordinator_phase.c reports phases and ends the run;
  * coordinator_workers.c follows each worker from its start to its end; coordinator_steps.c releases
- * steps, hands out records and takes snapshots; coordinator_operator.c obeys operators. */
+ * steps, hands out records and takes snapshots; coordinator_operator.c executes commands. */
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
 #define CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
 
@@ -38,13 +38,13 @@ typedef struct cse_coordinator {
     int64_t end_step;
     int64_t closed;      /* steps whose records were handed out */
     int64_t released;    /* steps that may change the states */
-    int64_t barrier;     /* the released step after which they stand still, or -1 */
-    int64_t held_at;     /* where a hold will make them stand still, or -1 */
+    int64_t barrier;     /* the released step after which they stay constant, or -1 */
+    int64_t held_at;     /* steps after which a hold stops changes, or -1 */
     int64_t snapshot_at; /* steps of the last snapshot, or -1 */
     bool paused, checkpoint_wanted, stop_wanted;
     int64_t cancel_ns; /* when a cancelled run ends without a checkpoint; 0: not set */
     cse_phase phase;
-    bool phase_told; /* one was */
+    bool phase_told; /* a phase was reported */
     bool stopped;    /* ended by a request before the last step */
     int64_t running_ns, last_commit_ns;
     int64_t stopping_ns;
@@ -63,9 +63,9 @@ const char *cse_coordinator_name_of(const cse_coordinator *c, int slot,
                                     char text[CSE_PROCESS_NAME_BYTES]);
 int64_t cse_coordinator_now_ns(const cse_coordinator *c);
 bool cse_coordinator_all_ready(const cse_coordinator *c);
-/* Reports a phase that differs from the last; `message` NULL: nothing to say. */
+/* Reports a phase that differs from the last; `message` may be NULL. */
 void cse_coordinator_set_phase(cse_coordinator *c, cse_phase phase, const char *message);
-/* Reports the phase that the facts of a run in RUNNING amount to. */
+/* In state RUNNING: reports the phase that follows from the other members. */
 void cse_coordinator_settle_phase(cse_coordinator *c, const char *message);
 /* Ends the run with `status` and the thread's last message, unless it is ending already. */
 void cse_coordinator_fail(cse_coordinator *c, cse_status status);
@@ -88,8 +88,8 @@ void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *
 
 /* ---- coordinator_steps.c ---- */
 
-/* Releases steps up to the next one after which the states must stand still, not further ahead of
- * the records than they are kept. */
+/* Releases steps up to the next one after which the states must stay constant, at most record_count
+ * ahead of the last closed record. */
 void cse_coordinator_advance_release(cse_coordinator *c);
 void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_event *event);

@@ -1,9 +1,9 @@
 /* Steps, records and snapshots.
  *
- * Two things keep training from running away from the coordinator: steps are released only up to
- * the next one after which the states must stand still (a wanted snapshot, the end), and only so
- * far ahead of the last record that was handed out. A pause, an operator's checkpoint and a stop
- * use the arena's hold, which lets the step in flight finish. */
+ * Two limits keep training from getting too far ahead of the coordinator: steps are released only
+ * up to the next one after which the states must stay constant (a snapshot, the end), and only a
+ * bounded number ahead of the last record that was handed out. A pause, an operator's checkpoint
+ * and a stop use the arena's hold, which lets the step in flight finish. */
 #include "workers/control/coordinator_state.h"
 
 static bool is_wanted(cse_coordinator *c, int64_t steps)
@@ -12,8 +12,7 @@ static bool is_wanted(cse_coordinator *c, int64_t steps)
     return steps >= c->end_step || (k->wants_snapshot != NULL && k->wants_snapshot(k->self, steps));
 }
 
-/* Releases steps up to the next barrier, not further ahead of the records than they are kept. Each
- * number of steps is asked about once, in order. */
+/* See coordinator_state.h. wants_snapshot is called once for each number of steps, in order. */
 void cse_coordinator_advance_release(cse_coordinator *c)
 {
     int64_t before = c->released, most = c->closed + c->options.record_count;
@@ -47,7 +46,7 @@ static void look_for_stop(cse_coordinator *c)
     cse_stop_request request =
         k->stop_requested != NULL ? k->stop_requested(k->self) : CSE_STOP_NONE;
     if (request != CSE_STOP_NONE)
-        cse_coordinator_set_phase(c, CSE_PHASE_CANCELLING, "a stop was asked for");
+        cse_coordinator_set_phase(c, CSE_PHASE_CANCELLING, "a stop was requested");
     if (request == CSE_STOP_NOW) {
         c->stopped = true;
         cse_coordinator_fail(c,
@@ -59,8 +58,8 @@ static void look_for_stop(cse_coordinator *c)
     }
 }
 
-/* An operator's checkpoint waits for the first step: what the run began with is saved already, or
- * can be had again from the seed. */
+/* An operator's checkpoint waits for the first step: the initial states are saved already or follow
+ * from the seed. */
 static bool wants_checkpoint(const cse_coordinator *c)
 {
     return c->checkpoint_wanted && c->closed > c->options.first_step;
@@ -77,7 +76,7 @@ static void update_hold(cse_coordinator *c)
     }
 }
 
-/* The states stand still after `steps`: keeps a copy, lets training go on, hands the copy out. */
+/* The states are constant after `steps`: copies them, lets training go on, passes the copy on. */
 static void take_snapshot(cse_coordinator *c, int64_t steps)
 {
     const cse_run_callbacks *k = c->options.callbacks;
@@ -129,7 +128,7 @@ static void pump(cse_coordinator *c)
         cse_coordinator_settle_phase(c, NULL);
 }
 
-/* The checkpoint of a cancelled run took longer than it may. */
+/* Ends a cancelled run whose checkpoint is not written within its time limit. */
 static void watch_cancel(cse_coordinator *c)
 {
     if (c->cancel_ns == 0 || c->state >= CSE_COORDINATOR_STOPPING ||
@@ -150,7 +149,7 @@ void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_
     look_for_stop(c);
     watch_cancel(c);
     if (c->state == CSE_COORDINATOR_STARTING && c->stop_wanted) {
-        c->stopped = true; /* nothing was changed: nothing to save */
+        c->stopped = true; /* no step was done: nothing to save */
         cse_coordinator_enter_stopping(c);
     }
 }
@@ -167,7 +166,7 @@ void cse_coordinator_on_tick_stopping(cse_coordinator *c, const cse_coordinator_
 {
     (void)event;
     const cse_run_callbacks *k = c->options.callbacks;
-    /* Somebody who asks once more has waited long enough. */
+    /* A second request ends the run at once. */
     if (c->stop_wanted && k->stop_requested != NULL && k->stop_requested(k->self) == CSE_STOP_NOW &&
         c->escalation < 2) {
         c->stopping_ns = cse_coordinator_now_ns(c) - 2 * c->options.leave_timeout_ns;

@@ -1,4 +1,4 @@
-/* The life of each worker: started, joined, ready, gone; and what its death means to the run. */
+/* The life cycle of each worker: started, joined, ready, gone; and the handling of its death. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -45,13 +45,13 @@ static void on_join(cse_coordinator *c, int slot)
     cse_worker *w = &c->workers[slot];
     if (w->state != CSE_WORKER_STARTED) {
         char name[CSE_PROCESS_NAME_BYTES];
-        cse_log_line(CSE_LOG_WARNING, "%s: joined twice; the second time is ignored",
+        cse_log_line(CSE_LOG_WARNING, "%s: joined twice; the second JOIN is ignored",
                      cse_coordinator_name_of(c, slot, name));
         return;
     }
     w->state = CSE_WORKER_JOINED;
-    /* A worker that has died meanwhile is reported by its process's end; one that cannot be reached
-     * for another reason is killed when it is not ready in time. */
+    /* A failure is not checked: if the worker has died, the launcher reports it; if it cannot be
+     * reached for another reason, it is killed when it is not ready in time. */
     c->io->send(c->io->self, slot, &c->options.welcome);
 }
 
@@ -60,7 +60,7 @@ static cse_status accepted_status(int64_t number)
     return number > CSE_OK && number <= CSE_INTERRUPTED ? (cse_status)number : CSE_INTERNAL;
 }
 
-/* A log record as from the process that the slot belongs to, whatever the message says. */
+/* Logs a worker's line under the name of its slot, whatever the message says. */
 static void pass_record(cse_coordinator *c, const cse_coordinator_event *event)
 {
     int64_t level = event->message->log.level;
@@ -103,12 +103,12 @@ void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event 
         cse_coordinator_fail(
             c, cse_fail(accepted_status(m->failure.status), "%s: %s", name, m->failure.text));
         break;
-    default: /* BYE: the process's end follows; the others are no messages of a worker */
+    default: /* BYE: the process's end follows; others are not sent by workers */
         break;
     }
 }
 
-/* While stopping, a worker that joins only now is told to leave, and log lines still pass. */
+/* While stopping, a worker that joins is told to exit, and log lines are still passed on. */
 void cse_coordinator_on_late_message(cse_coordinator *c, const cse_coordinator_event *event)
 {
     if (event->message->kind == CSE_MESSAGE_LOG)
@@ -123,7 +123,7 @@ void cse_coordinator_on_late_message(cse_coordinator *c, const cse_coordinator_e
 static const char *cause_of(const cse_worker *w, cse_exit how, char text[CAUSE_BYTES])
 {
     if (w->frozen)
-        snprintf(text, CAUSE_BYTES, "did not answer any more and was killed");
+        snprintf(text, CAUSE_BYTES, "stopped answering and was killed");
     else if (w->late)
         snprintf(text, CAUSE_BYTES, "was not ready in time and was killed");
     else
@@ -152,12 +152,11 @@ void cse_coordinator_on_gone_starting(cse_coordinator *c, const cse_coordinator_
     char name[CSE_PROCESS_NAME_BYTES], cause[CAUSE_BYTES];
     cse_coordinator_fail(
         c,
-        cse_fail(CSE_UNAVAILABLE,
-                 "%s %s before the run began; its own messages stand above, if it had any",
+        cse_fail(CSE_UNAVAILABLE, "%s %s before the run began; its own messages, if any, are above",
                  cse_coordinator_name_of(c, event->slot, name), cause_of(&w, event->how, cause)));
 }
 
-/* Whether one more restart keeps within the limit; counts it. */
+/* Whether the limit allows one more restart; counts it. */
 static bool may_restart(cse_coordinator *c)
 {
     int limit = c->options.restarts_per_minute;
@@ -179,7 +178,7 @@ void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_e
         return;
     int64_t done = c->arena->steps_done(c->cluster);
     if (event->how.signal == 0 && event->how.code == 0 && done >= c->end_step)
-        return; /* nothing was left to do for it */
+        return; /* there was no more work for it */
     char name[CSE_PROCESS_NAME_BYTES], cause[CAUSE_BYTES];
     cse_coordinator_name_of(c, event->slot, name);
     cause_of(&w, event->how, cause);

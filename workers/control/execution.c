@@ -1,9 +1,9 @@
-/* One execution: the coordinator's decisions bound to real things.
+/* One execution: connects the coordinator's decisions to processes, sockets and the arena.
  *
- * The thread that calls is the main loop: it starts the workers (their lives hang on this very
- * thread), waits for something to happen, turns it into events, and cleans up whatever the end.
- * While training runs it sleeps on the arena's doorbell and looks at sockets and processes only
- * every few milliseconds: it shares the cores with the replicas. */
+ * The calling thread is the main loop: it starts the workers (which are killed when this thread
+ * ends), waits, turns what happens into events, and cleans up in every case. While training runs it
+ * sleeps on the arena's doorbell and polls sockets and processes only every few milliseconds, since
+ * it shares the cores with the replicas. */
 #include "workers/control/execution.h"
 
 #include <errno.h>
@@ -64,13 +64,13 @@ typedef struct run {
     attached *attached;   /* by slot */
     struct pollfd *polls; /* one for each slot, then the control socket */
     cse_text received, sent;
-    int64_t looked_ns;  /* when sockets and processes were last looked at */
-    int64_t steps_seen; /* for the pace, and for noticing a stall */
+    int64_t looked_ns;  /* when sockets and processes were last polled */
+    int64_t steps_seen; /* for the step time, and to detect a stall */
     int64_t steps_seen_ns, step_ns;
     bool stall_reported;
 } run;
 
-/* ---- What the coordinator acts through ---- */
+/* ---- The functions of coordinator_io.h ---- */
 
 static int64_t io_now_ns(void *self)
 {
@@ -95,7 +95,7 @@ static cse_status io_start(void *self, int slot, int incarnation)
     snprintf(transport, sizeof transport, "--transport=%s", r->transport->name);
     char *const arguments[] = { program,  command,  texts[0], texts[1],  texts[2],
                                 texts[3], texts[4], texts[5], transport, NULL };
-    /* One thread computes in a worker: more would not change bits but take cores from others. */
+    /* A worker computes in one thread: more would take cores from other workers. */
     const char *const environment[] = { "OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", NULL };
     CSE_TRY(r->launcher->start(&(cse_launch_options){ .executable = r->executable,
                                                       .arguments = arguments,
@@ -176,7 +176,7 @@ static void handle(run *r, cse_coordinator_event event)
     cse_coordinator_handle(r->coordinator, &event);
 }
 
-/* Who does not wait for it any more gets none. */
+/* A failure is ignored: the operator no longer waits for the reply. */
 static void answer_operator(run *r, const char *peer, const cse_operator_reply *reply)
 {
     cse_message message = { .kind = CSE_MESSAGE_REPLY };
@@ -187,8 +187,8 @@ static void answer_operator(run *r, const char *peer, const cse_operator_reply *
     send_to(r, peer, &message);
 }
 
-/* Who sent it is known by the name the peer connected with; a message cannot claim another's
- * slot. */
+/* The sender is identified by the name its peer connected with, so that a message cannot claim
+ * another worker's slot. */
 static void take_message(run *r, const char *peer)
 {
     cse_message message;
@@ -229,7 +229,7 @@ static void take_deaths(run *r)
         if (r->attached[s].process == NULL ||
             !r->launcher->gone(r->attached[s].process, &event.how))
             continue;
-        /* What it said before it left may still be on the way to this side. */
+        /* Its last messages may still be in transit. */
         take_messages(r, event.how.code > 0 ? cse_clock_ns() + 20 * MILLISECONDS : 0);
         handle(r, event);
     }
@@ -253,7 +253,7 @@ static void look_at_sockets_and_processes(run *r, int64_t timeout_ns)
         handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_FROZEN, .slot = slot });
 }
 
-/* Keeps the pace, and reports once who holds what when no step has ended for long. */
+/* Measures the step time, and reports all claims once when no step has ended for long. */
 static void note_progress(run *r)
 {
     int64_t done = cse_cluster_steps_done(r->cluster), now = cse_clock_ns();
@@ -272,7 +272,8 @@ static void note_progress(run *r)
     }
 }
 
-/* Fast steps are taken up in batches; slow ones, and those somebody waits for, one by one. */
+/* Records of fast steps are handled in batches; those of slow steps, and those that somebody waits
+ * for, one by one. */
 static void wait_running(run *r)
 {
     bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_awaits_commit(r->coordinator);
@@ -300,7 +301,7 @@ static void serve(run *r)
     }
 }
 
-/* ---- Beginning and end ---- */
+/* ---- Set-up and clean-up ---- */
 
 static cse_status open_cluster(run *r)
 {
@@ -344,7 +345,7 @@ static cse_status open_cluster(run *r)
     return CSE_OK;
 }
 
-/* How often is asked, so that the misses add up to the silence that is put up with. */
+/* The interval of liveness questions: the accepted misses add up to the tolerated silence. */
 static int64_t liveness_interval_ns(void)
 {
     const char *given = getenv("CSENGINE_SILENCE_MS");

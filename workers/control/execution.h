@@ -12,10 +12,10 @@
 #include "workers/control/run_events.h"
 
 typedef struct cse_cluster_options {
-    int num_csx;             /* replicas; 1 or more, at most the number of microbatches counts */
-    int num_workers_per_csx; /* input workers for each replica; 1 or more */
-    int max_wgt_servers;     /* 0: the replicas reduce and update by themselves */
-    cse_rounding weight_grad_reduce;  /* how partial sums are kept; see reduce.h */
+    int num_csx;                      /* replicas; 1 to the number of microbatches of a step */
+    int num_workers_per_csx;          /* input workers for each replica; 1 or more */
+    int max_wgt_servers;              /* 0: the replicas reduce and update */
+    cse_rounding weight_grad_reduce;  /* format of partial sums; see reduce.h */
     const char *launcher, *transport; /* names in their registries; NULL: the defaults */
     const char *worker_executable;    /* NULL: found beside this process, or as installed */
     const char *library;              /* shared object with the model's plugins, or NULL */
@@ -26,19 +26,19 @@ typedef struct cse_execution {
     const cse_graph *graph;         /* the same graph, in memory */
     const char *dataloader;         /* as cse_dataloader_settings_encode writes it */
     uint64_t seed;
-    int64_t first_step; /* steps already done: the position in the data, the schedule, the RNG */
+    int64_t first_step; /* steps already done: position of the data, schedules and random numbers */
     int64_t num_steps;  /* steps to run now */
-    int64_t statistics_every; /* steps that take tensor statistics, from 1; 0: none */
+    int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     unsigned char *states;    /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
-    /* An existing directory for its sockets, of mode 0700 and short; NULL: one of its own. */
+    /* An existing directory for its sockets, of mode 0700, short path; NULL: makes its own. */
     const char *run_directory;
     cse_run_callbacks callbacks;
-    const cse_run_events *events; /* borrowed; NULL: nobody listens */
+    const cse_run_events *events; /* borrowed; may be NULL */
 } cse_execution;
 
 /* Runs it. CSE_INTERRUPTED when stopped NOW; CSE_UNAVAILABLE when a worker cannot start or died;
- * else what a callback or a worker reported. Every end cleans up. */
+ * else what a callback or a worker reported. Cleans up in every case. */
 cse_status cse_execution_run(const cse_execution *execution, cse_run_result *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* Executable and cores of workers. */
+/* Choice of the workers' executable and cores. */
 #include "workers/control/process.h"
 
 #include <hwloc.h>
@@ -41,7 +41,7 @@ cse_status cse_worker_executable(const char *wanted, char *path, size_t size)
     return CSE_OK;
 }
 
-/* Logical processors in the order they are taken. */
+/* Logical processors in the order in which replicas get them. */
 typedef struct processors {
     int order[CPU_SETSIZE];
     int count;

@@ -1,4 +1,4 @@
-/* What starting workers on a host needs to know: which executable, which core. */
+/* Which executable workers run and on which cores. */
 #ifndef CSE_WORKERS_CONTROL_PROCESS_H
 #define CSE_WORKERS_CONTROL_PROCESS_H
 
@@ -11,10 +11,10 @@
  * CSE_UNAVAILABLE when the first of these that applies is no executable file. */
 cse_status cse_worker_executable(const char *wanted, char *path, size_t size);
 
-/* The logical processor for each of `replica_count` replicas, in cores[]: each on a core of its own
- * as long as there are cores, then on their second threads. All -1 (bind nothing) when the
- * processors this process may use are fewer than the replicas, or more than twice as many: then the
- * scheduler has room to keep them apart, and a fixed choice could collide with another job's. */
+/* The logical processor for each of `replica_count` replicas, in cores[]: one per physical
+ * core, then on the cores' second hardware threads. All -1 (no binding) when the processors this
+ * process may use are fewer than the replicas, or more than twice as many: then the scheduler keeps
+ * them apart, and a fixed choice could collide with another job's. */
 void cse_choose_cores(int replica_count, int cores[]);
 
 #endif

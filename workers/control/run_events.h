@@ -1,8 +1,8 @@
-/* What a run reports to whoever started it, what it asks, and how it went.
+/* Interface between a run and its caller: events, callbacks, and the result.
  *
- * Events (cse_run_events) tell observers what happens; training goes on the same whether anybody
- * listens or not. Callbacks (cse_run_callbacks) take part in the run: they consume records and
- * snapshots, and their answers steer it. All are called in the coordinator's thread. */
+ * Events (cse_run_events) only inform; they do not influence training. Callbacks
+ * (cse_run_callbacks) take part in the run: they consume records and snapshots, and their results
+ * control it. All are called in the coordinator's thread. */
 #ifndef CSE_WORKERS_CONTROL_RUN_EVENTS_H
 #define CSE_WORKERS_CONTROL_RUN_EVENTS_H
 
@@ -18,18 +18,18 @@ typedef enum cse_phase {
     CSE_PHASE_RUNNING,
     CSE_PHASE_PAUSING, /* an operator asked for a pause: the step in flight is finished */
     CSE_PHASE_PAUSED,
-    CSE_PHASE_RECOVERING, /* a process was lost, another takes its place */
+    CSE_PHASE_RECOVERING, /* a process was lost and is being replaced */
     CSE_PHASE_CANCELLING, /* ends on request */
 } cse_phase;
 
 /* Each may be NULL. */
 typedef struct cse_run_events {
     void *self; /* first argument of each */
-    /* The phase changed; `message` says why, "" where there is nothing to say. */
+    /* The phase changed; `message` gives the reason, or "". */
     void (*on_phase)(void *self, cse_phase phase, const char *message);
     /* An operator changed how many replicas share a step. */
     void (*on_scale)(void *self, int num_csx);
-    /* Where operators can reach the coordinator; NULL: nowhere any more. */
+    /* The endpoint for operators; NULL: closed. */
     void (*on_endpoint)(void *self, const char *endpoint);
     /* How busy processes and streams were since the last call, about twice a second, as JSON:
      *     {"step":..,"steps_per_second":..,
@@ -37,11 +37,10 @@ typedef struct cse_run_events {
      *                    "input_wait"}, ...],
      *      "streams":[{"name","from","to","depth","capacity","credits","mb_per_second"}, ...]} */
     void (*on_topology)(void *self, const char *json);
-    /* The spans of a sampled step: of about every 100th, at most one a second, and one in five
-     * seconds where steps are slow; not of a step that takes tensor statistics when there are
-     * others. */
+    /* The spans of a sampled step: about every 100th, but at most one per second and at least one
+     * in five seconds. Steps that take tensor statistics are skipped where possible. */
     void (*on_spans)(void *self, const cse_process_span *spans, int count);
-    /* The kernels of the same step, process by process. */
+    /* The kernel times of the same step, process by process. */
     void (*on_kernels)(void *self, const cse_kernel_time *times, int count);
 } cse_run_events;
 
@@ -71,7 +70,7 @@ typedef struct cse_run_callbacks {
      * at the last step. Training waits only for the copy that precedes the call. */
     cse_status (*on_snapshot)(void *self, const cse_snapshot *snapshot);
     bool (*wants_snapshot)(void *self, int64_t steps_done);
-    /* What a signal or a user asked for; polled. */
+    /* The stop that a signal or a user requested; polled. */
     cse_stop_request (*stop_requested)(void *self);
 } cse_run_callbacks;
 

@@ -1,5 +1,5 @@
-/* One step is sampled at a time: it is named a little ahead, and read when a later step has been
- * committed. Most steps are not sampled, so that clock readings cost training nothing. */
+/* One step is sampled at a time: it is chosen a little ahead, and its times are read when a later
+ * step has been committed. Most steps are not sampled, so clock readings cost next to nothing. */
 #include "workers/control/step_sampler.h"
 
 #include <stdlib.h>
@@ -9,18 +9,18 @@
 #include "workers/arena/layout.h"
 #include "workers/arena/timing.h"
 
-#define INTERVAL_NS INT64_C(1000000000)      /* at most a sample in this time */
+#define INTERVAL_NS INT64_C(1000000000)      /* least time between samples */
 #define SLOW_INTERVAL_NS INT64_C(5000000000) /* below SAMPLED_STEPS a second: any step */
-/* The first sample may be of a step that touches its memory for the first time: the next ones
- * follow soon. */
+/* The first steps are not typical, since they touch memory for the first time: the first samples
+ * follow each other sooner. */
 enum { SAMPLED_STEPS = 100, EARLY_SAMPLES = 3 };
 
 struct cse_step_sampler {
     cse_cluster *cluster;
     const cse_run_events *events;
     int slot_count;
-    int64_t sampled_step; /* -1: none is awaited */
-    int64_t sample_ns;    /* when it was named */
+    int64_t sampled_step; /* -1: none is pending */
+    int64_t sample_ns;    /* when it was chosen */
     int samples;
     cse_process_span *spans;
     cse_kernel_time *kernels;
@@ -71,7 +71,7 @@ void cse_step_sampler_poll(cse_step_sampler *s, double rate, int64_t now_ns)
         return;
     int64_t done = cse_cluster_steps_done(s->cluster);
     if (s->sampled_step >= 0) {
-        /* One step more, so that who did the last unit has noted it. */
+        /* One step later, so that the process of the last unit has recorded it. */
         if (done <= s->sampled_step + 1)
             return;
         report(s);
@@ -87,7 +87,7 @@ void cse_step_sampler_poll(cse_step_sampler *s, double rate, int64_t now_ns)
     if (fast)
         next = (next + SAMPLED_STEPS) / SAMPLED_STEPS * SAMPLED_STEPS - 1;
     if (cse_arena_takes_statistics(s->cluster, next))
-        next++; /* such a step takes time that other steps do not take */
+        next++; /* a step with tensor statistics takes longer than others */
     s->samples++;
     s->sampled_step = next;
     s->sample_ns = now_ns;

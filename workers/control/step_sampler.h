@@ -1,4 +1,4 @@
-/* Samples a step now and then: what every process did in it, and how long each kernel ran. */
+/* Samples a step periodically: what every process did in it, and how long each kernel ran. */
 #ifndef CSE_WORKERS_CONTROL_STEP_SAMPLER_H
 #define CSE_WORKERS_CONTROL_STEP_SAMPLER_H
 
@@ -6,7 +6,7 @@
 
 typedef struct cse_step_sampler cse_step_sampler;
 
-/* NULL when nobody listens to on_spans. Both are borrowed. */
+/* NULL when events->on_spans is not set. Both are borrowed. */
 cse_step_sampler *cse_step_sampler_new(cse_cluster *cluster, const cse_run_events *events);
 void cse_step_sampler_destroy(cse_step_sampler **sampler);
 

@@ -1,9 +1,8 @@
-/* A parent that waits.
+/* A parent process that waits for the coordinator.
  *
- * The coordinator may die anywhere, so nothing it would have to do then may be its own task: its
- * workers die with it (each asked the kernel for that), and the supervisor makes sure of it by
- * killing the process group, waits until the orphans are gone (it is their subreaper), and removes
- * what files the coordinator held. Later it can also hold the arena and start a successor. */
+ * The coordinator may die at any point, so it cannot clean up after itself. Its workers die with it
+ * (PR_SET_PDEATHSIG); to be sure, the supervisor kills the process group, waits until the orphans
+ * are gone (it is their subreaper), and removes the coordinator's files. */
 #include "workers/control/supervisor.h"
 
 #include <errno.h>
@@ -36,13 +35,13 @@ static int run_body(int (*body)(void *self), void *self, pid_t supervisor, const
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     if (getppid() != supervisor)
         return cse_status_exit_code(CSE_INTERRUPTED);
-    /* In the background of the terminal's view, but its output is wanted whatever `stty tostop`. */
+    /* The group is in the terminal's background; with `stty tostop` its output would stop it. */
     signal(SIGTTOU, SIG_IGN);
     sigprocmask(SIG_SETMASK, before, NULL);
     return body(self);
 }
 
-/* Ctrl-Z: the group stops, then the supervisor, until somebody continues it. */
+/* Ctrl-Z: stops the group, then the supervisor, until it is continued. */
 static void suspend(pid_t group)
 {
     kill(-group, SIGSTOP);
@@ -71,7 +70,7 @@ static int watch(pid_t child, const sigset_t *kept)
     }
 }
 
-/* Ends what is left of the job and waits until the kernel has let go of it. */
+/* Kills the remaining processes of the job and waits for their end. */
 static void tidy(pid_t group)
 {
     int64_t give_up_ns = cse_clock_ns() + INT64_C(5000000000);
@@ -92,7 +91,7 @@ int cse_supervisor_run(int (*body)(void *self), void *self)
     fill_kept(&kept);
     sigprocmask(SIG_BLOCK, &kept, &before);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    fflush(NULL); /* what is buffered would come out twice */
+    fflush(NULL); /* else buffered output would be written twice */
     pid_t supervisor = getpid();
     pid_t child = fork();
     if (child < 0) {
@@ -102,7 +101,7 @@ int cse_supervisor_run(int (*body)(void *self), void *self)
     }
     if (child == 0)
         exit(run_body(body, self, supervisor, &before));
-    setpgid(child, child); /* both sides do it: neither has to wait for the other */
+    setpgid(child, child); /* both processes call it, so neither has to wait for the other */
     int status = watch(child, &kept);
     if (WIFEXITED(status)) {
         sigprocmask(SIG_SETMASK, &before, NULL);

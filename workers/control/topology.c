@@ -1,5 +1,5 @@
-/* Shares of time as Flink defines them: a process is idle while what it needs is not there,
- * back-pressured while nobody takes what it makes, and busy for the rest. Streams are the shared
+/* Shares of time as Flink defines them: a process is idle while its input is missing,
+ * back-pressured while its output is not taken, and busy otherwise. Streams are the shared
  * regions of the arena seen as queues: the input ring, the partial sums, the states, the
  * records. */
 #include "workers/control/topology.h"
@@ -71,7 +71,7 @@ static void add_process(cse_topology *t, int slot, int64_t elapsed_ns)
     cse_slot_load now = cse_cluster_slot_load(t->cluster, slot), before = t->loads[slot];
     double idle = share(now.idle_ns - before.idle_ns, elapsed_ns);
     double blocked = share(now.blocked_ns - before.blocked_ns, elapsed_ns);
-    /* A wait that began before the last look counts where it ended. */
+    /* A wait is counted when it ends, so it may be longer than the interval. */
     if (idle + blocked > 1)
         idle = 1 - blocked;
     cse_text_add(&t->json,
@@ -105,7 +105,7 @@ static void add_processes(cse_topology *t, int64_t elapsed_ns)
 typedef struct stream {
     const char *name;
     char from[32], to[32];
-    int64_t depth, capacity, credits; /* -1: there is no such thing */
+    int64_t depth, capacity, credits; /* -1: does not apply */
     double bytes_per_second;
 } stream;
 
@@ -129,7 +129,7 @@ static void add_stream(cse_topology *t, const stream *s)
     cse_text_add(json, ",\"mb_per_second\":%.3f}", s->bytes_per_second / MEGABYTE);
 }
 
-/* In whose share a microbatch is, of `replicas`. */
+/* The replica, of `replicas`, whose share contains the microbatch. */
 static int owner_of(int microbatches, int replicas, int microbatch)
 {
     for (int r = 0; r < replicas; r++) {
@@ -141,7 +141,8 @@ static int owner_of(int microbatches, int replicas, int microbatch)
     return 0;
 }
 
-/* Positions of the ring by who fills them first and whose share they are in. */
+/* Positions of the ring by the input worker that prefers them and the replica whose share they are
+ * in. */
 static void add_input_streams(cse_topology *t, uint64_t step, double steps_per_second)
 {
     const cse_arena_head *head = t->cluster->head;
@@ -189,7 +190,7 @@ static int count_nodes(const cse_cluster *cluster, uint64_t step, int replica, i
     return count;
 }
 
-/* Sums go from each replica to all that reduce, states back to it. */
+/* Partial sums go from each replica to all weight servers, states back to it. */
 static void add_weight_streams(cse_topology *t, uint64_t step, double steps_per_second)
 {
     const cse_arena_head *head = t->cluster->head;
@@ -206,7 +207,7 @@ static void add_weight_streams(cse_topology *t, uint64_t step, double steps_per_
                 .name = "partial sums", .depth = done, .capacity = nodes, .credits = nodes - done
             };
             if (head->weight_servers == 0 && server == r)
-                continue; /* its own */
+                continue; /* to itself */
             s.bytes_per_second = steps_per_second * nodes * (double)head->gradient_bytes / servers;
             snprintf(s.from, sizeof s.from, "replica %d", r);
             snprintf(s.to, sizeof s.to, "%s %d", kind, server);

@@ -1,4 +1,4 @@
-/* Selection by name from the registry, and how an end is told to people. */
+/* Selection of a launcher by name, and the text that describes the end of a process. */
 #include "workers/launchers/launcher.h"
 
 #include <stdio.h>
@@ -19,6 +19,6 @@ const char *cse_exit_text(cse_exit how, char *text, size_t size)
     else if (how.code >= 0)
         snprintf(text, size, "ended with exit code %d", how.code);
     else
-        snprintf(text, size, "ended, nobody knows how");
+        snprintf(text, size, "ended with unknown status");
     return text;
 }

@@ -1,9 +1,9 @@
-/* The contract of a launcher: how a worker process comes to life and how its end is learned.
+/* The contract of a launcher: how a worker process is started and how its end is detected.
  *
- * Only the launcher's word counts as death: a process is gone when the kernel (or the remote
- * daemon) says that all its threads have ended, not when it is silent or was sent a signal. A gone
- * process stays a zombie until `destroy`, so that its number cannot be taken by another process
- * while its claims are being freed. Its file in workers/launchers ends with the descriptor. */
+ * Only the launcher decides that a process is gone: when the kernel (or a remote daemon) reports
+ * that all its threads have ended, not when it is silent or was sent a signal. A gone process stays
+ * a zombie until `destroy`, so that its process id is not reused while its claims are being freed.
+ * Each launcher is one file in workers/launchers that ends with its descriptor. */
 #ifndef CSE_WORKERS_LAUNCHERS_LAUNCHER_H
 #define CSE_WORKERS_LAUNCHERS_LAUNCHER_H
 
@@ -16,9 +16,9 @@ typedef struct cse_worker_process cse_worker_process;
 typedef struct cse_launch_options {
     const char *executable;         /* path; not searched for */
     char *const *arguments;         /* argv, NULL-terminated */
-    const char *const *environment; /* "NAME=value" put into the inherited one; NULL-terminated */
+    const char *const *environment; /* "NAME=value", added to the inherited one; NULL-terminated */
     int inherited_descriptor;       /* open in the child under the same number; -1: none */
-    int core;                       /* logical processor to stay on, or -1; never fails the start */
+    int core;                       /* logical processor to bind to if possible; -1: none */
 } cse_launch_options;
 
 /* How a process ended. */
@@ -35,17 +35,17 @@ typedef struct cse_launcher {
      * or descriptors. The child ends when this process does, whatever ends it. */
     cse_status (*start)(const cse_launch_options *options, cse_worker_process **process);
     pid_t (*number)(const cse_worker_process *process);
-    /* Readable once the process is gone, or -1: poll by `gone`. */
+    /* Becomes readable once the process is gone. -1: no descriptor, poll by `gone`. */
     int (*descriptor)(const cse_worker_process *process);
     /* True once it is gone; sets *how. Never blocks. */
     bool (*gone)(cse_worker_process *process, cse_exit *how);
-    /* Nothing happens when it is gone already. */
+    /* No effect when it is gone already. */
     void (*signal)(cse_worker_process *process, int signal);
-    /* Kills it when it still runs, waits until it is gone, and lets go of its number. */
+    /* Kills it when it still runs, waits until it is gone, and reaps it. */
     void (*destroy)(cse_worker_process **process);
 } cse_launcher;
 
-/* workers/launchers, in name order, ended by NULL; written by autogen.sh. */
+/* The launchers in name order, ended by NULL; written by autogen.sh. */
 extern const cse_launcher *const cse_launchers[];
 
 /* The launcher of that name; NULL: "local_process". CSE_CONFIG when there is none. */

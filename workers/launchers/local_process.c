@@ -1,9 +1,9 @@
 /* Worker processes on this host: fork and exec, watched through a pidfd.
  *
  * Between fork and exec only async-signal-safe calls are made, as the parent has threads. The child
- * gets SIGKILL when the forking thread ends (so the coordinator forks from its main loop alone) and
- * checks afterwards that it was not too late for that. A close-on-exec pipe carries the error of a
- * failed exec: it reads as empty when exec succeeded. */
+ * gets SIGKILL when the forking thread ends (so only the coordinator's main thread forks) and then
+ * checks that the parent had not ended before that was set. A close-on-exec pipe carries the error
+ * of a failed exec: it reads as empty when exec succeeded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +28,7 @@
 
 struct cse_worker_process {
     pid_t number;
-    int descriptor; /* pidfd, -1 on kernels without */
+    int descriptor; /* pidfd; -1 on kernels without pidfd_open */
     bool is_gone;
     cse_exit how;
 };
@@ -41,8 +41,8 @@ static bool same_name(const char *a, const char *b)
     return strncmp(a, b, length) == 0 && b[length] == '=';
 }
 
-/* The process's environment with the changes in front of what they replace; the strings are
- * borrowed. */
+/* The process's environment with the changes placed before the variables they override; the strings
+ * are borrowed. */
 static char **merged_environment(const char *const *changes)
 {
     size_t count = 0, kept = 0;
@@ -74,9 +74,9 @@ static void become(const cse_launch_options *options, char **environment, pid_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     struct sigaction plain = { .sa_handler = SIG_DFL };
     for (int number = 1; number < NSIG; number++)
-        sigaction(number, &plain, NULL); /* fails for SIGKILL, SIGSTOP: nothing to do there */
+        sigaction(number, &plain, NULL); /* fails for SIGKILL and SIGSTOP, which need no reset */
     struct sigaction ignore = { .sa_handler = SIG_IGN };
-    sigaction(SIGINT, &ignore, NULL); /* a terminal's Ctrl-C is the coordinator's to decide on */
+    sigaction(SIGINT, &ignore, NULL); /* the coordinator handles a terminal's Ctrl-C */
     sigaction(SIGPIPE, &ignore, NULL);
     if (options->core >= 0 && options->core < CPU_SETSIZE) {
         cpu_set_t set;
@@ -84,7 +84,7 @@ static void become(const cse_launch_options *options, char **environment, pid_t 
         CPU_SET(options->core, &set);
         sched_setaffinity(0, sizeof set, &set);
     }
-    /* Libraries open descriptors that nobody marked: no child shall keep them open. */
+    /* Libraries open descriptors without close-on-exec; the child must not inherit them. */
     syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (options->inherited_descriptor >= 0)
         fcntl(options->inherited_descriptor, F_SETFD, 0);
@@ -99,7 +99,7 @@ static cse_status exec_failure(const cse_launch_options *options, int error)
                     options->executable, strerror(error));
 }
 
-/* What the child wrote before exec took place, 0 when it took place. */
+/* The errno that the child wrote when exec failed; 0 when exec succeeded. */
 static int read_exec_error(int descriptor)
 {
     int error = 0;
@@ -170,7 +170,7 @@ static int local_descriptor(const cse_worker_process *process)
     return process->descriptor;
 }
 
-/* Looks (WNOHANG) or waits without reaping. */
+/* Polls (WNOHANG) or waits for the end of the process, without reaping. */
 static bool look(cse_worker_process *process, int flags)
 {
     siginfo_t info = { 0 };
@@ -182,7 +182,7 @@ static bool look(cse_worker_process *process, int flags)
         return false;
     bool exited = result == 0 && info.si_code == CLD_EXITED;
     bool signalled = result == 0 && !exited;
-    /* ECHILD: somebody else waited for it; it is gone all the same, its exit code is lost. */
+    /* ECHILD: another caller has reaped it; it is gone, its exit code is lost. */
     process->how = (cse_exit){ .code = exited ? info.si_status : -1,
                                .signal = signalled ? info.si_status : 0 };
     process->is_gone = true;
@@ -201,7 +201,7 @@ static void local_signal(cse_worker_process *process, int number)
 {
     cse_exit how;
     if (!local_gone(process, &how))
-        kill(process->number, number); /* a zombie at the latest: the number is still its own */
+        kill(process->number, number); /* not reaped yet, so the id is still its own */
 }
 
 static void local_destroy(cse_worker_process **process)

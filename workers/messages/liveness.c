@@ -1,9 +1,9 @@
 /* Surveys over nanomsg, and the thread that answers them.
  *
- * What nanomsg does and does not do: a new survey cancels the one before; an answer after the
- * deadline is dropped silently; the end of a survey reads as ETIMEDOUT once, then as EFSM; a survey
- * sent before a respondent has connected is lost for it. So questions carry a number, are asked
- * again and again, and answers of an older number count for nothing. */
+ * Limits of nanomsg surveys: a new survey cancels the one before; an answer after the deadline is
+ * dropped silently; receiving after the end of a survey fails with ETIMEDOUT once, then with EFSM;
+ * a respondent that connects after a survey was sent does not get it. So questions carry a number
+ * and are repeated, and answers with an older number are ignored. */
 #include "workers/messages/liveness.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@ enum { QUESTION_BYTES = 8, ANSWER_BYTES = 16 };
 #define LIVENESS_MAGIC UINT32_C(0x4c455343) /* "CSEL" */
 
 typedef struct watched {
-    int incarnation; /* -1: nobody is watched in this slot */
-    bool expected;   /* its silence counts */
-    bool answered;   /* the survey that runs */
-    int missed;      /* surveys in a row */
+    int incarnation; /* -1: no process is watched in this slot */
+    bool expected;   /* missing answers are counted */
+    bool answered;   /* in the current survey */
+    int missed;      /* consecutive surveys without an answer */
 } watched;
 
 struct cse_liveness {
@@ -142,8 +142,8 @@ int cse_liveness_poll(cse_liveness *l, int64_t now_ns)
     if (l->survey == 0) {
         ask(l, now_ns);
     } else if (now_ns - l->asked_ns >= l->options.interval_ns) {
-        /* A coordinator that was itself stopped for long must not blame the workers for it: their
-         * answers were dropped at the deadline, so such a survey is asked again and not counted. */
+        /* When the coordinator itself was stopped, answers were dropped at the deadline: such a
+         * late survey is repeated and not counted against the workers. */
         if (now_ns - l->asked_ns < 3 * l->options.interval_ns)
             close_survey(l);
         ask(l, now_ns);
@@ -185,7 +185,7 @@ static int start_silent_thread(cse_respondent *r)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* signals are for the main thread */
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* only the main thread handles signals */
     int error = pthread_create(&r->thread, NULL, answer_loop, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;

@@ -1,9 +1,9 @@
 /* Liveness: asking all workers at once, with a deadline (nanomsg SURVEY).
  *
- * A dead process is the launcher's business. This finds the frozen one: stopped, hung in the
- * kernel, swapped out for good. The coordinator asks every interval; a worker that leaves `misses`
- * questions in a row unanswered gets a verdict, and whoever reads the verdict kills it before
- * anything of it is taken over. One missed question means nothing: a survey may be lost. */
+ * The launcher detects ended processes; this detects frozen ones: stopped, hung in the kernel, or
+ * thrashing. The coordinator asks every interval. A worker that leaves `misses` consecutive
+ * questions unanswered is reported as frozen, and the caller kills it before recovering its work.
+ * A single missed question means nothing, since a survey may be lost. */
 #ifndef CSE_WORKERS_MESSAGES_LIVENESS_H
 #define CSE_WORKERS_MESSAGES_LIVENESS_H
 
@@ -24,18 +24,17 @@ typedef struct cse_liveness_options {
 cse_status cse_liveness_open(const cse_liveness_options *options, cse_liveness **liveness);
 void cse_liveness_close(cse_liveness **liveness);
 
-/* From the first answer of this incarnation on, or from `expect` on, the slot's silence counts;
- * until then it is only starting. Answers of earlier incarnations no longer count. */
+/* Missing answers of the slot are counted from the first answer of this incarnation, or from
+ * `expect`, on; until then it is starting. Answers of earlier incarnations are ignored. */
 void cse_liveness_watch(cse_liveness *liveness, int slot, int incarnation);
 void cse_liveness_expect(cse_liveness *liveness, int slot, int incarnation);
 void cse_liveness_forget(cse_liveness *liveness, int slot);
 
-/* Never blocks: takes answers, closes a survey whose time is up, asks the next when due. Returns a
- * slot whose silence has lasted (once for each watch), or -1. Call until it returns -1. */
+/* Never blocks: receives answers, ends a survey at its deadline, sends the next when due. Returns a
+ * frozen slot (once for each watch), or -1. Call until it returns -1. */
 int cse_liveness_poll(cse_liveness *liveness, int64_t now_ns);
 
-/* The answering side: a thread that does nothing else, so that a long unit of work is no
- * silence. */
+/* The answering side: a thread of its own, so that a long unit of work delays no answer. */
 typedef struct cse_respondent cse_respondent;
 cse_status cse_respondent_start(const char *endpoint, int slot, int incarnation,
                                 cse_respondent **respondent);

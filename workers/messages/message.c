@@ -1,4 +1,4 @@
-/* Messages by table: one row a kind, one row a field, one loop each way.
+/* Messages by table: one row per kind and field, one loop to encode and one to decode.
  *
  * The rows carry the type of each field, so that encoding and decoding cannot disagree, and a new
  * message is a new row of the header's table and nothing else. */
@@ -21,8 +21,8 @@ typedef struct message_row {
     field_row fields[MOST_FIELDS]; /* ended by a NULL name */
 } message_row;
 
-/* Fields of a struct whose members are all 8 bytes wide follow each other without gaps: field f of
- * any kind stands 8 * f bytes behind the start of the union. */
+/* All struct members are 8 bytes wide, so there is no padding: field f of any kind is at offset
+ * 8 * f of the union. */
 _Static_assert(sizeof(int64_t) == 8 && sizeof(const char *) == 8,
                "fields of messages are 8 bytes wide in memory");
 
@@ -115,7 +115,7 @@ cse_status cse_message_encode(const cse_message *message, cse_text *out)
     return CSE_OK;
 }
 
-/* The part of a message that is not read yet. */
+/* The part of a message that is still to be decoded. */
 typedef struct reader {
     const unsigned char *at;
     size_t left;

@@ -1,17 +1,16 @@
-/* Control messages: what coordinator, workers and an operator say to each other, as one table.
+/* Control messages between coordinator, workers and operators, as one table.
  *
- * A message is small and rare: it starts, stops and reports. Payload (weights, gradients, samples)
- * and progress never travel this way; they live in the shared arena. The same table serves between
- * hosts later, so bytes are in fixed order and sizes, whatever the machine, and nothing that
- * arrives is trusted: sizes, kinds, versions and terminators are checked before a field is looked
- * at.
+ * Messages are small and rare: they start, stop and report. Payload (weights, gradients, samples)
+ * and progress never travel this way; they are in the shared arena. Byte order and sizes are fixed,
+ * so that the format is the same between hosts, and nothing that arrives is trusted: sizes, kinds,
+ * versions and terminators are checked before a field is read.
  *
  * On the wire, all integers little-endian:
  *
  *     "CSEM" | version:16 | kind:16 | body bytes:32 | fields in table order
  *     INTEGER: 8 bytes, two's complement      TEXT: length:32, bytes, one zero byte
  *
- * A program speaks one version and refuses others: a cluster runs one build of csengine. */
+ * A program accepts its own version only: a cluster runs one build of csengine. */
 #ifndef CSE_WORKERS_MESSAGES_MESSAGE_H
 #define CSE_WORKERS_MESSAGES_MESSAGE_H
 
@@ -24,41 +23,41 @@
 enum {
     CSE_MESSAGE_VERSION = 3,
     CSE_MESSAGE_HEADER_BYTES = 12,
-    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* longest: a loader's settings */
+    CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* enough for a loader's settings */
 };
 
-/* MESSAGE(number on the wire, name of the kind, name of the member, FIELD(type, name)...) */
+/* MESSAGE(number on the wire, name of the kind, name of the union member, FIELD(type, name)...) */
 #define CSE_MESSAGE_TABLE(MESSAGE, FIELD)                                                          \
-    /* worker: is connected; asks for WELCOME */                                                   \
+    /* worker: is connected, requests WELCOME */                                                   \
     MESSAGE(1, JOIN, join,                                                                         \
             FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))           \
-    /* coordinator: where the compiled step lies and what it reads */                              \
+    /* coordinator: where the compiled step and its data are */                                    \
     MESSAGE(2, WELCOME, welcome,                                                                   \
             FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed))          \
-    /* worker: has opened everything; from here on it works by the arena alone */                  \
+    /* worker: has opened everything; from here on the arena directs its work */                   \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                 \
     /* operator: keep the states unchanged after the step in flight, until RESUME */               \
     MESSAGE(4, PAUSE, pause, FIELD(TEXT, reason))                                                  \
     MESSAGE(5, RESUME, resume, FIELD(TEXT, reason))                                                \
     /* operator: take a snapshot after the step in flight and go on */                             \
     MESSAGE(6, CHECKPOINT, checkpoint, FIELD(TEXT, reason))                                        \
-    /* operator to coordinator: snapshot and end; coordinator to worker: leave */                  \
+    /* operator to coordinator: snapshot and end; coordinator to worker: exit */                   \
     MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                    \
     /* worker: one line for the log, level as cse_log_level */                                     \
     MESSAGE(8, LOG, log, FIELD(INTEGER, level) FIELD(INTEGER, time_ms) FIELD(TEXT, line))          \
     /* worker: cannot go on, status as cse_status */                                               \
     MESSAGE(9, FAILURE, failure, FIELD(INTEGER, status) FIELD(TEXT, text))                         \
-    /* worker: leaves without a failure */                                                         \
+    /* worker: exits without a failure */                                                          \
     MESSAGE(10, BYE, bye, FIELD(INTEGER, slot))                                                    \
     /* operator: end; save: with a checkpoint, but not after grace_ms (0: no limit) */             \
     MESSAGE(11, CANCEL, cancel, FIELD(INTEGER, save) FIELD(INTEGER, grace_ms) FIELD(TEXT, reason)) \
     /* operator: end at once, workers are killed */                                                \
     MESSAGE(12, KILL, kill, FIELD(TEXT, reason))                                                   \
-    /* operator: so many replicas share the next steps */                                          \
+    /* operator: change the number of replicas from the next step on */                            \
     MESSAGE(13, SCALE, scale, FIELD(INTEGER, num_csx))                                             \
-    /* operator: asks for the phase */                                                             \
+    /* operator: requests the phase */                                                             \
     MESSAGE(14, STATUS, status, FIELD(TEXT, reason))                                               \
-    /* coordinator to operator: status and reason of a cse_error, what it means for people */      \
+    /* coordinator to operator: status and reason of a cse_error, and a message */                 \
     MESSAGE(15, REPLY, reply,                                                                      \
             FIELD(INTEGER, status) FIELD(INTEGER, reason) FIELD(INTEGER, step) FIELD(TEXT, text))
 
@@ -78,7 +77,7 @@ typedef enum cse_message_kind {
         fields                                           \
     } lower;
 
-/* TEXT members are borrowed: the sender's, or views into the received bytes. NULL is sent as "". */
+/* TEXT members are borrowed: from the sender, or from the received bytes. NULL is sent as "". */
 typedef struct cse_message {
     cse_message_kind kind;
     union {

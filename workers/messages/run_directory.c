@@ -1,8 +1,8 @@
-/* A run's directory and the sweeping of abandoned ones.
+/* A run's directory, and the removal of abandoned ones.
  *
- * A killed coordinator removes nothing, so its directory must be recognisable as abandoned: the
- * owner holds an flock on the file "lock" in it, which the kernel releases with the process,
- * whatever ended it. A process number would not do: it may belong to another process by then. */
+ * A killed coordinator removes nothing, so it must be possible to recognise its directory as
+ * abandoned: the owner holds an flock on the file "lock" in it, which the kernel releases when the
+ * process ends for any reason. A process id would not do: it may have been reused. */
 #include "workers/messages/run_directory.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 
 #define NAME_PREFIX "csengine-run-"
 
-/* A directory without a lock file may just be in the making; this old, it is not. */
+/* A directory without a lock file that is younger than this may still be under construction. */
 enum { YOUNG_SECONDS = 10 };
 
 static bool is_ours(const struct stat *facts)
@@ -26,7 +26,7 @@ static bool is_ours(const struct stat *facts)
     return S_ISDIR(facts->st_mode) && facts->st_uid == geteuid();
 }
 
-/* The places a run directory may be in, best first; NULL for one that is not usable. */
+/* The parent directories to try, in order of preference; NULL for one that is not usable. */
 static const char *place(int number)
 {
     if (number == 1)
@@ -40,7 +40,7 @@ static const char *place(int number)
     return runtime;
 }
 
-/* The file gets its name only when it is locked, so that no sweep ever sees it free. */
+/* The file gets its name only when it is locked, so that no sweep finds it unlocked. */
 static cse_status take_lock(cse_run_directory *directory)
 {
     char unnamed[CSE_RUN_DIRECTORY_BYTES + 8], named[CSE_RUN_DIRECTORY_BYTES + 8];

@@ -1,5 +1,5 @@
-/* The directory of a running cluster's sockets: made with mode 0700, held by a lock, removed at the
- * end - or by the next run, when a coordinator could not. */
+/* The directory of a running cluster's sockets: created with mode 0700, marked as in use by a lock,
+ * removed at the end of the run, or by the next run when its coordinator was killed. */
 #ifndef CSE_WORKERS_MESSAGES_RUN_DIRECTORY_H
 #define CSE_WORKERS_MESSAGES_RUN_DIRECTORY_H
 
@@ -10,10 +10,10 @@ enum { CSE_RUN_DIRECTORY_BYTES = 80 };
 
 typedef struct cse_run_directory {
     char path[CSE_RUN_DIRECTORY_BYTES];
-    int lock; /* descriptor that holds an flock as long as the owner lives */
+    int lock; /* descriptor that holds an flock while the owner lives */
 } cse_run_directory;
 
-/* Under $XDG_RUNTIME_DIR where that is a directory of ours and short enough, else under /tmp.
+/* Created in $XDG_RUNTIME_DIR if that is short enough and belongs to this user, else in /tmp.
  * CSE_CANNOT_CREATE when neither works. */
 cse_status cse_run_directory_make(cse_run_directory *directory);
 void cse_run_directory_remove(cse_run_directory *directory);

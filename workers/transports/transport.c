@@ -1,4 +1,4 @@
-/* Selection by name from the registry. */
+/* Selection of a transport by name from the registry. */
 #include "workers/transports/transport.h"
 
 #include "engine/base/registry.h"

@@ -1,10 +1,10 @@
 /* Control messages over ZeroMQ: a ROUTER that binds, DEALERs that connect.
  *
  * Inside a host the endpoint is ipc:// with a socket file in a directory of mode 0700, so that file
- * permissions decide who may connect. Four options are set everywhere, as their defaults lose
- * messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an error), LINGER
- * (closing waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and IMMEDIATE
- * (nothing is queued for a connection that does not stand). */
+ * permissions decide who may connect. Four options are set on every socket, as their defaults
+ * lose messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an error),
+ * LINGER (closing waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and
+ * IMMEDIATE (nothing is queued before a connection is established). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct cse_socket {
     bool bound;
 };
 
-/* Closing waits this long for a worker's failure report to arrive. */
+/* Closing waits this long for the last messages, such as a failure report, to be delivered. */
 enum { LINGER_MS = 500, QUEUED_MESSAGES = 1000 };
 
 static void zeromq_close(cse_socket **socket)
@@ -150,7 +150,7 @@ static void drop_rest(cse_socket *s, bool more)
     cse_text_clear(&rest);
 }
 
-/* Messages of another form than [name,] body come from no csengine: they are dropped. */
+/* Messages of another form than [name,] body are not csengine's and are dropped. */
 static bool receive_message(cse_socket *s, char peer[CSE_PEER_BYTES], cse_text *bytes, int *error)
 {
     bool more = false;

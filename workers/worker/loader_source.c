@@ -1,7 +1,8 @@
-/* A data loader as source of microbatches, in the layout that the step graph wants.
+/* A data loader as source of microbatches, in the layout of the graph's inputs.
  *
  * A loader delivers all its streams one after another; a graph declares those it uses, in its own
- * order. When both agree byte for byte the loader writes straight into the ring. */
+ * order. When both layouts are equal the loader writes straight into the ring; else it writes to a
+ * buffer, from which the streams are copied. */
 #include "workers/worker/loader_source.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ typedef struct stream_copy {
 typedef struct loader_source {
     cse_microbatch_source source;
     cse_dataloader *loader;
-    unsigned char *buffer; /* NULL: the layouts agree */
+    unsigned char *buffer; /* NULL: the layouts are equal */
     stream_copy copies[CSE_MAX_STREAMS];
     int copy_count;
 } loader_source;
@@ -93,7 +94,7 @@ cse_status cse_loader_source_new(cse_dataloader *loader, const cse_graph *graph,
         }
         same = same && copy->from == copy->to;
     }
-    /* A stream that the graph does not use lies where something else may. */
+    /* The loader would write a stream that the graph does not use beyond the graph's inputs. */
     same = same && graph->input_count == cse_dataloader_input_view(loader)->stream_count;
     source->copy_count = graph->input_count;
     source->loader = loader;

@@ -1,11 +1,11 @@
-/* The loop of a worker: look at the step word, do one unit of what the roles allow, move the step
- * word on when a stage is complete.
+/* The loop of a worker: read the step word, do one unit of work that the roles allow, advance the
+ * step word when a stage is complete.
  *
- * Nothing blocks inside a unit, so control messages and liveness questions are answered between two
- * of them. A unit that completes a stage is followed by a look at all its words: whoever publishes
- * the last one sees the stage complete, and if it dies before moving the step word, the next one
- * that finds nothing to do looks, too. Only the moves ring the doorbell (and filled microbatches
- * when somebody waits for them): between two moves there is nothing new to take. */
+ * Nothing blocks inside a unit, so control messages are handled between two of them. After a unit
+ * the worker checks whether all words of the stage are done: the process that publishes the last
+ * one sees the stage complete. If it dies before it advances the step word, the next process
+ * without work does so. The doorbell rings only when the step word advances, and for filled
+ * microbatches that somebody waits for: nothing else makes new work. */
 #include "workers/worker/work.h"
 
 #include "engine/base/clock.h"
@@ -67,8 +67,8 @@ static uint32_t events_of(const cse_work *work, int roles)
     return events;
 }
 
-/* What a unit of work at this step word is; CSE_SPAN_KIND_COUNT for who can only move the step word
- * on. */
+/* The span kind of a unit of work at this step word; CSE_SPAN_KIND_COUNT when the roles allow only
+ * to advance the step word. */
 static cse_span_kind kind_of(const cse_work *work, uint64_t step, int roles)
 {
     static const cse_span_kind kinds[] = {
@@ -143,8 +143,8 @@ cse_work_result cse_work_once(cse_work *work)
     return CSE_WORK_IDLE;
 }
 
-/* Waits without sleeping; false: nothing came. *now_ns becomes the last clock that was read: it
- * costs nothing to tell how long it took, to within a burst. */
+/* Busy-waits for `spin_ns`; false when no work came. *now_ns becomes the last clock reading, which
+ * saves the caller one. */
 static bool spin(const cse_work *work, int64_t spin_ns, int64_t *now_ns)
 {
     const int64_t until = *now_ns + spin_ns;
@@ -167,7 +167,7 @@ void cse_work_wait(cse_work *work, int64_t timeout_ns)
     const int64_t spin_ns = cluster->head->spin_ns;
     const int64_t start_ns = cse_clock_ns();
     int64_t now_ns = start_ns;
-    /* Only those who compute: the others would take their cores. */
+    /* Only processes that compute spin: others would take cores from them. */
     if (spin_ns <= 0 || !work->executable || !spin(work, spin_ns, &now_ns)) {
         cse_doorbell_wait(cluster, &own->sleeping, work->wait_events, work->doorbell_seen,
                           timeout_ns);

@@ -3,10 +3,10 @@
  *     cse_set_float_mode(); cse_cluster_map(descriptor, &cluster);
  *     cse_executable_open / cse_dataloader_open; cse_work_new(&options, &work);
  *     for (;;) switch (cse_work_once(work)) {
- *     case CSE_WORK_DONE: break;                       did something: look at control, go on
+ *     case CSE_WORK_DONE: break;                       one unit done: check for messages, go on
  *     case CSE_WORK_IDLE: cse_work_wait(work, timeout_ns); break;
- *     case CSE_WORK_ENDED: leave with success
- *     case CSE_WORK_FAILED: leave; cse_error_message() has the message, the arena a copy of it
+ *     case CSE_WORK_ENDED: exit with success
+ *     case CSE_WORK_FAILED: exit; cse_error_message() has the message, the arena a copy of it
  *     }
  */
 #ifndef CSE_WORKERS_WORKER_WORK_H

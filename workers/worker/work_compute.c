@@ -1,14 +1,14 @@
 /* COMPUTE: microbatch gradients, added up to the partial sum of a node of the reduction tree.
  *
- * A replica claims one node at a time - of its own share first, then any that is takeable - and
- * computes its microbatches from left to right, one a call. Partial sums are kept as a binary
- * counter: the first grows in the node's place of the arena (which nobody reads before it is
- * published), the others in private memory. Where no value is rounded the replica's program writes
- * each gradient straight to the place where its sum begins, so nothing is copied. */
+ * A replica claims one node at a time, of its own share first, then any that is free, and computes
+ * its microbatches from left to right, one per call. It keeps partial sums as a binary counter
+ * keeps digits: the first in the node's place of the arena (which nobody reads before it is
+ * published), the others in private memory. Where no value is rounded, the replica's program writes
+ * each gradient directly to the place of its partial sum, so nothing is copied. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
-/* The nodes of all shares for the step's number of replicas, in the order of the microbatches. */
+/* Lists the nodes of all replicas' shares in the order of their microbatches. */
 static void plan_nodes(cse_work *work, int replicas)
 {
     const int microbatches = work->cluster->head->microbatches;
@@ -51,7 +51,7 @@ bool cse_work_nodes_complete(cse_work *work, uint64_t step)
     return cursor->complete == work->node_count;
 }
 
-/* Claims the node, or what a recovery has split it into. */
+/* Claims the node, or one of its children when recovery has split it. */
 static bool claim(cse_work *work, cse_tree_node node, int64_t sequence)
 {
     cse_word *word = &work->cluster->nodes[node.heap];
@@ -93,7 +93,7 @@ static void join_top(cse_work *work, const cse_segments *segments)
     work->sum_count--;
 }
 
-/* Adds the gradient that was just computed. */
+/* Adds the gradient that was just computed to the partial sums. */
 static void fold(cse_work *work, int64_t step)
 {
     cse_segments segments = work->cluster->segments;
@@ -107,7 +107,7 @@ static void fold(cse_work *work, int64_t step)
                                      *sum);
         carries--;
     } else {
-        if (!work->cluster->head->exact) /* else it lies there already */
+        if (!work->cluster->head->exact) /* else the program wrote it there */
             cse_partial_sum_set(&segments, sum_at(work, work->sum_count), work->gradient, gradient);
         work->sum_ranges[work->sum_count++] = (cse_microbatch_range){ gradient, 1 };
     }

@@ -20,7 +20,7 @@ void cse_set_float_mode(void)
 #endif
 }
 
-/* Zeroed, at page starts, and costing nothing until touched. */
+/* Zeroed and page-aligned; takes no memory until touched. */
 static unsigned char *private_memory(size_t bytes)
 {
     if (bytes == 0)
@@ -36,7 +36,7 @@ static cse_status check_graph(const cse_cluster *cluster, const cse_graph *graph
     int64_t lines = 0;
     for (int i = 0; i < graph->group_count; i++)
         if (graph->groups[i].part == CSE_PART_UPDATE)
-            lines = graph->groups[i].first_line + cse_lines_of(graph->groups[i].elements);
+            lines = graph->groups[i].first_line + cse_group_lines(&graph->groups[i]);
     if (graph->microbatch_count != head->microbatches ||
         graph->micro_batch_size != head->micro_batch_size ||
         graph->group_count != head->group_count || lines != head->update_lines ||
@@ -58,7 +58,7 @@ static cse_status prepare_compute(cse_work *work)
     CSE_TRY(check_graph(work->cluster, work->graph));
     work->workspace_bytes = (size_t)work->graph->space_bytes[CSE_SPACE_REPLICA];
     work->workspace = private_memory(work->workspace_bytes);
-    /* Partial sums but the first, which grows in the arena, and one gradient. */
+    /* All partial sums but the first, which is in the arena, and one gradient. */
     work->sums_bytes = (size_t)(depth * head->partial_sum_stride);
     work->sums = private_memory(work->sums_bytes);
     if ((work->workspace_bytes && !work->workspace) || (work->sums_bytes && !work->sums))

@@ -1,9 +1,9 @@
-/* Where a step's programs run: REPLICA for a microbatch, WEIGHTS once a step, UPDATE for a range of
+/* Runs a step's programs: REPLICA for a microbatch, WEIGHTS once per step, UPDATE for a range of
  * lines.
  *
- * In a sampled step each run is timed: programs group by group by the executable, a range of an
- * UPDATE group as a whole. Steps that take tensor statistics are not timed, since their kernels do
- * more than those of other steps. */
+ * In a sampled step the executable times REPLICA and WEIGHTS group by group; a range of lines of an
+ * UPDATE group is timed as a whole. Steps that take tensor statistics are not timed, since their
+ * kernels do more than those of other steps. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 

@@ -1,4 +1,4 @@
-/* Taking a word of the present stage, and moving the step word on when all of them are done. */
+/* Claims words of the current stage, and advances the step word when all of them are done. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
@@ -22,7 +22,7 @@ int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *c
     return -1;
 }
 
-/* Each server starts its scan at a chunk of its own, so that servers rarely compete for a word. */
+/* Each server starts its scan at another chunk, so that servers rarely compete for a word. */
 static void place_cursor(cse_work *work, cse_work_cursor *cursor, int64_t sequence, int count)
 {
     const cse_arena_head *head = work->cluster->head;
@@ -60,7 +60,7 @@ static bool stage_complete(cse_work *work, uint64_t step)
     return false;
 }
 
-/* The step word after a complete stage. Stages without items are passed over. */
+/* The step word that follows a complete stage. Stages without words are skipped. */
 static uint64_t next_of(const cse_cluster *cluster, uint64_t step)
 {
     const cse_arena_head *head = cluster->head;
@@ -68,7 +68,7 @@ static uint64_t next_of(const cse_cluster *cluster, uint64_t step)
     const int replicas = cse_step_replicas(step);
     switch (cse_step_stage(step)) {
     case CSE_STAGE_COMPUTE:
-        /* One exact partial sum over all microbatches is the reduced value already. */
+        /* A single exact partial sum over all microbatches is the reduced value: skip REDUCE. */
         if (head->exact &&
             cse_word_is(cse_word_load(&cluster->nodes[1]), CSE_WORD_DONE, sequence + 1))
             return cse_step_make(sequence, CSE_STAGE_NORM, replicas, CSE_STEP_SINGLE_PARTIAL_SUM);
@@ -104,12 +104,12 @@ bool cse_work_advance(cse_work *work, uint64_t step)
     CSE_FAILPOINT(COMMITTED);
     atomic_store(&cse_arena_record(cluster, done)->committed_ns, cse_clock_ns());
     uint32_t events = CSE_DOORBELL_STAGE | CSE_DOORBELL_COMMIT | CSE_DOORBELL_RECORD;
-    /* Input workers sleep until half the ring is free: a wake-up costs a replica its core. */
+    /* Input workers are woken when half the ring is free: each wake-up can preempt a replica. */
     const int64_t laps = cluster->head->ring_count / cluster->head->microbatches;
     if (laps < 4 || (done + 1) % (laps / 2) == 0)
         events |= CSE_DOORBELL_FREED;
     if (cse_step_number(next) >= cluster->head->end_step) {
-        /* The end concerns everybody, whatever they wait for. */
+        /* The end of the run wakes every process, whatever it waits for. */
         atomic_store(&cluster->control->urgent, 1);
         events |= CSE_DOORBELL_URGENT | CSE_DOORBELL_CONTROL;
     }

@@ -1,8 +1,8 @@
-/* Inside of a worker's loop: what one process remembers, and the parts of a step it can do.
+/* Internals of a worker's loop: the state of one process, and the parts of a step it can do.
  *
- * Everything here is private to the process and may be lost with it; the truth is in the arena.
- * Each part looks for a takeable word of the current stage, claims it, does the work and publishes
- * it. */
+ * Everything here is private to the process and may be lost with it; all shared state is in the
+ * arena. Each part looks for a word of the current stage that can be claimed, claims it, does the
+ * work and publishes it. */
 #ifndef CSE_WORKERS_WORKER_WORK_STATE_H
 #define CSE_WORKERS_WORKER_WORK_STATE_H
 
@@ -13,9 +13,9 @@
 
 /* How far this process has looked through the words of one stage, in one step. */
 typedef struct cse_work_cursor {
-    int64_t sequence; /* step + 1 that the rest is about */
-    int next;         /* where to look for something takeable */
-    int complete;     /* all before are done */
+    int64_t sequence; /* step + 1 of the other members */
+    int next;         /* where to look for a word to claim */
+    int complete;     /* all words before are done */
 } cse_work_cursor;
 
 typedef struct cse_work {
@@ -25,12 +25,12 @@ typedef struct cse_work {
     const cse_microbatch_source *source;
     int slot, incarnation;
     cse_status status; /* of a failure; CSE_OK before */
-    bool blocked;      /* nothing was done as nobody takes what was made before */
-    bool sampled;      /* the times of this step are noted */
+    bool blocked;      /* no work, since the output is not taken */
+    bool sampled;      /* this step's times are recorded */
     uint32_t doorbell_seen, wait_events;
     cse_frame frame;
 
-    /* COMPUTE: the nodes that the present number of replicas makes, in the order of their
+    /* COMPUTE: the nodes that the step's number of replicas computes, in the order of their
      * microbatches, and the node that this process has claimed. */
     cse_tree_node *nodes;
     int node_count, nodes_replicas, own_first, own_end;
@@ -38,10 +38,10 @@ typedef struct cse_work {
     bool computing; /* a node is claimed */
     cse_tree_node node;
     int added;                           /* microbatch gradients of the node so far */
-    int sum_count;                       /* partial sums that they are in */
-    cse_microbatch_range sum_ranges[32]; /* of each of these sums */
+    int sum_count;                       /* partial sums that hold them */
+    cse_microbatch_range sum_ranges[32]; /* their microbatches */
     int64_t wait_since_ns;               /* 0: not waiting for input */
-    unsigned char *sums, *gradient;      /* private memory: sums but the first; one gradient */
+    unsigned char *sums, *gradient;      /* private: all sums but the first; one gradient */
     unsigned char *workspace;
     size_t workspace_bytes, sums_bytes;
 
@@ -53,18 +53,18 @@ typedef struct cse_work {
     int64_t *direct_offsets; /* by group; see sums.h */
 
     /* Tensor statistics; NULL when no step takes them. */
-    cse_tensor_statistics *statistics; /* of the node at hand */
+    cse_tensor_statistics *statistics; /* of the current node */
     unsigned char *statistics_memory;
     size_t statistics_memory_bytes;
     cse_statistics_collector collector;
-    float *proposed; /* values of one update part's nodes */
+    float *proposed; /* new states of one part, not stored */
 
-    int64_t *group_ns; /* of one timed run, by group */
+    int64_t *group_ns; /* times of one run, by group */
 
     cse_ring_view ring;
 } cse_work;
 
-/* Each does at most one unit of its kind at the step word `step`; false: nothing there to do. */
+/* Each does at most one unit of its kind at the step word `step`; false when there is none. */
 bool cse_work_compute(cse_work *work, uint64_t step);
 bool cse_work_reduce(cse_work *work, uint64_t step);
 bool cse_work_norm(cse_work *work, uint64_t step);
@@ -73,38 +73,37 @@ bool cse_work_update(cse_work *work, uint64_t step);
 bool cse_work_fill(cse_work *work, uint64_t step);
 
 /* Runs REPLICA or WEIGHTS with the worker's frame, or lines of an UPDATE group; in a sampled step,
- * notes how long each kernel took. See work_run.c. */
+ * records how long each kernel took. See work_run.c. */
 void cse_work_run_program(cse_work *work, cse_part part);
 void cse_work_run_update(cse_work *work, int group, const int64_t lines[2],
                          const cse_undo_log *undo);
 
-/* Readies the cursors for the step at hand. */
+/* Sets the cursors for the current step. */
 void cse_work_place_cursors(cse_work *work, uint64_t step);
 /* Whether every node that step `step` needs is complete. */
 bool cse_work_nodes_complete(cse_work *work, uint64_t step);
-/* Claims a takeable one of words [0, count), or returns -1. */
+/* Claims one of words [0, count) and returns its index, or -1 when none can be claimed. */
 int cse_work_take(cse_work *work, cse_word *words, int count, cse_work_cursor *cursor);
-/* Moves the step word on when its stage is complete. False: it is not. */
+/* Advances the step word if its stage is complete; else returns false. */
 bool cse_work_advance(cse_work *work, uint64_t step);
 
 /* The frame of WEIGHTS and UPDATE at a step. */
 cse_frame *cse_work_frame_for(cse_work *work, uint64_t step);
-/* Makes the plan that joins this step's partial sums, once a step. */
+/* Makes the plan for joining this step's partial sums, once per step. */
 void cse_work_plan_join(cse_work *work, int64_t sequence);
-/* Joins this step's partial sums for lines of an UPDATE group and returns the base at which the
- * group finds them. */
+/* Joins this step's partial sums for lines of an UPDATE group, and returns the base address from
+ * which the group reads them. */
 unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part part);
 
-/* Tensor statistics, see work_statistics.c. Allocates what they need; nothing when no step takes
- * them. */
+/* Allocates memory for tensor statistics (work_statistics.c); none when no step takes them. */
 cse_status cse_work_statistics_prepare(cse_work *work);
 void cse_work_statistics_release(cse_work *work);
-/* Around the computation of a node: begins with zeros; copies the counts into the arena, behind the
- * partial sum, before it is published. Do nothing on other steps. */
+/* Around the computation of a node: `begin` clears the counts, `end` copies them into the arena,
+ * after the partial sum, before that is published. No effect in steps without statistics. */
 void cse_work_statistics_begin(cse_work *work, int64_t step);
 void cse_work_statistics_publish(cse_work *work, int64_t step);
-/* Around the serial program, which may be repeated: begins with the counts of the step's partial
- * sums; adds those of summed gradients, of states and their updates. */
+/* Around the serial program, which may be repeated: `open` starts from the counts of the step's
+ * partial sums, `close` adds those of the summed gradients, of the states and of their updates. */
 void cse_work_statistics_open(cse_work *work, uint64_t step);
 void cse_work_statistics_close(cse_work *work, uint64_t step);
 

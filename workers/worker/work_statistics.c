@@ -1,12 +1,12 @@
-/* Tensor statistics: on every n-th step, the values of the graph's tracked tensors are counted.
+/* Tensor statistics: every n-th step, the values of the graph's tracked tensors are counted.
  *
- * Counts of the replica's program are made microbatch by microbatch in private memory, copied
- * behind the partial sum when it is published, and added up by the serial stage: integers, so that
- * any partition of the batch gives the same sums, and a node that is computed again after a death
- * gives the same counts. The serial stage itself counts what is there once a step: it adds up the
- * gradients block by block, reads the states before their update and asks the update program what
- * it would make of them. It writes nothing but the step's own record, from zero on, so that it may
- * be repeated, and the update stage is as on every other step. */
+ * Replicas count the tensors of their program microbatch by microbatch in private memory, copy the
+ * counts after the partial sum when that is published, and the serial stage adds them up. Counts
+ * are integers, so any partition of the batch gives the same sums, also when a node is computed
+ * again after a death. The serial stage itself counts what exists once per step: it sums the
+ * gradients block by block, reads the states before their update, and runs the update program
+ * without storing to learn the new states. It writes only the step's record, starting from zero, so
+ * it can be repeated, and the update stage is the same as in other steps. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,14 +28,14 @@ cse_status cse_work_statistics_prepare(cse_work *work)
         return cse_fail(CSE_UNAVAILABLE, "the compiled step tracks other tensors than the "
                                          "cluster was made for: recompile, or empty the compile "
                                          "directory");
-    /* Costs nothing until the first such step touches it. */
+    /* Takes no memory until the first step with statistics touches it. */
     work->statistics_memory_bytes =
         record_bytes + proposed_bytes + (size_t)work->graph->statistics_scratch_bytes;
     work->statistics_memory = mmap(NULL, work->statistics_memory_bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (work->statistics_memory == MAP_FAILED) {
         work->statistics_memory = NULL;
-        return cse_fail(CSE_TEMPORARY, "no memory of %zu bytes for numerics",
+        return cse_fail(CSE_TEMPORARY, "no memory of %zu bytes for tensor statistics",
                         work->statistics_memory_bytes);
     }
     work->statistics = (cse_tensor_statistics *)(void *)work->statistics_memory;
@@ -94,7 +94,7 @@ void cse_work_statistics_open(cse_work *work, uint64_t step)
     work->frame.collector = &work->collector;
 }
 
-/* The summed gradient, joined block by block whether or not REDUCE has joined it before. */
+/* Joins the gradient block by block, whether or not REDUCE has joined it before, and counts it. */
 static void count_gradient(cse_work *work, int64_t step, const cse_tracked_tensor *o)
 {
     cse_tensor_statistics *record = &work->collector.records[o - work->graph->tracked];
@@ -115,7 +115,7 @@ static void count_gradient(cse_work *work, int64_t step, const cse_tracked_tenso
     }
 }
 
-/* `values` of the state's assign, and of what was kept and its delta where there are such. */
+/* `values`: of the state's assign and, if the state has them, of the kept term and its delta. */
 static void count_state(cse_work *work, const cse_tracked_tensor *o, const float *const values[],
                         const int64_t range[2])
 {
@@ -167,8 +167,7 @@ void cse_work_statistics_close(cse_work *work, uint64_t step)
             count_gradient(work, cse_step_number(step), &graph->tracked[i]);
     for (int g = 0; g < graph->group_count; g++) {
         cse_node *proposed[CSE_MAX_PROPOSED];
-        const int64_t elements = graph->groups[g].elements;
-        const int64_t lines = cse_lines_of(elements);
+        const int64_t lines = cse_group_lines(&graph->groups[g]);
         if (graph->groups[g].part != CSE_PART_UPDATE || cse_group_proposed(graph, g, proposed) == 0)
             continue;
         for (int64_t first = 0; first < lines; first += PROPOSED_LINES)

@@ -1,10 +1,9 @@
 /* REDUCE, NORM and UPDATE: what weight servers do (or the replicas, when there are none).
  *
- * REDUCE adds the step's partial sums in the tree's order, chunk by chunk, into a buffer of its
- * own, so a chunk can be made again from the start. NORM runs the serial program once and leaves
- * the record; it writes nothing that it reads, so it can be run again, too. UPDATE changes the
- * states in place, with an undo log: after a recovery the next claimer continues at the line where
- * the first one stopped. */
+ * REDUCE adds the step's partial sums in the tree's order, chunk by chunk, into a separate buffer,
+ * so a chunk can be repeated. NORM runs the serial program once and writes the record; it writes
+ * nothing that it reads, so it can be repeated, too. UPDATE changes the states in place, with an
+ * undo log: after a recovery the next claimer continues at the line where the first one stopped. */
 #include "engine/base/clock.h"
 #include "workers/worker/work_state.h"
 
@@ -66,7 +65,7 @@ cse_frame *cse_work_frame_for(cse_work *work, uint64_t step)
     return frame;
 }
 
-/* Whether the step may go on to change the states. Tells the coordinator when it waits for it. */
+/* Whether the step may change the states. If not, tells the coordinator that a worker waits. */
 static bool released(cse_work *work, int64_t step)
 {
     cse_control *control = work->cluster->control;
@@ -101,8 +100,9 @@ bool cse_work_norm(cse_work *work, uint64_t step)
     return true;
 }
 
-/* Where the update program finds the sums of one part: joined before, or joined here and now for
- * just these lines. The base is moved so that the sum's own offset leads to them. */
+/* The base address from which the update program reads the sums of one part: those joined by
+ * REDUCE, or joined here for just these lines. The base is shifted so that base + the sum's offset
+ * in the reduced layout is the right address. */
 unsigned char *cse_work_sums_of(cse_work *work, uint64_t step, cse_update_part part)
 {
     const cse_cluster *cluster = work->cluster;
@@ -134,7 +134,7 @@ static void update_part(cse_work *work, int chunk, int64_t sequence, cse_update_
     };
     const int64_t lines[2] = { part.first, part.end };
     cse_work_run_update(work, part.group, lines, &undo);
-    /* Clean before the next group begins: its first old values may go where the last line's are. */
+    /* Clean before the next group begins: its undo log may overwrite that of the last line. */
     CSE_COMPILER_BARRIER();
     atomic_store(&progress->value,
                  cse_progress_make(sequence, false, part.chunk_line + part.end - part.first));

@@ -1,10 +1,9 @@
 /* The body of `csengine worker`: joins a cluster, opens what its role needs, works until told to
  * stop.
  *
- * A worker knows no model: it executes the artefact the coordinator points it to. After READY the
- * arena tells it everything; the control socket is looked at between units of work. Whatever goes
- * wrong is left as (status, message) both in the arena and on the socket before the process
- * ends. */
+ * A worker contains no model: it executes the artefact that the coordinator names. After READY the
+ * arena directs its work; the control socket is read between units of work. A failure is reported
+ * as (status, message) both in the arena and on the socket before the process ends. */
 #include "workers/worker/worker_main.h"
 
 #include <errno.h>
@@ -34,21 +33,21 @@ typedef struct arguments {
     int slot, incarnation, arena_descriptor;
 } arguments;
 
-typedef struct member {
+typedef struct worker {
     arguments given;
     const cse_transport *transport;
     cse_socket *socket;
     cse_respondent *respondent;
     cse_cluster *cluster;
     cse_executable *executable;
-    cse_graph *graph; /* an input worker's, which has no executable */
+    cse_graph *graph; /* of an input worker, which has no executable */
     cse_dataloader *loader;
     cse_microbatch_source *source;
     cse_work *work;
     cse_text sent, received, welcome_bytes;
     cse_message welcome;
     bool told_to_stop;
-} member;
+} worker;
 
 static volatile sig_atomic_t terminated;
 
@@ -117,15 +116,15 @@ static cse_status parse(int argc, char **argv, arguments *a)
 
 /* ---- Control ---- */
 
-static cse_status tell(member *m, const cse_message *message)
+static cse_status tell(worker *w, const cse_message *message)
 {
-    m->sent.size = 0;
-    CSE_TRY(cse_message_encode(message, &m->sent));
-    return m->transport->send(m->socket, NULL, m->sent.data, m->sent.size,
+    w->sent.size = 0;
+    CSE_TRY(cse_message_encode(message, &w->sent));
+    return w->transport->send(w->socket, NULL, w->sent.data, w->sent.size,
                               cse_clock_ns() + SEND_TIMEOUT_NS);
 }
 
-/* The coordinator knows the worker's role and rank by the connection. */
+/* Without role and rank: the coordinator knows them by the connection. */
 static void forward_record(void *self, const cse_log_record *record)
 {
     cse_message message = { .kind = CSE_MESSAGE_LOG };
@@ -137,149 +136,149 @@ static void forward_record(void *self, const cse_log_record *record)
                 record->text);
 }
 
-static cse_status connect_to_coordinator(member *m)
+static cse_status connect_to_coordinator(worker *w)
 {
     char peer[CSE_PEER_BYTES];
-    snprintf(peer, sizeof peer, "worker.%d.%d", m->given.slot, m->given.incarnation);
-    CSE_TRY(cse_transport_select(m->given.transport, &m->transport));
-    CSE_TRY(m->transport->connect(m->given.control, peer, &m->socket));
-    cse_log_set_sink(forward_record, m);
-    return cse_respondent_start(m->given.liveness, m->given.slot, m->given.incarnation,
-                                &m->respondent);
+    snprintf(peer, sizeof peer, "worker.%d.%d", w->given.slot, w->given.incarnation);
+    CSE_TRY(cse_transport_select(w->given.transport, &w->transport));
+    CSE_TRY(w->transport->connect(w->given.control, peer, &w->socket));
+    cse_log_set_sink(forward_record, w);
+    return cse_respondent_start(w->given.liveness, w->given.slot, w->given.incarnation,
+                                &w->respondent);
 }
 
-/* Looks at what the coordinator said; messages that are not for a worker are passed over. */
-static cse_status look_at_control(member *m, int64_t deadline_ns, cse_message *message,
+/* Receives the coordinator's messages; those that are not for a worker are ignored. */
+static cse_status look_at_control(worker *w, int64_t deadline_ns, cse_message *message,
                                   bool *received)
 {
     char peer[CSE_PEER_BYTES];
-    CSE_TRY(m->transport->receive(m->socket, deadline_ns, peer, &m->received, received));
+    CSE_TRY(w->transport->receive(w->socket, deadline_ns, peer, &w->received, received));
     if (!*received)
         return CSE_OK;
-    CSE_TRY(cse_message_decode(m->received.data, m->received.size, message));
+    CSE_TRY(cse_message_decode(w->received.data, w->received.size, message));
     if (message->kind == CSE_MESSAGE_STOP)
-        m->told_to_stop = true;
+        w->told_to_stop = true;
     return CSE_OK;
 }
 
-static cse_status join(member *m)
+static cse_status join(worker *w)
 {
     cse_message hello = { .kind = CSE_MESSAGE_JOIN };
-    hello.join.slot = m->given.slot;
-    hello.join.incarnation = m->given.incarnation;
+    hello.join.slot = w->given.slot;
+    hello.join.incarnation = w->given.incarnation;
     hello.join.process_id = getpid();
     int64_t deadline_ns = cse_clock_ns() + WELCOME_TIMEOUT_NS;
-    CSE_TRY(tell(m, &hello));
-    while (!terminated && !m->told_to_stop) {
+    CSE_TRY(tell(w, &hello));
+    while (!terminated && !w->told_to_stop) {
         cse_message answer;
         bool received;
-        CSE_TRY(look_at_control(m, cse_clock_ns() + IDLE_TIMEOUT_NS, &answer, &received));
+        CSE_TRY(look_at_control(w, cse_clock_ns() + IDLE_TIMEOUT_NS, &answer, &received));
         if (received && answer.kind == CSE_MESSAGE_WELCOME) {
-            /* The texts are views: they stay with the bytes they came in. */
-            m->welcome = answer;
-            m->welcome_bytes = m->received;
-            memset(&m->received, 0, sizeof m->received);
+            /* Texts of the message point into its bytes, which are therefore kept. */
+            w->welcome = answer;
+            w->welcome_bytes = w->received;
+            memset(&w->received, 0, sizeof w->received);
             return CSE_OK;
         }
         if (!received && cse_clock_ns() > deadline_ns)
             return cse_fail(CSE_UNAVAILABLE, "the coordinator at %s did not answer",
-                            m->given.control);
+                            w->given.control);
     }
     return CSE_OK;
 }
 
-/* ---- What a role needs ---- */
+/* ---- Resources of a role ---- */
 
-static cse_status open_input(member *m)
+static cse_status open_input(worker *w)
 {
-    CSE_TRY(cse_executable_read_graph(m->welcome.welcome.artefact_directory, &m->graph));
+    CSE_TRY(cse_executable_read_graph(w->welcome.welcome.artefact_directory, &w->graph));
     cse_settings *settings = NULL;
-    CSE_TRY(cse_dataloader_settings_decode(m->welcome.welcome.dataloader, &settings));
+    CSE_TRY(cse_dataloader_settings_decode(w->welcome.welcome.dataloader, &settings));
     cse_status status =
-        cse_dataloader_open(settings, (uint64_t)m->welcome.welcome.seed, &m->loader);
+        cse_dataloader_open(settings, (uint64_t)w->welcome.welcome.seed, &w->loader);
     cse_settings_destroy(&settings);
     CSE_TRY(status);
-    return cse_loader_source_new(m->loader, m->graph, &m->source);
+    return cse_loader_source_new(w->loader, w->graph, &w->source);
 }
 
-static cse_status open_all(member *m)
+static cse_status open_all(worker *w)
 {
-    CSE_TRY(cse_cluster_map(m->given.arena_descriptor, &m->cluster));
-    if (m->given.slot >= cse_cluster_slot_count(m->cluster))
-        return cse_fail(CSE_USAGE, "csengine worker: the cluster has no slot %d", m->given.slot);
-    if (cse_cluster_slot_kind(m->cluster, m->given.slot) == CSE_ROLE_INPUT)
-        CSE_TRY(open_input(m));
+    CSE_TRY(cse_cluster_map(w->given.arena_descriptor, &w->cluster));
+    if (w->given.slot >= cse_cluster_slot_count(w->cluster))
+        return cse_fail(CSE_USAGE, "csengine worker: the cluster has no slot %d", w->given.slot);
+    if (cse_cluster_slot_kind(w->cluster, w->given.slot) == CSE_ROLE_INPUT)
+        CSE_TRY(open_input(w));
     else
-        CSE_TRY(cse_executable_open(m->welcome.welcome.artefact_directory, &m->executable));
-    return cse_work_new(&(cse_work_options){ .cluster = m->cluster,
-                                             .slot = m->given.slot,
-                                             .executable = m->executable,
-                                             .source = m->source },
-                        &m->work);
+        CSE_TRY(cse_executable_open(w->welcome.welcome.artefact_directory, &w->executable));
+    return cse_work_new(&(cse_work_options){ .cluster = w->cluster,
+                                             .slot = w->given.slot,
+                                             .executable = w->executable,
+                                             .source = w->source },
+                        &w->work);
 }
 
-static void close_all(member *m)
+static void close_all(worker *w)
 {
     cse_log_set_sink(NULL, NULL);
-    cse_work_destroy(&m->work);
-    cse_loader_source_destroy(&m->source);
-    if (m->loader != NULL)
-        cse_dataloader_close(&m->loader);
-    cse_graph_destroy(&m->graph);
-    if (m->executable != NULL)
-        cse_executable_destroy(&m->executable);
-    cse_cluster_destroy(&m->cluster);
-    cse_respondent_stop(&m->respondent);
-    if (m->socket != NULL)
-        m->transport->close(&m->socket);
-    cse_text_clear(&m->sent);
-    cse_text_clear(&m->received);
-    cse_text_clear(&m->welcome_bytes);
+    cse_work_destroy(&w->work);
+    cse_loader_source_destroy(&w->source);
+    if (w->loader != NULL)
+        cse_dataloader_close(&w->loader);
+    cse_graph_destroy(&w->graph);
+    if (w->executable != NULL)
+        cse_executable_destroy(&w->executable);
+    cse_cluster_destroy(&w->cluster);
+    cse_respondent_stop(&w->respondent);
+    if (w->socket != NULL)
+        w->transport->close(&w->socket);
+    cse_text_clear(&w->sent);
+    cse_text_clear(&w->received);
+    cse_text_clear(&w->welcome_bytes);
 }
 
 /* ---- Work ---- */
 
-static cse_status work_loop(member *m)
+static cse_status work_loop(worker *w)
 {
     int64_t looked_ns = 0;
     cse_message message;
     bool received;
-    while (!terminated && !m->told_to_stop) {
-        cse_work_result result = cse_work_once(m->work);
+    while (!terminated && !w->told_to_stop) {
+        cse_work_result result = cse_work_once(w->work);
         if (result == CSE_WORK_ENDED)
             return CSE_OK;
         if (result == CSE_WORK_FAILED)
-            return cse_work_status(m->work);
+            return cse_work_status(w->work);
         if (result == CSE_WORK_IDLE)
-            cse_work_wait(m->work, IDLE_TIMEOUT_NS);
+            cse_work_wait(w->work, IDLE_TIMEOUT_NS);
         int64_t now_ns = cse_clock_ns();
         if (now_ns - looked_ns < CONTROL_INTERVAL_NS)
             continue;
         looked_ns = now_ns;
-        CSE_TRY(look_at_control(m, 0, &message, &received));
+        CSE_TRY(look_at_control(w, 0, &message, &received));
     }
     return terminated ? cse_fail(CSE_INTERRUPTED, "terminated") : CSE_OK;
 }
 
-static cse_status serve(member *m)
+static cse_status serve(worker *w)
 {
-    CSE_TRY(connect_to_coordinator(m));
-    CSE_TRY(join(m));
-    if (terminated || m->told_to_stop)
+    CSE_TRY(connect_to_coordinator(w));
+    CSE_TRY(join(w));
+    if (terminated || w->told_to_stop)
         return CSE_OK;
     cse_set_float_mode();
-    CSE_TRY(open_all(m));
+    CSE_TRY(open_all(w));
     cse_message ready = { .kind = CSE_MESSAGE_READY };
-    ready.ready.slot = m->given.slot;
-    CSE_TRY(tell(m, &ready));
-    CSE_TRY(work_loop(m));
+    ready.ready.slot = w->given.slot;
+    CSE_TRY(tell(w, &ready));
+    CSE_TRY(work_loop(w));
     cse_message bye = { .kind = CSE_MESSAGE_BYE };
-    bye.bye.slot = m->given.slot;
-    tell(m, &bye); /* the end of the process says the same */
+    bye.bye.slot = w->given.slot;
+    tell(w, &bye); /* if it gets lost, the end of the process tells the same */
     return CSE_OK;
 }
 
-static void report(member *m, cse_status status)
+static void report(worker *w, cse_status status)
 {
     if (status == CSE_INTERRUPTED)
         return;
@@ -287,26 +286,26 @@ static void report(member *m, cse_status status)
     cse_message failure = { .kind = CSE_MESSAGE_FAILURE };
     failure.failure.status = status;
     failure.failure.text = text;
-    if (m->cluster != NULL)
-        cse_cluster_report_failure(m->cluster, m->given.slot, status, text);
-    if (m->socket == NULL || tell(m, &failure) != CSE_OK)
+    if (w->cluster != NULL)
+        cse_cluster_report_failure(w->cluster, w->given.slot, status, text);
+    if (w->socket == NULL || tell(w, &failure) != CSE_OK)
         fprintf(stderr, "csengine worker: %s\n", text);
     free(text);
 }
 
 int cse_worker_main(int argc, char **argv)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the launcher did so, too: this holds for other launchers */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* for launchers that do not set it themselves */
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     struct sigaction terminate = { .sa_handler = on_terminate };
     sigaction(SIGTERM, &terminate, NULL);
-    member m = { .socket = NULL };
-    cse_status status = parse(argc, argv, &m.given);
+    worker w = { .socket = NULL };
+    cse_status status = parse(argc, argv, &w.given);
     if (status == CSE_OK)
-        status = serve(&m);
+        status = serve(&w);
     if (status != CSE_OK)
-        report(&m, status);
-    close_all(&m);
+        report(&w, status);
+    close_all(&w);
     return cse_status_exit_code(status);
 }

@@ -99,7 +99,7 @@ static void emit_row_accumulators(cse_loop_emitter *e, int phase)
             continue;
         cse_loop_emit_row_accumulator(e, node);
         cse_loop_add_reduction_clause(&clauses, node);
-        lanes = lanes && (node->op->role == CSE_ROLE_SUM || node->op->role == CSE_ROLE_MAX);
+        lanes = lanes && (node->op->role == CSE_OP_ROLE_SUM || node->op->role == CSE_OP_ROLE_MAX);
     }
     if (lanes)
         cse_text_add(e->out, "#pragma omp simd%s\n", clauses.data ? clauses.data : "");

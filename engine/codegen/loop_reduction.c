@@ -11,13 +11,13 @@ enum { MOST_FLOAT_COLUMNS = 4096, MOST_FLOAT_ROWS = 1024 };
 
 static bool is_float_sum(const cse_node *node)
 {
-    return node->op->role == CSE_ROLE_SUM && cse_dtype_is_float(node->dtype);
+    return node->op->role == CSE_OP_ROLE_SUM && cse_dtype_is_float(node->dtype);
 }
 
 /* A maximum that has a flag n12 for NaN. */
 static bool has_flag(const cse_node *node)
 {
-    return node->op->role == CSE_ROLE_MAX && cse_dtype_is_float(node->dtype);
+    return node->op->role == CSE_OP_ROLE_MAX && cse_dtype_is_float(node->dtype);
 }
 
 static const char *accumulator_type(const cse_node *node, bool wide)
@@ -29,7 +29,7 @@ void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES])
 {
     if (cse_dtype_is_float(node->dtype))
         cse_emit_number(node->op->initial, CSE_FLOAT32, name);
-    else if (node->op->role == CSE_ROLE_MAX)
+    else if (node->op->role == CSE_OP_ROLE_MAX)
         snprintf(name, CSE_NAME_BYTES, "(-2147483647 - 1)");
     else
         cse_emit_number(node->op->initial, node->dtype, name);
@@ -63,7 +63,7 @@ void cse_loop_emit_row_accumulator(cse_loop_emitter *e, const cse_node *node)
 
 void cse_loop_add_reduction_clause(cse_text *clauses, const cse_node *node)
 {
-    cse_text_add(clauses, " reduction(%s : a%u)", node->op->role == CSE_ROLE_SUM ? "+" : "max",
+    cse_text_add(clauses, " reduction(%s : a%u)", node->op->role == CSE_OP_ROLE_SUM ? "+" : "max",
                  node->id);
     if (has_flag(node))
         cse_text_add(clauses, " reduction(| : n%u)", node->id);
@@ -78,7 +78,7 @@ void cse_loop_emit_accumulation(cse_loop_emitter *e, int n)
     cse_loop_input_name(e, node, 0, CSE_LEVEL_FULL, names.inputs[1]);
     snprintf(names.inputs[0], CSE_NAME_BYTES, by_column ? "a%u[c]" : "a%u", id);
     cse_text_add(e->out, "%s%s = ", e->margin, names.inputs[0]);
-    if (node->op->role == CSE_ROLE_MAX && !by_column)
+    if (node->op->role == CSE_OP_ROLE_MAX && !by_column)
         cse_text_add(e->out, "%s > a%u ? %s : a%u", names.inputs[1], id, names.inputs[1], id);
     else
         cse_emit_unrounded(e->out, node, &names);

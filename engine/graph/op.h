@@ -45,15 +45,15 @@ typedef enum cse_op_kind {
 
 /* How passes, kernels and emitters recognise an op where its kind does not say enough. */
 typedef enum cse_op_role {
-    CSE_ROLE_NONE,
-    CSE_ROLE_ADD,      /* inputs[0] + inputs[1]; of a bias: epilogue of a product */
-    CSE_ROLE_SUBTRACT, /* inputs[0] - inputs[1] */
-    CSE_ROLE_RELU,     /* the larger of inputs[0] and 0 */
-    CSE_ROLE_SELECT,   /* inputs[1] where inputs[0] holds, else inputs[2] */
-    CSE_ROLE_CAST,     /* inputs[0] in another type */
-    CSE_ROLE_SUM,      /* of a REDUCE: adds */
-    CSE_ROLE_MAX,      /* of a REDUCE: keeps the larger */
-    CSE_ROLE_STORE,    /* an elementwise identity whose result has its own storage */
+    CSE_OP_ROLE_NONE,
+    CSE_OP_ROLE_ADD,      /* inputs[0] + inputs[1]; of a bias: epilogue of a product */
+    CSE_OP_ROLE_SUBTRACT, /* inputs[0] - inputs[1] */
+    CSE_OP_ROLE_RELU,     /* the larger of inputs[0] and 0 */
+    CSE_OP_ROLE_SELECT,   /* inputs[1] where inputs[0] holds, else inputs[2] */
+    CSE_OP_ROLE_CAST,     /* inputs[0] in another type */
+    CSE_OP_ROLE_SUM,      /* of a REDUCE: adds */
+    CSE_OP_ROLE_MAX,      /* of a REDUCE: keeps the larger */
+    CSE_OP_ROLE_STORE,    /* an elementwise identity whose result has its own storage */
 } cse_op_role;
 
 /* GraphAMP's sets: `allow` rounds its inputs to the 16-bit format, `infer` follows its readers,

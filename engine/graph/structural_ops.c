@@ -45,7 +45,7 @@ static void copy_input(const cse_reference *call)
     const cse_op cse_op_##op_name = { .name = #op_name,           \
                                       .summary = text,            \
                                       .kind = CSE_OP_ELEMENTWISE, \
-                                      .role = CSE_ROLE_STORE,     \
+                                      .role = CSE_OP_ROLE_STORE,  \
                                       .min_inputs = 1,            \
                                       .max_inputs = 1,            \
                                       .infer = infer_same,        \

@@ -15,7 +15,7 @@
 static const cse_node *bias_of(const cse_node *product, const cse_node *last, const cse_node *add)
 {
     int from_right = product->op->kernel.bias_axis;
-    if (from_right == 0 || add->op->role != CSE_ROLE_ADD || add->dtype != CSE_FLOAT32)
+    if (from_right == 0 || add->op->role != CSE_OP_ROLE_ADD || add->dtype != CSE_FLOAT32)
         return NULL;
     int side = cse_node_storage(add->inputs[0]) == last ? 1 : 0;
     const cse_node *bias = add->inputs[side];
@@ -39,13 +39,14 @@ bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node 
     cse_op_role role = node->op->role;
     bool computed = false;
     for (int i = 1; i < node_count; i++)
-        computed =
-            computed || nodes[i]->op->role == CSE_ROLE_RELU || nodes[i]->op->role == CSE_ROLE_STORE;
-    if (kernel->make == NULL || last->op->role == CSE_ROLE_STORE || node->dtype != product->dtype)
+        computed = computed || nodes[i]->op->role == CSE_OP_ROLE_RELU ||
+                   nodes[i]->op->role == CSE_OP_ROLE_STORE;
+    if (kernel->make == NULL || last->op->role == CSE_OP_ROLE_STORE ||
+        node->dtype != product->dtype)
         return false;
-    if (role == CSE_ROLE_STORE)
+    if (role == CSE_OP_ROLE_STORE)
         return cse_node_storage(node->inputs[0]) == last;
-    if (role == CSE_ROLE_RELU)
+    if (role == CSE_OP_ROLE_RELU)
         return kernel->bias_axis > 0 && !computed && cse_node_storage(node->inputs[0]) == last;
     return node_count == 1 && bias_of(product, last, node) != NULL;
 }
@@ -93,9 +94,9 @@ static cse_status read_epilogue(const cse_group *group, cse_node *const inputs[]
         const cse_node *bias = bias_of(plan->product, last, node);
         if (bias != NULL && plan->bias < 0 && !plan->relu)
             CSE_TRY(find_input(inputs, count, bias->inputs[0], &plan->bias));
-        else if (node->op->role == CSE_ROLE_RELU && cse_node_storage(node->inputs[0]) == last)
+        else if (node->op->role == CSE_OP_ROLE_RELU && cse_node_storage(node->inputs[0]) == last)
             plan->relu = true;
-        else if (node->op->role != CSE_ROLE_STORE || i + 1 < group->node_count)
+        else if (node->op->role != CSE_OP_ROLE_STORE || i + 1 < group->node_count)
             return cse_fail(CSE_INTERNAL, "%%%u (%s): cannot be an epilogue of %s", node->id,
                             node->op->name, plan->product->op->name);
     }

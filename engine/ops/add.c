@@ -37,7 +37,7 @@ const cse_op cse_op_add = {
     CSE_BINARY,
     .name = "add",
     .summary = "the sum of two tensors",
-    .role = CSE_ROLE_ADD,
+    .role = CSE_OP_ROLE_ADD,
     .precision = CSE_FAMILY_NEUTRAL,
     .infer = cse_infer_numbers,
     .gradient = gradient,

@@ -64,7 +64,7 @@ const cse_op cse_op_cast = {
     CSE_UNARY,
     .name = "cast",
     .summary = "the same values as another type",
-    .role = CSE_ROLE_CAST,
+    .role = CSE_OP_ROLE_CAST,
     .precision = CSE_FAMILY_CAST,
     .infer = infer,
     .gradient = gradient,

@@ -25,7 +25,7 @@ const cse_op cse_op_relu = {
     CSE_UNARY,
     .name = "relu",
     .summary = "the larger of each element and 0",
-    .role = CSE_ROLE_RELU,
+    .role = CSE_OP_ROLE_RELU,
     .precision = CSE_FAMILY_NEUTRAL,
     .infer = cse_infer_floats,
     .gradient = gradient,

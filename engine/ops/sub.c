@@ -32,7 +32,7 @@ const cse_op cse_op_sub = {
     CSE_BINARY,
     .name = "sub",
     .summary = "the difference of two tensors",
-    .role = CSE_ROLE_SUBTRACT,
+    .role = CSE_OP_ROLE_SUBTRACT,
     .precision = CSE_FAMILY_NEUTRAL,
     .infer = cse_infer_numbers,
     .gradient = gradient,

@@ -6,8 +6,8 @@
  *   p = p - lr * g
  *
  * Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep
- * learning", 2013. Differs from PyTorch in one thing, as cerebras.pytorch does: the buffer starts at
- * 0, so dampening applies to the first step too (PyTorch's first buffer is the gradient itself). */
+ * learning", 2013. Differs from PyTorch in one thing, as cerebras.pytorch does: the buffer starts
+ * at 0, so dampening applies to the first step too (PyTorch's first buffer is the gradient). */
 #include "csengine/generated/ops.h"
 #include "engine/optimizers/optimizer.h"
 

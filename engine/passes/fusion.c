@@ -167,7 +167,7 @@ static void draft_product(fusion *f, cse_node *node, bool enabled)
         add_node(f, number, next);
         next = only_user(f, next);
     }
-    if (!library && next != NULL && next->op->role == CSE_ROLE_STORE)
+    if (!library && next != NULL && next->op->role == CSE_OP_ROLE_STORE)
         add_node(f, number, next);
 }
 

@@ -50,7 +50,7 @@ static const char *name_of(const survey *s, const cse_node *node)
         if (source->op == &cse_op_input)
             return cse_arena_printf(arena, "%s.cast",
                                     s->graph->inputs[source->attributes.integers[0]].name);
-        if (source->op->role != CSE_ROLE_CAST)
+        if (source->op->role != CSE_OP_ROLE_CAST)
             return cse_arena_printf(arena, "%s.cast", name_of(s, source));
     }
     return joined(arena, node->scope,
@@ -107,7 +107,7 @@ static bool is_visible(const cse_group *group, int n)
     const cse_node *node = group->nodes[n];
     bool computes = node->op->kind == CSE_OP_ELEMENTWISE || node->op->kind == CSE_OP_REDUCE ||
                     node->op->kind == CSE_OP_BLOCK || node->op->kind == CSE_OP_LIBRARY;
-    return computes && node->op->role != CSE_ROLE_STORE && cse_dtype_is_float(node->dtype) &&
+    return computes && node->op->role != CSE_OP_ROLE_STORE && cse_dtype_is_float(node->dtype) &&
            (group->kind == CSE_GROUP_LOOP || n == group->node_count - 1);
 }
 
@@ -144,9 +144,10 @@ static void survey_value(survey *s, const cse_group *group, int n)
     row->scratch_offset = s->scratch;
     s->scratch += cse_aligned_bytes(cse_shape_elements(node->shape) * 4);
     if (is_narrow(node))
-        row->source = node->op->role == CSE_ROLE_CAST && cse_dtype_is_float(node->inputs[0]->dtype)
-                          ? node->inputs[0]->dtype
-                          : CSE_FLOAT32;
+        row->source =
+            node->op->role == CSE_OP_ROLE_CAST && cse_dtype_is_float(node->inputs[0]->dtype)
+                ? node->inputs[0]->dtype
+                : CSE_FLOAT32;
 }
 
 static void survey_part(survey *s, cse_part part)
@@ -167,7 +168,7 @@ static void survey_part(survey *s, cse_part part)
 
 static cse_node *unrounded(cse_node *node)
 {
-    while (node->op->kind == CSE_OP_RESHAPE || node->op->role == CSE_ROLE_CAST)
+    while (node->op->kind == CSE_OP_RESHAPE || node->op->role == CSE_OP_ROLE_CAST)
         node = node->inputs[0];
     return node;
 }
@@ -177,10 +178,10 @@ static cse_node *unrounded(cse_node *node)
 static void find_update(const cse_graph *graph, cse_tracked_tensor *row, int number)
 {
     cse_node *kept = cse_node_storage(row->node->inputs[0]);
-    while (kept->op->role == CSE_ROLE_SELECT)
+    while (kept->op->role == CSE_OP_ROLE_SELECT)
         kept = cse_node_storage(kept->inputs[1]);
     cse_node *sub = unrounded(kept);
-    if (sub->op->role != CSE_ROLE_SUBTRACT ||
+    if (sub->op->role != CSE_OP_ROLE_SUBTRACT ||
         unrounded(sub->inputs[0]) != graph->states[number].read)
         return;
     cse_node *delta = cse_node_storage(sub->inputs[1]);

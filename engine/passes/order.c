@@ -55,7 +55,7 @@ static int64_t growth_of(const schedule *s, int g)
         if (is_made_by_group(s->inputs[i], group->part) && s->readers[s->inputs[i]->id] == 1)
             growth -= cse_node_bytes(s->inputs[i]);
     for (int n = 0; n < group->node_count; n++)
-        if (s->readers[group->nodes[n]->id] > 0 && group->nodes[n]->op->role != CSE_ROLE_STORE)
+        if (s->readers[group->nodes[n]->id] > 0 && group->nodes[n]->op->role != CSE_OP_ROLE_STORE)
             growth += cse_node_bytes(group->nodes[n]);
     return growth;
 }

@@ -89,7 +89,7 @@ static bool is_gradient_arithmetic(const cse_node *node)
     cse_op_kind kind = node->op->kind;
     bool arithmetic =
         kind == CSE_OP_ELEMENTWISE || kind == CSE_OP_REDUCE || kind == CSE_OP_COMPOSITE;
-    return arithmetic && node->gradient_of != NULL && node->op->role != CSE_ROLE_CAST &&
+    return arithmetic && node->gradient_of != NULL && node->op->role != CSE_OP_ROLE_CAST &&
            cse_dtype_is_float(node->dtype);
 }
 
@@ -149,7 +149,7 @@ static cse_precision_class classify(const typing *p, const cse_node *node, const
     const char *kept = NULL;
     if (node->op->kind == CSE_OP_STRUCTURAL)
         kept = "the engine's own";
-    else if (node->op->role == CSE_ROLE_CAST)
+    else if (node->op->role == CSE_OP_ROLE_CAST)
         kept = node->inserted_cast ? "inserted" : "written as a cast";
     else if (node->request.graphamp_off)
         kept = "GraphAMP is disabled here";
@@ -227,9 +227,9 @@ static void decide_types(typing *p, cse_node *node)
     vote usual = FOR_FLOAT32;
     node_types *t = types_of(p, node);
     node->precision_class = classify(p, node, &node->precision_reason);
-    t->frozen =
-        node->precision_class == CSE_DENY &&
-        (node->op->role == CSE_ROLE_CAST || node->request.graphamp_off || has_written_low(p, node));
+    t->frozen = node->precision_class == CSE_DENY &&
+                (node->op->role == CSE_OP_ROLE_CAST || node->request.graphamp_off ||
+                 has_written_low(p, node));
     node->dtype = stored_type(p, node);
     t->wants = WANT_WRITTEN;
     if (node->precision_class == CSE_ALLOW) {
@@ -266,7 +266,8 @@ static cse_node *as_type(typing *p, cse_node *node, cse_dtype dtype)
     if (node->op == &cse_op_constant && node->shape.rank == 0)
         return *shared = rounded_constant(p->graph, node, dtype);
     /* 16 bits widened and rounded back are the same 16 bits. */
-    if (node->op->role == CSE_ROLE_CAST && node->inputs[0]->dtype == dtype && dtype != CSE_FLOAT32)
+    if (node->op->role == CSE_OP_ROLE_CAST && node->inputs[0]->dtype == dtype &&
+        dtype != CSE_FLOAT32)
         return *shared = node->inputs[0];
     cse_trace_begin_for(p->graph, node, node->backward, NULL);
     cse_node *cast = cse_cast(node, dtype);

@@ -104,7 +104,7 @@ START_TEST(a_descriptor_is_complete)
                       op->name);
         ck_assert_msg((op->kernel.make != NULL) == (op->kind == CSE_OP_LIBRARY), "%s: kernel",
                       op->name);
-        bool combines = op->role == CSE_ROLE_SUM || op->role == CSE_ROLE_MAX;
+        bool combines = op->role == CSE_OP_ROLE_SUM || op->role == CSE_OP_ROLE_MAX;
         ck_assert_msg(combines == (op->kind == CSE_OP_REDUCE), "%s: combiner", op->name);
         ck_assert_msg(op->precision != CSE_FAMILY_STRUCTURAL, "%s: precision", op->name);
         ck_assert_msg(op->min_inputs >= 1 && op->min_inputs <= op->max_inputs, "%s: inputs",

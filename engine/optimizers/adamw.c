@@ -3,8 +3,8 @@
  *
  *   p = p - lr * (u + weight_decay * p), with u as in engine/optimizers/adam_update.c
  *
- * Differs from PyTorch as cerebras.pytorch does: eps as in adam.c, and weight_decay is 0 unless given
- * (PyTorch: 0.01). The decay uses the parameter before the step, as PyTorch's does. */
+ * Differs from PyTorch as cerebras.pytorch does: eps as in adam.c, and weight_decay is 0 unless
+ * given (PyTorch: 0.01). The decay uses the parameter before the step, as PyTorch's does. */
 #define CSE_ADAM_WEIGHT_DECAY_DOC "fraction of the parameter, times lr, that is taken off each step"
 #include "engine/optimizers/adam_update.h"
 

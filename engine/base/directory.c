@@ -21,6 +21,10 @@ cse_status cse_make_directories(const char *what, const char *path)
         if (kept != '/' && kept != '\0')
             continue;
         *c = '\0';
+        struct stat about;
+        if (stat(partial, &about) == 0 && !S_ISDIR(about.st_mode))
+            return cse_fail(CSE_CANNOT_CREATE, "%s %s: %s is a file; give the path of a directory",
+                            what, path, partial);
         if (mkdir(partial, 0777) != 0 && errno != EEXIST)
             return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
                             "%s %s: %s cannot be created: %s", what, path, partial,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/text.h"
 
 enum { TEXT_BYTES = 4096, SHORT_BYTES = 512, FIELD_COUNT = 5 };
 
@@ -117,8 +118,11 @@ size_t cse_place_print(cse_place place, char *text, size_t size)
     return (size_t)length;
 }
 
+/* What the fields hold may come from files and arguments, so that the whole is made printable
+ * here, where every error becomes text. */
 size_t cse_error_print(const cse_error *error, char *text, size_t size)
 {
+    char raw[2 * TEXT_BYTES + 4 * SHORT_BYTES];
     char place[SHORT_BYTES + 32] = "";
     bool placed = error->place.source != NULL || error->place.line > 0;
     if (placed)
@@ -126,10 +130,11 @@ size_t cse_error_print(const cse_error *error, char *text, size_t size)
     const char *hint = error->hint;
     if (hint != NULL && strstr(error->message, hint) != NULL)
         hint = NULL; /* the message contains it */
-    return (size_t)snprintf(
-        text, size, "%s%s%s%s%s%s%s%s", error->context != NULL ? error->context : "", place,
-        placed ? ": " : "", error->message, hint != NULL ? "; " : "", hint != NULL ? hint : "",
-        error->accepted != NULL ? "; " : "", error->accepted != NULL ? error->accepted : "");
+    snprintf(raw, sizeof raw, "%s%s%s%s%s%s%s%s", error->context != NULL ? error->context : "",
+             place, placed ? ": " : "", error->message, hint != NULL ? "; " : "",
+             hint != NULL ? hint : "", error->accepted != NULL ? "; " : "",
+             error->accepted != NULL ? error->accepted : "");
+    return cse_text_printable(raw, text, size);
 }
 
 static char *copy_text(char **at, const char *text)

@@ -9,7 +9,8 @@
 #include "csengine/status.h"
 
 /* The only two functions that write an error or a place as text. Both cut it to `size` bytes and
- * return the bytes of the whole, like snprintf. A place is "a.yaml:3:5", "3:5" without a name, a
+ * return the bytes of the whole, like snprintf. An error is made printable (cse_text_printable). A
+ * place is "a.yaml:3:5", "3:5" without a name, a
  * flag's name, or "inline" for an empty one. */
 size_t cse_error_print(const cse_error *error, char *text, size_t size);
 size_t cse_place_print(cse_place place, char *text, size_t size);

@@ -6,15 +6,26 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/text.h"
+
+enum { LINE_BYTES = 4096 };
 
 static cse_log_sink *log_sink;
 static void *log_self;
+static void (*log_printer)(void *self, const char *line);
+static void *printer_self;
 static cse_log_level log_level = CSE_LOG_INFO;
 
 void cse_log_set_sink(cse_log_sink *sink, void *self)
 {
     log_sink = sink;
     log_self = self;
+}
+
+void cse_log_set_printer(void (*print)(void *self, const char *line), void *self)
+{
+    log_printer = print;
+    printer_self = self;
 }
 
 void cse_log_set_level(cse_log_level level)
@@ -46,28 +57,38 @@ cse_log_level cse_log_level_from_name(const char *name)
 void cse_log_print(const cse_log_record *record)
 {
     char name[32] = "";
+    cse_text line = { 0 };
     bool other = record->process.role != CSE_ROLE_COORDINATOR;
     if (other)
         cse_process_name(record->process, name, sizeof name);
-    fprintf(stderr, "csengine: %s: %s%s%s\n", cse_log_level_name(record->level), name,
-            other ? ": " : "", record->text);
+    cse_text_add(&line, "csengine: %s: %s%s%s\n", cse_log_level_name(record->level), name,
+                 other ? ": " : "", record->text);
+    if (log_printer != NULL)
+        log_printer(printer_self, line.data);
+    else
+        fputs(line.data, stderr);
+    cse_text_clear(&line);
 }
 
 void cse_log_pass(const cse_log_record *record)
 {
+    char printable[LINE_BYTES];
+    cse_log_record clean = *record;
     if (record->level < log_level)
         return;
+    cse_text_printable(record->text, printable, sizeof printable);
+    clean.text = printable;
     if (log_sink != NULL)
-        log_sink(log_self, record);
+        log_sink(log_self, &clean);
     else
-        cse_log_print(record);
+        cse_log_print(&clean);
 }
 
 void cse_log_line(cse_log_level level, const char *format, ...)
 {
     if (level < log_level)
         return;
-    char line[2048];
+    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);

@@ -24,7 +24,7 @@ typedef struct cse_log_record {
     cse_log_level level;
     cse_process process; /* its origin; outside a run: a coordinator */
     int64_t time_ms;     /* Unix time */
-    const char *text;    /* one line without newline */
+    const char *text;    /* one line without newline; made printable before a sink gets it */
 } cse_log_record;
 
 typedef void cse_log_sink(void *self, const cse_log_record *record);
@@ -41,6 +41,10 @@ void cse_log_set_sink(cse_log_sink *sink, void *self);
 /* Prints "csengine: info: replica 0: TEXT" to stderr, as is done when no sink is set: for sinks
  * that print as well. */
 void cse_log_print(const cse_log_record *record);
+
+/* What cse_log_print calls with the line, its end included, instead of writing it to stderr: for a
+ * program that draws on the terminal. NULL restores stderr. */
+void cse_log_set_printer(void (*print)(void *self, const char *line), void *self);
 
 /* Records below `level` are dropped; the start value is CSE_LOG_INFO (CSE_DEBUG lowers it). */
 void cse_log_set_level(cse_log_level level);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST_WORD = 64 };
 
@@ -44,6 +45,8 @@ const char *cse_did_you_mean(const char *word, const char *const *candidates)
     const char *best = NULL;
     int best_distance = 3 + (int)strlen(word) / 6;
     for (; *candidates != NULL; candidates++) {
+        if (strcasecmp(word, *candidates) == 0)
+            return *candidates;
         int distance = edit_distance(word, *candidates);
         if (distance < best_distance && distance < (int)strlen(*candidates)) {
             best_distance = distance;

@@ -57,3 +57,46 @@ size_t cse_utf8_length(const char *bytes, size_t left)
     bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
     return overlong || beyond ? 0 : length;
 }
+
+/* Whether the valid UTF-8 sequence at `text` may reach a terminal as it is. */
+static bool is_printable(const unsigned char *text, size_t length)
+{
+    if (length == 1)
+        return (text[0] >= 0x20 && text[0] != 0x7F) || text[0] == '\n' || text[0] == '\t';
+    if (length == 2)
+        return text[0] != 0xC2 || text[1] >= 0xA0; /* U+0080 to U+009F are C1 controls */
+    if (length == 3 && text[0] == 0xE2) {
+        bool embedding = text[1] == 0x80 && text[2] >= 0xAA && text[2] <= 0xAE; /* U+202A..E */
+        bool isolate = text[1] == 0x81 && text[2] >= 0xA6 && text[2] <= 0xA9;   /* U+2066..9 */
+        return !embedding && !isolate;
+    }
+    return true;
+}
+
+size_t cse_text_printable(const char *text, char *printable, size_t size)
+{
+    size_t left = strlen(text), whole = 0, used = 0;
+    bool cut = size == 0;
+    while (left > 0) {
+        char escaped[4 * 4 + 1];
+        size_t length = cse_utf8_length(text, left), bytes = length > 0 ? length : 1;
+        if (length > 0 && is_printable((const unsigned char *)text, length))
+            snprintf(escaped, sizeof escaped, "%.*s", (int)length, text);
+        else
+            for (size_t i = 0; i < bytes; i++)
+                snprintf(escaped + 4 * i, sizeof escaped - 4 * i, "\\x%02x",
+                         (unsigned)(unsigned char)text[i]);
+        size_t more = strlen(escaped);
+        cut = cut || used + more >= size;
+        if (!cut) {
+            memcpy(printable + used, escaped, more);
+            used += more;
+        }
+        whole += more;
+        text += bytes;
+        left -= bytes;
+    }
+    if (size > 0)
+        printable[used] = '\0';
+    return whole;
+}

@@ -123,8 +123,7 @@ static int compare_steps_down(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* The steps of the checkpoint names in a directory, newest first; free() them. */
-static cse_status list_steps(const char *directory, int64_t **steps, int *count)
+cse_status cse_checkpoint_steps(const char *directory, int64_t **steps, int *count)
 {
     int capacity = 0;
     *steps = NULL;
@@ -149,7 +148,7 @@ cse_status cse_checkpoint_latest(const char *directory, char *path, size_t size)
 {
     int64_t *steps;
     int count;
-    CSE_TRY(list_steps(directory, &steps, &count));
+    CSE_TRY(cse_checkpoint_steps(directory, &steps, &count));
     cse_status status = CSE_DATA;
     for (int i = 0; i < count && status != CSE_OK; i++) {
         cse_checkpoint_path(directory, steps[i], path, size);

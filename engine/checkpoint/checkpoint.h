@@ -30,5 +30,8 @@ const cse_checkpoint_tensor *cse_checkpoint_find(const cse_checkpoint *checkpoin
  * latest: CSE_NO_INPUT when there is none. `path` holds at least PATH_MAX bytes. */
 void cse_checkpoint_path(const char *directory, int64_t step, char *path, size_t size);
 cse_status cse_checkpoint_latest(const char *directory, char *path, size_t size);
+/* The steps of the checkpoints of a directory by their names, newest first, without opening them;
+ * CSE_NO_INPUT when there is no such directory. free(*steps). */
+cse_status cse_checkpoint_steps(const char *directory, int64_t **steps, int *count);
 
 #endif

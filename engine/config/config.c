@@ -25,11 +25,31 @@ static cse_status read_text(cse_config_loading *loading, const cse_config_text *
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "configuration: ");
 }
 
+/* Before flags and --set are applied, which would make a mapping out of nothing. */
+static cse_status check_root(const cse_yaml_node *root)
+{
+    if (root->kind == CSE_YAML_MAPPING)
+        return CSE_OK;
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = "configuration: ",
+                                     .place = root->place,
+                                     .hint = "a configuration begins with \"trainer:\" and has "
+                                             "trainer.init and trainer.fit" },
+                       "%s",
+                       cse_yaml_is_null(root) ? "there are no settings: the text is empty, or has "
+                                                "comments only"
+                                              : "a mapping of settings belongs here, \"name: "
+                                                "value\"");
+}
+
 static cse_status check_tree(cse_config_loading *loading, const cse_config_text *text,
                              cse_config *config)
 {
     cse_diagnostics *diagnostics = loading->diagnostics;
-    const cse_settings_expected expected = { cse_config_table, "configuration", "", diagnostics };
+    const cse_settings_expected expected = { cse_config_table, "configuration", "", diagnostics,
+                                             cse_config_table };
+    cse_config_overrides_prevail(loading->arena, loading->root, text->overrides,
+                                 text->override_count);
     for (int i = 0; i < text->override_count; i++)
         CSE_TRY(cse_diagnostics_take(
             diagnostics,
@@ -51,6 +71,8 @@ cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagno
     made->arena = arena;
     made->source = cse_arena_string(arena, text->source);
     cse_status status = read_text(&loading, text);
+    if (status == CSE_OK)
+        status = check_root(loading.root);
     if (status != CSE_OK)
         cse_diagnostics_take(diagnostics, status);
     else
@@ -98,11 +120,15 @@ const cse_config_plugin *cse_config_plugin_view(const cse_config *config, const 
 cse_config_start cse_config_start_from(const cse_config *config, const char **path)
 {
     const cse_settings *fit = cse_config_section_view(config, "fit");
-    *path = cse_settings_text(fit, "ckpt_path");
-    if (*path != NULL)
-        return CSE_START_FROM_PATH;
     const cse_settings *checkpoint = cse_config_section_view(config, "init.checkpoint");
     bool autoload = cse_settings_bool(checkpoint, "autoload_last_checkpoint");
+    *path = cse_settings_text(fit, "ckpt_path");
+    if (*path != NULL && strcmp(*path, "newest") == 0) {
+        *path = NULL;
+        return CSE_START_NEWEST;
+    }
+    if (*path != NULL)
+        return CSE_START_FROM_PATH;
     return cse_settings_given(fit, "ckpt_path") || !autoload ? CSE_START_FRESH : CSE_START_NEWEST;
 }
 
@@ -122,6 +148,16 @@ void cse_config_resolved(const cse_config *config, cse_text *yaml, cse_text *ori
 int cse_config_unread(const cse_config *config, cse_yaml_unread **list)
 {
     return cse_yaml_list_unread(config->arena, config->root, list);
+}
+
+const cse_yaml_node *cse_config_root_view(const cse_config *config)
+{
+    return config->root;
+}
+
+cse_arena *cse_config_arena_view(const cse_config *config)
+{
+    return config->arena;
 }
 
 const char *cse_config_source(const cse_config *config)

@@ -4,7 +4,8 @@
  * It is made once: all code takes its values from here, each with its source location, and no text
  * is parsed again. It records which values were read, to report those that have no effect.
  *
- * Precedence: flags, then --set, then the file, then the table's defaults. */
+ * Precedence: flags, then --set, then the file, then the table's defaults. Of settings that exclude
+ * each other, those of the command line replace those of the file. */
 #ifndef CSE_CONFIG_CONFIG_H
 #define CSE_CONFIG_CONFIG_H
 
@@ -46,7 +47,8 @@ const cse_config_plugin *cse_config_plugin_view(const cse_config *config, const 
                                                 int index);
 
 /* fit.ckpt_path. Absent: the newest checkpoint of model_dir is loaded (if
- * checkpoint.autoload_last_checkpoint). null: none is. A path: that one is. */
+ * checkpoint.autoload_last_checkpoint). "newest": it is in any case. null: none is. A path: that
+ * one is. */
 typedef enum cse_config_start {
     CSE_START_NEWEST,
     CSE_START_FRESH,
@@ -64,6 +66,9 @@ void cse_config_resolved(const cse_config *config, struct cse_text *yaml, struct
 /* The values that were given but never read, in the order of the file; returns their number. The
  * list lives as long as the configuration. */
 int cse_config_unread(const cse_config *config, cse_yaml_unread **list);
+/* The whole tree, overrides included, and the memory that it lives in. Borrowed. */
+const cse_yaml_node *cse_config_root_view(const cse_config *config);
+cse_arena *cse_config_arena_view(const cse_config *config);
 /* The file's path as given, or the source. Borrowed. */
 const char *cse_config_source(const cse_config *config);
 

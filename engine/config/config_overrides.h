@@ -20,6 +20,12 @@ typedef struct cse_config_override {
 cse_status cse_config_override_apply(cse_arena *arena, cse_yaml_node **root,
                                      const cse_config_override *override);
 
+/* Takes out of the tree what the overrides replace by its opposite: a file's num_epochs where the
+ * command line gives num_steps. Of settings that exclude each other only those of the command line
+ * are left, if it gives any. To be called before the overrides are applied. */
+void cse_config_overrides_prevail(cse_arena *arena, cse_yaml_node *root,
+                                  const cse_config_override *overrides, int count);
+
 /* The setting of a path as an override names it ("loop.num_steps"); NULL for none. */
 const cse_setting *cse_config_setting_find(const char *path);
 

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/path.h"
 #include "engine/config/dataloader_table.h"
+#include "engine/config/reference_names.h"
 #include "engine/config/settings.h"
 
 typedef struct plugin_section {
@@ -53,6 +55,21 @@ static cse_status read_word(const cse_yaml_node *section, const char *key, const
     return CSE_OK;
 }
 
+static cse_status read_library(cse_arena *arena, const cse_yaml_node *section, const char **library)
+{
+    CSE_TRY(read_word(section, "library", "the path of a shared object", library));
+    if (*library == NULL)
+        return CSE_OK;
+    const char *problem = cse_path_expand(arena, *library, library);
+    if (problem == NULL)
+        return CSE_OK;
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = "configuration: ",
+                                     .place = cse_yaml_find(section, "library")->place,
+                                     .hint = cse_path_hint },
+                       "library: \"%.200s\" %s", *library, problem);
+}
+
 /* {name: fc_mnist, library: x.so, ...} and {data_processor: idx_images, ...}. */
 static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_yaml_node *section,
                              cse_config_plugin *plugin)
@@ -69,15 +86,62 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     plugin->tree = section;
     if (strcmp(about->kind, "models") != 0)
         return CSE_OK;
-    CSE_TRY(read_word(section, "library", "the path of a shared object", &plugin->library));
+    CSE_TRY(read_library(arena, section, &plugin->library));
     plugin->tree = cse_yaml_without(arena, section, model_words);
     return CSE_OK;
+}
+
+/* The reference's forms of a learning rate: a number, and {scheduler: NAME, ...}. */
+static bool read_learning_rate(cse_arena *arena, cse_yaml_node *section, cse_config_plugin *plugin)
+{
+    static const char *const name_key[] = { "scheduler", NULL };
+    cse_yaml_node *name = cse_yaml_find(section, "scheduler");
+    double number;
+    if (section->kind == CSE_YAML_SCALAR && cse_setting_number_read(section->text, &number)) {
+        plugin->name = "ConstantLR";
+        plugin->place = section->place;
+        plugin->tree = cse_yaml_mapping_new(arena, section->place);
+        cse_yaml_put(arena, plugin->tree, (cse_yaml_key){ "learning_rate", section->place },
+                     section);
+        return true;
+    }
+    if (name == NULL || name->kind != CSE_YAML_SCALAR || name->text[0] == '\0')
+        return false;
+    name->read = true;
+    plugin->name = name->text;
+    plugin->place = name->place;
+    plugin->tree = cse_yaml_without(arena, section, name_key);
+    return true;
+}
+
+/* What a section that has not one {NAME: {settings}} looks like. */
+static cse_status reject_keyed(cse_arena *arena, const plugin_section *about,
+                               const cse_yaml_node *section)
+{
+    const char *hint = NULL;
+    for (int i = 0; section->kind == CSE_YAML_MAPPING && i < section->count && hint == NULL; i++) {
+        hint = cse_reference_name_hint(section->keys[i].text);
+        if (hint != NULL)
+            hint = cse_arena_printf(arena, "%s: %s", section->keys[i].text, hint);
+    }
+    if (hint == NULL && section->kind == CSE_YAML_MAPPING && section->count > 1)
+        hint = cse_arena_printf(arena,
+                                "there are %d names: indent the settings below the one of the %s",
+                                section->count, about->singular);
+    return cse_fail_at(&(cse_error){ .status = CSE_CONFIG,
+                                     .context = "configuration: ",
+                                     .place = section->place,
+                                     .hint = hint },
+                       "%s: one {NAME: {settings}} belongs here; names: `csengine list %s`",
+                       about->name, about->kind);
 }
 
 /* {SGD: {lr: 0.1}}, or the name alone. */
 static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_yaml_node *section,
                              cse_config_plugin *plugin)
 {
+    if (strcmp(about->kind, "schedules") == 0 && read_learning_rate(arena, section, plugin))
+        return CSE_OK;
     if (section->kind == CSE_YAML_SCALAR && section->text[0] != '\0') {
         section->read = true;
         plugin->name = section->text;
@@ -85,11 +149,9 @@ static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_
         plugin->tree = cse_yaml_mapping_new(arena, section->place);
         return CSE_OK;
     }
-    if (section->kind != CSE_YAML_MAPPING || section->count != 1)
-        return cse_fail_at(CSE_ERROR_AT("configuration: ", section->place),
-                           "%s: one {NAME: {settings}} belongs here; names: `csengine list "
-                           "%s`",
-                           about->name, about->kind);
+    if (section->kind != CSE_YAML_MAPPING || section->count != 1 ||
+        cse_reference_name_hint(section->keys[0].text) != NULL)
+        return reject_keyed(arena, about, section);
     plugin->name = section->keys[0].text;
     plugin->place = section->keys[0].place;
     plugin->tree = section->children[0];
@@ -154,6 +216,8 @@ cse_status cse_config_read_plugins(const cse_config_loading *loading,
     for (int i = 0; i < CSE_PLUGIN_SECTION_COUNT; i++) {
         const plugin_section *about = &plugin_sections[i];
         cse_yaml_node *node = cse_yaml_find(cse_yaml_find(trainer, about->parent), about->name);
+        if (node != NULL && cse_yaml_is_null(node))
+            node->read = true; /* there is nothing more to read */
         if (node == NULL || cse_yaml_is_null(node))
             continue;
         bool is_list = about->may_be_list && node->kind == CSE_YAML_SEQUENCE;

@@ -32,27 +32,12 @@ static cse_status check_loss_scaling(const cse_settings *precision)
     char *end = NULL;
     double number = strtod(factor, &end);
     if (strcmp(factor, "dynamic") == 0 ||
-        (*factor != '\0' && *end == '\0' && number > 0 && number < UINT64_MAX))
+        (*factor != '\0' && *end == '\0' && number >= 0 && number < UINT64_MAX))
         return CSE_OK;
     return cse_fail_at(CSE_ERROR_AT(context, cse_settings_place(precision, "loss_scaling_factor")),
                        "precision.loss_scaling_factor: \"%s\" is not accepted; accepted: a "
-                       "number above 0, or dynamic",
+                       "number, 0 for none, or dynamic",
                        factor);
-}
-
-/* As in the reference. The least value of cbfloat16 is 2^-39, gradients of a mean loss lie far
- * below it, and no fixed scale fits a whole run. */
-static cse_status check_cbfloat16(const cse_settings *precision)
-{
-    const char *type = cse_settings_text(precision, "fp16_type");
-    bool off = cse_settings_has(precision, "enabled") && !cse_settings_bool(precision, "enabled");
-    if (off || type == NULL || strcmp(type, "cbfloat16") != 0 ||
-        strcmp(cse_settings_text(precision, "loss_scaling_factor"), "dynamic") == 0)
-        return CSE_OK;
-    return cse_fail_at(
-        CSE_ERROR_AT(context, cse_settings_place(precision, "fp16_type")),
-        "precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic; its least value is "
-        "2^-39, and no fixed scale keeps all gradients above it");
 }
 
 /* One side of a label: letters, digits and inner -_., at most 63 characters. */
@@ -111,7 +96,7 @@ static cse_status check_backend(const cse_settings *backend)
     return CSE_OK;
 }
 
-static cse_status check_precision(const cse_settings *precision, cse_diagnostics *diagnostics)
+cse_status cse_config_check_precision(const cse_settings *precision, cse_diagnostics *diagnostics)
 {
     static const char *const positive[] = { "max_gradient_norm", "max_gradient_value",
                                             "initial_loss_scale" };
@@ -120,10 +105,7 @@ static cse_status check_precision(const cse_settings *precision, cse_diagnostics
                                                       "max_gradient_value")));
     for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
         CSE_TRY(cse_diagnostics_take(diagnostics, require_positive(precision, positive[i])));
-    cse_status status = check_loss_scaling(precision);
-    if (status == CSE_OK)
-        status = check_cbfloat16(precision);
-    return cse_diagnostics_take(diagnostics, status);
+    return cse_diagnostics_take(diagnostics, check_loss_scaling(precision));
 }
 
 /* A section without errors in its settings, else NULL: constraints need all values. */
@@ -142,7 +124,7 @@ cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *
     if (loop != NULL)
         CSE_TRY(cse_diagnostics_take(diagnostics, check_loop(loop)));
     if (precision != NULL)
-        CSE_TRY(check_precision(precision, diagnostics));
+        CSE_TRY(cse_config_check_precision(precision, diagnostics));
     if (cluster != NULL)
         CSE_TRY(check_labels(cluster, diagnostics));
     return backend != NULL ? cse_diagnostics_take(diagnostics, check_backend(backend)) : CSE_OK;

@@ -8,6 +8,9 @@
 /* Checks the constraints within each section; skips sections that have an error already. */
 cse_status cse_config_check_rules(const cse_settings *trainer, cse_diagnostics *diagnostics);
 
+/* The same within the section `precision`, which the C API takes as well. */
+cse_status cse_config_check_precision(const cse_settings *precision, cse_diagnostics *diagnostics);
+
 /* Whether a text may stand in job_labels: key=value, each of 1 to 63 letters, digits, inner -_. */
 bool cse_config_is_label(const char *label);
 

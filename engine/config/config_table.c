@@ -8,9 +8,7 @@
 
 #include "engine/base/log.h"
 #include "engine/config/precision_settings.h"
-#include "engine/types/weight_update.h"
 
-#define UNBOUNDED 1e300
 /* Steps are signed 32-bit numbers in the reference; the same bound keeps files compatible. */
 #define MAX_STEPS 2147483647.0
 /* 2^53 - 1: larger integers are not exact in readers that use doubles. */
@@ -30,7 +28,7 @@ static const cse_setting cluster_config_table[] = {
 
 static const cse_setting backend_table[] = {
     { "backend_type", CSE_SETTING_CHOICE, "CPU", 0, 0, "CPU", "what the step runs on", NULL },
-    { "compile_dir", CSE_SETTING_TEXT, "null", 0, 0, NULL,
+    { "compile_dir", CSE_SETTING_PATH, "null", 0, 0, NULL,
       "directory of compiled steps; null: MODEL_DIR/compiled", NULL },
     { "compile_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "compile and cache the step, run nothing", NULL },
@@ -41,34 +39,9 @@ static const cse_setting backend_table[] = {
     { 0 },
 };
 
-static const cse_setting precision_table[] = {
-    CSE_PRECISION_SETTINGS(CSE_PRECISION_SETTING_ROW),
-    { "weight_grad_reduce", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_ROUNDINGS),
-      "format that partial sums of gradients are rounded to in the reduction tree", NULL },
-    { "weight_update", CSE_SETTING_CHOICE, "fp32", 0, 0, CSE_CHOICES(CSE_WEIGHT_UPDATES),
-      "how weights are kept between steps: rounded to nearest, stochastically, or to nearest with "
-      "the rounding error kept and added to the next update (Kahan)",
-      NULL },
-    { "loss_scaling_factor", CSE_SETTING_TEXT, "1.0", 0, 0, NULL, "a number, or dynamic", NULL },
-    { "initial_loss_scale", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
-      "first scale of dynamic loss scaling; null: the largest", NULL },
-    { "steps_per_increase", CSE_SETTING_INTEGER, "2000", 1, MAX_STEPS, NULL,
-      "finite steps after which the dynamic scale doubles", NULL },
-    { "min_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-05, UNBOUNDED, NULL,
-      "least dynamic scale; null: 2^-14", NULL },
-    { "max_loss_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-05, UNBOUNDED, NULL,
-      "largest dynamic scale; null: 2^15, and 2^31 with fp16_type cbfloat16", NULL },
-    { "overflow_tolerance", CSE_SETTING_NUMBER, "0", 0, 1, NULL,
-      "share of overflowing steps above which the dynamic scale halves", NULL },
-    { "max_gradient_norm", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
-      "gradients are scaled down to this global norm", NULL },
-    { "max_gradient_value", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
-      "gradient elements are clamped to plus and minus this", NULL },
-    { 0 },
-};
-
 static const cse_setting loop_table[] = {
-    { "num_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL, "steps of this run", NULL },
+    { "num_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
+      "steps of the run, counted from its first", NULL },
     { "max_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
       "step at which training ends, counted from the first run", NULL },
     { "num_epochs", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
@@ -104,15 +77,16 @@ static const cse_setting logging_table[] = {
 
 static const cse_setting init_table[] = {
     { "backend", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what the run runs on", backend_table },
-    { "model_dir", CSE_SETTING_TEXT, "./model_dir", 0, 0, NULL,
+    { "model_dir", CSE_SETTING_PATH, "./model_dir", 0, 0, NULL,
       "directory of the run: checkpoints, logs, compiled steps", NULL },
     { "model", CSE_SETTING_ANY, NULL, 0, 0, NULL,
       "name, library (a shared object, when it is not built in), and the model's own settings",
       NULL },
     { "optimizer", CSE_SETTING_ANY, "null", 0, 0, NULL, "{NAME: {its own settings}}", NULL },
-    { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL, "[{NAME: {its own settings}}]", NULL },
+    { "schedulers", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "[{NAME: {its own settings}}], a number, or {scheduler: NAME, its own settings}", NULL },
     { "precision", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "number formats of the step",
-      precision_table },
+      cse_precision_setting_table },
     { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "tensor statistics: overflows, underflows, digests", cse_numerics_setting_table },
     { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },
@@ -131,8 +105,8 @@ static const cse_setting fit_table[] = {
       "data_processor (an input function), batch_size, micro_batch_size, ...", NULL },
     { "val_dataloader", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "the same for validation, which follows training", NULL },
-    { "ckpt_path", CSE_SETTING_TEXT, "null", 0, 0, NULL,
-      "checkpoint to start from; absent: the newest of model_dir, null: none", NULL },
+    { "ckpt_path", CSE_SETTING_PATH, "null", 0, 0, NULL,
+      "checkpoint to start from; absent or newest: the newest of model_dir, null: none", NULL },
     { 0 },
 };
 

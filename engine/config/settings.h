@@ -45,6 +45,7 @@ typedef struct cse_settings_expected {
     const char *subject;          /* begins the messages: "optimizer SGD" */
     const char *prefix;           /* stands before names in messages: "trainer.init."; or NULL */
     cse_diagnostics *diagnostics; /* collects every error; NULL: the check ends at the first */
+    const cse_setting *root;      /* where a misplaced setting may belong; or NULL */
 } cse_settings_expected;
 
 /* As cse_settings_parse, from a tree. The result lives in `arena`, as must `node`, and is not to be
@@ -67,6 +68,10 @@ cse_yaml_node *cse_settings_node(const cse_settings *settings, const char *name)
 /* For cse_fail_at: an error at a place; `where` ("optimizer SGD: ") begins the message. */
 #define CSE_ERROR_AT(where, place_) \
     (&(cse_error){ .status = CSE_CONFIG, .context = (where), .place = (place_) })
+
+/* Whether a text is a number of YAML 1.2: digits with a point, an exponent; neither hexadecimal nor
+ * inf nor nan. Read in the C locale. */
+bool cse_setting_number_read(const char *text, double *number);
 
 /* Writes what a setting accepts: "an integer from 1 to 64", "one of fp32, bf16". */
 void cse_setting_describe(const cse_setting *setting, cse_text *text);

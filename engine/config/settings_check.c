@@ -9,8 +9,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "engine/base/path.h"
 #include "engine/base/registry.h"
+#include "engine/config/reference_names.h"
 #include "engine/config/settings.h"
 
 /* State of one call of cse_settings_check. */
@@ -19,6 +22,7 @@ typedef struct check {
     const char *subject;
     const char *prefix;
     cse_diagnostics *diagnostics;
+    const cse_setting *root;
 } check;
 
 static void describe_bounds(const cse_setting *setting, cse_text *text)
@@ -47,6 +51,7 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text)
         [CSE_SETTING_INTEGER] = "an integer",
         [CSE_SETTING_NUMBER] = "a number",
         [CSE_SETTING_TEXT] = "text",
+        [CSE_SETTING_PATH] = "a path",
         [CSE_SETTING_CHOICE] = "",
         [CSE_SETTING_INTEGER_LIST] = "a list of integers",
         [CSE_SETTING_NUMBER_LIST] = "a list of numbers",
@@ -106,17 +111,33 @@ static const char *hint_of(const check *c, const char *near)
     return near != NULL ? cse_arena_printf(c->arena, "did you mean \"%s\"?", near) : NULL;
 }
 
+static bool is_one_of(const char *text, const char *const *words)
+{
+    while (*words != NULL && strcmp(text, *words) != 0)
+        words++;
+    return *words != NULL;
+}
+
+/* YAML 1.2 has true and false only; the other words are those of YAML 1.1 and of people. */
 static cse_status read_bool(const check *c, const cse_setting *setting, cse_yaml_node *node,
                             cse_setting_value *value)
 {
-    static const char *const yes[] = { "true", "True", "TRUE" };
-    static const char *const no[] = { "false", "False", "FALSE" };
-    for (int i = 0; i < 3 && node->kind == CSE_YAML_SCALAR && !node->quoted; i++) {
-        value->boolean = strcmp(node->text, yes[i]) == 0;
-        if (value->boolean || strcmp(node->text, no[i]) == 0)
-            return CSE_OK;
-    }
-    return reject(c, setting, node, "is neither true nor false");
+    static const char *const yes[] = { "true", "True", "TRUE", NULL };
+    static const char *const no[] = { "false", "False", "FALSE", NULL };
+    static const char *const on[] = { "yes", "Yes", "YES", "y", "on", "On", "ON", "1", NULL };
+    static const char *const off[] = { "no", "No", "NO", "n", "off", "Off", "OFF", "0", NULL };
+    if (node->kind != CSE_YAML_SCALAR)
+        return reject(c, setting, node, "a list or mapping, not true or false");
+    value->boolean = is_one_of(node->text, yes);
+    bool known = value->boolean || is_one_of(node->text, no);
+    if (known && !node->quoted)
+        return CSE_OK;
+    if (known)
+        return reject(c, setting, node, "is text; remove the quotes");
+    const char *hint = is_one_of(node->text, on)    ? "write true"
+                       : is_one_of(node->text, off) ? "write false"
+                                                    : NULL;
+    return reject_with_hint(c, setting, node, "is neither true nor false", hint);
 }
 
 static bool is_within(const cse_setting *setting, double number)
@@ -134,23 +155,6 @@ static bool is_integer_text(const char *text)
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-static cse_status read_integer(const check *c, const cse_setting *setting, cse_yaml_node *node,
-                               cse_setting_value *value)
-{
-    if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping, not a number");
-    if (node->quoted)
-        return reject(c, setting, node, "is text; remove the quotes");
-    if (!is_integer_text(node->text))
-        return reject(c, setting, node, "is not an integer");
-    const char *digits = node->text + (*node->text == '-' || *node->text == '+');
-    errno = 0;
-    value->integer = strtoll(node->text, NULL, digits[1] == 'x' ? 16 : 10);
-    if (errno == ERANGE || !is_within(setting, (double)value->integer))
-        return reject(c, setting, node, "is out of range");
-    return CSE_OK;
-}
-
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 
@@ -159,8 +163,7 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* YAML 1.2: digits with a point, an exponent; neither hexadecimal nor inf nor nan. */
-static bool read_number_text(const char *text, double *number)
+bool cse_setting_number_read(const char *text, double *number)
 {
     char *end = NULL;
     pthread_once(&c_locale_once, make_c_locale);
@@ -168,15 +171,73 @@ static bool read_number_text(const char *text, double *number)
     return end != text && *end == '\0' && strspn(text, "0123456789+-.eE") == strlen(text);
 }
 
+/* What was probably meant by a text that is no number: "0,9" is 0.9, "10_000" is 10000. */
+static const char *number_hint(const check *c, const char *text)
+{
+    double number;
+    char *meant = cse_arena_string(c->arena, text), *to = meant;
+    if (strpbrk(text, ",_ ") == NULL)
+        return NULL;
+    bool decimal = strchr(text, ',') != NULL && strchr(text, ',') == strrchr(text, ',') &&
+                   strchr(text, '.') == NULL;
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at == ',' && decimal)
+            *to++ = '.';
+        else if (strchr(",_ ", *at) == NULL)
+            *to++ = *at;
+    *to = '\0';
+    if (!cse_setting_number_read(meant, &number))
+        return NULL;
+    return cse_arena_printf(c->arena,
+                            decimal ? "write %s: the decimal separator is a point, not a comma"
+                                    : "write %s: digits are not grouped",
+                            meant);
+}
+
+static cse_status reject_number(const check *c, const cse_setting *setting,
+                                const cse_yaml_node *node, const char *problem)
+{
+    double number;
+    if (node->kind != CSE_YAML_SCALAR)
+        return reject(c, setting, node, "a list or mapping, not a number");
+    if (node->quoted && cse_setting_number_read(node->text, &number))
+        return reject(c, setting, node, "is text; remove the quotes");
+    return reject_with_hint(c, setting, node, problem, number_hint(c, node->text));
+}
+
+/* "1e4" and "10.0" are numbers, but not written as integers. */
+static cse_status reject_integer(const check *c, const cse_setting *setting,
+                                 const cse_yaml_node *node)
+{
+    double number;
+    bool whole = node->kind == CSE_YAML_SCALAR && !node->quoted &&
+                 cse_setting_number_read(node->text, &number) && fabs(number) < 1e15 &&
+                 number == floor(number);
+    if (!whole)
+        return reject_number(c, setting, node, "is not an integer");
+    return reject_with_hint(c, setting, node, "is not an integer",
+                            cse_arena_printf(c->arena, "write %.0f", number));
+}
+
+static cse_status read_integer(const check *c, const cse_setting *setting, cse_yaml_node *node,
+                               cse_setting_value *value)
+{
+    if (node->kind != CSE_YAML_SCALAR || node->quoted || !is_integer_text(node->text))
+        return reject_integer(c, setting, node);
+    const char *digits = node->text + (*node->text == '-' || *node->text == '+');
+    errno = 0;
+    value->integer = strtoll(node->text, NULL, digits[1] == 'x' ? 16 : 10);
+    if (errno == ERANGE || !is_within(setting, (double)value->integer))
+        return reject(c, setting, node, "is out of range");
+    return CSE_OK;
+}
+
 static cse_status read_number(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
-    if (node->kind != CSE_YAML_SCALAR)
-        return reject(c, setting, node, "a list or mapping, not a number");
-    if (node->quoted)
-        return reject(c, setting, node, "is text; remove the quotes");
-    if (!read_number_text(node->text, &value->number))
-        return reject(c, setting, node, "is not a number");
+    if (node->kind != CSE_YAML_SCALAR || node->quoted ||
+        !cse_setting_number_read(node->text, &value->number))
+        return reject_number(c, setting, node, "is not a number");
     if (!isfinite(value->number) || !is_within(setting, value->number))
         return reject(c, setting, node, "is out of range");
     return CSE_OK;
@@ -189,6 +250,14 @@ static cse_status read_text(const check *c, const cse_setting *setting, cse_yaml
         return reject(c, setting, node, "a list or mapping, not one word");
     value->text = cse_arena_string(c->arena, node->text);
     return CSE_OK;
+}
+
+static cse_status read_path(const check *c, const cse_setting *setting, cse_yaml_node *node,
+                            cse_setting_value *value)
+{
+    CSE_TRY(read_text(c, setting, node, value));
+    const char *problem = cse_path_expand(c->arena, value->text, &value->text);
+    return problem == NULL ? CSE_OK : reject_with_hint(c, setting, node, problem, cse_path_hint);
 }
 
 /* The words of "a|b|c" as a NULL-terminated array. */
@@ -204,6 +273,20 @@ static const char **split_choices(cse_arena *arena, const char *choices)
     return words;
 }
 
+/* Formats of numbers have a long name and a short one; each setting takes one of the two. */
+static const char *other_name(const char *word, const char *const *accepted)
+{
+    static const char *const pairs[][2] = { { "float32", "fp32" },
+                                            { "float16", "fp16" },
+                                            { "bfloat16", "bf16" },
+                                            { "cbfloat16", "cb16" } };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        for (int k = 0; k < 2; k++)
+            if (strcasecmp(word, pairs[i][k]) == 0 && is_one_of(pairs[i][1 - k], accepted))
+                return pairs[i][1 - k];
+    return NULL;
+}
+
 static cse_status read_choice(const check *c, const cse_setting *setting, cse_yaml_node *node,
                               cse_setting_value *value)
 {
@@ -212,8 +295,9 @@ static cse_status read_choice(const check *c, const cse_setting *setting, cse_ya
     for (int i = 0; words[i] != NULL; i++)
         if (strcmp(words[i], value->text) == 0)
             return CSE_OK;
+    const char *near = other_name(value->text, words);
     return reject_with_hint(c, setting, node, "is not accepted here",
-                            hint_of(c, cse_did_you_mean(value->text, words)));
+                            hint_of(c, near != NULL ? near : cse_did_you_mean(value->text, words)));
 }
 
 typedef cse_status value_reader(const check *, const cse_setting *, cse_yaml_node *,
@@ -226,7 +310,10 @@ static cse_status read_list(const check *c, const cse_setting *setting, cse_yaml
                                : setting->type == CSE_SETTING_NUMBER_LIST ? read_number
                                                                           : read_text;
     if (node->kind != CSE_YAML_SEQUENCE)
-        return reject(c, setting, node, "is no list; write [a, b]");
+        return reject_with_hint(c, setting, node, "is no list",
+                                node->kind == CSE_YAML_SCALAR
+                                    ? cse_arena_printf(c->arena, "write [%.60s]", node->text)
+                                    : "write [a, b]");
     value->count = node->count;
     value->entries = cse_arena_alloc(c->arena, ((size_t)node->count + 1) * sizeof *value->entries);
     for (int i = 0; i < node->count; i++) {
@@ -242,7 +329,8 @@ static cse_status read_nested(const check *c, const cse_setting *setting, cse_ya
                               cse_setting_value *value)
 {
     const char *prefix = cse_arena_printf(c->arena, "%s%s.", c->prefix, setting->name);
-    cse_settings_expected expected = { setting->nested, c->subject, prefix, c->diagnostics };
+    cse_settings_expected expected = { setting->nested, c->subject, prefix, c->diagnostics,
+                                       c->root };
     return cse_settings_check(c->arena, &expected, node, &value->nested);
 }
 
@@ -252,6 +340,7 @@ static value_reader *const readers[] = {
     [CSE_SETTING_CHOICE] = read_choice,    [CSE_SETTING_INTEGER_LIST] = read_list,
     [CSE_SETTING_NUMBER_LIST] = read_list, [CSE_SETTING_TEXT_LIST] = read_list,
     [CSE_SETTING_SETTINGS] = read_nested,  [CSE_SETTING_ANY] = NULL, /* the tree is the value */
+    [CSE_SETTING_PATH] = read_path,
 };
 
 static cse_status read_value(const check *c, const cse_setting *setting, cse_yaml_node *node,
@@ -281,8 +370,55 @@ static cse_status read_default(const check *c, const cse_setting *setting,
     return read_value(c, setting, cse_yaml_literal(c->arena, place, setting->default_value), value);
 }
 
-static cse_status reject_unknown(const check *c, const cse_setting *table, const cse_yaml_key *key)
+/* "a.b." for the section of `table` (or below it) that has the setting; false where none has. */
+static bool find_section(const cse_setting *table, const char *name, cse_text *path)
 {
+    if (cse_setting_table_has(table, name))
+        return true;
+    for (; table->name != NULL; table++) {
+        size_t size = path->size;
+        if (table->type != CSE_SETTING_SETTINGS)
+            continue;
+        cse_text_add(path, "%s.", table->name);
+        if (find_section(table->nested, name, path))
+            return true;
+        path->size = size;
+    }
+    return false;
+}
+
+/* What was probably meant by a name that the table lacks: a similar name; the place where the name
+ * belongs; in {momentum: 0,9} a decimal comma, which ends a value. */
+static const char *unknown_hint(const check *c, const cse_yaml_node *mapping, int index,
+                                const char *const *names)
+{
+    const char *name = mapping->keys[index].text;
+    const cse_yaml_node *before = index > 0 ? mapping->children[index - 1] : NULL;
+    const char *near = cse_did_you_mean(name, names), *known = cse_reference_name_hint(name);
+    cse_text path = { 0 };
+    const char *hint = known != NULL ? known : hint_of(c, near);
+    if (before != NULL && cse_yaml_is_null(mapping->children[index]) && *name != '\0' &&
+        strspn(name, "0123456789") == strlen(name) && before->kind == CSE_YAML_SCALAR &&
+        is_integer_text(before->text))
+        hint = cse_arena_printf(c->arena,
+                                "write %s: %s.%s: the decimal separator is a point, not a comma",
+                                mapping->keys[index - 1].text, before->text, name);
+    else if (hint == NULL && c->root != NULL && find_section(c->root, name, &path))
+        hint =
+            cse_arena_printf(c->arena, "it belongs to %.*s%s", (int)path.size - (path.size > 0),
+                             path.data ? path.data : "",
+                             mapping->keys[index].place.line > 0 ? "; check the indentation" : "");
+    else if (hint == NULL && strchr(name, ':') != NULL)
+        hint = cse_arena_printf(c->arena, "write %.*s: %s, with a space after the colon",
+                                (int)strcspn(name, ":"), name, strchr(name, ':') + 1);
+    cse_text_clear(&path);
+    return hint;
+}
+
+static cse_status reject_unknown(const check *c, const cse_setting *table,
+                                 const cse_yaml_node *mapping, int index)
+{
+    const cse_yaml_key *key = &mapping->keys[index];
     int count = 0;
     while (table[count].name != NULL)
         count++;
@@ -293,7 +429,7 @@ static cse_status reject_unknown(const check *c, const cse_setting *table, const
         names[i] = table[i].name;
         cse_text_add(&accepted, "%s%s", i > 0 ? ", " : "", names[i]);
     }
-    const cse_error error = { .hint = hint_of(c, cse_did_you_mean(key->text, names)),
+    const cse_error error = { .hint = unknown_hint(c, mapping, index, names),
                               .accepted = accepted.data };
     cse_status status =
         fail(c, error, key->place,
@@ -317,8 +453,7 @@ static cse_status check_names(const check *c, const cse_yaml_node *node, cse_set
         if (cse_setting_table_has(checked->table, node->keys[i].text))
             continue;
         checked->faulty = true;
-        CSE_TRY(cse_diagnostics_take(c->diagnostics,
-                                     reject_unknown(c, checked->table, &node->keys[i])));
+        CSE_TRY(cse_diagnostics_take(c->diagnostics, reject_unknown(c, checked->table, node, i)));
     }
     return CSE_OK;
 }
@@ -343,7 +478,7 @@ cse_status cse_settings_check(cse_arena *arena, const cse_settings_expected *exp
 {
     const cse_setting *table = expected->table;
     const check c = { arena, expected->subject, expected->prefix != NULL ? expected->prefix : "",
-                      expected->diagnostics };
+                      expected->diagnostics, expected->root };
     bool empty = cse_yaml_is_null(node);
     if (!empty && node->kind != CSE_YAML_MAPPING)
         return cse_diagnostics_take(c.diagnostics, reject_kind(&c, node));

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct anchor {
     const char *name;
@@ -310,6 +311,11 @@ cse_status cse_yaml_parse(cse_arena *arena, const char *source, const char *text
 
 static cse_status read_file(const char *path, cse_text *content)
 {
+    struct stat about;
+    if (*path == '\0')
+        return cse_fail(CSE_NO_INPUT, "the path is empty; give the path of a YAML file");
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return cse_fail(CSE_NO_INPUT, "%s: is a directory; give the path of a YAML file", path);
     FILE *file = fopen(path, "rb");
     if (file == NULL && (errno == ENOENT || errno == ENOTDIR))
         return cse_fail(CSE_NO_INPUT, "%s: there is no such file; check the path", path);

@@ -57,6 +57,8 @@ cse_yaml_node *cse_yaml_sequence_new(cse_arena *arena, cse_place place);
 /* Adds or replaces. */
 void cse_yaml_put(cse_arena *arena, cse_yaml_node *mapping, cse_yaml_key key, cse_yaml_node *child);
 void cse_yaml_append(cse_arena *arena, cse_yaml_node *sequence, cse_yaml_node *child);
+/* Takes a key out of a mapping, if it is there. */
+void cse_yaml_remove(cse_yaml_node *mapping, const char *key);
 /* A new mapping with the children of `mapping` but those named (a NULL-terminated list). */
 cse_yaml_node *cse_yaml_without(cse_arena *arena, const cse_yaml_node *mapping,
                                 const char *const *keys);
@@ -90,5 +92,7 @@ typedef struct cse_yaml_unread {
 /* Lists in document order the values below `node` whose `read` is not set, into `arena`; a list of
  * scalars of which none was read is one value. Returns their number. */
 int cse_yaml_list_unread(cse_arena *arena, const cse_yaml_node *node, cse_yaml_unread **list);
+/* The same for all values, read or not. */
+int cse_yaml_list_values(cse_arena *arena, const cse_yaml_node *node, cse_yaml_unread **list);
 
 #endif

@@ -81,6 +81,18 @@ void cse_yaml_put(cse_arena *arena, cse_yaml_node *mapping, cse_yaml_key key, cs
     add_child(arena, mapping, key, child);
 }
 
+void cse_yaml_remove(cse_yaml_node *mapping, const char *key)
+{
+    for (int i = 0; i < mapping->count; i++) {
+        if (strcmp(mapping->keys[i].text, key) != 0)
+            continue;
+        size_t after = (size_t)(--mapping->count - i);
+        memmove(&mapping->keys[i], &mapping->keys[i + 1], after * sizeof *mapping->keys);
+        memmove(&mapping->children[i], &mapping->children[i + 1], after * sizeof(cse_yaml_node *));
+        return;
+    }
+}
+
 void cse_yaml_append(cse_arena *arena, cse_yaml_node *sequence, cse_yaml_node *child)
 {
     add_child(arena, sequence, (cse_yaml_key){ NULL, child->place }, child);
@@ -144,6 +156,7 @@ cse_yaml_node *cse_yaml_literal(cse_arena *arena, cse_place place, const char *t
 
 typedef struct unread_list {
     cse_arena *arena;
+    bool all; /* also what was read */
     cse_yaml_unread *entries;
     int count, capacity;
 } unread_list;
@@ -162,20 +175,20 @@ static void add_unread(unread_list *list, const char *path, cse_place place)
 }
 
 /* A value that is reported as one: a scalar, or a list of scalars none of which was read. */
-static bool is_whole(const cse_yaml_node *node)
+static bool is_whole(const cse_yaml_node *node, bool all)
 {
     for (int i = 0; i < node->count; i++)
         if (node->kind == CSE_YAML_MAPPING || node->children[i]->kind != CSE_YAML_SCALAR ||
-            node->children[i]->read)
+            (node->children[i]->read && !all))
             return false;
     return node->kind == CSE_YAML_SCALAR || node->count > 0;
 }
 
 static void find_unread(unread_list *list, const cse_yaml_node *node, const char *path)
 {
-    if (node->read)
+    if (node->read && !list->all)
         return;
-    if (is_whole(node)) {
+    if (is_whole(node, list->all)) {
         add_unread(list, path, node->place);
         return;
     }
@@ -190,6 +203,14 @@ static void find_unread(unread_list *list, const cse_yaml_node *node, const char
 int cse_yaml_list_unread(cse_arena *arena, const cse_yaml_node *node, cse_yaml_unread **entries)
 {
     unread_list list = { .arena = arena };
+    find_unread(&list, node, "");
+    *entries = list.entries;
+    return list.count;
+}
+
+int cse_yaml_list_values(cse_arena *arena, const cse_yaml_node *node, cse_yaml_unread **entries)
+{
+    unread_list list = { .arena = arena, .all = true };
     find_unread(&list, node, "");
     *entries = list.entries;
     return list.count;

@@ -39,9 +39,13 @@ void cse_graph_fingerprint(const cse_graph *graph, char digits[33])
                      state->initializer.a, state->initializer.b,
                      state->next ? (long long)state->next->scratch : -1LL);
     }
-    for (int i = 0; i < graph->input_count; i++)
-        cse_text_add(&text, "i%s|%lld\n", graph->inputs[i].name,
-                     (long long)cse_shape_elements(graph->inputs[i].shape));
+    for (int i = 0; i < graph->input_count; i++) {
+        const cse_input_entry *input = &graph->inputs[i];
+        cse_text_add(&text, "i%s|%lld\n", input->name, (long long)cse_shape_elements(input->shape));
+        if (input->index_count > 0)
+            cse_text_add(&text, "c%lld|%d\n", (long long)input->index_count,
+                         (int)input->index_not_negative);
+    }
     for (int f = 0; f < graph->fetch_count; f++)
         cse_text_add(&text, "f%lld\n", (long long)graph->fetches[f].value->scratch);
     crypto_generichash(hash, sizeof hash, (const unsigned char *)text.data, text.size, NULL, 0);

@@ -114,6 +114,11 @@ typedef struct cse_input_entry {
     cse_dtype dtype;
     cse_node *node;
     int64_t offset_bytes; /* in CSE_SPACE_INPUT */
+    /* Of int32 values that ops take as indices, set by the input_indices pass: they must be below
+     * `index_count` (0: any value is good) and may have to be not negative. */
+    int64_t index_count;
+    bool index_not_negative;
+    const char *index_use; /* what has that number: "vocab_size of model.embedding_layer" */
 } cse_input_entry;
 
 /* One argument of a step closure (or a logged value). */
@@ -189,7 +194,7 @@ struct cse_graph {
     int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */
     int group_count, group_capacity;
-    cse_tracked_tensor *tracked; /* in the order of execution: states, values, gradients */
+    cse_tracked_tensor *tracked; /* in the order of execution; states first */
     int tracked_count, tracked_capacity;
     int64_t statistics_scratch_bytes;     /* working memory of a statistics program */
     const cse_numerics_request *numerics; /* NULL: no statistics. Borrowed */

@@ -73,6 +73,14 @@ static const cse_field input_fields[] = {
     FIELD("dtype", DTYPE, cse_input_entry, dtype),
     NUMBER("node", NODE, cse_input_entry, node, -1, INT32_MAX),
     NUMBER("offset", INT64, cse_input_entry, offset_bytes, 0, INT64_MAX),
+    { .key = "index_count",
+      .type = CSE_FIELD_INT64,
+      .offset = offsetof(cse_input_entry, index_count),
+      .low = 0,
+      .high = INT64_MAX,
+      .optional = true },
+    OPTIONAL("index_not_negative", BOOL, cse_input_entry, index_not_negative),
+    OPTIONAL("index_use", TEXT, cse_input_entry, index_use),
     { .key = NULL },
 };
 

@@ -94,6 +94,13 @@ typedef struct cse_op_kernel {
     int bias_axis;
 } cse_op_kernel;
 
+/* That inputs[1] holds indices: of rows of a table, of classes. */
+typedef struct cse_op_indices {
+    int64_t (*count)(const cse_tensor *node); /* they are below this; NULL: no indices */
+    const char *name;                         /* of that number, as people know it: "vocab_size" */
+    bool negative_is_ignored;                 /* a negative index has a meaning */
+} cse_op_indices;
+
 /* The arguments of a shape rule. */
 typedef struct cse_infer {
     const cse_attributes *attributes;
@@ -179,6 +186,9 @@ typedef struct cse_op {
     /* Number of terms in the longest sum inside the node, for the length of tiles. NULL: the size
      * of the first input's last axis. */
     int64_t (*summed_terms)(const cse_tensor *node);
+
+    /* Inputs of the step that reach it unchanged are checked against this before the step. */
+    cse_op_indices indices;
 
     /* COMPOSITE: traces the ops it stands for and returns their result. */
     cse_tensor *(*expand)(cse_tensor *node);

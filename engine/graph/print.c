@@ -44,7 +44,7 @@ static void print_precision(const cse_node *node, cse_text *out)
     if (accumulation->across != CSE_FLOAT32)
         cse_text_add(out, " accumulates %s%s across %d%s", cse_dtype_name(accumulation->across),
                      accumulation->stochastic ? " stochastic" : "", (int)accumulation->tile_length,
-                     accumulation->emulated ? "" : " permitted");
+                     accumulation->emulated ? " executed" : " permitted");
 }
 
 static void print_node(const cse_node *node, cse_text *out)

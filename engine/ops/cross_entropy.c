@@ -10,7 +10,8 @@
 extern const cse_op cse_op_cross_entropy;
 
 /** The loss of each row: logits [..., classes], int32 labels [...] give [...]. A row whose label
- * lies outside [0, classes) is ignored: loss 0, gradient 0. */
+ * lies outside [0, classes) is ignored: loss 0, gradient 0. Labels that come straight from the data
+ * must be below classes: a larger one ends the run with its place in the data. */
 CSE_API cse_tensor *cse_cross_entropy_per_sample(cse_tensor *logits, cse_tensor *labels)
 {
     return cse_trace_2(&cse_op_cross_entropy, NULL, logits, labels);
@@ -82,6 +83,11 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
     gradients[0] = cse_mul(off, weight);
 }
 
+static int64_t class_count(const cse_tensor *node)
+{
+    return cse_row_length(node->inputs[0]->shape);
+}
+
 static void reference(const cse_reference *call)
 {
     const cse_tensor *x = call->node->inputs[0];
@@ -121,6 +127,9 @@ const cse_op cse_op_cross_entropy = {
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .indices = { .count = class_count,
+                 .name = "the number of classes",
+                 .negative_is_ignored = true },
     .expand = expand,
     .samples = samples,
 };

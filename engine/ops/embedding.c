@@ -11,7 +11,8 @@
 extern const cse_op cse_op_embedding;
 
 /** Row indices[i] of table [n, channel] for each int32 index: [indices..., channel]. An index
- * outside [0, n) gives a row of NaN, so that the error shows. In the gradient the rows of one index
+ * outside [0, n) gives a row of NaN, so that the error shows; in an input that the data gives it
+ * ends the run with its place in the data. In the gradient the rows of one index
  * are added in the order of the indices. */
 CSE_API cse_tensor *cse_embedding(cse_tensor *table, cse_tensor *indices)
 {
@@ -40,6 +41,11 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
 {
     gradients[0] =
         cse_scatter_add(output_gradient, node->inputs[1], node->inputs[0]->shape.dims[0]);
+}
+
+static int64_t row_count(const cse_tensor *node)
+{
+    return node->inputs[0]->shape.dims[0];
 }
 
 static void reference(const cse_reference *call)
@@ -78,6 +84,7 @@ const cse_op cse_op_embedding = {
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .indices = { .count = row_count, .name = "vocab_size" },
     .expand = expand,
     .samples = samples,
 };

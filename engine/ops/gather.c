@@ -51,6 +51,11 @@ static int64_t row_elements(const cse_tensor *node)
     return cse_shape_elements(row);
 }
 
+static int64_t row_count(const cse_tensor *node)
+{
+    return node->inputs[0]->shape.dims[0];
+}
+
 static void reference(const cse_reference *call)
 {
     const cse_tensor *node = call->node;
@@ -110,6 +115,7 @@ const cse_op cse_op_gather = {
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
+    .indices = { .count = row_count, .name = "the number of rows" },
     .emit = emit,
     .samples = samples,
 };

@@ -152,7 +152,13 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
     return true;
 }
 
-static void reuse_in_group(plan *p, int g, cse_loop *loop)
+/* The values that each group is the last to read, in their order. */
+typedef struct ends {
+    int *first; /* by group; -1: none */
+    int *next;  /* by value; -1: the last */
+} ends;
+
+static void reuse_in_group(plan *p, int g, const ends *e, cse_loop *loop)
 {
     const cse_group *group = &p->graph->groups[g];
     if (group->kind != CSE_GROUP_LOOP || group->part == CSE_PART_UPDATE ||
@@ -163,9 +169,9 @@ static void reuse_in_group(plan *p, int g, cse_loop *loop)
         if (at == 0)
             continue;
         placed *output = &p->values[at - 1];
-        for (int v = 0; v < p->count && output->reuses == NULL; v++) {
+        for (int v = e->first[g]; v >= 0 && output->reuses == NULL; v = e->next[v]) {
             placed *input = &p->values[v];
-            if (input->last == g && input->first < g && !input->reused &&
+            if (input->first < g && !input->reused &&
                 cse_node_bytes(input->node) == cse_node_bytes(output->node) &&
                 input->node->part == group->part &&
                 reads_before_write(group, loop, input->node, output->node)) {
@@ -174,6 +180,25 @@ static void reuse_in_group(plan *p, int g, cse_loop *loop)
             }
         }
     }
+}
+
+static void reuse_inputs(plan *p)
+{
+    const cse_graph *graph = p->graph;
+    cse_loop *loop = cse_calloc(1, sizeof *loop);
+    ends e = { .first = cse_calloc((size_t)graph->group_count + 1, sizeof *e.first),
+               .next = cse_calloc((size_t)p->count + 1, sizeof *e.next) };
+    for (int g = 0; g <= graph->group_count; g++)
+        e.first[g] = -1;
+    for (int v = p->count - 1; v >= 0; v--) {
+        e.next[v] = e.first[p->values[v].last];
+        e.first[p->values[v].last] = v;
+    }
+    for (int g = 0; g < graph->group_count; g++)
+        reuse_in_group(p, g, &e, loop);
+    free(e.first);
+    free(e.next);
+    free(loop);
 }
 
 /* ---- packing ---- */
@@ -265,10 +290,8 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
         place_at(graph->nodes[n], CSE_SPACE_NONE, 0);
     place_tables(graph);
     collect_values(&p);
-    cse_loop *loop = cse_calloc(1, sizeof *loop);
-    for (int g = 0; enabled && g < graph->group_count; g++)
-        reuse_in_group(&p, g, loop);
-    free(loop);
+    if (enabled)
+        reuse_inputs(&p);
     extend_lifetimes(&p);
     pack(&p, CSE_PART_REPLICA, CSE_SPACE_REPLICA, enabled);
     pack(&p, CSE_PART_WEIGHTS, CSE_SPACE_WEIGHTS, enabled);
@@ -279,54 +302,85 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
 
 /* ---- figures ---- */
 
-void cse_memory_plan_lifetime(const cse_graph *graph, const cse_node *node, int range[2])
+/* A stored value of the replica program and the groups between which it must be kept. */
+typedef struct lifetime {
+    int64_t offset, bytes;
+    int first, last;
+} lifetime;
+
+static int compare_lifetimes(const void *a, const void *b)
 {
-    cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
-    range[0] = range[1] = node->group;
-    for (int g = 0; g < graph->group_count; g++) {
-        int count = cse_group_inputs(graph, &graph->groups[g], inputs, graph->node_count);
-        for (int i = 0; i < count; i++)
-            if (inputs[i] == node)
-                range[1] = g > range[1] ? g : range[1];
-    }
-    if (node->op == &cse_op_materialize)
-        range[1] = graph->group_count;
-    free(inputs);
+    const lifetime *x = a, *y = b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x->last > y->last) - (x->last < y->last);
 }
 
-/* A value that reuses storage is not counted in the group where the reuse begins. */
-static bool is_reuse(const cse_graph *graph, const cse_node *node, const int range[2])
+/* All of them, by offset and last group; the caller frees them. */
+static lifetime *find_lifetimes(const cse_graph *graph, int *count)
 {
-    for (int n = 0; n < graph->node_count; n++) {
-        const cse_node *other = graph->nodes[n];
-        int lived[2];
-        if (other == node || other->space != node->space ||
-            other->offset_bytes != node->offset_bytes)
-            continue;
-        cse_memory_plan_lifetime(graph, other, lived);
-        if (lived[0] < range[0] && lived[1] == range[0])
-            return true;
+    lifetime *all = cse_calloc((size_t)graph->node_count + 1, sizeof *all);
+    int *last = cse_calloc((size_t)graph->next_id + 1, sizeof *last);
+    cse_node **inputs = cse_calloc((size_t)graph->node_count + 1, sizeof *inputs);
+    for (int g = 0; g < graph->group_count; g++) {
+        int read = cse_group_inputs(graph, &graph->groups[g], inputs, graph->node_count);
+        for (int i = 0; i < read; i++)
+            last[inputs[i]->id] = g;
     }
+    *count = 0;
+    for (int n = 0; n < graph->node_count; n++) {
+        const cse_node *node = graph->nodes[n];
+        if (node->space == CSE_SPACE_REPLICA)
+            all[(*count)++] =
+                (lifetime){ .offset = node->offset_bytes,
+                            .bytes = cse_aligned_bytes(cse_node_bytes(node)),
+                            .first = node->group,
+                            .last = last[node->id] > node->group ? last[node->id] : node->group };
+    }
+    free(inputs);
+    free(last);
+    qsort(all, (size_t)*count, sizeof *all, compare_lifetimes);
+    return all;
+}
+
+/* Whether the value took over the storage of one that was read for the last time by the group that
+ * makes it: it is not counted in that group. */
+static bool is_reuse(const lifetime *all, int count, const lifetime *value)
+{
+    int low = 0, high = count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        bool before = all[middle].offset < value->offset ||
+                      (all[middle].offset == value->offset && all[middle].last < value->first);
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    for (; low < count && all[low].offset == value->offset && all[low].last == value->first; low++)
+        if (all[low].first < value->first)
+            return true;
     return false;
 }
 
 cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
 {
     cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA] };
-    int64_t *live = cse_calloc((size_t)graph->group_count + 2, sizeof *live);
-    for (int n = 0; n < graph->node_count; n++) {
-        const cse_node *node = graph->nodes[n];
-        if (node->space != CSE_SPACE_REPLICA)
+    /* Bytes that are live in a group more than in the one before it. */
+    int64_t *growth = cse_calloc((size_t)graph->group_count + 2, sizeof *growth), live = 0;
+    int count;
+    lifetime *all = find_lifetimes(graph, &count);
+    for (int v = 0; v < count; v++) {
+        int first = all[v].first + is_reuse(all, count, &all[v]);
+        if (first > all[v].last)
             continue;
-        int range[2];
-        cse_memory_plan_lifetime(graph, node, range);
-        int first = range[0] + is_reuse(graph, node, range);
-        for (int g = first; g <= range[1] && g < graph->group_count; g++)
-            live[g] += cse_aligned_bytes(cse_node_bytes(node));
+        growth[first] += all[v].bytes;
+        growth[all[v].last + 1] -= all[v].bytes;
     }
-    for (int g = 0; g < graph->group_count; g++)
-        if (live[g] > figures.lower_bound_bytes)
-            figures.lower_bound_bytes = live[g];
-    free(live);
+    for (int g = 0; g < graph->group_count; g++) {
+        live += growth[g];
+        if (live > figures.lower_bound_bytes)
+            figures.lower_bound_bytes = live;
+    }
+    free(all);
+    free(growth);
     return figures;
 }

@@ -1,4 +1,4 @@
-/* Sizes and lifetimes of the memory plan. */
+/* Sizes of the memory plan. */
 #ifndef CSE_PASSES_MEMORY_PLAN_H
 #define CSE_PASSES_MEMORY_PLAN_H
 
@@ -11,9 +11,5 @@ typedef struct cse_memory_figures {
 } cse_memory_figures;
 
 cse_memory_figures cse_memory_plan_figures(const cse_graph *graph);
-
-/* First and last group between which a stored value must be kept; the last is graph->group_count
- * when the value is a result of its program. */
-void cse_memory_plan_lifetime(const cse_graph *graph, const cse_node *node, int range[2]);
 
 #endif

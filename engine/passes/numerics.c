@@ -5,8 +5,8 @@
  * computes the same values, and copies those that are not stored to memory of its own. Without a
  * request the pass does nothing.
  *
- * The rows are in execution order (states, values of REPLICA, gradients, values of WEIGHTS), so
- * that the first row with a NaN is where it arose. */
+ * The rows are in the order of execution: states, then what REPLICA computes, values and gradients
+ * as its groups run, then values of WEIGHTS. So the first row with a NaN is where it arose. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +246,56 @@ static void survey_gradients(survey *s)
     }
 }
 
+/* ---- the order of execution ---- */
+
+typedef struct ranked_row {
+    cse_tracked_tensor row;
+    int phase, group, place, number; /* compared in this order */
+} ranked_row;
+
+static ranked_row rank_of(const cse_graph *graph, int number)
+{
+    const cse_tracked_tensor *row = &graph->tracked[number];
+    const cse_node *node = row->node;
+    ranked_row ranked = { .row = *row, .number = number };
+    if (row->kind == CSE_TRACKED_STATE)
+        return ranked;
+    while (node->group < 0 && node->input_count > 0) /* it has its input's bytes, and no code */
+        node = node->inputs[0];
+    ranked.phase = node->part == CSE_PART_WEIGHTS ? 2 : 1;
+    ranked.group = node->group;
+    if (node->group < 0)
+        return ranked;
+    const cse_group *group = &graph->groups[node->group];
+    while (ranked.place < group->node_count && group->nodes[ranked.place] != node)
+        ranked.place++;
+    return ranked;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const ranked_row *p = a, *q = b;
+    if (p->phase != q->phase)
+        return p->phase - q->phase;
+    if (p->group != q->group)
+        return p->group - q->group;
+    return p->place != q->place ? p->place - q->place : p->number - q->number;
+}
+
+static void sort_rows(cse_graph *graph)
+{
+    const int count = graph->tracked_count;
+    ranked_row *ranked = cse_calloc((size_t)count + 1, sizeof *ranked);
+    for (int i = 0; i < count; i++)
+        ranked[i] = rank_of(graph, i);
+    qsort(ranked, (size_t)count, sizeof *ranked, compare_ranks);
+    for (int i = 0; i < count; i++) {
+        graph->tracked[i] = ranked[i].row;
+        graph->tracked[i].node->tracked = i + 1;
+    }
+    free(ranked);
+}
+
 cse_status cse_pass_numerics(cse_graph *graph, bool enabled)
 {
     survey s = { .graph = graph, .request = graph->numerics };
@@ -264,6 +314,7 @@ cse_status cse_pass_numerics(cse_graph *graph, bool enabled)
                               "accepted: patterns of scopes or names, as in %s",
                               s.request->origins[p], s.request->patterns[p],
                               s.example != NULL ? s.example : "model.*");
+    sort_rows(graph);
     number_names(graph);
     free(s.matched);
     return status;

@@ -13,10 +13,13 @@ typedef struct schedule {
     const cse_graph *graph;
     int (*ranges)[2]; /* inputs of each group: a range of `inputs` */
     cse_node **inputs;
-    int *waiting; /* by group: inputs that no group of the part has computed yet */
-    int *readers; /* by id: groups that will still read the value */
-    bool *done;   /* by group */
-    int *order;   /* new position -> old group */
+    int *waiting;    /* by group: inputs that no group of the part has computed yet */
+    int *first_user; /* by group, and one more: where its users begin in `users` */
+    int *users;      /* groups of the same part, once for each value that they read */
+    int *readers;    /* by id: groups that will still read the value */
+    int *ready;      /* groups of the part whose inputs are computed, in no order */
+    int ready_count;
+    int *order; /* new position -> old group */
 } schedule;
 
 static bool is_made_by_group(const cse_node *node, cse_part part)
@@ -46,6 +49,28 @@ static void collect_inputs(schedule *s)
     }
 }
 
+/* The groups that each group's values let go on. */
+static void collect_users(schedule *s)
+{
+    const cse_graph *graph = s->graph;
+    int total = s->ranges[graph->group_count - 1][1];
+    s->users = cse_calloc((size_t)total + 1, sizeof *s->users);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int g = graph->group_count - 1; g >= 0; g--)
+            for (int i = s->ranges[g][0]; i < s->ranges[g][1]; i++) {
+                if (!is_made_by_group(s->inputs[i], graph->groups[g].part))
+                    continue;
+                int *at = &s->first_user[s->inputs[i]->group];
+                if (pass == 0)
+                    ++*at;
+                else
+                    s->users[--*at] = g;
+            }
+        for (int g = 0; pass == 0 && g < graph->group_count; g++)
+            s->first_user[g + 1] += s->first_user[g];
+    }
+}
+
 /* Workspace bytes after the group minus before. */
 static int64_t growth_of(const schedule *s, int g)
 {
@@ -60,33 +85,46 @@ static int64_t growth_of(const schedule *s, int g)
     return growth;
 }
 
-static int next_group(const schedule *s, cse_part part, bool enabled)
+/* Takes the next group from those that are ready; -1 when there is none. */
+static int take_next_group(schedule *s, bool enabled)
 {
-    int best = -1;
+    int best = -1, at = -1;
     int64_t best_growth = 0;
-    for (int g = 0; g < s->graph->group_count; g++) {
-        if (s->done[g] || s->graph->groups[g].part != part || s->waiting[g] > 0)
-            continue;
+    for (int i = 0; i < s->ready_count; i++) {
+        int g = s->ready[i];
         int64_t growth = enabled ? growth_of(s, g) : 0;
-        if (best < 0 || growth < best_growth) {
+        if (best < 0 || growth < best_growth || (growth == best_growth && g < best)) {
             best = g;
+            at = i;
             best_growth = growth;
         }
     }
+    if (best >= 0)
+        s->ready[at] = s->ready[--s->ready_count];
     return best;
 }
 
 static void finish_group(schedule *s, int g)
 {
-    const cse_graph *graph = s->graph;
-    s->done[g] = true;
     for (int i = s->ranges[g][0]; i < s->ranges[g][1]; i++)
         s->readers[s->inputs[i]->id]--;
-    for (int other = 0; other < graph->group_count; other++)
-        for (int i = s->ranges[other][0]; i < s->ranges[other][1]; i++)
-            if (s->inputs[i]->group == g && !s->done[other] &&
-                graph->groups[other].part == graph->groups[g].part)
-                s->waiting[other]--;
+    for (int u = s->first_user[g]; u < s->first_user[g + 1]; u++)
+        if (--s->waiting[s->users[u]] == 0)
+            s->ready[s->ready_count++] = s->users[u];
+}
+
+static int schedule_part(schedule *s, cse_part part, bool enabled, int count)
+{
+    const cse_graph *graph = s->graph;
+    s->ready_count = 0;
+    for (int g = 0; g < graph->group_count; g++)
+        if (graph->groups[g].part == part && s->waiting[g] == 0)
+            s->ready[s->ready_count++] = g;
+    for (int g; (g = take_next_group(s, enabled)) >= 0;) {
+        s->order[count++] = g;
+        finish_group(s, g);
+    }
+    return count;
 }
 
 static void renumber(cse_graph *graph, const int *order)
@@ -107,19 +145,20 @@ static void renumber(cse_graph *graph, const int *order)
 cse_status cse_pass_order(cse_graph *graph, bool enabled)
 {
     size_t groups = (size_t)graph->group_count + 1;
+    if (graph->group_count == 0)
+        return CSE_OK;
     schedule s = { .graph = graph };
     s.ranges = cse_calloc(groups, sizeof *s.ranges);
     s.waiting = cse_calloc(groups, sizeof *s.waiting);
-    s.done = cse_calloc(groups, sizeof *s.done);
+    s.first_user = cse_calloc(groups + 1, sizeof *s.first_user);
+    s.ready = cse_calloc(groups, sizeof *s.ready);
     s.order = cse_calloc(groups, sizeof *s.order);
     s.readers = cse_calloc((size_t)graph->next_id + 1, sizeof *s.readers);
     collect_inputs(&s);
+    collect_users(&s);
     int count = 0;
     for (cse_part part = CSE_PART_REPLICA; part < CSE_PART_COUNT; part++)
-        for (int g; (g = next_group(&s, part, enabled)) >= 0;) {
-            s.order[count++] = g;
-            finish_group(&s, g);
-        }
+        count = schedule_part(&s, part, enabled, count);
     cse_status status = CSE_OK;
     if (count < graph->group_count)
         status = cse_fail(CSE_INTERNAL, "order: %d of %d groups wait for one another",
@@ -129,7 +168,9 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     free(s.ranges);
     free(s.inputs);
     free(s.waiting);
-    free(s.done);
+    free(s.first_user);
+    free(s.users);
+    free(s.ready);
     free(s.order);
     free(s.readers);
     return status;

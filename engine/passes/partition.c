@@ -148,13 +148,14 @@ static bool is_flat_inside(const cse_node *node, int64_t elements)
 }
 
 /* Unites the groups of assigns that share a flat node or read each other's old value. `claim`
- * holds, by node id, 1 + the state whose assign met the node first. */
+ * holds, by node id, 1 + the state whose assign met the node first. A broadcast scalar (a learning
+ * rate, a decay) unites nobody: each group has a copy of its own, which costs nothing. */
 static void unite(cut *c, int *claim, cse_node *node, int state, int64_t elements)
 {
     bool flat = is_flat_inside(node, elements);
     if (is_assigned_state(c, node) && cse_shape_elements(node->shape) == elements && elements > 1)
         cse_union_find_join(c->owner, (int)node->attributes.integers[0], state);
-    if (!flat)
+    if (!flat || node->op->kind == CSE_OP_BROADCAST)
         return;
     if (claim[node->id] != 0) {
         cse_union_find_join(c->owner, claim[node->id] - 1, state);

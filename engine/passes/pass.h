@@ -31,6 +31,7 @@ typedef struct cse_passes_options {
  * or required name in `disable`, or as a pass or the verifier says. `options` may be NULL. */
 cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options);
 
+cse_status cse_pass_input_indices(cse_graph *graph, bool enabled);
 cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);
 cse_status cse_pass_precision(cse_graph *graph, bool enabled);
 cse_status cse_pass_expand(cse_graph *graph, bool enabled);

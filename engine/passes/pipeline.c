@@ -8,6 +8,8 @@
 #include "engine/trace/trace.h"
 
 const cse_pass cse_passes[] = {
+    { "input_indices", "inputs that hold indices, and how many values they may have",
+      cse_pass_input_indices, true },
     { "autodiff", "gradients of losses become nodes", cse_pass_autodiff, true },
     { "precision", "16-bit types for edges, casts, how sums accumulate", cse_pass_precision,
       false },

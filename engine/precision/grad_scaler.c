@@ -17,8 +17,8 @@ static const double cbfloat16_max = 2147483648.0; /* 2^31: the format's range is
 static const double least_min = 6.103515625e-5;   /* 2^-14 */
 
 const cse_setting cse_scaler_setting_table[] = {
-    { "loss_scale", CSE_SETTING_TEXT, "1.0", 0, 0, NULL,
-      "`dynamic`, or the number the loss is multiplied by", NULL },
+    { "loss_scale", CSE_SETTING_TEXT, "0.0", 0, 0, NULL,
+      "`dynamic`, or the number the loss is multiplied by; 0: no loss scaling", NULL },
     { "init_scale", CSE_SETTING_NUMBER, "null", 6.103515625e-5, 1e30, NULL,
       "first dynamic scale; null: the maximum", NULL },
     { "steps_per_increase", CSE_SETTING_INTEGER, "2000", 1, 2147483647, NULL,
@@ -61,11 +61,11 @@ cse_status cse_scaler_settings_read(const cse_settings *settings, cse_dtype low,
     }
     char *end = NULL;
     scaler->loss_scale = text != NULL ? strtod(text, &end) : 0;
-    if (text == NULL || end == text || *end != '\0' || !(scaler->loss_scale > 0) ||
+    if (text == NULL || end == text || *end != '\0' || !(scaler->loss_scale >= 0) ||
         scaler->loss_scale > 1e30)
         return cse_fail(CSE_CONFIG,
-                        "grad_scaler: loss_scale (%s) is '%s'; accepted: `dynamic` or a number "
-                        "above 0",
+                        "grad_scaler: loss_scale (%s) is '%s'; accepted: `dynamic`, a number "
+                        "above 0, or 0 for none",
                         cse_settings_origin(settings, "loss_scale"), text ? text : "null");
     return CSE_OK;
 }

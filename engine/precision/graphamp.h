@@ -45,8 +45,8 @@ typedef struct cse_precision {
     int pattern_count;
 } cse_precision;
 
-/* From checked settings, whose table has the rows of CSE_PRECISION_SETTINGS, or from YAML of those
- * rows, "{fp16_type: bfloat16, graphamp: {preset: mp2}}". *precision is NULL for a step in float32
+/* From settings checked against cse_precision_setting_table, or from YAML of them, "{fp16_type:
+ * bfloat16, graphamp: {preset: mp2}}". *precision is NULL for a step in float32
  * throughout. Fails with CSE_CONFIG, naming the place. The caller owns the result. */
 cse_status cse_precision_new(const cse_settings *settings, cse_precision **precision);
 cse_status cse_precision_parse(const char *yaml, cse_precision **precision);

@@ -33,22 +33,32 @@ static const char *short_type(cse_dtype dtype)
     return names[dtype];
 }
 
-/* "fp32", or "fp32 in 64, bf16 across (permitted)". */
-static const char *accumulation_text(const cse_node *node, char *text, size_t size)
+enum { SUM_BYTES = 64 };
+
+/* How the node's sum is permitted to be accumulated: "fp32", "fp32 in 64, bf16 across", or "-"
+ * where the policy concerns no sum. */
+static const char *permitted_text(const cse_node *node, char text[SUM_BYTES])
 {
     const cse_accumulation *a = &node->accumulation;
     if (!cse_pol_applies(node->op))
-        snprintf(text, size, "-");
+        snprintf(text, SUM_BYTES, "-");
     else if (a->across == CSE_FLOAT32)
-        snprintf(text, size, "fp32");
+        snprintf(text, SUM_BYTES, "fp32");
     else
-        snprintf(text, size, "fp32 in %d, %s%s across", (int)a->tile_length, short_type(a->across),
-                 a->stochastic ? " stochastic" : "");
+        snprintf(text, SUM_BYTES, "fp32 in %d, %s%s across", (int)a->tile_length,
+                 short_type(a->across), a->stochastic ? " stochastic" : "");
     size_t used = strlen(text);
     if (a->arithmetic != CSE_FLOAT32)
-        used += (size_t)snprintf(text + used, size - used, ", in %s", short_type(a->arithmetic));
-    if (a->across != CSE_FLOAT32 || a->arithmetic != CSE_FLOAT32)
-        snprintf(text + used, size - used, " (%s)", a->emulated ? "emulated" : "permitted");
+        snprintf(text + used, SUM_BYTES - used, ", in %s", short_type(a->arithmetic));
+    return text;
+}
+
+/* How this run accumulates it: as permitted where that is emulated, else in float32. */
+static const char *executed_text(const cse_node *node, char text[SUM_BYTES])
+{
+    permitted_text(node, text);
+    if (!node->accumulation.emulated && cse_pol_applies(node->op))
+        snprintf(text, SUM_BYTES, "fp32");
     return text;
 }
 
@@ -92,27 +102,30 @@ static totals totals_of(const cse_graph *graph)
 
 /* ---- text ---- */
 
+/* op, set, reads, "->", gives, sums permitted, sums executed */
+#define ROW_FORMAT "%-24s %-5s  %-16s %s %-5s  %-26s %-26s"
+
 static void print_row(const cse_node *node, cse_text *out)
 {
-    char types[128] = "", accumulation[64];
+    char types[128] = "", permitted[SUM_BYTES], executed[SUM_BYTES];
     for (int i = 0; i < node->input_count; i++) {
         size_t used = strlen(types);
         snprintf(types + used, sizeof types - used, "%s%s", i ? "," : "",
                  short_type(node->inputs[i]->dtype));
     }
-    cse_text_add(out, "%-24s %-5s  %-16s -> %-5s  %-36s %d  %s%s  # %s\n", node->op->name,
-                 cse_precision_class_name(node->precision_class), types, short_type(node->dtype),
-                 accumulation_text(node, accumulation, sizeof accumulation), casts_of(node),
-                 node->scope[0] ? node->scope : "-", node->backward ? " (backward)" : "",
-                 reason_of(node));
+    cse_text_add(out, ROW_FORMAT " %d  %s%s  # %s\n", node->op->name,
+                 cse_precision_class_name(node->precision_class), types, "->",
+                 short_type(node->dtype), permitted_text(node, permitted),
+                 executed_text(node, executed), casts_of(node), node->scope[0] ? node->scope : "-",
+                 node->backward ? " (backward)" : "", reason_of(node));
 }
 
 void cse_precision_report(const cse_graph *graph, const char *step, cse_text *out)
 {
     const totals t = totals_of(graph);
     cse_text_add(out, "# precision of the %s step\n", step);
-    cse_text_add(out, "%-24s %-5s  %-16s    %-5s  %-36s %s\n", "op", "set", "reads", "gives",
-                 "sums", "casts  scope  # why");
+    cse_text_add(out, ROW_FORMAT " %s\n", "op", "set", "reads", "  ", "gives", "sums: permitted",
+                 "sums: executed", "casts  scope  # why");
     for (int n = 0; n < graph->node_count; n++)
         if (is_listed(graph->nodes[n]))
             print_row(graph->nodes[n], out);
@@ -129,15 +142,18 @@ void cse_precision_report(const cse_graph *graph, const char *step, cse_text *ou
 
 static json_t *json_row(const cse_node *node)
 {
+    char permitted[SUM_BYTES], executed[SUM_BYTES];
     json_t *types = json_array();
     for (int i = 0; i < node->input_count; i++)
         json_array_append_new(types, json_string(cse_dtype_name(node->inputs[i]->dtype)));
-    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:o, s:s, s:{s:s, s:b, s:b, s:s, s:i}, s:i}", "op",
-                     node->op->name, "scope", node->scope, "backward", (int)node->backward, "set",
-                     cse_precision_class_name(node->precision_class), "why", reason_of(node), "in",
-                     types, "out", cse_dtype_name(node->dtype), "accumulation", "dtype",
-                     cse_dtype_name(node->accumulation.across), "stochastic",
-                     (int)node->accumulation.stochastic, "emulated",
+    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:o, s:s, s:s, s:s, s:{s:s, s:b, s:b, s:s, s:i},"
+                     "s:i}",
+                     "op", node->op->name, "scope", node->scope, "backward", (int)node->backward,
+                     "set", cse_precision_class_name(node->precision_class), "why", reason_of(node),
+                     "in", types, "out", cse_dtype_name(node->dtype), "permitted",
+                     permitted_text(node, permitted), "executed", executed_text(node, executed),
+                     "accumulation", "dtype", cse_dtype_name(node->accumulation.across),
+                     "stochastic", (int)node->accumulation.stochastic, "emulated",
                      (int)node->accumulation.emulated, "arithmetic",
                      cse_dtype_name(node->accumulation.arithmetic), "tile_length",
                      (int)node->accumulation.tile_length, "casts", casts_of(node));

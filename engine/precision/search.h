@@ -22,6 +22,8 @@ typedef struct cse_precision_search {
      * search. */
     cse_status (*judge)(void *self, const int *levels, bool *within);
     void *self;
+    /* Set before each call: how many further calls there can be at most. May be NULL. */
+    int *most_left;
 } cse_precision_search;
 
 /* Writes a level for each layer into levels[layer_count]. */

@@ -26,6 +26,7 @@ typedef enum cse_setting_type {
     CSE_SETTING_TEXT_LIST,
     CSE_SETTING_SETTINGS, /* nested settings, described by `nested` */
     CSE_SETTING_ANY,      /* any value, for another table to check */
+    CSE_SETTING_PATH,     /* text: of a file or directory; a leading ~ is the home directory */
 } cse_setting_type;
 
 typedef struct cse_setting {
@@ -57,7 +58,7 @@ CSE_API bool cse_settings_has(const cse_settings *settings, const char *name);
 CSE_API bool cse_settings_bool(const cse_settings *settings, const char *name);
 CSE_API int64_t cse_settings_integer(const cse_settings *settings, const char *name);
 CSE_API double cse_settings_number(const cse_settings *settings, const char *name);
-/* Borrowed text (TEXT, CHOICE; of ANY one line of YAML); NULL where the value is null. */
+/* Borrowed text (TEXT, PATH, CHOICE; of ANY one line of YAML); NULL where the value is null. */
 CSE_API const char *cse_settings_text(const cse_settings *settings, const char *name);
 /* Number of entries of a list, and the entries. */
 CSE_API int cse_settings_count(const cse_settings *settings, const char *name);

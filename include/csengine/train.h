@@ -39,9 +39,11 @@ typedef struct cse_configuration {
      * kept in a second state. The update is computed in float32, and a weight fills a float32
      * word whatever it is rounded to; an optimizer's states stay float32. */
     const char *weight_update;
-    /* Mixed precision as YAML, with the names of the configuration's section `precision`:
+    /* Precision as YAML, with all the names of the configuration's section `precision`:
      * "{fp16_type: bfloat16, precision_opt_level: 1, graphamp: {preset: mp2}}"; NULL: float32.
-     * emulate_accumulation: true rounds long sums between tiles as an accelerator would. */
+     * emulate_accumulation: true rounds long sums between tiles as an accelerator would.
+     * loss_scaling_factor, max_gradient_norm and max_gradient_value hold for every
+     * cse_optimizer_step that is given no scaler, or no clip, of its own. */
     const char *precision;
     /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
      * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
@@ -52,7 +54,8 @@ typedef struct cse_configuration {
 } cse_configuration;
 
 /* Opens the process's session. Fails with CSE_USAGE when one is open, CSE_CONFIG for a value out of
- * range. The cluster part is locked in for all executions. */
+ * range; the latter is the session's first failure, which cse_run returns, until cse_finish or the
+ * next cse_configure. The cluster part is locked in for all executions. */
 CSE_API cse_status cse_configure(const cse_configuration *configuration);
 
 /* Releases the session and everything made in it. */
@@ -164,13 +167,14 @@ CSE_API cse_optimizer *cse_configure_optimizer(const char *name, cse_model *mode
  * optimizer step, and moves on by itself after it. */
 CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
 
-/* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}". NULL
- * handles mean: no scaling. */
+/* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}"; 0.0, the
+ * default, means none. NULL handles mean: as the session's precision says (loss_scaling_factor),
+ * which excludes a scaler made here. */
 CSE_API cse_grad_scaler *cse_grad_scaler_new(const char *settings);
 
 /* Gradient clipping, after unscaling: by the norm over all gradients together (as PyTorch's
  * clip_grad_norm_: factor min(1, max_norm / (norm + 1e-6))), or each element to +-max_value. Zero:
- * not clipped; both together is an error. */
+ * not clipped; both together is an error. NULL: as the session's precision says. */
 typedef struct cse_clip {
     double max_norm, max_value;
 } cse_clip;
@@ -179,7 +183,8 @@ typedef struct cse_clip {
  * the optimizer's parameters, summed over the microbatches and divided by their number; unscaling,
  * clipping, learning rate, optimizer, scale update. With a scaler nothing changes (parameters,
  * optimizer states, schedule) in a step whose gradients are not finite. `loss` is a float32 scalar,
- * a mean over the microbatch. `scaler` and `clip` may be NULL. Once a step. */
+ * a mean over the microbatch. `scaler` and `clip` may be NULL: then the session's precision says
+ * (none, unless it was given). Once a step. */
 CSE_API void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
                                 cse_grad_scaler *scaler, const cse_clip *clip);
 
@@ -315,7 +320,7 @@ CSE_API void cse_pol_leave(cse_step *step);
 /* One of num_steps and num_epochs, or max_steps, must be given; 0: not given. */
 typedef struct cse_executor_options {
     const char *input; /* YAML: "{data_processor: idx_images, ..., batch_size: 256}" */
-    int64_t num_steps; /* steps of this execution */
+    int64_t num_steps; /* steps of this execution, counted from the global step it starts at */
     int64_t max_steps; /* global step at which training ends */
     int64_t num_epochs;
     int64_t steps_per_epoch;  /* with num_epochs; at most the whole batches of an epoch */

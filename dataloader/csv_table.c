@@ -21,6 +21,8 @@ typedef struct parser {
     char field[FIELD_BYTES]; /* the field that was taken last, printable */
     int64_t field_column;    /* where it begins, counted from 1 */
     bool line_ends;          /* that field was the last of its line */
+    int64_t column;          /* its number in the line, counted from 0 */
+    const cse_csv_table *table;
 } parser;
 
 static bool is_blank(const parser *p, char c)
@@ -116,6 +118,34 @@ static bool short_whole_number(const char *text, double *value)
     return digits > 0 && *text == '\0';
 }
 
+/* What to do about a field that is no number. */
+static const char *number_hint(const parser *p)
+{
+    const char *comma = strchr(p->field, ',');
+    if (comma != NULL && comma == strrchr(p->field, ',') &&
+        p->field[strspn(p->field, "+-,0123456789")] == '\0')
+        return "the decimal separator is a point, not a comma";
+    if (strpbrk(p->field, ",;\t|") != NULL)
+        return "set delimiter to the character between the fields of this file";
+    if (p->line == 1 && p->table->names == NULL)
+        return "if this line names the columns, set header: true; if it is data, classes are "
+               "numbers counted from 0, not names";
+    return "give classes as numbers counted from 0, not by name, and leave out columns of text "
+           "and rows with missing values";
+}
+
+static cse_status not_a_number(const parser *p)
+{
+    const cse_csv_table *table = p->table;
+    bool named = table->names != NULL && p->column < table->columns;
+    return cse_fail(CSE_DATA,
+                    "%s:%" PRId64 ":%" PRId64
+                    ": \"%s\"%s%s%s is not a number: accepted are decimal "
+                    "numbers such as -1.5e3; %s",
+                    p->path, p->line, p->field_column, p->field, named ? " in column \"" : "",
+                    named ? table->names[p->column] : "", named ? "\"" : "", number_hint(p));
+}
+
 static cse_status field_number(const parser *p, double *value)
 {
     char *stop = NULL;
@@ -127,11 +157,7 @@ static cse_status field_number(const parser *p, double *value)
     if (p->field[strspn(p->field, "+-.0123456789eE")] == '\0')
         *value = strtod_l(p->field, &stop, p->c_locale);
     if (stop == NULL || stop == p->field || *stop != '\0')
-        return cse_fail(CSE_DATA,
-                        "%s:%" PRId64 ":%" PRId64
-                        ": \"%s\" is not a number: accepted are decimal numbers such as -1.5e3 "
-                        "(set header: true if this line names the columns)",
-                        p->path, p->line, p->field_column, p->field);
+        return not_a_number(p);
     if (!isfinite((float)*value))
         return cse_fail(CSE_DATA,
                         "%s:%" PRId64 ":%" PRId64
@@ -174,8 +200,8 @@ static cse_status read_rows(parser *p, cse_csv_table *table)
             CSE_GROW(table->values, count, capacity);
             if (table->columns > 0 && columns == table->columns)
                 return wrong_field_count(p, columns + 1, table->columns);
+            p->column = columns++;
             CSE_TRY(field_number(p, &table->values[count++]));
-            columns++;
         } while (!p->line_ends);
         if (table->columns == 0)
             table->columns = columns;
@@ -209,7 +235,7 @@ static cse_status read_table(parser *p, const char *text, size_t size, bool head
 
 cse_status cse_csv_table_load(const char *path, char delimiter, bool header, cse_csv_table *table)
 {
-    parser p = { .path = path, .delimiter = delimiter };
+    parser p = { .path = path, .delimiter = delimiter, .table = table };
     cse_byte_source *source;
     unsigned char *bytes = NULL;
     size_t size = 0;

@@ -11,7 +11,7 @@
 #include "csengine/tensor.h"
 #include "engine/config/yaml.h"
 
-enum { CSE_MAX_STREAMS = 8 };
+enum { CSE_MAX_STREAMS = 8, CSE_SOURCE_BYTES = 256 };
 
 /* One tensor that each sample provides. */
 typedef struct cse_stream {
@@ -47,12 +47,18 @@ typedef struct cse_input_sample {
     } values[CSE_INPUT_SAMPLE_VALUES];
 } cse_input_sample;
 
+/* One element of a sample. */
+typedef struct cse_element_place {
+    int stream;
+    int64_t sample, element;
+} cse_element_place;
+
 typedef struct cse_input_descriptor {
     const char *name;
     const char *summary;
     const cse_setting *settings; /* its own, besides the common ones of cse_batching */
 
-    /* Opens the source: sets self, sample_count, streams. CSE_NO_INPUT for a missing file,
+    /* Opens the source: sets self, sample_count, streams, source. CSE_NO_INPUT for a missing file,
      * CSE_DATA for wrong content, naming the file and what was expected. On failure nothing stays
      * open. */
     cse_status (*open)(cse_input *input, const cse_settings *settings);
@@ -61,6 +67,10 @@ typedef struct cse_input_descriptor {
      * outputs[s] + i * (bytes of one sample), for i < count. Called by one thread. */
     cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
                        void *const outputs[]);
+
+    /* Writes where element `element` of stream `stream` of a sample comes from, for messages:
+     * "text.txt: offset 17". NULL: the sample's number is all that can be said. */
+    void (*locate)(const cse_input *input, const cse_element_place *place, char *text, size_t size);
 
     void (*close)(cse_input *input);
 
@@ -73,6 +83,7 @@ struct cse_input {
     int64_t sample_count;
     int stream_count;
     cse_stream streams[CSE_MAX_STREAMS];
+    char source[CSE_SOURCE_BYTES]; /* the file it reads, for reports; "" where there is none */
 };
 
 /* Settings that every data loader has besides its input function's own. */
@@ -120,6 +131,11 @@ int64_t cse_dataloader_stream_offset(const cse_dataloader *loader, int stream);
  * from 0 over all epochs): a pure function of (settings, seed, step, m). Any place
  * costs the same. */
 cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, void *bytes);
+
+/* Where element `index` of stream `stream` of the microbatch that was read last comes from: "sample
+ * 3" and what the input function knows ("text.txt: offset 17 (sample 3)"). */
+void cse_dataloader_locate(const cse_dataloader *loader, int stream, int64_t index, char *text,
+                           size_t size);
 
 /* Limits on the number of steps: num_epochs and num_steps exclude each other, steps_per_epoch is at
  * most the length of an epoch, and the number of steps is

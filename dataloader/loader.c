@@ -3,6 +3,8 @@
  * The only state is the open source: a microbatch is a pure function of (settings, seed, step, m),
  * so a worker can start at any step, and two workers read the same bytes for it. */
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,4 +135,19 @@ cse_status cse_dataloader_read(cse_dataloader *loader, int64_t step, int64_t m, 
     cse_position_samples(batching, loader->input.sample_count, position, loader->samples);
     return loader->input.descriptor->read(&loader->input, loader->samples,
                                           batching->micro_batch_size, outputs);
+}
+
+void cse_dataloader_locate(const cse_dataloader *loader, int stream, int64_t index, char *text,
+                           size_t size)
+{
+    const cse_input *input = &loader->input;
+    const int64_t elements = cse_shape_elements(input->streams[stream].shape);
+    const cse_element_place place = { .stream = stream,
+                                      .sample = loader->samples[index / elements],
+                                      .element = index % elements };
+    char source[PATH_MAX + 64] = "";
+    if (input->descriptor->locate != NULL)
+        input->descriptor->locate(input, &place, source, sizeof source);
+    snprintf(text, size, "%s%ssample %" PRId64 "%s", source, *source != '\0' ? " (" : "",
+             place.sample, *source != '\0' ? ")" : "");
 }

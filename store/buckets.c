@@ -7,7 +7,7 @@
 #include "engine/base/arena.h"
 
 typedef struct bucket {
-    int64_t first_step, last_step, time_ms, count, numbers;
+    int64_t first_step, last_step, time_ms, count, finite;
     double minimum, maximum, sum, last;
 } bucket;
 
@@ -67,11 +67,11 @@ static void take_in(bucket *b, const cse_point *point)
     b->last_step = point->step > b->last_step ? point->step : b->last_step;
     b->last = point->value;
     b->time_ms = point->time_ms;
-    if (isnan(point->value))
+    if (!isfinite(point->value))
         return;
-    b->numbers++;
-    b->minimum = b->numbers == 1 ? point->value : fmin(b->minimum, point->value);
-    b->maximum = b->numbers == 1 ? point->value : fmax(b->maximum, point->value);
+    b->finite++;
+    b->minimum = fmin(b->minimum, point->value); /* of NaN and a number the number */
+    b->maximum = fmax(b->maximum, point->value);
     b->sum += point->value;
 }
 
@@ -81,7 +81,7 @@ static void write_bucket(const cse_buckets *buckets, int series, int level, int6
     const bucket *b = &buckets->series[series]->open[level - 1];
     cse_row_add(rows, CSE_ROW_BUCKET, (int64_t)series, buckets->attempt, (int64_t)level, number,
                 b->first_step, b->last_step, b->count, b->minimum, b->maximum, b->sum, b->last,
-                b->time_ms);
+                b->time_ms, b->finite);
 }
 
 void cse_buckets_add(cse_buckets *buckets, const cse_point *point, cse_text *rows)

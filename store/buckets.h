@@ -1,6 +1,6 @@
 /* Buckets of a series at several resolutions: a bucket of level k summarises 8^k points (count,
- * minimum, maximum, sum, last), so that any range of a run can be drawn from a few hundred rows
- * without losing peaks.
+ * last; of the finite ones count, minimum, maximum, sum), so that any range of a run can be drawn
+ * from a few hundred rows without losing peaks.
  *
  * The open bucket of each level is kept here; it is written when it is full, and incomplete with
  * each commit. */

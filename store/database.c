@@ -65,6 +65,8 @@ cse_status cse_database_check(sqlite3 *handle, const char *path)
     CSE_TRY(run_sql(handle, path, "SELECT count(*) FROM sqlite_master"));
     int64_t application = first_integer(handle, "PRAGMA application_id");
     int64_t version = first_integer(handle, "PRAGMA user_version");
+    if (application == 0 && first_integer(handle, "SELECT count(*) FROM sqlite_master") == 0)
+        return cse_fail(CSE_TEMPORARY, "%s is being created", path);
     if (application != CSE_STORE_APPLICATION_ID)
         return cse_fail(CSE_DATA,
                         "%s is a database, but no run store of csengine: move it away, or choose "
@@ -86,6 +88,12 @@ static bool lacks_tables(sqlite3 *handle)
             first_integer(handle, "PRAGMA user_version") < CSE_STORE_VERSION);
 }
 
+static bool has_column(sqlite3 *handle, const char *table, const char *column)
+{
+    return sqlite3_table_column_metadata(handle, NULL, table, column, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
 /* Creates tables, application_id and user_version in one transaction: no partial schema exists. */
 static cse_status prepare_schema(sqlite3 *handle, const char *path)
 {
@@ -99,6 +107,8 @@ static cse_status prepare_schema(sqlite3 *handle, const char *path)
         cse_text_add(&mark, "PRAGMA application_id=%d; PRAGMA user_version=%d",
                      CSE_STORE_APPLICATION_ID, CSE_STORE_VERSION);
         status = run_sql(handle, path, cse_store_schema);
+        if (status == CSE_OK && !has_column(handle, "buckets", "finite"))
+            status = run_sql(handle, path, "ALTER TABLE buckets ADD COLUMN finite INTEGER");
         if (status == CSE_OK)
             status = run_sql(handle, path, mark.data);
         cse_text_clear(&mark);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/arena.h"
@@ -51,16 +52,28 @@ static cse_status open_handle(const char *path, sqlite3 **handle)
     return cse_database_check(*handle, path);
 }
 
+static cse_status no_store(const char *model_dir)
+{
+    struct stat about;
+    if (stat(model_dir, &about) != 0)
+        return cse_fail(CSE_NO_INPUT, "%s: there is no such directory; give the model_dir of a run",
+                        model_dir);
+    if (!S_ISDIR(about.st_mode))
+        return cse_fail(CSE_NO_INPUT, "%s is a file; give the model_dir of a run, a directory",
+                        model_dir);
+    return cse_fail(CSE_NO_INPUT,
+                    "%s has no run store (run.db); give the model_dir of a run, in which `csengine "
+                    "start` keeps one",
+                    model_dir);
+}
+
 cse_status cse_store_reader_open(const char *model_dir, cse_store_reader **result)
 {
     char path[PATH_MAX];
     *result = NULL;
     if ((size_t)snprintf(path, sizeof path, "%s/run.db", model_dir) >= sizeof path ||
         access(path, F_OK) != 0)
-        return cse_fail(CSE_NO_INPUT,
-                        "%s has no run store (run.db): it is not the model_dir of a run, or one of "
-                        "a csengine before 0.2",
-                        model_dir);
+        return no_store(model_dir);
     cse_store_reader *reader = cse_calloc(1, sizeof *reader);
     reader->model_dir = cse_strdup(model_dir);
     cse_status status = open_handle(path, &reader->handle);

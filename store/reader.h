@@ -85,20 +85,24 @@ typedef struct cse_metrics_query {
 typedef struct cse_curve {
     const char *name;
     int64_t attempt;
-    int level; /* 0: its rows are points; else buckets of 8^level points */
+    int64_t bucket_points; /* in each bucket but the last; 1: its rows are points */
+    int level;             /* 0: points; else the least k for which 8^k is bucket_points or more */
 } cse_curve;
 
-/* A point (count 1, all values the same) or a bucket. A value that is not a number is NaN. */
+/* A point (count 1) or a bucket. `finite` of its points are finite: minimum, maximum and sum are
+ * of those; minimum and maximum are NaN where there are none. A last value that is no number is
+ * NaN. */
 typedef struct cse_curve_row {
-    int64_t first_step, last_step, count, time_ms;
+    int64_t first_step, last_step, count, finite, time_ms;
     double minimum, maximum, sum, last;
 } cse_curve_row;
 
 typedef void cse_curve_take(void *self, const cse_curve *curve, const cse_curve_row *row);
 
 /* Series over a range of steps, none of more than max_points rows: the points themselves where they
- * are few enough, else buckets of the finest level that fits. Calls `take` for each curve with row
- * NULL, then with each of its rows by step; a curve's name is valid until the next curve. */
+ * are few enough, else buckets of as many neighbouring points that more than half of max_points
+ * remain. Calls `take` for each curve with row NULL, then with each of its rows by step; a curve's
+ * name is valid until the next curve. */
 cse_status cse_store_reader_metrics(cse_store_reader *reader, const cse_metrics_query *query,
                                     cse_curve_take *take, void *self);
 

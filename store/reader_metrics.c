@@ -2,7 +2,9 @@
  *
  * The level is searched from the top: in a range, a level has at most 8 times the buckets of the
  * one above, and bucket b covers buckets 8b to 8b + 7 of the level below, so each query reads a
- * bounded number of rows, whatever the length of the run. */
+ * bounded number of rows, whatever the length of the run. The coarsest level with more rows than
+ * are wanted is read, and every n rows in order, n from 2 to 8, become one: so that more than half
+ * of the wanted rows remain. */
 #include <math.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -17,7 +19,8 @@ typedef struct curve {
     cse_store_reader *reader;
     int64_t series, attempt, first_step, last_step, max_points;
     int64_t first_bucket, last_bucket; /* of `level` */
-    int level;
+    int64_t merged;                    /* rows of `level` that become one */
+    int level;                         /* 0: points */
 } curve;
 
 /* The query and its callback. */
@@ -71,14 +74,15 @@ static int64_t narrow(curve *c)
     return count;
 }
 
-static int64_t count_points(const curve *c)
+/* At most `most`. */
+static int64_t count_points(const curve *c, int64_t most)
 {
     sqlite3_stmt *statement =
         prepare(c, "SELECT count(*) FROM (SELECT 1 FROM points WHERE series = ?1 AND attempt = ?2 "
                    "AND step >= ?3 AND step <= ?4 LIMIT ?5)");
     int64_t count = 0;
     if (statement != NULL) {
-        sqlite3_bind_int64(statement, 5, c->max_points + 1);
+        sqlite3_bind_int64(statement, 5, most);
         if (sqlite3_step(statement) == SQLITE_ROW)
             count = sqlite3_column_int64(statement, 0);
     }
@@ -86,31 +90,27 @@ static int64_t count_points(const curve *c)
     return count;
 }
 
-/* Sets the finest level with at most max_points entries in the range; 0: the points themselves. */
+/* Sets the level to read, its buckets in the range, and how many rows become one. */
 static void choose_level(curve *c)
 {
-    int64_t found_first = 0, found_last = INT64_MAX;
-    int found = 0;
-    if (count_points(c) <= c->max_points) {
-        c->level = 0;
+    c->level = 0;
+    c->merged = 1;
+    if (count_points(c, c->max_points + 1) <= c->max_points)
         return;
-    }
     c->first_bucket = 0;
     c->last_bucket = INT64_MAX;
+    int64_t count = 0;
     for (c->level = CSE_BUCKET_LEVELS; c->level > 0; c->level--) {
-        int64_t count = narrow(c);
+        count = narrow(c);
         if (count > c->max_points)
             break;
-        found = c->level;
-        found_first = count > 0 ? c->first_bucket : 0;
-        found_last = count > 0 ? c->last_bucket : INT64_MAX;
-        c->first_bucket = found_first * CSE_BUCKET_POINTS;
+        c->first_bucket = count > 0 ? c->first_bucket * CSE_BUCKET_POINTS : 0;
         c->last_bucket =
-            count > 0 ? found_last * CSE_BUCKET_POINTS + CSE_BUCKET_POINTS - 1 : INT64_MAX;
+            count > 0 ? c->last_bucket * CSE_BUCKET_POINTS + CSE_BUCKET_POINTS - 1 : INT64_MAX;
     }
-    c->level = found;
-    c->first_bucket = found_first;
-    c->last_bucket = found_last;
+    if (c->level == 0)
+        count = count_points(c, INT64_MAX);
+    c->merged = (count + c->max_points - 1) / c->max_points;
 }
 
 static double real_at(sqlite3_stmt *statement, int column)
@@ -120,35 +120,85 @@ static double real_at(sqlite3_stmt *statement, int column)
                : sqlite3_column_double(statement, column);
 }
 
-static cse_curve_row row_at(sqlite3_stmt *statement)
+static cse_curve_row bucket_at(sqlite3_stmt *statement)
 {
     return (cse_curve_row){ .first_step = sqlite3_column_int64(statement, 0),
                             .last_step = sqlite3_column_int64(statement, 1),
-                            .count = sqlite3_column_int64(statement, 2),
-                            .minimum = real_at(statement, 3),
-                            .maximum = real_at(statement, 4),
-                            .sum = real_at(statement, 5),
-                            .last = real_at(statement, 6),
-                            .time_ms = sqlite3_column_int64(statement, 7) };
+                            .time_ms = sqlite3_column_int64(statement, 2),
+                            .last = real_at(statement, 3),
+                            .count = sqlite3_column_int64(statement, 4),
+                            .finite = sqlite3_column_int64(statement, 5),
+                            .minimum = real_at(statement, 6),
+                            .maximum = real_at(statement, 7),
+                            .sum = sqlite3_column_double(statement, 8) };
+}
+
+static cse_curve_row point_at(sqlite3_stmt *statement)
+{
+    const double value = real_at(statement, 2);
+    const bool finite = isfinite(value);
+    return (cse_curve_row){ .first_step = sqlite3_column_int64(statement, 0),
+                            .last_step = sqlite3_column_int64(statement, 0),
+                            .time_ms = sqlite3_column_int64(statement, 1),
+                            .last = value,
+                            .count = 1,
+                            .finite = finite,
+                            .minimum = finite ? value : (double)NAN,
+                            .maximum = finite ? value : (double)NAN,
+                            .sum = finite ? value : 0 };
+}
+
+/* The next row becomes part of `sum`. */
+static void merge(cse_curve_row *sum, const cse_curve_row *next)
+{
+    sum->last_step = next->last_step > sum->last_step ? next->last_step : sum->last_step;
+    sum->time_ms = next->time_ms;
+    sum->last = next->last;
+    sum->count += next->count;
+    sum->finite += next->finite;
+    sum->minimum = fmin(sum->minimum, next->minimum); /* of NaN and a number the number */
+    sum->maximum = fmax(sum->maximum, next->maximum);
+    sum->sum += next->sum;
+}
+
+static sqlite3_stmt *prepare_rows(const curve *c)
+{
+    if (c->level == 0)
+        return prepare(c, "SELECT step, time_ms, value FROM points WHERE series = ?1 AND "
+                          "attempt = ?2 AND step >= ?3 AND step <= ?4 ORDER BY step");
+    sqlite3_stmt *statement = prepare_level(
+        c, "SELECT first_step, last_step, time_ms, last, count, "
+           "ifnull(finite, count), minimum, maximum, sum " IN_LEVEL " ORDER BY bucket");
+    /* Stores of version 2 and before did not count them. */
+    return statement != NULL
+               ? statement
+               : prepare_level(c, "SELECT first_step, last_step, time_ms, last, count, count, "
+                                  "minimum, maximum, sum " IN_LEVEL " ORDER BY bucket");
 }
 
 static cse_status take_curve(curve *c, const char *name, const taker *to)
 {
     choose_level(c);
-    sqlite3_stmt *statement =
-        c->level == 0
-            ? prepare(c, "SELECT step, step, 1, value, value, value, value, time_ms FROM points "
-                         "WHERE series = ?1 AND attempt = ?2 AND step >= ?3 AND step <= ?4 "
-                         "ORDER BY step")
-            : prepare_level(c, "SELECT first_step, last_step, count, minimum, maximum, sum, last, "
-                               "time_ms " IN_LEVEL " ORDER BY bucket");
-    const cse_curve about = { .name = name, .attempt = c->attempt, .level = c->level };
+    sqlite3_stmt *statement = prepare_rows(c);
+    cse_curve about = { .name = name, .attempt = c->attempt, .bucket_points = c->merged };
+    for (int level = 0; level < c->level; level++)
+        about.bucket_points *= CSE_BUCKET_POINTS;
+    about.level = about.bucket_points > 1 ? c->level + (c->merged > 1) : 0;
     to->take(to->self, &about, NULL);
+    cse_curve_row sum = { .count = 0 };
+    int64_t rows = 0;
     int code = statement != NULL ? SQLITE_ROW : SQLITE_ERROR;
     while (code == SQLITE_ROW && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        const cse_curve_row row = row_at(statement);
-        to->take(to->self, &about, &row);
+        const cse_curve_row row = c->level == 0 ? point_at(statement) : bucket_at(statement);
+        if (rows % c->merged == 0 && rows > 0)
+            to->take(to->self, &about, &sum);
+        if (rows++ % c->merged == 0)
+            sum = row;
+        else
+            merge(&sum, &row);
     }
+    if (rows > 0)
+        to->take(to->self, &about, &sum);
     sqlite3_finalize(statement);
     return code == SQLITE_DONE ? CSE_OK : cse_store_reader_fail(c->reader);
 }

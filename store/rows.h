@@ -29,8 +29,9 @@ typedef enum cse_row_priority {
     X(SERIES, "series", "id name", "is", NULL, KEPT)                                             \
     X(POINT, "points", "series attempt step time_ms value", "iiiid", NULL, METRIC)               \
     X(BUCKET, "buckets",                                                                         \
-      "series attempt level bucket first_step last_step count minimum maximum sum last time_ms", \
-      "iiiiiiiddddi", NULL, METRIC)                                                              \
+      "series attempt level bucket first_step last_step count minimum maximum sum last time_ms " \
+      "finite",                                                                                  \
+      "iiiiiiiddddii", NULL, METRIC)                                                             \
     X(CLOSURE, "closures", "id attempt step issued_ms delivered_ms name payload", "iiiiisj",     \
       "closure", METRIC)                                                                         \
     X(CHECKPOINT, "checkpoints",                                                                 \

@@ -15,10 +15,10 @@ CREATE TABLE IF NOT EXISTS points(series INTEGER, attempt INTEGER, step INTEGER,
     value REAL, PRIMARY KEY(series, attempt, step)) WITHOUT ROWID;
 
 -- Bucket b of level k holds the points 8^k * b to 8^k * (b + 1) - 1 of a series, in the order of
--- arrival; minimum, maximum and sum leave out NaN; time_ms is that of the last point.
+-- arrival; minimum, maximum and sum are those of the finite ones; time_ms is that of the last point.
 CREATE TABLE IF NOT EXISTS buckets(series INTEGER, attempt INTEGER, level INTEGER, bucket INTEGER,
     first_step INTEGER, last_step INTEGER, count INTEGER, minimum REAL, maximum REAL, sum REAL,
-    last REAL, time_ms INTEGER, PRIMARY KEY(series, attempt, level, bucket)) WITHOUT ROWID;
+    last REAL, time_ms INTEGER, finite INTEGER, PRIMARY KEY(series, attempt, level, bucket)) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS closures(id INTEGER PRIMARY KEY, attempt INTEGER, step INTEGER,
     issued_ms INTEGER, delivered_ms INTEGER, name TEXT, payload TEXT);

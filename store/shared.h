@@ -11,6 +11,7 @@
 #include "store/database.h"
 #include "store/failure_journal.h"
 #include "store/options.h"
+#include "store/phase_report.h"
 #include "store/publisher.h"
 #include "store/reserve.h"
 
@@ -26,6 +27,9 @@ struct cse_store {
     pthread_cond_t wake, answered_now;
     cse_text queue;
     cse_run_state state;
+    cse_phase_report phase;
+    int64_t changed_ms;   /* of the last change of state or phase: each has a time of its own */
+    int64_t recovered_ms; /* until when recoveries have been counted */
     int64_t next_id[CSE_ROW_COUNT]; /* of kinds whose rows have an id */
     char **series;                  /* names by number */
     int series_count, series_capacity;

@@ -15,6 +15,13 @@ static const struct {
 };
 
 static const struct {
+    const char *word, *doc;
+} phases[] = {
+#define PHASE_ROW(name_, word_, doc_) { word_, doc_ },
+    CSE_RUN_PHASE_TABLE(PHASE_ROW)
+};
+
+static const struct {
     const char *name, *doc;
     bool retryable;
     int exit_code;
@@ -66,6 +73,45 @@ bool cse_run_state_may_follow(cse_run_state from, cse_run_state to)
     if (!is_state(to))
         return false;
     return is_state(from) ? has_word(states[from].followers, states[to].name) : states[to].first;
+}
+
+const char *cse_run_phase_name(cse_run_phase phase)
+{
+    return (int)phase >= 0 && phase < CSE_RUN_PHASE_COUNT ? phases[phase].word : NULL;
+}
+
+const char *cse_run_phase_doc(cse_run_phase phase)
+{
+    return (int)phase >= 0 && phase < CSE_RUN_PHASE_COUNT ? phases[phase].doc : "";
+}
+
+cse_run_phase cse_run_phase_of(const char *word)
+{
+    for (int p = 0; word != NULL && p < CSE_RUN_PHASE_COUNT; p++)
+        if (strcmp(phases[p].word, word) == 0)
+            return (cse_run_phase)p;
+    return CSE_RUN_PHASE_NONE;
+}
+
+cse_run_phase cse_run_phase_in(cse_run_state state, cse_run_phase activity)
+{
+    bool is_activity = activity == CSE_RUN_PHASE_VALIDATE || activity == CSE_RUN_PHASE_SAVE;
+    switch (state) {
+    case CSE_RUN_COMPILING:
+        return CSE_RUN_PHASE_COMPILE;
+    case CSE_RUN_STARTING:
+        return CSE_RUN_PHASE_START;
+    case CSE_RUN_RUNNING:
+    case CSE_RUN_PAUSING:
+    case CSE_RUN_CANCELLING:
+        return is_activity ? activity : CSE_RUN_PHASE_TRAIN;
+    case CSE_RUN_PAUSED:
+        return CSE_RUN_PHASE_PAUSED;
+    case CSE_RUN_RECOVERING:
+        return CSE_RUN_PHASE_RECOVER;
+    default:
+        return CSE_RUN_PHASE_NONE;
+    }
 }
 
 const char *cse_run_reason_name(cse_run_reason reason)

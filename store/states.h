@@ -18,7 +18,7 @@
     X(STARTING, 0, 1, "COMPILING RUNNING RECOVERING CANCELLING SUCCEEDED FAILED CANCELLED", \
       "its processes start and load")                                                       \
     X(RUNNING, 0, 0,                                                                        \
-      "COMPILING STARTING PAUSING RECOVERING CANCELLING SUCCEEDED FAILED "                  \
+      "PAUSING RECOVERING CANCELLING SUCCEEDED FAILED "                                     \
       "CANCELLED",                                                                          \
       "steps are taken")                                                                    \
     X(PAUSING, 0, 0, "PAUSED RUNNING RECOVERING CANCELLING SUCCEEDED FAILED CANCELLED",     \
@@ -41,6 +41,25 @@ typedef enum cse_run_state {
         CSE_RUN_STATE_COUNT,
     CSE_RUN_NONE = -1 /* before the first */
 } cse_run_state;
+
+/* What a run does in its state: RUNNING takes steps of training or of a validation, or writes a
+ * checkpoint; other states say it themselves. X(name, word, description) */
+#define CSE_RUN_PHASE_TABLE(X)                                                           \
+    X(COMPILE, "compile", "the step is traced and compiled")                             \
+    X(START, "start", "its processes start and load")                                    \
+    X(TRAIN, "train", "steps of training are taken")                                     \
+    X(VALIDATE, "validate", "the model is evaluated on the validation data")             \
+    X(SAVE, "save", "a checkpoint is written; a training in progress goes on meanwhile") \
+    X(RECOVER, "recover", "a process was lost and is replaced")                          \
+    X(PAUSED, "paused", "stands still on request, in training or in a validation")
+
+typedef enum cse_run_phase {
+#define CSE_RUN_PHASE_ENUM(name, word, doc) CSE_RUN_PHASE_##name,
+    CSE_RUN_PHASE_TABLE(CSE_RUN_PHASE_ENUM)
+#undef CSE_RUN_PHASE_ENUM
+        CSE_RUN_PHASE_COUNT,
+    CSE_RUN_PHASE_NONE = -1 /* queued or ended */
+} cse_run_phase;
 
 /* X(name, retryable, exit code of the process, description): why a run is FAILED */
 #define CSE_RUN_REASON_TABLE(X)                                                              \
@@ -71,6 +90,15 @@ bool cse_run_state_is_terminal(cse_run_state state);
 /* Whether `to` may follow `from` within an attempt; from CSE_RUN_NONE: whether it is an
  * initial state. */
 bool cse_run_state_may_follow(cse_run_state from, cse_run_state to);
+
+/* "train"; NULL for CSE_RUN_PHASE_NONE. */
+const char *cse_run_phase_name(cse_run_phase phase);
+const char *cse_run_phase_doc(cse_run_phase phase);
+/* CSE_RUN_PHASE_NONE for an unknown word and for NULL. */
+cse_run_phase cse_run_phase_of(const char *word);
+/* The phase of a run in `state` that last reported `activity` (TRAIN, VALIDATE or SAVE; any other
+ * counts as TRAIN). */
+cse_run_phase cse_run_phase_in(cse_run_state state, cse_run_phase activity);
 
 const char *cse_run_reason_name(cse_run_reason reason);
 const char *cse_run_reason_doc(cse_run_reason reason);

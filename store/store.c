@@ -107,6 +107,17 @@ static void read_numbers(cse_store *store)
         1;
 }
 
+/* Recoveries are counted over all attempts. */
+static void read_recoveries(cse_store *store)
+{
+    char json[1024];
+    cse_database_text(store->database, "SELECT value FROM run WHERE key = 'phase'", json,
+                      sizeof json);
+    store->phase =
+        (cse_phase_report){ .activity = CSE_RUN_PHASE_TRAIN, .phase = CSE_RUN_PHASE_NONE };
+    cse_phase_report_take_recoveries(&store->phase, json);
+}
+
 /* Takes the last attempt's final state from the journal, if it could not be written to run.db. */
 static bool take_end_from_journal(cse_store *store, cse_run_state from)
 {
@@ -258,6 +269,7 @@ cse_status cse_store_open(const char *model_dir, const cse_store_options *option
         status = cse_publisher_open(store->options.events_endpoint, &store->publisher);
     if (status == CSE_OK) {
         read_numbers(store);
+        read_recoveries(store);
         store->buckets = cse_buckets_new(store->attempt);
         close_attempt_before(store);
         set_identity(store);
@@ -318,6 +330,76 @@ void cse_store_set_integer(cse_store *store, const char *key, int64_t value)
     cse_store_set(store, key, digits);
 }
 
+/* Later than any change before, so that a reader can order what it read and what it was sent. */
+static int64_t change_time_locked(const cse_store *store)
+{
+    int64_t now_ms = cse_unix_ms();
+    return now_ms > store->changed_ms ? now_ms : store->changed_ms + 1;
+}
+
+/* The phase that follows from state and activity; true when it is another than before. */
+static bool settle_phase_locked(cse_store *store, int64_t time_ms)
+{
+    cse_phase_report *report = &store->phase;
+    cse_run_phase phase = cse_run_phase_in(store->state, report->activity);
+    if (phase == CSE_RUN_PHASE_NONE)
+        report->step = report->steps = 0;
+    if (phase == report->phase)
+        return false;
+    report->phase = phase;
+    report->since_ms = time_ms;
+    return true;
+}
+
+static void report_phase_locked(cse_store *store)
+{
+    cse_text json = { 0 };
+    cse_phase_report_json(&store->phase, store->attempt, &json);
+    enqueue_locked(store, CSE_ROW_RUN, "phase", json.data);
+    enqueue_locked(store, CSE_ROW_EVENT, INT64_C(0), cse_unix_ms(), "phase", json.data);
+    cse_text_clear(&json);
+}
+
+void cse_store_activity(cse_store *store, const cse_activity *activity)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    cse_phase_report *report = &store->phase;
+    bool moved = report->step != activity->step || report->steps != activity->steps;
+    int64_t time_ms = change_time_locked(store);
+    report->activity = activity->phase;
+    report->step = activity->step;
+    report->steps = activity->steps;
+    bool changed = settle_phase_locked(store, time_ms);
+    if (changed)
+        store->changed_ms = time_ms;
+    if (changed || moved)
+        report_phase_locked(store);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+void cse_store_recovery(cse_store *store, const cse_recovery *recovery)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    cse_phase_report *report = &store->phase;
+    int64_t end_ms = recovery->lost_ms + recovery->milliseconds;
+    int64_t from_ms =
+        recovery->lost_ms > store->recovered_ms ? recovery->lost_ms : store->recovered_ms;
+    report->recovery_count++;
+    report->recovery_ms += end_ms > from_ms ? end_ms - from_ms : 0;
+    store->recovered_ms = end_ms > store->recovered_ms ? end_ms : store->recovered_ms;
+    report->last_recovery_ms = recovery->lost_ms;
+    report->last_cost_ms = recovery->milliseconds;
+    snprintf(report->last_process, sizeof report->last_process, "%s", recovery->process);
+    snprintf(report->last_reason, sizeof report->last_reason, "%s", recovery->reason);
+    report_phase_locked(store);
+    wake_locked(store);
+    pthread_mutex_unlock(&store->mutex);
+}
+
 cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *reason,
                                 const char *message)
 {
@@ -328,11 +410,14 @@ cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *
     bool allowed = cse_run_state_may_follow(from, to);
     if (allowed) {
         store->state = to;
+        store->changed_ms = change_time_locked(store);
         enqueue_locked(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++,
-                       cse_unix_ms(), from == CSE_RUN_NONE ? NULL : cse_run_state_name(from),
+                       store->changed_ms, from == CSE_RUN_NONE ? NULL : cse_run_state_name(from),
                        cse_run_state_name(to), reason != NULL ? reason : "",
                        message != NULL ? message : "", store->attempt);
         enqueue_locked(store, CSE_ROW_RUN, "state", cse_run_state_name(to));
+        if (settle_phase_locked(store, store->changed_ms))
+            report_phase_locked(store);
         wake_locked(store);
     }
     pthread_mutex_unlock(&store->mutex);

@@ -12,12 +12,14 @@
  * Keys of the table `run` that csengine sets: id, name, created_ms, model, optimizer,
  * config_digest, csengine_version, host, pid, control_endpoint, events_endpoint, attempt, state,
  * last_step, run_last_step, batch_size, micro_batch_size, num_csx, seed, labels (JSON), compiled
- * (JSON), waiting_for, dropped_series (named values that a step has beyond those recorded).
+ * (JSON), waiting_for, phase (JSON, as the event), dropped_series (named values that a step has
+ * beyond those recorded).
  *
  * Events go to the table `events` and, with the same ids, over a ZeroMQ PUB socket as two frames:
  * the type and {"id":..,"time_ms":..,"type":..,"payload":..}. Payloads:
  *     state, closure, checkpoint, log   the row of that table, column names as keys
  *     topology                          what cse_store_topology was given
+ *     phase     what the run does, and recoveries: see store/phase_report.h
  *     metric    {"attempt":1,"series":{"loss":[[step,time_ms,value],...],...}}: all points since
  *               the last one
  *     numerics  {"attempt":1,"step":..,"tensors":..}: these rows are there now
@@ -62,6 +64,21 @@ void cse_store_set_integer(cse_store *store, const char *key, int64_t value);
 cse_status cse_store_transition(cse_store *store, cse_run_state to, const char *reason,
                                 const char *message);
 cse_run_state cse_store_state(cse_store *store);
+
+/* What the run does while its state lets it: the phase follows from both (store/states.h). */
+typedef struct cse_activity {
+    cse_run_phase phase; /* TRAIN, VALIDATE or SAVE */
+    int64_t step, steps; /* of a validation: batches done, and all; 0 otherwise */
+} cse_activity;
+void cse_store_activity(cse_store *store, const cse_activity *activity);
+
+/* A process was lost and another has taken its place. */
+typedef struct cse_recovery {
+    const char *process, *reason; /* "replica 0", "was killed by signal 9" */
+    int64_t lost_ms;              /* when its end was noticed */
+    int64_t milliseconds;         /* until the new process was ready */
+} cse_recovery;
+void cse_store_recovery(cse_store *store, const cse_recovery *recovery);
 
 /* The number of a series of points, which is created at its first use. */
 int cse_store_series(cse_store *store, const char *name);

@@ -239,7 +239,9 @@ static void prepare(cse_store *store)
 
 static bool is_frequent_event(const cse_row *row)
 {
-    static const char *const types[] = { "metric", "topology", "log", "closure", "numerics" };
+    static const char *const types[] = {
+        "metric", "topology", "log", "closure", "numerics", "phase"
+    };
     for (size_t i = 0; row->kind == CSE_ROW_EVENT && i < sizeof types / sizeof types[0]; i++)
         if (strcmp(row->fields[2].text, types[i]) == 0)
             return true;

@@ -4,6 +4,7 @@
  * The numbers are kept in double; (x - mean) / std is computed in double and rounded once to
  * float32 when a sample is read. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +19,11 @@ typedef struct csv {
     int64_t features;
     bool regression;
     double *mean, *std; /* [feature] */
-    char *features_name;
+    char *features_name, *path;
 } csv;
 
 static const cse_setting settings_table[] = {
-    { .name = "path", .type = CSE_SETTING_TEXT, .doc = "the file, plain or compressed with gzip" },
+    { .name = "path", .type = CSE_SETTING_PATH, .doc = "the file, plain or compressed with gzip" },
     { .name = "label",
       .type = CSE_SETTING_TEXT,
       .doc = "column of the answer: its name in the header, or its number counted from 0" },
@@ -175,6 +176,7 @@ static void csv_close(cse_input *input)
     free(self->mean);
     free(self->std);
     free(self->features_name);
+    free(self->path);
     free(self);
     input->self = NULL;
 }
@@ -187,8 +189,10 @@ static cse_status csv_open(cse_input *input, const cse_settings *settings)
         csv_close(input);
         return status;
     }
+    self->path = cse_strdup(cse_settings_text(settings, "path"));
     self->features_name = cse_strdup(cse_settings_text(settings, "features_name"));
     input->sample_count = self->table.rows;
+    snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
     cse_describe_labelled(input, self->features_name, cse_shape_of(self->features),
                           self->regression);
     return CSE_OK;
@@ -201,6 +205,16 @@ static void read_features(const csv *self, int64_t row, float *features)
         double value = values[i < self->answer_column ? i : i + 1];
         features[i] = (float)((value - self->mean[i]) / self->std[i]);
     }
+}
+
+static void csv_locate(const cse_input *input, const cse_element_place *place, char *text,
+                       size_t size)
+{
+    const csv *self = input->self;
+    int64_t before = place->element < self->answer_column ? 0 : 1;
+    snprintf(text, size, "%s:%" PRId64 ": column %" PRId64, self->path,
+             self->table.first_line + place->sample,
+             place->stream == CSE_ANSWERS_STREAM ? self->answer_column : place->element + before);
 }
 
 static cse_status csv_read(cse_input *input, const int64_t *indices, int64_t count,
@@ -256,6 +270,7 @@ const cse_input_descriptor cse_input_csv = {
     .settings = settings_table,
     .open = csv_open,
     .read = csv_read,
+    .locate = csv_locate,
     .close = csv_close,
     .samples = samples,
 };

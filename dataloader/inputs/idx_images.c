@@ -4,6 +4,7 @@
  * converted when they are read. (x / 255 - mean) / std has 256 values, which are computed once into
  * a table, by the same float32 operations as torchvision's ToTensor and Normalize. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +15,19 @@
 
 #define DEBIAN_DIRECTORY "/usr/share/datasets/fashion-mnist"
 
+enum { IMAGES_HEADER_BYTES = 16, LABELS_HEADER_BYTES = 8 };
+
 typedef struct idx_images {
     cse_idx_file images; /* [sample, height, width] */
     cse_idx_file labels; /* [sample] */
     int64_t pixels;      /* of one sample */
+    char *images_path, *labels_path;
     float value_of_byte[256];
 } idx_images;
 
 static const cse_setting settings_table[] = {
     { .name = "data_dir",
-      .type = CSE_SETTING_TEXT,
+      .type = CSE_SETTING_PATH,
       .default_value = DEBIAN_DIRECTORY,
       .doc = "directory of the idx files, each plain or with .gz" },
     { .name = "split",
@@ -81,7 +85,6 @@ static cse_status find_file(const char *directory, const char *name, char **path
 static cse_status check_labels(const idx_images *self, const char *images_path,
                                const char *labels_path, int64_t num_classes)
 {
-    enum { HEADER_BYTES = 8 };
     if (self->labels.dims[0] != self->images.dims[0])
         return cse_fail(CSE_DATA,
                         "%s: offset 4: %" PRId64 " labels, but %s has %" PRId64
@@ -93,15 +96,16 @@ static cse_status check_labels(const idx_images *self, const char *images_path,
                 CSE_DATA,
                 "%s: offset %" PRId64 ": label %d of sample %" PRId64 ", expected 0 to %" PRId64
                 ": set num_classes to the number of classes, or fetch the file again",
-                labels_path, HEADER_BYTES + i, self->labels.values[i], i, num_classes - 1);
+                labels_path, LABELS_HEADER_BYTES + i, self->labels.values[i], i, num_classes - 1);
     return CSE_OK;
 }
 
-static cse_status load(idx_images *self, const cse_settings *settings)
+static cse_status load(cse_input *input, const cse_settings *settings)
 {
+    idx_images *self = input->self;
     const char *directory = cse_settings_text(settings, "data_dir");
     bool test = strcmp(cse_settings_text(settings, "split"), "test") == 0;
-    char *images_path, *labels_path = NULL;
+    char *images_path = NULL, *labels_path = NULL;
     cse_status status = find_file(
         directory, test ? "t10k-images-idx3-ubyte" : "train-images-idx3-ubyte", &images_path);
     if (status == CSE_OK)
@@ -114,8 +118,10 @@ static cse_status load(idx_images *self, const cse_settings *settings)
     if (status == CSE_OK)
         status = check_labels(self, images_path, labels_path,
                               cse_settings_integer(settings, "num_classes"));
-    free(images_path);
-    free(labels_path);
+    if (status == CSE_OK)
+        snprintf(input->source, sizeof input->source, "%s", images_path);
+    self->images_path = images_path;
+    self->labels_path = labels_path;
     return status;
 }
 
@@ -132,6 +138,8 @@ static void idx_images_close(cse_input *input)
     idx_images *self = input->self;
     cse_idx_file_clear(&self->images);
     cse_idx_file_clear(&self->labels);
+    free(self->images_path);
+    free(self->labels_path);
     free(self);
     input->self = NULL;
 }
@@ -139,7 +147,7 @@ static void idx_images_close(cse_input *input)
 static cse_status idx_images_open(cse_input *input, const cse_settings *settings)
 {
     idx_images *self = input->self = cse_calloc(1, sizeof *self);
-    cse_status status = load(self, settings);
+    cse_status status = load(input, settings);
     if (status != CSE_OK) {
         idx_images_close(input);
         return status;
@@ -190,6 +198,16 @@ static cse_status idx_images_read(cse_input *input, const int64_t *indices, int6
         labels[i] = self->labels.values[indices[i]];
     }
     return CSE_OK;
+}
+
+static void idx_images_locate(const cse_input *input, const cse_element_place *place, char *text,
+                              size_t size)
+{
+    const idx_images *self = input->self;
+    bool label = place->stream == CSE_ANSWERS_STREAM;
+    snprintf(text, size, "%s: offset %" PRId64, label ? self->labels_path : self->images_path,
+             label ? LABELS_HEADER_BYTES + place->sample
+                   : IMAGES_HEADER_BYTES + place->sample * self->pixels + place->element);
 }
 
 /* Ten images of 2 x 2 pixels and their labels; the labels are read compressed. */
@@ -243,6 +261,7 @@ const cse_input_descriptor cse_input_idx_images = {
     .settings = settings_table,
     .open = idx_images_open,
     .read = idx_images_read,
+    .locate = idx_images_locate,
     .close = idx_images_close,
     .samples = samples,
 };

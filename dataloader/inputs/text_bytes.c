@@ -6,6 +6,7 @@
  * stride, sequence_length, every byte is used once an epoch; bytes at the end that do not fill a
  * sample are left out. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "dataloader/byte_source.h"
@@ -19,10 +20,11 @@ enum { INPUT_IDS_STREAM, LABELS_STREAM, STREAM_COUNT };
 typedef struct text_bytes {
     unsigned char *bytes;
     int64_t sequence_length, stride;
+    char *path;
 } text_bytes;
 
 static const cse_setting settings_table[] = {
-    { .name = "path", .type = CSE_SETTING_TEXT, .doc = "the file, plain or compressed with gzip" },
+    { .name = "path", .type = CSE_SETTING_PATH, .doc = "the file, plain or compressed with gzip" },
     { .name = "sequence_length",
       .type = CSE_SETTING_INTEGER,
       .default_value = "128",
@@ -61,6 +63,7 @@ static void text_bytes_close(cse_input *input)
 {
     text_bytes *self = input->self;
     free(self->bytes);
+    free(self->path);
     free(self);
     input->self = NULL;
 }
@@ -72,12 +75,14 @@ static cse_status text_bytes_open(cse_input *input, const cse_settings *settings
     self->sequence_length = cse_settings_integer(settings, "sequence_length");
     self->stride = cse_settings_has(settings, "stride") ? cse_settings_integer(settings, "stride")
                                                         : self->sequence_length;
-    cse_status status = load(self, cse_settings_text(settings, "path"), &size);
+    self->path = cse_strdup(cse_settings_text(settings, "path"));
+    cse_status status = load(self, self->path, &size);
     if (status != CSE_OK) {
         text_bytes_close(input);
         return status;
     }
     input->sample_count = ((int64_t)size - self->sequence_length - 1) / self->stride + 1;
+    snprintf(input->source, sizeof input->source, "%s", cse_settings_text(settings, "path"));
     input->stream_count = STREAM_COUNT;
     for (int s = 0; s < STREAM_COUNT; s++)
         input->streams[s] = (cse_stream){
@@ -86,6 +91,15 @@ static cse_status text_bytes_open(cse_input *input, const cse_settings *settings
             .dtype = CSE_INT32,
         };
     return CSE_OK;
+}
+
+/* Labels are one byte further on. */
+static void text_bytes_locate(const cse_input *input, const cse_element_place *place, char *text,
+                              size_t size)
+{
+    const text_bytes *self = input->self;
+    snprintf(text, size, "%s: offset %" PRId64, self->path,
+             place->sample * self->stride + place->element + (place->stream == LABELS_STREAM));
 }
 
 static cse_status text_bytes_read(cse_input *input, const int64_t *indices, int64_t count,
@@ -127,6 +141,7 @@ const cse_input_descriptor cse_input_text_bytes = {
     .settings = settings_table,
     .open = text_bytes_open,
     .read = text_bytes_read,
+    .locate = text_bytes_locate,
     .close = text_bytes_close,
     .samples = samples,
 };

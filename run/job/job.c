@@ -7,11 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
+#include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/config/config_effects.h"
 #include "engine/trace/trace.h"
+#include "run/job/job_start.h"
+#include "run/job/job_watch.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/configured.h"
@@ -26,17 +32,19 @@ typedef struct job {
     cse_session *session;
     cse_model *model;
     cse_optimizer *optimizer;
-    cse_grad_scaler *scaler;
     cse_metric *loss, *accuracy;
     cse_logger_set *loggers;
     cse_recorder *recorder;         /* NULL: the job has no run store */
     cse_run_directory directory;    /* sockets of the recorder and the executions */
     bool has_accuracy;              /* the validation step had labels to compare with */
     bool evaluating, evaluated;     /* a validation is being traced; one was traced */
+    bool accepted;                  /* CSE_JOB_ACCEPTED was told */
+    cse_previous_run previous;      /* in model_dir */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
     double rate;                    /* constant learning rate, without a schedule */
     bool has_rate;
+    cse_job_watch watch;
 } job;
 
 static void emit(const job *j, const cse_job_event *event)
@@ -47,13 +55,25 @@ static void emit(const job *j, const cse_job_event *event)
 
 static void emit_text(const job *j, int kind, int64_t step, const char *text)
 {
-    cse_job_event event = { .step = step, .text = text };
+    char printable[PATH_MAX + 64], line[PATH_MAX + 96];
+    cse_text_printable(text, printable, sizeof printable); /* it holds a path */
+    cse_job_event event = { .step = step, .text = printable };
     event.kind = kind == CSE_JOB_CHECKPOINT ? CSE_JOB_CHECKPOINT : CSE_JOB_LOG;
     emit(j, &event);
-    char line[PATH_MAX + 64];
     snprintf(line, sizeof line, "%s%s", kind == CSE_JOB_CHECKPOINT ? "saved checkpoint " : "",
-             text);
+             printable);
     cse_recorder_line(j->recorder, line);
+}
+
+/* Logs a warning, which the run store keeps as well. */
+static void warn(const job *j, const cse_error *warning)
+{
+    char text[4096];
+    cse_job_event event = { .step = cse_global_step(), .text = text, .warning = warning };
+    event.kind = CSE_JOB_WARNING;
+    cse_error_print(warning, text, sizeof text);
+    cse_log_line(CSE_LOG_WARNING, "%s", text);
+    emit(j, &event);
 }
 
 /* ---- closures ---- */
@@ -113,6 +133,7 @@ static cse_status show_step(void *self, const cse_values *values)
                                           report->commit_ns - report->first_commit_ns),
     };
     event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
+    cse_job_watch_describe(&j->watch, values, &event);
     emit(j, &event);
     record_line(j, &event);
     if (!j->evaluating)
@@ -131,15 +152,19 @@ static void digest_states(const job *j, char digits[65])
     free(own.tensors);
 }
 
-static cse_status save(job *j, int64_t step)
+static cse_status write_checkpoint(job *j, int64_t step)
 {
     char path[PATH_MAX];
     cse_checkpoint_path(j->session->configuration.model_dir, step, path, sizeof path);
     char digits[65];
     cse_written_checkpoint written = { .step = step, .path = path, .digest = digits };
+    const cse_job_phase phase = j->watch.phase;
+    cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
     written.start_ns = cse_clock_ns();
-    CSE_TRY(cse_save(path));
+    cse_status status = cse_save(path);
     written.end_ns = cse_clock_ns();
+    cse_job_watch_phase(&j->watch, phase);
+    CSE_TRY(status);
     if (j->recorder != NULL) {
         digest_states(j, digits);
         cse_recorder_checkpoint(j->recorder, &written);
@@ -147,6 +172,14 @@ static cse_status save(job *j, int64_t step)
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     emit_text(j, CSE_JOB_CHECKPOINT, step, path);
     return CSE_OK;
+}
+
+static cse_status save(job *j, int64_t step)
+{
+    cse_recorder_saving(j->recorder, true);
+    cse_status status = write_checkpoint(j, step);
+    cse_recorder_saving(j->recorder, false);
+    return status;
 }
 
 /* A failure to write the last checkpoint fails the run. When an earlier one cannot be written (full
@@ -164,15 +197,27 @@ static cse_status save_step(void *self, const cse_values *values)
     return CSE_OK;
 }
 
+/* During a validation: the states are those of the last step of training. */
+static cse_status save_between(void *self)
+{
+    job *j = self;
+    if (j->settings->mode == CSE_JOB_EVALUATE || cse_global_step() == 0)
+        return CSE_OK;
+    cse_status status = save(j, cse_global_step());
+    if (status != CSE_IO && status != CSE_CANNOT_CREATE)
+        return status;
+    cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; the validation goes on without it",
+                 (long long)cse_global_step(), cse_error_message());
+    return CSE_OK;
+}
+
 /* ---- steps ---- */
 
 static cse_tensor *training_step(cse_step *step, void *self)
 {
     const job *j = self;
-    const cse_clip clip = { .max_norm = j->settings->max_gradient_norm,
-                            .max_value = j->settings->max_gradient_value };
     cse_tensor *loss = cse_model_loss(j->model, step, NULL);
-    cse_optimizer_step(step, loss, j->optimizer, j->scaler, &clip);
+    cse_optimizer_step(step, loss, j->optimizer, NULL, NULL);
     cse_step_closure(step, show_step, self, loss);
     cse_step_name_closure(step, "progress");
     cse_checkpoint_closure(step, save_step, self);
@@ -209,26 +254,78 @@ static cse_tensor *evaluation_step(cse_step *step, void *self)
 
 /* ---- hooks ---- */
 
+static bool job_executes(const job *j)
+{
+    const cse_job_settings *s = j->settings;
+    return s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
+}
+
 static int stop_requested(void *self)
 {
     const job *j = self;
     return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
 }
 
-/* Called when the step is planned: by then every setting that has an effect was read. */
-static void collect_unread(void *self)
+/* Whether a setting is of a part that this job does not have, as a file for several uses has. */
+static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
 {
-    static const char later[] = "trainer.fit.val_dataloader";
-    job *j = self;
+    static const char validation[] = "trainer.fit.val_dataloader";
+    static const char loggers[] = "trainer.init.loggers";
+    bool of_validation = strncmp(setting->path, validation, sizeof validation - 1) == 0;
+    if (j->settings->mode == CSE_JOB_EVALUATE)
+        return !of_validation && setting->place.line > 0; /* given on the command line: told */
+    if (of_validation)
+        return !j->evaluated;
+    return !job_executes(j) && strncmp(setting->path, loggers, sizeof loggers - 1) == 0;
+}
+
+/* Tells each setting that has no effect, once. Called when the step is planned: by then every
+ * setting that has an effect was read. */
+static void tell_unread(job *j)
+{
+    cse_error warning;
+    cse_yaml_unread *unread = NULL;
     cse_job_result *result = j->result;
-    if (j->settings->config == NULL)
-        return;
+    const cse_config *config = j->settings->config;
+    if (result->unread == NULL) /* room for every value */
+        cse_yaml_list_values(cse_config_arena_view(config), cse_config_root_view(config),
+                             &result->unread);
     j->evaluated = j->evaluated || j->evaluating || j->settings->val_dataloader == NULL;
-    int count = cse_config_unread(j->settings->config, &result->unread);
-    result->unread_count = 0;
-    for (int i = 0; i < count; i++)
-        if (j->evaluated || strncmp(result->unread[i].path, later, sizeof later - 1) != 0)
-            result->unread[result->unread_count++] = result->unread[i];
+    int count = cse_config_unread(config, &unread), told = result->unread_count;
+    for (int i = 0; i < count; i++) {
+        bool known = is_of_another_job(j, &unread[i]);
+        for (int k = 0; k < told && !known; k++)
+            known = strcmp(result->unread[k].path, unread[i].path) == 0;
+        if (known || !cse_config_explain_unread(config, &unread[i], &warning))
+            continue;
+        result->unread[result->unread_count++] = unread[i];
+        warn(j, &warning);
+    }
+}
+
+static void on_planned(void *self)
+{
+    job *j = self;
+    const cse_session_report *report = &j->session->report;
+    cse_job_event event = { .step = report->first_step, .last_step = report->asked_last_step };
+    if (j->settings->config != NULL)
+        tell_unread(j);
+    if (j->evaluating || !job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
+        return;
+    if (report->first_step < report->run_last_step && !j->accepted && j->recorder != NULL) {
+        j->accepted = true;
+        event.kind = CSE_JOB_ACCEPTED;
+        emit(j, &event);
+    } else if (report->first_step == report->run_last_step && j->result->steps_run == 0) {
+        cse_text text = { 0 };
+        cse_tell_complete(report, j->session->configuration.model_dir, &text);
+        j->result->complete = true;
+        event.kind = CSE_JOB_COMPLETE;
+        event.text = text.data;
+        emit(j, &event);
+        cse_recorder_line(j->recorder, text.data);
+        cse_text_clear(&text);
+    }
 }
 
 /* ---- the job's objects ---- */
@@ -247,7 +344,7 @@ static void record_rate(job *j)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cse_settings_has(settings, names[i])) {
             j->has_rate = true;
-            j->rate = cse_settings_number(settings, names[i]);
+            j->rate = j->watch.rate = cse_settings_number(settings, names[i]);
             cse_recorder_constant(j->recorder, "lr/0", j->rate);
             return;
         }
@@ -259,11 +356,9 @@ static cse_status make_training(job *j)
     j->optimizer = cse_session_optimizer_new(s->optimizer, j->model);
     if (s->schedulers != NULL)
         cse_session_schedule_new(j->optimizer, s->schedulers);
-    if (s->grad_scaler != NULL)
-        j->scaler = cse_session_grad_scaler_new(s->grad_scaler);
     if (j->optimizer != NULL && j->optimizer->schedule == NULL)
         record_rate(j);
-    return cse_session_status();
+    return cse_session_settle_precision(j->session);
 }
 
 static cse_status make_metrics(job *j)
@@ -271,6 +366,38 @@ static cse_status make_metrics(job *j)
     j->loss = cse_metric_new("mean", "loss");
     j->accuracy = cse_metric_new("accuracy", "accuracy");
     return cse_session_status();
+}
+
+static void warn_of_divergence(const job *j, const char *path)
+{
+    static const cse_previous_run unknown = { .last_step = 0 };
+    cse_text text = { 0 };
+    cse_tell_divergence(j->session, path,
+                        j->settings->checkpoint_path == NULL ? &j->previous : &unknown, &text);
+    if (text.data != NULL)
+        warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
+    cse_text_clear(&text);
+}
+
+/* A run from a checkpoint that was named writes its own over those of later steps. */
+static void warn_of_overwriting(const job *j)
+{
+    int64_t *steps = NULL, newest = 0;
+    int count = 0;
+    const char *model_dir = j->session->configuration.model_dir;
+    if (cse_checkpoint_steps(model_dir, &steps, &count) == CSE_OK && count > 0)
+        newest = steps[0];
+    free(steps);
+    if (newest <= cse_global_step() || j->settings->no_checkpoints)
+        return;
+    cse_text text = { 0 };
+    cse_text_add(
+        &text,
+        "%s holds checkpoints up to checkpoint_%lld.mdl of an earlier run; those that this "
+        "run reaches again from step %lld are overwritten; another --model_dir keeps them",
+        model_dir, (long long)newest, (long long)cse_global_step());
+    warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
+    cse_text_clear(&text);
 }
 
 /* Loads the checkpoint that was named, or the newest one. */
@@ -285,6 +412,9 @@ static cse_status load(job *j)
         cse_status status = cse_checkpoint_latest(directory, path, sizeof path);
         if (status == CSE_NO_INPUT && s->mode != CSE_JOB_EVALUATE)
             return CSE_OK;
+        if (status == CSE_NO_INPUT)
+            return cse_fail(status, "%s; train first, or give --checkpoint_path FILE",
+                            cse_error_message());
         if (status != CSE_OK)
             return status;
         j->session->hooks.counts_from_start = true;
@@ -296,6 +426,11 @@ static cse_status load(job *j)
     snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
              (long long)cse_global_step());
     emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
+    if (s->mode == CSE_JOB_TRAIN && job_executes(j)) {
+        warn_of_divergence(j, path);
+        if (s->checkpoint_path != NULL)
+            warn_of_overwriting(j);
+    }
     return CSE_OK;
 }
 
@@ -306,7 +441,9 @@ static cse_status run_loop(job *j, const cse_config_plugin *loader,
 {
     cse_session_report *report = &j->session->report;
     j->logged_ns = 0;
+    cse_job_watch_phase(&j->watch, CSE_JOB_COMPILING);
     cse_status status = cse_run(cse_session_executor_new(options, loader->settings), function, j);
+    j->watch.step = NULL;
     if (j->result->artefact_directory[0] == '\0') {
         memcpy(j->result->artefact_directory, report->artefact_directory,
                sizeof report->artefact_directory);
@@ -343,6 +480,7 @@ static cse_status evaluate(job *j)
     bool counts_from_start = j->session->hooks.counts_from_start;
     j->session->hooks.counts_from_start = false;
     cse_eval_mode(j->model);
+    cse_recorder_validating(j->recorder);
     j->evaluating = true;
     cse_status status = run_loop(j, s->val_dataloader, &options, evaluation_step);
     j->evaluating = false;
@@ -395,19 +533,30 @@ static cse_status train_segment(job *j)
     return CSE_OK;
 }
 
+/* The step that num_steps counts from. A named checkpoint and the flag --num_steps ask for so many
+ * steps from here on; in a configuration it is the length of training from step 0. A run that was
+ * interrupted goes on to its own end. */
+static int64_t steps_count_from(const job *j)
+{
+    if (!j->session->hooks.counts_from_start)
+        return cse_global_step();
+    if (cse_goes_on(&j->previous, j->settings->loop.num_steps, cse_global_step()))
+        return j->previous.first_step;
+    return j->settings->num_steps_from_here ? cse_global_step() : 0;
+}
+
 /* Alternates training segments and validations. num_steps and num_epochs of all segments count from
  * the start of the first one. */
 static cse_status train(job *j)
 {
-    bool executes = !j->settings->session.compile_only && !j->settings->session.validate_only &&
-                    j->settings->mode != CSE_JOB_COMPILE;
+    bool executes = job_executes(j);
     int64_t run_last_step;
     if (executes && j->settings->save_initial_checkpoint && cse_global_step() == 0 &&
         !j->settings->no_checkpoints)
         CSE_TRY(save(j, 0));
     if (j->settings->val_dataloader != NULL)
         j->session->hooks.segment = j->settings->eval_frequency;
-    j->session->hooks.run_start = j->session->hooks.counts_from_start ? 0 : cse_global_step();
+    j->session->hooks.run_start = steps_count_from(j);
     j->session->hooks.counts_from_start = true;
     do {
         CSE_TRY(train_segment(j));
@@ -420,10 +569,16 @@ static cse_status train(job *j)
     return CSE_OK;
 }
 
-static bool job_executes(const job *j)
+/* What earlier runs left in model_dir, before this one changes anything there. */
+static cse_status look_back(job *j)
 {
     const cse_job_settings *s = j->settings;
-    return s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
+    const char *model_dir = j->session->configuration.model_dir;
+    if (s->mode != CSE_JOB_TRAIN || !job_executes(j))
+        return CSE_OK;
+    cse_previous_run_read(model_dir, &j->previous);
+    bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint;
+    return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;
 }
 
 static cse_status open_recorder(job *j)
@@ -453,11 +608,20 @@ static cse_status run_session(job *j)
     bool trains = s->mode != CSE_JOB_EVALUATE;
     bool executes = job_executes(j);
     j->session->fetches_metrics = true;
+    CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));
+    cse_job_watch_start(&j->watch,
+                        &(cse_job_watch_options){ .on_event = s->on_event,
+                                                  .self = s->self,
+                                                  .interval_ns = s->progress_interval_ns,
+                                                  .validates = s->mode == CSE_JOB_TRAIN &&
+                                                               s->val_dataloader != NULL },
+                        j->session);
     j->session->canonical_configuration = s->canonical_configuration;
     j->session->hooks = (cse_session_hooks){ .self = j,
                                              .stop_requested = stop_requested,
-                                             .on_planned = collect_unread,
+                                             .on_planned = on_planned,
+                                             .save = save_between,
                                              .passes = s->passes };
     CSE_TRY(make_model(j));
     if (trains)
@@ -467,8 +631,10 @@ static cse_status run_session(job *j)
     if (executes) {
         CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
-        CSE_TRY(load(j));
     }
+    /* Without execution, a checkpoint that was named is still checked against the model. */
+    if (executes || s->checkpoint_path != NULL)
+        CSE_TRY(load(j));
     j->result->steps = cse_global_step();
     return trains ? train(j) : evaluate(j);
 }

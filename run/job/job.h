@@ -10,28 +10,13 @@
 #include "dataloader/input.h"
 #include "engine/config/config.h"
 #include "engine/passes/pass.h"
+#include "run/job/job_event.h"
 
 typedef enum cse_job_mode {
     CSE_JOB_TRAIN,    /* fit: training, then validation if there is a val_dataloader */
     CSE_JOB_EVALUATE, /* validate: validation alone */
     CSE_JOB_COMPILE,  /* compile the training step (and the validation step), execute nothing */
 } cse_job_mode;
-
-/* Progress to show while the job runs. */
-typedef struct cse_job_event {
-    enum {
-        CSE_JOB_LOG,        /* `text`: a line for people ("loaded checkpoint ...") */
-        CSE_JOB_STEP,       /* a training step that is logged */
-        CSE_JOB_EVAL_STEP,  /* an evaluation step that is logged */
-        CSE_JOB_CHECKPOINT, /* `text`: path of a checkpoint that was written */
-    } kind;
-    int64_t step;              /* steps done: global for training, of the loop for evaluation */
-    int64_t last_step;         /* step at which the loop ends */
-    float loss;                /* mean over the global batch */
-    double samples_per_second; /* since the last logged step */
-    double global_samples_per_second; /* since the first step of the loop */
-    const char *text;
-} cse_job_event;
 
 typedef struct cse_job_settings {
     cse_job_mode mode;
@@ -43,13 +28,12 @@ typedef struct cse_job_settings {
     cse_yaml_node *schedulers;        /* as cse_session_schedule_new takes it; NULL: its lr */
     const cse_config_plugin *loggers; /* [logger_count] */
     int logger_count;
-    cse_yaml_node *grad_scaler;                   /* settings of the scaler; NULL: none */
-    double max_gradient_norm, max_gradient_value; /* 0: not clipped */
 
     /* Its counts start at the first step of the run when the newest checkpoint is loaded
      * (autoload), and at the checkpoint's step when a checkpoint is named. */
     cse_loop_settings loop;
-    int64_t eval_steps; /* batches of a validation; 0: all */
+    bool num_steps_from_here; /* loop.num_steps is the flag's: see cse_steps_count_from */
+    int64_t eval_steps;       /* batches of a validation; 0: all */
     /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
     double eval_frequency;
 
@@ -68,6 +52,7 @@ typedef struct cse_job_settings {
      * {"path": "place"}; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
 
+    int64_t progress_interval_ns; /* between two PROGRESS events; 0: none */
     /* All may be NULL. */
     void (*on_event)(void *self, const cse_job_event *event);
     /* Polled: 0 go on, 1 stop with a checkpoint, 2 stop now. */
@@ -80,6 +65,7 @@ enum { CSE_JOB_MAX_METRICS = 8 };
 
 typedef struct cse_job_result {
     bool stopped;      /* before its last step */
+    bool complete;     /* there was no step left to train */
     int64_t steps;     /* global step at the end */
     int64_t steps_run; /* training steps of this job */
     double train_seconds;
@@ -94,8 +80,9 @@ typedef struct cse_job_result {
     char weights_digest[65];       /* as `csengine checkpoint digest` of the last state */
     char checkpoint_path[4096];    /* last one written or loaded; "" if none */
     char artefact_directory[4096]; /* of the training step */
-    /* Configuration values that nothing had read when the step was planned; those of val_dataloader
-     * only once a validation was planned. They live as long as the configuration. */
+    /* Settings without effect, as CSE_JOB_WARNING told them: those that nothing had read when the
+     * step was planned; those of val_dataloader once a validation was planned. They live as long as
+     * the configuration. */
     cse_yaml_unread *unread;
     int unread_count;
 } cse_job_result;

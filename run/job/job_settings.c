@@ -25,6 +25,7 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     const char **labels = cse_arena_alloc(arena, ((size_t)label_count + 1) * sizeof *labels);
     for (int i = 0; i < label_count; i++)
         labels[i] = cse_settings_text_at(cluster, "job_labels", i);
+    cse_settings_text(backend, "backend_type"); /* it has one value, which is what is used */
     *session = (cse_configuration){
         .model_dir = cse_settings_text(init, "model_dir"),
         .compile_dir = cse_settings_text(backend, "compile_dir"),
@@ -40,37 +41,10 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     };
 }
 
-/* The loss scaling settings of `precision`, renamed to those of the gradient scaler; NULL for a
- * factor of 1. With a static scale the settings of dynamic scaling are not read. */
-static cse_yaml_node *scaler_tree(const cse_settings *precision, cse_arena *arena)
+static void read_precision(const cse_settings *init, cse_job_settings *settings)
 {
-    static const char *const names[][2] = { { "steps_per_increase", "steps_per_increase" },
-                                            { "initial_loss_scale", "init_scale" },
-                                            { "min_loss_scale", "min_loss_scale" },
-                                            { "max_loss_scale", "max_loss_scale" },
-                                            { "overflow_tolerance", "overflow_tolerance" } };
-    const char *factor = cse_settings_text(precision, "loss_scaling_factor");
-    cse_yaml_node *node = cse_settings_node(precision, "loss_scaling_factor");
-    const cse_place place = node->place;
-    if (strtod(factor, NULL) == 1.0)
-        return NULL;
-    cse_yaml_node *tree = cse_yaml_mapping_new(arena, place);
-    cse_yaml_put(arena, tree, (cse_yaml_key){ "loss_scale", place }, node);
-    for (size_t i = 0; strcmp(factor, "dynamic") == 0 && i < sizeof names / sizeof names[0]; i++)
-        if (cse_settings_given(precision, names[i][0]))
-            cse_yaml_put(arena, tree, (cse_yaml_key){ names[i][1], place },
-                         cse_settings_node(precision, names[i][0]));
-    return tree;
-}
-
-static void read_precision(const cse_settings *init, cse_arena *arena, cse_job_settings *settings)
-{
-    const cse_settings *precision = cse_settings_nested(init, "precision");
-    settings->precision = precision;
+    settings->precision = cse_settings_nested(init, "precision");
     settings->numerics = cse_settings_nested(init, "numerics");
-    settings->grad_scaler = scaler_tree(precision, arena);
-    settings->max_gradient_norm = number_or_zero(precision, "max_gradient_norm");
-    settings->max_gradient_value = number_or_zero(precision, "max_gradient_value");
 }
 
 static void read_loop(const cse_config *config, const cse_settings *init,
@@ -84,8 +58,12 @@ static void read_loop(const cse_config *config, const cse_settings *init,
         .num_epochs = integer_or_zero(loop, "num_epochs"),
         .steps_per_epoch = integer_or_zero(loop, "steps_per_epoch"),
     };
-    settings->eval_steps = integer_or_zero(loop, "eval_steps");
-    settings->eval_frequency = number_or_zero(loop, "eval_frequency");
+    settings->num_steps_from_here =
+        strcmp(cse_settings_origin(loop, "num_steps"), "--num_steps") == 0;
+    if (cse_config_plugin_count(config, "val_dataloader") > 0) {
+        settings->eval_steps = integer_or_zero(loop, "eval_steps");
+        settings->eval_frequency = number_or_zero(loop, "eval_frequency");
+    }
     settings->checkpoint_steps = integer_or_zero(checkpoint, "steps");
     settings->save_initial_checkpoint = cse_settings_bool(checkpoint, "save_initial_checkpoint");
     cse_config_start start = cse_config_start_from(config, &settings->checkpoint_path);
@@ -143,7 +121,7 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
     const cse_settings *init = cse_config_section_view(config, "init");
     *settings = (cse_job_settings){ .mode = mode, .config = config };
     read_session(init, arena, &settings->session);
-    read_precision(init, arena, settings);
+    read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
     read_records(config, arena, settings);

@@ -82,7 +82,7 @@ static cse_status open_logger(const cse_settings *settings, const char *model_di
 
 static const cse_setting settings[] = {
     { .name = "path",
-      .type = CSE_SETTING_TEXT,
+      .type = CSE_SETTING_PATH,
       .default_value = "null",
       .doc = "the file; null: MODEL_DIR/metrics.csv" },
     { .name = NULL },

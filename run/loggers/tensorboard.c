@@ -194,7 +194,7 @@ static cse_status open_logger(const cse_settings *settings, const char *model_di
 
 static const cse_setting settings[] = {
     { .name = "summary_dir",
-      .type = CSE_SETTING_TEXT,
+      .type = CSE_SETTING_PATH,
       .default_value = "null",
       .doc = "directory of the event files; null: MODEL_DIR/events" },
     { .name = NULL },

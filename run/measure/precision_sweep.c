@@ -25,6 +25,17 @@ typedef struct running {
     double loss_float32;
 } running;
 
+int cse_sweep_row_count(void)
+{
+    return 1 + FORMATS * MODES;
+}
+
+static void begin(const running *r, const cse_sweep_row *row)
+{
+    if (r->sweep->on_begin != NULL)
+        r->sweep->on_begin(r->sweep->self, row);
+}
+
 static void report(const running *r, cse_sweep_row row)
 {
     row.loss = cse_variant_final_loss(row.result);
@@ -35,6 +46,10 @@ static void report(const running *r, cse_sweep_row row)
 static cse_status train_float32(running *r)
 {
     cse_variant_result result;
+    cse_sweep_row row = {
+        .format = "fp32", .level = "-", .preset = "-", .number = 1, .count = cse_sweep_row_count()
+    };
+    begin(r, &row);
     cse_status status = cse_variants_run(
         r->variants, (const char *const[]){ "precision.enabled=false", NULL }, &result);
     r->loss_float32 = cse_variant_final_loss(&result);
@@ -43,9 +58,9 @@ static cse_status train_float32(running *r)
                           "sweep-precision: the training in float32, which all else is "
                           "compared with, did not reach its end: %s",
                           result.message[0] != '\0' ? result.message : "no loss");
+    row.result = &result;
     if (status == CSE_OK)
-        report(r,
-               (cse_sweep_row){ .format = "fp32", .level = "-", .preset = "-", .result = &result });
+        report(r, row);
     cse_variant_result_clear(&result);
     return status;
 }
@@ -63,12 +78,16 @@ static cse_status train(const running *r, int format, int mode)
         snprintf(choice, sizeof choice, "precision.emulate_accumulation=true");
     const char *scaling = formats[format].scaled ? "precision.loss_scaling_factor=dynamic" : NULL;
     const char *const settings[] = { "precision.enabled=true", type, level, choice, scaling, NULL };
+    cse_sweep_row row = { .format = formats[format].name,
+                          .level = modes[mode].level,
+                          .preset = preset != NULL ? preset : "by POL",
+                          .number = 2 + format * MODES + mode,
+                          .count = cse_sweep_row_count() };
+    begin(r, &row);
     cse_status status = cse_variants_run(r->variants, settings, &result);
+    row.result = &result;
     if (status == CSE_OK)
-        report(r, (cse_sweep_row){ .format = formats[format].name,
-                                   .level = modes[mode].level,
-                                   .preset = preset != NULL ? preset : "by POL",
-                                   .result = &result });
+        report(r, row);
     cse_variant_result_clear(&result);
     return status;
 }

@@ -24,6 +24,8 @@ typedef struct cse_tuning_trial {
     double loss;                   /* NaN: it did not train to the end */
     double change;                 /* relative to the loss in float32 */
     bool accepted;
+    double seconds; /* of wall-clock */
+    int most_left;  /* trials that can follow at most */
 } cse_tuning_trial;
 
 typedef struct cse_tuning_options {
@@ -36,6 +38,7 @@ typedef struct cse_tuning_options {
     void *self;
     void (*on_start)(void *self, int layer_count, double loss_float32);
     void (*on_trial)(void *self, const cse_tuning_trial *trial);
+    void (*on_step)(void *self, int64_t step); /* of the training that runs; may be NULL */
 } cse_tuning_options;
 
 /* Start from zeroes; release with cse_tuning_clear. */

@@ -80,13 +80,18 @@ static cse_status warm_up(const cse_step_bench *benches, int count, int64_t *tur
     return CSE_OK;
 }
 
-cse_status cse_step_bench_measure(cse_step_bench *benches, int count, int64_t steps, bool kernels)
+cse_status cse_step_bench_measure(cse_step_bench *benches, int count,
+                                  const cse_step_measurement *measurement)
 {
+    const int64_t steps = measurement->steps;
     int64_t turn = 1;
     CSE_TRY(warm_up(benches, count, &turn));
-    while (benches[count - 1].count < steps)
+    while (benches[count - 1].count < steps) {
         for (int i = 0; i < count; i++)
             CSE_TRY(take_turn(&benches[i], turn, steps));
+        if (measurement->on_turn != NULL)
+            measurement->on_turn(measurement->self, benches[count - 1].count);
+    }
     for (int i = 0; i < count; i++) {
         cse_step_bench *b = &benches[i];
         b->median_ms = cse_median_of_times(b->clock_ms, steps); /* sorts */
@@ -94,7 +99,7 @@ cse_status cse_step_bench_measure(cse_step_bench *benches, int count, int64_t st
         b->median_processor_ms = cse_median_of_times(b->processor_ms, steps);
         b->samples_per_second = 1e3 * (double)cse_step_runner_batch_size(b->runner) / b->median_ms;
     }
-    for (int i = 0; kernels && i < count; i++)
+    for (int i = 0; measurement->kernels && i < count; i++)
         CSE_TRY(cse_kernel_bench_new(benches[i].runner, steps, &benches[i].kernels));
     return CSE_OK;
 }

@@ -25,7 +25,15 @@ cse_status cse_bind_to_one_core(void);
 cse_status cse_step_bench_open(const cse_job_settings *job, int64_t steps, cse_step_bench *bench);
 void cse_step_bench_close(cse_step_bench *bench);
 
-/* Measures `steps` steps of each; with `kernels` also each kernel, in further steps. */
-cse_status cse_step_bench_measure(cse_step_bench *benches, int count, int64_t steps, bool kernels);
+typedef struct cse_step_measurement {
+    int64_t steps; /* of each bench */
+    bool kernels;  /* also each kernel, in further steps */
+    void *self;
+    void (*on_turn)(void *self, int64_t done); /* steps of the last bench; or NULL */
+} cse_step_measurement;
+
+/* `on_turn` is called between steps that are timed. */
+cse_status cse_step_bench_measure(cse_step_bench *benches, int count,
+                                  const cse_step_measurement *measurement);
 
 #endif

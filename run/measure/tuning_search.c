@@ -16,6 +16,7 @@ typedef struct search {
     const cse_tuning_options *options;
     cse_tuning *tuning;
     cse_variants *variants;
+    int most_left; /* trials */
 } search;
 
 /* ---- layers ---- */
@@ -47,6 +48,7 @@ static cse_status trace_layers(const cse_tuning_options *options, cse_tuning *t)
     cse_job_result result = { 0 };
     job.mode = CSE_JOB_COMPILE;
     job.val_dataloader = NULL;
+    job.config = NULL; /* what this trace alone does not read is no fault of the configuration */
     job.session.validate_only = true;
     job.passes = &passes;
     CSE_TRY(cse_job_run(&job, &result));
@@ -104,6 +106,8 @@ static cse_status judge(void *self, const int *levels, bool *within)
     cse_tuning_trial trial = { .number = t->trial_count + 1 };
     CSE_TRY(train(s, levels, &result));
     trial.loss = cse_variant_final_loss(&result);
+    trial.seconds = result.seconds;
+    trial.most_left = s->most_left;
     cse_variant_result_clear(&result);
     trial.change = (trial.loss - t->loss_float32) / fabs(t->loss_float32);
     trial.accepted = isfinite(trial.loss) && fabs(trial.change) <= s->options->tolerance;
@@ -123,7 +127,9 @@ cse_status cse_tuning_run(const cse_tuning_options *options, cse_tuning *t)
     search s = { .options = options, .tuning = t };
     const cse_variants_options variants = { .config = options->config,
                                             .settings = options->settings,
-                                            .steps = options->steps };
+                                            .steps = options->steps,
+                                            .self = options->self,
+                                            .on_step = options->on_step };
     t->arena = cse_arena_new();
     CSE_TRY(trace_layers(options, t));
     t->levels = cse_calloc((size_t)t->layer_count, sizeof *t->levels);
@@ -135,7 +141,8 @@ cse_status cse_tuning_run(const cse_tuning_options *options, cse_tuning *t)
         status = cse_precision_search_run(&(cse_precision_search){ .layer_count = t->layer_count,
                                                                    .level_count = CSE_TUNING_LEVELS,
                                                                    .judge = judge,
-                                                                   .self = &s },
+                                                                   .self = &s,
+                                                                   .most_left = &s.most_left },
                                           t->levels);
     }
     cse_variants_destroy(&s.variants);

@@ -184,7 +184,7 @@ static void read_line(const char *line, cse_variant_result *result, int64_t *cap
     json_decref(object);
 }
 
-static void read_lines(int output, cse_variant_result *result)
+static void read_lines(const cse_variants_options *options, int output, cse_variant_result *result)
 {
     int64_t capacity = 0;
     size_t size = 0;
@@ -193,6 +193,8 @@ static void read_lines(int output, cse_variant_result *result)
     while (getline(&line, &size, file) > 0 || (ferror(file) && errno == EINTR)) {
         clearerr(file);
         read_line(line, result, &capacity);
+        if (options->on_step != NULL)
+            options->on_step(options->self, result->count);
     }
     free(line);
     fclose(file);
@@ -243,7 +245,7 @@ cse_status cse_variants_run(cse_variants *variants, const char *const *settings,
     cse_status status = spawn(&list, errors, &child, &output);
     if (status == CSE_OK) {
         running_child = child;
-        read_lines(output, result);
+        read_lines(&variants->options, output, result);
         result->exit_code = wait_for(child);
         running_child = 0;
         result->seconds = (double)(cse_clock_ns() - start) / 1e9;

@@ -18,6 +18,8 @@ typedef struct cse_variants_options {
     const char *config;          /* path of CONFIG.yaml */
     const char *const *settings; /* PATH=VALUE for all variants, ended by NULL; may be NULL */
     int64_t steps;               /* training steps of each */
+    void *self;
+    void (*on_step)(void *self, int64_t step); /* steps done by the variant that runs; or NULL */
 } cse_variants_options;
 
 /* The result of a variant. Release with cse_variant_result_clear. */

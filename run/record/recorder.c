@@ -21,7 +21,8 @@ enum {
     MOST_CLOSURES = 64, /* each with its own rate limit; further ones share the last */
     MOST_PAYLOAD_VALUES = 16,
 };
-#define CLOSURE_INTERVAL_NS INT64_C(50000000) /* between two rows of one closure */
+#define PROGRESS_INTERVAL_NS INT64_C(500000000) /* between two reports of a validation */
+#define CLOSURE_INTERVAL_NS INT64_C(50000000)   /* between two rows of one closure */
 
 struct cse_recorder {
     cse_store *store;
@@ -31,6 +32,8 @@ struct cse_recorder {
     cse_series *series;
     cse_statistics_rows *statistics; /* of the execution; NULL: it collects none */
     const cse_step *step;            /* of the execution */
+    cse_activity activity;           /* TRAIN or VALIDATE */
+    int64_t told_ns;                 /* when the progress of a validation was last reported */
     int64_t closure_ns[MOST_CLOSURES], closures_skipped[MOST_CLOSURES];
 };
 
@@ -132,6 +135,7 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     set_facts(recorder->store, options);
     recorder->series = cse_series_new(recorder->store);
     recorder->compiling = true;
+    recorder->activity.phase = CSE_RUN_PHASE_TRAIN;
     cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, NULL);
     cse_log_set_sink(keep_record, recorder);
     *result = recorder;
@@ -173,6 +177,12 @@ static int64_t unix_ms(const cse_recorder *recorder, int64_t clock_ns)
     return (clock_ns + recorder->unix_ns) / 1000000;
 }
 
+static void tell_activity(cse_recorder *recorder)
+{
+    cse_store_activity(recorder->store, &recorder->activity);
+    recorder->told_ns = cse_clock_ns();
+}
+
 static void on_start(void *self, const cse_step *step, const cse_session_report *report)
 {
     cse_recorder *recorder = self;
@@ -181,11 +191,17 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_statistics_rows_destroy(&recorder->statistics);
     recorder->statistics = cse_statistics_rows_new(step->graph, store);
     cse_series_start(recorder->series, step, report);
-    if (!step->training)
+    if (!step->training) {
+        recorder->activity =
+            (cse_activity){ .phase = CSE_RUN_PHASE_VALIDATE, .steps = report->last_step };
+        tell_activity(recorder);
         return;
+    }
+    cse_store_set_integer(store, "numerics_every", report->numerics_every);
     cse_store_set_integer(store, "batch_size", report->batch_size);
     cse_store_set_integer(store, "micro_batch_size", step->graph->micro_batch_size);
     cse_store_set_integer(store, "first_step", report->first_step);
+    cse_store_set_integer(store, "run_first_step", report->run_first_step);
     cse_store_set_integer(store, "run_last_step", report->run_last_step);
 }
 
@@ -196,7 +212,13 @@ static void on_statistics(void *self, const cse_record *record)
 
 static void on_step(void *self, const cse_record *record)
 {
-    const cse_recorder *recorder = self;
+    cse_recorder *recorder = self;
+    if (!recorder->step->training) {
+        bool is_last = record->step + 1 == recorder->activity.steps;
+        recorder->activity.step = record->step + 1;
+        if (is_last || cse_clock_ns() - recorder->told_ns >= PROGRESS_INTERVAL_NS)
+            tell_activity(recorder);
+    }
     cse_series_add(recorder->series, record, unix_ms(recorder, record->committed_ns));
 }
 
@@ -218,6 +240,16 @@ static void add_values(cse_text *json, const cse_graph *graph, const cse_step_cl
     cse_text_add(json, "]");
 }
 
+static void add_value_names(cse_text *json, const cse_step_closure_entry *entry)
+{
+    cse_text_add(json, "[");
+    for (int i = 0; i < entry->count && i < MOST_PAYLOAD_VALUES; i++) {
+        cse_text_add(json, i > 0 ? "," : "");
+        cse_json_add_string(json, entry->value_names[i]);
+    }
+    cse_text_add(json, "]");
+}
+
 static void on_closure(void *self, const cse_closure_call *call)
 {
     cse_recorder *recorder = self;
@@ -235,11 +267,13 @@ static void on_closure(void *self, const cse_closure_call *call)
     snprintf(name, sizeof name, "closure %d", call->index);
     cse_text_add(&json,
                  "{\"steps_done\":%lld,\"call_us\":%lld,\"unlisted\":%lld,\"training\":%s,"
-                 "\"values\":",
+                 "\"names\":",
                  (long long)record->steps_done, (long long)((cse_clock_ns() - called_ns) / 1000),
                  (long long)recorder->closures_skipped[place],
                  recorder->step->training ? "true" : "false");
     recorder->closures_skipped[place] = 0;
+    add_value_names(&json, entry);
+    cse_text_add(&json, ",\"values\":");
     add_values(&json, recorder->step->graph, entry, record->fetched);
     cse_text_add(&json, "}");
     cse_store_closure(recorder->store,
@@ -265,13 +299,37 @@ static void on_phase(void *self, cse_phase phase, const char *message)
     if (phase == CSE_PHASE_STARTING && cse_store_state(recorder->store) != CSE_RUN_COMPILING)
         return;
     recorder->compiling = false;
+    if (phase == CSE_PHASE_RUNNING && recorder->step->training &&
+        recorder->activity.phase != CSE_RUN_PHASE_TRAIN) {
+        recorder->activity = (cse_activity){ .phase = CSE_RUN_PHASE_TRAIN };
+        tell_activity(recorder);
+    }
+    if (phase == CSE_PHASE_PAUSED) {
+        cse_series_pause(recorder->series);
+        if (!recorder->step->training)
+            tell_activity(recorder); /* where it stands */
+    }
     if (cse_store_transition(recorder->store, states[phase], NULL, message) != CSE_OK)
         cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
 }
 
+static void on_recovery(void *self, const cse_process_recovery *recovery)
+{
+    const cse_recorder *recorder = self;
+    cse_store_recovery(
+        recorder->store,
+        &(cse_recovery){ .process = recovery->process,
+                         .reason = recovery->reason,
+                         .lost_ms = unix_ms(recorder, recovery->lost_ns),
+                         .milliseconds = (recovery->ready_ns - recovery->lost_ns) / 1000000 });
+}
+
+/* Every execution of the job listens at the same address: between two of them it stays known, and a
+ * command waits there for the next. cse_recorder_close forgets it. */
 static void on_endpoint(void *self, const char *endpoint)
 {
-    cse_store_set(((cse_recorder *)self)->store, "control_endpoint", endpoint);
+    if (endpoint != NULL)
+        cse_store_set(((cse_recorder *)self)->store, "control_endpoint", endpoint);
 }
 
 static void on_scale(void *self, int num_csx)
@@ -359,6 +417,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_closure = on_closure,
                                    .events = { .self = recorder,
                                                .on_phase = on_phase,
+                                               .on_recovery = on_recovery,
                                                .on_scale = on_scale,
                                                .on_endpoint = on_endpoint,
                                                .on_topology = on_topology,
@@ -402,6 +461,24 @@ void cse_recorder_checkpoint(cse_recorder *recorder, const cse_written_checkpoin
                                .digest = written->digest,
                                .write_ms = (written->end_ns - written->start_ns) / 1000000,
                                .verified = true });
+}
+
+void cse_recorder_validating(cse_recorder *recorder)
+{
+    if (recorder == NULL)
+        return;
+    recorder->activity = (cse_activity){ .phase = CSE_RUN_PHASE_VALIDATE };
+    tell_activity(recorder);
+}
+
+void cse_recorder_saving(cse_recorder *recorder, bool saving)
+{
+    if (recorder == NULL)
+        return;
+    cse_activity activity = recorder->activity;
+    if (saving)
+        activity.phase = CSE_RUN_PHASE_SAVE;
+    cse_store_activity(recorder->store, &activity);
 }
 
 void cse_recorder_line(cse_recorder *recorder, const char *line)

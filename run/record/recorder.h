@@ -41,6 +41,11 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder);
 void cse_recorder_constant(cse_recorder *recorder, const char *name, double value);
 /* A value of the whole run at a step: "val_loss". */
 void cse_recorder_metric(cse_recorder *recorder, const char *name, int64_t step, double value);
+/* A validation begins, with the compilation of its step; it lasts until the next step of training,
+ * or the end. */
+void cse_recorder_validating(cse_recorder *recorder);
+/* A checkpoint is being written. */
+void cse_recorder_saving(cse_recorder *recorder, bool saving);
 /* Adds a line of progress to the log. */
 void cse_recorder_line(cse_recorder *recorder, const char *line);
 /* A checkpoint that was written, with the digest of its tensors; times are of cse_clock_ns. */

@@ -97,6 +97,11 @@ void cse_series_start(cse_series *series, const cse_step *step, const cse_sessio
     series->rate_series = cse_store_series(series->store, "samples_per_second");
 }
 
+void cse_series_pause(cse_series *series)
+{
+    series->rate_ns = 0;
+}
+
 double cse_fetched_number(const cse_fetch_entry *fetch, const unsigned char *fetched)
 {
     const unsigned char *at = fetched + fetch->offset_bytes;

@@ -24,6 +24,8 @@ void cse_series_add_constant(cse_series *series, const char *name, double value)
 /* Starts an execution: the metrics that its step fetches become series. Nothing is stored for an
  * evaluation. `step` is borrowed until the next call. */
 void cse_series_start(cse_series *series, const cse_step *step, const cse_session_report *report);
+/* The run stands still: the next rate begins with the step after. */
+void cse_series_pause(cse_series *series);
 /* Stores the points of a committed step; `time_ms` is Unix time. */
 void cse_series_add(cse_series *series, const cse_record *record, int64_t time_ms);
 

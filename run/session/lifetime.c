@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/path.h"
 #include "engine/config/config_rules.h"
+#include "engine/config/precision_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
 
@@ -114,54 +116,97 @@ static const char *const *copy_labels(cse_arena *arena, const char *const *label
     return copies;
 }
 
-static cse_status open_session(const cse_configuration *configuration)
+static cse_status set_path(cse_arena *arena, const char *name, const char **path)
 {
-    if (the_session != NULL)
+    const char *given = cse_arena_string(arena, *path);
+    const char *problem = cse_path_expand(arena, given, path);
+    if (problem == NULL)
+        return CSE_OK;
+    return cse_fail(CSE_CONFIG, "%s: \"%.200s\" %s; %s", name, given, problem, cse_path_hint);
+}
+
+static cse_status set_directories(cse_session *session)
+{
+    cse_configuration *c = &session->configuration;
+    if (c->model_dir == NULL)
+        c->model_dir = "./model_dir";
+    CSE_TRY(set_path(session->arena, "model_dir", &c->model_dir));
+    if (c->compile_dir == NULL)
+        c->compile_dir = cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
+    return set_path(session->arena, "compile_dir", &c->compile_dir);
+}
+
+/* A session whose cse_configure failed gives way to the next; any other must be finished first. */
+static cse_status check_free(void)
+{
+    if (the_session != NULL && !the_session->refused)
         return cse_fail(CSE_USAGE, "cse_configure: a session is open already; there is one in a "
                                    "process, until cse_finish");
+    cse_finish();
+    return CSE_OK;
+}
+
+static void open_session(const cse_configuration *configuration)
+{
     cse_session *session = cse_calloc(1, sizeof *session);
     session->arena = cse_arena_new();
     cse_configuration *c = &session->configuration;
     *c = *configuration;
-    c->model_dir = cse_arena_string(session->arena, c->model_dir ? c->model_dir : "./model_dir");
-    c->compile_dir = c->compile_dir ? cse_arena_string(session->arena, c->compile_dir)
-                                    : cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
     c->worker_executable = cse_arena_string(session->arena, c->worker_executable);
     c->job_labels = copy_labels(session->arena, c->job_labels);
     the_session = session;
-    cse_status status = set_cluster(session);
+}
+
+/* Fills in and checks the configuration. */
+static cse_status complete_session(const cse_settings *precision, const cse_settings *numerics)
+{
+    cse_session *session = the_session;
+    CSE_TRY(set_directories(session));
+    if (precision != NULL)
+        CSE_TRY(cse_session_take_precision(session, precision));
+    CSE_TRY(set_cluster(session));
+    CSE_TRY(set_weight_update(session));
+    return numerics != NULL ? cse_numerics_new(numerics, &session->numerics) : CSE_OK;
+}
+
+/* The session stays, in order to tell its failure to those that ask later. */
+static cse_status end_configuring(cse_status status)
+{
     if (status == CSE_OK)
-        status = set_weight_update(session);
-    if (status != CSE_OK)
-        cse_finish();
-    return status;
+        return CSE_OK;
+    the_session->refused = true;
+    return cse_session_fail(status);
+}
+
+static cse_status parse_section(const cse_setting *table, const char *subject, const char *yaml,
+                                const cse_settings **settings)
+{
+    cse_yaml_node *tree = NULL;
+    if (yaml == NULL)
+        return CSE_OK;
+    CSE_TRY(cse_session_parse(subject, yaml, &tree));
+    return cse_session_check(table, subject, tree, settings);
 }
 
 cse_status cse_configure(const cse_configuration *configuration)
 {
-    CSE_TRY(open_session(configuration));
-    cse_status status = CSE_OK;
-    if (configuration->precision != NULL)
-        status = cse_precision_parse(configuration->precision, &the_session->precision);
-    if (status == CSE_OK && configuration->numerics != NULL)
-        status = cse_numerics_parse(configuration->numerics, &the_session->numerics);
-    if (status != CSE_OK)
-        cse_finish();
-    return status;
+    const cse_settings *precision = NULL, *numerics = NULL;
+    CSE_TRY(check_free());
+    open_session(configuration);
+    cse_status status = parse_section(cse_precision_setting_table, "precision",
+                                      configuration->precision, &precision);
+    if (status == CSE_OK)
+        status = parse_section(cse_numerics_setting_table, "numerics", configuration->numerics,
+                               &numerics);
+    return end_configuring(status == CSE_OK ? complete_session(precision, numerics) : status);
 }
 
 cse_status cse_session_configure(const cse_configuration *configuration,
                                  const cse_settings *precision, const cse_settings *numerics)
 {
-    CSE_TRY(open_session(configuration));
-    cse_status status = CSE_OK;
-    if (precision != NULL)
-        status = cse_precision_new(precision, &the_session->precision);
-    if (status == CSE_OK && numerics != NULL)
-        status = cse_numerics_new(numerics, &the_session->numerics);
-    if (status != CSE_OK)
-        cse_finish();
-    return status;
+    CSE_TRY(check_free());
+    open_session(configuration);
+    return end_configuring(complete_session(precision, numerics));
 }
 
 void cse_finish(void)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/path.h"
 #include "engine/base/registry.h"
 #include "engine/trace/trace.h"
 #include "run/session/configured.h"
@@ -84,6 +85,11 @@ static cse_status find_in_library(cse_session *session, const char *library, con
                                   const cse_model_descriptor **descriptor)
 {
     char symbol[256], path[4096];
+    const char *given = library;
+    const char *problem = cse_path_expand(session->arena, given, &library);
+    if (problem != NULL)
+        return cse_fail(CSE_CONFIG, "model library \"%.200s\" %s; %s", given, problem,
+                        cse_path_hint);
     /* A plain file name means the file here, not a search of the system's library folders. */
     snprintf(path, sizeof path, "%s%s", strchr(library, '/') ? "" : "./", library);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

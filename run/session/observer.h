@@ -11,8 +11,12 @@
 /* The result of the last execution. */
 typedef struct cse_session_report {
     int64_t first_step, last_step; /* of this execution */
-    int64_t run_last_step;         /* of the run that it is a segment of */
+    /* Of the run that it is a segment of: the step that its limits count from, the step that it
+     * ends at, and the one that the limits say, which may be before `first_step`. */
+    int64_t run_first_step, run_last_step, asked_last_step;
     int64_t batch_size;
+    int64_t numerics_every;  /* tensor statistics are taken on every so many steps; 0: on none */
+    int64_t steps_per_epoch; /* 0: the data has no known length */
     /* Clock and number of the first step that was committed and of the last so far. */
     int64_t first_commit_ns, first_commit_step, commit_ns;
     cse_run_result execution;
@@ -42,6 +46,8 @@ typedef struct cse_session_observer {
     void (*on_step)(void *self, const cse_record *record);
     void (*on_closure)(void *self, const cse_closure_call *call);
     cse_run_events events; /* of the execution; with a `self` of its own */
+    /* A further observer, called after this one, or NULL; its events are reached by events.next. */
+    const struct cse_session_observer *next;
 } cse_session_observer;
 
 #endif

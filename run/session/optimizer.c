@@ -79,6 +79,7 @@ static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer)
         CSE_TRY(optimizer->descriptor->check(settings));
     declare_states(session, optimizer);
     declare_weights(session, optimizer);
+    session->has_optimizer = true;
     return session->error;
 }
 
@@ -129,12 +130,23 @@ static cse_state *scaler_state(const char *name, cse_dtype dtype, double initial
         "grad_scaler.%s", name);
 }
 
+/* A loss scale of 0 asks for none. */
+static bool scales(const cse_grad_scaler *scaler)
+{
+    return scaler->settings.dynamic || scaler->settings.loss_scale > 0;
+}
+
 cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
 {
     const cse_settings *settings = NULL;
     cse_session *session = cse_session_open_view("cse_grad_scaler_new");
     if (session == NULL)
         return NULL;
+    if (session->scaler_tree != NULL && session->scaler_tree != tree) {
+        cse_session_fail(cse_fail(CSE_CONFIG, "grad_scaler: the session's precision has a "
+                                              "loss_scaling_factor already; keep one of them"));
+        return NULL;
+    }
     cse_grad_scaler *scaler = cse_arena_alloc(session->arena, sizeof *scaler);
     cse_status status = cse_session_check(cse_scaler_setting_table, "grad_scaler", tree, &settings);
     if (status == CSE_OK)
@@ -145,6 +157,8 @@ cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
         cse_session_fail(status);
         return NULL;
     }
+    if (!scales(scaler))
+        return scaler;
     scaler->loss_scale = scaler_state("loss_scale", CSE_FLOAT32, scaler->settings.loss_scale);
     scaler->steps_since_rescale = scaler_state("steps_since_rescale", CSE_INT32, 0);
     scaler->overflows_since_rescale = scaler_state("overflows_since_rescale", CSE_INT32, 0);
@@ -350,11 +364,15 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
                         cse_grad_scaler *scaler, const cse_clip *clip)
 {
     cse_session *session = step->session;
+    if (scaler == NULL)
+        scaler = session->scaler;
+    if (scaler != NULL && !scales(scaler))
+        scaler = NULL;
+    cse_session_warn_of_precision(session, scaler != NULL && scaler->settings.dynamic);
     update u = { .optimizer = optimizer,
                  .scaler = scaler,
+                 .clip = clip != NULL ? *clip : session->clip,
                  .stochastic = session->weight_update == CSE_WEIGHT_BF16SR };
-    if (clip != NULL)
-        u.clip = *clip;
     if (cse_trace_is_poison(loss) || !may_step(step, loss, optimizer, &u.clip))
         return;
     u.count = cse_parameter_tensors(optimizer->model);

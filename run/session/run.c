@@ -21,6 +21,7 @@ typedef struct runner {
     cse_step *step;
     const cse_executor_options *options;
     const cse_settings *input;
+    const cse_dataloader *loader;
     int64_t first_step, last_step;
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done after that record */
@@ -28,12 +29,12 @@ typedef struct runner {
     cse_nan_monitor *monitor; /* NULL: no tensor statistics */
 } runner;
 
-/* Calls the callback `event` of the session's observer, if it has one. */
-#define REPORT(session, event, ...)                                  \
-    do {                                                             \
-        const cse_session_observer *observer = &(session)->observer; \
-        if (observer->event != NULL)                                 \
-            observer->event(observer->self, __VA_ARGS__);            \
+/* Calls the callback `event` of each observer of the session that has one. */
+#define REPORT(session, event, ...)                                                            \
+    do {                                                                                       \
+        for (const cse_session_observer *to = &(session)->observer; to != NULL; to = to->next) \
+            if (to->event != NULL)                                                             \
+                to->event(to->self, __VA_ARGS__);                                              \
     } while (0)
 
 static volatile sig_atomic_t stop_asked;
@@ -152,12 +153,26 @@ static void keep_states(runner *r, const unsigned char *states, int64_t steps_do
         r->session->global_step = steps_done;
 }
 
+/* The states of training stand still during a validation: a checkpoint that an operator wants is
+ * one of the last step of training. */
+static cse_status save_between(cse_session *session)
+{
+    if (session->hooks.save == NULL)
+        return CSE_OK;
+    session->states_standing = true;
+    cse_status status = session->hooks.save(session->hooks.self);
+    session->states_standing = false;
+    return status;
+}
+
 static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     runner *r = self;
     const int64_t steps_done = snapshot->steps_done;
     const unsigned char *states = snapshot->states;
     r->session->ending = snapshot->ending;
+    if (!r->step->training && snapshot->requested)
+        CSE_TRY(save_between(r->session));
     if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
         return CSE_OK;
     if (steps_done == r->first_step) {
@@ -208,15 +223,18 @@ static cse_status execute(runner *r, const char *artefact_directory)
     cse_session *session = r->session;
     cse_run_result *result = &session->report.execution;
     cse_text dataloader = { 0 };
+    session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
     cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
         .graph = r->step->graph,
         .dataloader = dataloader.data,
+        .loader = r->loader,
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
-        .statistics_every = r->monitor != NULL ? session->numerics->request.every : 0,
+        .paused = session->paused,
+        .statistics_every = session->report.numerics_every,
         .states = new_states(session, r->step),
         .cluster = session->cluster,
         .run_directory = session->observer.run_directory,
@@ -234,6 +252,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
     session->locked = true;
     cse_status status = cse_execution_run(&execution, result);
     session->executing = false;
+    session->paused = result->paused;
     if (status == CSE_OK) {
         keep_states(r, execution.states, result->steps_done);
         session->locked = r->checkpointed_step != result->steps_done;
@@ -290,7 +309,11 @@ static cse_status plan_steps(runner *r, const cse_dataloader *loader)
     r->last_step = r->step->training ? segment_end(session, first, start, run_last) : run_last;
     session->report.first_step = first;
     session->report.last_step = r->last_step;
+    session->report.run_first_step = start;
     session->report.run_last_step = run_last;
+    session->report.asked_last_step = start + steps;
+    session->report.steps_per_epoch =
+        o->steps_per_epoch > 0 ? o->steps_per_epoch : cse_dataloader_steps_per_epoch(loader);
     return CSE_OK;
 }
 
@@ -326,11 +349,13 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
         return cse_fail(CSE_USAGE, "cse_run: an execution is under way already");
     if (executor == NULL)
         return cse_fail(CSE_USAGE, "cse_run: there is no executor");
+    CSE_TRY(cse_session_settle_precision(session));
     CSE_TRY(read_input(session, executor));
     CSE_TRY(cse_dataloader_open(executor->input, session->configuration.seed, &loader));
     runner r = { .session = session,
                  .options = &executor->options,
                  .input = executor->input,
+                 .loader = loader,
                  .checkpointed_step = -1,
                  .fetched_step = -1 };
     stop_asked = 0;

@@ -18,6 +18,8 @@ typedef struct cse_session_hooks {
     void *self;
     int (*stop_requested)(void *self); /* 0 go on, 1 stop with a checkpoint, 2 stop now */
     void (*on_planned)(void *self);    /* the passes have run; may be NULL */
+    /* An operator wants a checkpoint while a step without training runs; may be NULL. */
+    cse_status (*save)(void *self);
     const cse_passes_options *passes;
     /* num_steps and num_epochs count from step `run_start` instead of from the execution's first
      * step, so that a resumed run ends where the uninterrupted one would have ended. */
@@ -32,11 +34,16 @@ struct cse_session {
     cse_arena *arena;
     cse_configuration configuration; /* texts in the arena, defaults filled in */
     cse_cluster_options cluster;
-    cse_precision *precision; /* NULL: float32 throughout */
+    cse_precision *precision;   /* NULL: float32 throughout */
+    cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */
+    cse_grad_scaler *scaler;    /* made of it once there is an optimizer */
+    cse_clip clip;              /* of steps that give none */
+    bool has_optimizer, warned_of_precision;
     cse_weight_update weight_update;
     cse_numerics *numerics; /* NULL: no tensor statistics */
     cse_status error;       /* of the first failure */
     cse_error *failure;     /* NULL while `error` is CSE_OK */
+    bool refused;           /* cse_configure failed: nothing runs, `failure` is told */
     cse_state **states;
     int state_count, state_capacity;
     cse_model **models;
@@ -54,6 +61,7 @@ struct cse_session {
     bool executing;       /* between the start and the end of an execution */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
     bool ending;          /* the execution was asked to end */
+    bool paused;          /* an operator paused the last execution when its steps were done */
     cse_session_hooks hooks;
     cse_session_observer observer;
     cse_session_report report;
@@ -70,9 +78,17 @@ void *cse_state_values(cse_session *session, cse_state *state);
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
 
 /* cse_configure with checked settings (tables: precision_settings.h) instead of the texts
- * `precision` and `numerics`, which are ignored. Both may be NULL; used only during the call. */
+ * `precision` and `numerics`, which are ignored. Both may be NULL, and must live as long as the
+ * session. */
 cse_status cse_session_configure(const cse_configuration *configuration,
                                  const cse_settings *precision, const cse_settings *numerics);
+
+/* Takes the section `precision` into a session that is being opened. */
+cse_status cse_session_take_precision(cse_session *session, const cse_settings *settings);
+/* Makes the scaler that `precision` asks for, before the first load, save or run. */
+cse_status cse_session_settle_precision(cse_session *session);
+/* Warns, once, of a format whose gradients need dynamic loss scaling; `dynamic`: they have it. */
+void cse_session_warn_of_precision(cse_session *session, bool dynamic);
 
 /* Parses a text into a tree in the session's memory; messages begin with `subject`. */
 cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree);

@@ -33,11 +33,15 @@ cse_status cse_save(const char *path)
     cse_checkpoint checkpoint;
     if (session == NULL)
         return CSE_USAGE;
+    if (session->refused)
+        return cse_session_status();
     if (session->traced != NULL || (session->executing && !session->states_standing))
         return cse_fail(
             CSE_USAGE,
             "cse_save: weights cannot be saved here: they stand still only on checkpoint "
             "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
+    if (!session->executing)
+        CSE_TRY(cse_session_settle_precision(session));
     cse_session_checkpoint(session, &checkpoint);
     cse_status status = cse_checkpoint_save(&checkpoint, path);
     free(checkpoint.tensors);
@@ -118,6 +122,7 @@ cse_status cse_load(const char *path)
         return CSE_USAGE;
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_session_may_change(session, "cse_load"));
+    CSE_TRY(cse_session_settle_precision(session));
     CSE_TRY(cse_checkpoint_load(path, &checkpoint));
     cse_status status = check_all(session, checkpoint, path);
     if (status == CSE_OK) {

@@ -119,12 +119,14 @@ bool cse_fetch_is_metric(const cse_fetch_entry *fetch)
 static void add_closure(cse_step *step, const cse_step_closure_entry *kind, va_list tensors)
 {
     int fetches[MAX_CLOSURE_VALUES], count = 0;
+    cse_tensor *handed[MAX_CLOSURE_VALUES];
     for (cse_tensor *t = va_arg(tensors, cse_tensor *); t != NULL;
          t = va_arg(tensors, cse_tensor *)) {
         if (count == MAX_CLOSURE_VALUES) {
             cse_trace_fail(CSE_USAGE, "a closure takes at most %d tensors", MAX_CLOSURE_VALUES);
             return;
         }
+        handed[count] = t;
         fetches[count] = cse_step_fetch(step, "closure", t);
         if (fetches[count++] < 0)
             return;
@@ -135,6 +137,22 @@ static void add_closure(cse_step *step, const cse_step_closure_entry *kind, va_l
     entry->count = count;
     entry->fetches = cse_arena_alloc(step->graph->arena, sizeof fetches);
     memcpy(entry->fetches, fetches, (size_t)count * sizeof fetches[0]);
+    entry->tensors = cse_arena_alloc(step->graph->arena, sizeof handed);
+    memcpy(entry->tensors, handed, (size_t)count * sizeof handed[0]);
+    entry->value_names = cse_arena_alloc(step->graph->arena, MAX_CLOSURE_VALUES * sizeof(char *));
+    for (int i = 0; i < count; i++)
+        entry->value_names[i] =
+            cse_arena_printf(step->graph->arena, "%s%s%s", handed[i]->scope,
+                             handed[i]->scope[0] != '\0' ? "." : "", handed[i]->op->name);
+}
+
+/* What a step returns is its loss, whatever op it comes from. */
+static void name_loss(cse_step *step, const cse_tensor *loss)
+{
+    for (int c = 0; c < step->closure_count; c++)
+        for (int i = 0; i < step->closures[c].count; i++)
+            if (step->closures[c].tensors[i] == loss)
+                step->closures[c].value_names[i] = "loss";
 }
 
 void cse_step_closure_list(cse_step *step, cse_closure *closure, void *self, ...)
@@ -219,8 +237,10 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
     cse_trace_begin(step->graph);
     session->traced = step;
     cse_tensor *loss = function(step, self);
-    if (loss != NULL)
+    if (loss != NULL) {
         step->loss_fetch = cse_step_fetch(step, "loss", loss);
+        name_loss(step, loss);
+    }
     session->traced = NULL;
     cse_trace_end();
     collect_bound_states(session, step);

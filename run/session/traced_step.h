@@ -20,7 +20,9 @@ struct cse_values {
 typedef struct cse_step_closure_entry {
     cse_closure *closure;
     void *self;
-    int *fetches; /* indices in graph->fetches */
+    int *fetches;             /* indices in graph->fetches */
+    const char **value_names; /* of the tensors: "loss", or scope and op that made it */
+    cse_tensor **tensors;     /* as the closure's owner named them; valid while tracing */
     int count;
     bool on_checkpoint;
     const char *name; /* in the run store; NULL: its number */

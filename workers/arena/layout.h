@@ -12,7 +12,7 @@
  *     control       plan, sampled, closed, released, stop                 coordinator
  *     norm          word of the serial stage                              claimer
  *     slots         who, roles                                            coordinator
- *                   sleeping, idle times, failure, spans                  the slot's process
+ *                   sleeping, idle times, position, failure, spans        the slot's process
  *     nodes         words of the reduction tree in heap order             claimer
  *     reduce,update words of the chunks of these stages                   claimer
  *     progress      line within a claimed update chunk                    claimer, then coordinator
@@ -45,7 +45,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 5,
+    CSE_ARENA_VERSION = 6,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -81,6 +81,7 @@ typedef struct cse_slot {
     char failure[CSE_FAILURE_TEXT_BYTES];
     /* Spans of the sampled step; no result depends on them. */
     _Alignas(64) _Atomic int64_t spans_sequence; /* step + 1 of the spans */
+    _Atomic int64_t position; /* 1 + that of the microbatch filled or computed last; 0: none */
     _Atomic int32_t span_count;
     cse_work_span spans[CSE_MOST_SPANS];
     _Atomic int64_t kernels_sequence; /* the same for its cse_kernel_runs */

@@ -61,6 +61,7 @@ void cse_cluster_attach(cse_cluster *cluster, int slot, pid_t pid)
     assert(pid > 0 && cse_cluster_occupant(cluster, slot) == 0);
     uint64_t incarnation = (atomic_load(&s->who) + 1) & 0xff;
     atomic_store(&s->failed, CSE_OK);
+    atomic_store(&s->position, 0);
     atomic_store(&s->who, (uint64_t)pid << 32 | incarnation);
 }
 
@@ -72,4 +73,9 @@ pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot)
 int cse_cluster_incarnation(const cse_cluster *cluster, int slot)
 {
     return (int)(atomic_load(&slot_at(cluster, slot)->who) & 0xff);
+}
+
+int64_t cse_cluster_slot_position(const cse_cluster *cluster, int slot)
+{
+    return atomic_load(&slot_at(cluster, slot)->position) - 1;
 }

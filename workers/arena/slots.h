@@ -28,5 +28,8 @@ void cse_cluster_attach(cse_cluster *cluster, int slot, pid_t pid);
 pid_t cse_cluster_occupant(const cse_cluster *cluster, int slot);
 /* Counts the processes the slot has had, modulo 256. */
 int cse_cluster_incarnation(const cse_cluster *cluster, int slot);
+/* Position in the input stream (ring.h) of the microbatch that the process filled or computed last;
+ * -1: none yet. No result depends on it. */
+int64_t cse_cluster_slot_position(const cse_cluster *cluster, int slot);
 
 #endif

@@ -16,6 +16,7 @@ cse_coordinator *cse_coordinator_new(const cse_coordinator_options *options)
     c->io = options->io;
     c->arena = options->arena;
     c->cluster = options->cluster;
+    c->paused = options->paused;
     c->end_step = options->first_step + options->num_steps;
     c->closed = c->released = options->first_step;
     c->barrier = c->held_at = c->snapshot_at = -1;
@@ -84,6 +85,7 @@ cse_status cse_coordinator_result(const cse_coordinator *c, cse_run_result *resu
 {
     result->steps_done = c->status == CSE_OK ? c->closed : c->arena->steps_done(c->cluster);
     result->stopped = c->stopped;
+    result->paused = c->paused;
     result->train_seconds = (double)(c->last_commit_ns - c->running_ns) * 1e-9;
     return c->status == CSE_OK ? CSE_OK : cse_fail(c->status, "%s", c->message);
 }

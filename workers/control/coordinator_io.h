@@ -50,6 +50,7 @@ typedef struct cse_coordinator_options {
     int slot_count;
     int most_replicas;             /* that may share a step */
     int64_t first_step, num_steps; /* num_steps at least 1 */
+    bool paused;                   /* stands still before the first step */
     int record_count;              /* steps that may be released ahead of the last closed record */
     int restarts_per_minute;       /* limit on replacing dead workers; 0: none is replaced */
     int64_t start_timeout_ns;      /* from the start of a process until it is ready */

@@ -128,16 +128,27 @@ void cse_coordinator_on_operator(cse_coordinator *c, const cse_coordinator_event
         *event->reply = reply;
 }
 
-/* While the run is ending, only commands that end it sooner are accepted. */
+/* While the run is ending, only commands that end it sooner are accepted. Where all its steps are
+ * done another execution may follow (a validation, the next steps): a pause is kept for that, and
+ * a cancel prevents it. */
 void cse_coordinator_on_operator_stopping(cse_coordinator *c, const cse_coordinator_event *event)
 {
     const cse_message_kind kind = event->message->kind;
-    bool accepted =
-        kind == CSE_MESSAGE_KILL || kind == CSE_MESSAGE_CANCEL || kind == CSE_MESSAGE_STATUS;
+    bool goes_on = c->status == CSE_OK && !c->stopped;
+    bool keeps = goes_on && (kind == CSE_MESSAGE_PAUSE || kind == CSE_MESSAGE_RESUME);
+    bool ends = kind == CSE_MESSAGE_KILL || kind == CSE_MESSAGE_CANCEL || kind == CSE_MESSAGE_STOP;
+    if (keeps)
+        c->paused = kind == CSE_MESSAGE_PAUSE;
+    if (ends)
+        c->stopped = true;
     if (kind == CSE_MESSAGE_KILL)
         end_workers_now(c);
     if (event->reply == NULL)
         return;
     *event->reply = (cse_operator_reply){ .step = c->arena->steps_done(c->cluster) };
-    answer(event->reply, accepted ? CSE_OK : CSE_UNAVAILABLE, "the run is ending");
+    if (keeps)
+        answer(event->reply, CSE_OK, "%s", c->paused ? "pauses before the next step" : "goes on");
+    else
+        answer(event->reply, ends || kind == CSE_MESSAGE_STATUS ? CSE_OK : CSE_UNAVAILABLE,
+               "the run is ending");
 }

@@ -45,8 +45,11 @@ void cse_coordinator_settle_phase(cse_coordinator *c, const char *message)
             c, done == c->closed && done == c->held_at ? CSE_PHASE_PAUSED : CSE_PHASE_PAUSING,
             message);
     else
-        cse_coordinator_set_phase(
-            c, cse_coordinator_all_ready(c) ? CSE_PHASE_RUNNING : CSE_PHASE_RECOVERING, message);
+        cse_coordinator_set_phase(c,
+                                  done >= c->end_step || cse_coordinator_all_ready(c)
+                                      ? CSE_PHASE_RUNNING
+                                      : CSE_PHASE_RECOVERING,
+                                  message);
 }
 
 void cse_coordinator_end_when_all_gone(cse_coordinator *c)

@@ -15,19 +15,22 @@ typedef enum cse_worker_state {
     CSE_WORKER_READY
 } cse_worker_state;
 
+enum {
+    CSE_PROCESS_NAME_BYTES = 64,
+    CSE_CAUSE_BYTES = 128,
+    REPLY_BYTES = sizeof((cse_operator_reply *)NULL)->text,
+    MOST_RESTARTS = 64
+};
+
 typedef struct cse_worker {
     cse_worker_state state;
     int incarnation;
     int64_t started_ns;
-    bool frozen; /* killed for not answering */
-    bool late;   /* killed for not being ready in time */
+    bool frozen;     /* killed for not answering */
+    bool late;       /* killed for not being ready in time */
+    int64_t lost_ns; /* when the process before it was lost; 0: it is the first */
+    char lost_cause[CSE_CAUSE_BYTES];
 } cse_worker;
-
-enum {
-    CSE_PROCESS_NAME_BYTES = 64,
-    REPLY_BYTES = sizeof((cse_operator_reply *)NULL)->text,
-    MOST_RESTARTS = 64
-};
 
 typedef struct cse_coordinator {
     cse_coordinator_options options;
@@ -91,6 +94,8 @@ void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *
 /* Releases steps up to the next one after which the states must stay constant, at most record_count
  * ahead of the last closed record. */
 void cse_coordinator_advance_release(cse_coordinator *c);
+/* Holds the states after the step in flight while something wants them to stand still. */
+void cse_coordinator_update_hold(cse_coordinator *c);
 void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_tick_stopping(cse_coordinator *c, const cse_coordinator_event *event);

@@ -65,7 +65,7 @@ static bool wants_checkpoint(const cse_coordinator *c)
     return c->checkpoint_wanted && c->closed > c->options.first_step;
 }
 
-static void update_hold(cse_coordinator *c)
+void cse_coordinator_update_hold(cse_coordinator *c)
 {
     bool wanted = c->paused || wants_checkpoint(c) || c->stop_wanted;
     if (wanted && c->held_at < 0)
@@ -82,7 +82,8 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
     const cse_run_callbacks *k = c->options.callbacks;
     const cse_snapshot snapshot = { .steps_done = steps,
                                     .states = c->options.states,
-                                    .ending = c->stop_wanted };
+                                    .ending = c->stop_wanted,
+                                    .requested = wants_checkpoint(c) };
     c->io->copy_states(c->io->self);
     c->snapshot_at = steps;
     if (steps > c->options.first_step)
@@ -90,7 +91,7 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
     if (c->barrier == steps && steps < c->end_step)
         c->barrier = -1;
     if (!c->stop_wanted) {
-        update_hold(c);
+        cse_coordinator_update_hold(c);
         cse_coordinator_advance_release(c);
     }
     cse_status status = k->on_snapshot != NULL ? k->on_snapshot(k->self, &snapshot) : CSE_OK;
@@ -98,10 +99,11 @@ static void take_snapshot(cse_coordinator *c, int64_t steps)
         cse_coordinator_fail(c, status);
 }
 
+/* A paused run stands still at its last step as at any other. */
 static void when_standing_still(cse_coordinator *c, int64_t steps)
 {
     bool is_end = steps >= c->end_step;
-    bool leaves = is_end || c->stop_wanted;
+    bool leaves = (is_end && !c->paused) || c->stop_wanted;
     if ((c->barrier == steps || wants_checkpoint(c) || leaves) && c->snapshot_at != steps)
         take_snapshot(c, steps);
     if (steps > c->options.first_step)
@@ -119,7 +121,7 @@ static void pump(cse_coordinator *c)
         look_for_stop(c);
     if (c->state != CSE_COORDINATOR_RUNNING)
         return;
-    update_hold(c);
+    cse_coordinator_update_hold(c);
     cse_coordinator_advance_release(c);
     int64_t done = c->arena->steps_done(c->cluster);
     if (done == c->closed && (done == c->barrier || done == c->held_at))

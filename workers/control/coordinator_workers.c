@@ -5,8 +5,6 @@
 #include "engine/base/log.h"
 #include "workers/control/coordinator_state.h"
 
-enum { CAUSE_BYTES = 128 };
-
 static void start_worker(cse_coordinator *c, int slot)
 {
     cse_worker *w = &c->workers[slot];
@@ -36,8 +34,30 @@ static void begin_running_when_all_ready(cse_coordinator *c)
         return;
     c->state = CSE_COORDINATOR_RUNNING;
     c->running_ns = c->last_commit_ns = cse_coordinator_now_ns(c);
-    cse_coordinator_settle_phase(c, NULL);
+    cse_coordinator_set_phase(c, CSE_PHASE_RUNNING, NULL);
+    cse_coordinator_settle_phase(c, NULL); /* a pause may have come before */
+    cse_coordinator_update_hold(c);
     cse_coordinator_advance_release(c);
+}
+
+static void on_ready(cse_coordinator *c, int slot)
+{
+    char name[CSE_PROCESS_NAME_BYTES];
+    cse_worker *w = &c->workers[slot];
+    if (w->state != CSE_WORKER_JOINED)
+        return;
+    w->state = CSE_WORKER_READY;
+    if (c->state == CSE_COORDINATOR_STARTING)
+        begin_running_when_all_ready(c);
+    else if (c->phase == CSE_PHASE_RECOVERING)
+        cse_coordinator_settle_phase(c, "the new process is ready");
+    if (w->lost_ns == 0)
+        return;
+    const cse_process_recovery recovery = { .process = cse_coordinator_name_of(c, slot, name),
+                                            .reason = w->lost_cause,
+                                            .lost_ns = w->lost_ns,
+                                            .ready_ns = cse_coordinator_now_ns(c) };
+    CSE_RUN_EVENT(c->options.events, on_recovery, &recovery);
 }
 
 static void on_join(cse_coordinator *c, int slot)
@@ -88,13 +108,7 @@ void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event 
         on_join(c, event->slot);
         break;
     case CSE_MESSAGE_READY:
-        if (w->state == CSE_WORKER_JOINED) {
-            w->state = CSE_WORKER_READY;
-            if (c->state == CSE_COORDINATOR_STARTING)
-                begin_running_when_all_ready(c);
-            else if (c->phase == CSE_PHASE_RECOVERING)
-                cse_coordinator_settle_phase(c, "the new process is ready");
-        }
+        on_ready(c, event->slot);
         break;
     case CSE_MESSAGE_LOG:
         pass_record(c, event);
@@ -120,14 +134,14 @@ void cse_coordinator_on_late_message(cse_coordinator *c, const cse_coordinator_e
         cse_coordinator_tell_to_leave(c, event->slot);
 }
 
-static const char *cause_of(const cse_worker *w, cse_exit how, char text[CAUSE_BYTES])
+static const char *cause_of(const cse_worker *w, cse_exit how, char text[CSE_CAUSE_BYTES])
 {
     if (w->frozen)
-        snprintf(text, CAUSE_BYTES, "stopped answering and was killed");
+        snprintf(text, CSE_CAUSE_BYTES, "stopped answering and was killed");
     else if (w->late)
-        snprintf(text, CAUSE_BYTES, "was not ready in time and was killed");
+        snprintf(text, CSE_CAUSE_BYTES, "was not ready in time and was killed");
     else
-        cse_exit_text(how, text, CAUSE_BYTES);
+        cse_exit_text(how, text, CSE_CAUSE_BYTES);
     return text;
 }
 
@@ -149,7 +163,7 @@ void cse_coordinator_on_gone_starting(cse_coordinator *c, const cse_coordinator_
     cse_worker w = c->workers[event->slot];
     if (w.state == CSE_WORKER_VACANT || reap(c, event->slot))
         return;
-    char name[CSE_PROCESS_NAME_BYTES], cause[CAUSE_BYTES];
+    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
     cse_coordinator_fail(
         c,
         cse_fail(CSE_UNAVAILABLE, "%s %s before the run began; its own messages, if any, are above",
@@ -171,6 +185,16 @@ static bool may_restart(cse_coordinator *c)
     return true;
 }
 
+/* `before` was lost; a process that took its place and was lost before it was ready belongs to the
+ * same recovery. */
+static void note_loss(cse_coordinator *c, int slot, const cse_worker *before, const char *cause)
+{
+    cse_worker *w = &c->workers[slot];
+    bool again = before->lost_ns != 0 && before->state != CSE_WORKER_READY;
+    w->lost_ns = again ? before->lost_ns : cse_coordinator_now_ns(c);
+    snprintf(w->lost_cause, sizeof w->lost_cause, "%s", cause);
+}
+
 void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_event *event)
 {
     cse_worker w = c->workers[event->slot];
@@ -179,15 +203,16 @@ void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_e
     int64_t done = c->arena->steps_done(c->cluster);
     if (event->how.signal == 0 && event->how.code == 0 && done >= c->end_step)
         return; /* there was no more work for it */
-    char name[CSE_PROCESS_NAME_BYTES], cause[CAUSE_BYTES];
+    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
     cse_coordinator_name_of(c, event->slot, name);
     cause_of(&w, event->how, cause);
     if (may_restart(c)) {
-        char line[CSE_PROCESS_NAME_BYTES + CAUSE_BYTES + 64];
+        char line[CSE_PROCESS_NAME_BYTES + CSE_CAUSE_BYTES + 64];
         snprintf(line, sizeof line, "%s %s in step %lld; a new process takes its place", name,
                  cause, (long long)done);
         cse_log_line(CSE_LOG_WARNING, "%s", line);
         start_worker(c, event->slot);
+        note_loss(c, event->slot, &w, cause);
         if (c->state == CSE_COORDINATOR_RUNNING && !c->paused && !c->stop_wanted)
             cse_coordinator_set_phase(c, CSE_PHASE_RECOVERING, line);
         return;

@@ -106,6 +106,7 @@ static cse_status io_start(void *self, int slot, int incarnation)
     a->incarnation = incarnation;
     cse_cluster_attach(r->cluster, slot, r->launcher->number(a->process));
     cse_liveness_watch(r->liveness, slot, incarnation);
+    cse_topology_note(r->topology, slot, CSE_TOPOLOGY_STARTING, cse_clock_ns());
     return CSE_OK;
 }
 
@@ -119,7 +120,10 @@ static void io_signal(void *self, int slot, int number)
 static void io_reap(void *self, int slot)
 {
     run *r = self;
+    const bool running = cse_coordinator_state_now(r->coordinator) == CSE_COORDINATOR_RUNNING;
     cse_cluster_recover(r->cluster, slot);
+    cse_topology_note(r->topology, slot, running ? CSE_TOPOLOGY_LOST : CSE_TOPOLOGY_LEFT,
+                      cse_clock_ns());
     cse_liveness_forget(r->liveness, slot);
     r->launcher->destroy(&r->attached[slot].process);
 }
@@ -187,6 +191,15 @@ static void answer_operator(run *r, const char *peer, const cse_operator_reply *
     send_to(r, peer, &message);
 }
 
+/* Whether the event is the first READY of the process that now has the slot. */
+static bool is_ready(const run *r, const cse_coordinator_event *event)
+{
+    return event->kind == CSE_EVENT_MESSAGE && event->message->kind == CSE_MESSAGE_READY &&
+           event->slot >= 0 && event->slot < r->slot_count &&
+           r->attached[event->slot].process != NULL &&
+           r->attached[event->slot].incarnation == event->incarnation;
+}
+
 /* The sender is identified by the name its peer connected with, so that a message cannot claim
  * another worker's slot. */
 static void take_message(run *r, const char *peer)
@@ -207,6 +220,8 @@ static void take_message(run *r, const char *peer)
     if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_READY)
         cse_liveness_expect(r->liveness, event.slot, event.incarnation);
     handle(r, event);
+    if (is_ready(r, &event))
+        cse_topology_note(r->topology, event.slot, CSE_TOPOLOGY_RUNNING, cse_clock_ns());
     if (event.kind == CSE_EVENT_OPERATOR)
         answer_operator(r, peer, &reply);
 }
@@ -390,6 +405,7 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .most_replicas = r->replica_count,
         .first_step = e->first_step,
         .num_steps = e->num_steps,
+        .paused = e->paused,
         .record_count = RECORD_COUNT,
         .restarts_per_minute = RESTARTS_PER_MINUTE,
         .start_timeout_ns = START_TIMEOUT_NS,
@@ -438,7 +454,7 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
-        r.topology = cse_topology_new(r.cluster, execution->events);
+        r.topology = cse_topology_new(r.cluster, execution->loader, execution->events);
         r.sampler = cse_step_sampler_new(r.cluster, execution->events);
         CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
         serve(&r);

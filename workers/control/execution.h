@@ -7,6 +7,7 @@
 #ifndef CSE_WORKERS_CONTROL_EXECUTION_H
 #define CSE_WORKERS_CONTROL_EXECUTION_H
 
+#include "dataloader/input.h"
 #include "engine/graph/graph.h"
 #include "engine/types/rounding.h"
 #include "workers/control/run_events.h"
@@ -25,9 +26,11 @@ typedef struct cse_execution {
     const char *artefact_directory; /* as cse_executable_open reads it */
     const cse_graph *graph;         /* the same graph, in memory */
     const char *dataloader;         /* as cse_dataloader_settings_encode writes it */
+    const cse_dataloader *loader;   /* the same, for reports; borrowed; NULL: they lack its file */
     uint64_t seed;
     int64_t first_step; /* steps already done: position of the data, schedules and random numbers */
     int64_t num_steps;  /* steps to run now */
+    bool paused;        /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     unsigned char *states;    /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;

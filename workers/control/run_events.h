@@ -22,34 +22,51 @@ typedef enum cse_phase {
     CSE_PHASE_CANCELLING, /* ends on request */
 } cse_phase;
 
+/* A process that was lost and replaced. */
+typedef struct cse_process_recovery {
+    const char *process;       /* "replica 0" */
+    const char *reason;        /* "was killed by signal 9 (Killed)" */
+    int64_t lost_ns, ready_ns; /* its end was noticed; its successor was ready (cse_clock_ns) */
+} cse_process_recovery;
+
 /* Each may be NULL. */
 typedef struct cse_run_events {
     void *self; /* first argument of each */
     /* The phase changed; `message` gives the reason, or "". */
     void (*on_phase)(void *self, cse_phase phase, const char *message);
+    /* After the phase that follows from it was reported. */
+    void (*on_recovery)(void *self, const cse_process_recovery *recovery);
     /* An operator changed how many replicas share a step. */
     void (*on_scale)(void *self, int num_csx);
     /* The endpoint for operators; NULL: closed. */
     void (*on_endpoint)(void *self, const char *endpoint);
-    /* How busy processes and streams were since the last call, about twice a second, as JSON:
-     *     {"step":..,"steps_per_second":..,
-     *      "processes":[{"name","role","rank","pid","incarnation","busy","idle","back_pressured",
-     *                    "input_wait"}, ...],
-     *      "streams":[{"name","from","to","depth","capacity","credits","mb_per_second"}, ...]} */
+    /* What processes do and how full the streams between them are, as JSON: about twice a second,
+     * and when a process is lost, started again or ready again. Shares of time are those since the
+     * report before, `interval_ms` ago; steps and epochs count from 1, microbatches and samples
+     * from 0.
+     *     {"step", "interval_ms", "steps_per_second", "microbatches", "replicas",
+     *      "data": {"input", "source", "samples"},
+     *      "ring": {"capacity", "filled", "filling"},
+     *      "processes": [{"name", "role", "rank", "pid", "incarnation", "state", "busy", "idle",
+     *                     "back_pressured", "input_wait", "step", "microbatch",
+     *                     of an input worker: "epoch", "sample", of a replica: "fed_by"}],
+     *      "streams": [{"name", "from", "to", "payload", "depth", "capacity", "credits",
+     *                   "mb_per_second"}]} */
     void (*on_topology)(void *self, const char *json);
     /* The spans of a sampled step: about every 100th, but at most one per second and at least one
      * in five seconds. Steps that take tensor statistics are skipped where possible. */
     void (*on_spans)(void *self, const cse_process_span *spans, int count);
     /* The kernel times of the same step, process by process. */
     void (*on_kernels)(void *self, const cse_kernel_time *times, int count);
+    const struct cse_run_events *next; /* told after these, or NULL */
 } cse_run_events;
 
-/* Reports an event to `events` (borrowed, or NULL). */
-#define CSE_RUN_EVENT(events, event, ...)             \
-    do {                                              \
-        const cse_run_events *cse_to = (events);      \
-        if (cse_to != NULL && cse_to->event != NULL)  \
-            cse_to->event(cse_to->self, __VA_ARGS__); \
+/* Reports an event to `events` (borrowed, or NULL) and to those that follow. */
+#define CSE_RUN_EVENT(events, event, ...)                                                    \
+    do {                                                                                     \
+        for (const cse_run_events *cse_to = (events); cse_to != NULL; cse_to = cse_to->next) \
+            if (cse_to->event != NULL)                                                       \
+                cse_to->event(cse_to->self, __VA_ARGS__);                                    \
     } while (0)
 
 typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW } cse_stop_request;
@@ -59,6 +76,7 @@ typedef struct cse_snapshot {
     int64_t steps_done;
     const unsigned char *states; /* CSE_SPACE_STATE; borrowed for the call */
     bool ending;                 /* the run was asked to end: its last snapshot */
+    bool requested;              /* an operator asked for a checkpoint */
 } cse_snapshot;
 
 /* Each may be NULL. A failure of the first two ends the run with that status. */
@@ -77,6 +95,7 @@ typedef struct cse_run_callbacks {
 typedef struct cse_run_result {
     int64_t steps_done;        /* first_step + steps that were committed */
     bool stopped;              /* by a request, before num_steps */
+    bool paused;               /* an operator paused it when all steps were done */
     double train_seconds;      /* from the first step's start to the last commit */
     double input_wait_seconds; /* summed over replicas: time without a filled ring slot */
 } cse_run_result;

@@ -5,6 +5,8 @@
  * buffer, from which the streams are copied. */
 #include "workers/worker/loader_source.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,8 @@
 
 typedef struct stream_copy {
     int64_t from, to, bytes;
+    int stream;
+    const cse_input_entry *input; /* the graph's */
 } stream_copy;
 
 typedef struct loader_source {
@@ -22,9 +26,58 @@ typedef struct loader_source {
     int copy_count;
 } loader_source;
 
+static cse_status reject_index(const loader_source *source, const stream_copy *copy, int64_t at,
+                               int32_t value)
+{
+    char place[PATH_MAX + 128];
+    const cse_input_entry *input = copy->input;
+    cse_dataloader_locate(source->loader, copy->stream, at, place, sizeof place);
+    if (value < 0)
+        return cse_fail(CSE_DATA,
+                        "%s: %" PRId32 " in stream \"%s\": accepted are 0 to %" PRId64 " (%s is "
+                        "%" PRId64 "); correct the data",
+                        place, value, input->name, input->index_count - 1, input->index_use,
+                        input->index_count);
+    return cse_fail(CSE_DATA,
+                    "%s: %" PRId32 " in stream \"%s\": accepted are 0 to %" PRId64 " (%s is "
+                    "%" PRId64 "); make that at least %" PRId64 ", or correct the data",
+                    place, value, input->name, input->index_count - 1, input->index_use,
+                    input->index_count, (int64_t)value + 1);
+}
+
+/* Checks values that the step takes as indices. The sum of faults is free of branches, so that the
+ * search for the first one costs nothing where there is none. */
+static cse_status check_indices(const loader_source *source, const stream_copy *copy,
+                                const unsigned char *bytes)
+{
+    const cse_input_entry *input = copy->input;
+    const int32_t *values = (const int32_t *)(const void *)(bytes + copy->to);
+    const int64_t count = copy->bytes / (int64_t)sizeof *values;
+    const int32_t most = input->index_count > INT32_MAX ? INT32_MAX : (int32_t)input->index_count;
+    const int32_t least = input->index_not_negative ? 0 : INT32_MIN;
+    int64_t faults = 0, at = 0;
+    for (int64_t i = 0; i < count; i++)
+        faults += (values[i] >= most) | (values[i] < least);
+    if (faults == 0)
+        return CSE_OK;
+    while (values[at] < most && values[at] >= least)
+        at++;
+    return reject_index(source, copy, at, values[at]);
+}
+
+static cse_status check_all_indices(const loader_source *source, const unsigned char *bytes)
+{
+    for (int i = 0; i < source->copy_count; i++)
+        if (source->copies[i].input->index_count > 0)
+            CSE_TRY(check_indices(source, &source->copies[i], bytes));
+    return CSE_OK;
+}
+
 static cse_status read_direct(void *self, int64_t step, int64_t m, void *bytes)
 {
-    return cse_dataloader_read(((loader_source *)self)->loader, step, m, bytes);
+    const loader_source *source = self;
+    CSE_TRY(cse_dataloader_read(source->loader, step, m, bytes));
+    return check_all_indices(source, bytes);
 }
 
 static cse_status read_arranged(void *self, int64_t step, int64_t m, void *bytes)
@@ -35,7 +88,7 @@ static cse_status read_arranged(void *self, int64_t step, int64_t m, void *bytes
         stream_copy copy = source->copies[i];
         memcpy((unsigned char *)bytes + copy.to, source->buffer + copy.from, (size_t)copy.bytes);
     }
-    return CSE_OK;
+    return check_all_indices(source, bytes);
 }
 
 /* Finds the stream that an input of the graph takes, and checks that it fits. */
@@ -62,7 +115,9 @@ static cse_status match(const cse_dataloader *loader, const cse_graph *graph,
                 entry->name, cse_shape_text(entry->shape, wanted, sizeof wanted),
                 cse_dtype_name(entry->dtype), cse_shape_text(shape, given, sizeof given),
                 cse_dtype_name(stream->dtype));
-        *copy = (stream_copy){ .from = cse_dataloader_stream_offset(loader, s),
+        *copy = (stream_copy){ .stream = s,
+                               .input = entry,
+                               .from = cse_dataloader_stream_offset(loader, s),
                                .to = entry->offset_bytes,
                                .bytes = cse_shape_elements(entry->shape) *
                                         (int64_t)cse_dtype_size(entry->dtype) };

@@ -13,7 +13,8 @@ typedef struct cse_microbatch_source {
 } cse_microbatch_source;
 
 /* A source that reads `loader` (borrowed) and arranges its streams in the order of the inputs of
- * `graph` (borrowed). CSE_CONFIG when a stream is missing or has another shape or type. */
+ * `graph` (borrowed) and checks those that hold indices: a wrong one is CSE_DATA with its place.
+ * CSE_CONFIG when a stream is missing or has another shape or type. */
 cse_status cse_loader_source_new(cse_dataloader *loader, const cse_graph *graph,
                                  cse_microbatch_source **source);
 void cse_loader_source_destroy(cse_microbatch_source **source);

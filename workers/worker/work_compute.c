@@ -148,6 +148,7 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     if (!input_ready(work, q))
         return false;
     cse_frame *frame = &work->frame;
+    atomic_store_explicit(&cluster->slots[work->slot].position, q + 1, memory_order_relaxed);
     frame->step = cse_step_number(step);
     frame->first_sample = gradient * head->micro_batch_size;
     frame->base[CSE_SPACE_INPUT] = cse_arena_input(cluster, q);

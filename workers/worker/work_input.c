@@ -16,6 +16,7 @@ bool cse_work_fill(cse_work *work, uint64_t step)
     int64_t q = cse_ring_take(cluster, &work->ring, &claim);
     if (q < 0)
         return false;
+    atomic_store_explicit(&cluster->slots[work->slot].position, q + 1, memory_order_relaxed);
     CSE_FAILPOINT(FILL_CLAIMED);
     work->status = work->source->read(work->source->self, q / head->microbatches,
                                       q % head->microbatches, cse_arena_input(cluster, q));

@@ -1,0 +1,37 @@
+/* Where a job begins: what the run before it in model_dir left, and what that means for this one.
+ */
+#ifndef CSE_RUN_JOB_JOB_START_H
+#define CSE_RUN_JOB_JOB_START_H
+
+#include "engine/base/text.h"
+#include "run/session/session.h"
+
+/* The last run of model_dir, from its run store; zeroes when there is none. */
+typedef struct cse_previous_run {
+    int64_t first_step; /* where it began */
+    int64_t last_step;  /* where it was to end; 0: unknown */
+    bool diverged;      /* it FAILED for NUMERICS, after `steps_done` steps */
+    int64_t steps_done;
+} cse_previous_run;
+
+void cse_previous_run_read(const char *model_dir, cse_previous_run *previous);
+
+/* Fails with CSE_CANNOT_CREATE, and the ways out, when a job that starts afresh would write its
+ * checkpoints among those of an earlier run in model_dir. */
+cse_status cse_check_fresh_start(const char *model_dir);
+
+/* Whether a job of `num_steps` steps that continues at `global_step` is the previous run, which was
+ * interrupted: then it goes on to that run's end. */
+bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t global_step);
+
+/* Appends why weights that were loaded from `path` should not be trained on, and how to start from
+ * an earlier checkpoint; nothing when there is no sign of divergence. The signs: a weight that is
+ * not finite or greater than 2^24, or, for the newest checkpoint, a run that ended by divergence.
+ */
+void cse_tell_divergence(cse_session *session, const char *path, const cse_previous_run *previous,
+                         cse_text *text);
+
+/* The message of a job that has no step to do. */
+void cse_tell_complete(const cse_session_report *report, const char *model_dir, cse_text *text);
+
+#endif

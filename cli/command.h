@@ -1,7 +1,7 @@
 /* The contract of a command of `csengine`: its file in cli/commands ends with the descriptor.
  *
  * One table declares a command's options. The parser, --help, the man page and the completion all
- * read it, so they cannot disagree. */
+ * read it, so they cannot disagree. Lines of the texts are broken where they are printed. */
 #ifndef CSE_CLI_COMMAND_H
 #define CSE_CLI_COMMAND_H
 
@@ -16,8 +16,24 @@ typedef struct cse_option {
 
 typedef struct cse_command_line cse_command_line;
 
+/* Where a command stands in the help. */
+typedef enum cse_command_group {
+    CSE_GROUP_NONE, /* of hidden commands alone */
+    CSE_GROUP_RUN,
+    CSE_GROUP_LOOK,
+    CSE_GROUP_STEER,
+    CSE_GROUP_MEASURE,
+    CSE_GROUPS
+} cse_command_group;
+
+/* An example (a command line without "csengine", and what it does) or a file; NULL ends a table. */
+typedef struct cse_command_note {
+    const char *text, *doc;
+} cse_command_note;
+
 typedef struct cse_command {
     const char *name;
+    cse_command_group group;
     const char *summary;
     const char *arguments; /* "CONFIG.yaml", for the usage line */
     const char *doc;       /* help beyond the summary, or NULL */
@@ -25,7 +41,11 @@ typedef struct cse_command {
     const char *letters; /* short spellings: "f=follow l=label"; NULL: none */
     int min_arguments, max_arguments;
     const char *words; /* accepted first arguments, separated by '|'; NULL: any */
-    bool hidden;       /* internal: not in the help, arguments not parsed */
+    /* For the completion: values of options without a path, "priority=p0|p1|p2 state=@states";
+     * after @ the source of a list (completion.c). */
+    const char *values;
+    const cse_command_note *examples, *files; /* may be NULL */
+    bool hidden;                              /* internal: not in the help, arguments not parsed */
     /* Returns the process's exit code. */
     int (*run)(const cse_command_line *line);
 } cse_command;

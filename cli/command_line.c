@@ -31,24 +31,22 @@ bool cse_option_name_equal(const char *a, const char *b)
 
 static cse_status reject_option(const cse_command *command, const char *name)
 {
-    cse_text names = { 0 };
-    const char *candidates[64];
+    enum { MOST_OPTIONS = 62 };
+    const char *candidates[MOST_OPTIONS + 1];
     int count = 0;
-    for (const cse_option *o = command->options; o != NULL && o->name != NULL && count < 62; o++) {
+    const cse_option *o = command->options;
+    for (; o != NULL && o->name != NULL && count < MOST_OPTIONS; o++)
         candidates[count++] = o->name;
-        cse_text_add(&names, "--%s, ", o->name);
-    }
     candidates[count] = NULL;
     char *underscored = cse_strdup(name);
     for (char *c = underscored; *c != '\0'; c++)
         *c = plain(*c);
     const char *near = cse_did_you_mean(underscored, candidates);
     cse_status status =
-        cse_fail(CSE_USAGE, "%s: unknown option --%s%s%s%s; accepted: %s--help", command->name,
-                 name, near != NULL ? "; did you mean --" : "", near != NULL ? near : "",
-                 near != NULL ? "?" : "", names.data != NULL ? names.data : "");
+        cse_fail(CSE_USAGE, "%s: unknown option --%.80s%s%s%s `csengine %s --help` shows all",
+                 command->name, name, near != NULL ? "; did you mean --" : "",
+                 near != NULL ? near : "", near != NULL ? "?" : ";", command->name);
     free(underscored);
-    cse_text_clear(&names);
     return status;
 }
 
@@ -86,6 +84,19 @@ static cse_status find_letter(const cse_command *command, const char *word, cons
                     has_letters ? command->letters : "", command->name);
 }
 
+/* Checked before the next argument is blamed: "--set path value" lacks the equals sign. */
+static cse_status check_set(const char *given)
+{
+    const char *equals = strchr(given, '=');
+    if (equals != NULL && equals != given)
+        return CSE_OK;
+    return cse_fail(
+        CSE_USAGE,
+        "--set %s: a setting is changed by --set path=value, without spaces, as in --set "
+        "loop.num_steps=100",
+        given);
+}
+
 /* argv[*at] begins with a dash; advances *at over a value in the next argument. */
 static cse_status parse_option(cse_command_line *line, int *at)
 {
@@ -102,9 +113,13 @@ static cse_status parse_option(cse_command_line *line, int *at)
     if (equals == NULL && option->argument != NULL) {
         if (*at + 1 >= line->argc)
             return cse_fail(CSE_USAGE, "%s: --%s needs a value: --%s %s (%s)", line->command->name,
-                            option->name, option->name, option->argument, option->doc);
+                            option->name, option->name, option->argument,
+                            option->doc != NULL ? option->doc
+                                                : cse_config_setting_find(option->path)->doc);
         value = line->argv[++*at];
     }
+    if (strcmp(option->name, "set") == 0)
+        CSE_TRY(check_set(value));
     if (option->argument == NULL && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
         return cse_fail(CSE_USAGE, "%s: --%s is a switch; accepted: --%s, --%s=true, --%s=false",
                         line->command->name, option->name, option->name, option->name,
@@ -182,14 +197,9 @@ bool cse_option_is_on(const cse_command_line *line, const char *name)
 }
 
 /* Splits "path=value" of --set into `memory`, and advances `memory`. */
-static cse_status split_set(const char *given, char **memory, cse_config_override *override)
+static void split_set(const char *given, char **memory, cse_config_override *override)
 {
     const char *equals = strchr(given, '=');
-    if (equals == NULL || equals == given)
-        return cse_fail(CSE_USAGE,
-                        "--set %s: a setting is changed by --set path=value, as in "
-                        "--set loop.num_steps=100",
-                        given);
     size_t length = (size_t)(equals - given);
     override->origin = *memory;
     memcpy(*memory, "--set ", 6);
@@ -198,7 +208,6 @@ static cse_status split_set(const char *given, char **memory, cse_config_overrid
     override->path = *memory + 6;
     override->value = equals + 1;
     *memory += 7 + length;
-    return CSE_OK;
 }
 
 cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_override **overrides,
@@ -213,12 +222,7 @@ cse_status cse_command_line_overrides(const cse_command_line *line, cse_config_o
     *count = 0;
     for (int i = 0; i < line->option_count; i++)
         if (strcmp(line->options[i].option->name, "set") == 0) {
-            cse_status status = split_set(line->options[i].value, &memory, *overrides + *count);
-            if (status != CSE_OK) {
-                free(*overrides);
-                *overrides = NULL;
-                return status;
-            }
+            split_set(line->options[i].value, &memory, *overrides + *count);
             (*count)++;
         }
     for (int i = 0; i < line->option_count; i++) {

@@ -1,4 +1,4 @@
-/* The help texts, read from the descriptors of the commands. */
+/* Texts are broken at blanks; a column of names stands left of their texts. */
 #include "cli/help.h"
 
 #include <string.h>
@@ -6,43 +6,73 @@
 #include "cli/command_line.h"
 #include "engine/config/settings.h"
 
-static int widest_option(const cse_command *command)
+enum { COLUMNS = 80, MOST_NAME = 24 };
+
+const char *cse_command_group_name(cse_command_group group)
 {
-    size_t widest = strlen("--help");
-    for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++) {
-        size_t width = 2 + strlen(o->name) + (o->argument != NULL ? 1 + strlen(o->argument) : 0);
-        widest = width > widest ? width : widest;
-    }
-    return (int)widest;
+    static const char *const names[CSE_GROUPS] = {
+        [CSE_GROUP_NONE] = "",           [CSE_GROUP_RUN] = "run",
+        [CSE_GROUP_LOOK] = "look",       [CSE_GROUP_STEER] = "serve and steer",
+        [CSE_GROUP_MEASURE] = "measure",
+    };
+    return names[group];
 }
 
-/* An option's help: its own text, or that of its setting with the accepted values. */
-static void print_doc(const cse_option *option, FILE *out, void (*print)(const char *, FILE *))
+void cse_option_help(const cse_option *option, cse_text *text)
 {
     const cse_setting *setting = option->doc == NULL ? cse_config_setting_find(option->path) : NULL;
-    print(setting != NULL ? setting->doc : option->doc, out);
+    cse_text_add(text, "%s", setting != NULL ? setting->doc : option->doc);
     if (setting == NULL || setting->choices == NULL || strchr(setting->choices, '|') == NULL)
         return;
-    cse_text accepted = { 0 };
-    cse_text_add(&accepted, ": ");
-    cse_setting_describe(setting, &accepted);
-    print(accepted.data, out);
-    cse_text_clear(&accepted);
+    cse_text_add(text, ": ");
+    cse_setting_describe(setting, text);
 }
 
-static void print_plain(const char *text, FILE *out)
+/* Prints the words of `text` from column `at` on, and continues lines at column `indent`. A word
+ * that is longer than a line is not broken. */
+static void print_words(FILE *out, const char *text, int at, int indent)
 {
-    fputs(text, out);
+    bool first = true;
+    for (text += strspn(text, " \n"); *text != '\0'; text += strspn(text, " \n")) {
+        const int length = (int)strcspn(text, " \n");
+        if (!first && at + 1 + length > COLUMNS) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            at++;
+        }
+        fprintf(out, "%.*s", length, text);
+        at += length;
+        text += length;
+        first = false;
+    }
+    fputc('\n', out);
+}
+
+/* A name at column 2 and its text at column 4 + width; a longer name has a line of its own. */
+static void print_entry(FILE *out, int width, const char *name, const char *text)
+{
+    const int length = (int)strlen(name);
+    fprintf(out, "  %-*s", width, name);
+    if (length > width)
+        fprintf(out, "\n%*s", width + 4, "");
+    else
+        fprintf(out, "  ");
+    print_words(out, text, width + 4, width + 4);
 }
 
 void cse_print_help(FILE *out)
 {
     fprintf(out,
             "csengine - trains models with ahead-of-time compiled steps, on several processes\n\n"
-            "usage: csengine COMMAND [ARGUMENTS] [--OPTIONS]\n\ncommands:\n");
-    for (const cse_command *const *c = cse_commands; *c != NULL; c++)
-        if (!(*c)->hidden)
-            fprintf(out, "  %-15s  %s\n", (*c)->name, (*c)->summary);
+            "usage: csengine COMMAND [ARGUMENTS] [--OPTIONS]\n");
+    for (int group = CSE_GROUP_NONE + 1; group < CSE_GROUPS; group++) {
+        fprintf(out, "\n%s:\n", cse_command_group_name((cse_command_group)group));
+        for (const cse_command *const *c = cse_commands; *c != NULL; c++)
+            if (!(*c)->hidden && (int)(*c)->group == group)
+                print_entry(out, 15, (*c)->name, (*c)->summary);
+    }
     fprintf(out, "\n  csengine COMMAND --help  shows a command's arguments and options\n"
                  "  csengine --version       shows the version\n\n"
                  "Exit codes: 0 success, 1 the job failed, 64 usage error, 65 invalid data, 66 no\n"
@@ -51,138 +81,65 @@ void cse_print_help(FILE *out)
                  "configuration, 130 interrupted.\n");
 }
 
-void cse_print_command_help(const cse_command *command, FILE *out)
+static void option_name(const cse_option *option, cse_text *text)
 {
-    int width = widest_option(command);
-    fprintf(out, "csengine %s - %s\n\nusage: csengine %s%s%s%s\n", command->name, command->summary,
-            command->name, *command->arguments != '\0' ? " " : "", command->arguments,
-            command->options != NULL ? " [--OPTIONS]" : "");
-    if (command->doc != NULL)
-        fprintf(out, "\n%s\n", command->doc);
+    cse_text_add(text, "--%s%s%s", option->name, option->argument != NULL ? " " : "",
+                 option->argument != NULL ? option->argument : "");
+}
+
+static int name_width(const cse_command *command)
+{
+    int width = (int)strlen("--help");
+    for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++) {
+        cse_text name = { 0 };
+        option_name(o, &name);
+        if ((int)name.size <= MOST_NAME && (int)name.size > width)
+            width = (int)name.size;
+        cse_text_clear(&name);
+    }
+    return width;
+}
+
+static void print_options(const cse_command *command, FILE *out)
+{
+    const int width = name_width(command);
     fprintf(out, "\noptions (- and _ are the same in names):\n");
     for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++) {
-        char name[80], letter = cse_option_letter(command, o);
-        snprintf(name, sizeof name, "--%s%s%s", o->name, o->argument != NULL ? " " : "",
-                 o->argument != NULL ? o->argument : "");
-        fprintf(out, "  %-*s  ", width, name);
-        print_doc(o, out, print_plain);
+        cse_text name = { 0 }, text = { 0 };
+        const char letter = cse_option_letter(command, o);
+        option_name(o, &name);
+        cse_option_help(o, &text);
         if (letter != '\0')
-            fprintf(out, " (-%c)", letter);
-        fputc('\n', out);
+            cse_text_add(&text, " (-%c)", letter);
+        print_entry(out, width, name.data, text.data);
+        cse_text_clear(&name);
+        cse_text_clear(&text);
     }
-    fprintf(out, "  %-*s  show this text\n", width, "--help");
+    print_entry(out, width, "--help", "show this text");
 }
 
-/* roff reads a dash as a hyphen and a leading point or quote as a macro. */
-static void print_roff(const char *text, FILE *out)
+void cse_print_command_help(const cse_command *command, FILE *out)
 {
-    for (const char *c = text; *c != '\0'; c++) {
-        bool line_begins = c == text || c[-1] == '\n';
-        if (line_begins && (*c == '.' || *c == '\''))
-            fputs("\\&", out);
-        if (*c == '-')
-            fputs("\\-", out);
-        else if (*c == '\\')
-            fputs("\\e", out);
-        else
-            fputc(*c, out);
-    }
-}
-
-static void print_man_command(const cse_command *command, FILE *out)
-{
-    fprintf(out, ".SS ");
-    print_roff(command->name, out);
-    fputc(' ', out);
-    print_roff(command->arguments, out);
+    cse_text head = { 0 }, usage = { 0 };
+    cse_text_add(&head, "csengine %s - %s", command->name, command->summary);
+    cse_text_add(&usage, "usage: csengine %s %s%s", command->name, command->arguments,
+                 command->options != NULL ? " [--OPTIONS]" : "");
+    print_words(out, head.data, 0, 2);
     fputc('\n', out);
-    print_roff(command->summary, out);
-    fprintf(out, ".\n");
+    print_words(out, usage.data, 0, 7);
+    cse_text_clear(&head);
+    cse_text_clear(&usage);
     if (command->doc != NULL) {
-        fprintf(out, ".PP\n");
-        print_roff(command->doc, out);
         fputc('\n', out);
+        print_words(out, command->doc, 0, 0);
     }
-    for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++) {
-        fprintf(out, ".TP\n.BR \\-\\-");
-        print_roff(o->name, out);
-        if (o->argument != NULL)
-            fprintf(out, " \" \" \\fI%s\\fR", o->argument);
-        fputc('\n', out);
-        print_doc(o, out, print_roff);
-        if (cse_option_letter(command, o) != '\0')
-            fprintf(out, " (\\-%c)", cse_option_letter(command, o));
-        fputc('\n', out);
+    print_options(command, out);
+    for (const cse_command_note *n = command->examples; n != NULL && n->text != NULL; n++) {
+        if (n == command->examples)
+            fprintf(out, "\nexamples:\n");
+        fprintf(out, "  csengine ");
+        print_words(out, n->text, 11, 8);
+        fprintf(out, "      ");
+        print_words(out, n->doc, 6, 6);
     }
-}
-
-void cse_print_man(FILE *out)
-{
-    fprintf(
-        out,
-        ".\\\" Written by csengine --print-man from the table of commands.\n"
-        ".TH CSENGINE 1 \"\" \"csengine\" \"User Commands\"\n.SH NAME\n"
-        "csengine \\- trains models with ahead\\-of\\-time compiled steps, on several processes\n"
-        ".SH SYNOPSIS\n.B csengine\n.I COMMAND\n[\\fIARGUMENTS\\fR] [\\fB\\-\\-OPTIONS\\fR]\n"
-        ".SH COMMANDS\nIn names of options \\- and _ are the same.\n");
-    for (const cse_command *const *c = cse_commands; *c != NULL; c++)
-        if (!(*c)->hidden)
-            print_man_command(*c, out);
-    fprintf(out, ".SH EXIT STATUS\n");
-    static const struct {
-        int code;
-        const char *text;
-    } rows[] = {
-#define CSE_HELP_ROW(status, exit_code, retryable, text) { exit_code, text },
-        CSE_STATUS_TABLE(CSE_HELP_ROW)
-#undef CSE_HELP_ROW
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        fprintf(out, ".TP\n.B %d\n%s\n", rows[i].code, rows[i].text);
-    fprintf(out, ".SH ENVIRONMENT\n.TP\n.B CSE_DISABLE\npasses to switch off, separated by commas\n"
-                 ".TP\n.B CSE_SERVER\naddress of the server that the commands of jobs talk to\n"
-                 ".TP\n.B CSE_TOKEN_FILE\nfile with its token\n"
-                 ".TP\n.B NO_COLOR\nnot empty: no colour\n");
-}
-
-static void print_words(const char *words, FILE *out)
-{
-    for (const char *c = words; *c != '\0'; c++)
-        fputc(*c == '|' ? ' ' : *c, out);
-}
-
-static void print_completion_command(const cse_command *command, FILE *out)
-{
-    fprintf(out, "        %s)\n            options=\"", command->name);
-    for (const cse_option *o = command->options; o != NULL && o->name != NULL; o++)
-        fprintf(out, "--%s ", o->name);
-    fprintf(out, "--help\"\n            words=\"");
-    if (command->words != NULL)
-        print_words(command->words, out);
-    fprintf(out, "\"\n            ;;\n");
-}
-
-void cse_print_completion(FILE *out)
-{
-    fprintf(out, "# bash completion of csengine; written by csengine --print-completion.\n"
-                 "_csengine()\n{\n"
-                 "    local current=${COMP_WORDS[COMP_CWORD]} options= words=\n"
-                 "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-                 "        COMPREPLY=($(compgen -W \"");
-    for (const cse_command *const *c = cse_commands; *c != NULL; c++)
-        if (!(*c)->hidden)
-            fprintf(out, "%s ", (*c)->name);
-    fprintf(out, "--help --version\" -- \"$current\"))\n        return\n    fi\n"
-                 "    case ${COMP_WORDS[1]} in\n");
-    for (const cse_command *const *c = cse_commands; *c != NULL; c++)
-        if (!(*c)->hidden)
-            print_completion_command(*c, out);
-    fprintf(out, "    esac\n"
-                 "    if [[ $current == -* ]]; then\n"
-                 "        COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-                 "    elif [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$words\" ]; then\n"
-                 "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-                 "    else\n"
-                 "        COMPREPLY=($(compgen -f -- \"$current\"))\n"
-                 "    fi\n}\ncomplete -o filenames -F _csengine csengine\n");
 }

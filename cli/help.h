@@ -1,16 +1,19 @@
-/* Help, man page and completion, all written from the table of commands. */
+/* The help texts: lines of at most 80 columns, written from the table of commands. */
 #ifndef CSE_CLI_HELP_H
 #define CSE_CLI_HELP_H
 
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "engine/base/text.h"
 
 void cse_print_help(FILE *out);
 void cse_print_command_help(const cse_command *command, FILE *out);
-/* man/csengine.1, in the macros of man(7). */
-void cse_print_man(FILE *out);
-/* completion/csengine.bash. */
-void cse_print_completion(FILE *out);
+
+/* "run", "look", ...: the heading of a group's commands. */
+const char *cse_command_group_name(cse_command_group group);
+
+/* Appends an option's help: its own, or that of its setting with the accepted values. */
+void cse_option_help(const cse_option *option, cse_text *text);
 
 #endif

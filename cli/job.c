@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "cli/dashboard_child.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "engine/base/log.h"
@@ -31,7 +32,9 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
     free(overrides);
     CSE_TRY(status);
     const cse_settings *logging = cse_config_section_view(job->config, "init.logging");
-    cse_log_set_level(cse_log_level_from_name(cse_settings_text(logging, "log_level")));
+    cse_log_set_level(cse_option_is_on(line, "quiet")
+                          ? CSE_LOG_ERROR
+                          : cse_log_level_from_name(cse_settings_text(logging, "log_level")));
     CSE_TRY(cse_job_settings_read(job->config, mode, job->arena, &job->settings));
     job->batch_size = batch_size_of(job->settings.train_dataloader);
     return CSE_OK;
@@ -61,9 +64,22 @@ static int stop_requested(void *self)
     return stop_requests;
 }
 
+/* What is shown of a job while it runs. */
+typedef struct shown_job {
+    cse_progress *progress;
+    struct cse_dashboard_child *dashboard;
+} shown_job;
+
 static void show_event(void *self, const cse_job_event *event)
 {
-    cse_progress_event(self, event);
+    const shown_job *shown = self;
+    if (event->kind != CSE_JOB_ACCEPTED) {
+        cse_progress_event(shown->progress, event);
+        return;
+    }
+    cse_live_line_lock(shown->progress->line);
+    cse_dashboard_child_start(shown->dashboard);
+    cse_live_line_unlock(shown->progress->line);
 }
 
 static void show_what_was_not_run(const cse_configuration *session, const cse_job_result *result)
@@ -78,7 +94,7 @@ static void show_what_was_not_run(const cse_configuration *session, const cse_jo
 int cse_job_report(const cse_command_line *line, const cse_prepared_job *job, cse_status status)
 {
     cse_progress progress = { .out = stdout, .json = cse_option_is_on(line, "json") };
-    cse_progress_not_begun(&progress, &job->diagnostics);
+    cse_progress_not_begun(&progress, status, &job->diagnostics);
     return cse_report_diagnostics(status, &job->diagnostics);
 }
 
@@ -87,15 +103,19 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     bool json = cse_option_is_on(line, "json");
     cse_progress progress = { .out = stdout,
                               .json = json,
-                              .live = !json && cse_is_terminal(1),
+                              .quiet = cse_option_is_on(line, "quiet"),
+                              .terminal = !json && cse_is_terminal(1),
                               .batch_size = job->batch_size };
     struct sigaction action = { .sa_handler = count_stop, .sa_flags = SA_RESTART };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    job->settings.self = &progress;
+    shown_job shown = { &progress, job->dashboard };
+    job->settings.self = &shown;
     job->settings.on_event = show_event;
     job->settings.stop_requested = stop_requested;
+    cse_progress_start(&progress);
+    job->settings.progress_interval_ns = progress.line != NULL ? CSE_PROGRESS_INTERVAL_NS : 0;
     cse_job_result result = { 0 };
     cse_status status = cse_job_run(&job->settings, &result);
     cse_progress_end(&progress, job->settings.mode, status, &result);

@@ -21,13 +21,15 @@
         "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"     \
     }
 
-#define CSE_LOOP_OPTIONS                                                                        \
-    { "max_steps", "N", "loop.max_steps", NULL }, { "num_steps", "N", "loop.num_steps", NULL }, \
-        { "num_epochs", "N", "loop.num_epochs", NULL },                                         \
-        { "log_steps", "N", "logging.log_steps", NULL },                                        \
-        { "compile_only", NULL, "backend.compile_only", NULL },                                 \
-    {                                                                                           \
-        "validate_only", NULL, "backend.validate_only", NULL                                    \
+#define CSE_LOOP_OPTIONS                                                                           \
+    { "max_steps", "N", "loop.max_steps", NULL },                                                  \
+        { "num_steps", "N", "loop.num_steps",                                                      \
+          "steps of this run, from where it starts; after an interruption, those that are left" }, \
+        { "num_epochs", "N", "loop.num_epochs", NULL },                                            \
+        { "log_steps", "N", "logging.log_steps", NULL },                                           \
+        { "compile_only", NULL, "backend.compile_only", NULL },                                    \
+    {                                                                                              \
+        "validate_only", NULL, "backend.validate_only", NULL                                       \
     }
 
 /* A job's settings and what they borrow from. */
@@ -36,7 +38,8 @@ typedef struct cse_prepared_job {
     cse_diagnostics diagnostics; /* the configuration's errors, if any */
     cse_job_settings settings;
     cse_arena *arena;
-    int64_t batch_size; /* of train_dataloader, 0 when it cannot be read there */
+    int64_t batch_size;                    /* of train_dataloader, 0 when it cannot be read there */
+    struct cse_dashboard_child *dashboard; /* started once the run is accepted; NULL: none */
 } cse_prepared_job;
 
 /* Loads the configuration that the command line names, with its overrides. Release with

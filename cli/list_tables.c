@@ -12,6 +12,17 @@
 
 enum { MAX_COLUMNS = 5 };
 
+const cse_listed_table cse_listed_tables[] = {
+    { "commands", "of csengine" },
+    { "passes", "transformations of a step graph, in order" },
+    { "settings", "every setting of CONFIG.yaml" },
+    { "states", "of a job, and which may follow which" },
+    { "phases", "what a job does in its state" },
+    { "reasons", "why a job can be FAILED, with its exit code" },
+    { "exit_codes", "of every command" },
+    { NULL, NULL },
+};
+
 /* A table that is being built; the heads are the names of JSON members. */
 typedef struct listed {
     const char *heads[MAX_COLUMNS];
@@ -39,6 +50,29 @@ static void add_states(listed *l)
         json_object_set_new(row, "meaning", json_string(cse_run_state_doc((cse_run_state)s)));
         json_object_set_new(row, "may_be_followed_by", json_string(text));
         cse_text_clear(&followers);
+    }
+}
+
+/* "RUNNING, PAUSING, CANCELLING": where an activity, when it is one, makes it the phase. */
+static json_t *states_of(cse_run_phase phase)
+{
+    cse_text states = { 0 };
+    for (int s = 0; s < CSE_RUN_STATE_COUNT; s++)
+        if (cse_run_phase_in((cse_run_state)s, phase) == phase)
+            cse_text_add(&states, "%s%s", states.size > 0 ? ", " : "",
+                         cse_run_state_name((cse_run_state)s));
+    json_t *text = json_string(states.data != NULL ? states.data : "");
+    cse_text_clear(&states);
+    return text;
+}
+
+static void add_phases(listed *l)
+{
+    for (int p = 0; p < CSE_RUN_PHASE_COUNT; p++) {
+        json_t *row = add_row(l);
+        json_object_set_new(row, "phase", json_string(cse_run_phase_name((cse_run_phase)p)));
+        json_object_set_new(row, "meaning", json_string(cse_run_phase_doc((cse_run_phase)p)));
+        json_object_set_new(row, "in_states", states_of((cse_run_phase)p));
     }
 }
 
@@ -75,6 +109,7 @@ static const struct {
     void (*add)(listed *l);
 } tables[] = {
     { "states", { "state", "meaning", "may_be_followed_by" }, add_states },
+    { "phases", { "phase", "meaning", "in_states" }, add_phases },
     { "reasons", { "reason", "meaning", "exit_code", "retryable" }, add_reasons },
     { "exit_codes", { "exit_code", "meaning", "retryable" }, add_exit_codes },
 };

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/completion_scripts.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/report.h"
 #include "config.h"
 
@@ -33,8 +35,6 @@ static bool run_program_option(const char *word)
         cse_print_help(stdout);
     else if (strcmp(word, "--print-man") == 0)
         cse_print_man(stdout);
-    else if (strcmp(word, "--print-completion") == 0)
-        cse_print_completion(stdout);
     else
         return false;
     return true;
@@ -51,6 +51,8 @@ int main(int argc, char **argv)
     }
     if (run_program_option(argv[1]))
         return 0;
+    if (strcmp(argv[1], "--print-completion") == 0)
+        return cse_report(cse_print_completion(argc > 2 ? argv[2] : "bash", stdout));
     const cse_command *command = find_command(argv[1]);
     if (command == NULL)
         return cse_report(cse_unknown_command(argv[1]));

@@ -1,4 +1,4 @@
-/* Prints "csengine: error: MESSAGE" and whether a retry can help. */
+/* Prints "csengine: error: MESSAGE"; whether a retry can help is told by the exit code. */
 #include "cli/report.h"
 
 #include <stdio.h>
@@ -43,7 +43,6 @@ int cse_report_diagnostics(cse_status status, const cse_diagnostics *diagnostics
         print_error(diagnostics->errors[i]);
     if (diagnostics != NULL && diagnostics->count == CSE_MAX_DIAGNOSTICS)
         fprintf(stderr, "  there may be more: the check stops at %d\n", CSE_MAX_DIAGNOSTICS);
-    fprintf(stderr, "retryable: %s\n", cse_status_retryable(status) ? "yes" : "no");
     return cse_status_exit_code(status);
 }
 

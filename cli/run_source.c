@@ -10,8 +10,14 @@ cse_status cse_run_source_open(const cse_command_line *line, const char *name,
                                cse_run_source *source)
 {
     *source = (cse_run_source){ .id = name };
-    if (!cse_names_run(name))
-        return cse_client_open(line, &source->client);
+    if (!cse_names_run(name)) {
+        cse_status status = cse_client_open(line, &source->client);
+        return status == CSE_OK ? CSE_OK
+                                : cse_fail_within(status,
+                                                  "%s: there is no such directory, so it would be "
+                                                  "the name of a job; ",
+                                                  name);
+    }
     CSE_TRY(cse_local_run_open(name, &source->run));
     source->id = cse_local_run_id_view(source->run);
     return CSE_OK;

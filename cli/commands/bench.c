@@ -6,9 +6,12 @@
 
 #include "cli/job.h"
 #include "cli/json_values.h"
+#include "cli/live_line.h"
 #include "cli/option_values.h"
+#include "cli/progress_line.h"
 #include "cli/report.h"
 #include "engine/base/arena.h"
+#include "engine/base/clock.h"
 #include "engine/graph/names.h"
 #include "run/measure/step_bench.h"
 
@@ -28,6 +31,9 @@ typedef struct comparison {
     cse_step_bench benches[MOST_VARIANTS];
     int count;
     int64_t steps;
+    cse_live_line *line; /* on a terminal */
+    int opened;          /* variants that are compiled */
+    int64_t done, start_ns;
 } comparison;
 
 /* ---- variants ---- */
@@ -185,18 +191,54 @@ static void print_table(const comparison *c)
         }
 }
 
+/* ---- progress ---- */
+
+static void draw(void *self, int width, char *text)
+{
+    const comparison *c = self;
+    char left[24], whole[160];
+    const double seconds = (double)(cse_clock_ns() - c->start_ns) / 1e9;
+    if (c->opened < c->count)
+        snprintf(whole, sizeof whole, "compiling %s (%d/%d)", c->variants[c->opened].name,
+                 c->opened + 1, c->count);
+    else
+        snprintf(
+            whole, sizeof whole, "step %lld/%lld %s left", (long long)c->done, (long long)c->steps,
+            cse_short_duration(
+                c->done > 0 ? seconds * (double)(c->steps - c->done) / (double)c->done : -1, left));
+    snprintf(text, 512, "%s", (int)strlen(whole) <= width ? whole : "");
+}
+
+static void note_turn(void *self, int64_t done)
+{
+    comparison *c = self;
+    c->done = done;
+    cse_live_line_draw(c->line);
+}
+
 static cse_status bench(const cse_command_line *line, comparison *c)
 {
     static const int64_t range[] = { 1, 1000000 };
     CSE_TRY(cse_option_integer(line, "steps", range, &c->steps));
     CSE_TRY(read_variants(line, c->variants, &c->count));
     CSE_TRY(cse_bind_to_one_core());
-    for (int i = 0; i < c->count; i++) {
-        CSE_TRY(prepare_job(line, &c->variants[i]));
-        CSE_TRY(cse_step_bench_open(&c->variants[i].job.settings, c->steps, &c->benches[i]));
+    if (cse_is_terminal(2))
+        c->line = cse_live_line_open(
+            &(cse_live_line_options){ .out = stderr, .draw = draw, .self = c, .no_thread = true });
+    for (; c->opened < c->count; c->opened++) {
+        cse_live_line_draw(c->line);
+        CSE_TRY(prepare_job(line, &c->variants[c->opened]));
+        CSE_TRY(cse_step_bench_open(&c->variants[c->opened].job.settings, c->steps,
+                                    &c->benches[c->opened]));
     }
-    CSE_TRY(
-        cse_step_bench_measure(c->benches, c->count, c->steps, cse_option_is_on(line, "kernels")));
+    c->start_ns = cse_clock_ns();
+    CSE_TRY(cse_step_bench_measure(
+        c->benches, c->count,
+        &(cse_step_measurement){ .steps = c->steps,
+                                 .kernels = cse_option_is_on(line, "kernels"),
+                                 .self = c,
+                                 .on_turn = note_turn }));
+    cse_live_line_close(&c->line);
     (cse_option_is_on(line, "json") ? print_json : print_table)(c);
     return CSE_OK;
 }
@@ -206,6 +248,7 @@ static int run(const cse_command_line *line)
     comparison *c = cse_calloc(1, sizeof *c);
     c->steps = 50;
     cse_status status = bench(line, c);
+    cse_live_line_close(&c->line);
     for (int i = 0; i < c->count; i++) {
         cse_step_bench_close(&c->benches[i]);
         cse_job_clear(&c->variants[i].job);
@@ -228,13 +271,21 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note examples[] = {
+    { "bench step configs/fc_mnist.yaml --precision fp32,bf16:mp2",
+      "compares the time of a step in two precisions" },
+    { 0 },
+};
+
 const cse_command cse_command_bench = {
     .name = "bench",
-    .summary = "measures the compiled step of a configuration on one core, in several precisions",
+    .group = CSE_GROUP_MEASURE,
+    .summary = "measures the compiled step on one core, in several precisions",
     .arguments = "step CONFIG.yaml",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,
     .words = "step",
+    .examples = examples,
     .run = run,
 };

@@ -32,6 +32,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_cancel = {
     .name = "cancel",
+    .group = CSE_GROUP_STEER,
     .summary = "ends a job after its current step, with a checkpoint",
     .arguments = "JOB|MODEL_DIR",
     .doc = "--save=false writes no checkpoint. `csengine kill` ends the job at once.",

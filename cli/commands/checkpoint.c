@@ -92,9 +92,16 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note examples[] = {
+    { "checkpoint info model_dir/fc_mnist/checkpoint_1872.mdl",
+      "names, shapes and types of its tensors" },
+    { 0 },
+};
+
 const cse_command cse_command_checkpoint = {
     .name = "checkpoint",
-    .summary = "shows, verifies or digests a checkpoint; makes a job write one",
+    .group = CSE_GROUP_LOOK,
+    .summary = "shows, verifies or digests a checkpoint, makes a job save one",
     .arguments = "info|verify|digest FILE, or save JOB|MODEL_DIR",
     .doc =
         "info: shows the contents. verify: checks every tensor's digest. digest: BLAKE2b-256 over\n"
@@ -104,5 +111,6 @@ const cse_command cse_command_checkpoint = {
     .min_arguments = 2,
     .max_arguments = 2,
     .words = "info|verify|digest|save",
+    .examples = examples,
     .run = run,
 };

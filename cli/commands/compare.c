@@ -113,9 +113,15 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note examples[] = {
+    { "compare model_dir/a model_dir/b", "the first step, tensor and op in which two runs differ" },
+    { 0 },
+};
+
 const cse_command cse_command_compare = {
     .name = "compare",
-    .summary = "finds where two runs first differ, and by how much their losses do",
+    .group = CSE_GROUP_LOOK,
+    .summary = "finds where two runs first differ, and compares their losses",
     .arguments = "RUN_A RUN_B",
     .doc =
         "RUN_A and RUN_B are model_dirs. Shows the first step with statistics, and in it the "
@@ -125,5 +131,6 @@ const cse_command cse_command_compare = {
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,
+    .examples = examples,
     .run = run,
 };

@@ -118,12 +118,20 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note examples[] = {
+    { "compile configs/fc_mnist.yaml --print_after=fusion", "shows the step graph after a pass" },
+    { 0 },
+};
+
 const cse_command cse_command_compile = {
     .name = "compile",
+    .group = CSE_GROUP_RUN,
     .summary = "compiles the step of a configuration and runs nothing",
     .arguments = "CONFIG.yaml",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,
+    .values = "print_after=@passes",
+    .examples = examples,
     .run = run,
 };

@@ -278,6 +278,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_doctor = {
     .name = "doctor",
+    .group = CSE_GROUP_LOOK,
     .summary = "checks whether this machine can run jobs, and suggests fixes",
     .arguments = "",
     .options = options,

@@ -20,16 +20,26 @@ static const cse_option options[] = {
     { "compile_only", NULL, "backend.compile_only", NULL },
     { "validate_only", NULL, "backend.validate_only", NULL },
     { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
+    { "quiet", NULL, NULL, "prints only errors and the result" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "eval configs/fc_mnist.yaml --checkpoint_path model_dir/fc_mnist/checkpoint_1872.mdl",
+      "loss and accuracy of one checkpoint" },
     { 0 },
 };
 
 const cse_command cse_command_eval = {
     .name = "eval",
+    .group = CSE_GROUP_RUN,
     .summary = "evaluates a checkpoint on the validation data",
     .arguments = "CONFIG.yaml",
     .doc = "Takes --checkpoint_path, or else the newest checkpoint of model_dir.",
     .options = options,
+    .letters = "q=quiet",
     .min_arguments = 1,
     .max_arguments = 1,
+    .examples = examples,
     .run = run,
 };

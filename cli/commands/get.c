@@ -186,6 +186,8 @@ static void show_progress(const json_t *job)
     static const char *const members[] = { "loss", "minimum_loss", "samples_per_second",
                                            "steps_per_second" };
     const json_t *progress = json_object_get(job, "progress");
+    const char *phase = cse_json_text(job, "phase", "");
+    bool is_now = strcmp(phase, "train") == 0 || strcmp(phase, "save") == 0;
     char age[CSE_AGE_BYTES];
     cse_text text = { 0 };
     add_progress(&text, job);
@@ -193,13 +195,42 @@ static void show_progress(const json_t *job)
     cse_text_clear(&text);
     for (int i = 0; i < 4; i++)
         if (json_is_number(json_object_get(progress, members[i])))
-            printf("%-17s %.6g\n",
+            printf("%-17s %.6g%s\n",
                    i < 2    ? members[i]
                    : i == 2 ? "samples/s"
                             : "steps/s",
-                   cse_json_real(progress, members[i], 0));
+                   cse_json_real(progress, members[i], 0), i < 2 || is_now ? "" : " before");
     if (json_is_number(json_object_get(progress, "eta_seconds")))
         show_text("remaining", cse_age_text(cse_json_real(progress, "eta_seconds", -1), age));
+}
+
+/* "validate, batch 3 of 390". */
+static void show_phase(const json_t *job)
+{
+    char text[128];
+    const char *phase = cse_json_text(job, "phase", NULL);
+    int64_t steps = cse_json_whole(job, "phase_steps", -1);
+    if (phase == NULL)
+        return;
+    snprintf(text, sizeof text, "%s", phase);
+    if (steps > 0)
+        snprintf(text, sizeof text, "%s, %sbatch %lld of %lld", phase,
+                 strcmp(phase, "validate") == 0 ? "" : "in a validation, ",
+                 (long long)cse_json_whole(job, "phase_step", 0), (long long)steps);
+    show_text("phase", text);
+}
+
+/* How often a lost process was replaced, what that cost, and the last one. */
+static void show_recovery(const json_t *job)
+{
+    const json_t *recovery = json_object_get(job, "recovery");
+    const json_t *last = json_object_get(recovery, "last");
+    int64_t count = cse_json_whole(recovery, "count", 0);
+    if (count > 0)
+        printf("%-17s %lld, %.3f s in all; last: %s %s\n", "recoveries", (long long)count,
+               cse_json_real(recovery, "milliseconds", 0) / 1e3,
+               cse_json_text(last, "process", "a process"),
+               cse_json_text(last, "reason", "was lost"));
 }
 
 static void show_job(const json_t *job)
@@ -218,8 +249,12 @@ static void show_job(const json_t *job)
                                           "micro_batch_size", "seed",    "exit_code" };
     char duration[CSE_AGE_BYTES];
     cse_text labels = { 0 };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         show_text(texts[i][0], cse_json_text(job, texts[i][1], ""));
+        if (strcmp(texts[i][0], "state") == 0)
+            show_phase(job);
+    }
+    show_recovery(job);
     add_labels(&labels, job);
     show_text("labels", shown(&labels));
     cse_text_clear(&labels);
@@ -280,8 +315,14 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note examples[] = {
+    { "get jobs --state RUNNING", "the jobs that run" },
+    { 0 },
+};
+
 const cse_command cse_command_get = {
     .name = "get",
+    .group = CSE_GROUP_LOOK,
     .summary = "shows the jobs of a server, or one of them",
     .arguments = "jobs|job [JOB|MODEL_DIR]",
     .doc = "jobs: a table, newest first. job: the details of one.",
@@ -290,5 +331,7 @@ const cse_command cse_command_get = {
     .min_arguments = 1,
     .max_arguments = 2,
     .words = "jobs|job",
+    .values = "state=@states",
+    .examples = examples,
     .run = run,
 };

@@ -9,6 +9,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_kill = {
     .name = "kill",
+    .group = CSE_GROUP_STEER,
     .summary = "ends a job at once, without a checkpoint",
     .arguments = "JOB|MODEL_DIR",
     .doc = "`csengine cancel` writes a checkpoint first.",

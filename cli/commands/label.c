@@ -117,11 +117,13 @@ static const cse_option options[] = {
 
 const cse_command cse_command_label = {
     .name = "label",
+    .group = CSE_GROUP_STEER,
     .summary = "changes the labels, the name and the priority of a job",
     .arguments = "JOB [KEY=VALUE|KEY-]...",
     .doc = "KEY=VALUE sets a label, KEY- removes one.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 65,
+    .values = "priority=p0|p1|p2|p3",
     .run = run,
 };

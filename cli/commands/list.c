@@ -114,25 +114,12 @@ static void show_passes(listing *list)
         show(list, (row){ pass->name, pass->summary, NULL, NULL });
 }
 
-/* Built-in tables that are not plugin folders. */
-static const struct {
-    const char *name, *summary;
-} tables[] = {
-    { "commands", "of csengine" },
-    { "passes", "transformations of a step graph, in order" },
-    { "settings", "every setting of CONFIG.yaml" },
-    { "states", "of a job, and which may follow which" },
-    { "reasons", "why a job can be FAILED, with its exit code" },
-    { "exit_codes", "of every command" },
-};
-enum { TABLES = sizeof tables / sizeof tables[0] };
-
 static void show_kinds(listing *list)
 {
     for (const cse_kind *kind = cse_kinds; kind->name != NULL; kind++)
         show(list, (row){ kind->name, "plugins", NULL, NULL });
-    for (int i = 0; i < TABLES; i++)
-        show(list, (row){ tables[i].name, tables[i].summary, NULL, NULL });
+    for (const cse_listed_table *table = cse_listed_tables; table->name != NULL; table++)
+        show(list, (row){ table->name, table->summary, NULL, NULL });
 }
 
 static cse_status reject_kind(const char *name)
@@ -141,8 +128,8 @@ static cse_status reject_kind(const char *name)
     int count = 0;
     for (const cse_kind *kind = cse_kinds; kind->name != NULL && count < 50; kind++)
         accepted[count++] = kind->name;
-    for (int i = 0; i < TABLES; i++)
-        accepted[count++] = tables[i].name;
+    for (const cse_listed_table *t = cse_listed_tables; t->name != NULL && count < 63; t++)
+        accepted[count++] = t->name;
     accepted[count] = NULL;
     return cse_check_word("list: unknown kind", name, accepted);
 }
@@ -195,17 +182,24 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "json", NULL, NULL, "a JSON array on stdout" },
-    { "markdown", NULL, NULL, "states, reasons, exit_codes: as a Markdown table" },
+    { "markdown", NULL, NULL, "states, phases, reasons, exit_codes: as a Markdown table" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "list optimizers SGD", "the settings of an optimizer" },
     { 0 },
 };
 
 const cse_command cse_command_list = {
     .name = "list",
-    .summary = "lists ops, optimizers, schedules, models, inputs, metrics, settings, ...",
+    .group = CSE_GROUP_LOOK,
+    .summary = "lists the plugins of each kind, settings, states, exit codes",
     .arguments = "[KIND [NAME]]",
     .doc = "Without a kind it lists the kinds; with a plugin's name, its settings.",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 2,
+    .examples = examples,
     .run = run,
 };

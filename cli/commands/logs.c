@@ -148,6 +148,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_logs = {
     .name = "logs",
+    .group = CSE_GROUP_LOOK,
     .summary = "shows the log lines of a job",
     .arguments = "JOB|MODEL_DIR",
     .doc = "With --follow the exit code is that of the job: 0 when it succeeded, 1 otherwise.",
@@ -155,5 +156,6 @@ const cse_command cse_command_logs = {
     .letters = "f=follow",
     .min_arguments = 1,
     .max_arguments = 1,
+    .values = "level=DEBUG|INFO|WARNING|ERROR role=coordinator|replica|weight_server|input_worker",
     .run = run,
 };

@@ -287,6 +287,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_numerics = {
     .name = "numerics",
+    .group = CSE_GROUP_LOOK,
     .summary = "shows the tensor statistics of a run",
     .arguments = "RUN",
     .doc =

@@ -104,6 +104,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_open = {
     .name = "open",
+    .group = CSE_GROUP_LOOK,
     .summary = "opens the dashboard of a server or of a job in the browser",
     .arguments = "[JOB|MODEL_DIR]",
     .options = options,

@@ -9,6 +9,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_pause = {
     .name = "pause",
+    .group = CSE_GROUP_STEER,
     .summary = "pauses a running job after its current step",
     .arguments = "JOB|MODEL_DIR",
     .doc = "The training state stays in memory; `csengine resume` continues with the same bits.",

@@ -88,8 +88,14 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note files[] = {
+    { "NAME_OF_RUN.html", "the report" },
+    { 0 },
+};
+
 const cse_command cse_command_report = {
     .name = "report",
+    .group = CSE_GROUP_LOOK,
     .summary = "writes a run as one HTML file that needs no server",
     .arguments = "MODEL_DIR|JOB",
     .doc = "The file holds the dashboard's pages and the data of the run; tensor statistics of a\n"
@@ -98,5 +104,6 @@ const cse_command cse_command_report = {
     .letters = "o=output",
     .min_arguments = 1,
     .max_arguments = 1,
+    .files = files,
     .run = run,
 };

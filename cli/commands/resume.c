@@ -9,6 +9,7 @@ static const cse_option options[] = {
 
 const cse_command cse_command_resume = {
     .name = "resume",
+    .group = CSE_GROUP_STEER,
     .summary = "continues a paused job",
     .arguments = "JOB|MODEL_DIR",
     .options = options,

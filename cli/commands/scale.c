@@ -19,15 +19,19 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_CLIENT_OPTIONS,
-    { "num_csx", "N", NULL, "number of replicas, from the next step on" },
+    { "num_csx", "N", NULL, "number of replicas that share each step" },
     { 0 },
 };
 
 const cse_command cse_command_scale = {
     .name = "scale",
+    .group = CSE_GROUP_STEER,
     .summary = "changes the number of replicas of a running job",
     .arguments = "JOB|MODEL_DIR --num_csx N",
-    .doc = "The trained weights do not depend on the number of replicas.",
+    .doc = "Up to the number that the run began with, replicas leave or come back from the next\n"
+           "step on. With more than that, a job of `csengine serve` ends with a checkpoint and\n"
+           "goes on from it; a run that was started by hand is to be started again. The trained\n"
+           "weights do not depend on the number of replicas.",
     .options = options,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/command_line.h"
+#include "cli/followed.h"
+#include "cli/json_values.h"
 #include "cli/option_values.h"
 #include "cli/report.h"
 #include "dashboard/server.h"
@@ -17,34 +18,49 @@
 
 enum { LOOK_MS = 50, SHUTDOWN_POLL_MS = 800, PATIENCE_SECONDS = 5 };
 
-/* Waits for a signal or for the end of the followed process (-1: none). After the latter, clients
- * get time to receive the last events. */
-static void wait_for_end(const sigset_t *ending, int followed, const cse_server *server)
+/* Waits for a signal or for the end of what is followed. After the latter, clients get time to
+ * receive the last events. */
+static void wait_for_end(const sigset_t *ending, cse_followed *followed, const cse_server *server)
 {
     int signals = signalfd(-1, ending, SFD_CLOEXEC);
     struct pollfd awaited[] = { { .fd = signals, .events = POLLIN },
-                                { .fd = followed, .events = POLLIN } };
-    while (poll(awaited, 2, -1) < 0 && errno == EINTR)
-        ;
+                                { .fd = followed->descriptor, .events = POLLIN } };
+    do
+        while (poll(awaited, 2, -1) < 0 && errno == EINTR)
+            ;
+    while (awaited[0].revents == 0 && !cse_followed_is_gone(followed));
     close(signals);
-    if (awaited[1].revents != 0 && cse_feed_figures_now(server->feed).streams > 0)
+    if (followed->state == CSE_FOLLOW_GONE && cse_feed_figures_now(server->feed).streams > 0)
         cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
 }
 
-/* A run creates its store shortly after its start; until then, errors of reading it are expected.
- */
-static cse_status start_server(const cse_server_options *options, int followed, cse_server **server)
+/* A run that is followed may be about to create its store. */
+static cse_status start_server(const cse_server_options *options, cse_followed *followed,
+                               cse_server **server)
 {
     int64_t patience_ns = cse_clock_ns() + PATIENCE_SECONDS * INT64_C(1000000000);
     for (;;) {
-        struct pollfd ended = { .fd = followed, .events = POLLIN };
         cse_status status = cse_server_start(options, server);
         bool missing = status == CSE_NO_INPUT;
-        bool unfinished = (status == CSE_DATA || status == CSE_TEMPORARY || status == CSE_IO) &&
-                          cse_clock_ns() < patience_ns;
-        if (followed < 0 || !(missing || unfinished) || poll(&ended, 1, LOOK_MS) > 0)
+        bool unfinished =
+            (status == CSE_TEMPORARY || status == CSE_IO) && cse_clock_ns() < patience_ns;
+        if (!(missing || unfinished) || cse_followed_is_gone(followed) ||
+            followed->state != CSE_FOLLOW_ALIVE)
             return status;
+        cse_sleep_ns(LOOK_MS * INT64_C(1000000));
     }
+}
+
+/* With --json the reason is on stdout as well, where a parent reads the address. */
+static int report_failure(const cse_command_line *line, cse_status status)
+{
+    if (cse_option_is_on(line, "json")) {
+        json_t *note = json_pack("{s:s, s:s}", "event", "failed", "message", cse_error_message());
+        cse_json_print(note);
+        fflush(stdout);
+        json_decref(note);
+    }
+    return cse_report(status);
 }
 
 /* Numbers of 1 or more; 0 where the option was not given. */
@@ -86,12 +102,6 @@ static cse_status read_options(const cse_command_line *line, const char **names,
     return CSE_OK;
 }
 
-static int open_followed(const cse_command_line *line)
-{
-    const char *pid = cse_option_value(line, "follow");
-    return pid != NULL ? (int)syscall(SYS_pidfd_open, (pid_t)strtol(pid, NULL, 10), 0) : -1;
-}
-
 static int run(const cse_command_line *line)
 {
     cse_server_options options;
@@ -103,21 +113,28 @@ static int run(const cse_command_line *line)
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &ending, NULL); /* before there are threads, which inherit it */
-    int followed = open_followed(line);
-    cse_status status = read_options(line, names, &options);
+    cse_followed followed;
+    cse_status status = cse_followed_open(cse_option_value(line, "follow"), &followed);
     if (status == CSE_OK)
-        status = start_server(&options, followed, &server);
+        status = read_options(line, names, &options);
+    if (status == CSE_OK && !cse_followed_is_gone(&followed))
+        status = start_server(&options, &followed, &server);
     free(names);
+    if (cse_followed_is_gone(&followed)) {
+        cse_server_stop(&server);
+        return 0;
+    }
     if (status != CSE_OK)
-        return followed >= 0 && status == CSE_NO_INPUT ? 0 : cse_report(status);
+        return report_failure(line, status);
     if (cse_option_is_on(line, "json"))
         printf("{\"event\":\"listening\",\"url\":\"%s\",\"pid\":%ld}\n",
                cse_server_url_view(server), (long)getpid());
     else
         printf("Dashboard: %s\n", cse_server_url_view(server));
     fflush(stdout);
-    wait_for_end(&ending, followed, server);
+    wait_for_end(&ending, &followed, server);
     cse_server_stop(&server);
+    cse_followed_close(&followed);
     return 0;
 }
 
@@ -137,13 +154,29 @@ static const cse_option options[] = {
       "timeout for a request's headers; twice that for its body and the response; default 15" },
     { "heartbeat_seconds", "N", NULL, "interval between heartbeats on event streams; default 15" },
     { "web_dir", "DIR", NULL, "serves the pages in DIR instead of the built-in ones" },
-    { "follow", "PID", NULL, "ends when process PID has ended" },
+    { "follow", "PID", NULL,
+      "ends when process PID has ended; -: when nobody can write to its standard input any more" },
     { "json", NULL, NULL, "prints the address as one line of JSON" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "serve --root queue", "serves a queue of jobs that is kept in ./queue" },
+    { "serve --run model_dir/fc_mnist", "shows a run that has ended" },
+    { 0 },
+};
+
+static const cse_command_note files[] = {
+    { "ROOT/jobs.db", "the queue: what each job was asked to do" },
+    { "ROOT/server.json, MODEL_DIR/server.json", "address of the server" },
+    { "$XDG_RUNTIME_DIR/csengine/server.json", "address of the server of a queue that was started "
+                                               "last, which the commands of jobs talk to" },
     { 0 },
 };
 
 const cse_command cse_command_serve = {
     .name = "serve",
+    .group = CSE_GROUP_STEER,
     .summary = "serves the dashboard and the REST API",
     .arguments = "",
     .doc = "Writes its address to server.json in DIR or MODEL_DIR (for a queue also in\n"
@@ -152,5 +185,7 @@ const cse_command cse_command_serve = {
     .options = options,
     .min_arguments = 0,
     .max_arguments = 0,
+    .examples = examples,
+    .files = files,
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include "cli/dashboard_child.h"
 #include "cli/detach.h"
 #include "cli/job.h"
+#include "cli/report.h"
 
 typedef struct started {
     const cse_command_line *line;
@@ -17,21 +18,23 @@ static bool takes_steps(const cse_prepared_job *job)
 }
 
 /* Only for a run that executes steps. */
-static void start_dashboard(const cse_command_line *line, const cse_prepared_job *job)
+static bool wants_dashboard(const cse_command_line *line, const cse_prepared_job *job)
 {
-    if (!takes_steps(job) || cse_dashboard_is_off() || cse_option_is_on(line, "no_dashboard"))
-        return;
-    const cse_dashboard_child child = { .model_dir = job->settings.session.model_dir,
-                                        .listen = cse_option_value(line, "listen"),
-                                        .json = cse_option_is_on(line, "json") };
-    cse_dashboard_child_start(&child);
+    return takes_steps(job) && !cse_dashboard_is_off() && !cse_option_is_on(line, "no_dashboard");
 }
 
-/* Runs in the supervisor, with which the dashboard ends. */
+/* Runs in the supervisor; the dashboard ends with it and the coordinator. */
 static int run_job(void *self)
 {
     const started *s = self;
-    start_dashboard(s->line, s->job);
+    cse_dashboard_child dashboard = { .model_dir = s->job->settings.session.model_dir,
+                                      .listen = cse_option_value(s->line, "listen"),
+                                      .json = cse_option_is_on(s->line, "json"),
+                                      .quiet = cse_option_is_on(s->line, "quiet") };
+    if (wants_dashboard(s->line, s->job)) {
+        cse_dashboard_child_prepare(&dashboard);
+        s->job->dashboard = &dashboard;
+    }
     return cse_job_run_supervised(s->line, s->job);
 }
 
@@ -49,7 +52,11 @@ static int run_started(const cse_command_line *line, cse_prepared_job *job)
 static int run(const cse_command_line *line)
 {
     cse_prepared_job job;
-    cse_status status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
+    const char *listen = cse_option_value(line, "listen");
+    cse_status status = listen != NULL ? cse_dashboard_child_check(listen) : CSE_OK;
+    if (status != CSE_OK)
+        return cse_report(status);
+    status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
     int exit_code = status == CSE_OK ? run_started(line, &job) : cse_job_report(line, &job, status);
     cse_job_clear(&job);
@@ -64,11 +71,28 @@ static const cse_option options[] = {
     { "detach", NULL, NULL,
       "returns when training has started, and leaves it running in the background" },
     { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
+    { "quiet", NULL, NULL, "prints only errors and the result" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "start configs/fc_mnist.yaml", "trains, validates and saves a checkpoint" },
+    { "start configs/fc_mnist.yaml --num_csx 4 --set optimizer.SGD.lr=0.05",
+      "the same with four replicas and another learning rate" },
+    { 0 },
+};
+
+static const cse_command_note files[] = {
+    { "MODEL_DIR/checkpoint_STEP.mdl", "checkpoints, as HDF5" },
+    { "MODEL_DIR/run.db", "the run store: states, metrics, log lines, statistics" },
+    { "MODEL_DIR/logs/output.log", "output of a run that was started with --detach" },
+    { "COMPILE_DIR", "compiled steps; default MODEL_DIR/compiled" },
     { 0 },
 };
 
 const cse_command cse_command_start = {
     .name = "start",
+    .group = CSE_GROUP_RUN,
     .summary = "trains the model of a configuration",
     .arguments = "CONFIG.yaml",
     .doc =
@@ -76,7 +100,10 @@ const cse_command cse_command_start = {
         "twice stops at once. Options take precedence over --set, and --set over the file. The\n"
         "dashboard ends with the run; `csengine serve --run MODEL_DIR` shows it again.",
     .options = options,
+    .letters = "q=quiet",
     .min_arguments = 1,
     .max_arguments = 1,
+    .examples = examples,
+    .files = files,
     .run = run,
 };

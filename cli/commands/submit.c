@@ -11,7 +11,9 @@
 
 #include "cli/client_command.h"
 #include "cli/follow.h"
+#include "cli/json_values.h"
 #include "cli/option_values.h"
+#include "engine/base/log.h"
 
 enum { MAX_CONFIG_BYTES = 1 << 20 };
 
@@ -127,6 +129,22 @@ static cse_status fill_spec(const cse_command_line *line, json_t *spec)
     return add_count(line, "max_num_restarts", policy);
 }
 
+static void print_warnings(const char *source, const json_t *warnings)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach((json_t *)(uintptr_t)warnings, i, one)
+    {
+        const char *message = cse_json_text(one, "message", "");
+        long long at = (long long)cse_json_whole(one, "line", 0);
+        if (at > 0)
+            cse_log_line(CSE_LOG_WARNING, "%s:%lld:%lld: %s", source, at,
+                         (long long)cse_json_whole(one, "column", 1), message);
+        else
+            cse_log_line(CSE_LOG_WARNING, "%s", message);
+    }
+}
+
 static cse_status check(cse_client *api, const cse_command_line *line, const json_t *spec)
 {
     cse_client_answer answer = { 0 };
@@ -138,6 +156,8 @@ static cse_status check(cse_client *api, const cse_command_line *line, const jso
                                          .path = "/api/v1/config:validate",
                                          .body = body };
     cse_status status = cse_client_ask(api, line, &request, false, &answer);
+    if (status == CSE_OK)
+        print_warnings(line->arguments[0], json_object_get(answer.json, "warnings"));
     if (status == CSE_OK && json_is_false(json_object_get(answer.json, "valid"))) {
         if (cse_option_is_on(line, "json"))
             printf("%s\n", answer.body.data);
@@ -220,8 +240,15 @@ static const cse_option options[] = {
     { 0 },
 };
 
+static const cse_command_note examples[] = {
+    { "submit configs/fc_mnist.yaml --priority p1 --follow",
+      "puts a job into the queue and shows it until its end" },
+    { 0 },
+};
+
 const cse_command cse_command_submit = {
     .name = "submit",
+    .group = CSE_GROUP_STEER,
     .summary = "puts a job into the queue of a server",
     .arguments = "CONFIG.yaml|-",
     .doc =
@@ -230,5 +257,7 @@ const cse_command cse_command_submit = {
     .letters = "f=follow l=label",
     .min_arguments = 1,
     .max_arguments = 1,
+    .values = "priority=p0|p1|p2|p3",
+    .examples = examples,
     .run = run,
 };

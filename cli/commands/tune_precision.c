@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "cli/job.h"
+#include "cli/json_values.h"
 #include "cli/option_values.h"
 #include "cli/report.h"
+#include "cli/row_progress.h"
 #include "run/measure/precision_tuning.h"
 
 /* CONFIG.tuned.yaml in the working directory. */
@@ -46,20 +48,79 @@ static cse_status read_options(const cse_command_line *line, cse_tuning_options 
     return CSE_OK;
 }
 
+/* What is shown while it searches. */
+typedef struct search_output {
+    bool json, quiet;
+    cse_row_progress progress;
+} search_output;
+
 static void show_start(void *self, int layer_count, double loss_float32)
 {
-    (void)self;
-    fprintf(stderr, "%d layers, loss in float32 %.6g\n%s\n", layer_count, loss_float32,
-            cse_tuning_heads);
+    search_output *o = self;
+    cse_rows_lock_done(&o->progress);
+    if (o->json) {
+        json_t *object = json_pack("{s:s, s:i, s:f}", "event", "start", "layers", layer_count,
+                                   "loss_float32", loss_float32);
+        cse_json_print(object);
+        json_decref(object);
+    } else if (!o->quiet) {
+        fprintf(stderr, "%d layers, loss in float32 %.6g\n%s\n", layer_count, loss_float32,
+                cse_tuning_heads);
+    }
+    fflush(stdout);
+    cse_rows_unlock(&o->progress);
+    cse_rows_begin(&o->progress, "");
 }
 
+static void print_trial_json(const search_output *o, const cse_tuning_trial *trial)
+{
+    json_t *object = json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:b, s:f, s:i}", "event", "trial", "trial", trial->number,
+        "fp32", trial->layers[CSE_TUNING_FP32], "pol_0", trial->layers[CSE_TUNING_POL_0], "pol_1",
+        trial->layers[CSE_TUNING_POL_1], "pol_2", trial->layers[CSE_TUNING_POL_2], "accepted",
+        trial->accepted, "seconds", trial->seconds, "most_trials_left", trial->most_left);
+    json_object_set_new(object, "loss", cse_json_finite(trial->loss));
+    json_object_set_new(object, "percent_against_fp32", cse_json_finite(100 * trial->change));
+    json_object_set_new(object, "most_seconds_left",
+                        cse_json_finite(cse_rows_seconds_left(&o->progress)));
+    cse_json_print(object);
+    json_decref(object);
+}
+
+/* The training in float32 counts as a row, since the time of a trial is estimated from it too. */
 static void show_trial(void *self, const cse_tuning_trial *trial)
 {
+    search_output *o = self;
     cse_text row = { 0 };
-    (void)self;
+    cse_rows_lock_done(&o->progress);
+    o->progress.rows = o->progress.done + trial->most_left;
     cse_tuning_print_trial(trial, &row);
-    fprintf(stderr, "%s\n", row.data);
+    if (o->json)
+        print_trial_json(o, trial);
+    else if (!o->quiet)
+        fprintf(stderr, "%s\n", row.data);
+    fflush(stdout);
     cse_text_clear(&row);
+    cse_rows_unlock(&o->progress);
+    cse_rows_begin(&o->progress, "");
+}
+
+static void note_step(void *self, int64_t step)
+{
+    cse_rows_step(&((search_output *)self)->progress, step);
+}
+
+static void print_end_json(const char *path, const cse_tuning *tuning)
+{
+    static const char *const levels[] = { "fp32", "pol_0", "pol_1", "pol_2" };
+    json_t *layers = json_object();
+    for (int i = 0; i < tuning->layer_count; i++)
+        json_object_set_new(layers, tuning->layers[i], json_string(levels[tuning->levels[i]]));
+    json_t *object =
+        json_pack("{s:s, s:s, s:f, s:f, s:o}", "event", "end", "output", path, "loss_float32",
+                  tuning->loss_float32, "loss", tuning->loss, "layers", layers);
+    cse_json_print(object);
+    json_decref(object);
 }
 
 static cse_status write_file(const char *path, const cse_text *text)
@@ -77,15 +138,44 @@ static cse_status write_file(const char *path, const cse_text *text)
     if (close(file) != 0 || !written)
         return cse_fail(CSE_IO, "tune-precision: %s cannot be written: %s", path,
                         strerror(failure));
-    fprintf(stderr, "Written: %s\n", path);
     return CSE_OK;
+}
+
+static cse_status search(const cse_command_line *line, cse_tuning_options *o, search_output *shown)
+{
+    cse_tuning tuning = { 0 };
+    cse_text output = { 0 }, text = { 0 };
+    cse_status status = read_options(line, o, &output);
+    shown->progress.steps = o->steps;
+    if (status == CSE_OK && shown->json && strcmp(output.data, "-") == 0)
+        status = cse_fail(CSE_USAGE, "tune-precision: --json and --output - both write to standard "
+                                     "output; name a file with --output");
+    if (status == CSE_OK) {
+        cse_rows_open(&shown->progress);
+        cse_rows_begin(&shown->progress, "fp32");
+        status = cse_tuning_run(o, &tuning);
+        cse_rows_close(&shown->progress);
+    }
+    if (status == CSE_OK)
+        status = cse_tuning_print(o, &tuning, &text);
+    if (status == CSE_OK)
+        status = write_file(output.data, &text);
+    if (status == CSE_OK && shown->json)
+        print_end_json(output.data, &tuning);
+    else if (status == CSE_OK && strcmp(output.data, "-") != 0)
+        fprintf(stderr, "Written: %s\n", output.data);
+    cse_tuning_clear(&tuning);
+    cse_text_clear(&output);
+    cse_text_clear(&text);
+    return status;
 }
 
 static int run(const cse_command_line *line)
 {
     cse_prepared_job job = { 0 };
-    cse_tuning tuning = { 0 };
-    cse_text output = { 0 }, text = { 0 };
+    search_output shown = { .json = cse_option_is_on(line, "json"),
+                            .quiet = cse_option_is_on(line, "quiet"),
+                            .progress = { .word = "training", .at_most = true } };
     const char **settings = cse_option_all_values(line, "set");
     cse_tuning_options o = { .config = line->arguments[0],
                              .settings = settings,
@@ -94,22 +184,16 @@ static int run(const cse_command_line *line)
                              .steps = 200,
                              .format = "bfloat16",
                              .preset = "mp2",
+                             .self = &shown,
                              .on_start = show_start,
-                             .on_trial = show_trial };
-    cse_status status = read_options(line, &o, &output);
+                             .on_trial = show_trial,
+                             .on_step = note_step };
+    shown.progress.quiet = shown.json || shown.quiet;
+    cse_status status = cse_job_prepare(line, CSE_JOB_COMPILE, &job);
     if (status == CSE_OK)
-        status = cse_job_prepare(line, CSE_JOB_COMPILE, &job);
-    if (status == CSE_OK)
-        status = cse_tuning_run(&o, &tuning);
-    if (status == CSE_OK)
-        status = cse_tuning_print(&o, &tuning, &text);
-    if (status == CSE_OK)
-        status = write_file(output.data, &text);
+        status = search(line, &o, &shown);
     int exit_code = cse_report_diagnostics(status, &job.diagnostics);
-    cse_tuning_clear(&tuning);
     cse_job_clear(&job);
-    cse_text_clear(&output);
-    cse_text_clear(&text);
     free(settings);
     return exit_code;
 }
@@ -122,19 +206,37 @@ static const cse_option options[] = {
     { "preset", "NAME", NULL, "GraphAMP preset of the lowered layers: mp1 to mp4; default mp2" },
     { "output", "FILE", NULL, "configuration to write, - for stdout; default CONFIG.tuned.yaml" },
     { "set", "PATH=VALUE", NULL, "changes any setting" },
+    { "json", NULL, NULL,
+      "prints one line of JSON per trial, when it is done, and for the result" },
+    { "quiet", NULL, NULL, "prints only the name of the file that was written" },
+    { 0 },
+};
+
+static const cse_command_note examples[] = {
+    { "tune-precision configs/fc_mnist.yaml --tolerance 0.02", "writes fc_mnist.tuned.yaml" },
+    { 0 },
+};
+
+static const cse_command_note files[] = {
+    { "CONFIG.tuned.yaml", "the configuration that was found, with the trials in comments" },
     { 0 },
 };
 
 const cse_command cse_command_tune_precision = {
     .name = "tune-precision",
-    .summary = "finds the lowest precision of each layer that keeps the loss of float32",
+    .group = CSE_GROUP_MEASURE,
+    .summary = "finds the lowest precision of each layer that keeps the loss",
     .arguments = "CONFIG.yaml",
     .doc =
         "Trains the configuration in float32, then searches by bisection over layers and levels\n"
         "(fp32, POL 0, 1, 2) with emulated accumulation, and writes the result as a\n"
         "configuration with the trials in comments.",
     .options = options,
+    .letters = "q=quiet",
     .min_arguments = 1,
     .max_arguments = 1,
+    .values = "fp16_type=bfloat16|float16|cbfloat16 preset=mp1|mp2|mp3|mp4",
+    .examples = examples,
+    .files = files,
     .run = run,
 };

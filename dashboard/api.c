@@ -138,6 +138,15 @@ static json_t *convert(const char *text, const json_t *schema)
     return end != text && *end == '\0' && *text != ' ' ? json_real(value) : NULL;
 }
 
+/* An error of a parameter; `pointer` leads into its value. Takes `message` over. */
+static json_t *add_error(json_t *errors, const char *name, const char *pointer, json_t *message)
+{
+    json_t *error = json_pack("{s:s, s:s, s:o}", "parameter", name, "pointer", pointer, "message",
+                              message != NULL ? message : json_string("is wrong"));
+    json_array_append_new(errors, error);
+    return error;
+}
+
 /* Where the diagnostics and values of one parameter go. */
 typedef struct parameter_check {
     const cse_validator *validator;
@@ -155,9 +164,7 @@ static void add_value(parameter_check *c, const char *text)
     json_t *value = convert(text, schema);
     if (value == NULL) {
         const char *type = json_string_value(json_object_get(schema, "type"));
-        json_t *message = json_sprintf("the parameter %s is no %s", c->name, type);
-        json_array_append_new(c->errors, json_pack("{s:s, s:o}", "pointer", c->name, "message",
-                                                   message != NULL ? message : json_null()));
+        add_error(c->errors, c->name, "", json_sprintf("is no %s", type));
         return;
     }
     if (!c->list) {
@@ -185,6 +192,14 @@ static void take_value(parameter_check *c, const char *text)
     free(copy);
 }
 
+static void check_value(parameter_check *c, const json_t *value)
+{
+    size_t i = json_array_size(c->errors);
+    cse_validator_check(c->validator, c->schema, value, "", c->errors);
+    for (; i < json_array_size(c->errors); i++)
+        json_object_set_new(json_array_get(c->errors, i), "parameter", json_string(c->name));
+}
+
 static void check_parameter(const cse_api_match *match, const cse_api_given *given,
                             const json_t *parameter, parameter_check *c)
 {
@@ -207,18 +222,15 @@ static void check_parameter(const cse_api_match *match, const cse_api_given *giv
                 take_value(c, given->query[i].value);
     }
     if (times > 1)
-        json_array_append_new(c->errors,
-                              json_pack("{s:s, s:s}", "pointer", c->name, "message",
-                                        "the parameter occurs more than once in the query"));
+        add_error(c->errors, c->name, "", json_string("occurs more than once in the query"));
     const json_t *value = json_object_get(c->values, c->name);
     json_t *fallback = json_object_get(c->schema, "default");
     if (value != NULL)
-        cse_validator_check(c->validator, c->schema, value, c->name, c->errors);
+        check_value(c, value);
     else if (fallback != NULL)
         json_object_set_new(c->values, c->name, json_deep_copy(fallback));
     else if (strcmp(where, "query") == 0 && json_is_true(json_object_get(parameter, "required")))
-        json_array_append_new(c->errors, json_pack("{s:s, s:s}", "pointer", c->name, "message",
-                                                   "the parameter is missing from the query"));
+        add_error(c->errors, c->name, "", json_string("is missing from the query"));
 }
 
 static void report_unknown(const cse_validator *validator, const json_t *parameters,
@@ -241,11 +253,12 @@ static void report_unknown(const cse_validator *validator, const json_t *paramet
     }
     names[count] = NULL;
     const char *near = cse_did_you_mean(name, names);
+    json_t *shown = json_string(name); /* NULL where it is no UTF-8 */
     json_t *error =
-        json_pack("{s:s, s:s}", "pointer", name, "message", "the parameter is not known here");
+        add_error(errors, shown != NULL ? name : "?", "", json_string("is not known here"));
+    json_decref(shown);
     if (near != NULL)
         json_object_set_new(error, "hint", json_sprintf("did you mean %s?", near));
-    json_array_append_new(errors, error);
 }
 
 bool cse_api_check_parameters(const cse_api *api, const cse_api_match *match,

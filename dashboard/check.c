@@ -24,7 +24,7 @@
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/config/config.h"
+#include "engine/config/config_effects.h"
 #include "run/job/kinds.h"
 
 extern char **environ;
@@ -37,7 +37,23 @@ static const char source[] = "config.yaml";
 
 static void add_text(json_t *diagnostics, const char *message)
 {
-    json_array_append_new(diagnostics, json_pack("{s:s}", "message", message));
+    json_array_append_new(diagnostics,
+                          json_pack("{s:s, s:s}", "severity", "error", "message", message));
+}
+
+static void add_error(json_t *list, const char *severity, const cse_error *error)
+{
+    json_t *diagnostic = cse_error_json(error);
+    json_object_set_new(diagnostic, "severity", json_string(severity));
+    json_array_append_new(list, diagnostic);
+}
+
+static void add_warnings(const cse_config *config, json_t *warnings)
+{
+    cse_error *list = NULL;
+    int count = cse_config_without_effect(config, &list);
+    for (int i = 0; i < count; i++)
+        add_error(warnings, "warning", &list[i]);
 }
 
 /* ---- in this process ---- */
@@ -92,7 +108,7 @@ static void clear_overrides(cse_config_override *list, int count)
     free(list);
 }
 
-bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagnostics,
+bool cse_check_settings(const char *yaml, const json_t *overrides, const cse_check_result *result,
                         cse_config_facts *facts)
 {
     cse_config_override *list = NULL;
@@ -103,10 +119,12 @@ bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagn
     cse_status status = cse_config_check(&text, &found, &config);
     if (status == CSE_OK && facts != NULL)
         read_facts(config, facts);
-    if (status != CSE_OK && found.count == 0)
-        json_array_append_new(diagnostics, cse_error_json(cse_error_last()));
+    if (status == CSE_OK)
+        add_warnings(config, result->warnings);
+    else if (found.count == 0)
+        add_error(result->diagnostics, "error", cse_error_last());
     for (int i = 0; i < found.count; i++)
-        json_array_append_new(diagnostics, cse_error_json(found.errors[i]));
+        add_error(result->diagnostics, "error", found.errors[i]);
     cse_diagnostics_clear(&found);
     clear_overrides(list, count);
     cse_config_destroy(&config);
@@ -189,35 +207,50 @@ static bool read_until_end(int input, cse_text *output)
     }
 }
 
-/* The diagnostics of the event that ends the output (see cli/progress.h); false without one. */
-static bool take_end(const char *output, json_t *diagnostics)
+static void take_diagnostic(json_t *list, const char *severity, json_t *diagnostic)
 {
-    bool found = false;
-    while (output != NULL && *output != '\0' && !found) {
+    json_object_del(diagnostic, "event");
+    json_object_set_new(diagnostic, "severity", json_string(severity));
+    json_array_append(list, diagnostic);
+}
+
+/* The warnings on the way, and the diagnostics of the event that ends the output (see
+ * cli/progress.h); false without one. */
+static bool take_events(const char *output, const cse_check_result *result)
+{
+    bool ended = false;
+    while (output != NULL && *output != '\0' && !ended) {
         size_t length = strcspn(output, "\n"), i;
         json_t *event = json_loadb(output, length, 0, NULL), *one;
         const char *kind = json_string_value(json_object_get(event, "event"));
-        found = kind != NULL && strcmp(kind, "end") == 0;
-        if (found)
+        bool warns = kind != NULL && strcmp(kind, "warning") == 0;
+        ended = kind != NULL && strcmp(kind, "end") == 0;
+        if (warns) /* takes the event's members */
+            take_diagnostic(result->warnings, "warning", event);
+        if (ended)
             json_array_foreach(json_object_get(event, "diagnostics"), i, one)
-                json_array_append(diagnostics, one);
+                take_diagnostic(result->diagnostics, "error", one);
         json_decref(event);
         output += length + (output[length] == '\n');
     }
-    return found;
+    return ended;
 }
 
-static void take_result(const cse_text *output, int how, bool in_time, json_t *diagnostics)
+static void take_result(const cse_text *output, int how, bool in_time,
+                        const cse_check_result *result)
 {
+    json_array_clear(result->warnings); /* the process tells those of the settings, too */
     if (!in_time)
-        add_text(diagnostics, "the check took too long: the step may be too large to be traced "
-                              "here");
-    else if (!take_end(output->data, diagnostics) && (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
-        add_text(diagnostics, "the process that checks the step ended before it had a result: it "
-                              "crashed, or used more time or memory than a check may");
+        add_text(result->diagnostics,
+                 "the check took too long: the step may be too large to be traced here");
+    else if (!take_events(output->data, result) && (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
+        add_text(result->diagnostics,
+                 "the process that checks the step ended before it had a result: it crashed, or "
+                 "used more time or memory than a check may");
 }
 
-static cse_status check_step(const cse_check *check, const char *directory, json_t *diagnostics)
+static cse_status check_step(const cse_check *check, const char *directory,
+                             const cse_check_result *result)
 {
     char path[PATH_MAX];
     int pipe_ends[2], how = 0;
@@ -240,22 +273,22 @@ static cse_status check_step(const cse_check *check, const char *directory, json
         if (!in_time)
             kill(pid, SIGKILL);
         waitpid(pid, &how, 0);
-        take_result(&output, how, in_time, diagnostics);
+        take_result(&output, how, in_time, result);
     }
     close(pipe_ends[0]);
     cse_text_clear(&output);
     return status;
 }
 
-cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics)
+cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result)
 {
-    if (!cse_check_settings(check->yaml, check->overrides, diagnostics, NULL) ||
+    if (!cse_check_settings(check->yaml, check->overrides, result, NULL) ||
         check->executable == NULL)
         return CSE_OK;
     char directory[] = "/tmp/csengine-check-XXXXXX";
     if (mkdtemp(directory) == NULL)
         return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));
-    cse_status status = check_step(check, directory, diagnostics);
+    cse_status status = check_step(check, directory, result);
     cse_remove_tree(directory);
     return status;
 }

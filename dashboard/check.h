@@ -13,9 +13,14 @@ typedef struct cse_check {
                               * the settings are checked, in this one */
 } cse_check;
 
-/* Appends what is wrong to `diagnostics` as Diagnostic objects. CSE_TEMPORARY when the check itself
- * could not be made. */
-cse_status cse_check_configuration(const cse_check *check, json_t *diagnostics);
+/* What a check found, as arrays of Diagnostic objects. */
+typedef struct cse_check_result {
+    json_t *diagnostics; /* what is wrong: nothing would start */
+    json_t *warnings;    /* settings that would have no effect */
+} cse_check_result;
+
+/* Appends to both lists. CSE_TEMPORARY when the check itself could not be made. */
+cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result);
 
 /* What a configuration says of a job. */
 typedef struct cse_config_facts {
@@ -24,8 +29,9 @@ typedef struct cse_config_facts {
 } cse_config_facts;
 
 /* Settings, with these overrides (path -> value, or NULL), against their tables, in this process,
- * without a model: appends what is wrong, all of it. `facts` may be NULL. */
-bool cse_check_settings(const char *yaml, const json_t *overrides, json_t *diagnostics,
+ * without a model: appends what is wrong, all of it, and the settings of which this alone shows
+ * that they have no effect. `facts` may be NULL. */
+bool cse_check_settings(const char *yaml, const json_t *overrides, const cse_check_result *result,
                         cse_config_facts *facts);
 
 #endif

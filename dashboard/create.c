@@ -55,12 +55,14 @@ static void answer_no_origin(cse_answer *answer, cse_status error)
 void cse_route_create_job(const cse_request *request, cse_answer *answer, const char *id)
 {
     cse_job job = { .alive = false };
-    json_t *spec = spec_of(request), *diagnostics = json_array();
+    json_t *spec = spec_of(request);
+    const cse_check_result found = { .diagnostics = json_array(), .warnings = json_array() };
     const cse_job_request wanted = { .id = id, .spec = spec };
     cse_jobs *jobs = request->server->jobs;
     cse_status error = CSE_OK;
-    switch (cse_jobs_create(jobs, &wanted, &job, diagnostics, &error)) {
+    switch (cse_jobs_create(jobs, &wanted, &job, &found, &error)) {
     case CSE_JOB_CREATED:
+        job.warnings = found.warnings;
         cse_server_answer_job(request, &job, 201, answer);
         break;
     case CSE_JOB_KNOWN:
@@ -71,7 +73,7 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
                            "there is a job \"%s\" already, and it was asked for differently", id);
         break;
     case CSE_JOB_WRONG:
-        answer_diagnostics(answer, diagnostics);
+        answer_diagnostics(answer, found.diagnostics);
         break;
     case CSE_JOB_NO_ORIGIN:
         answer_no_origin(answer, error);
@@ -84,5 +86,6 @@ void cse_route_create_job(const cse_request *request, cse_answer *answer, const 
     }
     cse_job_release(&job);
     json_decref(spec);
-    json_decref(diagnostics);
+    json_decref(found.diagnostics);
+    json_decref(found.warnings);
 }

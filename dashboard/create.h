@@ -5,11 +5,11 @@
 #include "dashboard/server.h"
 
 /* What the descriptors of both have in common. */
-#define CSE_CREATE_PARAMETERS                                               \
-    "name? string 1..200  # with an application/yaml body\n"                \
-    "priority? Priority  # with an application/yaml body\n"                 \
-    "label? [LabelPair] ..64  # key=value, with an application/yaml body\n" \
-    "compile_only? boolean  # with an application/yaml body\n"              \
+#define CSE_CREATE_PARAMETERS                                                                \
+    "name? string 1..200  # with an application/yaml body\n"                                 \
+    "priority? Priority  # with an application/yaml body\n"                                  \
+    "label? [,LabelPair] ..64  # comma-separated key=value, with an application/yaml body\n" \
+    "compile_only? boolean  # with an application/yaml body\n"                               \
     "validate_only? boolean  # with an application/yaml body\n"
 #define CSE_CREATE_OPERATION                                                            \
     .body = "JobSpec\n"                                                                 \

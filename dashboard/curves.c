@@ -8,7 +8,7 @@
 #include "dashboard/route.h"
 #include "engine/base/json.h"
 
-enum { STEP, LAST_STEP, TIME_MS, VALUE, MINIMUM, MAXIMUM, MEAN, COLUMNS };
+enum { STEP, LAST_STEP, TIME_MS, VALUE, MINIMUM, MAXIMUM, MEAN, NOT_FINITE, COLUMNS };
 
 static const struct {
     const char *name;
@@ -17,7 +17,7 @@ static const struct {
     [STEP] = { "step", false },       [LAST_STEP] = { "last_step", true },
     [TIME_MS] = { "time_ms", false }, [VALUE] = { "value", false },
     [MINIMUM] = { "minimum", true },  [MAXIMUM] = { "maximum", true },
-    [MEAN] = { "mean", true },
+    [MEAN] = { "mean", true },        [NOT_FINITE] = { "not_finite", true },
 };
 
 /* The answer in the making, and the curve that is being read. */
@@ -64,7 +64,8 @@ static void add_row(writer *w, const cse_curve_row *row)
     add_integer(w, LAST_STEP, row->last_step);
     add_real(w, MINIMUM, row->minimum);
     add_real(w, MAXIMUM, row->maximum);
-    add_real(w, MEAN, row->count > 0 ? row->sum / (double)row->count : (double)NAN);
+    add_real(w, MEAN, row->finite > 0 ? row->sum / (double)row->finite : (double)NAN);
+    add_integer(w, NOT_FINITE, row->count - row->finite);
 }
 
 /* In the binary form the head says where each column stands among all numbers. */
@@ -86,7 +87,8 @@ static void end_curve(writer *w)
 {
     if (w->curve.name == NULL)
         return;
-    cse_text_add(&w->head, ",\"level\":%d,\"count\":%lld", w->curve.level, (long long)w->points);
+    cse_text_add(&w->head, ",\"level\":%d,\"bucket_points\":%lld,\"count\":%lld", w->curve.level,
+                 (long long)w->curve.bucket_points, (long long)w->points);
     for (int c = 0; c < COLUMNS; c++)
         if (w->curve.level > 0 || !columns[c].of_buckets)
             add_column(w, c);

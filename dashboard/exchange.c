@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "dashboard/encoding.h"
 #include "dashboard/pages.h"
 #include "engine/base/arena.h"
 
@@ -195,7 +196,9 @@ static bool check_parameters(cse_exchange *exchange)
         return true;
     }
     const json_t *first = json_array_get(errors, 0);
-    cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors, "%s: %s",
+    cse_answer_diagnostics(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, errors,
+                           "the parameter %s%s %s",
+                           json_string_value(json_object_get(first, "parameter")),
                            json_string_value(json_object_get(first, "pointer")),
                            json_string_value(json_object_get(first, "message")));
     return false;
@@ -272,8 +275,7 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method)
         .header = cse_exchange_header,
         .header_self = exchange,
         .accept = accept != NULL ? accept : "",
-        .takes_gzip = encoding != NULL && strstr(encoding, "gzip") != NULL &&
-                      strstr(encoding, "gzip;q=0") == NULL,
+        .takes_gzip = cse_prefers_gzip(encoding),
     };
     if (!cse_guard_admits(exchange->context->guard, exchange->peer, &wait_seconds)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_TOO_MANY_REQUESTS,

@@ -15,13 +15,14 @@
     X(4, "log")           \
     X(5, "topology")      \
     X(6, "numerics")      \
-    X(7, "gap")
+    X(7, "phase")         \
+    X(8, "gap")
 
 enum {
-    CSE_FEED_ALL = 0xff,
+    CSE_FEED_ALL = 0x1ff,
     CSE_FEED_STATE = 1 << 0,
     CSE_FEED_LOG = 1 << 4,
-    CSE_FEED_GAP = 1 << 7,
+    CSE_FEED_GAP = 1 << 8,
 };
 
 /* The bit of a type, 0 when there is none of that name. */

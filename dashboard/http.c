@@ -146,6 +146,7 @@ static void *work(void *self)
         if (exchange == NULL)
             return NULL;
         cse_exchange_handle(exchange);
+        cse_exchange_prepare(exchange);
         exchange->state = CSE_EXCHANGE_READY;
         MHD_resume_connection(exchange->connection);
     }

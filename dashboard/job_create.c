@@ -185,7 +185,7 @@ static bool has_origin(cse_jobs *jobs, const json_t *spec, cse_status *error)
 }
 
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                json_t *diagnostics, cse_status *error)
+                                const cse_check_result *found, cse_status *error)
 {
     char digest[65];
     cse_config_facts facts = { .num_csx = 1 };
@@ -203,7 +203,7 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
         return outcome;
     const char *config = json_string_value(json_object_get(request->spec, "config"));
     const json_t *overrides = json_object_get(request->spec, "overrides");
-    if (!cse_check_settings(config, overrides, diagnostics, &facts))
+    if (!cse_check_settings(config, overrides, found, &facts))
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);

@@ -2,6 +2,7 @@
 #ifndef CSE_DASHBOARD_JOB_CREATE_H
 #define CSE_DASHBOARD_JOB_CREATE_H
 
+#include "dashboard/check.h"
 #include "dashboard/job_table.h"
 
 /* A requested job, checked by its schema. */
@@ -14,13 +15,13 @@ typedef enum cse_job_outcome {
     CSE_JOB_CREATED,
     CSE_JOB_KNOWN,     /* the same id with the same body */
     CSE_JOB_TAKEN,     /* the same id with another body */
-    CSE_JOB_WRONG,     /* the configuration; `diagnostics` is filled */
+    CSE_JOB_WRONG,     /* the configuration; `found->diagnostics` is filled */
     CSE_JOB_NO_ORIGIN, /* what resume_from names is not there; `error` with its message */
     CSE_JOB_ERROR,     /* `error` with its message */
 } cse_job_outcome;
-/* `diagnostics`: an array that gets Diagnostic objects. `job` is filled when created or known. */
+/* `found` gets what is wrong and what to warn of. `job` is filled when created or known. */
 cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, cse_job *job,
-                                json_t *diagnostics, cse_status *error);
+                                const cse_check_result *found, cse_status *error);
 
 /* Makes an id of the last part of a path, or of a name. */
 void cse_job_id_from_path(const char *path, char *id, size_t size);

@@ -81,7 +81,68 @@ static double newest_value(cse_store_reader *reader, const json_t *failure, cons
     return value != NULL ? held : written;
 }
 
-static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bool alive)
+/* ---- what it does ---- */
+
+static json_t *time_or_null(int64_t time_ms)
+{
+    return time_ms > 0 ? json_integer(time_ms) : json_null();
+}
+
+static json_t *read_report(cse_store_reader *reader)
+{
+    cse_text text = { 0 };
+    json_t *report = NULL;
+    if (reader != NULL && cse_store_reader_key(reader, "phase", &text) && text.data != NULL)
+        report = json_loads(text.data, 0, NULL);
+    cse_text_clear(&text);
+    return report;
+}
+
+/* The run's own report (store/phase_report.h) is newer than the record's state, or older, where the
+ * server changed that: the phase is one that the state allows. */
+static void add_phase(json_t *facts, const cse_job_record *record, cse_store_reader *reader)
+{
+    json_t *report = read_report(reader);
+    const char *reported = json_string_value(json_object_get(report, "phase"));
+    cse_run_phase last = cse_run_phase_of(reported), activity = last;
+    bool validates = json_is_integer(json_object_get(report, "steps"));
+    if (validates && (last == CSE_RUN_PHASE_PAUSED || last == CSE_RUN_PHASE_RECOVER))
+        activity = CSE_RUN_PHASE_VALIDATE;
+    cse_run_phase phase = cse_run_phase_in(record->state, activity);
+    json_t *since = json_object_get(report, "since_ms");
+    if (phase == CSE_RUN_PHASE_NONE)
+        since = NULL;
+    else if (phase == last && since != NULL)
+        json_incref(since);
+    else
+        since = time_or_null(record->state_since_ms);
+    json_object_set_new(facts, "phase",
+                        phase != CSE_RUN_PHASE_NONE ? json_string(cse_run_phase_name(phase))
+                                                    : json_null());
+    json_object_set_new(facts, "phase_since_ms", since != NULL ? since : json_null());
+    validates = validates && phase != CSE_RUN_PHASE_NONE && phase != CSE_RUN_PHASE_TRAIN;
+    json_t *step = validates ? json_object_get(report, "step") : NULL;
+    json_t *steps = validates ? json_object_get(report, "steps") : NULL;
+    json_object_set_new(facts, "phase_step", step != NULL ? json_incref(step) : json_null());
+    json_object_set_new(facts, "phase_steps", steps != NULL ? json_incref(steps) : json_null());
+    json_t *recovery = json_object_get(report, "recovery");
+    json_object_set_new(facts, "recovery",
+                        json_is_object(recovery)
+                            ? json_incref(recovery)
+                            : json_pack("{s:i,s:i,s:n}", "count", 0, "milliseconds", 0, "last"));
+    json_decref(report);
+}
+
+static bool takes_steps(const json_t *facts)
+{
+    const char *phase = json_string_value(json_object_get(facts, "phase"));
+    return phase != NULL && (strcmp(phase, "train") == 0 || strcmp(phase, "save") == 0);
+}
+
+/* ---- how far it is ---- */
+
+/* `takes_steps`: whether the run goes on at its rate. */
+static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bool takes_steps)
 {
     json_t *progress = json_object();
     json_t *step = reader != NULL ? read_integer(reader, "last_step") : json_null();
@@ -97,7 +158,7 @@ static json_t *progress_json(cse_store_reader *reader, const json_t *failure, bo
                             ? rate / (double)json_integer_value(batch)
                             : (double)NAN;
     double rest = (double)(json_integer_value(last) - json_integer_value(step));
-    bool known = alive && json_is_integer(last) && json_is_integer(step) && rest >= 0;
+    bool known = takes_steps && json_is_integer(last) && json_is_integer(step) && rest >= 0;
     json_object_set_new(progress, "step", step);
     json_object_set_new(progress, "last_step", last);
     json_object_set_new(progress, "samples_per_second", number_or_null(rate));
@@ -131,7 +192,8 @@ static json_t *store_failure_json(const json_t *failure)
 static void add_run_facts(json_t *object, cse_store_reader *reader)
 {
     static const char *const texts[] = { "model", "optimizer", "host" };
-    static const char *const numbers[] = { "batch_size", "micro_batch_size", "num_csx", "seed" };
+    static const char *const numbers[] = { "batch_size", "micro_batch_size", "num_csx", "seed",
+                                           "numerics_every" };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         json_object_set_new(object, texts[i],
                             reader != NULL ? read_text(reader, texts[i]) : json_null());
@@ -142,36 +204,17 @@ static void add_run_facts(json_t *object, cse_store_reader *reader)
 
 /* ---- what the server keeps ---- */
 
-static const char *phase_of(const cse_job *job)
-{
-    switch (job->record.state) {
-    case CSE_RUN_COMPILING:
-        return "compile";
-    case CSE_RUN_RUNNING:
-    case CSE_RUN_PAUSING:
-    case CSE_RUN_PAUSED:
-    case CSE_RUN_RECOVERING:
-        return "execute";
-    default:
-        return "none";
-    }
-}
-
 static json_t *links_json(const char *id)
 {
-    static const char *const names[] = { "events",   "transitions", "logs",      "metrics",
-                                         "closures", "graph",       "precision", "topology",
-                                         "numerics", "trace",       "config",    "checkpoints" };
+    static const char *const names[] = { "events",     "transitions", "logs",      "metrics",
+                                         "closures",   "graph",       "precision", "topology",
+                                         "numerics",   "tensors",     "trace",     "config",
+                                         "checkpoints" };
     json_t *links = json_object();
     json_object_set_new(links, "self", json_sprintf("/api/v1/jobs/%s", id));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         json_object_set_new(links, names[i], json_sprintf("/api/v1/jobs/%s/%s", id, names[i]));
     return links;
-}
-
-static json_t *time_or_null(int64_t time_ms)
-{
-    return time_ms > 0 ? json_integer(time_ms) : json_null();
 }
 
 static void add_state(json_t *object, cse_jobs *jobs, const cse_job *job)
@@ -190,7 +233,7 @@ static void add_state(json_t *object, cse_jobs *jobs, const cse_job *job)
     bool waits = job->waiting_for[0] != '\0' &&
                  (r->state == CSE_RUN_QUEUED || r->state == CSE_RUN_RECOVERING);
     json_object_set_new(object, "waiting_for", waits ? json_string(job->waiting_for) : json_null());
-    json_object_set_new(object, "phase", json_string(phase_of(job)));
+    json_object_set_new(object, "state_since_ms", time_or_null(r->state_since_ms));
     json_t *commands = json_array();
     for (int i = 0; cse_job_commands[i] != NULL; i++)
         if (cse_job_can(jobs, job, cse_job_commands[i]))
@@ -222,29 +265,52 @@ static void add_record(json_t *object, const cse_job_record *r)
     json_object_set_new(object, "links", links_json(r->id));
 }
 
-/* When the run's first and last transitions were. */
+/* When the run began, and when the attempt that took its last step ended. */
 typedef struct run_times {
     int64_t first_ms, last_ms;
+    int64_t attempt; /* that took the last step; 0: none did */
 } run_times;
+
+static void take_attempt(void *self, const cse_curve *curve, const cse_curve_row *row)
+{
+    run_times *times = self;
+    if (row != NULL && curve->attempt > times->attempt)
+        times->attempt = curve->attempt;
+}
 
 static void take_time(void *self, const cse_row *row)
 {
     run_times *times = self;
     if (times->first_ms == 0)
         times->first_ms = row->fields[1].integer;
-    times->last_ms = row->fields[1].integer;
+    if (times->attempt == 0 || row->fields[6].integer <= times->attempt)
+        times->last_ms = row->fields[1].integer;
+}
+
+/* The times by the run's own transitions. A run that was finished and is started again takes no
+ * step, and has its old times. */
+static void read_times(cse_store_reader *reader, run_times *times)
+{
+    static const char *const loss[] = { "loss", NULL };
+    const cse_metrics_query query = { .names = loss, .max_points = 1 };
+    cse_store_reader_metrics(reader, &query, take_attempt, times);
+    cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &(cse_store_query){ .limit = 10000 },
+                          take_time, times);
 }
 
 static void add_times(json_t *object, const cse_job *job, cse_store_reader *reader)
 {
-    run_times times = { job->record.started_ms, job->record.ended_ms };
-    if (times.first_ms == 0 && reader != NULL && job->record.pid == 0 && job->record.digest[0] == 0)
-        cse_store_reader_rows(reader, CSE_ROW_TRANSITION, &(cse_store_query){ .limit = 10000 },
-                              take_time, &times);
-    if (!job->settled)
-        times.last_ms = 0;
-    json_object_set_new(object, "started_ms", time_or_null(times.first_ms));
-    json_object_set_new(object, "ended_ms", time_or_null(times.last_ms));
+    const cse_job_record *record = &job->record;
+    const bool submitted = record->pid != 0 || record->digest[0] != '\0';
+    run_times run = { .first_ms = 0 };
+    int64_t began_ms = record->started_ms, ended_ms = record->ended_ms;
+    if (reader != NULL && (!submitted || record->state == CSE_RUN_SUCCEEDED)) {
+        read_times(reader, &run);
+        ended_ms = run.last_ms > 0 ? run.last_ms : ended_ms;
+        began_ms = began_ms == 0 && !submitted ? run.first_ms : began_ms;
+    }
+    json_object_set_new(object, "started_ms", time_or_null(began_ms));
+    json_object_set_new(object, "ended_ms", time_or_null(job->settled ? ended_ms : 0));
 }
 
 /* The part that comes from the run store. */
@@ -262,7 +328,8 @@ static json_t *read_facts(cse_jobs *jobs, const cse_job *job)
                         job->alive && job->record.pid > 0 ? json_integer(job->record.pid)
                         : job->alive && reader != NULL    ? read_integer(reader, "pid")
                                                           : json_null());
-    json_object_set_new(facts, "progress", progress_json(reader, failure, job->alive));
+    add_phase(facts, &job->record, reader);
+    json_object_set_new(facts, "progress", progress_json(reader, failure, takes_steps(facts)));
     json_object_set_new(facts, "store_failure", store_failure_json(failure));
     json_decref(failure);
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
@@ -281,6 +348,8 @@ json_t *cse_job_json(cse_jobs *jobs, const cse_job *job)
             cse_job_keep_facts(jobs, job, facts);
     }
     json_object_update(object, facts);
+    if (job->warnings != NULL)
+        json_object_set(object, "warnings", job->warnings);
     json_decref(facts);
     return object;
 }

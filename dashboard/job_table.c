@@ -62,6 +62,7 @@ cse_status cse_jobs_check_room(cse_jobs *jobs)
 static void take_status(cse_job_record *record, const cse_run_status *status)
 {
     record->state = status->state;
+    record->state_since_ms = status->since_ms;
     snprintf(record->reason, sizeof record->reason, "%s", status->reason);
     snprintf(record->message, sizeof record->message, "%s", status->message);
 }
@@ -132,6 +133,7 @@ cse_status cse_job_entry_change(cse_jobs *jobs, cse_job_entry *entry, cse_run_st
                      cse_error_message(), cse_run_state_name(to), message);
     notify(jobs, &transition);
     record->state = to;
+    record->state_since_ms = transition.time_ms;
     snprintf(record->reason, sizeof record->reason, "%s", reason);
     snprintf(record->message, sizeof record->message, "%s", message);
     return status;
@@ -143,9 +145,11 @@ void cse_job_copy(const cse_job_entry *entry, cse_job *job)
 {
     bool facts = entry->settled && entry->facts != NULL;
     job->facts = facts ? cse_strdup(entry->facts) : NULL;
+    job->warnings = NULL;
     job->record = entry->record;
     job->record.labels = cse_strdup(entry->record.labels);
     job->record.spec = cse_strdup(entry->record.spec);
+    job->warnings = NULL;
     job->alive = entry->alive;
     job->settled = entry->settled;
     snprintf(job->waiting_for, sizeof job->waiting_for, "%s", entry->waiting_for);

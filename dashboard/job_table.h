@@ -37,7 +37,8 @@ typedef struct cse_job {
     bool alive;   /* its process is there */
     bool settled; /* ended, and it will not be restarted automatically */
     char waiting_for[512];
-    char *facts; /* what job_json.c keeps of a settled job; NULL */
+    char *facts;      /* what job_json.c keeps of a settled job; NULL */
+    json_t *warnings; /* in the answer to its creation: Diagnostic objects; borrowed, or NULL */
 } cse_job;
 bool cse_jobs_find(cse_jobs *jobs, const char *id, cse_job *job);
 void cse_job_release(cse_job *job);

@@ -231,12 +231,12 @@ static void read_record(sqlite3_stmt *s, cse_job_record *r)
     r->state = cse_run_state_of(column_text(s, 8));
     snprintf(r->reason, sizeof r->reason, "%s", column_text(s, 9));
     snprintf(r->message, sizeof r->message, "%s", column_text(s, 10));
-    int64_t *const numbers[] = { &r->created_ms,       &r->started_ms,   &r->ended_ms,
-                                 &r->attempt,          &r->base_attempt, &r->restarts,
-                                 &r->max_num_restarts, &r->pid,          &r->pid_start,
-                                 &r->exit_code,        &r->cores,        &r->memory_bytes,
-                                 &r->not_before_ms,    &r->kill_at_ms,   &r->cancelled,
-                                 &r->revision };
+    int64_t *const numbers[] = { &r->created_ms,       &r->started_ms,    &r->ended_ms,
+                                 &r->attempt,          &r->base_attempt,  &r->restarts,
+                                 &r->max_num_restarts, &r->pid,           &r->pid_start,
+                                 &r->exit_code,        &r->cores,         &r->memory_bytes,
+                                 &r->not_before_ms,    &r->kill_at_ms,    &r->cancelled,
+                                 &r->revision,         &r->state_since_ms };
     r->seq = sqlite3_column_int64(s, 0);
     for (int i = 0; i < (int)(sizeof numbers / sizeof numbers[0]); i++)
         *numbers[i] = sqlite3_column_int64(s, 11 + i);
@@ -251,7 +251,8 @@ cse_status cse_jobs_db_each(cse_jobs_db *db, void (*take)(void *self, const cse_
                   "SELECT seq,id,name,model_dir,labels,spec,digest,priority,state,reason,message,"
                   "created_ms,started_ms,ended_ms,attempt,base_attempt,restarts,max_num_restarts,"
                   "pid,pid_start,exit_code,cores,memory_bytes,not_before_ms,kill_at_ms,cancelled,"
-                  "revision FROM jobs ORDER BY seq",
+                  "revision,max(ended_ms,(SELECT max(time_ms) FROM transitions WHERE job=jobs.id)) "
+                  "FROM jobs ORDER BY seq",
                   &statement, ""));
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         cse_job_record *record = cse_calloc(1, sizeof *record);

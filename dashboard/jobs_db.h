@@ -40,6 +40,7 @@ typedef struct cse_job_record {
     int priority;
     cse_run_state state;
     char reason[32], message[CSE_JOB_MESSAGE_BYTES];
+    int64_t state_since_ms; /* of the transition to `state`; read, never written */
     int64_t created_ms, started_ms, ended_ms; /* 0: not yet */
     int64_t attempt;                          /* launches */
     int64_t base_attempt;                     /* of the run store before the last launch */

@@ -21,6 +21,7 @@
 #include "dashboard/jobs_origin.h"
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
+#include "engine/checkpoint/checkpoint.h"
 
 extern char **environ;
 
@@ -71,6 +72,17 @@ static void add_labels(command *c, const char *labels_text)
     json_decref(labels);
 }
 
+/* A later attempt goes on from its own newest checkpoint, whatever its configuration starts from.
+ */
+static bool has_checkpoint(const char *model_dir)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    bool has = cse_checkpoint_steps(model_dir, &steps, &count) == CSE_OK && count > 0;
+    free(steps);
+    return has;
+}
+
 static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, command *c)
 {
     json_t *spec = json_loads(entry->record.spec, 0, NULL), *value;
@@ -90,7 +102,9 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     if (json_is_true(json_object_get(spec, "validate_only")))
         add_word(c, "--validate_only");
     const json_t *from = json_object_get(spec, "resume_from");
-    if (from != NULL && entry->record.attempt <= 1) {
+    if (has_checkpoint(entry->record.model_dir)) {
+        add_word(c, "--checkpoint_path=newest");
+    } else if (from != NULL) {
         cse_text checkpoint = { 0 };
         status = cse_job_origin_find(jobs, from, false, &checkpoint);
         if (status == CSE_OK)

@@ -91,3 +91,30 @@ cse_status cse_job_origin_find(cse_jobs *jobs, const json_t *from, bool may_come
     cse_text_clear(&s.steps);
     return status;
 }
+
+static bool starts_from(const cse_job_entry *entry, const cse_job_origin *origin)
+{
+    json_t *spec = json_loads(entry->record.spec, 0, NULL);
+    const json_t *from = json_object_get(spec, "resume_from");
+    const json_t *step = json_object_get(from, "step");
+    const char *job = json_string_value(json_object_get(from, "job"));
+    bool same = job != NULL && strcmp(job, origin->job) == 0 &&
+                (step != NULL ? json_integer_value(step) == origin->step : origin->newest);
+    json_decref(spec);
+    return same;
+}
+
+bool cse_job_origin_in_use(cse_jobs *jobs, const cse_job_origin *origin,
+                           char user[CSE_JOB_ID_BYTES])
+{
+    bool found = false;
+    pthread_mutex_lock(&jobs->lock);
+    for (int i = 0; i < jobs->entry_count && !found; i++) {
+        const cse_job_entry *entry = jobs->entries[i];
+        found = !entry->settled && entry->record.spec != NULL && starts_from(entry, origin);
+        if (found)
+            memcpy(user, entry->record.id, CSE_JOB_ID_BYTES);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return found;
+}

@@ -17,7 +17,7 @@ static const char index_path[] = "/index.html";
 
 static const char no_pages[] =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>csengine</title>"
-    "<h1>This build has no pages</h1><p>The dashboard's pages are built with Node.js: install "
+    "<h1>This build has no pages</h1><p>To build them, install "
     "<code>nodejs</code> and <code>npm</code>, then run <code>configure --with-web=yes</code> and "
     "<code>make</code>. The REST API works without them: see <a href=\"/openapi.json\">"
     "/openapi.json</a>.</p></html>";

@@ -19,6 +19,11 @@ void cse_server_close_run(const cse_request *request, cse_server_run *run);
 /* Answers with a JSON artefact of the run's store. */
 void cse_server_answer_artefact(const cse_request *request, cse_answer *answer, const char *name);
 
+/* Why there are no tensor statistics. */
+#define CSE_NO_NUMERICS                                                                         \
+    "the run records no tensor statistics: set numerics in its configuration, as in numerics: " \
+    "{every: 100}"
+
 /* Page tokens: opaque to clients, a number to us. False: not one of ours (the answer is filled). */
 bool cse_page_token_read(const cse_request *request, cse_answer *answer, int64_t *number);
 json_t *cse_page_token_new(int64_t number);

@@ -12,7 +12,8 @@
 /* The part of a union that was read so far. */
 typedef struct choice {
     json_t *schema, *types, *words;
-    bool comma; /* a list that is split at commas */
+    json_t *references; /* {"$ref": ...} */
+    bool comma;         /* a list that is split at commas */
 } choice;
 
 static json_t *read_union(const char **at, bool *comma);
@@ -99,7 +100,9 @@ static bool read_name(const char **at, choice *c)
     snprintf(name, sizeof name, "%.*s", (int)length, *at);
     *at += length;
     if (isupper((unsigned char)name[0])) {
-        json_object_set_new(c->schema, "$ref", json_sprintf("#/components/schemas/%s", name));
+        json_array_append_new(
+            c->references,
+            json_pack("{s:o}", "$ref", json_sprintf("#/components/schemas/%s", name)));
         return true;
     }
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
@@ -158,10 +161,42 @@ static void read_range(const char **at, const choice *c)
         json_object_set_new(c->schema, bounds[row][2], json_integer(strtoll(high, NULL, 10)));
 }
 
+/* The types and words of the union, as members of its schema. */
+static void set_types(const choice *c)
+{
+    if (json_array_size(c->types) == 1)
+        json_object_set(c->schema, "type", json_array_get(c->types, 0));
+    else if (json_array_size(c->types) > 1)
+        json_object_set(c->schema, "type", c->types);
+    if (json_array_size(c->words) == 0)
+        return;
+    if (json_array_size(c->types) > 1) /* 'a'|null: the type alone does not allow it */
+        json_array_append_new(c->words, json_null());
+    json_object_set(c->schema, "enum", c->words);
+}
+
+/* One name is a reference; several, or one with a type beside it, are each a form of its own. */
+static void set_references(choice *c)
+{
+    if (json_array_size(c->references) == 0)
+        return;
+    if (json_array_size(c->references) == 1 && json_object_size(c->schema) == 0) {
+        json_object_update(c->schema, json_array_get(c->references, 0));
+        return;
+    }
+    if (json_object_size(c->schema) > 0)
+        json_array_append(c->references, c->schema);
+    json_decref(c->schema);
+    c->schema = json_pack("{s:O}", "oneOf", c->references);
+}
+
 /* The union's schema; NULL when the text is no type. */
 static json_t *read_union(const char **at, bool *comma)
 {
-    choice c = { .schema = json_object(), .types = json_array(), .words = json_array() };
+    choice c = { .schema = json_object(),
+                 .types = json_array(),
+                 .words = json_array(),
+                 .references = json_array() };
     bool good = read_one(at, &c);
     while (good && take(at, '|'))
         good = read_one(at, &c);
@@ -169,17 +204,11 @@ static json_t *read_union(const char **at, bool *comma)
     if (json_array_size(c.types) > 0)
         read_range(at, &c);
     skip_blanks(at);
-    if (json_array_size(c.types) == 1)
-        json_object_set(c.schema, "type", json_array_get(c.types, 0));
-    else if (json_array_size(c.types) > 1)
-        json_object_set(c.schema, "type", c.types);
-    if (json_array_size(c.words) > 0) {
-        if (json_array_size(c.types) > 1) /* 'a'|null: the type alone does not allow it */
-            json_array_append_new(c.words, json_null());
-        json_object_set(c.schema, "enum", c.words);
-    }
+    set_types(&c);
+    set_references(&c);
     json_decref(c.types);
     json_decref(c.words);
+    json_decref(c.references);
     *comma = c.comma;
     if (good)
         return c.schema;

@@ -20,9 +20,10 @@
  *     {TYPE} {NAME: TYPE}                  an object of any members; their names are as NAME says
  *     Name                                 the schema of this name
  *
- * or several of them, joined by "|", then a range as in 1..20 (of a number's value, a text's
- * length, the entries of a list or object), "~" and a regular expression that a text matches, "="
- * and the default. The type of an object may be omitted. */
+ * or several of them, joined by "|" (a Name beside others is one of the forms: "oneOf"), then a
+ * range as in 1..20 (of a number's value, a text's length, the entries of a list or object), "~"
+ * and a regular expression that a text matches, "=" and the default. The type of an object may be
+ * omitted. */
 #ifndef CSE_DASHBOARD_SCHEMA_H
 #define CSE_DASHBOARD_SCHEMA_H
 

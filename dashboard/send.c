@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dashboard/encoding.h"
 #include "engine/base/arena.h"
 #include "engine/base/json.h"
+
+enum { TAG_BYTES = 128 };
 
 /* ---- streams ---- */
 
@@ -85,6 +88,23 @@ static struct MHD_Response *stream_response(cse_exchange *exchange)
 
 /* ---- entity tags ---- */
 
+/* A packed answer has other bytes than a plain one, so that it has a strong tag of its own:
+ * "x-gzip" for "x". */
+static void packed_tag(const char *tag, char packed[TAG_BYTES])
+{
+    const size_t length = strlen(tag);
+    snprintf(packed, TAG_BYTES, "%.*s-gzip\"", (int)(length > 0 ? length - 1 : 0), tag);
+}
+
+static void set_tag(cse_answer *answer, const char *tag)
+{
+    for (int i = 0; i < answer->header_count; i++)
+        if (strcmp(answer->headers[i].name, "ETag") == 0) {
+            free(answer->headers[i].value);
+            answer->headers[i].value = cse_strdup(tag);
+        }
+}
+
 /* Whether a list of entity tags holds this one; weak and strong tags compare equal here. */
 static bool names_tag(const char *list, const char *tag)
 {
@@ -108,9 +128,12 @@ static void add_tag(cse_answer *answer)
     cse_answer_header(answer, "ETag", "\"%s\"", text);
 }
 
+/* Adds the tag of the plain body, and answers 304 to a client that has the content in either form:
+ * before it is packed, which costs more. */
 static void apply_tag(cse_exchange *exchange)
 {
     cse_answer *answer = &exchange->answer;
+    char packed[TAG_BYTES];
     if (answer->status != 200 || strcmp(exchange->request.method, "GET") != 0 ||
         answer->stream != NULL)
         return;
@@ -119,14 +142,32 @@ static void apply_tag(cse_exchange *exchange)
         add_tag(answer);
     const char *known = cse_exchange_header(exchange, "If-None-Match");
     const char *tag = cse_answer_header_view(answer, "ETag");
-    if (known == NULL || tag == NULL || !names_tag(known, tag))
+    if (known == NULL || tag == NULL)
         return;
+    packed_tag(tag, packed);
+    if (!names_tag(known, tag)) {
+        if (!names_tag(known, packed))
+            return;
+        set_tag(answer, packed);
+    }
     answer->status = 304;
     cse_text_clear(&answer->body);
     answer->fixed_body = NULL;
     if (answer->file >= 0)
         close(answer->file);
     answer->file = -1;
+}
+
+static void pack(cse_exchange *exchange)
+{
+    cse_answer *answer = &exchange->answer;
+    const char *tag = cse_answer_header_view(answer, "ETag");
+    char packed[TAG_BYTES];
+    cse_answer_pack(answer, exchange->request.takes_gzip);
+    if (tag == NULL || answer->status == 304 || !cse_answer_is_packed(answer))
+        return;
+    packed_tag(tag, packed);
+    set_tag(answer, packed);
 }
 
 /* ---- ranges ---- */
@@ -217,7 +258,7 @@ static void add_headers(const cse_answer *answer, struct MHD_Response *response)
         MHD_add_response_header(response, answer->headers[i].name, answer->headers[i].value);
 }
 
-/* Adds the path to a problem. */
+/* Adds the path to a problem: as it was sent, since a URI reference is percent-encoded. */
 static void add_instance(cse_exchange *exchange)
 {
     cse_text *body = &exchange->answer.body;
@@ -226,10 +267,24 @@ static void add_instance(cse_exchange *exchange)
     if (!problem || body->size < 2 || body->data[body->size - 1] != '}' ||
         exchange->target.path[0] == '\0')
         return;
+    char *path = cse_strdup(exchange->target_text);
+    path[strcspn(path, "?")] = '\0';
     body->size--;
     cse_text_add(body, ",\"instance\":");
-    cse_json_add_string(body, exchange->target.path);
+    cse_json_add_string(body, path);
     cse_text_add(body, "}");
+    free(path);
+}
+
+void cse_exchange_prepare(cse_exchange *exchange)
+{
+    if (exchange->prepared)
+        return;
+    exchange->prepared = true;
+    apply_tag(exchange);
+    apply_range(exchange);
+    add_instance(exchange);
+    pack(exchange);
 }
 
 enum MHD_Result cse_exchange_send(cse_exchange *exchange)
@@ -237,9 +292,7 @@ enum MHD_Result cse_exchange_send(cse_exchange *exchange)
     cse_exchange_context *context = exchange->context;
     cse_answer *answer = &exchange->answer;
     assert(exchange->state != CSE_EXCHANGE_QUEUED && answer->status != 0);
-    apply_tag(exchange);
-    apply_range(exchange);
-    add_instance(exchange);
+    cse_exchange_prepare(exchange);
     int status = answer->status;
     atomic_fetch_add(&context->requests, 1);
     if (status >= 500)

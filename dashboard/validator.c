@@ -340,6 +340,16 @@ static void check_member(const cse_validator *v, const json_t *schema, const mem
         cse_validator_check(v, others, m->value, m->pointer, errors);
 }
 
+/* A name within a JSON pointer: RFC 6901, section 3. */
+static void add_token(cse_text *pointer, const char *name)
+{
+    for (const char *c = name; *c != '\0'; c++)
+        if (*c == '~' || *c == '/')
+            cse_text_add(pointer, "%s", *c == '~' ? "~0" : "~1");
+        else
+            cse_text_add_bytes(pointer, c, 1);
+}
+
 static void check_object(const cse_validator *v, const json_t *schema, const json_t *value,
                          const char *pointer, json_t *errors)
 {
@@ -359,11 +369,30 @@ static void check_object(const cse_validator *v, const json_t *schema, const jso
     void *at = json_object_iter((json_t *)(uintptr_t)value);
     for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)value, at)) {
         cse_text inner = { 0 };
-        cse_text_add(&inner, "%s/%s", pointer, json_object_iter_key(at));
+        cse_text_add(&inner, "%s/", pointer);
+        add_token(&inner, json_object_iter_key(at));
         const member m = { json_object_iter_key(at), json_object_iter_value(at), inner.data };
         check_member(v, schema, &m, errors);
         cse_text_clear(&inner);
     }
+}
+
+/* The forms of a schema differ by a member's word or by their type, so that none fits where another
+ * does: the first that fits is enough. */
+static void check_forms(const cse_validator *v, const json_t *forms, const json_t *value,
+                        const char *pointer, json_t *errors)
+{
+    size_t i;
+    json_t *one;
+    bool fits = false;
+    json_array_foreach(forms, i, one)
+    {
+        json_t *faults = json_array();
+        fits = fits || cse_validator_check(v, one, value, pointer, faults);
+        json_decref(faults);
+    }
+    if (!fits)
+        add_diagnostic(errors, pointer, "has none of the accepted forms");
 }
 
 bool cse_validator_check(const cse_validator *v, const json_t *schema, const json_t *value,
@@ -371,6 +400,8 @@ bool cse_validator_check(const cse_validator *v, const json_t *schema, const jso
 {
     size_t before = json_array_size(errors);
     schema = cse_validator_resolve(v, schema);
+    if (json_object_get(schema, "oneOf") != NULL)
+        check_forms(v, json_object_get(schema, "oneOf"), value, pointer, errors);
     const json_t *type = json_object_get(schema, "type");
     const json_t *accepted = json_object_get(schema, "enum");
     if (type != NULL && !check_type(type, value, pointer, errors))

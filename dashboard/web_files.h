@@ -1,4 +1,4 @@
-/* The pages of the dashboard as embedded in the program: written by web/tools/build.mjs, or an
+/* The pages of the dashboard as embedded in the program: written by scripts/build_web.sh, or an
  * empty table where no pages were built. */
 #ifndef CSE_DASHBOARD_WEB_FILES_H
 #define CSE_DASHBOARD_WEB_FILES_H

@@ -12,6 +12,11 @@ static const char *run_state(int index)
     return index < CSE_RUN_STATE_COUNT ? cse_run_state_name((cse_run_state)index) : NULL;
 }
 
+static const char *run_phase(int index)
+{
+    return index < CSE_RUN_PHASE_COUNT ? cse_run_phase_name((cse_run_phase)index) : NULL;
+}
+
 static const char *run_reason(int index)
 {
     return index < CSE_RUN_REASON_COUNT ? cse_run_reason_name((cse_run_reason)index) : NULL;
@@ -39,11 +44,9 @@ cse_word_list *cse_word_list_find(const char *name, size_t length)
     static const struct {
         const char *name;
         cse_word_list *list;
-    } lists[] = { { "run_state", run_state },
-                  { "run_reason", run_reason },
-                  { "log_level", log_level },
-                  { "job_command", job_command },
-                  { "event", event } };
+    } lists[] = { { "run_state", run_state },     { "run_phase", run_phase },
+                  { "run_reason", run_reason },   { "log_level", log_level },
+                  { "job_command", job_command }, { "event", event } };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strlen(lists[i].name) == length && strncmp(lists[i].name, name, length) == 0)
             return lists[i].list;

@@ -1,102 +1,114 @@
-/* JSON Schema of CONFIG.yaml, made from the table that checks it. */
+/* JSON Schema of CONFIG.yaml, made from the tables that check it: the one of the file, and those of
+ * the plugins in the sections that name a plugin. */
 #include <string.h>
 
 #include "dashboard/server.h"
+#include "dashboard/settings_schema.h"
 #include "engine/config/config.h"
+#include "engine/config/dataloader_table.h"
+#include "run/job/kinds.h"
 
-static json_t *schema_of(const cse_setting *table);
-
-static void add_bounds(json_t *schema, const cse_setting *setting)
+static const cse_configured_descriptor *const *plugins_of(const char *kind)
 {
-    const double most = 1e299;
-    if (setting->min == 0 && setting->max == 0)
-        return;
-    json_object_set_new(schema, "minimum", json_real(setting->min));
-    if (setting->max < most)
-        json_object_set_new(schema, "maximum", json_real(setting->max));
+    for (const cse_kind *one = cse_kinds; one->name != NULL; one++)
+        if (strcmp(one->name, kind) == 0)
+            return one->table;
+    static const cse_configured_descriptor *const none[] = { NULL };
+    return none;
 }
 
-static json_t *choices_of(const char *choices)
+static json_t *described(json_t *schema, const cse_configured_descriptor *plugin)
 {
-    json_t *list = json_array();
-    while (choices != NULL && *choices != '\0') {
-        size_t length = strcspn(choices, "|");
-        json_array_append_new(list, json_stringn(choices, length));
-        choices += length + (choices[length] == '|');
+    json_object_set_new(schema, "description", json_string(plugin->summary));
+    return schema;
+}
+
+/* {NAME: {settings}}: one member, named after a plugin. */
+static json_t *keyed_schema(const char *kind)
+{
+    json_t *properties = json_object();
+    for (const cse_configured_descriptor *const *p = plugins_of(kind); *p != NULL; p++)
+        json_object_set_new(properties, (*p)->name,
+                            described(cse_settings_schema((*p)->settings), *p));
+    return json_pack("{s:[s,s,s], s:o, s:b, s:i}", "type", "object", "string", "null", "properties",
+                     properties, "additionalProperties", 0, "maxProperties", 1);
+}
+
+/* Adds the members of `more` that `schema` has not, and what it requires. */
+static void add_members(json_t *schema, const json_t *more)
+{
+    json_object_update_missing(json_object_get(schema, "properties"),
+                               json_object_get(more, "properties"));
+    if (json_object_get(schema, "required") == NULL)
+        json_object_set_new(schema, "required", json_array());
+    json_array_extend(json_object_get(schema, "required"), json_object_get(more, "required"));
+}
+
+/* {KEY: NAME, ...settings}: one alternative a plugin, told apart by the value of KEY. `common`: the
+ * schema of settings that all of them have. */
+static json_t *named_schema(const char *kind, const char *key, json_t *common)
+{
+    json_t *alternatives = json_array();
+    for (const cse_configured_descriptor *const *p = plugins_of(kind); *p != NULL; p++) {
+        json_t *schema = described(cse_settings_schema((*p)->settings), *p);
+        add_members(schema, common);
+        json_object_set_new(
+            json_object_get(schema, "properties"), key,
+            json_pack("{s:s, s:s}", "const", (*p)->name, "description", (*p)->summary));
+        json_array_append_new(alternatives, schema);
     }
-    return list;
+    json_decref(common);
+    return json_pack("{s:o}", "anyOf", alternatives);
 }
 
-static json_t *list_of(const char *type)
+static json_t *dataloader_schema(void)
 {
-    return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", type);
+    json_t *schema =
+        named_schema("inputs", "data_processor", cse_settings_schema(cse_dataloader_settings));
+    json_array_append_new(json_object_get(schema, "anyOf"), json_pack("{s:s}", "type", "null"));
+    return schema;
 }
 
-static json_t *schema_of_setting(const cse_setting *setting)
+/* A model may come from a shared object, whose settings are not known here. */
+static json_t *model_schema(void)
 {
-    switch (setting->type) {
-    case CSE_SETTING_BOOL:
-        return json_pack("{s:s}", "type", "boolean");
-    case CSE_SETTING_INTEGER:
-        return json_pack("{s:s}", "type", "integer");
-    case CSE_SETTING_NUMBER:
-        return json_pack("{s:s}", "type", "number");
-    case CSE_SETTING_TEXT:
-        return json_pack("{s:[s,s,s]}", "type", "string", "number", "null");
-    case CSE_SETTING_CHOICE:
-        return json_pack("{s:o}", "enum", choices_of(setting->choices));
-    case CSE_SETTING_INTEGER_LIST:
-        return list_of("integer");
-    case CSE_SETTING_NUMBER_LIST:
-        return list_of("number");
-    case CSE_SETTING_TEXT_LIST:
-        return list_of("string");
-    case CSE_SETTING_SETTINGS:
-        return schema_of(setting->nested);
-    default:
-        return json_object();
-    }
+    json_t *schema = named_schema("models", "name", json_pack("{s:[s]}", "required", "name"));
+    json_array_append_new(
+        json_object_get(schema, "anyOf"),
+        json_pack("{s:s, s:{s:{s:s}, s:{s:s, s:s}}, s:[s,s]}", "type", "object", "properties",
+                  "name", "type", "string", "library", "type", "string", "description",
+                  "path of the shared object that holds the model", "required", "name", "library"));
+    return schema;
 }
 
-/* A value that is unset unless given may be written as null. */
-static void allow_null(json_t *schema, const cse_setting *setting)
+static json_t *list_schema(json_t *entry)
 {
-    const char *type = json_string_value(json_object_get(schema, "type"));
-    if (setting->default_value != NULL && strcmp(setting->default_value, "null") == 0 &&
-        type != NULL)
-        json_object_set_new(schema, "type", json_pack("[s,s]", type, "null"));
-    else if (json_object_get(schema, "enum") != NULL && setting->default_value != NULL &&
-             strcmp(setting->default_value, "null") == 0)
-        json_array_append_new(json_object_get(schema, "enum"), json_null());
+    json_t *list = json_pack("{s:s, s:O}", "type", "array", "items", entry);
+    return json_pack("{s:[o,o]}", "anyOf", entry, list);
 }
 
-static json_t *schema_of(const cse_setting *table)
+/* Replaces the schema of a section of plugins, which the file's table leaves open. */
+static void set_section(json_t *trainer, const char *parent, const char *name, json_t *schema)
 {
-    json_t *properties = json_object(), *required = json_array();
-    for (const cse_setting *s = table; s != NULL && s->name != NULL; s++) {
-        json_t *schema = schema_of_setting(s);
-        if (s->doc != NULL)
-            json_object_set_new(schema, "description", json_string(s->doc));
-        if (s->type == CSE_SETTING_INTEGER || s->type == CSE_SETTING_NUMBER)
-            add_bounds(schema, s);
-        allow_null(schema, s);
-        if (s->default_value == NULL)
-            json_array_append_new(required, json_string(s->name));
-        json_object_set_new(properties, s->name, schema);
-    }
-    json_t *object = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
-                               "additionalProperties", 0);
-    if (json_array_size(required) > 0)
-        json_object_set_new(object, "required", required);
-    else
-        json_decref(required);
-    return object;
+    json_t *properties = json_object_get(
+        json_object_get(json_object_get(trainer, "properties"), parent), "properties");
+    json_t *open = json_object_get(properties, name);
+    json_object_set(schema, "description", json_object_get(open, "description"));
+    json_object_set_new(properties, name, schema);
 }
 
 static void answer_schema(const cse_request *request, cse_answer *answer)
 {
     (void)request;
-    json_t *schema = schema_of(cse_config_table);
+    json_t *schema = cse_settings_schema(cse_config_table);
+    json_t *trainer = json_object_get(json_object_get(schema, "properties"), "trainer");
+    set_section(trainer, "init", "model", model_schema());
+    set_section(trainer, "init", "optimizer", keyed_schema("optimizers"));
+    set_section(trainer, "init", "schedulers", list_schema(keyed_schema("schedules")));
+    set_section(trainer, "init", "loggers", list_schema(keyed_schema("loggers")));
+    static const char *const loaders[] = { "train_dataloader", "val_dataloader" };
+    for (int i = 0; i < 2; i++)
+        set_section(trainer, "fit", loaders[i], dataloader_schema());
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string("CONFIG.yaml of csengine"));

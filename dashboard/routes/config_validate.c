@@ -17,14 +17,14 @@ static void validate(const cse_request *request, cse_answer *answer)
                               .overrides = json_object_get(body, "overrides"),
                               .executable =
                                   deep ? cse_jobs_executable_view(request->server->jobs) : NULL };
-    json_t *diagnostics = json_array();
+    const cse_check_result found = { .diagnostics = json_array(), .warnings = json_array() };
     int64_t began_ns = cse_clock_ns();
-    cse_status status = cse_check_configuration(&check, diagnostics);
+    cse_status status = cse_check_configuration(&check, &found);
     cse_answer_result(answer, status,
-                      json_pack("{s:b, s:O, s:f}", "valid", json_array_size(diagnostics) == 0,
-                                "diagnostics", diagnostics, "milliseconds",
+                      json_pack("{s:b, s:o, s:o, s:f}", "valid",
+                                json_array_size(found.diagnostics) == 0, "diagnostics",
+                                found.diagnostics, "warnings", found.warnings, "milliseconds",
                                 (double)(cse_clock_ns() - began_ns) / 1e6));
-    json_decref(diagnostics);
 }
 
 static const char schemas[] =
@@ -32,9 +32,12 @@ static const char schemas[] =
     "  valid boolean\n"
     "  diagnostics [Diagnostic]  # every error that does not follow from another, in the order in "
     "which they are found; 50 at most\n"
+    "  warnings [Diagnostic]  # settings that would have no effect; with depth settings only those "
+    "of "
+    "which the file alone shows it\n"
     "  milliseconds number  # time the check took\n"
-    "  = {\"valid\": false, \"diagnostics\": [{\"line\": 4, \"column\": 13, \"message\": "
-    "\"unknown setting\"}], \"milliseconds\": 41}\n"
+    "  = {\"valid\": false, \"diagnostics\": [{\"severity\": \"error\", \"line\": 4, \"column\": "
+    "13, \"message\": \"unknown setting\"}], \"warnings\": [], \"milliseconds\": 41}\n"
     "ValidateRequest\n"
     "  config string ..1048576\n"
     "  overrides? {string|number|boolean|integer|null} ..256\n"

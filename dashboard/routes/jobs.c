@@ -84,9 +84,11 @@ static void create_job(const cse_request *request, cse_answer *answer)
 
 static const char parameters[] = "limit\n"
                                  "page_token\n"
-                                 "state? [State] ..11  # any of these\n"
-                                 "label? [LabelFilter] ..16  # key or key=value; all must match\n"
-                                 "  = \"team=vision\"\n"
+                                 "state? [,State] ..11  # comma-separated: any of these\n"
+                                 "  = [\"RUNNING\", \"PAUSED\"]\n"
+                                 "label? [,LabelFilter] ..16  # comma-separated: key or key=value; "
+                                 "all must match\n"
+                                 "  = [\"team=vision\"]\n"
                                  "name? string ..200  # part of the name or id\n";
 
 static const char schemas[] =

@@ -13,7 +13,7 @@ typedef struct kernel_sum {
 } kernel_sum;
 
 typedef struct sample {
-    int64_t step; /* 0: none */
+    int64_t attempt, step; /* step 0: none */
     kernel_sum *kernels;
     int64_t count, room;
     json_t *processes;
@@ -21,7 +21,9 @@ typedef struct sample {
 
 static void take_step(void *self, const cse_row *row)
 {
-    ((sample *)self)->step = row->fields[1].integer;
+    sample *s = self;
+    s->attempt = row->fields[0].integer;
+    s->step = row->fields[1].integer;
 }
 
 /* The rows of one process are consecutive. */
@@ -78,18 +80,20 @@ static json_t *kernels_json(sample *s)
     return list;
 }
 
-/* The requested step, or the newest, of one attempt. */
-static cse_status read_sample(const cse_request *request, cse_store_reader *reader,
-                              int64_t *attempt, sample *s)
+/* The requested step, or the newest, of the requested attempt, or of the newest that has one: an
+ * attempt that has just begun, or that found nothing left to do, has none. */
+static cse_status read_sample(const cse_request *request, cse_store_reader *reader, sample *s)
 {
     cse_run_status run;
+    cse_store_query query = { .attempt = cse_request_integer(request, "attempt", 0),
+                              .limit = 1,
+                              .newest_first = true };
     CSE_TRY(cse_store_reader_status(reader, &run));
-    *attempt = cse_request_integer(request, "attempt", run.attempt);
-    cse_store_query query = { .attempt = *attempt, .limit = 1, .newest_first = true };
+    s->attempt = query.attempt > 0 ? query.attempt : run.attempt;
     query.first_step = query.last_step = cse_request_integer(request, "step", 0);
     CSE_TRY(cse_store_reader_rows(reader, CSE_ROW_KERNEL, &query, take_step, s));
     query = (cse_store_query){
-        .attempt = *attempt, .limit = MOST_KERNELS, .first_step = s->step, .last_step = s->step
+        .attempt = s->attempt, .limit = MOST_KERNELS, .first_step = s->step, .last_step = s->step
     };
     return s->step > 0 ? cse_store_reader_rows(reader, CSE_ROW_KERNEL, &query, take_kernel, s)
                        : CSE_OK;
@@ -99,16 +103,15 @@ static void get_kernels(const cse_request *request, cse_answer *answer)
 {
     cse_server_run run;
     sample s = { .step = 0 };
-    int64_t attempt = 0;
     if (!cse_server_open_run(request, answer, &run))
         return;
     s.processes = json_array();
-    cse_status status = read_sample(request, run.reader, &attempt, &s);
+    cse_status status = read_sample(request, run.reader, &s);
     cse_server_close_run(request, &run);
     const bool none = s.step == 0, asked = cse_request_has(request, "step");
     cse_answer_result(
         answer, status,
-        json_pack("{s:I, s:o, s:O, s:o, s:s?}", "attempt", (json_int_t)attempt, "step",
+        json_pack("{s:I, s:o, s:O, s:o, s:s?}", "attempt", (json_int_t)s.attempt, "step",
                   none ? json_null() : json_integer(s.step), "processes", s.processes, "kernels",
                   kernels_json(&s), "missing",
                   !none   ? NULL
@@ -121,23 +124,24 @@ static void get_kernels(const cse_request *request, cse_answer *answer)
 }
 
 static const char parameters[] = "step? integer 1..  # a sampled step; without it, the newest\n"
-                                 "attempt? integer 1..  # absent: the newest\n";
+                                 "attempt? integer 1..  # absent: the newest that has samples\n";
 
 static const char schemas[] =
-    "Kernels open  # Kernels (groups of the graph) of one sampled step, over all processes, "
+    "Kernels  # Kernels (groups of the graph) of one sampled step, over all processes, "
     "slowest first.\n"
     "  attempt integer\n"
     "  step integer|null  # steps done when it was over\n"
     "  processes [string]  # those that ran kernels: replica 0, ...\n"
-    "  kernels [open]\n"
-    "    kernel integer  # index in the graph's groups\n"
-    "    calls integer  # in the step: once a microbatch, once, or once for each range of an "
+    "  kernels [KernelTime]\n"
+    "  missing string|null  # what is not there and why\n"
+    "KernelTime\n"
+    "  kernel integer  # index in the graph's groups\n"
+    "  calls integer  # in the step: once a microbatch, once, or once for each range of an "
     "update\n"
-    "    total_ns integer\n"
-    "    min_ns integer  # of a call\n"
-    "    median_ns integer  # of a call; of several processes, the mean of their medians by "
-    "calls\n"
-    "  missing string|null  # what is not there and why\n";
+    "  total_ns integer\n"
+    "  min_ns integer  # of a call\n"
+    "  median_ns integer  # of a call; of several processes, the mean of their medians by "
+    "calls\n";
 
 const cse_route cse_route_kernels = {
     .path = "/api/v1/jobs/{id}/kernels",

@@ -1,4 +1,5 @@
-/* Tensor statistics: counts, exponents, histograms, digests. */
+/* Tensor statistics: counts, exponents, histograms, digests. What the tensors are is a path of its
+ * own, since it is the same for each step. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,40 +11,26 @@
 /* A page token holds the step to continue with and how many of its records were already given. */
 enum { MOST_TENSORS = 4096, TOKEN_STEP_SHIFT = 20 };
 
+/* The tensors whose records are wanted. */
 typedef struct choice {
     const char *wanted; /* id, or a part of the name; NULL: all */
-    int64_t attempt;
-    json_t *tensors;
+    char ids[MOST_TENSORS][12];
+    const char *list[MOST_TENSORS + 1]; /* ended by NULL */
+    int count;
 } choice;
-
-static json_t *text_or_null(const cse_field *field)
-{
-    json_t *text = field->text != NULL ? json_stringn(field->text, field->size) : NULL;
-    return text != NULL ? text : json_null();
-}
 
 static void take_tensor(void *self, const cse_row *row)
 {
     choice *c = self;
     const cse_field *f = row->fields;
-    char id[24];
-    snprintf(id, sizeof id, "%lld", (long long)f[0].integer);
+    if (c->count == MOST_TENSORS)
+        return;
+    char *id = c->ids[c->count];
+    snprintf(id, sizeof c->ids[0], "%d", (int)f[0].integer);
     if (c->wanted != NULL && strcmp(c->wanted, id) != 0 &&
         (f[2].text == NULL || strstr(f[2].text, c->wanted) == NULL))
         return;
-    json_t *tensor = json_object();
-    json_object_set_new(tensor, "id", json_integer(f[0].integer));
-    json_object_set_new(tensor, "attempt", json_integer(f[1].integer));
-    static const char *const names[] = { "name", "scope", "op", "kind", "source_dtype", "dtype" };
-    for (int i = 0; i < 6; i++) {
-        json_t *text = text_or_null(&f[2 + i]);
-        json_object_set_new(tensor, names[i], i < 3 && json_is_null(text) ? json_string("") : text);
-    }
-    json_object_set_new(tensor, "backward", json_boolean(f[8].integer > 0));
-    json_object_set_new(tensor, "file", text_or_null(&f[9]));
-    json_object_set_new(tensor, "line",
-                        f[10].integer > 0 ? json_integer(f[10].integer) : json_null());
-    json_array_append_new(c->tensors, tensor);
+    c->list[c->count++] = id;
 }
 
 static json_t *hexadecimal(const cse_field *field)
@@ -68,9 +55,14 @@ static json_t *base64(const cse_field *field)
     return value;
 }
 
+typedef struct taken {
+    json_t *records;
+    bool histograms;
+} taken;
+
 static void take_record(void *self, const cse_row *row)
 {
-    json_t *records = self;
+    const taken *t = self;
     static const char *const names[] = { "tensor", "attempt",  "step",         "count",
                                          "nan",    "inf",      "saturated",    "flushed",
                                          "zeros",  "absorbed", "max_exponent", "first_microbatch" };
@@ -80,8 +72,9 @@ static void take_record(void *self, const cse_row *row)
     if (row->fields[11].integer < 0)
         json_object_set_new(record, "first_microbatch", json_null());
     json_object_set_new(record, "digest", hexadecimal(&row->fields[12]));
-    json_object_set_new(record, "histogram", base64(&row->fields[13]));
-    json_array_append_new(records, record);
+    json_object_set_new(record, "histogram",
+                        t->histograms ? base64(&row->fields[13]) : json_null());
+    json_array_append_new(t->records, record);
 }
 
 static json_int_t step_at(const json_t *records, size_t index)
@@ -105,18 +98,10 @@ static json_t *cut_page(json_t *records, int64_t limit, int64_t skipped)
 }
 
 static cse_status read_records(const cse_request *request, cse_store_reader *reader,
-                               const json_t *tensors, int64_t token, json_t *records)
+                               const choice *tensors, int64_t token, json_t *records)
 {
     const int64_t first = token >> TOKEN_STEP_SHIFT;
     const int64_t skipped = token & ((INT64_C(1) << TOKEN_STEP_SHIFT) - 1);
-    char ids[MOST_TENSORS][12];
-    const char *wanted[MOST_TENSORS + 1] = { NULL };
-    size_t count = 0;
-    for (; count < json_array_size(tensors) && count < MOST_TENSORS; count++) {
-        json_int_t id = json_integer_value(json_object_get(json_array_get(tensors, count), "id"));
-        snprintf(ids[count], sizeof ids[count], "%d", (int)id);
-        wanted[count] = ids[count];
-    }
     cse_store_query query = { .attempt = cse_request_integer(request, "attempt", 0),
                               .limit = skipped + cse_request_integer(request, "limit", 100),
                               .first_step = cse_request_integer(request, "from", 0),
@@ -126,10 +111,11 @@ static cse_status read_records(const cse_request *request, cse_store_reader *rea
         query.first_step = query.last_step = cse_request_integer(request, "step", 0);
     if (first > query.first_step)
         query.first_step = first;
-    if (cse_request_has(request, "tensor"))
-        query.filters[0] = (cse_store_filter){ "tensor", wanted };
-    cse_status status =
-        cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, records);
+    if (tensors->wanted != NULL)
+        query.filters[0] = (cse_store_filter){ "tensor", tensors->list };
+    taken t = { .records = records,
+                .histograms = !json_is_false(json_object_get(request->values, "histograms")) };
+    cse_status status = cse_store_reader_rows(reader, CSE_ROW_NUMERICS, &query, take_record, &t);
     for (int64_t i = 0; i < skipped && json_array_size(records) > 0; i++)
         json_array_remove(records, 0);
     return status;
@@ -142,25 +128,24 @@ static void get_numerics(const cse_request *request, cse_answer *answer)
     if (!cse_page_token_read(request, answer, &token) ||
         !cse_server_open_run(request, answer, &run))
         return;
-    choice c = { .wanted = cse_request_text(request, "tensor", NULL), .tensors = json_array() };
+    choice *c = cse_calloc(1, sizeof *c);
+    c->wanted = cse_request_text(request, "tensor", NULL);
     json_t *records = json_array();
-    const cse_store_query query = { .limit = MOST_TENSORS,
+    /* Without a name, one shows that there are any. */
+    const cse_store_query query = { .limit = c->wanted != NULL ? MOST_TENSORS : 1,
                                     .attempt = cse_request_integer(request, "attempt", 0) };
-    cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_TENSOR, &query, take_tensor, &c);
+    cse_status status = cse_store_reader_rows(run.reader, CSE_ROW_TENSOR, &query, take_tensor, c);
     if (status == CSE_OK)
-        status = read_records(request, run.reader, c.tensors, token, records);
+        status = read_records(request, run.reader, c, token, records);
     cse_server_close_run(request, &run);
-    bool none = json_array_size(c.tensors) == 0 && c.wanted == NULL;
+    bool none = c->count == 0 && c->wanted == NULL;
     json_t *next = cut_page(records, cse_request_integer(request, "limit", 100),
                             token & ((INT64_C(1) << TOKEN_STEP_SHIFT) - 1));
     cse_answer_result(answer, status,
-                      json_pack("{s:O, s:O, s:o, s:s?}", "tensors", c.tensors, "records", records,
-                                "next_page_token", next, "missing",
-                                none ? "the run records no tensor statistics: set numerics in its "
-                                       "configuration, as in numerics: {every: 100}"
-                                     : NULL));
-    json_decref(c.tensors);
+                      json_pack("{s:O, s:o, s:s?}", "records", records, "next_page_token", next,
+                                "missing", none ? CSE_NO_NUMERICS : NULL));
     json_decref(records);
+    free(c);
 }
 
 static const char parameters[] =
@@ -168,28 +153,20 @@ static const char parameters[] =
     "to? integer 0..  # last step\n"
     "step? integer 0..  # this step alone\n"
     "tensor? string ..300  # id, or part of the name\n"
+    "histograms? boolean = true  # false: without the histograms, most of a record's bytes\n"
     "bad? boolean  # only records with values that are NaN, infinite or saturated\n"
     "attempt\n"
     "limit\n"
     "page_token\n";
 
 static const char schemas[] =
-    "Tensor\n"
-    "  id,attempt integer\n"
-    "  name,scope,op string\n"
-    "  kind 'cast'|'gradient'|'weight'|'state'|'observed'\n"
-    "  source_dtype,dtype string|null\n"
-    "  backward boolean\n"
-    "  file string|null\n"
-    "  line integer|null\n"
     "NumericsRecord\n"
-    "  tensor integer  # id of a tensor\n"
+    "  tensor integer  # id of a Tensor\n"
     "  attempt,step,count,nan,inf,saturated,flushed,zeros,absorbed integer\n"
     "  max_exponent,first_microbatch integer|null\n"
     "  digest string|null  # 16 hexadecimal digits\n"
     "  histogram string|null  # the bins as stored, base64: unsigned 64-bit little-endian counts\n"
     "Numerics\n"
-    "  tensors [Tensor]\n"
     "  records [NumericsRecord]\n"
     "  next_page_token string|null\n"
     "  missing string|null  # what is not there and how to get it\n";
@@ -199,7 +176,8 @@ const cse_route cse_route_numerics = {
     .tag = "data",
     .schemas = schemas,
     .operations = {
-        { CSE_OPERATION("GET", "getNumerics", get_numerics, "Tensor statistics"),
+        { CSE_OPERATION("GET", "getNumerics", get_numerics,
+                        "Tensor statistics; listTensors says of what"),
           .parameters = parameters,
           .replies = "200 Numerics",
           .problems = "503" },

@@ -6,10 +6,15 @@ typedef struct figure {
     double value;
 } figure;
 
+static void add_head(cse_text *text, const char *name, const char *type, const char *help)
+{
+    cse_text_add(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
 static void add_figure(cse_text *text, const figure *f)
 {
-    cse_text_add(text, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", f->name, f->help, f->name, f->type,
-                 f->name, f->value);
+    add_head(text, f->name, f->type, f->help);
+    cse_text_add(text, "%s %.17g\n", f->name, f->value);
 }
 
 static void add_label(cse_text *text, const char *value)
@@ -24,44 +29,72 @@ static void add_label(cse_text *text, const char *value)
     }
 }
 
+/* What each running job has one value of. The format wants the values of a family together, so that
+ * each family is a text of its own until all jobs were seen. */
+static const struct {
+    const char *name, *help;
+    const char *member; /* of the job's progress; NULL: not from there */
+} families[] = {
+    { "csengine_job_step", "Last committed step.", "step" },
+    { "csengine_job_last_step", "Step at which the run ends.", "last_step" },
+    { "csengine_job_samples_per_second", "Samples trained in a second.", "samples_per_second" },
+    { "csengine_job_steps_per_second", "Steps trained in a second.", "steps_per_second" },
+    { "csengine_job_loss", "Loss of the last step.", "loss" },
+    { "csengine_job_store_failing", "1 while the run store cannot be written.", NULL },
+};
+enum { FAMILIES = sizeof families / sizeof families[0], MOST_JOBS = 1000 };
+
 typedef struct gauges {
     const cse_request *request;
-    cse_text *text;
+    cse_text values[FAMILIES];
     int count;
 } gauges;
+
+static void add_value(cse_text *text, const char *name, const cse_job *job, double value)
+{
+    cse_text_add(text, "%s{job=\"", name);
+    add_label(text, job->record.id);
+    cse_text_add(text, "\",name=\"");
+    add_label(text, job->record.name);
+    cse_text_add(text, "\"} %.17g\n", value);
+}
 
 /* The newest figures of a running job. */
 static bool add_job(void *self, const cse_job *job)
 {
-    static const char *const names[] = { "step", "last_step", "samples_per_second",
-                                         "steps_per_second", "loss" };
     gauges *g = self;
     if (!job->alive)
         return true;
     json_t *shown = cse_job_json(g->request->server->jobs, job);
     const json_t *progress = json_object_get(shown, "progress");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const json_t *value = json_object_get(progress, names[i]);
-        if (!json_is_number(value))
-            continue;
-        cse_text_add(g->text, "csengine_job_%s{job=\"", names[i]);
-        add_label(g->text, job->record.id);
-        cse_text_add(g->text, "\",name=\"");
-        add_label(g->text, job->record.name);
-        cse_text_add(g->text, "\"} %.17g\n", json_number_value(value));
+    for (int i = 0; i < FAMILIES; i++) {
+        const char *member = families[i].member;
+        const json_t *value = member != NULL ? json_object_get(progress, member) : NULL;
+        if (member == NULL)
+            add_value(&g->values[i], families[i].name, job,
+                      json_is_object(json_object_get(shown, "store_failure")));
+        else if (json_is_number(value))
+            add_value(&g->values[i], families[i].name, job, json_number_value(value));
     }
-    cse_text_add(g->text, "csengine_job_store_failing{job=\"");
-    add_label(g->text, job->record.id);
-    cse_text_add(g->text, "\",name=\"");
-    add_label(g->text, job->record.name);
-    cse_text_add(g->text, "\"} %d\n", json_is_object(json_object_get(shown, "store_failure")));
     json_decref(shown);
-    return ++g->count < 1000;
+    return ++g->count < MOST_JOBS;
+}
+
+static void add_jobs(cse_text *text, const cse_request *request)
+{
+    gauges g = { .request = request };
+    cse_jobs_each(request->server->jobs, add_job, &g);
+    for (int i = 0; i < FAMILIES; i++) {
+        add_head(text, families[i].name, "gauge", families[i].help);
+        if (g.values[i].size > 0)
+            cse_text_add_bytes(text, g.values[i].data, g.values[i].size);
+        cse_text_clear(&g.values[i]);
+    }
 }
 
 static void add_states(cse_text *text, const cse_job_budget *budget)
 {
-    cse_text_add(text, "# HELP csengine_jobs Jobs by state.\n# TYPE csengine_jobs gauge\n");
+    add_head(text, "csengine_jobs", "gauge", "Jobs by state.");
     for (int i = 0; i < CSE_RUN_STATE_COUNT; i++)
         cse_text_add(text, "csengine_jobs{state=\"%s\"} %lld\n",
                      cse_run_state_name((cse_run_state)i), (long long)budget->states[i]);
@@ -94,8 +127,7 @@ static void answer_figures(const cse_request *request, cse_answer *answer)
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         add_figure(&text, &figures[i]);
     add_states(&text, &budget);
-    gauges g = { .request = request, .text = &text };
-    cse_jobs_each(server->jobs, add_job, &g);
+    add_jobs(&text, request);
     cse_answer_text(answer, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
 }
 

@@ -1,8 +1,8 @@
-/* Changes the number of replicas from the next step on; the result does not change. */
+/* Changes the number of replicas; the result does not change. */
 #include "dashboard/route_support.h"
 
 static const char schemas[] = "ScaleRequest\n"
-                              "  num_csx integer 1..1024  # replicas from the next step on\n"
+                              "  num_csx integer 1..1024  # replicas that share each step\n"
                               "  = {\"num_csx\": 2}\n";
 
 const cse_route cse_route_scale = {
@@ -11,6 +11,11 @@ const cse_route cse_route_scale = {
     .schemas = schemas,
     .operations = {
         { CSE_COMMAND_OPERATION("scaleJob", "Changes the number of replicas"),
+          .doc = "Up to the number that the run began with, replicas leave or come back from "
+                 "the next step on. With more than that, a job of a root ends with a checkpoint "
+                 "and goes on from it as another attempt; a run that was started by hand "
+                 "refuses: start it again with more. The trained weights have the same bits "
+                 "with any number of replicas.",
           .body = "ScaleRequest" },
     },
 };

@@ -35,30 +35,54 @@ static void get_topology(const cse_request *request, cse_answer *answer)
     json_decref(failure);
 }
 
-static const char schemas[] = "TopologyProcess open\n"
-                              "  name string  # replica 0\n"
-                              "  role string\n"
-                              "  rank integer\n"
-                              "  pid? integer|null\n"
-                              "  busy? number|null 0..1  # share of the time\n"
-                              "  idle? number|null 0..1\n"
-                              "  back_pressured? number|null 0..1\n"
-                              "  incarnation? integer\n"
-                              "TopologyStream open\n"
-                              "  name string\n"
-                              "  from string\n"
-                              "  to string\n"
-                              "  depth? integer|null  # filled slots\n"
-                              "  capacity? integer|null\n"
-                              "  credits? integer|null  # slots free to the sender\n"
-                              "  mb_per_second? number|null\n"
-                              "TopologySample open\n"
-                              "  time_ms time\n"
-                              "  processes? [TopologyProcess]\n"
-                              "  streams? [TopologyStream]\n"
-                              "Topology\n"
-                              "  samples [TopologySample]  # oldest first\n"
-                              "  missing string|null  # what is not there and why\n";
+/* What is in a sample, live or stored. */
+#define SAMPLE_FIELDS                                             \
+    "  step integer  # steps done\n"                              \
+    "  interval_ms? integer  # the time that the shares are of\n" \
+    "  steps_per_second number\n"                                 \
+    "  microbatches? integer  # of a step\n"                      \
+    "  replicas? integer  # that share a step\n"                  \
+    "  data? TopologyData\n"                                      \
+    "  ring? TopologyRing\n"                                      \
+    "  processes [TopologyProcess]\n"                             \
+    "  streams [TopologyStream]\n"
+
+static const char schemas[] =
+    "TopologyProcess open\n"
+    "  name string  # replica 0\n"
+    "  role string\n"
+    "  rank integer  # of an input worker, its shard: the positions q of the input stream with "
+    "q mod W = rank\n"
+    "  pid? integer|null\n"
+    "  incarnation? integer  # processes that its place has had\n"
+    "  state? 'starting'|'running'|'lost'|'left'  # lost: its process ended and is to be replaced\n"
+    "  busy? number|null 0..1  # share of the time\n"
+    "  idle? number|null 0..1\n"
+    "  back_pressured? number|null 0..1\n"
+    "  input_wait? number|null 0..1  # of a replica: the part of idle in which input was missing\n"
+    "  step? integer  # of the microbatch that it fills or computes, or did last; from 1\n"
+    "  microbatch? integer  # from 0\n"
+    "  epoch? integer  # of an input worker's microbatch, from 1\n"
+    "  sample? integer  # its first sample's place in the epoch, from 0\n"
+    "  fed_by? [integer]  # of a replica: ranks of the input workers of its places in the ring\n"
+    "TopologyStream open\n"
+    "  name string\n"
+    "  from,to string  # a process, or 'input ring', 'reduction tree', 'replicas'\n"
+    "  payload? string  # what travels: bfloat16; images float32, labels int32\n"
+    "  depth? integer|null  # filled slots\n"
+    "  capacity? integer|null\n"
+    "  credits? integer|null  # slots free to the sender\n"
+    "  mb_per_second? number|null\n"
+    "TopologyData open  # where the samples come from\n"
+    "  input string  # name of the input function\n"
+    "  source string|null  # the file\n"
+    "  samples integer  # of an epoch\n"
+    "TopologyRing open  # the input ring, in microbatches\n"
+    "  capacity,filled,filling integer\n"
+    "TopologyEvent open  # A sample, as it is taken.\n" SAMPLE_FIELDS "TopologySample open\n"
+    "  time_ms time\n" SAMPLE_FIELDS "Topology\n"
+    "  samples [TopologySample]  # oldest first\n"
+    "  missing string|null  # what is not there and why\n";
 
 const cse_route cse_route_topology = {
     .path = "/api/v1/jobs/{id}/topology",

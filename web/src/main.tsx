@@ -10,6 +10,8 @@ import "@/styles/layout.css";
 import "@/styles/components.css";
 import "@/styles/pages.css";
 import "@/styles/graph.css";
+import "@/styles/topology.css";
+import "@/styles/narrow.css";
 import { needsToken } from "@/api/transport";
 import { href, segments } from "@/base/route";
 import { current, openJob } from "@/job/model";
@@ -48,8 +50,15 @@ function Frame() {
     const name = current.value?.job.value?.name ?? job;
     document.title = [page?.title, name, "csengine"].filter(Boolean).join(" · ");
   });
-  if (needsToken.value) return <SignIn />;
   const { page, job } = pageOf(segments.value);
+  /* On a narrow window the list of pages is a strip that scrolls. */
+  useEffect(() => {
+    const here = document.querySelector<HTMLElement>(".rail [aria-current]");
+    const rail = here?.parentElement;
+    if (here && rail && rail.scrollWidth > rail.clientWidth)
+      rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.offsetWidth) / 2;
+  }, [page?.name, job, needsToken.value]);
+  if (needsToken.value) return <SignIn />;
   return (
     <>
       <a
@@ -65,7 +74,7 @@ function Frame() {
       <div class="frame">
         <TopBar onHelp={() => (helpIsOpen.value = true)} />
         <Rail job={job} page={page?.name ?? ""} />
-        <main id="page" tabIndex={-1} class={page?.fill ? "page fill" : "page"}>
+        <main id="page" tabIndex={0} class={page?.fill ? "page fill" : "page"}>
           <Page />
         </main>
       </div>

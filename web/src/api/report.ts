@@ -1,6 +1,6 @@
 /* A report answers the pages' requests from what was put into it: a JSON object with the API's own
  * paths as names. Ranges and filters, which a server would apply, are applied here. */
-import type { Metrics, MetricSeries, Numerics } from "@generated/client";
+import type { Metrics, MetricSeries, Numerics, TensorList } from "@generated/client";
 import { ApiError, fillPath, type Request } from "@/api/transport";
 
 let answers: Record<string, unknown> | undefined;
@@ -43,10 +43,10 @@ function metrics(all: Metrics, wanted: Record<string, unknown>): Metrics {
   return { ...all, series };
 }
 
-function numerics(all: Numerics, wanted: Record<string, unknown>): Numerics {
+function numerics(all: Numerics, list: TensorList, wanted: Record<string, unknown>): Numerics {
   const part = wanted.tensor as string | undefined;
   const ids = new Set(
-    all.tensors
+    list.tensors
       .filter((t) => part === undefined || String(t.id) === part || t.name.includes(part))
       .map((t) => t.id),
   );
@@ -72,7 +72,10 @@ export function answerFromReport(request: Request): Promise<unknown> {
     return Promise.reject(new ApiError(404, { detail: "this report does not contain it" }));
   if (path.endsWith("/metrics"))
     return Promise.resolve(metrics(found as Metrics, request.parameters));
-  if (path.endsWith("/numerics"))
-    return Promise.resolve(numerics(found as Numerics, request.parameters));
+  if (path.endsWith("/numerics")) {
+    const tensors = reportAnswers()[path.replace(/numerics$/, "tensors")] as TensorList | undefined;
+    const list = tensors ?? { tensors: [], next_page_token: null, missing: null };
+    return Promise.resolve(numerics(found as Numerics, list, request.parameters));
+  }
   return Promise.resolve(found);
 }

@@ -23,6 +23,7 @@ const TYPES = [
   "log",
   "topology",
   "numerics",
+  "phase",
   "gap",
   "end",
 ];

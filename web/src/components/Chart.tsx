@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { themeVersion } from "@/base/theme";
-import { compact, number } from "@/base/format";
+import { integer, number } from "@/base/format";
 import { keyMoves } from "@/base/keys";
-import { Plot, type Curve, type PlotOptions } from "@/components/plot";
+import { at as textAt, type AxisKind } from "@/components/axes";
+import { Plot, type Curve, type PlotOptions, type Reading } from "@/components/plot";
 import { Icon } from "@/components/Icon";
 
 export type { Curve } from "@/components/plot";
@@ -77,11 +78,98 @@ function Legend({ curves }: { curves: Curve[] }) {
   );
 }
 
+/* Values that a curve cannot show: where they are, and how many. */
+function missingText(curves: Curve[], axis: AxisKind, logarithmic: boolean): string[] {
+  const many = distinct(curves).length > 1;
+  return curves.flatMap((curve) => {
+    const texts: string[] = [];
+    const of = many ? `${curve.label}: ` : "";
+    if (curve.notFinite) {
+      const { x, count } = curve.notFinite;
+      const total = count.reduce((sum, one) => sum + one, 0);
+      const [first, last] = [x[0] as number, x[x.length - 1] as number];
+      const where =
+        first === last ? textAt(axis, first) : `${textAt(axis, first)} to ${textAt(axis, last)}`;
+      const what = total === 1 ? "value is" : "values are";
+      texts.push(`${of}${integer(total)} ${what} NaN or infinite, ${axis} ${where}`);
+    }
+    const low = logarithmic ? curve.y.filter((value) => value != null && value <= 0).length : 0;
+    if (low > 0)
+      texts.push(`${of}${integer(low)} of ${integer(curve.y.length)} points are zero or negative`);
+    return texts;
+  });
+}
+
+function Missing({ curves, axis, logarithmic }: ChartProps) {
+  const texts = missingText(curves, axis, logarithmic ?? false);
+  if (texts.length === 0) return null;
+  return (
+    <ul class="missing small">
+      {texts.slice(0, 4).map((text) => (
+        <li key={text}>
+          <Icon name="warn" />
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/* The readings of one place: a line a run; a branch that was left only where nothing else is. */
+function rowsOf(readings: Reading[]): Reading[] {
+  const rows = new Map<string, Reading>();
+  for (const one of readings) {
+    const known = rows.get(one.curve.label);
+    if (!known || (known.curve.dimmed && !one.curve.dimmed)) rows.set(one.curve.label, one);
+  }
+  return [...rows.values()];
+}
+
+function tipRow({ curve, value }: Reading): HTMLElement {
+  const row = document.createElement("div");
+  const mark = document.createElement("i");
+  const name = document.createElement("span");
+  const figure = document.createElement("b");
+  mark.className = "swatch";
+  mark.style.borderColor = `var(${curve.colour})`;
+  mark.style.borderStyle = curve.dash ? "dashed" : "solid";
+  name.textContent = curve.label;
+  figure.textContent = value === null ? "not finite" : number(value);
+  row.append(mark, name, figure);
+  return row;
+}
+
+/* Beside the cursor in the chart that the pointer is in; in its caption in those that follow it. */
+function showReadings(
+  tip: HTMLElement,
+  caption: HTMLElement,
+  head: string,
+  readings: Reading[],
+  place: { left: number; isOwn: boolean; width: number },
+): void {
+  const rows = rowsOf(readings);
+  tip.hidden = !place.isOwn || rows.length === 0;
+  caption.textContent =
+    rows.length === 0 || place.isOwn
+      ? ""
+      : `${head}  ${rows.map((r) => number(r.value)).join("  ")}`;
+  if (tip.hidden) return;
+  const title = document.createElement("div");
+  title.className = "faint";
+  title.textContent = head;
+  tip.replaceChildren(title, ...rows.map(tipRow));
+  const isRight = place.left > place.width / 2;
+  tip.classList.toggle("at-left", isRight);
+  tip.style.left = isRight ? "" : `${place.left + 70}px`;
+  tip.style.right = isRight ? `${place.width - place.left + 16}px` : "";
+}
+
 /* The plot lives while the chart is in view; its curves come from the properties and, between two
  * renderings, from the subscription. */
 function usePlot(props: ChartProps, seen: boolean) {
   const canvas = useRef<HTMLDivElement>(null);
   const cursor = useRef<HTMLSpanElement>(null);
+  const tip = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const latest = useRef(props);
   const [zoomed, setZoomed] = useState(false);
@@ -95,12 +183,13 @@ function usePlot(props: ChartProps, seen: boolean) {
   });
   const draw = (curves: Curve[]) => {
     plot.current?.set(curves);
-    plot.current?.onCursor((x, values) => {
-      if (cursor.current)
-        cursor.current.textContent =
-          x === null
-            ? ""
-            : `${latest.current.axis} ${compact(x)}  ${values.map((v) => number(v)).join("  ")}`;
+    plot.current?.onCursor((x, readings, place) => {
+      if (!cursor.current || !tip.current || !canvas.current) return;
+      const { axis } = latest.current;
+      const at =
+        axis === "step" || axis === "samples" ? integer(readings[0]?.x ?? x) : textAt(axis, x);
+      const width = canvas.current.clientWidth;
+      showReadings(tip.current, cursor.current, `${axis} ${at}`, readings, { ...place, width });
     });
   };
   useEffect(() => {
@@ -118,12 +207,12 @@ function usePlot(props: ChartProps, seen: boolean) {
   useSignalEffect(() => {
     if (themeVersion.value > 0) plot.current?.rebuild();
   });
-  return { canvas, cursor, plot, zoomed };
+  return { canvas, cursor, tip, plot, zoomed };
 }
 
 export function Chart(props: ChartProps) {
   const { host, seen } = useInView("250px");
-  const { canvas, cursor, plot, zoomed } = usePlot(props, seen);
+  const { canvas, cursor, tip, plot, zoomed } = usePlot(props, seen);
   const keys = keyMoves({
     ArrowLeft: () => plot.current?.move(-0.15),
     ArrowRight: () => plot.current?.move(0.15),
@@ -158,6 +247,8 @@ export function Chart(props: ChartProps) {
         aria-label={describe(props.title, props.curves)}
         style={{ height: `${props.height}px` }}
       />
+      <div class="chart-tip number" ref={tip} aria-hidden="true" hidden />
+      <Missing {...props} />
       {props.note}
     </figure>
   );

@@ -50,7 +50,8 @@ function compose(props: MetricChartProps, finer: ReadonlyMap<string, Metrics>): 
         batchSize: run.batchSize,
         label: many ? (props.names.length > 1 ? `${run.label} ${name}` : run.label) : name,
         colour: colourOf(many ? r : n),
-        ...(many && n > 0 ? { dash: [6, 3] } : {}),
+        /* Where colours begin again, and for a run's further series. */
+        ...(many && n > 0 ? { dash: [6, 3] } : r >= SERIES_COLOURS ? { dash: [2, 2] } : {}),
       }),
     ),
   );

@@ -48,9 +48,29 @@ export function StateBadge({ state, reason }: { state: State; reason?: string | 
   const { tone, icon, text } = STATES[state];
   return (
     <Badge tone={tone} icon={icon}>
-      {text}
+      <Say what="state" value={state}>
+        {text}
+      </Say>
       {state === "FAILED" && reason ? `: ${reason.toLowerCase()}` : ""}
     </Badge>
+  );
+}
+
+/** A statement about the job: what it is about and its value stand in the page for tests, which
+ * compare them with the API. */
+export function Say({
+  what,
+  value,
+  children,
+}: {
+  what: string;
+  value: string | number | null;
+  children: ComponentChildren;
+}) {
+  return (
+    <span data-says={what} data-value={value === null ? "" : String(value)}>
+      {children}
+    </span>
   );
 }
 

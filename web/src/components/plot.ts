@@ -6,7 +6,17 @@
  * component is rendered again. */
 import uPlot from "uplot";
 import { colour, withAlpha } from "@/base/theme";
-import { compact, duration, number, time } from "@/base/format";
+import {
+  at as textAt,
+  axisRange,
+  integerIncrements,
+  logRange,
+  logSplits,
+  secondIncrements,
+  tickText,
+  valueRange,
+  type AxisKind,
+} from "@/components/axes";
 
 type Column = (number | null | undefined)[];
 
@@ -22,12 +32,20 @@ export interface Curve {
   /** Drawn faintly: a branch that a resumed run left behind. */
   dimmed?: boolean;
   width?: number;
-  points?: boolean;
+  /** Where values were NaN or infinite, and how many of them stand for each place. */
+  notFinite?: { x: number[]; count: number[] };
+}
+
+/** What stands under the cursor: a row a curve, in their order. */
+export interface Reading {
+  curve: Curve;
+  x: number;
+  value: number | null;
 }
 
 export interface PlotOptions {
   height: number;
-  axis: "step" | "samples" | "time" | "elapsed";
+  axis: AxisKind;
   logarithmic?: boolean;
   /** Charts with the same word move their cursors together. */
   sync?: string;
@@ -38,10 +56,13 @@ export interface PlotOptions {
   compactAxes?: boolean;
 }
 
-function columnsOf(curves: Curve[]): uPlot.AlignedData {
+function columnsOf(curves: Curve[], logarithmic: boolean): uPlot.AlignedData {
+  const shown = (column: Column) => (logarithmic ? positive(column) : column);
   const tables = curves.map((curve) => {
     const empty: Column = new Array(curve.x.length).fill(undefined) as Column;
-    return [curve.x, curve.y, curve.minimum ?? empty, curve.maximum ?? empty] as uPlot.AlignedData;
+    const { x, y, minimum, maximum } = curve;
+    const edges = [minimum, maximum].map((edge) => (edge ? shown(edge) : empty));
+    return [x, shown(y), ...edges] as uPlot.AlignedData;
   });
   if (tables.length === 0) return [[]] as unknown as uPlot.AlignedData;
   return tables.length === 1 ? (tables[0] as uPlot.AlignedData) : uPlot.join(tables);
@@ -49,7 +70,28 @@ function columnsOf(curves: Curve[]): uPlot.AlignedData {
 
 /* A change of these needs another plot; anything else is only new data. */
 const shapeOf = (curves: Curve[]): string =>
-  curves.map((c) => [c.label, c.colour, c.dimmed, c.dash, !!c.minimum, c.points].join()).join(";");
+  curves.map((c) => [c.label, c.colour, c.dimmed, c.dash, !!c.minimum].join()).join(";");
+
+/* Curves with no more points than this have each of them marked. */
+const FEW_POINTS = 24;
+/* The cursor reads a curve's point when it is this near, as a share of the width. */
+const REACH = 0.02;
+
+/* Indices of the points in [from, to] to be marked: all, when they are few; else those that no line
+ * reaches, because their neighbours are missing. `undefined` is no gap: another curve has a point
+ * there. */
+function marked(column: Column, from: number, to: number): number[] {
+  const own: number[] = [];
+  for (let i = from; i <= to; i++) if (column[i] !== undefined) own.push(i);
+  const points = own.filter((i) => column[i] !== null);
+  if (points.length <= FEW_POINTS) return points;
+  const isGap = (k: number) => column[own[k] ?? -1] == null;
+  return own.filter((_, k) => !isGap(k) && isGap(k - 1) && isGap(k + 1));
+}
+
+/* A logarithm has no place for zero and below: a gap. */
+const positive = (column: Column): Column =>
+  column.map((value) => (value != null && value <= 0 ? null : value));
 
 export class Plot {
   private plot: uPlot | undefined;
@@ -92,7 +134,7 @@ export class Plot {
   set(curves: Curve[]): void {
     this.curves = curves;
     const shape = shapeOf(curves);
-    const data = columnsOf(curves);
+    const data = columnsOf(curves, this.options.logarithmic ?? false);
     if (this.plot && shape === this.shape) {
       this.plot.batch(() => {
         this.plot?.setData(data, this.window === null);
@@ -137,18 +179,21 @@ export class Plot {
   }
 
   private series(): uPlot.Series[] {
-    const { unit } = this.options;
-    const shown = (_: uPlot, value: number | null) =>
-      value == null ? "–" : number(value) + (unit ? ` ${unit}` : "");
     return this.curves.flatMap((curve): uPlot.Series[] => {
       const line = withAlpha(colour(curve.colour), curve.dimmed ? 0.38 : 1);
       const own: uPlot.Series = {
         label: curve.label,
         stroke: line,
         width: curve.width ?? 1.5,
-        value: shown,
-        spanGaps: true,
-        points: { show: curve.points ?? false, size: 5 },
+        points: {
+          show: false,
+          size: 6,
+          fill: line,
+          filter: (u, index) => {
+            const [from, to] = u.series[0]?.idxs ?? [0, 0];
+            return marked(u.data[index] as Column, from, to);
+          },
+        },
       };
       if (curve.dash) own.dash = curve.dash;
       if (this.options.fill) own.fill = withAlpha(colour(curve.colour), 0.1);
@@ -156,7 +201,6 @@ export class Plot {
         stroke: "transparent",
         width: 0,
         points: { show: false },
-        spanGaps: true,
         show: true,
         label: "",
       };
@@ -178,7 +222,7 @@ export class Plot {
   }
 
   private axes(): uPlot.Axis[] {
-    const { axis, compactAxes } = this.options;
+    const { axis, compactAxes, logarithmic } = this.options;
     const font = "11px system-ui, sans-serif";
     const base: uPlot.Axis = {
       stroke: colour("--text-faint"),
@@ -186,32 +230,41 @@ export class Plot {
       ticks: { show: false },
       grid: { stroke: withAlpha(colour("--line"), 0.9), width: 1 },
     };
-    const texts = {
-      step: compact,
-      samples: compact,
-      elapsed: (v: number) => duration(v),
-      time: (v: number) => time(v),
-    };
+    const incrs = {
+      step: integerIncrements,
+      samples: integerIncrements,
+      elapsed: secondIncrements,
+      time: secondIncrements.map((one) => one * 1000),
+    }[axis];
     return [
       {
         ...base,
         size: 26,
         gap: 4,
         space: compactAxes ? 46 : 62,
-        values: (_, values) => values.map((v) => (v == null ? "" : texts[axis](v))),
+        incrs,
+        values: (_, values) => values.map((v) => (v == null ? "" : textAt(axis, v))),
       },
       {
         ...base,
         size: 54,
         gap: 4,
-        space: 28,
-        values: (_, values) => values.map((v) => (v == null ? "" : tickText(v))),
+        space: this.options.height < 150 ? 18 : 28,
+        ...(logarithmic
+          ? {
+              splits: (_: uPlot, __: number, low: number, high: number) =>
+                logSplits(low, high, this.options.height / 26),
+              filter: (_: uPlot, splits: number[]) => splits,
+            }
+          : {}),
+        values: (_, values, __, ___, increment) =>
+          values.map((v) => (v == null ? "" : tickText(v, logarithmic ? 0 : increment))),
       },
     ];
   }
 
   private uplotOptions(): uPlot.Options {
-    const { height, logarithmic, sync, onRange } = this.options;
+    const { height, logarithmic, sync, onRange, axis } = this.options;
     const cursor: uPlot.Cursor = {
       drag: { x: true, y: false, setScale: false },
       points: { size: 6 },
@@ -227,8 +280,14 @@ export class Plot {
       axes: this.axes(),
       legend: { show: false },
       scales: {
-        x: { time: false },
-        y: logarithmic ? { distr: 3 } : { range: (_, low, high) => padded(low, high) },
+        x: {
+          time: false,
+          range: (u, low, high) =>
+            axisRange(axis, low, high, u.data[0].length === 1 ? u.data[0][0] : undefined),
+        },
+        y: logarithmic
+          ? { distr: 3, range: (_, low, high) => logRange(low, high) }
+          : { range: (_, low, high) => valueRange(low, high) },
       },
       hooks: {
         setSelect: [
@@ -241,6 +300,7 @@ export class Plot {
           },
         ],
         ready: [(u) => this.listen(u, onRange !== undefined)],
+        draw: [(u) => this.drawNotFinite(u)],
       },
     };
   }
@@ -288,36 +348,68 @@ export class Plot {
     addEventListener("mouseup", up);
   }
 
-  /** The values under the cursor, for the legend. */
-  onCursor(listener: (x: number | null, values: (number | null)[]) => void): void {
+  /* A cross at the upper edge wherever a value was NaN or infinite. */
+  private drawNotFinite(u: uPlot): void {
+    const { ctx, bbox } = u;
+    const size = 3.5 * devicePixelRatio;
+    const y = bbox.top + 2 * size;
+    ctx.save();
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    for (const curve of this.curves) {
+      if (!curve.notFinite) continue;
+      ctx.strokeStyle = colour("--bad");
+      ctx.beginPath();
+      let last = -Infinity;
+      for (const at of curve.notFinite.x) {
+        const x = u.valToPos(at, "x", true);
+        if (x < bbox.left || x > bbox.left + bbox.width || x - last < size) continue;
+        last = x;
+        ctx.moveTo(x - size, y - size);
+        ctx.lineTo(x + size, y + size);
+        ctx.moveTo(x - size, y + size);
+        ctx.lineTo(x + size, y - size);
+      }
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  /** What is under the cursor, and where the cursor is; no readings when it has left. */
+  onCursor(
+    listener: (x: number, readings: Reading[], place: { left: number; isOwn: boolean }) => void,
+  ): void {
     const plot = this.plot;
     if (!plot) return;
     plot.hooks.setCursor = [
       (u) => {
-        const at = u.cursor.idx;
-        if (at == null) return listener(null, []);
-        const values = this.curves.map((_, i) => nearest(u.data[3 * i + 1] as Column, at));
-        return listener(u.data[0][at] ?? null, values);
+        const { left } = u.cursor;
+        const range = this.range;
+        if (left == null || left < 0 || !range) return listener(0, [], { left: 0, isOwn: false });
+        const x = u.posToVal(left, "x");
+        const reach = (range[1] - range[0]) * REACH;
+        const readings = this.curves.flatMap((curve): Reading[] => {
+          const found = nearest(curve, x);
+          return found && Math.abs(found.x - x) <= Math.max(reach, found.gap) ? [found] : [];
+        });
+        return listener(x, readings, { left, isOwn: u.over.matches(":hover") });
       },
     ];
   }
 }
 
-/* Joined columns have holes where another curve has its points: look a little to the left. */
-function nearest(column: Column | undefined, at: number): number | null {
-  for (let i = at; column && i >= Math.max(0, at - 50); i--)
-    if (column[i] != null) return column[i] as number;
-  return null;
-}
-
-function tickText(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 1e6 || (size > 0 && size < 1e-3)) return value.toExponential(1).replace(".0e", "e");
-  return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 4 });
-}
-
-function padded(low: number | null, high: number | null): [number | null, number | null] {
-  if (low == null || high == null) return [0, 1];
-  const room = (high - low || Math.abs(high) || 1) * 0.06;
-  return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
+/* The point of a curve that is nearest to x, and how far its own points are apart there. */
+function nearest(curve: Curve, x: number): (Reading & { gap: number }) | null {
+  const { x: xs, y } = curve;
+  if (xs.length === 0) return null;
+  let low = 0;
+  let high = xs.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((xs[middle] as number) <= x) low = middle;
+    else high = middle;
+  }
+  const [a, b] = [xs[low] as number, xs[high] as number];
+  const at = Math.abs(a - x) <= Math.abs(b - x) ? low : high;
+  const inside = x >= (xs[0] as number) && x <= (xs[xs.length - 1] as number);
+  return { curve, x: xs[at] as number, value: y[at] ?? null, gap: inside ? b - a : 0 };
 }

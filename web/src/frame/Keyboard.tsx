@@ -6,15 +6,20 @@ import { PAGES } from "@/frame/pages";
 
 const SEQUENCE_MS = 1200;
 
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+/* The editor stands in a shadow root: the event's own target is then only its host. */
+function isTyping(event: Event): boolean {
+  const [target] = event.composedPath();
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }
 
 export function Keyboard({ job, onHelp }: { job: string | null; onHelp: () => void }) {
   useEffect(() => {
     let started = -Infinity;
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector("dialog[open]")) return;
       const entry = PAGES.find((page) => page.key === event.key && (!page.ofJob || job));
       /* The time of the key press; a busy page may handle the event later. */

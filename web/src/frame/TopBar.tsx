@@ -1,14 +1,18 @@
 /* The bar on top: the selected job, its state, its commands, and whether the stream is live. */
 import { useState } from "preact/hooks";
 import { streamStatus, type StreamStatus } from "@/api/stream";
-import { duration, integer } from "@/base/format";
+import { duration, integer, time } from "@/base/format";
+import { useResource } from "@/base/resource";
 import { href } from "@/base/route";
 import { theme, type Theme } from "@/base/theme";
 import { Icon, type IconName } from "@/components/Icon";
-import { Dialog, Meter, StateBadge } from "@/components/parts";
+import { Dialog, Meter, Say, StateBadge } from "@/components/parts";
 import { act, type Command } from "@/job/actions";
 import { current } from "@/job/model";
-import type { Job } from "@generated/client";
+import type { Said } from "@/job/state";
+import { JobMenu } from "@/frame/JobMenu";
+import { SignOut } from "@/frame/SignOut";
+import { api, type Job } from "@generated/client";
 
 declare const IS_REPORT: boolean;
 
@@ -113,8 +117,19 @@ function KillDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   );
 }
 
+/* What happens beyond the number that the run began with depends on who started it. */
+const MORE_REPLICAS = {
+  root:
+    "With more than the run began with, it ends with a checkpoint and goes on from it with more " +
+    "replicas, as another attempt.",
+  run:
+    "More than the run began with are refused: start it again with more, and it goes on from its " +
+    "last checkpoint.",
+};
+
 function ScaleDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   const [replicas, setReplicas] = useState(job.num_csx ?? 1);
+  const version = useResource(() => api.getVersion(), []);
   return (
     <Dialog title={`Scale ${job.name}`} onClose={onClose}>
       <form
@@ -135,7 +150,12 @@ function ScaleDialog({ job, onClose }: { job: Job; onClose: () => void }) {
             onInput={(event) => setReplicas(Number(event.currentTarget.value))}
           />
         </label>
-        <p class="soft">From the next step on. The results keep the same bits.</p>
+        <p class="soft">
+          Replicas share the microbatches of each step. Fewer of them, or again up to the number
+          that the run began with, take over from the next step on; the run is not interrupted.
+        </p>
+        {version.data && <p class="soft">{MORE_REPLICAS[version.data.mode]}</p>}
+        <p class="soft">The trained weights have the same bits with any number of replicas.</p>
         <div class="row end">
           <button type="button" onClick={onClose}>
             Leave it
@@ -163,6 +183,8 @@ function Controls({ job }: { job: Job }) {
         <button
           key={command}
           data-command={command}
+          aria-label={text}
+          title={text}
           onClick={() => void run(command)}
           class={command === "kill" ? "danger" : ""}
         >
@@ -170,6 +192,7 @@ function Controls({ job }: { job: Job }) {
           <span>{text}</span>
         </button>
       ))}
+      <JobMenu job={job} />
       {asking === "cancel" && <CancelDialog job={job} onClose={close} />}
       {asking === "kill" && <KillDialog job={job} onClose={close} />}
       {asking === "scale" && <ScaleDialog job={job} onClose={close} />}
@@ -177,24 +200,35 @@ function Controls({ job }: { job: Job }) {
   );
 }
 
-function JobCrumb({ job }: { job: Job }) {
-  const model = current.value;
-  const step = model?.live.last("loss")?.step ?? job.progress.step;
-  const last = job.progress.last_step;
+function JobCrumb({ job, says }: { job: Job; says: Said }) {
+  const { step, lastStep: last } = says;
   return (
     <>
       <strong class="ellipsis" title={job.id}>
         {job.name}
       </strong>
-      <StateBadge state={job.state} reason={job.reason} />
+      <StateBadge state={says.state} reason={job.reason} />
+      {says.doing && (
+        <span class="small soft ellipsis" title={`since ${time(job.phase_since_ms)}`}>
+          <Say what="phase" value={says.phase}>
+            {says.doing}
+          </Say>
+        </span>
+      )}
       {last !== null && last > 0 && (
         <span class="row progress">
           <Meter share={(step ?? 0) / last} label="Progress" tone="good" />
           <span class="small number soft nowrap">
-            {integer(job.progress.step)} / {integer(last)}
-            {job.alive &&
-              job.progress.eta_seconds !== null &&
-              ` · ${duration(job.progress.eta_seconds)} left`}
+            <Say what="step" value={step}>
+              {integer(step)}
+            </Say>
+            {" / "}
+            {integer(last)}
+            {says.left !== null && (
+              <Say what="left" value={says.left}>
+                {` · ${duration(says.left)} left`}
+              </Say>
+            )}
           </span>
         </span>
       )}
@@ -204,6 +238,7 @@ function JobCrumb({ job }: { job: Job }) {
 
 export function TopBar({ onHelp }: { onHelp: () => void }) {
   const job = current.value?.job.value ?? null;
+  const says = current.value?.said.value ?? null;
   return (
     <header class="topbar">
       <a class="brand" href={href("/jobs")} aria-label="csengine, all jobs">
@@ -220,7 +255,7 @@ export function TopBar({ onHelp }: { onHelp: () => void }) {
         </svg>
         <span>csengine</span>
       </a>
-      <div class="crumb">{job && <JobCrumb job={job} />}</div>
+      <div class="crumb">{job && says && <JobCrumb job={job} says={says} />}</div>
       <span class="spacer" />
       {job && !IS_REPORT && <Controls job={job} />}
       <LiveStatus />
@@ -233,6 +268,7 @@ export function TopBar({ onHelp }: { onHelp: () => void }) {
       >
         <Icon name="help" />
       </button>
+      <SignOut />
     </header>
   );
 }

@@ -2,18 +2,22 @@
  * and by the words in the boxes; a cast is a diamond on the edge. */
 import { memo } from "@/components/memo";
 import type { Frame, Picture, PictureEdge, PictureNode } from "@/graph/format";
+import { shortType } from "@/graph/precision";
 import { bytes, percent } from "@/base/format";
 import { shareOf, type KernelTimes } from "@/job/kernels";
 
-export const DTYPES: Record<string, { token: string; dash: string; short: string }> = {
-  float32: { token: "--float32", dash: "", short: "fp32" },
-  bfloat16: { token: "--bfloat16", dash: "7 3", short: "bf16" },
-  float16: { token: "--float16", dash: "2 3", short: "fp16" },
-  cbfloat16: { token: "--cbfloat16", dash: "9 3 2 3", short: "cb16" },
+export const DTYPES: Record<string, { token: string; dash: string }> = {
+  float32: { token: "--float32", dash: "" },
+  bfloat16: { token: "--bfloat16", dash: "7 3" },
+  float16: { token: "--float16", dash: "2 3" },
+  cbfloat16: { token: "--cbfloat16", dash: "9 3 2 3" },
 };
-const OTHER = { token: "--integer", dash: "1 4", short: "int" };
+const OTHER = { token: "--integer", dash: "1 4" };
 
-export const styleOf = (dtype: string) => DTYPES[dtype] ?? { ...OTHER, short: dtype };
+export const styleOf = (dtype: string) => ({
+  ...(DTYPES[dtype] ?? OTHER),
+  short: shortType(dtype),
+});
 
 function smooth(points: [number, number][]): string {
   const [first, ...rest] = points;
@@ -82,9 +86,12 @@ function Edge({ edge, faded, strong }: { edge: PictureEdge; faded: boolean; stro
   );
 }
 
-/* A kernel's box has room for its share or for its other lines, not for both. */
+/* A box has room for its share of the time or for the number of its ops, not always for both. */
+const MOST_BESIDE_SHARE = 30;
+
 function subtitle(node: PictureNode, hasShare = false): string {
-  const isNarrow = hasShare && node.kind === "kernel";
+  const isLong = `${node.subtitle} · ${bytes(node.bytes)}`.length > MOST_BESIDE_SHARE;
+  const isNarrow = hasShare && (node.kind === "kernel" || isLong);
   const parts = [isNarrow ? node.subtitle.replace(/ · \d+ ops$/, "") : node.subtitle];
   if (node.bytes > 0) parts.push(bytes(node.bytes));
   return parts.join(" · ");
@@ -111,10 +118,9 @@ function Box({
   onChoose: () => void;
   onOpen: () => void;
 }) {
-  const style = styleOf(node.dtype);
-  const tags = [style.short];
-  if (node.pol !== null) tags.push(`POL ${node.pol}`);
-  if (node.accumulation) tags.push(`Σ ${styleOf(node.accumulation).short}`);
+  const style = styleOf(node.formats[0] ?? "float32");
+  const tags = [node.formats.map((dtype) => styleOf(dtype).short).join("+")];
+  if (node.pol.length > 0) tags.push(`POL ${node.pol.join()}`);
   if (node.casts > 0) tags.push(`${node.casts} ◇`);
   const keys = (event: KeyboardEvent) => {
     if (event.key === "Enter" && event.shiftKey) onOpen();
@@ -139,6 +145,7 @@ function Box({
     >
       <title>
         {`${node.lane}: ${node.scope}\n${subtitle(node)}\n${tags.join(", ")}` +
+          sumsTitle(node) +
           (!isTimed ? "" : `\n${percent(share)} of the time of all kernels`) +
           (node.canExpand ? "\nDouble click opens it" : "")}
       </title>
@@ -173,8 +180,18 @@ function Box({
       <text class="tag" x={node.width - 8} y={node.kind === "kernel" ? 15 : 19} text-anchor="end">
         {tags.join(" ")}
       </text>
+      {node.sums.line && (
+        <text class="sums" x={14} y={node.height - 8}>
+          {node.sums.line}
+        </text>
+      )}
     </g>
   );
+}
+
+function sumsTitle({ sums }: PictureNode): string {
+  if (sums.permitted.length === 0) return "";
+  return `\nsums executed: ${sums.executed.join("; ")}\nsums permitted: ${sums.permitted.join("; ")}`;
 }
 
 function clip(text: string, node: PictureNode, tags: string): string {

@@ -16,10 +16,15 @@ import {
   type Timing,
 } from "@/job/kernels";
 
+function sumsText({ sums }: KernelRow): string {
+  const permitted = sums.permitted.length > 0 ? `, permitted ${sums.permitted.join("; ")}` : "";
+  return `sums executed in ${sums.executed.join("; ")}${permitted}`;
+}
+
 function describe(row: KernelRow): string {
   return (
     `${row.kind} ${row.id} of the ${row.part} program in ${row.scope || "no module"}; ` +
-    `sums in ${row.accumulation}`
+    sumsText(row)
   );
 }
 
@@ -91,12 +96,12 @@ export function KernelTable({
               <span class="strong">{row.operations}</span>
               <span class="sub faint">
                 {row.kind} {row.id} · {row.shape || "scalar"}
-                {row.accumulation !== "float32" && ` · sums ${row.accumulation}`}
                 {row.alike.length > 1 && ` · ${row.alike.length} alike`}
               </span>
               <span class="sub faint">
                 {row.inputTypes || "–"} → {row.outputType}
               </span>
+              {row.sums.line && <span class="sub faint">{row.sums.line}</span>}
             </td>
             <BytesCell row={row} />
             <TimeCells row={row} times={times} />

@@ -15,10 +15,13 @@ import {
   type RawGroup,
   type Summary,
 } from "@/graph/format";
+import { formatsOf, levelsOf, sumsOf } from "@/graph/precision";
 import { layerPath, layerRuns, placesOf, type LayerRun, type Place } from "@/graph/modules";
 
-const BOX = { width: 208, height: 48 };
-const KERNEL = { width: 184, height: 36 };
+const BOX = { width: 216, height: 48 };
+const KERNEL = { width: 204, height: 36 };
+/* Higher by this where a box says how its sums are carried. */
+const SUMS_LINE = 14;
 const GROUP_KINDS = ["loop", "block", "library"];
 const PARTS = ["none", "replica", "weights", "update"];
 const QUIET = new Set(["broadcast_to", "reshape", "materialize", "constant", "state", "partial"]);
@@ -188,16 +191,12 @@ export class StepGraph {
       const moved = this.traffic(this.graph.groups[group] as RawGroup);
       box.bytes += moved.read + moved.written;
     }
-    const products = nodes.filter((node) => /matmul|conv2d/.test(node.op));
-    const typical =
-      products.length > 0
-        ? products.map((node) => node.dtype)
-        : [...draft.dtypes].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype);
-    box.dtype = typical[0] ?? "float32";
-    const narrow = nodes.find((node) => node.accumulation);
-    box.accumulation = narrow?.accumulation?.dtype ?? null;
-    const pol = nodes.map((node) => (node.backward ? node.pol_backward : node.pol_forward));
-    box.pol = pol.find((level) => level !== undefined) ?? null;
+    box.formats = formatsOf(nodes, draft.dtypes);
+    box.sums = sumsOf(nodes);
+    box.pol = box.lane === "update" ? [] : levelsOf(nodes);
+    if (box.lane === "backward")
+      box.gradients = nodes.filter((node) => node.op === "partial").length;
+    if (box.sums.line) box.height += SUMS_LINE;
     if (box.kind === "kernel") {
       const group = this.graph.groups[[...draft.groups][0] ?? 0] as RawGroup;
       box.title = this.operations(draft.nodes, 3);
@@ -368,7 +367,6 @@ export class StepGraph {
     const inputs = new Set(nodes.flatMap((node) => node.inputs.filter((i) => !inside.has(i))));
     const types = new Set([...inputs].map((i) => this.graph.nodes[i]?.dtype ?? ""));
     const result = nodes[nodes.length - 1];
-    const narrow = nodes.find((node) => node.accumulation)?.accumulation;
     const moved = this.traffic(group);
     return {
       id,
@@ -378,7 +376,7 @@ export class StepGraph {
       inputTypes: [...types].join(", "),
       outputType: result?.dtype ?? "",
       shape: result?.shape.join(" × ") ?? "",
-      accumulation: narrow ? narrowText(narrow) : "float32",
+      sums: sumsOf(nodes),
       readBytes: moved.read,
       writtenBytes: moved.written,
       scope: this.scopeOf(id),
@@ -386,10 +384,6 @@ export class StepGraph {
       alike: this.alike.get(id) ?? [id],
     };
   }
-}
-
-function narrowText(sum: { dtype: string; stochastic: boolean; tile_length: number }): string {
-  return `${sum.dtype} every ${sum.tile_length}${sum.stochastic ? ", stochastic" : ""}`;
 }
 
 const laneOfKey = (key: string): string => key.slice(0, key.indexOf("|"));
@@ -413,10 +407,11 @@ function newDraft(key: string, lane: Lane, module: string, isOpen: boolean): Dra
       title: shortName(module),
       subtitle: "",
       scope: module,
-      dtype: "float32",
+      formats: [],
       casts: 0,
-      pol: null,
-      accumulation: null,
+      pol: [],
+      sums: sumsOf([]),
+      gradients: 0,
       bytes: 0,
       kernels: 0,
       groups: [],

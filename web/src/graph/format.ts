@@ -1,6 +1,5 @@
 /* The step graph as the engine writes it (engine/graph/json.c), and the picture that the worker
  * makes of it. */
-
 export interface RawNode {
   op: string;
   dtype: string;
@@ -13,9 +12,11 @@ export interface RawNode {
   scope?: string;
   text?: string;
   inserted_cast?: boolean;
+  graphamp_off?: boolean;
   pol_forward?: number;
   pol_backward?: number;
-  accumulation?: { dtype: string; stochastic: boolean; tile_length: number };
+  /** How its long sum may be rounded; only an emulated one is rounded so. */
+  accumulation?: { dtype: string; stochastic: boolean; emulated: boolean; tile_length: number };
 }
 
 export interface RawState {
@@ -39,8 +40,20 @@ export interface RawGraph {
   micro_batch_size: number;
   nodes: RawNode[];
   states: RawState[];
-  reductions: { partial: number; sum: number }[];
+  /** The sums over the microbatches. `payload`: the format in which partial sums travel, where the
+   * file says it; a gradient's may be rounded, a loss's is float32. */
+  reductions: { partial: number; sum: number; payload?: string }[];
   groups: RawGroup[];
+}
+
+/** How the long sums of some nodes are carried. */
+export interface Sums {
+  /** Distinct, as this machine computes them. */
+  executed: string[];
+  /** Distinct, as the policy permits them; empty where it permits nothing but float32. */
+  permitted: string[];
+  /** Both in one short line; "" where nothing but float32 is permitted. */
+  line: string;
 }
 
 /** cse_part: who runs a node, and how often. */
@@ -56,11 +69,14 @@ export interface PictureNode {
   title: string;
   subtitle: string;
   scope: string;
-  /** Format of most of what it computes. */
-  dtype: string;
+  /** Of its products; without any, of most of what it computes. */
+  formats: string[];
   casts: number;
-  pol: number | null;
-  accumulation: string | null;
+  /** POL levels that were set for it itself. */
+  pol: number[];
+  sums: Sums;
+  /** Gradients in it that are summed over the microbatches. */
+  gradients: number;
   /** Read and written in one run of it. */
   bytes: number;
   kernels: number;
@@ -124,7 +140,7 @@ export interface KernelRow {
   operations: string;
   inputTypes: string;
   outputType: string;
-  accumulation: string;
+  sums: Sums;
   readBytes: number;
   writtenBytes: number;
   shape: string;

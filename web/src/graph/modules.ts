@@ -2,9 +2,11 @@
  *
  * The scopes of the forward pass are the modules. Everything else is matched by name: the update of
  * "optimizer.layers.0.ffn.linear.weight" belongs to the longest scope that begins its name. Layers
- * (scopes that differ in one number) with the same ops, shapes and formats in all lanes are one: a
- * model of 48 layers is drawn as one layer, 48 times. */
+ * (scopes that differ in one number) with the same ops and shapes and the same precision (formats,
+ * sums, levels, rounding) in all lanes are one: a model of 48 layers is drawn as one layer, 48
+ * times. */
 import { PART, type Lane, type RawGraph, type RawNode } from "@/graph/format";
+import { precisionWord } from "@/graph/precision";
 
 export interface Place {
   lane: Lane;
@@ -36,6 +38,8 @@ const PLUMBING = new Set([
   "rsqrt",
   "reciprocal",
 ]);
+
+const ONCE = "~";
 
 export function laneOf(node: RawNode): Lane | null {
   if (node.op === "input") return "forward";
@@ -138,20 +142,53 @@ export interface LayerRun {
   last: number;
 }
 
+/* Whether a value depends on a parameter. What does not (masks, positions, constants) is computed
+ * once for all layers and stands in the first; the rest each layer has for itself. */
+function dependsOnParameters(graph: RawGraph): boolean[] {
+  const parameters = new Set(graph.states.filter((one) => one.trainable).map((one) => one.read));
+  const depends: boolean[] = [];
+  graph.nodes.forEach((node, i) => {
+    depends[i] =
+      parameters.has(i) ||
+      node.op === "batch_sum" ||
+      node.inputs.some((input) => depends[input] ?? false);
+  });
+  return depends;
+}
+
+/* What a layer computes and in which numbers, as words. Of an op that equal layers may have in
+ * different numbers, since common parts are shared, the word counts once. */
 function signatures(graph: RawGraph, places: (Place | null)[]): Map<string, Map<number, string[]>> {
   const stems = new Map<string, Map<number, string[]>>();
-  graph.nodes.forEach((node, i) => {
-    const place = places[i];
-    const path = place && layerPath(place.module);
-    if (!place || !path) return;
+  const depends = dependsOnParameters(graph);
+  const add = (i: number, make: (rest: string) => string) => {
+    const path = layerPath(places[i]?.module ?? "");
+    if (!path) return;
     let layers = stems.get(path.stem);
     if (!layers) stems.set(path.stem, (layers = new Map()));
     let words = layers.get(path.index);
     if (!words) layers.set(path.index, (words = []));
-    if (!PLUMBING.has(node.op) && place.lane !== "update")
-      words.push(`${place.lane}|${path.rest}|${node.op}|${node.dtype}|${node.shape.join("x")}`);
+    words.push(make(path.rest));
+  };
+  graph.nodes.forEach((node, i) => {
+    const lane = places[i]?.lane;
+    const precision = precisionWord(graph, node);
+    if (lane !== "update" && !PLUMBING.has(node.op))
+      add(i, (rest) => `${lane}|${rest}|${node.op}|${precision}|${node.shape.join("x")}`);
+    else if (depends[i]) add(i, (rest) => `${ONCE}${lane}|${rest}|${node.op}|${precision}`);
   });
+  for (const { partial, payload } of graph.reductions) {
+    const node = graph.nodes[partial] as RawNode;
+    const sum = `${node.dtype}|${node.backward}|${payload ?? ""}`;
+    add(partial, (rest) => `${ONCE}sum|${rest}|${sum}`);
+  }
   return stems;
+}
+
+function signatureText(words: string[]): string {
+  const counted = words.filter((word) => !word.startsWith(ONCE));
+  const once = new Set(words.filter((word) => word.startsWith(ONCE)));
+  return [...counted, ...once].sort().join();
 }
 
 /** Runs of at least two neighbouring layers that are alike. */
@@ -159,14 +196,14 @@ export function layerRuns(graph: RawGraph, places: (Place | null)[]): LayerRun[]
   const runs: LayerRun[] = [];
   for (const [stem, layers] of signatures(graph, places)) {
     const indices = [...layers.keys()].sort((a, b) => a - b);
-    const text = (index: number) => (layers.get(index) ?? []).sort().join();
+    const texts = new Map([...layers].map(([index, words]) => [index, signatureText(words)]));
     let first = indices[0] as number;
     let last = first;
     const close = () => {
       if (last > first) runs.push({ stem, first, last });
     };
     for (const index of indices.slice(1)) {
-      if (index === last + 1 && text(index) === text(first)) {
+      if (index === last + 1 && texts.get(index) === texts.get(first)) {
         last = index;
         continue;
       }

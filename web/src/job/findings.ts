@@ -1,63 +1,129 @@
 /* The three findings with the highest priority: where the time goes, which
  * numbers are in trouble, what is not recorded. Each names its cause and the page that shows more.
  */
-import type { GapEvent, Job, Numerics, TopologySample } from "@generated/client";
+import type { GapEvent, Job, TopologyProcess, TopologySample } from "@generated/client";
 import { integer, percent, time } from "@/base/format";
+import type { Statistics } from "@/job/numerics";
+import { firstOf } from "@/job/order";
+import { ROLE, averagesOf, feedersOf, isAway, type Averages, type Shares } from "@/job/topology";
 
 export interface Finding {
   weight: number;
-  tone: "bad" | "warn" | "info";
+  tone: "bad" | "warn" | "info" | "good";
   text: string;
   page: string;
 }
 
-function timeFindings(sample: TopologySample | undefined): Finding[] {
-  const processes = sample?.processes ?? [];
+/* Averages over less are too short to find a cause in. */
+const LEAST_SECONDS = 3;
+
+const names = (processes: TopologyProcess[]): string => processes.map((p) => p.name).join(", ");
+
+/* Why a replica has no input: an input worker that feeds it is away, or has no time left. */
+function starvation(averages: Averages, replica: TopologyProcess, wait: number): string {
+  const feeders = feedersOf(averages.newest, replica);
+  const waits = `${replica.name} waits ${percent(wait)} of the last ${seconds(averages)} for input`;
+  const feeds = (some: TopologyProcess[]) =>
+    `${names(some)}, which ${some.length > 1 ? "feed" : "feeds"} ${replica.name}`;
+  const away = feeders.filter(isAway);
+  if (away.length > 0) return `${feeds(away)}, was lost and is being replaced: ${waits}`;
+  const shareOf = (p: TopologyProcess) => averages.shares.get(p.name)?.busy ?? 0;
+  const busy = feeders.filter((p) => shareOf(p) > 0.9);
+  if (busy.length === 0) return waits;
+  const least = Math.min(...busy.map(shareOf));
+  return `${feeds(busy)}, ${busy.length > 1 ? "are" : "is"} busy ${percent(least)}: ${waits}`;
+}
+
+const seconds = (averages: Averages): string => `${Math.round(averages.seconds)} s`;
+
+function replicaFindings(averages: Averages, replica: TopologyProcess, of: Shares): Finding[] {
+  const wait = of.inputWait ?? of.idle;
+  const others = of.inputWait === null ? 0 : of.idle - of.inputWait;
+  const tone = (share: number) => (share > 0.5 ? "bad" : "warn");
   const found: Finding[] = [];
-  const replicas = processes.filter((p) => /replica|csx/.test(p.role));
-  const inputs = processes.filter((p) => /input/.test(p.role));
-  for (const replica of replicas) {
-    const idle = replica.idle ?? 0;
-    const feeder = inputs.find((p) => (p.busy ?? 0) > 0.9);
-    if (idle > 0.3)
+  if (wait > 0.3)
+    found.push({
+      weight: 40 * wait,
+      tone: tone(wait),
+      page: "topology",
+      text: starvation(averages, replica, wait),
+    });
+  if (others > 0.3)
+    found.push({
+      weight: 30 * others,
+      tone: "warn",
+      page: "topology",
+      text:
+        `${replica.name} waits ${percent(others)} of the last ${seconds(averages)} for the ` +
+        "other processes of its step",
+    });
+  return found;
+}
+
+/* Replicas that never wait for input say that the input is fast enough. */
+function ringFinding(averages: Averages): Finding[] {
+  const replicas = (averages.newest.processes ?? []).filter((p) => p.role === ROLE.replica);
+  const fed = replicas.every((p) => (averages.shares.get(p.name)?.inputWait ?? 0) < 0.05);
+  if (averages.ringFilled === null || averages.ringFilled < 0.9 || !fed) return [];
+  return [
+    {
+      weight: 5,
+      tone: "good",
+      page: "topology",
+      text:
+        `the input ring is full (${percent(averages.ringFilled)} on average over the last ` +
+        `${seconds(averages)}): samples are read faster than they are computed`,
+    },
+  ];
+}
+
+function timeFindings(samples: TopologySample[]): Finding[] {
+  const averages = averagesOf(samples);
+  if (!averages || averages.seconds < LEAST_SECONDS) return [];
+  const found = ringFinding(averages);
+  for (const process of averages.newest.processes ?? []) {
+    const of = averages.shares.get(process.name);
+    if (!of || isAway(process)) continue;
+    if (process.role === ROLE.replica) found.push(...replicaFindings(averages, process, of));
+    if (of.pressed > 0.5 && process.role !== ROLE.input)
       found.push({
-        weight: 40 * idle,
-        tone: idle > 0.5 ? "bad" : "warn",
-        page: "topology",
-        text: feeder
-          ? `${feeder.name} is busy ${percent(feeder.busy)} and starves ${replica.name}, which ` +
-            `waits ${percent(idle)} of its time`
-          : `${replica.name} waits ${percent(idle)} of its time`,
-      });
-  }
-  for (const process of processes) {
-    const pressed = process.back_pressured ?? 0;
-    if (pressed > 0.5 && !/input/.test(process.role))
-      found.push({
-        weight: 35 * pressed,
+        weight: 35 * of.pressed,
         tone: "warn",
         page: "topology",
-        text: `${process.name} is back-pressured ${percent(pressed)} of its time`,
+        text:
+          `${process.name} is back-pressured ${percent(of.pressed)} of the last ` +
+          seconds(averages),
       });
   }
   return found;
 }
 
-function numberFindings(numerics: Numerics | undefined): Finding[] {
+/* Of the tensors that are not finite only the first is a cause. */
+function firstBadFinding(numerics: Statistics): Finding[] {
+  const first = firstOf(numerics.tensors, numerics.records, (r) => r.nan + r.inf > 0);
+  if (!first) return [];
+  const { tensor, record } = first;
+  const microbatch =
+    record.first_microbatch === null ? "" : `, microbatch ${record.first_microbatch}`;
+  return [
+    {
+      weight: 90,
+      tone: "bad",
+      page: "numerics",
+      text:
+        `${tensor.name}: ${record.nan + record.inf} values are NaN or infinite at step ` +
+        `${record.step}${microbatch}, the first in the order of execution`,
+    },
+  ];
+}
+
+function numberFindings(numerics: Statistics | undefined): Finding[] {
   if (!numerics) return [];
-  const names = new Map(numerics.tensors.map((t) => [t.id, t]));
-  const found: Finding[] = [];
+  const known = new Map(numerics.tensors.map((t) => [t.id, t]));
+  const found: Finding[] = firstBadFinding(numerics);
   for (const record of numerics.records) {
-    const tensor = names.get(record.tensor);
+    const tensor = known.get(record.tensor);
     if (!tensor || record.count === 0) continue;
-    const bad = record.nan + record.inf;
-    if (bad > 0)
-      found.push({
-        weight: 90,
-        tone: "bad",
-        page: "numerics",
-        text: `${tensor.name}: ${bad} values are NaN or infinite at step ${record.step}`,
-      });
     const flushed = record.flushed / record.count;
     if (flushed > 0.05)
       found.push({
@@ -111,15 +177,19 @@ function storeFinding(failure: Job["store_failure"]): Finding[] {
 
 export interface Known {
   job: Job;
-  sample: TopologySample | undefined;
-  numerics: Numerics | undefined;
+  /** Oldest first. */
+  samples: TopologySample[];
+  numerics: Statistics | undefined;
   gaps: GapEvent[];
 }
 
-export function findingsOf({ job, sample, numerics, gaps }: Known): Finding[] {
+/* In other phases processes wait for another reason. */
+const TRAINING = new Set<Job["phase"]>(["train", "recover"]);
+
+export function findingsOf({ job, samples, numerics, gaps }: Known): Finding[] {
   const found = [
     ...storeFinding(job.store_failure),
-    ...(job.alive ? timeFindings(sample) : []),
+    ...(TRAINING.has(job.phase) ? timeFindings(samples) : []),
     ...numberFindings(numerics),
   ];
   if (job.state === "FAILED")

@@ -10,8 +10,7 @@ import {
   type Job,
   type LogLine,
   type MetricEvent,
-  type State,
-  type StateEvent,
+  type Metrics,
   type TopologySample,
   type Transition,
 } from "@generated/client";
@@ -19,6 +18,19 @@ import { ApiError } from "@/api/transport";
 import { JobStream, streamStatus } from "@/api/stream";
 import { LivePoints } from "@/job/live";
 import { isRecorded } from "@/job/recorded";
+import {
+  isFinal,
+  said,
+  takeEvent,
+  takeJob,
+  takeLatest,
+  takeTransitions,
+  type Known,
+  type Latest,
+  type Said,
+} from "@/job/state";
+
+export { isFinal } from "@/job/state";
 
 declare const IS_REPORT: boolean;
 
@@ -26,9 +38,11 @@ const KEPT_CLOSURES = 2000;
 const KEPT_LOGS = 20_000;
 const KEPT_SAMPLES = 240;
 const REFRESH_MS = 2000;
-
-const FINAL = new Set<State>(["SUCCEEDED", "FAILED", "CANCELLED"]);
-export const isFinal = (state: State): boolean => FINAL.has(state);
+const STALE_MS = 150;
+const STALE_TRIES = 20; /* then with the other answers, every REFRESH_MS */
+const SAID_MS = 200;
+/* What is said of a job beside its state: the newest points are read once, then events bring them. */
+const SAID_NAMES = ["loss", "loss_scale", "samples_per_second"];
 
 /* A row published before the database assigned its id sorts after all rows that have one. */
 const NO_ID_YET = 1e12;
@@ -37,10 +51,25 @@ const withId = (event: StreamEvent): object => ({
   ...(event.payload as object),
 });
 
+/* The last point of each series. */
+function latestOf(metrics: Metrics): Record<string, Latest> {
+  const latest: Record<string, Latest> = {};
+  for (const series of metrics.series) {
+    const step = (series.last_step ?? series.step).at(-1);
+    const other = latest[series.name];
+    if (step === undefined || (other && other.attempt > series.attempt)) continue;
+    const value = series.value.at(-1) ?? null;
+    latest[series.name] = { attempt: series.attempt, step, value };
+  }
+  return latest;
+}
+
 export class JobModel {
   readonly job = signal<Job | null>(null);
   readonly error = signal<ApiError | null>(null);
-  readonly transitions = signal<Transition[]>([]);
+  readonly transitions = signal<readonly Transition[]>([]);
+  /** What pages say of the job: new with each change of its state, and a few times a second. */
+  readonly said = signal<Said | null>(null);
   readonly names = signal<string[]>([]);
   readonly live = new LivePoints();
   readonly closures = signal<Closure[]>([]);
@@ -52,7 +81,11 @@ export class JobModel {
   readonly numericsVersion = signal(0);
 
   private stream: JobStream | undefined;
+  private known: Known | null = null;
+  private saidTimer: number | undefined;
   private refreshTimer: number | undefined;
+  private staleTimer: number | undefined;
+  private staleTries = 0;
   private closed = false;
   private newClosures: Closure[] = [];
   private newLogs: LogLine[] = [];
@@ -67,6 +100,8 @@ export class JobModel {
     this.stream?.close();
     clearInterval(this.refreshTimer);
     clearTimeout(this.flushTimer);
+    clearTimeout(this.staleTimer);
+    clearTimeout(this.saidTimer);
     streamStatus.value = "off";
   }
 
@@ -77,9 +112,10 @@ export class JobModel {
     try {
       /* A queued job has no metrics yet; they arrive over the stream. */
       if (isRecorded(this.job.peek())) {
-        const metrics = await api.getMetrics({ id: this.id, names: ["loss"], max_points: 1 });
+        const metrics = await api.getMetrics({ id: this.id, names: SAID_NAMES, max_points: 1 });
         this.names.value = metrics.names;
         lastEventId = metrics.last_event_id;
+        if (this.known) this.become(takeLatest(this.known, latestOf(metrics)));
       }
     } catch {
       /* As above: the run store is just being created. */
@@ -102,30 +138,61 @@ export class JobModel {
     this.refreshTimer = setInterval(() => void this.refresh(), REFRESH_MS) as unknown as number;
   }
 
-  /** Reads the job and its transitions again. */
+  /** Reads the job again; its transitions at first, and where events may have been missed. */
   async refresh(): Promise<void> {
     try {
-      const job = await api.getJob({ id: this.id });
-      const before = this.job.peek();
-      const isNew = before?.state !== job.state || before?.attempt !== job.attempt;
-      batch(() => {
-        this.job.value = job;
-        this.error.value = null;
-      });
-      if (isNew || this.transitions.peek().length === 0)
-        this.transitions.value = (await api.listTransitions({ id: this.id })).transitions;
+      const read = await api.getJob({ id: this.id });
+      const before = this.known;
+      this.become(takeJob(before, read));
+      this.error.value = null;
+      const now = this.job.peek();
+      if (before === null || before.job.state_since_ms !== now?.state_since_ms) {
+        const { transitions } = await api.listTransitions({ id: this.id });
+        if (this.known) this.become(takeTransitions(this.known, transitions));
+      }
     } catch (error) {
       if (error instanceof ApiError) this.error.value = error;
     }
+    if (this.known?.stale) this.refreshSoon();
+    else this.staleTries = 0;
+  }
+
+  /* The server reads a change from the run store, which is written a moment after the event. */
+  private refreshSoon(): void {
+    if (this.staleTimer !== undefined || this.closed || this.staleTries++ > STALE_TRIES) return;
+    this.staleTimer = setTimeout(() => {
+      this.staleTimer = undefined;
+      void this.refresh();
+    }, STALE_MS) as unknown as number;
+  }
+
+  /* Pages are told of a change of state at once, of steps a few times a second. */
+  private become(known: Known): void {
+    const before = this.known;
+    this.known = known;
+    batch(() => {
+      this.job.value = known.job;
+      this.transitions.value = known.transitions;
+      if (before?.job !== known.job) this.say();
+    });
+    if (before?.latest !== known.latest && this.saidTimer === undefined)
+      this.saidTimer = setTimeout(() => this.say(), SAID_MS) as unknown as number;
+  }
+
+  private say(): void {
+    clearTimeout(this.saidTimer);
+    this.saidTimer = undefined;
+    if (this.known) this.said.value = said(this.known);
   }
 
   private take(event: StreamEvent): void {
+    if (this.known) this.become(takeEvent(this.known, event));
     switch (event.type) {
       case "metric":
         this.takeMetrics(event.payload as MetricEvent);
         break;
       case "state":
-        this.takeState(event.payload as StateEvent);
+        void this.refresh();
         break;
       case "closure":
         this.newClosures.push(withId(event) as Closure);
@@ -161,13 +228,6 @@ export class JobModel {
     const known = new Set(this.names.peek());
     const added = Object.keys(event.series).filter((name) => !known.has(name));
     if (added.length > 0) this.names.value = [...known, ...added];
-  }
-
-  private takeState(event: StateEvent): void {
-    const job = this.job.peek();
-    if (job)
-      this.job.value = { ...job, state: event.to_state, attempt: event.attempt ?? job.attempt };
-    void this.refresh();
   }
 
   /* Frequent closures and log lines are batched: one rendering per frame at most. */

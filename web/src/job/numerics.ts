@@ -2,6 +2,14 @@
  * so that a page asks for the newest step with statistics, for the first bad record, and for all steps of
  * the one tensor that is looked at. */
 import { api, type Numerics as Answer, type NumericsRecord, type Tensor } from "@generated/client";
+import { firstOf, type Observation } from "@/job/order";
+
+/** Records with the tensors that they are of. */
+export interface Statistics {
+  tensors: Tensor[];
+  records: NumericsRecord[];
+  missing: string | null;
+}
 
 const PAGE = 1000;
 const MOST_PAGES = 20;
@@ -17,11 +25,45 @@ export interface Observed {
   rows: Row[];
   step: number | null;
   /** The first record with a NaN, an infinity or a saturated value. */
-  firstBad: { tensor: Tensor; record: NumericsRecord } | null;
+  firstBad: Observation | null;
   missing: string | null;
 }
 
-type Wanted = { step?: number; from?: number; tensor?: string; attempt?: number; bad?: boolean };
+type Wanted = {
+  step?: number;
+  from?: number;
+  tensor?: string;
+  attempt?: number;
+  bad?: boolean;
+  histograms?: boolean;
+};
+
+/* The tensors of the job that was asked for last: they are the same until another attempt begins. */
+let table: { id: string; tensors: Map<number, Tensor> } | undefined;
+
+async function readTable(id: string): Promise<Map<number, Tensor>> {
+  const tensors = new Map<number, Tensor>();
+  for (let token: string | null = ""; token !== null;) {
+    const page = await api.listTensors({ id, ...(token ? { page_token: token } : {}) });
+    for (const one of page.tensors) tensors.set(one.id, one);
+    token = page.next_page_token;
+  }
+  return tensors;
+}
+
+async function withTensors(id: string, answer: Answer): Promise<Statistics> {
+  const { records, missing } = answer;
+  const known = (one: NumericsRecord) => table?.id === id && table.tensors.has(one.tensor);
+  if (!records.every(known)) table = { id, tensors: await readTable(id) };
+  const tensors = table?.id === id ? [...table.tensors.values()] : [];
+  return { tensors, records, missing };
+}
+
+/** A page of records with their tensors, without histograms. */
+export async function readStatistics(id: string, wanted: Wanted = {}): Promise<Statistics> {
+  const answer = await api.getNumerics({ id, limit: PAGE, histograms: false, ...wanted });
+  return withTensors(id, answer);
+}
 
 async function readAll(id: string, wanted: Wanted): Promise<Answer> {
   let answer: Answer | undefined;
@@ -44,7 +86,13 @@ async function readAll(id: string, wanted: Wanted): Promise<Answer> {
  * windows, then go forward to the last one in the window; by the records of one tensor, since the
  * answer about all of them is long. */
 async function lastObserved(id: string, tensor: Tensor, step: number): Promise<number | null> {
-  const ask = { id, attempt: tensor.attempt, tensor: String(tensor.id), limit: PAGE };
+  const ask = {
+    id,
+    attempt: tensor.attempt,
+    tensor: String(tensor.id),
+    limit: PAGE,
+    histograms: false,
+  };
   const firstFrom = async (from: number) => {
     const { records } = await api.getNumerics({ ...ask, from });
     return records.find((record) => record.tensor === tensor.id)?.step ?? null;
@@ -64,7 +112,7 @@ export const badOf = (r: NumericsRecord): number => r.nan + r.inf + r.saturated;
 export const share = (part: number, record: NumericsRecord): number =>
   part / Math.max(1, record.count);
 
-function rowsOf(data: Answer): Row[] {
+function rowsOf(data: Statistics): Row[] {
   const tensors = new Map(data.tensors.map((tensor) => [tensor.id, tensor]));
   return data.records
     .flatMap((record): Row[] => {
@@ -80,28 +128,26 @@ function rowsOf(data: Answer): Row[] {
     .sort((a, b) => b.trouble - a.trouble || a.tensor.id - b.tensor.id);
 }
 
-function firstBadOf(bad: Answer): Observed["firstBad"] {
-  const tensors = new Map(bad.tensors.map((tensor) => [tensor.id, tensor]));
-  const order = (r: NumericsRecord) => Number(tensors.get(r.tensor)?.backward ?? false);
-  const record = bad.records
-    .filter((r) => badOf(r) > 0)
-    .sort((a, b) => a.step - b.step || order(a) - order(b) || a.tensor - b.tensor)[0];
-  const tensor = record && tensors.get(record.tensor);
-  return record && tensor ? { tensor, record } : null;
-}
-
 export async function readObserved(id: string, attempt: number, step: number): Promise<Observed> {
-  let first = await api.getNumerics({ id, attempt, limit: 1 });
+  const one = { limit: 1, histograms: false };
+  let first = await api.getNumerics({ id, attempt, ...one });
   /* An attempt that has just begun has no statistics yet; the previous one has. */
-  if (first.records.length === 0) first = await api.getNumerics({ id, limit: 1 });
-  const tensor = first.tensors.find((one) => one.id === first.records[0]?.tensor);
+  if (first.records.length === 0) first = await api.getNumerics({ id, ...one });
+  const { tensors } = await withTensors(id, first);
+  const tensor = tensors.find((one) => one.id === first.records[0]?.tensor);
   const at = tensor ? await lastObserved(id, tensor, step) : null;
   if (at === null) return { rows: [], step: null, firstBad: null, missing: first.missing };
+  const wanted = { attempt: first.records[0]?.attempt ?? attempt, step: at, histograms: false };
   const [newest, bad] = await Promise.all([
-    readAll(id, { attempt: first.records[0]?.attempt ?? attempt, step: at }),
-    api.getNumerics({ id, bad: true, limit: PAGE }),
+    readAll(id, wanted).then((answer) => withTensors(id, answer)),
+    readStatistics(id, { bad: true }),
   ]);
-  return { rows: rowsOf(newest), step: at, firstBad: firstBadOf(bad), missing: null };
+  return {
+    rows: rowsOf(newest),
+    step: at,
+    firstBad: firstOf(bad.tensors, bad.records, (r) => badOf(r) > 0),
+    missing: null,
+  };
 }
 
 /** All that was kept of one tensor, by step. */

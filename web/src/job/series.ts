@@ -27,7 +27,12 @@ interface Columns {
   value: Column;
   minimum: Column | null;
   maximum: Column | null;
+  /** How many values of each entry were NaN or infinite. */
+  notFinite: number[];
 }
+
+/* A value that is not finite is sent as null. */
+const oneWhereNull = (value: number | null): number => (value === null ? 1 : 0);
 
 function columnsOf(series: MetricSeries, live: LiveSeries | undefined): Columns {
   const bucketed = series.level > 0;
@@ -37,6 +42,7 @@ function columnsOf(series: MetricSeries, live: LiveSeries | undefined): Columns 
     value: [...(bucketed && series.mean ? series.mean : series.value)],
     minimum: bucketed && series.minimum ? [...series.minimum] : null,
     maximum: bucketed && series.maximum ? [...series.maximum] : null,
+    notFinite: [...(series.not_finite ?? series.value.map(oneWhereNull))],
   };
   if (live) appendLive(columns, live);
   return columns;
@@ -53,6 +59,7 @@ function appendLive(columns: Columns, live: LiveSeries): void {
     columns.value.push(value);
     columns.minimum?.push(value);
     columns.maximum?.push(value);
+    columns.notFinite.push(oneWhereNull(value));
   }
 }
 
@@ -106,13 +113,16 @@ function curveOf(columns: Columns, options: CurveOptions, from: number, to: numb
     value: cut(columns.value),
     minimum: columns.minimum && cut(columns.minimum),
     maximum: columns.maximum && cut(columns.maximum),
+    notFinite: cut(columns.notFinite),
   };
-  const curve: Curve = {
-    label: options.label,
-    colour: options.colour,
-    x: xOf(part, options, columns.time_ms[0] ?? null),
-    y: part.value,
-  };
+  const x = xOf(part, options, columns.time_ms[0] ?? null);
+  const curve: Curve = { label: options.label, colour: options.colour, x, y: part.value };
+  const bad = part.notFinite.flatMap((count, i) => (count > 0 ? [i] : []));
+  if (bad.length > 0)
+    curve.notFinite = {
+      x: bad.map((i) => x[i] as number),
+      count: bad.map((i) => part.notFinite[i] as number),
+    };
   if (part.minimum && part.maximum) {
     curve.minimum = part.minimum;
     curve.maximum = part.maximum;

@@ -6,7 +6,9 @@ import { useResource } from "@/base/resource";
 import { href, query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { Badge, Empty, PageHeader, Waiting } from "@/components/parts";
+import { Confirm } from "@/components/JobDialogs";
 import { act } from "@/job/actions";
+import { removeCheckpoints } from "@/job/manage";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
 import { TensorDiff } from "@/pages/TensorDiff";
@@ -49,15 +51,15 @@ function Row({
           onChange={(e) => onChoose(e.currentTarget.checked)}
         />
       </td>
-      <td class="number strong">{integer(one.step)}</td>
-      <td class="number">{one.attempt}</td>
-      <td class="nowrap">{date(one.time_ms)}</td>
-      <td class="number">{bytes(one.bytes)}</td>
-      <td class="number">{one.write_ms === null ? "–" : `${integer(one.write_ms)} ms`}</td>
-      <td>
+      <td class="number strong s-step">{integer(one.step)}</td>
+      <td class="number s-more">{one.attempt}</td>
+      <td class="nowrap s-time">{date(one.time_ms)}</td>
+      <td class="number s-size">{bytes(one.bytes)}</td>
+      <td class="number s-more">{one.write_ms === null ? "–" : `${integer(one.write_ms)} ms`}</td>
+      <td class="s-more">
         <code title={one.digest ?? ""}>{one.digest ? one.digest.slice(0, 12) : "–"}</code>
       </td>
-      <td>
+      <td class="s-state">
         {one.deleted ? (
           <Badge tone="calm" icon="close">
             deleted
@@ -125,7 +127,7 @@ function comparedMetrics(a: Metrics | undefined, b: Metrics | undefined): Compar
 
 /* How many of the tensors with statistics at both steps have different bits. */
 function useDigests(job: string, a: number, b: number): string {
-  const read = (step: number) => api.getNumerics({ id: job, step, limit: 1000 });
+  const read = (step: number) => api.getNumerics({ id: job, step, limit: 1000, histograms: false });
   const first = useResource(() => read(a), [job, a]);
   const second = useResource(() => read(b), [job, b]);
   const digests = new Map(first.data?.records.map((r) => [r.tensor, r.digest]) ?? []);
@@ -142,7 +144,12 @@ function Diff({ job, a, b }: { job: string; a: Checkpoint; b: Checkpoint }) {
   const digests = useDigests(job, a.step, b.step);
   const rows = [...comparedFacts(a, b), ...comparedMetrics(left.data, right.data)];
   return (
-    <section class="panel scroll">
+    <section
+      class="panel scroll"
+      tabIndex={0}
+      role="region"
+      aria-label="Comparison of two checkpoints"
+    >
       <div class="head">
         <h2>
           Step {integer(a.step)} and step {integer(b.step)}
@@ -185,16 +192,16 @@ const keyOf = (one: Checkpoint): string => `${one.attempt}.${one.step}`;
 function choose(one: Checkpoint, on: boolean): void {
   const chosen = (query.peek().get("diff") ?? "").split(",").filter(Boolean);
   const others = chosen.filter((key) => key !== keyOf(one));
-  setQuery({ diff: (on ? [...others, keyOf(one)].slice(-2) : others).join(",") });
+  setQuery({ diff: (on ? [...others, keyOf(one)] : others).join(",") });
 }
 
 const COLUMNS: readonly [string, string][] = [
   ["Step", "number"],
-  ["Attempt", "number"],
+  ["Attempt", "number s-more"],
   ["Written", ""],
   ["Size", "number"],
-  ["Took", "number"],
-  ["Digest", ""],
+  ["Took", "number s-more"],
+  ["Digest", "s-more"],
   ["State", ""],
 ];
 
@@ -209,7 +216,7 @@ function CheckpointTable({
 }) {
   return (
     <section class="panel scroll" tabIndex={0} role="region" aria-label="Table of checkpoints">
-      <table>
+      <table class="saved">
         <thead>
           <tr>
             <th class="tick">
@@ -257,6 +264,51 @@ function SaveButton({ job }: { job: Job }) {
   );
 }
 
+function DeleteButton({
+  job,
+  chosen,
+  onDone,
+}: {
+  job: Job;
+  chosen: Checkpoint[];
+  onDone: () => void;
+}) {
+  const [asking, setAsking] = useState(false);
+  if (IS_REPORT || chosen.length === 0) return null;
+  const what = chosen.length === 1 ? `step ${integer(chosen[0]?.step)}` : `${chosen.length}`;
+  const size = bytes(chosen.reduce((sum, one) => sum + one.bytes, 0));
+  const steps = chosen.map((one) => integer(one.step)).join("; ");
+  const remove = async () => {
+    await removeCheckpoints(job, chosen);
+    setQuery({ diff: null });
+    onDone();
+  };
+  return (
+    <>
+      <button class="danger" data-command="delete-checkpoints" onClick={() => setAsking(true)}>
+        <Icon name="bin" />
+        Delete {what}
+      </button>
+      {asking && (
+        <Confirm
+          title={`Delete ${chosen.length === 1 ? "the checkpoint" : `${what} checkpoints`}?`}
+          jobs={[]}
+          yes="Delete"
+          no="Keep"
+          danger
+          onYes={() => void remove()}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            Of {job.name}: step {steps}; {size}. Nothing can be started from them any more. This
+            cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
 export function Checkpoints() {
   const model = current.value as JobModel;
   const job = model.job.value;
@@ -268,12 +320,20 @@ export function Checkpoints() {
     (a, b) => b.step - a.step || b.attempt - a.attempt,
   );
   const chosen = (query.value.get("diff") ?? "").split(",").filter(Boolean);
-  const [b, a] = rows.filter((one) => chosen.includes(keyOf(one)));
-  const total = rows.reduce((sum, one) => sum + one.bytes, 0);
+  const ticked = rows.filter((one) => chosen.includes(keyOf(one)));
+  const [b, a] = ticked.length === 2 ? ticked : [];
+  const total = rows.reduce((sum, one) => sum + (one.deleted ? 0 : one.bytes), 0);
   return (
     <>
       <PageHeader title="Checkpoints" note={rows.length > 0 && `${rows.length}, ${bytes(total)}`}>
         {rows.length > 1 && <span class="faint small">tick two to compare them</span>}
+        {job && (
+          <DeleteButton
+            job={job}
+            chosen={ticked.filter((one) => !one.deleted)}
+            onDone={stored.reload}
+          />
+        )}
         {job && <SaveButton job={job} />}
       </PageHeader>
       <Waiting for={stored} />

@@ -8,9 +8,12 @@ import { Empty, PageHeader, Pick, Tile, Waiting } from "@/components/parts";
 import { VirtualList } from "@/components/VirtualList";
 import { current, type JobModel } from "@/job/model";
 import { useRecorded } from "@/job/recorded";
-import { payloadText } from "@/job/payload";
+import { factsOf, payloadText, placeText } from "@/job/payload";
 
 const ROW = 30;
+/* On a narrow page the values stand below the rest. */
+const NARROW = 640;
+const linesOf = (_: Closure, width: number): number => (width < NARROW ? 1.8 : 1);
 const TAIL = 1000;
 
 const lag = (one: Closure): number => one.delivered_ms - one.issued_ms;
@@ -21,20 +24,70 @@ function quantile(sorted: number[], share: number): number | null {
     : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number);
 }
 
+const callText = (us: number | null): string =>
+  us === null ? "–" : us < 1000 ? `${us} µs` : `${(us / 1000).toFixed(us < 1e4 ? 1 : 0)} ms`;
+
 function Row({ one }: { one: Closure }) {
+  const facts = factsOf(one);
   return (
     <>
       <span class="number soft c-time">{timeWithMilliseconds(one.delivered_ms)}</span>
-      <span class="number c-step">{integer(one.step)}</span>
-      <span class="c-name">{one.name}</span>
-      <span class={`number c-lag${lag(one) > 100 ? " late" : ""}`}>{lag(one)} ms</span>
-      <code class="ellipsis grow">{payloadText(one.payload)}</code>
+      <span class="c-loop soft">{facts.loop}</span>
+      <span class="number c-step">{placeText(one)}</span>
+      <span class="c-name" title={one.name}>
+        {one.name}
+      </span>
+      <code class="ellipsis grow c-values" title={payloadText(one)}>
+        {facts.values.length > 0 ? (
+          facts.values.map(([name, value]) => (
+            <span key={name}>
+              <span class="soft">{name}</span> {value}
+            </span>
+          ))
+        ) : (
+          <span class="faint">no values</span>
+        )}
+      </code>
+      {facts.unlisted > 0 && (
+        <span class="faint small c-more">{integer(facts.unlisted)} calls before not listed</span>
+      )}
+      <span class="number c-lag soft" title="time that the closure took">
+        {callText(facts.call_us)}
+      </span>
+      <span class={`number c-lag${lag(one) > 100 ? " late" : ""}`} title="after the commit">
+        {lag(one)} ms
+      </span>
     </>
   );
 }
 
+const HEADS: readonly (readonly [string, string])[] = [
+  ["Delivered", "c-time"],
+  ["Loop", "c-loop"],
+  ["At", "c-step"],
+  ["Closure", "c-name"],
+  ["Values", "grow"],
+  ["Took", "c-lag"],
+  ["Lag", "c-lag"],
+];
+
+function Heads() {
+  return (
+    <div class="line heads" aria-hidden="true">
+      {HEADS.map(([text, kind]) => (
+        <span key={text} class={kind}>
+          {text}
+        </span>
+      ))}
+    </div>
+  );
+}
+
 function lagCurves(rows: Closure[]): Curve[] {
-  return [{ label: "lag", colour: "--series-0", x: rows.map((r) => r.step), y: rows.map(lag) }];
+  const training = rows.filter((one) => factsOf(one).isTraining);
+  return [
+    { label: "lag", colour: "--series-0", x: training.map((r) => r.step), y: training.map(lag) },
+  ];
 }
 
 function ratePerSecond(rows: Closure[]): number {
@@ -52,7 +105,7 @@ function merged(stored: Closure[], live: Closure[]): Closure[] {
 
 function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
   const sorted = rows.map(lag).sort((a, b) => a - b);
-  const last = rows[rows.length - 1];
+  const last = rows.filter((one) => factsOf(one).isTraining).pop();
   return (
     <dl class="tiles">
       <Tile
@@ -64,7 +117,7 @@ function Figures({ rows, newest }: { rows: Closure[]; newest: number | null }) {
       <Tile label="Median lag" value={integer(quantile(sorted, 0.5))} unit="ms" />
       <Tile label="99 % within" value={integer(quantile(sorted, 0.99))} unit="ms" />
       <Tile
-        label="Newest step delivered"
+        label="Newest training step"
         value={integer(last?.step)}
         note={
           newest !== null && last ? `${integer(Math.max(0, newest - last.step))} steps behind` : ""
@@ -93,10 +146,12 @@ function Delivered({ rows, newest }: { rows: Closure[]; newest: number | null })
           }
         />
       </div>
-      <section class="panel grow list-panel">
+      <section class="panel grow list-panel closures">
+        <Heads />
         <VirtualList
           rows={rows}
           rowHeight={ROW}
+          linesOf={linesOf}
           keyOf={(one) => one.id}
           label="Closures"
           follow={follow}
@@ -107,6 +162,12 @@ function Delivered({ rows, newest }: { rows: Closure[]; newest: number | null })
     </>
   );
 }
+
+const LOOPS = [
+  ["", "both"],
+  ["training", "training"],
+  ["validation", "validation"],
+] as const;
 
 export function Closures() {
   const model = current.value as JobModel;
@@ -121,10 +182,21 @@ export function Closures() {
     [stored.data, model.closures.value],
   );
   const names = [...new Set(all.map((one) => one.name))];
-  const rows = useMemo(() => (name ? all.filter((one) => one.name === name) : all), [all, name]);
+  const loop = query.value.get("loop") ?? "";
+  const rows = useMemo(
+    () =>
+      all.filter((one) => (!name || one.name === name) && (!loop || factsOf(one).loop === loop)),
+    [all, name, loop],
+  );
   return (
     <>
       <PageHeader title="Closures">
+        <Pick
+          label="loop"
+          value={loop}
+          onChange={(value) => setQuery({ loop: value })}
+          options={LOOPS}
+        />
         {names.length > 1 && (
           <Pick
             label="name"

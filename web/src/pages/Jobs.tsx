@@ -13,11 +13,14 @@ import {
   Loading,
   Meter,
   PageHeader,
+  Pick,
   StateBadge,
   stateTone,
 } from "@/components/parts";
+import { Confirm, DeleteDialog, EditDialog } from "@/components/JobDialogs";
 import { Sparkline } from "@/components/Sparkline";
 import { act } from "@/job/actions";
+import { isRemovable } from "@/job/manage";
 import { filterJobs } from "@/job/filter";
 import { isFinal } from "@/job/model";
 import { isRecorded } from "@/job/recorded";
@@ -259,7 +262,7 @@ function HeaderRow({
       {FIELDS.map((field) => (
         <th
           key={field.name}
-          class={field.number ? "number" : ""}
+          class={`${field.number ? "number " : ""}col-${field.name}`}
           scope="col"
           aria-sort={by === field.name ? (down ? "descending" : "ascending") : undefined}
         >
@@ -277,39 +280,75 @@ function HeaderRow({
   );
 }
 
+type BulkCommand = "pause" | "resume" | "cancel";
+const BULK: readonly BulkCommand[] = ["pause", "resume", "cancel"];
+
+const BULK_TEXT: Record<BulkCommand, string> = {
+  pause: "They stop after the step in flight and keep their processes.",
+  resume: "Paused jobs go on; ended ones are queued again from their last checkpoint.",
+  cancel: "They end after the step in flight, with a checkpoint. What was recorded stays.",
+};
+
+const countOf = (count: number): string => (count === 1 ? "1 job" : `${count} jobs`);
+
+function compareAddress(jobs: Job[]): string {
+  const [first, ...others] = jobs.map((job) => encodeURIComponent(job.id));
+  return href(`/jobs/${first}/curves?runs=${others.join(",")}`);
+}
+
+/* Commands for the selected jobs; each is asked for once more, with the names of the jobs. */
 function Bulk({ jobs, onDone }: { jobs: Job[]; onDone: () => void }) {
-  const can = (command: "pause" | "resume" | "cancel") =>
-    jobs.filter((job) => job.capabilities.includes(command));
-  const run = async (command: "pause" | "resume" | "cancel") => {
+  const [asking, setAsking] = useState<BulkCommand | "edit" | "delete" | null>(null);
+  const close = () => setAsking(null);
+  const can = (command: BulkCommand) => jobs.filter((job) => job.capabilities.includes(command));
+  const run = async (command: BulkCommand) => {
     await Promise.all(can(command).map((job) => act(job, command)));
     onDone();
   };
+  const removable = jobs.filter(isRemovable).length;
   return (
     <div class="bulk" role="group" aria-label="Selected jobs">
       <span>{jobs.length} selected</span>
-      {(["pause", "resume", "cancel"] as const).map((command) => (
+      {BULK.map((command) => (
         <button
           key={command}
+          data-bulk={command}
           disabled={can(command).length === 0}
-          onClick={() => void run(command)}
+          onClick={() => setAsking(command)}
         >
           {command} {can(command).length || ""}
         </button>
       ))}
+      <button data-bulk="edit" onClick={() => setAsking("edit")}>
+        edit
+      </button>
+      <button
+        class="danger"
+        data-bulk="delete"
+        disabled={removable === 0}
+        onClick={() => setAsking("delete")}
+      >
+        delete {removable || ""}
+      </button>
       {jobs.length > 1 && (
-        <a
-          class="button"
-          href={href(
-            `/jobs/${encodeURIComponent(jobs[0]?.id ?? "")}/curves?runs=` +
-              jobs
-                .slice(1)
-                .map((job) => encodeURIComponent(job.id))
-                .join(","),
-          )}
-        >
+        <a class="button" href={compareAddress(jobs)}>
           <Icon name="curves" />
           compare
         </a>
+      )}
+      {asking === "edit" && <EditDialog jobs={jobs} onClose={close} onDone={onDone} />}
+      {asking === "delete" && <DeleteDialog jobs={jobs} onClose={close} onDone={onDone} />}
+      {asking !== null && asking !== "edit" && asking !== "delete" && (
+        <Confirm
+          title={`${asking[0]?.toUpperCase()}${asking.slice(1)} ${countOf(can(asking).length)}?`}
+          jobs={can(asking)}
+          yes={`${asking} ${countOf(can(asking).length)}`}
+          danger={asking === "cancel"}
+          onYes={() => void run(asking)}
+          onClose={close}
+        >
+          <p>{BULK_TEXT[asking]}</p>
+        </Confirm>
       )}
     </div>
   );
@@ -339,7 +378,11 @@ function JobRow({
         </td>
       )}
       {FIELDS.map((field) => (
-        <td key={field.name} class={`${field.number ? "number " : ""}col-${field.name}`}>
+        <td
+          key={field.name}
+          class={`${field.number ? "number " : ""}col-${field.name}`}
+          data-title={field.title}
+        >
           {field.cell(job)}
         </td>
       ))}
@@ -395,6 +438,24 @@ function JobTable({
   );
 }
 
+/* Where there is no room for the table's head. */
+function SortPick({ order }: { order: Order }) {
+  const options = FIELDS.filter((field) => field.name !== "spark").flatMap((field) => [
+    [field.name, `${field.title} ↑`] as const,
+    [`-${field.name}`, `${field.title} ↓`] as const,
+  ]);
+  return (
+    <span class="narrow-only">
+      <Pick
+        label="order"
+        value={`${order.down ? "-" : ""}${order.by}`}
+        options={options}
+        onChange={(value) => setQuery({ sort: value })}
+      />
+    </span>
+  );
+}
+
 function NoJobs({ none }: { none: boolean }) {
   return (
     <Empty title={none ? "No jobs yet" : "No job matches the filter"} icon="jobs">
@@ -422,6 +483,7 @@ export function Jobs() {
     <>
       <PageHeader title="Jobs" note={data && countText(shown.length, data.length)}>
         {chosen.length > 0 && <Bulk jobs={chosen} onDone={reload} />}
+        <SortPick order={{ by, down }} />
         <Filter label="Filter jobs" placeholder="Filter: words, team=vision, loss<0.5" />
         {!IS_REPORT && (
           <a class="button" href={href("/submit")}>

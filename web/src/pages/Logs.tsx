@@ -1,5 +1,8 @@
-/* Log records of all processes, with filters; follows new records. */
-import { useMemo, useState } from "preact/hooks";
+/* Log records of all processes: chosen by process and level, searched, wrapped; follows new ones.
+ *
+ * Wrapped lines break wherever they are full, in a font of equal widths: so the height of each row is
+ * known without laying it out. */
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { api, type LogLine } from "@generated/client";
 import { timeWithMilliseconds } from "@/base/format";
 import { query, setQuery } from "@/base/route";
@@ -33,15 +36,74 @@ const who = (line: LogLine): string =>
     ? line.role
     : `${line.role} ${line.rank}`;
 
-function Row({ line }: { line: LogLine }) {
+/* The message with what was searched for marked. */
+function Marked({ text, word }: { text: string; word: string }) {
+  if (!word) return <>{text}</>;
+  const parts = [];
+  const lower = text.toLowerCase();
+  let at = 0;
+  for (let i = lower.indexOf(word); i >= 0; i = lower.indexOf(word, at)) {
+    parts.push(text.slice(at, i), <mark key={i}>{text.slice(i, i + word.length)}</mark>);
+    at = i + word.length;
+  }
   return (
     <>
-      <span class="number faint">{timeWithMilliseconds(line.time_ms)}</span>
-      <span class={`level ${line.level.toLowerCase()}`}>{levelOf(line)}</span>
-      <span class="soft c-who ellipsis">{who(line)}</span>
-      <span class="c-message">{line.message}</span>
+      {parts}
+      {text.slice(at)}
     </>
   );
+}
+
+function Row({ line, word, isCurrent }: { line: LogLine; word: string; isCurrent: boolean }) {
+  return (
+    <>
+      <span class="number faint c-clock">{timeWithMilliseconds(line.time_ms)}</span>
+      <span class={`level ${line.level.toLowerCase()}`}>{levelOf(line)}</span>
+      <span class="soft c-who ellipsis">{who(line)}</span>
+      <span class={isCurrent ? "c-message current" : "c-message"}>
+        <Marked text={line.message} word={word} />
+      </span>
+    </>
+  );
+}
+
+/* ---- wrapped rows ---- */
+
+/* Width of what stands before a message, as the style sheet has it, and of one character. */
+const LEAD = 12 + 90 + 12 + 60 + 12 + 120 + 12 + 12;
+const NARROW = 640;
+const NARROW_LEAD = 24;
+
+let charWidth = 0;
+function widthOfCharacter(): number {
+  if (charWidth === 0) {
+    const context = document.createElement("canvas").getContext("2d");
+    const font = getComputedStyle(document.documentElement).getPropertyValue("--mono");
+    if (context) {
+      context.font = `12px ${font}`;
+      charWidth = context.measureText("0".repeat(100)).width / 100;
+    }
+    charWidth ||= 7.3;
+  }
+  return charWidth;
+}
+
+/* Characters from U+1100 on may be two columns wide. */
+function columnsOf(text: string): number {
+  let columns = 0;
+  for (const c of text) columns += c >= "\u1100" ? 2 : c === "\t" ? 8 : 1;
+  return columns;
+}
+
+/* On a narrow page the message stands below the time. */
+function wrappedLines(line: LogLine, width: number): number {
+  const isNarrow = width < NARROW;
+  const room = width - (isNarrow ? NARROW_LEAD : LEAD);
+  const columns = Math.max(8, Math.floor(room / widthOfCharacter()) - 1);
+  const lines = line.message
+    .split("\n")
+    .reduce((sum, text) => sum + Math.max(1, Math.ceil(columnsOf(text) / columns)), 0);
+  return lines + (isNarrow ? 1 : 0);
 }
 
 function save(lines: LogLine[], name: string): void {
@@ -67,13 +129,73 @@ function useLines(model: JobModel) {
 
 const LEVEL_OPTIONS = LEVELS.map((one) => [one, one.toLowerCase()] as const);
 
-function chosenLines(lines: LogLine[], level: string, role: string, text: string): LogLine[] {
+const contains = (line: LogLine, word: string): boolean =>
+  line.message.toLowerCase().includes(word);
+
+function chosenLines(lines: LogLine[], level: string, role: string): LogLine[] {
   const least = LEVELS.findIndex((one) => one === level);
   return lines.filter(
-    (line) =>
-      rankOf(line) >= least &&
-      (!role || who(line) === role || line.role === role) &&
-      (!text || line.message.toLowerCase().includes(text)),
+    (line) => rankOf(line) >= least && (!role || who(line) === role || line.role === role),
+  );
+}
+
+/* The matches of the search among the lines shown, and which of them is looked at. */
+function useSearch(lines: LogLine[], word: string, alone: boolean) {
+  const [turn, setTurn] = useState<number | null>(null);
+  const shown = useMemo(
+    () => (word && alone ? lines.filter((line) => contains(line, word)) : lines),
+    [lines, word, alone],
+  );
+  const matches = useMemo(
+    () => (word ? shown.flatMap((line, i) => (contains(line, word) ? [i] : [])) : []),
+    [shown, word],
+  );
+  useEffect(() => setTurn(null), [word, alone]);
+  const at = turn === null ? undefined : matches[Math.min(turn, matches.length - 1)];
+  const move = (by: number) => {
+    const count = matches.length;
+    if (count > 0) setTurn(turn === null ? (by > 0 ? 0 : count - 1) : (turn + by + count) % count);
+  };
+  return { shown, matches, at, turn, move };
+}
+
+function SearchBar({
+  matches,
+  turn,
+  alone,
+  move,
+}: {
+  matches: number;
+  turn: number | null;
+  alone: boolean;
+  move: (by: number) => void;
+}) {
+  return (
+    <>
+      <span class="small soft nowrap" role="status">
+        {turn === null ? matches : `${Math.min(turn, matches - 1) + 1} of ${matches}`}{" "}
+        {matches === 1 ? "match" : "matches"}
+      </span>
+      <button
+        class="icon"
+        aria-label="Match before"
+        disabled={matches === 0}
+        onClick={() => move(-1)}
+      >
+        ↑
+      </button>
+      <button class="icon" aria-label="Next match" disabled={matches === 0} onClick={() => move(1)}>
+        ↓
+      </button>
+      <label class="row nowrap">
+        <input
+          type="checkbox"
+          checked={alone}
+          onChange={(e) => setQuery({ only: e.currentTarget.checked ? null : "0" })}
+        />
+        only matches
+      </label>
+    </>
   );
 }
 
@@ -83,12 +205,21 @@ export function Logs() {
   const [follow, setFollow] = useState(true);
   const role = query.value.get("role") ?? "";
   const level = query.value.get("level") ?? "INFO";
-  const text = (query.value.get("filter") ?? "").toLowerCase();
+  const word = (query.value.get("filter") ?? "").toLowerCase();
+  const alone = query.value.get("only") !== "0";
+  const wrap = query.value.get("wrap") !== "0";
   const roles = [...new Set(lines.map(who))].sort();
-  const shown = useMemo(() => chosenLines(lines, level, role, text), [lines, level, role, text]);
+  const chosen = useMemo(() => chosenLines(lines, level, role), [lines, level, role]);
+  const { shown, matches, at, turn, move } = useSearch(chosen, word, alone);
+  const linesOf = useCallback(wrappedLines, []);
+  const jump = (by: number) => {
+    setFollow(false);
+    move(by);
+  };
+  const older = lines.length >= TAIL ? ", the newest" : "";
   return (
     <>
-      <PageHeader title="Logs" note={`${shown.length} of ${lines.length} lines`}>
+      <PageHeader title="Logs" note={`${shown.length} of ${lines.length} lines${older}`}>
         <Pick
           label="from"
           value={role}
@@ -101,7 +232,12 @@ export function Logs() {
           options={LEVEL_OPTIONS}
           onChange={(value) => setQuery({ level: value })}
         />
-        <Filter label="Filter lines" placeholder="Text" />
+        <Filter label="Search lines" placeholder="Search" />
+        {word && <SearchBar matches={matches.length} turn={turn} alone={alone} move={jump} />}
+        <button aria-pressed={wrap} onClick={() => setQuery({ wrap: wrap ? "0" : null })}>
+          <Icon name="wrap" />
+          wrap
+        </button>
         <button aria-pressed={follow} onClick={() => setFollow(!follow)}>
           follow
         </button>
@@ -116,7 +252,7 @@ export function Logs() {
       </PageHeader>
       <Waiting for={stored} />
       {stored.data && (
-        <section class="panel grow list-panel logs">
+        <section class={`panel grow list-panel logs${wrap ? " wrapped" : ""}`}>
           {shown.length === 0 ? (
             <Empty title="No lines" icon="logs">
               {lines.length > 0 ? "None passes the filter." : "Nothing was said yet."}
@@ -125,11 +261,13 @@ export function Logs() {
             <VirtualList
               rows={shown}
               rowHeight={ROW}
+              linesOf={wrap ? linesOf : undefined}
+              show={at}
               keyOf={(line) => line.id}
               label="Log lines"
               follow={follow}
               onFollow={setFollow}
-              render={(line) => <Row line={line} />}
+              render={(line, i) => <Row line={line} word={word} isCurrent={i === at} />}
             />
           )}
         </section>

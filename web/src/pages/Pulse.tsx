@@ -1,5 +1,5 @@
 /* Overview of a job: its state transitions, rate, metrics and findings. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { api, type Job, type Transition } from "@generated/client";
 import { compact, date, duration, integer, number, shortDate, time } from "@/base/format";
 import { href } from "@/base/route";
@@ -9,109 +9,220 @@ import {
   Empty,
   Failure,
   Loading,
+  Say,
   StateBadge,
   Tile,
   stateIcon,
   stateTone,
 } from "@/components/parts";
 import { findingsOf } from "@/job/findings";
+import { readStatistics } from "@/job/numerics";
 import { lastOf } from "@/job/series";
+import { joinSamples } from "@/job/topology";
 import { current, type JobModel } from "@/job/model";
+import type { Said } from "@/job/state";
 import { useRecorded } from "@/job/recorded";
-import { payloadText } from "@/job/payload";
+import { payloadText, placeText } from "@/job/payload";
 
-const RATE_NAMES = ["samples_per_second", "steps_per_second", "tokens_per_second"];
 const SIDE_NAMES = ["samples_per_second", "loss_scale", "gradient_norm", "grad_norm", "lr/0"];
 
-function StateRail({ transitions }: { transitions: Transition[] }) {
+const SHOWN_STATES = 16;
+
+/* What the message of a recovery begins with: the process and how it ended. */
+const lost = (message: string): string => message.split(/ in step |;/)[0] ?? message;
+
+/* The last state with its phase; a recovery with the process that was lost. */
+function RailEntry({
+  one,
+  next,
+  says,
+  isNewAttempt,
+}: {
+  one: Transition;
+  next: Transition | undefined;
+  says: Said;
+  isNewAttempt: boolean;
+}) {
+  const why = one.reason ?? (one.to === "RECOVERING" ? lost(one.message) : null);
+  return (
+    <li
+      class={`${stateTone(one.to)}${next ? "" : " now"}`}
+      title={`${date(one.time_ms)}\n${one.message}`}
+    >
+      {isNewAttempt && <span class="attempt">attempt {one.attempt}</span>}
+      <Icon name={stateIcon(one.to)} />
+      <span class="what">
+        <Say what={next ? "past-state" : "state"} value={one.to}>
+          {one.to.toLowerCase()}
+        </Say>
+      </span>
+      {!next && says.doing && <span class="soft">{says.doing}</span>}
+      <span class="when faint number">
+        {next ? duration((next.time_ms - one.time_ms) / 1000) : `since ${time(one.time_ms)}`}
+      </span>
+      {why && <span class="why faint ellipsis">{why}</span>}
+    </li>
+  );
+}
+
+function StateRail({ transitions, says }: { transitions: readonly Transition[]; says: Said }) {
   if (transitions.length === 0) return null;
-  const end = Date.now();
+  const hidden = Math.max(0, transitions.length - SHOWN_STATES);
   return (
     <ol class="state-rail" aria-label="States the job went through">
-      {transitions.map((one, i) => {
-        const next = transitions[i + 1];
-        const seconds = ((next?.time_ms ?? end) - one.time_ms) / 1000;
-        const isNewAttempt = one.attempt > 1 && one.attempt !== transitions[i - 1]?.attempt;
-        return (
-          <li
-            key={one.seq}
-            class={`${stateTone(one.to)}${next ? "" : " now"}`}
-            title={`${date(one.time_ms)}\n${one.message}`}
-          >
-            {isNewAttempt && <span class="attempt">attempt {one.attempt}</span>}
-            <Icon name={stateIcon(one.to)} />
-            <span class="what">{one.to.toLowerCase()}</span>
-            <span class="when faint number">
-              {next ? duration(seconds) : `since ${time(one.time_ms)}`}
-            </span>
-            {one.reason && <span class="why faint ellipsis">{one.reason}</span>}
-          </li>
-        );
-      })}
+      {hidden > 0 && <li class="calm">{integer(hidden)} before</li>}
+      {transitions.map((one, i) =>
+        i < hidden ? null : (
+          <RailEntry
+            key={`${one.time_ms}${one.to}`}
+            one={one}
+            next={transitions[i + 1]}
+            says={says}
+            isNewAttempt={one.attempt > 1 && one.attempt !== transitions[i - 1]?.attempt}
+          />
+        ),
+      )}
     </ol>
   );
 }
 
-/* The figures are redrawn a few times a second at most. */
-function useLatest(model: JobModel, names: string[]): Record<string, number | null> {
-  const [values, setValues] = useState<Record<string, number | null>>({});
-  useEffect(() => {
-    let last = 0;
-    return model.live.listen((changed) => {
-      const now = performance.now();
-      if (now - last < 200 || !names.some((name) => changed.has(name))) return;
-      last = now;
-      setValues(Object.fromEntries(names.map((n) => [n, model.live.last(n)?.value ?? null])));
-    });
-  }, [model, names.join()]);
-  return values;
+/* A rate that is not of now is shown beside it, as what it was. */
+function rateTile(says: Said, rate: number | null, format: (rate: number | null) => string) {
+  if (says.ratesAreNow) return { value: format(rate), unit: "/s", note: null };
+  return { value: "–", note: rate === null ? "not measured yet" : `${format(rate)}/s before` };
 }
 
-function Tiles({ job, model, run }: { job: Job; model: JobModel; run: Run }) {
-  const names = ["loss", "loss_scale", "gradient_norm", ...RATE_NAMES];
-  const live = useLatest(model, names);
-  const of = (name: string) => live[name] ?? lastOf(name, run.metrics);
-  const samples = of("samples_per_second") ?? job.progress.samples_per_second;
-  const steps =
-    job.progress.steps_per_second ??
-    (samples !== null && job.batch_size ? samples / job.batch_size : null);
-  const tokens = of("tokens_per_second");
-  const scale = of("loss_scale");
+const SCALE_WORDS = {
+  unknown: { value: "–", note: "known with the first step" },
+  off: { value: "off", note: "no loss scaling" },
+};
+
+function scaleTile({ lossScale }: Said) {
+  if (lossScale.kind !== "scale") return SCALE_WORDS[lossScale.kind];
+  const { value } = lossScale;
+  return { value: number(value), note: `2^${number(Math.log2(value), 3)}` };
+}
+
+function Recoveries({ job }: { job: Job }) {
+  const { count, milliseconds, last } = job.recovery;
+  if (count === 0) return null;
+  const cost = duration(milliseconds / 1000);
+  return (
+    <Tile
+      label="Recoveries"
+      tone="warn"
+      value={
+        <Say what="recoveries" value={count}>
+          {integer(count)}
+        </Say>
+      }
+      note={
+        <Say what="recovery-milliseconds" value={milliseconds}>
+          <span title={last ? `${last.process} ${last.reason}, ${time(last.time_ms)}` : ""}>
+            {`${cost}${last ? ` · ${last.process}` : ""}`}
+          </span>
+        </Say>
+      }
+    />
+  );
+}
+
+const LEFT_WORDS: Partial<Record<NonNullable<Said["phase"]>, string>> = {
+  compile: "it compiles",
+  start: "it starts",
+  validate: "it validates",
+  recover: "it recovers",
+  paused: "it is paused",
+};
+
+function TimeTile({ job, says }: { job: Job; says: Said }) {
+  const started = job.started_ms ? `started ${shortDate(job.started_ms)}` : "not started";
+  if (says.phase === null && job.started_ms !== null)
+    return <Tile label="Ran" value={duration(ran(job))} note={started} />;
+  return (
+    <Tile
+      label="Left"
+      value={
+        <Say what="left" value={says.left}>
+          {duration(says.left)}
+        </Say>
+      }
+      note={(says.phase && LEFT_WORDS[says.phase]) ?? started}
+    />
+  );
+}
+
+function Tiles({ job, model, run, says }: { job: Job; model: JobModel; run: Run; says: Said }) {
+  const tokens =
+    model.live.last("tokens_per_second")?.value ?? lastOf("tokens_per_second", run.metrics);
+  const steps = rateTile(says, says.stepsPerSecond, (rate) => number(rate, 3));
+  const samples = rateTile(says, says.samplesPerSecond, compact);
+  const scale = scaleTile(says);
+  const { lossScale } = says;
   return (
     <dl class="tiles">
       <Tile
         label="Loss"
-        value={number(of("loss") ?? job.progress.loss)}
+        value={
+          <Say what="loss" value={says.loss}>
+            {number(says.loss)}
+          </Say>
+        }
         note={`lowest ${number(job.progress.minimum_loss)}`}
       />
       <Tile
         label="Steps"
-        value={number(steps, 3)}
-        unit="/s"
-        note={`${integer(job.progress.step)} of ${integer(job.progress.last_step)}`}
+        value={
+          <Say what="steps-per-second" value={says.ratesAreNow ? says.stepsPerSecond : null}>
+            {steps.value}
+          </Say>
+        }
+        unit={steps.unit}
+        note={
+          <>
+            <Say what="step" value={says.step}>
+              {integer(says.step)}
+            </Say>
+            {` of ${integer(says.lastStep)}`}
+          </>
+        }
       />
       <Tile
         label="Samples"
-        value={compact(samples)}
-        unit="/s"
-        note={`batch ${integer(job.batch_size)}`}
+        value={
+          <Say what="samples-per-second" value={says.ratesAreNow ? says.samplesPerSecond : null}>
+            {samples.value}
+          </Say>
+        }
+        unit={samples.unit}
+        note={samples.note ?? `batch ${integer(job.batch_size)}`}
       />
-      {tokens !== null && <Tile label="Tokens" value={compact(tokens)} unit="/s" />}
+      {tokens !== null && says.ratesAreNow && (
+        <Tile label="Tokens" value={compact(tokens)} unit="/s" />
+      )}
       <Tile
         label="Loss scale"
-        value={scale === null ? "off" : integer(scale)}
-        note={scale === null ? "no loss scaling" : `2^${Math.log2(scale).toFixed(0)}`}
+        value={
+          <Say
+            what="loss-scale"
+            value={lossScale.kind === "scale" ? lossScale.value : lossScale.kind}
+          >
+            {scale.value}
+          </Say>
+        }
+        note={scale.note}
       />
-      <Tile
-        label={job.alive ? "Left" : "Ran"}
-        value={duration(job.alive ? job.progress.eta_seconds : ran(job))}
-        note={job.started_ms ? `started ${shortDate(job.started_ms)}` : "not started"}
-      />
+      <TimeTile job={job} says={says} />
       <Tile
         label="Replicas"
-        value={integer(job.num_csx)}
+        value={
+          <Say what="replicas" value={job.num_csx}>
+            {integer(job.num_csx)}
+          </Say>
+        }
         note={`attempt ${job.attempt}${job.restarts ? `, ${job.restarts} restarts` : ""}`}
       />
+      <Recoveries job={job} />
     </dl>
   );
 }
@@ -119,32 +230,53 @@ function Tiles({ job, model, run }: { job: Job; model: JobModel; run: Run }) {
 const ran = (job: Job): number | null =>
   job.started_ms === null ? null : ((job.ended_ms ?? Date.now()) - job.started_ms) / 1000;
 
-function Findings({ model, job }: { model: JobModel; job: Job }) {
+const FINDING_ICONS = { bad: "warn", warn: "warn", info: "info", good: "check" } as const;
+const SAMPLE_MS = 500;
+const WORKING = new Set<Said["phase"]>(["train", "save", "validate"]);
+
+/* No more than what was looked at. */
+function nothingStandsOut({ numerics_every: every }: Job, works: boolean): string {
+  const where = every === 1 ? "" : ` on the observed steps (every ${integer(every)})`;
+  const found = [
+    ...(works ? ["no process starves"] : []),
+    ...(every ? [`no number overflows${where}`] : []),
+    "nothing is missing",
+  ];
+  return `Nothing does: ${found.join(", ")}.${every ? "" : " Numbers are not observed."}`;
+}
+
+function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said }) {
   const to = job.progress.step ?? undefined;
-  const ask = {
-    id: job.id,
-    limit: 1000,
-    ...(to !== undefined ? { from: Math.max(0, to - 200) } : {}),
-  };
-  const numerics = useRecorded(model, () => api.getNumerics(ask), [model.numericsVersion.value]);
-  const stored = useRecorded(model, () => api.getTopology({ id: job.id, samples: 1 }), []);
-  const samples = model.topology.value;
-  const sample = samples[samples.length - 1] ?? stored.data?.samples[0];
-  const found = findingsOf({ job, sample, numerics: numerics.data, gaps: model.gaps.value });
+  const ask = to !== undefined ? { from: Math.max(0, to - 200) } : {};
+  const numerics = useRecorded(model, () => readStatistics(job.id, ask), [
+    model.numericsVersion.value,
+  ]);
+  const stored = useRecorded(model, () => api.getTopology({ id: job.id, samples: 60 }), []);
+  const works = WORKING.has(says.phase);
+  /* Processes that stand still wait for nothing. */
+  const since_ms = says.since_ms ?? 0;
+  const samples = works
+    ? joinSamples(stored.data?.samples ?? [], model.topology.value).filter(
+        (one) => one.time_ms - SAMPLE_MS >= since_ms,
+      )
+    : [];
+  const found = findingsOf({ job, samples, numerics: numerics.data, gaps: model.gaps.value });
   return (
     <section class="panel">
       <h2>What stands out</h2>
       <ul class="findings">
         {found.map((one) => (
           <li key={one.text} class={one.tone}>
-            <Icon name={one.tone === "info" ? "info" : "warn"} />
+            <Icon name={FINDING_ICONS[one.tone]} />
             <a href={href(`/jobs/${encodeURIComponent(job.id)}/${one.page}`)}>{one.text}</a>
           </li>
         ))}
         {found.length === 0 && (
           <li class="good">
             <Icon name="check" />
-            <span>Nothing does: no process starves, no number overflows, nothing is missing.</span>
+            <Say what="numbers-observed" value={job.numerics_every}>
+              {nothingStandsOut(job, works)}
+            </Say>
           </li>
         )}
       </ul>
@@ -199,9 +331,9 @@ function LatestClosures({ model }: { model: JobModel }) {
       <ul class="feed">
         {rows.map((one) => (
           <li key={one.id}>
-            <span class="number soft">{integer(one.step)}</span>
+            <span class="number soft nowrap">{placeText(one)}</span>
             <span>{one.name}</span>
-            <code class="ellipsis">{payloadText(one.payload)}</code>
+            <code class="ellipsis">{payloadText(one)}</code>
             <span class="faint number nowrap">{one.delivered_ms - one.issued_ms} ms later</span>
           </li>
         ))}
@@ -231,8 +363,9 @@ export function useRun(model: JobModel, names: string[] | undefined, maxPoints =
 export function Pulse() {
   const model = current.value as JobModel;
   const job = model.job.value;
+  const says = model.said.value;
   const { run, resource } = useRun(model, undefined, 800);
-  if (!job) return model.error.value ? <Failure error={model.error.value} /> : <Loading />;
+  if (!job || !says) return model.error.value ? <Failure error={model.error.value} /> : <Loading />;
   const names = new Set(model.names.value);
   const lossNames = ["loss", ...["val_loss", "eval_loss"].filter((name) => names.has(name))];
   const side = SIDE_NAMES.filter((name) => names.has(name)).slice(0, 4);
@@ -240,7 +373,7 @@ export function Pulse() {
     <div class="stack">
       <section aria-label="State" class="row wrap">
         <h1 class="hidden-text">{job.name}: pulse</h1>
-        <StateRail transitions={model.transitions.value} />
+        <StateRail transitions={model.transitions.value} says={says} />
       </section>
       {job.waiting_for && (
         <div class="banner info" role="status">
@@ -248,7 +381,7 @@ export function Pulse() {
           <span>Waiting: {job.waiting_for}</span>
         </div>
       )}
-      <Tiles job={job} model={model} run={run} />
+      <Tiles job={job} model={model} run={run} says={says} />
       <div class="columns main-side">
         <div class="stack">
           {names.size === 0 && !resource.loading ? (
@@ -282,7 +415,7 @@ export function Pulse() {
           </div>
         </div>
         <div class="stack">
-          <Findings model={model} job={job} />
+          <Findings model={model} job={job} says={says} />
           <LatestClosures model={model} />
           <Facts job={job} />
         </div>

@@ -141,12 +141,15 @@ function Side({
   detail,
   timing,
   ops,
+  payload,
   onToggle,
 }: {
   node: PictureNode;
   detail: Detail | undefined;
   timing: Timing;
   ops: ReportedOp[];
+  /** Format in which the run's partial sums of gradients travel. */
+  payload: string | null;
   onToggle: () => void;
 }) {
   const scope = node.scope.replace(/\[(\d+)-\d+\]/, "$1");
@@ -154,9 +157,13 @@ function Side({
   const facts: [string, string][] = [
     ["Lane", node.lane],
     ["Scope", node.scope],
-    ["Format", node.dtype],
-    ["Long sums in", node.accumulation ?? "float32"],
-    ["POL", node.pol === null ? "the model's" : String(node.pol)],
+    ["Formats", node.formats.join(", ")],
+    ["Sums executed in", node.sums.executed.join("; ")],
+    ["Sums permitted in", node.sums.permitted.join("; ") || "float32"],
+    ["POL", node.pol.join(", ") || "the model's"],
+    ...(node.gradients > 0 && payload
+      ? [["Sums over microbatches executed in", payload] as [string, string]]
+      : []),
     ["Inserted casts", integer(node.casts)],
     ["Bytes moved", bytes(node.bytes)],
     ["Time", timeText(node, timing)],
@@ -331,9 +338,20 @@ export function StepGraph() {
   wanted.current ||= node !== undefined;
   const precision = useRecorded(
     model,
-    () => (ready && wanted.current ? api.getPrecision({ id: model.id }) : Promise.resolve({})),
+    () =>
+      ready && wanted.current ? api.getPrecision({ id: model.id }) : Promise.resolve(undefined),
     [what.hash, ready, wanted.current],
   );
+  const running = useRecorded(
+    model,
+    () =>
+      ready && wanted.current
+        ? api.getTopology({ id: model.id, samples: 1 })
+        : Promise.resolve(undefined),
+    [what.hash, ready, wanted.current],
+  );
+  const payload =
+    running.data?.samples[0]?.streams?.find((s) => s.name === "partial sums")?.payload ?? null;
   const ops = useMemo(() => opsOf(precision.data), [precision.data]);
   const detail = useDetail(node, what, picture);
   const timing = useKernels(model, ready, what.hash);
@@ -371,6 +389,7 @@ export function StepGraph() {
               detail={detail}
               timing={timing}
               ops={ops}
+              payload={payload}
               onToggle={() => toggle(node.key)}
             />
           )}

@@ -1,42 +1,25 @@
-/* A new job: its configuration is checked while it is typed; diagnostics appear at their lines. */
+/* A new job, from a shipped configuration, a file or another job's: it is checked while it is typed,
+ * and diagnostics appear at their lines. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, type Diagnostic, type JobSpec, type Priority } from "@generated/client";
+import {
+  api,
+  type Diagnostic,
+  type JobSpec,
+  type Priority,
+  type Template,
+} from "@generated/client";
 import { ApiError } from "@/api/transport";
 import { debounce, useResource } from "@/base/resource";
-import { navigate, query } from "@/base/route";
+import { navigate, query, setQuery } from "@/base/route";
 import { Icon } from "@/components/Icon";
 import { Editor, showPlace } from "@/components/Editor";
-import { Empty, PageHeader } from "@/components/parts";
+import { Empty, PageHeader, Pick } from "@/components/parts";
 import { tell } from "@/job/actions";
 
 const CHECK_MS = 350;
 
-const EXAMPLE = `# A fully connected network on Fashion-MNIST.
-trainer:
-  init:
-    backend:
-      backend_type: CPU
-      cluster_config:
-        num_csx: 1
-    model:
-      name: fc_mnist
-    optimizer:
-      SGD:
-        lr: 0.01
-        momentum: 0.9
-    loop:
-      num_steps: 1000
-    checkpoint:
-      steps: 500
-    seed: 1
-  fit:
-    train_dataloader:
-      data_processor: idx_images
-      images: /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
-      labels: /usr/share/datasets/fashion-mnist/train-labels-idx1-ubyte.gz
-      batch_size: 64
-      shuffle: true
-`;
+/* What the page opens with: it runs anywhere, in a second or two. */
+const FIRST_TEMPLATE = "synthetic";
 
 interface Form {
   name: string;
@@ -248,7 +231,10 @@ function EditorPanel({
         label="Configuration, YAML"
         onSubmit={onSubmit}
       />
-      <p class="hint faint small">Tab indents; Escape leaves the field; Ctrl and Enter submits.</p>
+      <p class="hint faint small">
+        Ctrl and Space lists what is accepted here; Ctrl and F finds; Tab indents; Escape leaves the
+        field; Ctrl and Enter submits.
+      </p>
     </section>
   );
 }
@@ -280,21 +266,45 @@ function emptyForm(job: string, step: string | null): Form {
   };
 }
 
-export function Submit() {
-  const from = query.value.get("from");
-  const source = useResource(
+/* The text to start from: a job's configuration, or a shipped one. */
+function useSource(from: string | null, name: string) {
+  const job = useResource(
     () => (from ? api.getJobConfig({ id: from }) : Promise.resolve(null)),
     [from],
   );
+  const templates = useResource(() => api.listTemplates(), []);
+  const all: Template[] = templates.data?.templates ?? [];
+  const chosen = all.find((one) => one.name === name) ?? all[0];
+  const text = from ? (job.data?.submitted ?? job.data?.yaml) : chosen?.config;
+  return { templates: all, chosen: from ? undefined : chosen, text };
+}
+
+function TemplatePick({ templates, chosen }: { templates: Template[]; chosen: string }) {
+  if (templates.length === 0) return null;
+  return (
+    <Pick
+      label="start from"
+      value={chosen}
+      options={[
+        ...(chosen ? [] : [["", "another job"] as const]),
+        ...templates.map((one) => [one.name, one.name] as const),
+      ]}
+      onChange={(value) => setQuery({ template: value, from: null, step: null })}
+    />
+  );
+}
+
+export function Submit() {
+  const from = query.value.get("from");
+  const source = useSource(from, query.value.get("template") ?? FIRST_TEMPLATE);
   const version = useResource(() => api.getVersion(), []);
-  const [config, setConfig] = useState(from ? "" : EXAMPLE);
+  const [config, setConfig] = useState("");
   const [form, setForm] = useState(() => emptyForm(from ?? "", query.value.get("step")));
   const [check, setCheck] = useCheck(config);
   const { sending, send } = useSubmission(config, form, setCheck);
   useEffect(() => {
-    const text = source.data?.submitted ?? source.data?.yaml;
-    if (text) setConfig(text);
-  }, [source.data]);
+    if (source.text) setConfig(source.text);
+  }, [source.text]);
   if (version.data?.mode === "run")
     return (
       <Empty title="This server shows one run" icon="submit">
@@ -305,6 +315,7 @@ export function Submit() {
   return (
     <>
       <PageHeader title="Submit" note={from ? `from ${from}` : "a new job"}>
+        <TemplatePick templates={source.templates} chosen={source.chosen?.name ?? ""} />
         <FileButton onText={setConfig} />
         <button class="primary" data-after-editor disabled={cannot} onClick={() => void send()}>
           <Icon name="submit" />
@@ -319,6 +330,7 @@ export function Submit() {
           onSubmit={() => cannot || void send()}
         />
         <div class="stack">
+          {source.chosen && <p class="soft small summary">{source.chosen.summary}</p>}
           <section class="panel">
             <h2>Job</h2>
             <div class="body">

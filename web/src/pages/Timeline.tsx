@@ -134,8 +134,9 @@ function patternOf(context: CanvasRenderingContext2D, kind: string): string | Ca
   return context.createPattern(tile, "repeat") ?? ink;
 }
 
-function tickOf(span: number): number {
-  const raw = span / 6;
+/* A tick a hundred pixels, at most six. */
+function tickOf(span: number, width: number): number {
+  const raw = span / Math.min(6, Math.max(2, Math.floor(width / 100)));
   const power = 10 ** Math.floor(Math.log10(raw));
   return ([1, 2, 5, 10].find((m) => m * power >= raw) ?? 10) * power;
 }
@@ -151,7 +152,7 @@ function paint(canvas: HTMLCanvasElement, lanes: Lane[], view: Extent, origin: n
   c.font = "12px system-ui, sans-serif";
   const scale = (width - LEFT - 12) / Math.max(1e-6, view.to - view.from);
   const at = (us: number) => LEFT + (us - view.from) * scale;
-  const tick = tickOf(view.to - view.from);
+  const tick = tickOf(view.to - view.from, width - LEFT);
   c.strokeStyle = colour("--line");
   for (let t = Math.ceil((view.from - origin) / tick) * tick; t <= view.to - origin; t += tick) {
     const x = Math.round(at(t + origin)) + 0.5;
@@ -355,6 +356,34 @@ function lanesOfStep(trace: Trace | undefined, step: number | undefined): Lane[]
 
 const REREAD_MS = 3000;
 
+/* What each sampled step has spans of. */
+function kindsByStep(trace: Trace | undefined): Map<number, Set<string>> {
+  const kinds = new Map<number, Set<string>>((trace?.steps ?? []).map((one) => [one, new Set()]));
+  for (const event of trace?.traceEvents ?? []) {
+    const at = (event.args as { step?: number } | undefined)?.step;
+    if (event.ph === "X" && at !== undefined) kinds.get(at)?.add(event.name);
+  }
+  return kinds;
+}
+
+/* A training step computes and updates; a validation's batch only computes, a save at the end of a
+ * run does neither. */
+const isWhole = (kinds: Set<string> | undefined): boolean =>
+  kinds !== undefined && kinds.has("compute") && kinds.has("update");
+
+/** The step to open on: the last whole training step, or the last one of what there is. */
+function lastWhole(kinds: Map<number, Set<string>>): number | undefined {
+  const steps = [...kinds.keys()].sort((a, b) => a - b);
+  return steps.filter((one) => isWhole(kinds.get(one))).pop() ?? steps.pop();
+}
+
+function stepText(step: number, kinds: Map<number, Set<string>>): string {
+  const own = kinds.get(step);
+  if (!own || isWhole(own)) return integer(step);
+  const words = [...own].filter((one) => one !== "wait").map((one) => kindOf(one).text);
+  return `${integer(step)}: only ${words.join(", ") || "wait"}`;
+}
+
 export function Timeline() {
   const model = current.value as JobModel;
   const job = model.job.value;
@@ -365,9 +394,12 @@ export function Timeline() {
   const stored = useRecorded(model, read, [wanted], every);
   const all = useRecorded(model, () => api.getTrace({ id: model.id }), []);
   const { data } = stored;
-  const steps = data?.steps ?? [];
-  const step = wanted === null ? steps[steps.length - 1] : Number(wanted);
-  const known = [...new Set([...(all.data?.steps ?? []), ...steps])].sort((a, b) => a - b);
+  const kinds = useMemo(
+    () => new Map([...kindsByStep(all.data), ...kindsByStep(data)]),
+    [all.data, data],
+  );
+  const step = wanted === null ? lastWhole(kindsByStep(data)) : Number(wanted);
+  const known = [...kinds.keys()].sort((a, b) => a - b);
   const lanes = useMemo(() => lanesOfStep(data, step), [data, step]);
   const overlap = lanes.length > 0 ? percent(overlapOf(lanes, extentOf(lanes))) : "";
   return (
@@ -383,10 +415,12 @@ export function Timeline() {
             label="step"
             value={String(step ?? "")}
             onChange={(v) => setQuery({ step: v })}
-            options={known.map((one) => [String(one), integer(one)] as const)}
+            options={known.map((one) => [String(one), stepText(one, kinds)] as const)}
           />
         )}
-        {wanted !== null && <button onClick={() => setQuery({ step: null })}>newest</button>}
+        {wanted !== null && (
+          <button onClick={() => setQuery({ step: null })}>last whole step</button>
+        )}
         {data && lanes.length > 0 && (
           <button onClick={() => download(data, `${model.id}-step-${step}.trace.json`)}>
             <Icon name="download" />
@@ -412,7 +446,12 @@ export function Timeline() {
               <Gantt lanes={lanes} />
             </div>
           </section>
-          <section class="panel scroll">
+          <section
+            class="panel scroll"
+            tabIndex={0}
+            role="region"
+            aria-label="Share of the step by process"
+          >
             <h2>Share of the step</h2>
             <Shares lanes={lanes} />
           </section>

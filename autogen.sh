@@ -113,6 +113,21 @@ embedded_files='engine/base/random.h engine/types/narrow.h engine/codegen/prelud
     echo "    ;"
 } | write_if_changed store/schema_text.c
 
+# The shipped configurations, as templates of new jobs.
+{
+    echo "/* Written by autogen.sh: the files of configs. */"
+    echo '#include "dashboard/templates.h"'
+    echo
+    echo "const cse_template cse_templates[] = {"
+    for file in configs/*.yaml; do
+        printf '    { "%s",\n' "$(basename "$file" .yaml)"
+        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/      "/' -e 's/$/\\n"/' "$file"
+        echo "    },"
+    done
+    echo "    { NULL, NULL },"
+    echo "};"
+} | write_if_changed dashboard/templates_text.c
+
 list() { # variable files...
     name=$1
     shift
@@ -175,7 +190,7 @@ list() { # variable files...
     done
     list bench_scripts $(LC_ALL=C find bench -name 'bench_*.sh' 2>/dev/null | LC_ALL=C sort)
     list man_pages $(LC_ALL=C find man -name '*.[1-8]' 2>/dev/null | LC_ALL=C sort)
-    list completion_files $(LC_ALL=C find completion -name '*.bash' 2>/dev/null | LC_ALL=C sort)
+    list completion_files $(LC_ALL=C find completion -name 'csengine.*' 2>/dev/null | LC_ALL=C sort)
     # Installed: configurations and examples to start from.
     list data_files $(LC_ALL=C find configs deploy examples -type f \
         \( -name '*.yaml' -o -name '*.c' -o -path 'deploy/*' \) \

@@ -64,7 +64,7 @@ done
 written() { # names: the files of the tree that people write
     find $folders -type f \( "$@" \) ! -name registry.c ! -name kinds.c \
         ! -path '*/generated/*' ! -path '*/node_modules/*' ! -name prelude_text.c \
-        ! -name schema_text.c ! -path '*/__pycache__/*' | sort
+        ! -name schema_text.c ! -name templates_text.c ! -path '*/__pycache__/*' | sort
 }
 c_files=$(written -name '*.c' -o -name '*.h')
 script_files="$(written -name '*.sh' -o -name '*.awk') autogen.sh bootstrap"

@@ -54,7 +54,6 @@ sys.exit(not eval(sys.argv[2]))' "$work/plain.record" "$1" ||
 
 # Without a server.
 expect 69 'no server is known' get jobs
-expect 69 'retryable: yes' get jobs
 expect 69 'http://127.0.0.1:9 cannot be reached' get jobs --server http://127.0.0.1:9
 expect 64 'is no address of a server; accepted: http://HOST:PORT' get jobs --server localhost
 expect 64 '"../x" is no job' pause ../x --server http://127.0.0.1:9

@@ -70,11 +70,28 @@ refused() { # WORD TEXT SECTION
 }
 refused '0.5}' 'max_gradient_norm.*exclude each other' \
     '{max_gradient_norm: 1.0, max_gradient_value: 0.5}'
-refused 'cbfloat16' 'cbfloat16 needs loss_scaling_factor: dynamic; its least value is 2^-39' \
-    '{fp16_type: cbfloat16, loss_scaling_factor: 1024}'
+refused '-1}' 'loss_scaling_factor: "-1" is not accepted; .* a number, 0 for none, or dynamic' \
+    '{loss_scaling_factor: -1}'
 refused 'fp61' 'weight_grad_reduce: "fp61".*fp32, bf16, bf16sr, fp16, cb16' \
     '{weight_grad_reduce: fp61}'
 refused 'kahan}' 'weight_update: "kahan".*fp32, bf16, bf16sr, bf16_kahan' '{weight_update: kahan}'
 refused '0.00001' 'min_loss_scale.*out of range' \
     '{loss_scaling_factor: dynamic, min_loss_scale: 0.00001}'
+
+# cbfloat16 without dynamic scaling trains, with one warning; with it there is none.
+warning='warning: precision.fp16_type: cbfloat16 without loss_scaling_factor: dynamic; .*2^-39'
+for factor in 1024 1.0 0.0 dynamic; do
+    rm -rf "$work/cb16"
+    "$csengine" start "$config" --model_dir "$work/cb16" --compile_dir "$work/compiled" \
+        --num_steps 2 --set precision.fp16_type=cbfloat16 \
+        --set precision.loss_scaling_factor=$factor >"$work/out" 2>"$work/err" ||
+        fail "cbfloat16 with $factor: $(cat "$work/err")"
+    expected=$([ $factor = dynamic ] && echo 0 || echo 1)
+    [ "$(grep -c "$warning" "$work/err")" -eq "$expected" ] ||
+        fail "cbfloat16 with $factor, warnings: $(cat "$work/err")"
+done
+# A factor of 0 is no scaling: the weights and the states are those of none.
+[ "$(weights --set precision.loss_scaling_factor=0.0)" = "$plain" ] || fail "0 is not none"
+"$csengine" checkpoint info "$work/model/checkpoint_40.mdl" 2>/dev/null | grep -q grad_scaler &&
+    fail "a scaler for a factor of 0"
 exit "$failed"

@@ -26,13 +26,18 @@ for line in 'products: 5, 5 of them in 16 bits' \
     echo "$report" | grep -q "$line" || fail "the report lacks: $line"
 done
 
-# Rounding between tiles is a permission unless it is emulated.
+# What the policy permits and what this run executes are told apart, in text and in JSON.
 for emulated in true false; do
-    expected='fp32 in 8, bf16 across (permitted)'
-    [ "$emulated" = true ] && expected='fp32 in 8, bf16 across (emulated)'
-    compile --set precision.fp16_type=bfloat16 --set precision.tile_length=8 --print_precision \
-        --set precision.emulate_accumulation="$emulated" | grep -qF "$expected" ||
-        fail "the report lacks: $expected"
+    executed='fp32'
+    [ "$emulated" = true ] && executed='fp32 in 8, bf16 across'
+    set -- --set precision.fp16_type=bfloat16 --set precision.tile_length=8 --print_precision \
+        --set precision.emulate_accumulation="$emulated"
+    compile "$@" | grep -q "^matmul .* fp32 in 8, bf16 across  *$executed  *[0-9]* " ||
+        fail "emulated $emulated: the report does not say what is executed"
+    compile "$@" | grep -q 'sums: permitted  *sums: executed' || fail "no heads of the sums"
+    compile "$@" --json |
+        grep -qF "\"permitted\":\"fp32 in 8, bf16 across\",\"executed\":\"$executed\"" ||
+        fail "emulated $emulated: the JSON does not say what is executed"
 done
 
 # The lines of the report, one a step, are JSON with the same totals.

@@ -26,7 +26,9 @@ end_of() { sed -n 's/.*"event":"end".*"'"$2"'":"\([^"]*\)".*/\1/p' "$work/$1"; }
 bits_of() { sed -n 's/.*"event":"step".*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$work/$1"; }
 
 start one --num_csx 1 || fail "start: exit code $?: $(cat "$work/one.errors")"
-[ "$(grep -c '^{"event":"step","step":[0-9]*,"loss":[0-9.e+-]*,"loss_bits":"[0-9a-f]\{8\}"}$' \
+# An epoch has 1024 / 64 = 16 steps, so the first line, of step 10, stands at 0.625.
+[ "$(grep -c '^{"event":"step","step":[0-9]*,"loss":[0-9.e+-]*,"loss_bits":"[0-9a-f]\{8\}",'\
+'"epoch":[0-9.]*,"learning_rate":0.[0-9]*,"samples_per_second":[0-9.]*,"time_ms":[0-9]\{13\}}$' \
     "$work/one")" = 6 ] || fail "not six lines of steps: $(cat "$work/one")"
 [ "$(end_of one state)" = SUCCEEDED ] || fail "the end: $(tail -n 1 "$work/one")"
 tail -n 1 "$work/one" | grep -q '"steps":60,"train_seconds":.*"metrics":{.*"accuracy":' ||
@@ -60,9 +62,11 @@ start parts --max_steps 60 --set loop.num_steps=null ||
 timeout 100 "$csengine" start "$config" --model_dir "$work/plain.d" --compile_dir "$work/compiled" \
     >"$work/plain" 2>&1 || fail "plain: $(cat "$work/plain")"
 number='[0-9]+\.[0-9]+'
+left='0:0[0-9]:[0-9]{2}'
 rates="Rate=$number samples/sec, GlobalRate=$number samples/sec"
-grep -Eq "^\| Train Device=CPU, Step=50, Loss=$number, $rates, TimeRemaining=0:0[0-9]:[0-9]{2}\$" \
-    "$work/plain" || fail "no line of the Trainer's form in: $(cat "$work/plain")"
+words="Loss=$number, $rates, LoopTimeRemaining=$left, TimeRemaining>$left"
+grep -Eq "^\| Train Device=CPU, Step=50, $words\$" "$work/plain" ||
+    fail "no line of the Trainer's form in: $(cat "$work/plain")"
 grep -q '^Training completed successfully!$' "$work/plain" || fail "no end in $(cat "$work/plain")"
 grep -Eq '^Processed 3840 training sample\(s\) in [0-9.]+ seconds\.$' "$work/plain" ||
     fail "not 60 * 64 samples: $(cat "$work/plain")"

@@ -40,6 +40,7 @@ for found in low high; do
 done
 # All layers in float32 is the training in float32, to the bit.
 digest() {
+    rm -rf "$work/d"
     "$csengine" start "$@" --num_steps 5 --model_dir "$work/d" --set fit.ckpt_path=null |
         grep 'Weights digest'
 }
@@ -57,8 +58,32 @@ done
 [ ! -e other.yaml ] || fail "a file was written in spite of wrong options"
 
 [ -z "$(ls "$work/tmp")" ] || fail "left behind: $(ls "$work/tmp")"
+# For programs: a line for each trial when it is done, and the result. Never mixed with the file.
+"$csengine" tune-precision "$config" --tolerance 0 --steps 5 --output json.yaml --json \
+    >lines 2>err || fail "--json: $(cat err)"
+[ ! -s err ] || fail "--json writes to stderr: $(cat err)"
+[ "$(grep -c '^{"event":"start","layers":2,' lines)" = 1 ] || fail "no start: $(cat lines)"
+trials=$(grep -c '^{"event":"trial",.*"most_trials_left":[0-9]*,.*"most_seconds_left":' lines)
+[ "$trials" -ge 3 ] && [ "$trials" = "$(grep -c 'refused$' json.yaml)" ] ||
+    fail "$trials trials: $(cat lines json.yaml)"
+tail -n 1 lines | grep -q '^{"event":"end","output":"json.yaml",.*"layers":{"model.*":"fp32"' ||
+    fail "no end: $(tail -n 1 lines)"
+"$csengine" tune-precision "$config" --json --output - >lines 2>err
+[ $? -eq 64 ] || fail "--json with --output -: $(cat lines err)"
+"$csengine" tune-precision "$config" --tolerance 9 --steps 5 --output quiet.yaml -q 2>err ||
+    fail "-q: $(cat err)"
+[ "$(cat err)" = 'Written: quiet.yaml' ] || fail "-q: $(cat err)"
+
 [ "${CSE_SANITIZE:-no}" = no ] || exit $failed # 25 more trainings show nothing new of memory
 "$csengine" sweep-precision "$config" --steps 3 >table.md 2>err || fail "sweep: $(cat err)"
+# The time left, after each row.
+[ "$(grep -cE '^row [0-9]+ done of 25, [0-9]+:[0-9]{2} left$' err)" = 25 ] ||
+    fail "sweep: $(cat err)"
+tail -n 1 err | grep -q '^row 25 done of 25, 0:00 left$' || fail "sweep's end: $(tail -n 1 err)"
+# Each row comes when it is done: the first one, while the others train.
+"$csengine" sweep-precision "$config" --steps 3 --json 2>err | head -n 1 >first
+grep -q '^{.*"format":"fp32",.*"row":1,"rows":25,"seconds_left":[0-9.]*}$' first ||
+    fail "the first row: $(cat first err)"
 [ "$(grep -c '^| ' table.md)" = 26 ] || fail "the table has not its 25 rows: $(cat table.md)"
 grep -q '| - |' table.md && grep -v '^| fp32' table.md | grep -q '| - |' &&
     fail "a row did not train: $(cat table.md)"

@@ -104,6 +104,10 @@ START_TEST(values_fit_their_schemas)
         { "{\"type\":\"object\",\"maxProperties\":1}", "{\"a\":1,\"b\":2}", 1 },
         { "{\"$ref\":\"#/components/schemas/Priority\"}", "\"p3\"", 0 },
         { "{\"$ref\":\"#/components/schemas/Priority\"}", "\"p4\"", 1 },
+        { "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Priority\"},{\"type\":\"null\"}]}", "null",
+          0 },
+        { "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Priority\"},{\"type\":\"null\"}]}",
+          "\"p4\"", 1 },
         { "{\"$ref\":\"#/components/schemas/Labels\"}", "{\"team\":\"a-b\"}", 0 },
         { "{\"$ref\":\"#/components/schemas/Labels\"}", "{\"team\":1}", 1 },
         { "{\"$ref\":\"#/components/schemas/Labels\"}", "{\"a b\":\"x\"}", 1 },
@@ -126,6 +130,24 @@ START_TEST(faults_say_where)
                      "/resources/cores");
     ck_assert_str_eq(json_string_value(json_object_get(json_array_get(errors, 1), "pointer")),
                      "/x");
+    json_decref(schema);
+    json_decref(value);
+    json_decref(errors);
+}
+END_TEST
+
+/* RFC 6901, section 5, as JSON strings: "~" and "/" in names are escaped. */
+START_TEST(pointers_escape_names)
+{
+    json_t *schema = json_loads("{\"additionalProperties\":{\"type\":\"integer\"}}", 0, NULL);
+    json_t *value = json_loads("{\"a/b\":\"x\",\"m~n\":\"x\",\"c%d\":\"x\"}", 0, NULL);
+    json_t *errors = json_array();
+    static const char *const wanted[] = { "/a~1b", "/m~0n", "/c%d" };
+    ck_assert(!cse_validator_check(cse_api_validator_view(api), schema, value, "", errors));
+    ck_assert_uint_eq(json_array_size(errors), 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_str_eq(json_string_value(json_object_get(json_array_get(errors, i), "pointer")),
+                         wanted[i]);
     json_decref(schema);
     json_decref(value);
     json_decref(errors);
@@ -165,11 +187,18 @@ static const char *no_header(void *self, const char *name)
 static size_t check_query(const cse_api_pair *query, int count, json_t *values)
 {
     cse_api_match match;
-    json_t *errors = json_array();
+    size_t i;
+    json_t *error, *errors = json_array();
     const cse_api_given given = { .query = query, .query_count = count, .header = no_header };
     ck_assert(cse_api_find(api, "GET", "/api/v1/jobs", &match));
     cse_api_check_parameters(api, &match, &given, values, errors);
     size_t faults = json_array_size(errors);
+    json_array_foreach(errors, i, error)
+    {
+        const char *pointer = json_string_value(json_object_get(error, "pointer"));
+        ck_assert_str_eq(json_string_value(json_object_get(error, "parameter")), query[0].name);
+        ck_assert(pointer != NULL && (*pointer == '\0' || *pointer == '/'));
+    }
     cse_api_match_clear(&match);
     json_decref(errors);
     return faults;
@@ -183,24 +212,26 @@ START_TEST(parameters_are_converted)
     ck_assert_int_eq(json_integer_value(json_object_get(values, "limit")), 7);
     ck_assert_uint_eq(json_array_size(json_object_get(values, "state")), 2);
     json_object_clear(values);
+    const cse_api_pair lists[] = { { "state", "RUNNING,FAILED" },
+                                   { "state", "PAUSED" },
+                                   { "label", "a=b,c" } };
+    ck_assert_uint_eq(check_query(lists, 3, values), 0);
+    ck_assert_uint_eq(json_array_size(json_object_get(values, "state")), 3);
+    ck_assert_uint_eq(json_array_size(json_object_get(values, "label")), 2);
+    json_object_clear(values);
     ck_assert_uint_eq(check_query(NULL, 0, values), 0);
     ck_assert_int_eq(json_integer_value(json_object_get(values, "limit")), 100); /* its default */
     static const cse_api_pair wrong[] = {
-        { "limit", "0" },
-        { "limit", "1001" },
-        { "limit", "7x" },
-        { "limit", "" },
-        { "limit", " 7" },
-        { "limit", "1e2" },
-        { "state", "run" },
-        { "label", "=x" },
-        { "limitt", "7" },
-        { "page_token", "*" },
-        { "limit", "99999999999999999999" },
+        { "limit", "0" },   { "limit", "1001" },        { "limit", "7x" },
+        { "limit", "" },    { "limit", " 7" },          { "limit", "1e2" },
+        { "state", "run" }, { "state", "RUNNING,run" }, { "label", "=x" },
+        { "limitt", "7" },  { "page_token", "*" },      { "limit", "99999999999999999999" },
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        json_object_clear(values);
         ck_assert_msg(check_query(&wrong[i], 1, values) > 0, "%s=%s", wrong[i].name,
                       wrong[i].value);
+    }
     const cse_api_pair twice[] = { { "limit", "7" }, { "limit", "8" } };
     ck_assert_uint_gt(check_query(twice, 2, values), 0);
     json_decref(values);
@@ -280,6 +311,10 @@ START_TEST(types_become_json_schemas)
         { "{Label: integer}", "{\"type\":\"object\",\"additionalProperties\":{\"type\":"
                               "\"integer\"},\"propertyNames\":{\"$ref\":"
                               "\"#/components/schemas/Label\"}}" },
+        { "Job|Label", "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Job\"},"
+                       "{\"$ref\":\"#/components/schemas/Label\"}]}" },
+        { "Job|null", "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Job\"},"
+                      "{\"type\":\"null\"}]}" },
         { "any", "{}" },
         { "binary", "{\"type\":\"string\",\"format\":\"binary\"}" },
         { "<log_level>", "{\"type\":\"string\",\"enum\":[\"debug\",\"info\",\"warning\","
@@ -305,6 +340,7 @@ int main(void)
     tcase_add_test(cases, paths_are_found);
     tcase_add_test(cases, values_fit_their_schemas);
     tcase_add_test(cases, faults_say_where);
+    tcase_add_test(cases, pointers_escape_names);
     tcase_add_test(cases, examples_fit_their_own_schemas);
     tcase_add_test(cases, parameters_are_converted);
     tcase_add_test(cases, headers_are_parameters);

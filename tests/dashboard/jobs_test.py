@@ -12,6 +12,7 @@ import time
 import support
 from support import API, EXECUTABLE, LONG, Failure, Server, check, configuration, end_jobs, equal
 
+CONFIGS = os.path.join(os.environ.get("top_srcdir", "."), "configs")
 YAML = {"Content-Type": "application/yaml"}
 
 
@@ -142,9 +143,120 @@ def faults_have_their_place():
         result = server.request("POST", f"{API}/config:validate", {"config": "a: [", "depth": "settings"}).json()
         equal(result["valid"], False)
         schema = server.get(f"{API}/config-schema").json()
-        equal(schema["properties"]["trainer"]["properties"]["init"]["properties"]["seed"]["type"], "integer")
+        trainer = schema["properties"]["trainer"]["properties"]
+        init = trainer["init"]["properties"]
+        equal((init["seed"]["type"], init["seed"]["default"]), ("integer", 1))
+        # Plugins stand in the sections that name them, each with its own settings.
+        momentum = init["optimizer"]["properties"]["SGD"]["properties"]["momentum"]
+        equal((momentum["type"], momentum["default"]), ("number", 0))
+        models = {m["properties"]["name"].get("const"): m["properties"] for m in init["model"]["anyOf"]}
+        check("hidden_sizes" in models["fc_mnist"] and "num_layers" not in models["fc_mnist"], "models", models)
+        loaders = [m for m in trainer["fit"]["properties"]["train_dataloader"]["anyOf"] if "properties" in m]
+        check(all({"data_processor", "batch_size"} <= set(m["required"]) for m in loaders), "data loaders", loaders)
         equal(server.get(f"{API}/jobs").json()["total"], 0)
     finally:
+        server.stop()
+
+
+def settings_without_effect_are_told():
+    """By the check, by the answer to a job's creation, and in the log of its run; the job takes place."""
+    server = root_server()
+    text = configuration(50).replace("    loop:", "    schedulers: [{ ConstantLR: { learning_rate: 0.02 } }]\n    loop:")
+    said = "optimizer.SGD.lr is not used: schedulers sets it"
+    line = next(i for i, l in enumerate(text.splitlines(), 1) if "SGD" in l)
+    try:
+        for depth in ("settings", "step"):
+            result = server.request("POST", f"{API}/config:validate", {"config": text, "depth": depth}).json()
+            equal((result["valid"], result["diagnostics"], len(result["warnings"])), (True, [], 1), result)
+            warning = result["warnings"][0]
+            equal((warning["severity"], warning["line"], warning["message"]), ("warning", line, said), warning)
+            good = server.request("POST", f"{API}/config:validate", {"config": configuration(50), "depth": depth}).json()
+            equal((good["valid"], good["warnings"]), (True, []), good)
+        # The value that the schedule begins with needs no warning.
+        other = {"config": text, "overrides": {"optimizer.SGD.lr": 0.02}}
+        equal(server.request("POST", f"{API}/config:validate", {**other, "depth": "settings"}).json()["warnings"], [])
+        answer = server.request("PUT", f"{API}/jobs/idle", {"config": text})
+        equal((answer.status, [w["message"] for w in answer.json()["warnings"]]), (201, [said]), answer.body)
+        server.wait_for("idle", "SUCCEEDED")
+        log = server.get(f"{API}/jobs/idle/logs?level=warning").body.splitlines()
+        lines = [json.loads(line)["message"] for line in log]
+        equal(len([entry for entry in lines if said in entry]), 1, lines)
+        answer = server.request("PUT", f"{API}/jobs/good", {"config": configuration(50)})
+        equal((answer.status, answer.json()["warnings"]), (201, []), answer.body)
+        wrong = server.request("POST", f"{API}/config:validate", {"config": text.replace("seed", "sed")}).json()
+        equal((wrong["valid"], wrong["diagnostics"][0]["severity"]), (False, "error"), wrong)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def a_restarted_job_goes_on_from_its_own_checkpoint():
+    """Whatever its configuration starts from: nothing, or a named checkpoint."""
+    server = root_server()
+    text = configuration(LONG, checkpoint=200)
+    try:
+        put(server, "first", steps=50)
+        job = server.wait_for("first", "SUCCEEDED")
+        origin = job["model_dir"] + "/checkpoint_50.mdl"
+        for name, start in (("null", "null"), ("named", origin)):
+            config = text.replace("  fit:", f"  fit:\n    ckpt_path: {start}")
+            answer = server.request("PUT", f"{API}/jobs/{name}", {"config": config, "restart_policy": {"max_num_restarts": 2}})
+            equal(answer.status, 201, answer.body)
+            server.wait_for(name, "RUNNING")
+            until = time.monotonic() + 60 * support.SLOW
+            folder = server.job(name)["model_dir"]
+            while not glob.glob(folder + "/checkpoint_*.mdl") and time.monotonic() < until:
+                time.sleep(0.02)
+            os.kill(coordinator_of(server, name), signal.SIGKILL)
+            while server.job(name)["attempt"] < 2 and time.monotonic() < until:
+                time.sleep(0.02)
+            server.wait_for(name, "RUNNING")
+            with open(folder + "/start.log") as log:
+                text_of_log = log.read()
+            check("loaded checkpoint " + folder + "/checkpoint_" in text_of_log, name, text_of_log)
+            act(server, name, "cancel", {"save": False})
+            server.wait_for(name, "CANCELLED")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def templates_pass_the_check():
+    server = root_server()
+    try:
+        shipped = sorted(n for n in os.listdir(CONFIGS) if n.endswith(".yaml"))
+        templates = server.get(f"{API}/templates").json()["templates"]
+        equal([t["name"] + ".yaml" for t in templates], shipped)
+        for template in templates:
+            with open(f"{CONFIGS}/{template['name']}.yaml", encoding="utf-8") as file:
+                equal(template["config"], file.read())
+            check(20 < len(template["summary"]) < 300, "a summary", template["summary"])
+            result = server.request("POST", f"{API}/config:validate", {"config": template["config"]}).json()
+            check(result["valid"], template["name"], result)
+    finally:
+        server.stop()
+
+
+def a_checkpoint_in_use_is_kept():
+    server = root_server("--cores", "1")
+    try:
+        text = configuration(300, checkpoint=100)
+        server.request("PUT", f"{API}/jobs/source", {"config": text})
+        server.wait_for("source", "SUCCEEDED")
+        put(server, "long", resources={"cores": 1})
+        server.wait_for("long", "RUNNING")
+        for id, origin in (("first", {"job": "source", "step": 100}), ("newest", {"job": "source"})):
+            put(server, id, resume_from=origin, resources={"cores": 1})
+        for step, user in ((100, "first"), (300, "newest")):
+            answer = server.request("DELETE", f"{API}/jobs/source/checkpoints/{step}")
+            equal(answer.status, 409, answer.body)
+            check(f'"{user}"' in answer.json()["detail"], "the job that needs it is named", answer.body)
+        equal(server.request("DELETE", f"{API}/jobs/source/checkpoints/200").status, 204)
+        act(server, "first", "cancel")
+        server.wait_for("first", "CANCELLED")
+        equal(server.request("DELETE", f"{API}/jobs/source/checkpoints/100").status, 204)
+    finally:
+        end_jobs(server)
         server.stop()
 
 
@@ -233,6 +345,43 @@ def verbs_take_effect():
         check(not series or series[0]["step"][0] == last + 1, "the second attempt begins behind", last)
         act(server, "v", "kill")
         server.wait_for("v", "CANCELLED", "FAILED")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def a_finished_job_keeps_what_it_has_when_resumed():
+    """There is no step left to do: every point, the kernels' times, progress, begin and end stay."""
+    server = root_server()
+    try:
+        put(server, "done", steps=3000)
+        server.wait_for("done", "SUCCEEDED")
+        support.until(lambda: not server.job("done")["alive"])
+        before = server.job("done")
+        path = f"{API}/jobs/done"
+        read = ["/metrics?max_points=20000&names=loss,lr/0,samples_per_second", "/kernels", "/trace", "/checkpoints",
+                "/graph", "/precision"]
+        had = {name: server.get(path + name).json() for name in read}
+        check(had["/kernels"]["step"] is not None, "kernels were timed")
+        act(server, "done", "resume")
+        support.until(lambda: server.job("done")["attempt"] == 2)
+        server.wait_for("done", "SUCCEEDED")
+        support.until(lambda: not server.job("done")["alive"])
+        after = server.job("done")
+        for name in ("started_ms", "ended_ms", "progress", "exit_code"):
+            equal(after[name], before[name], name)
+        for name in read:
+            has = server.get(path + name).json()
+            for part in ("last_event_id", "attempts"):
+                has.pop(part, None), had[name].pop(part, None)
+            equal(has, had[name], name)
+        # The same of the run's own directory.
+        alone = support.Server("--run", f"{before['model_dir']}")
+        try:
+            job = alone.get(f"{API}/jobs").json()["jobs"][0]
+            equal((job["ended_ms"], job["progress"]), (before["ended_ms"], before["progress"]))
+        finally:
+            alone.stop()
     finally:
         end_jobs(server)
         server.stop()
@@ -479,8 +628,11 @@ def a_run_started_by_hand_shows_itself():
 
 if __name__ == "__main__":
     support.main([
-        the_same_call_twice_is_one_job, faults_have_their_place, a_job_from_creation_to_removal,
-        what_is_asked_for_reaches_the_run, verbs_take_effect,
+        the_same_call_twice_is_one_job, faults_have_their_place, settings_without_effect_are_told,
+        a_restarted_job_goes_on_from_its_own_checkpoint, a_job_from_creation_to_removal,
+        templates_pass_the_check, what_is_asked_for_reaches_the_run, verbs_take_effect,
+        a_checkpoint_in_use_is_kept,
+        a_finished_job_keeps_what_it_has_when_resumed,
         a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_lost_job_fails_or_recovers,
         jobs_outlive_a_killed_server, what_a_killed_server_left_half_done_is_no_obstacle,
         a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,

@@ -179,13 +179,13 @@ def run_rounds(server, known, skip=()):
     return seen
 
 
-def finished_run(folder):
-    """A short run with checkpoints, for servers to show."""
+def finished_run(folder, more=""):
+    """A short run with checkpoints, for servers to show; `more` is added to trainer.init."""
     import subprocess
 
     config = f"{folder}/config.yaml"
     with open(config, "w") as f:
-        f.write(support.configuration(300, checkpoint=100))
+        f.write(support.configuration(300, checkpoint=100).replace("    seed: 1\n", "    seed: 1\n" + more))
     result = subprocess.run(
         [support.EXECUTABLE, "start", config, "--model_dir", f"{folder}/run1", "--no_dashboard"],
         capture_output=True, timeout=120 * support.SLOW,
@@ -200,7 +200,7 @@ def every_answer_of_a_run_is_described():
     try:
         # The plain questions are answered, not only refused as described.
         for name in ("", "/transitions", "/logs", "/metrics", "/closures", "/graph", "/precision",
-                     "/topology", "/numerics", "/trace", "/kernels", "/config", "/checkpoints",
+                     "/topology", "/numerics", "/tensors", "/trace", "/kernels", "/config", "/checkpoints",
                      "/checkpoints/300", "/checkpoints/300/file"):
             equal(server.get(f"{API}/jobs/run1{name}").status, 200, name)
         # To JSON 2.0 is an integer; and what is too long has an answer of its own.
@@ -259,6 +259,270 @@ def tags_spare_what_is_known():
             equal(server.get(API + path, If_None_Match=tag).status, 304, path)
             equal(server.get(API + path, If_None_Match=f'"x", W/{tag}').status, 304, path)
             equal(server.get(API + path, If_None_Match='"x"').status, 200, path)
+    finally:
+        server.stop()
+
+
+def answers_are_packed_for_those_who_take_it():
+    """By Accept-Encoding (RFC 9110, 12.5.3), with a strong tag for each form, and the same content."""
+    import gzip
+
+    run = finished_run(support.folder())
+    server = Server("--run", run)
+    path = f"{API}/jobs/run1/graph"
+    try:
+        plain = server.get(path, Accept_Encoding="identity")
+        check("Content-Encoding" not in plain.headers, "identity")
+        taken = {
+            "gzip": True, "x-gzip": True, "deflate, gzip;q=0.5": True, "*": True, "GZIP": True,
+            "gzip;q=1.0, identity; q=0.5": True, "br;q=1, *;q=0.1": True, "identity;q=0, *": True,
+            "": False, "br": False, "gzip;q=0": False, "gzip; q=0.000, *": False, "*;q=0": False,
+            "identity, gzip;q=0.5": False, "gzip;q=2": False, "gzip;q=x": False, "notgzip": False,
+            "gzip-other": False,
+        }
+        for accepted, packed in taken.items():
+            answer = server.get(path, Accept_Encoding=accepted)
+            equal(answer.headers.get("Content-Encoding"), "gzip" if packed else None, accepted)
+            check("Accept-Encoding" in answer.headers["Vary"], "Vary")
+            body = gzip.decompress(answer.body) if packed else answer.body
+            check(body == plain.body, "the same content", accepted)
+        packed = server.get(path, Accept_Encoding="gzip")
+        check(4 * len(packed.body) < len(plain.body), "smaller:", len(packed.body), len(plain.body))
+        tags = {plain.headers["ETag"], packed.headers["ETag"]}
+        equal(len(tags), 2, "a strong tag is of one form alone")
+        for tag in tags:
+            check(tag.startswith('"'), "strong", tag)
+            for accepted in ("gzip", "identity"):
+                known = server.get(path, If_None_Match=tag, Accept_Encoding=accepted)
+                equal((known.status, known.headers["ETag"], known.body), (304, tag, b""), accepted)
+        job = server.get(f"{API}/jobs/run1", Accept_Encoding="gzip")
+        equal(job.headers.get("Content-Encoding"), "gzip", "a job")
+        check(server.get(f"{API}/jobs/run1", If_None_Match=job.headers["ETag"]).status in (200, 304))
+        # What is small, a stream, or the file of a checkpoint is sent as it is.
+        small = server.get(f"{API}/version", Accept_Encoding="gzip")
+        stream = server.get(f"{API}/jobs/run1/events?after=0", Accept_Encoding="gzip")
+        for answer in (small, stream, server.get(f"{API}/jobs/run1/checkpoints/300/file", Accept_Encoding="gzip")):
+            check("Content-Encoding" not in answer.headers, answer.headers)
+        lines = server.get(f"{API}/jobs/run1/logs?limit=1000", Accept_Encoding="gzip")
+        plain = server.get(f"{API}/jobs/run1/logs?limit=1000").body
+        equal(lines.headers.get("Content-Encoding"), "gzip" if len(plain) >= 1024 else None, "lines of JSON")
+        check((gzip.decompress(lines.body) if len(plain) >= 1024 else lines.body) == plain, "lines")
+    finally:
+        server.stop()
+
+
+def a_packed_tag_allows_a_change():
+    """If-Match takes the tag of either form."""
+    server = Server("--root", support.folder() + "/root")
+    try:
+        config = support.configuration(10)
+        made = server.request("POST", f"{API}/jobs", {"config": config, "validate_only": True, "name": "n" * 200})
+        equal(made.status, 201, made.body)
+        target = f"{API}/jobs/{made.json()['id']}"
+        server.wait_for(made.json()["id"], "SUCCEEDED", seconds=120)
+        for accepted in ("gzip", "identity"):
+            tag = server.get(target, Accept_Encoding=accepted).headers["ETag"]
+            equal("-gzip" in tag, accepted == "gzip", tag)
+            changed = server.request("PATCH", target, {"name": accepted}, {"If-Match": tag})
+            equal(changed.status, 200, changed.body)
+            equal(server.request("PATCH", target, {"name": "x"}, {"If-Match": tag}).status, 412, "stale")
+    finally:
+        support.end_jobs(server)
+        server.stop()
+
+
+def parameters_and_errors_follow_their_standards():
+    """Lists joined by commas or repeated; JSON pointers (RFC 6901) in problems (RFC 9457)."""
+    import re
+
+    server = Server("--root", support.folder() + "/root")
+    try:
+        for query in ("state=RUNNING,PAUSED", "state=RUNNING&state=PAUSED", "state=RUNNING%2CPAUSED&state=FAILED",
+                      "label=a=b,c", "label=a%3Db&label=c", "state="):
+            equal(server.get(f"{API}/jobs?{query}").status, 200, query)
+        wrong = {
+            "jobs?state=RUNNING,LOST": ("state", "/1"), "jobs?limit=x": ("limit", ""), "jobs?limit=0": ("limit", ""),
+            "jobs?limt=3": ("limt", ""), "jobs?label=a,=b": ("label", "/1"), "jobs?limit=1&limit=2": ("limit", ""),
+            "jobs/a%20b": ("id", ""), "jobs?%C3%A9=1": ("\u00e9", ""),
+        }
+        for target, (parameter, pointer) in wrong.items():
+            problem = server.get(f"{API}/{target}").json()
+            equal(problem["status"], 400, target)
+            first = problem["errors"][0]
+            equal((first["parameter"], first["pointer"]), (parameter, pointer), target)
+            equal(problem["instance"], f"{API}/{target.split('?')[0]}", "a URI reference")
+            check(re.match(r"[a-z]+:", problem["type"]), problem["type"])
+        bodies = [({"config": 3}, "/config"), ({"config": "a", "labels": {"a/b": 1}}, "/labels/a~1b"),
+                  ({"config": "a", "labels": {"m~n": "x y"}}, "/labels/m~0n"), ([], ""), ({}, ""),
+                  ({"config": "a", "resources": {"cores": -1}}, "/resources/cores")]
+        for body, pointer in bodies:
+            problem = server.request("POST", f"{API}/jobs", body).json()
+            equal(problem["status"], 422, body)
+            pointers = [e["pointer"] for e in problem["errors"]]
+            check(pointer in pointers, body, pointers)
+            check(all("parameter" not in e for e in problem["errors"]), problem)
+    finally:
+        server.stop()
+
+
+def families_of(text):
+    """The families of Prometheus' text format 0.0.4 by name: (type, samples); strict about their form."""
+    import re
+
+    families, current, seen = {}, None, set()
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            current = line.split(" ", 3)[2]
+            check(current not in families, "a family is in one place", current)
+            families[current] = [None, []]
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            equal(name, current, "TYPE follows HELP")
+            check(families[name] == [None, []], "TYPE precedes all samples", name)
+            families[name][0] = kind
+            check(kind in ("gauge", "counter"), line)
+            equal(kind == "counter", name.endswith("_total"), name)
+        else:
+            match = re.fullmatch(r'([a-z_]+)(\{([a-z]+="([^"\\\n]|\\[\\"n])*",?)+\})? ([0-9.e+-]+|NaN|[+-]Inf)', line)
+            check(match, "no sample:", line)
+            name, labels = match.group(1), match.group(2)
+            equal(name, current, "a sample stands below its family's head")
+            check(families[name][0], "a TYPE", name)
+            check((name, labels) not in seen, "twice", line)
+            seen.add((name, labels))
+            families[name][1].append(labels)
+    return families
+
+
+def metrics_are_families():
+    """Two running jobs, one with a name that must be escaped: HELP, TYPE, then all of a family's values."""
+    server = Server("--root", support.folder() + "/root", "--cores", "8")
+    try:
+        for name in ("plain", 'a "quoted" \\ name'):
+            made = server.request("POST", f"{API}/jobs", {"config": support.configuration(support.LONG), "name": name,
+                                                          "resources": {"cores": 1}})
+            equal(made.status, 201, made.body)
+            server.wait_for(made.json()["id"], "RUNNING", seconds=120)
+
+        def all_known():
+            families = families_of(server.get("/metrics").body.decode())
+            counts = {len(families[f"csengine_job_{name}"][1]) for name in ("loss", "samples_per_second", "steps_per_second")}
+            return families if counts == {2} else None
+
+        families = support.until(all_known)
+        for name in ("step", "last_step", "samples_per_second", "steps_per_second", "loss", "store_failing"):
+            kind, samples = families[f"csengine_job_{name}"]
+            equal((kind, len(samples)), ("gauge", 2), name)
+        check(families["csengine_http_requests_total"][0] == "counter")
+    finally:
+        support.end_jobs(server)
+        server.stop()
+
+
+def tensors_are_told_once():
+    """The table of tensors is a path of its own; a record names its tensor by id."""
+    folder = support.folder()
+    run = finished_run(folder, "    numerics: { every: 100 }\n")
+    server = Server("--run", run)
+    path = f"{API}/jobs/run1"
+    try:
+        whole = server.get(f"{path}/tensors").json()
+        check(len(whole["tensors"]) > 5 and whole["next_page_token"] is None and whole["missing"] is None, whole)
+        paged, token = [], ""
+        while token is not None:
+            page = server.get(f"{path}/tensors?limit=3" + (f"&page_token={token}" if token else "")).json()
+            check(len(page["tensors"]) <= 3, "a page")
+            paged, token = paged + page["tensors"], page["next_page_token"]
+        equal(paged, whole["tensors"])
+        one = server.get(f"{path}/numerics?limit=1")
+        check(len(one.body) < 4096, "one record is small:", len(one.body))
+        check("tensors" not in one.json(), "records alone")
+        every = server.get(f"{path}/numerics?limit=1000").json()["records"]
+        equal({r["tensor"] for r in every}, {t["id"] for t in whole["tensors"]})
+        bare = server.get(f"{path}/numerics?limit=1000&histograms=false").json()["records"]
+        equal(bare, [{**r, "histogram": None} for r in every])
+        check(any(r["histogram"] for r in every), "histograms")
+        name = whole["tensors"][0]["name"]
+        named = server.get(f"{path}/numerics?limit=1000&tensor={quote(name)}").json()["records"]
+        equal({r["tensor"] for r in named}, {t["id"] for t in whole["tensors"] if name in t["name"]})
+    finally:
+        server.stop()
+
+
+def every_event_is_described():
+    """The events of a run that does all it can, live and from its store, against Event."""
+    config = support.configuration(support.LONG, checkpoint=1000)
+    config = config.replace("log_steps: 100000", "log_steps: 500").replace("    seed: 1\n", "    seed: 1\n    numerics: { every: 1000 }\n")
+    server = Server("--root", support.folder() + "/root")
+    try:
+        document = describe(server)
+        equal(server.request("PUT", f"{API}/jobs/all", {"config": config}).status, 201)
+        stream = support.Stream(server, f"{API}/jobs/all/events?after=0", timeout=60)
+        wanted = {"state", "metric", "closure", "checkpoint", "log", "topology", "numerics", "phase"}
+        seen = {}
+
+        def take(event):
+            id, name, data = event
+            faults = fits(document, {"$ref": "#/components/schemas/Event"}, data)
+            check(not faults, data, faults)
+            equal((data["id"], data["type"]), (id, name), "the same in the head")
+            seen.setdefault(name, []).append(data)
+
+        while not wanted <= set(seen):
+            take(stream.next())
+        for command in ("pause", "resume", "cancel"):
+            equal(server.request("POST", f"{API}/jobs/all/{command}").status, 202, command)
+            server.wait_for("all", {"pause": "PAUSED", "resume": "RUNNING", "cancel": "CANCELLED"}[command])
+        for event in stream.all():
+            take(event)
+        stream.close()
+        check("end" in seen, "the end")
+        check({"PAUSED", "CANCELLED"} <= {e["payload"]["to_state"] for e in seen["state"]}, seen["state"])
+        live, seen = seen, {}
+        stored = support.Stream(server, f"{API}/jobs/all/events?after=0", timeout=60)
+        for event in stored.all():
+            take(event)
+        stored.close()
+        check(set(live) - {"gap"} <= set(seen) | {"gap"}, "stored:", set(seen), "live:", set(live))
+        # A schema that takes anything would prove nothing.
+        event = next(e for e in live["topology"])
+        broken = [{**event, "type": "metric"}, {**event, "payload": {}}, {**event, "surplus": 1}, {**event, "id": "1"}]
+        for one in broken:
+            check(fits(document, {"$ref": "#/components/schemas/Event"}, one), "not refused:", one)
+    finally:
+        support.end_jobs(server)
+        server.stop()
+
+
+def no_answer_of_data_is_any_object():
+    """Every object of an answer that the engine makes has members with types; what plugins and models make has none."""
+    free = {"payload", "origins", "args", "links", "properties"}  # of a closure, a setting, a trace's event
+    server = Server("--root", support.folder() + "/root")
+    try:
+        document = describe(server)
+
+        def untyped(schema, place, seen):
+            if "$ref" in schema:
+                name = schema["$ref"].rsplit("/", 1)[1]
+                return [] if name in seen else untyped(document["components"]["schemas"][name], name, seen | {name})
+            found = [f for form in schema.get("oneOf", []) for f in untyped(form, place, seen)]
+            kinds = schema.get("type", [])
+            kinds = [kinds] if isinstance(kinds, str) else kinds
+            if "object" in kinds and not schema.get("properties") and not isinstance(schema.get("additionalProperties"), dict):
+                found.append(place)
+            if not schema.get("type") and "oneOf" not in schema and "enum" not in schema:
+                found.append(place)
+            for name, member in schema.get("properties", {}).items():
+                found += untyped(member, f"{place}.{name}", seen)
+            for inner in (schema.get("items"), schema.get("additionalProperties")):
+                if isinstance(inner, dict):
+                    found += untyped(inner, place + "[]", seen)
+            return found
+
+        for name in ("Graph", "Precision", "Event", "Topology", "Numerics", "TensorList", "Metrics", "Kernels", "Job"):
+            found = untyped({"$ref": f"#/components/schemas/{name}"}, name, frozenset())
+            found = [f for f in found if f.rsplit(".", 1)[-1] not in free]
+            equal(found, [], name)
     finally:
         server.stop()
 
@@ -515,7 +779,9 @@ def kernels_of_a_sampled_step_are_timed():
 
 if __name__ == "__main__":
     support.main([
-        routes_and_description_agree, tags_spare_what_is_known, parts_of_a_checkpoint_make_the_whole,
+        routes_and_description_agree, tags_spare_what_is_known, answers_are_packed_for_those_who_take_it,
+        a_packed_tag_allows_a_change, parameters_and_errors_follow_their_standards, metrics_are_families,
+        tensors_are_told_once, every_event_is_described, no_answer_of_data_is_any_object, parts_of_a_checkpoint_make_the_whole,
         a_diff_tells_values, bad_records_are_found_behind_many_good_ones,
         pages_are_served_and_kept, curves_hold_every_point, every_answer_of_a_run_is_described,
         every_answer_of_a_root_is_described, kernels_of_a_sampled_step_are_timed,

@@ -139,6 +139,16 @@ class Server:
         raise Failure(f"{id} is {self.job(id)['state']}, not {states}, after {seconds} s")
 
 
+def until(condition, seconds=60):
+    """What `condition` gives as soon as it is true."""
+    end = time.monotonic() + seconds * SLOW
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise Failure("not true within", seconds, "s")
+
+
 class Stream:
     """An event stream, read event by event."""
 
@@ -215,6 +225,10 @@ def fits(document, schema, value, place="$"):
         for word in schema["$ref"].split("/")[1:]:
             target = target[word]
         schema = target
+    if "oneOf" in schema:
+        faults = [fits(document, form, value, place) for form in schema["oneOf"]]
+        if all(faults):
+            return min(faults, key=len)
     kinds = {
         "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
     }
@@ -240,6 +254,8 @@ def fits(document, schema, value, place="$"):
     if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
         faults.append(f"{place}: {value!r} does not match")
     if isinstance(value, list):
+        if len(value) < schema.get("minItems", 0) or len(value) > schema.get("maxItems", len(value)):
+            faults.append(f"{place}: {len(value)} items")
         for i, item in enumerate(value):
             faults += fits(document, schema.get("items", {}), item, f"{place}[{i}]")
     if isinstance(value, dict):

@@ -99,8 +99,12 @@ START_TEST(wrong_content_and_settings_are_refused)
         { "label: kind, std: []", CSE_CONFIG, "std has 0 numbers" },
         { "label: kind, delimiter: ',,'", CSE_CONFIG, "delimiter is \",,\"" },
         { "label: kind, delimiter: e", CSE_CONFIG, "delimiter is \"e\"" },
-        { "label: kind, delimiter: ';'", CSE_DATA, "table.csv:2:1: \"1,0,10\" is not a number" },
+        { "label: kind, delimiter: ';'", CSE_DATA,
+          "table.csv:2:1: \"1,0,10\" in column "
+          "\"width,kind,height\" is not a number" },
+        { "label: kind, delimiter: ';'", CSE_DATA, "set delimiter to the character between" },
         { "label: kind, header: false", CSE_DATA, "table.csv:1:1: \"width\" is not a number" },
+        { "label: kind, header: false", CSE_DATA, "names the columns, set header: true" },
         { "header: true", CSE_CONFIG, "label" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -177,6 +177,8 @@ START_TEST(a_run_leaves_all_of_itself)
     assert_json(CSE_ROW_ARTEFACT, &everything, "config.origins.json");
     assert_json(CSE_ROW_ARTEFACT, &everything, "graph.training.json");
     assert_json(CSE_ROW_CLOSURE, &everything, "\"name\":\"progress\"");
+    assert_json(CSE_ROW_CLOSURE, &everything, "\"names\":[\"loss\"],\"values\":[");
+    assert_json(CSE_ROW_CLOSURE, &everything, "\"training\":false,\"names\":[\"loss\"]");
     assert_json(CSE_ROW_LOG, &everything, "saved checkpoint");
     /* The second start goes on: points of its own under attempt 2. */
     start((const char *const[]){ "--num_csx", "1", "--max_steps", "60", "--set",
@@ -264,7 +266,7 @@ static const char *const long_run[] = { "--num_csx",   "2",     "--max_steps",
 
 static void look_for_stream(void *self, const cse_row *row)
 {
-    const char *stream = "\"input ring\",\"from\":\"input worker 0\",\"to\":\"replica 1\"";
+    const char *stream = "\"from\":\"input ring\",\"to\":\"replica 1\"";
     *(bool *)self = strstr(row->fields[1].text, stream) != NULL;
 }
 
@@ -336,42 +338,104 @@ START_TEST(an_operator_pauses_saves_scales_and_cancels)
 }
 END_TEST
 
-/* The shares of a process are shares, and add up; the streams are those of the layout. */
+static json_int_t integer_in(const json_t *object, const char *name)
+{
+    ck_assert_msg(json_is_integer(json_object_get(object, name)), "no integer %s", name);
+    return json_integer_value(json_object_get(object, name));
+}
+
+static const char *text_in(const json_t *object, const char *name)
+{
+    ck_assert_msg(json_is_string(json_object_get(object, name)), "no text %s", name);
+    return json_string_value(json_object_get(object, name));
+}
+
+/* The shares of a process are shares, and add up; each says which microbatch it is at. */
+static void check_process(const json_t *one)
+{
+    double busy = json_number_value(json_object_get(one, "busy"));
+    double idle = json_number_value(json_object_get(one, "idle"));
+    double pressed = json_number_value(json_object_get(one, "back_pressured"));
+    const bool input = strcmp(text_in(one, "role"), "input_worker") == 0;
+    ck_assert(busy >= 0 && idle >= 0 && pressed >= 0);
+    ck_assert_double_eq_tol(busy + idle + pressed, 1, 1e-3);
+    if (strcmp(text_in(one, "state"), "running") != 0)
+        return; /* it is starting, or has left with the run */
+    ck_assert_int_gt(integer_in(one, "pid"), 0);
+    ck_assert_int_eq(integer_in(one, "incarnation"), 1);
+    if (json_object_get(one, "microbatch") == NULL)
+        return; /* its first is still to come */
+    ck_assert_int_gt(integer_in(one, "step"), 0);
+    ck_assert(integer_in(one, "microbatch") >= 0 && integer_in(one, "microbatch") < 4);
+    if (input) {
+        ck_assert_int_gt(integer_in(one, "epoch"), 0);
+        ck_assert_int_ge(integer_in(one, "sample"), 0);
+    }
+}
+
+/* Streams begin and end at the ring, the tree and the weights: their bits in the answer. */
+static int check_stream(const json_t *one, bool steps)
+{
+    static const char *const names[] = { "input ring",   "microbatches", "partial sums",
+                                         "reduced sums", "weights",      "records" };
+    const char *name = text_in(one, "name");
+    int64_t depth = json_integer_value(json_object_get(one, "depth"));
+    int64_t capacity = json_integer_value(json_object_get(one, "capacity"));
+    ck_assert(depth >= 0 && depth <= capacity);
+    if (steps)
+        ck_assert_double_gt(json_number_value(json_object_get(one, "mb_per_second")), 0);
+    if (strcmp(name, "partial sums") == 0)
+        ck_assert_str_eq(text_in(one, "payload"), "bfloat16, stochastic");
+    if (strcmp(name, "weights") == 0)
+        ck_assert_str_eq(text_in(one, "payload"), "float32");
+    if (strcmp(name, "microbatches") == 0)
+        ck_assert_ptr_nonnull(strstr(text_in(one, "payload"), "float32"));
+    for (int i = 0; i < 6; i++)
+        if (strcmp(name, names[i]) == 0)
+            return 1 << i;
+    return 1 << 6;
+}
+
+typedef struct topology_seen {
+    int streams, fed;
+} topology_seen;
+
 static void check_topology(void *self, const cse_row *row)
 {
-    int *seen = self;
+    topology_seen *seen = self;
     json_error_t error;
     json_t *root = json_loads(row->fields[1].text, 0, &error), *one;
     ck_assert_msg(root != NULL, "%s", error.text);
+    const json_t *ring = json_object_get(root, "ring"), *data = json_object_get(root, "data");
+    const json_int_t capacity = integer_in(ring, "capacity");
+    int64_t taken = 0, given = 0;
     size_t index;
     json_array_foreach(json_object_get(root, "processes"), index, one)
     {
-        double busy = json_number_value(json_object_get(one, "busy"));
-        double idle = json_number_value(json_object_get(one, "idle"));
-        double pressed = json_number_value(json_object_get(one, "back_pressured"));
-        ck_assert(busy >= 0 && idle >= 0 && pressed >= 0);
-        ck_assert_double_eq_tol(busy + idle + pressed, 1, 1e-3);
-        ck_assert_int_gt(json_integer_value(json_object_get(one, "pid")), 0);
+        check_process(one);
+        seen->fed += (int)json_array_size(json_object_get(one, "fed_by"));
     }
     ck_assert_uint_eq(index, 1 + 2 + 1 + 2); /* coordinator, replicas, weight server, inputs */
-    int64_t places = 0;
+    const bool steps = json_number_value(json_object_get(root, "steps_per_second")) > 0;
     json_array_foreach(json_object_get(root, "streams"), index, one)
     {
-        const char *name = json_string_value(json_object_get(one, "name"));
-        int64_t depth = json_integer_value(json_object_get(one, "depth"));
-        int64_t capacity = json_integer_value(json_object_get(one, "capacity"));
-        ck_assert(depth >= 0 && depth <= capacity);
-        if (strcmp(name, "input ring") == 0)
-            places += capacity;
-        if (json_number_value(json_object_get(root, "steps_per_second")) > 0)
-            ck_assert_double_gt(json_number_value(json_object_get(one, "mb_per_second")), 0);
-        *seen |= strcmp(name, "input ring") == 0     ? 1
-                 : strcmp(name, "partial sums") == 0 ? 2
-                 : strcmp(name, "weights") == 0      ? 4
-                                                     : 8;
+        seen->streams |= check_stream(one, steps);
+        if (strcmp(text_in(one, "name"), "input ring") == 0)
+            given += integer_in(one, "capacity");
+        if (strcmp(text_in(one, "name"), "microbatches") == 0)
+            taken += integer_in(one, "capacity");
     }
-    ck_assert_int_eq(places % 4, 0); /* whole steps of four microbatches */
-    ck_assert_int_gt(places, 0);
+    ck_assert_uint_eq(index, 2 + 2 + 2 + 2 + 1);
+    ck_assert_int_eq(given, capacity);
+    ck_assert_int_eq(taken, capacity);
+    ck_assert_int_eq(capacity % 4, 0); /* whole steps of four microbatches */
+    ck_assert_int_le(integer_in(ring, "filled") + integer_in(ring, "filling"), capacity);
+    ck_assert_int_eq(integer_in(root, "microbatches"), 4);
+    ck_assert_int_eq(integer_in(root, "replicas"), 2);
+    ck_assert_int_ge(integer_in(root, "interval_ms"), 0);
+    ck_assert_str_eq(text_in(data, "input"), "synthetic");
+    ck_assert(json_is_null(json_object_get(data, "source"))); /* it reads no file */
+    ck_assert_int_gt(integer_in(data, "samples"), 0);
     json_decref(root);
 }
 
@@ -403,7 +467,7 @@ START_TEST(processes_and_streams_of_a_run_can_be_watched)
 {
     start((const char *const[]){ "--num_csx", "2", "--max_wgt_servers", "1", "--max_steps",
                                  "2000000000", "--set", "loop.num_steps=null", "--log_steps",
-                                 "1000", NULL });
+                                 "1000", "--weight_grad_reduce", "bf16sr", NULL });
     await(CSE_RUN_RUNNING);
     for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < 4; i++)
         cse_sleep_ns(10000000);
@@ -411,12 +475,13 @@ START_TEST(processes_and_streams_of_a_run_can_be_watched)
     ck_assert_int_eq(say((cse_control_request){ .command = "cancel" }, &reply), CSE_OK);
     ck_assert_int_eq(finish(), 130);
     cse_store_reader *reader = NULL;
-    int seen = 0;
+    topology_seen seen = { 0 };
     ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
     ck_assert_int_eq(
         cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &everything, check_topology, &seen),
         CSE_OK);
-    ck_assert_int_eq(seen, 15);
+    ck_assert_int_eq(seen.streams, 63);
+    ck_assert_int_gt(seen.fed, 0);
     lane lanes[16] = { 0 };
     ck_assert_int_eq(cse_store_reader_rows(reader, CSE_ROW_SPAN, &everything, check_span, lanes),
                      CSE_OK);
@@ -434,30 +499,52 @@ START_TEST(processes_and_streams_of_a_run_can_be_watched)
 }
 END_TEST
 
+/* What the samples say of replica 1. */
+typedef struct replica_seen {
+    long pid;
+    int lost, starting, second; /* samples in which it is so; `second`: its second process runs */
+} replica_seen;
+
 static void find_replica(void *self, const cse_row *row)
 {
+    replica_seen *seen = self;
     json_t *root = json_loads(row->fields[1].text, 0, NULL), *one;
     size_t index;
-    json_array_foreach(
-        json_object_get(root, "processes"), index,
-        one) if (strcmp(json_string_value(json_object_get(one, "name")), "replica 1") == 0) *
-        (long *)self = (long)json_integer_value(json_object_get(one, "pid"));
+    json_array_foreach(json_object_get(root, "processes"), index, one)
+    {
+        if (strcmp(text_in(one, "name"), "replica 1") != 0)
+            continue;
+        const char *state = text_in(one, "state");
+        const bool is_second = integer_in(one, "incarnation") == 2;
+        seen->pid = (long)json_integer_value(json_object_get(one, "pid"));
+        seen->lost += strcmp(state, "lost") == 0;
+        seen->starting += strcmp(state, "starting") == 0 && is_second;
+        seen->second += strcmp(state, "running") == 0 && is_second && seen->pid > 0;
+        if (strcmp(state, "lost") == 0)
+            ck_assert(json_is_null(json_object_get(one, "pid")));
+    }
     json_decref(root);
+}
+
+static replica_seen replica_now(void)
+{
+    cse_store_reader *reader = NULL;
+    replica_seen seen = { 0 };
+    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
+    ck_assert_int_eq(
+        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &everything, find_replica, &seen), CSE_OK);
+    cse_store_reader_close(&reader);
+    return seen;
 }
 
 START_TEST(a_lost_process_is_replaced_and_that_is_told)
 {
-    cse_store_reader *reader = NULL;
     cse_control_reply reply;
-    long pid = 0;
     start(long_run);
     await(CSE_RUN_RUNNING);
     for (int i = 0; i < 1000 && count_of(CSE_ROW_TOPOLOGY, &everything) < 1; i++)
         cse_sleep_ns(10000000);
-    ck_assert_int_eq(cse_store_reader_open(model_dir, &reader), CSE_OK);
-    ck_assert_int_eq(
-        cse_store_reader_rows(reader, CSE_ROW_TOPOLOGY, &everything, find_replica, &pid), CSE_OK);
-    cse_store_reader_close(&reader);
+    const long pid = replica_now().pid;
     ck_assert_int_gt(pid, 1);
     ck_assert_int_eq(kill((pid_t)pid, SIGKILL), 0);
     const cse_store_query recovering = { .filters[0] = { "to_state", (const char *const[]){
@@ -468,8 +555,14 @@ START_TEST(a_lost_process_is_replaced_and_that_is_told)
     await(CSE_RUN_RUNNING);
     assert_json(CSE_ROW_LOG, &everything, "a new process takes its place");
     await_step(status_now().last_step + 100);
+    for (int i = 0; i < 1000 && replica_now().second == 0; i++)
+        cse_sleep_ns(10000000);
     ck_assert_int_eq(say((cse_control_request){ .command = "cancel" }, &reply), CSE_OK);
     ck_assert_int_eq(finish(), 130);
+    const replica_seen seen = replica_now();
+    ck_assert_int_gt(seen.lost, 0);
+    ck_assert_int_gt(seen.starting, 0);
+    ck_assert_int_gt(seen.second, 0);
 }
 END_TEST
 

@@ -205,6 +205,7 @@ static const struct {
     { { .num_csx = -1 }, "num_csx is -1" },
     { { .num_workers_per_csx = -2 }, "num_workers_per_csx" },
     { { .max_wgt_servers = -1 }, "max_wgt_servers" },
+    { { .precision = "{fp16_type: int3}" }, "int3" },
     { { .weight_grad_reduce = "fp64" }, "accepted: fp32, bf16, bf16sr, fp16, cb16" },
     { { .job_labels = (const char *const[]){ "team=a", "no label", NULL } }, "'no label'" },
 };
@@ -214,7 +215,15 @@ START_TEST(wrong_configurations_are_named)
     ck_assert_int_eq(cse_configure(&wrong[_i].configuration), CSE_CONFIG);
     ck_assert_msg(strstr(cse_error_message(), wrong[_i].message) != NULL, "%s",
                   cse_error_message());
+    /* It is kept, and told to whoever goes on without looking. */
+    cse_fail(CSE_IO, "another failure");
+    ck_assert_int_eq(cse_run(NULL, NULL, NULL), CSE_CONFIG);
+    ck_assert_msg(strstr(cse_error_message(), wrong[_i].message) != NULL, "%s",
+                  cse_error_message());
+    ck_assert_int_eq(cse_save("/nowhere/x.mdl"), CSE_CONFIG);
+    ck_assert_int_eq(cse_session_status(), CSE_CONFIG);
     open_session(); /* nothing of the failed one is left */
+    ck_assert_int_eq(cse_session_status(), CSE_OK);
     ck_assert_int_eq(cse_configure(&(cse_configuration){ .seed = 2 }), CSE_USAGE);
     cse_finish();
 }

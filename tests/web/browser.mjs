@@ -57,3 +57,10 @@ export async function openTab(context, origin) {
   });
   return { page, faults };
 }
+
+/** Replaces the text of the editor. */
+export async function write(page, text) {
+  await page.locator(".editor .cm-content").click({ timeout: 30_000 });
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}

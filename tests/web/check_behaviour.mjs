@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { openBrowser, openTab } from "./browser.mjs";
+import { openBrowser, openTab, write } from "./browser.mjs";
 import { startMock } from "./mock.mjs";
 import { Checks } from "./checks.mjs";
 import { graphText, kernelsOf, precisionOf } from "./made_up_jobs.mjs";
@@ -45,13 +45,253 @@ async function orders(checks, mock, context) {
   await page.close();
 }
 
+/* The settings of a place, with what they accept; of a model only its own. */
+async function completion(checks, page) {
+  const list = page.locator(".cm-tooltip-autocomplete li");
+  const options = async (text) => {
+    await write(page, text);
+    await page.keyboard.press("Control+Space");
+    await list.first().waitFor({ timeout: 30_000 });
+    const texts = await list.allInnerTexts();
+    await page.keyboard.press("Escape");
+    return texts.join(" | ");
+  };
+  const model = "trainer:\n  init:\n    model:\n      name: fc_mnist\n      ";
+  const own = await options(model);
+  checks.that(
+    /hidden_sizes/.test(own) && /dropout.*default 0.1/.test(own) && !/num_layers/.test(own),
+    "completion: the settings of the model that is named",
+    own,
+  );
+  const values = await options("trainer:\n  init:\n    precision:\n      fp16_type: ");
+  checks.that(
+    /bfloat16/.test(values) && /float16\W*default/.test(values),
+    "completion: the values of a setting",
+    values,
+  );
+  const flow = await options("trainer:\n  init: {optimizer: {SGD: {");
+  checks.that(/momentum/.test(flow), "completion: inside of brackets", flow);
+  await page.screenshot({ path: join(shots, "submit-completion.png") });
+  checks.that(
+    new URL(page.url()).pathname === "/submit",
+    "letters typed in the editor open no other page",
+  );
+}
+
+/* What is drawn of one point, of a constant, of values that are not finite, on a logarithmic axis;
+ * and what the cursor reads. */
+function inkOf(figure) {
+  const canvas = figure.querySelector("canvas");
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const rows = new Map();
+  let red = 0;
+  for (let y = 0; y < height; y++)
+    for (let x = 60; x < width; x++) {
+      const [r, g, b, a] = data.slice(4 * (y * width + x), 4 * (y * width + x) + 4);
+      if (a > 200 && b > 150 && b > r + 60) rows.set(y, (rows.get(y) ?? 0) + 1);
+      if (a > 200 && r > 150 && r > b + 60) red++;
+    }
+  const lines = [...rows.keys()];
+  return {
+    pixels: [...rows.values()].reduce((sum, one) => sum + one, 0),
+    top: Math.min(...lines) / height,
+    bottom: Math.max(...lines) / height,
+    red,
+  };
+}
+
+function recordTexts() {
+  window.texts = [];
+  const fill = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    window.texts.push([this.canvas, text]);
+    return fill.call(this, text, ...rest);
+  };
+}
+
+async function series(checks, mock, context) {
+  const { page, faults } = await openTab(context, mock.url);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.addInitScript(recordTexts);
+  await page.goto(`${mock.url}/jobs/odd/curves`);
+  const figure = (name) =>
+    page.locator("figure", { has: page.locator(`.title >> text="${name}"`) });
+  await figure("with_zeros").locator("canvas").waitFor({ timeout: 30_000 });
+  const ink = (name) => figure(name).evaluate(inkOf);
+  const one = await ink("one_point");
+  checks.that(one.pixels >= 12 && one.pixels <= 200, "one point is drawn", JSON.stringify(one));
+  const flat = await ink("constant");
+  checks.that(
+    flat.pixels > 200 && flat.bottom - flat.top < 0.03 && flat.top > 0.25 && flat.bottom < 0.65,
+    "a constant is a level line in the middle",
+    JSON.stringify(flat),
+  );
+  const nan = await figure("with_nan").locator(".missing").innerText();
+  checks.that(
+    /3 values are NaN or infinite, step 40 to 42/.test(nan) && (await ink("with_nan")).red > 10,
+    "values that are not finite are marked, with where and how many",
+    nan,
+  );
+  await page.screenshot({ path: join(shots, "series.png") });
+  await page.goto(`${mock.url}/jobs/odd/curves?log=1&runs=resumed`);
+  await figure("with_zeros").locator("canvas").waitFor({ timeout: 30_000 });
+  await page.locator(".chip >> text=fc resumed").waitFor({ timeout: 30_000 });
+  const zeros = await figure("with_zeros").locator(".missing").innerText();
+  checks.that(
+    /4 of 201 points are zero or negative/.test(zeros),
+    "log: what it has no place for",
+    zeros,
+  );
+  const ticks = await figure("with_zeros").evaluate((one) =>
+    window.texts.filter(([canvas]) => one.contains(canvas)).map(([, text]) => text),
+  );
+  const values = ticks.filter((text) => /^(0\.)?0*[125]$/.test(text));
+  checks.that(values.length >= 3, "log: ticks at 1, 2, 5 or powers of ten", ticks.join(" "));
+  const over = figure("loss").locator(".u-over");
+  const box = await over.boundingBox();
+  await page.mouse.move(box.x + 12, box.y + box.height / 2);
+  const tip = figure("loss").locator(".chart-tip");
+  await tip.waitFor({ timeout: 30_000 });
+  const text = await tip.innerText();
+  checks.that(
+    /step \d/.test(text) && /odd series\s+[\d.]+/.test(text) && /fc resumed\s+[\d.]+/.test(text),
+    "the cursor reads the values of each run, with its name",
+    text,
+  );
+  await page.screenshot({ path: join(shots, "series-log.png") });
+  checks.that(faults.length === 0, "series: silent console", faults.join("\n"));
+  await page.close();
+}
+
+/* Logs are wrapped and searched; the timeline opens on a whole step; closures say their loop. */
+async function reading(checks, mock, context) {
+  const { page, faults } = await openTab(context, mock.url);
+  await page.goto(`${mock.url}/jobs/resumed/logs`);
+  const long = page.locator(".c-message", { hasText: "a long line" });
+  await long.waitFor({ timeout: 30_000 });
+  const fits = await long.evaluate((one) => {
+    const own = one.getBoundingClientRect();
+    const row = one.parentElement.getBoundingClientRect();
+    const list = one.closest(".virtual");
+    return [own.height > 30, own.bottom <= row.bottom + 1, list.scrollWidth <= list.clientWidth];
+  });
+  checks.that(fits.every(Boolean), "logs: a long line is wrapped into its row", fits.join());
+  await page.locator("main input[type=search]").fill("late by");
+  await page.locator("mark").first().waitFor({ timeout: 30_000 });
+  const rows = await page.locator(".logs .line").allInnerTexts();
+  checks.that(
+    rows.length > 0 && rows.every((row) => /late by/.test(row)),
+    "logs: the search leaves the matches",
+  );
+  await page.locator("label >> text=only matches").click();
+  await page.locator("button[aria-label='Next match']").click();
+  const current = page.locator(".c-message.current");
+  await current.waitFor({ timeout: 30_000 });
+  checks.that(
+    /late by/.test(await current.innerText()) &&
+      (await page.locator(".c-message", { hasNotText: "late by" }).count()) > 0,
+    "logs: the next match is shown among its neighbours",
+  );
+  await page.screenshot({ path: join(shots, "logs-search.png") });
+  await page.goto(`${mock.url}/jobs/resumed/timeline`);
+  await page.locator("header >> text=step 300").waitFor({ timeout: 30_000 });
+  const steps = await page.locator("main header select option").allInnerTexts();
+  checks.that(
+    steps.includes("400: only save"),
+    "timeline: the last whole step is open, others say what they have",
+    steps.join(),
+  );
+  await page.goto(`${mock.url}/jobs/resumed/closures`);
+  const row = page.locator(".closures .line", { hasText: "evaluation" });
+  await row.waitFor({ timeout: 30_000 });
+  const told = (await row.innerText()).replace(/\s+/g, " ");
+  checks.that(
+    /validation batch 40 evaluation loss [\d.]+ 74 µs 2 ms/.test(told),
+    "closures: a validation's batch, its value by name",
+    told,
+  );
+  checks.that(faults.length === 0, "reading: silent console", faults.join("\n"));
+  await page.close();
+}
+
+/* Names, labels, priorities; jobs and checkpoints deleted; signed out: each after a question. */
+async function managing(checks, mock, context) {
+  const { page, faults } = await openTab(context, mock.url);
+  const jobs = mock.jobs;
+  await page.goto(`${mock.url}/jobs/sweep-0/pulse`);
+  await page.locator("button[data-command=edit]").click();
+  await page.locator("dialog [data-field=name]").fill("renamed");
+  await page.locator("dialog [data-field=priority]").selectOption("p0");
+  await page.locator("dialog [data-field=labels]").fill("team=vision owner=me");
+  await page.locator("dialog button.primary").click();
+  await page.locator(".topbar strong >> text=renamed").waitFor({ timeout: 30_000 });
+  const job = jobs.get("sweep-0");
+  checks.that(
+    job.name === "renamed" &&
+      job.priority === "p0" &&
+      JSON.stringify(job.labels) === '{"team":"vision","owner":"me"}',
+    "a job's name, priority and labels are changed",
+    JSON.stringify(job.job().labels),
+  );
+  await page.locator("button[data-command=delete]").click();
+  await page.locator("dialog >> text=Keep").click();
+  checks.that(jobs.has("sweep-0"), "a deletion that was not confirmed does nothing");
+  await page.locator("button[data-command=delete]").click();
+  await page.locator("dialog button.danger").click();
+  await page.waitForURL(`${mock.url}/jobs`, { timeout: 30_000 });
+  checks.that(!jobs.has("sweep-0"), "a job is deleted");
+  for (const name of ["sweep lr 0.002", "sweep lr 0.003", "gpt2 wide"])
+    await page.locator(`input[aria-label="Select ${name}"]`).check();
+  await page.locator("[data-bulk=edit]").click();
+  await page.locator("dialog [data-field=labels]").fill("sweep= owner=me");
+  await page.locator("dialog button.primary").click();
+  await page.locator(".toast >> text=3 jobs were changed").waitFor({ timeout: 30_000 });
+  checks.that(
+    JSON.stringify(jobs.get("sweep-1").labels) === '{"team":"language","owner":"me"}',
+    "labels of several jobs are set and removed",
+  );
+  await page.locator("[data-bulk=delete]").click();
+  const question = await page.locator("dialog").innerText();
+  checks.that(
+    /Delete 2 jobs/.test(question) &&
+      /lr 0.002/.test(question) &&
+      /1 of the selected/.test(question),
+    "the question before several are deleted names them",
+    question,
+  );
+  await page.screenshot({ path: join(shots, "delete-several.png") });
+  await page.locator("dialog button.danger").click();
+  await page.locator(".toast >> text=2 jobs were deleted").waitFor({ timeout: 30_000 });
+  checks.that(
+    !jobs.has("sweep-1") && !jobs.has("sweep-2") && jobs.has("queued"),
+    "several jobs are deleted; one that has not ended stays",
+  );
+  await page.goto(`${mock.url}/jobs/resumed/checkpoints`);
+  for (const step of [1600, 2400])
+    await page.locator(`input[aria-label="Choose step ${step}"]`).check();
+  await page.locator("button[data-command=delete-checkpoints]").click();
+  await page.locator("dialog button.danger").click();
+  await page.locator(".toast >> text=2 checkpoints were deleted").waitFor({ timeout: 30_000 });
+  await page.locator("tr >> text=deleted").nth(2).waitFor({ timeout: 30_000 });
+  checks.that(jobs.get("resumed").deleted.has(1600), "checkpoints are deleted");
+  mock.api.wantsToken = true;
+  await page.goto(`${mock.url}/jobs`);
+  await page.locator("button[data-command=sign-out]").click();
+  await page.waitForLoadState();
+  checks.that(mock.api.signedOut, "signing out ends the session");
+  mock.api.wantsToken = false;
+  checks.that(faults.length === 0, "managing: silent console", faults.join("\n"));
+  await page.close();
+}
+
 async function submit(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}/submit`);
-  const field = page.locator(".editor textarea");
-  await field.fill("trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n");
-  await page.locator(".edit-line.faulty").waitFor({ timeout: 30_000 });
-  const line = await page.locator(".edit-line.faulty").innerText();
+  await completion(checks, page);
+  await write(page, "trainer:\n  init:\n    optimizer:\n      lerning_rate: 1\n");
+  await page.locator(".cm-faulty").waitFor({ timeout: 30_000 });
+  const line = await page.locator(".cm-faulty").innerText();
   checks.that(
     /lerning_rate/.test(line) && /did you mean/.test(line),
     "the fault stands at its line",
@@ -63,7 +303,7 @@ async function submit(checks, mock, context) {
     "a faulty job cannot be sent",
   );
   await page.screenshot({ path: join(shots, "submit-fault.png") });
-  await field.fill("trainer:\n  init:\n    seed: 1\n");
+  await write(page, "trainer:\n  init:\n    seed: 1\n");
   await page.locator(".check.valid").waitFor({ timeout: 30_000 });
   await page.locator("#name").fill("from the test");
   await page.locator("#labels").fill("team=vision");
@@ -286,6 +526,7 @@ function reportOf(mock) {
     [`${base}/precision`]: precisionOf(job.layers),
     [`${base}/topology`]: { samples: [job.topology()], missing: null },
     [`${base}/numerics`]: job.numerics({}),
+    [`${base}/tensors`]: { tensors: job.tensors(), next_page_token: null, missing: null },
     [`${base}/trace`]: job.trace({}),
     [`${base}/kernels`]: kernelsOf(job),
   };
@@ -309,7 +550,7 @@ async function report(checks, mock, context) {
   await page.locator("text=What stands out").waitFor({ timeout: 30_000 });
   const signs = {
     curves: "figure canvas",
-    topology: "svg.topology",
+    topology: ".topology .process",
     graph: "svg >> text=alike",
     timeline: "text=Share of the step",
     numerics: "text=tensors, as of step",
@@ -371,16 +612,28 @@ const checks = new Checks();
 const mock = await startMock({ dist });
 const { context, close } = await openBrowser();
 const served = ["index.html", ...readdirSync(join(dist, "assets")).map((name) => `assets/${name}`)];
-const bundle = served.reduce(
-  (sum, name) => sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length,
-  0,
-);
+const bytesOf = (names) =>
+  names.reduce(
+    (sum, name) => sum + gzipSync(readFileSync(join(dist, name)), { level: 9 }).length,
+    0,
+  );
+/* What one page alone loads, when it is opened. */
+const ofOnePage = { editor: 160, layout: 30 };
+const isOfAll = (name) => !/\/(editor|layout)\./.test(name);
 try {
-  checks.figure("bundle, gzipped", bundle / 1024, 120, "KiB");
+  checks.figure("every page, gzipped", bytesOf(served.filter(isOfAll)) / 1024, 120, "KiB");
+  for (const [part, limit] of Object.entries(ofOnePage)) {
+    const names = served.filter((name) => name.includes(`/${part}.`));
+    checks.that(names.length === 1, `the file of the ${part}`, served.join());
+    checks.figure(`${part}, gzipped`, bytesOf(names) / 1024, limit, "KiB");
+  }
   await figures(checks, mock, context);
   await cut(checks, mock, context);
   await fullDisk(checks, mock, context);
   await submit(checks, mock, context);
+  await series(checks, mock, context);
+  await reading(checks, mock, context);
+  await managing(checks, mock, context);
   await report(checks, mock, context);
   await orders(checks, mock, context);
 } catch (error) {

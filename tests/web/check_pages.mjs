@@ -1,5 +1,7 @@
-/* Every page, light and dark, over made-up jobs: it shows what it must, the console stays silent,
- * no request leaves the origin, axe finds nothing serious, and the keyboard reaches everything.
+/* Every page, light and dark, on a wide window, a small one and a phone, over made-up jobs: it shows
+ * what it must, nothing is wider than the window, the console stays silent, no request leaves the
+ * origin, axe finds nothing serious, what is touched on a phone is large enough, and the keyboard
+ * reaches everything. Each is kept as a picture.
  *
  * Usage: node check_pages.mjs DIST SCREENSHOTS */
 import { mkdirSync } from "node:fs";
@@ -18,7 +20,7 @@ const PAGES = {
   queued: ["/jobs/queued/pulse", "text=2 of 2 are used"],
   curves: [`${job}/curves`, "figure >> text=gradient_norm"],
   compared: [`${job}/curves?runs=resumed&smooth=0.9&x=elapsed`, ".chip >> text=fc resumed"],
-  topology: [`${job}/topology`, "svg.topology >> text=bottleneck"],
+  topology: [`${job}/topology`, ".topology >> text=bottleneck"],
   graph: [`${job}/graph`, "svg >> text=48 alike"],
   kernels: [
     `${job}/graph?open=forward|model.transformer_decoder.layers.[0-47].ffn` +
@@ -59,11 +61,68 @@ async function axe(page, rules) {
   );
 }
 
-async function visit(checks, mock, context, theme) {
+const SIZES = [
+  [1440, 900],
+  [1024, 768],
+  [390, 844],
+];
+const PHONE = 390;
+
+/* What is wider than the window; the page's body scrolls up and down alone. */
+function widerThanWindow() {
+  const main = document.querySelector("main");
+  const isWider =
+    document.documentElement.scrollWidth > innerWidth + 1 ||
+    main.scrollWidth > main.clientWidth + 1;
+  if (!isWider) return "";
+  const right = main.getBoundingClientRect().right + 1;
+  const wide = [...main.querySelectorAll("*")].filter(
+    (one) => one.getBoundingClientRect().right > right,
+  );
+  const name = (one) => `${one.tagName.toLowerCase()}.${one.getAttribute("class") ?? ""}`;
+  return `${document.documentElement.scrollWidth}, ${main.scrollWidth}: ${wide.slice(0, 5).map(name)}`;
+}
+
+/* Controls that a finger would miss; links in a text and labels are as high as their line. */
+function smallTargets() {
+  const least = 39;
+  const small =
+    "button:not(.link, .sort, .label), .button, select, nav a, input:not([type=checkbox])";
+  return [...document.querySelectorAll(small)]
+    .filter((one) => one.checkVisibility() && !one.closest("svg, .uplot, .file"))
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([one, box]) => box.height > 0 && box.height < least && one.type !== "range")
+    .map(([one, box]) => `${one.tagName} ${one.className} ${one.textContent} ${box.height}`);
+}
+
+/* One page on each window, light and dark, without loading it again. */
+async function look(checks, page, name) {
+  for (const [width, height] of SIZES) {
+    await page.setViewportSize({ width, height });
+    for (const theme of ["light", "dark"]) {
+      const here = `${name}, ${width}, ${theme}`;
+      await page.emulateMedia({ colorScheme: theme });
+      await page.waitForTimeout(60);
+      await page.screenshot({ path: join(shots, `${name}-${width}-${theme}.png`) });
+      const found = await axe(page, theme === "dark" ? ["color-contrast"] : null);
+      checks.that(found.length === 0, `${here}: nothing serious for axe`, found.join("\n"));
+      if (theme === "dark") continue;
+      const wide = await page.evaluate(widerThanWindow);
+      checks.that(wide === "", `${here}: nothing is wider than the window`, wide);
+    }
+    if (width !== PHONE) continue;
+    const small = await page.evaluate(smallTargets);
+    checks.that(small.length === 0, `${name}, ${width}: 40 pixels to touch`, small.join("\n"));
+  }
+}
+
+async function visit(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
-  await page.emulateMedia({ colorScheme: theme });
   for (const [name, [address, sign]] of Object.entries(PAGES)) {
     faults.length = 0;
+    const [width, height] = SIZES[0];
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: "light" });
     await page.goto(mock.url + address);
     const there = await page
       .locator(sign)
@@ -73,13 +132,24 @@ async function visit(checks, mock, context, theme) {
         () => true,
         () => false,
       );
-    checks.that(there, `${name}, ${theme}: shows "${sign}"`);
-    await page.waitForTimeout(100);
-    await page.screenshot({ path: join(shots, `${name}-${theme}.png`) });
+    checks.that(there, `${name}: shows "${sign}"`);
+    await look(checks, page, name);
     const expected = name === "missing" ? faults.filter((f) => !/404/.test(f)) : faults;
-    checks.that(expected.length === 0, `${name}, ${theme}: silent console`, expected.join("\n"));
-    const found = await axe(page, theme === "dark" ? ["color-contrast"] : null);
-    checks.that(found.length === 0, `${name}, ${theme}: nothing serious for axe`, found.join("\n"));
+    checks.that(expected.length === 0, `${name}: silent console`, expected.join("\n"));
+  }
+  await page.close();
+}
+
+/* On a wide window the table of jobs needs no scrolling; on a phone each job is a card. */
+async function jobsFit(checks, mock, context) {
+  const { page } = await openTab(context, mock.url);
+  for (const [width, height] of SIZES) {
+    await page.setViewportSize({ width, height });
+    await page.goto(`${mock.url}/jobs`);
+    const table = page.locator(".panel:has(table.jobs)");
+    await table.waitFor();
+    const [inner, outer] = await table.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    checks.that(inner <= outer, `jobs, ${width}: the table fits`, `${inner} in ${outer}`);
   }
   await page.close();
 }
@@ -105,7 +175,7 @@ const type = (page, keys) => Promise.all([...keys].map((key) => page.keyboard.pr
 async function keyboard(checks, mock, context) {
   const { page, faults } = await openTab(context, mock.url);
   await page.goto(`${mock.url}${job}/topology`);
-  await page.locator("svg.topology").waitFor();
+  await page.locator(".topology .process").first().waitFor();
   const seen = await walk(page, 45);
   for (const name of [
     "Skip to the page",
@@ -167,8 +237,8 @@ const checks = new Checks();
 const mock = await startMock({ dist });
 const { context, close } = await openBrowser({ reducedMotion: "reduce" });
 try {
-  await visit(checks, mock, context, "light");
-  await visit(checks, mock, context, "dark");
+  await visit(checks, mock, context);
+  await jobsFit(checks, mock, context);
   await keyboard(checks, mock, context);
 } catch (error) {
   checks.that(false, "the test ran to its end", error.stack);

@@ -104,7 +104,7 @@ class Builder {
       const w = this.cast(weight, narrow, more);
       return this.node("matmul", narrow, shape, [a, w], {
         ...more,
-        accumulation: { dtype: "bfloat16", stochastic: false, tile_length: 64 },
+        accumulation: { dtype: "bfloat16", stochastic: false, emulated: false, tile_length: 64 },
       });
     });
   }
@@ -255,7 +255,7 @@ export function madeUpGraph({ layers, hidden = 128, tokens = 192, narrow = "bflo
   });
   const embedding = b.state("model.embedding_layer.word_embeddings.weight", [256, hidden]);
   let x = b.kernel(1, REPLICA, () =>
-    b.node("gather", "float32", [tokens, hidden], [embedding, ids], {
+    b.node("gather", narrow, [tokens, hidden], [embedding, ids], {
       scope: "model.embedding_layer",
     }),
   );

@@ -1,6 +1,7 @@
 /* Made-up jobs in every state a page must show, in the shapes that the API describes. */
 import { MadeUpSeries } from "./made_up_series.mjs";
 import { madeUpGraph, madeUpKernels } from "./made_up_graph.mjs";
+import { madeUpTopology } from "./made_up_topology.mjs";
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
@@ -18,7 +19,7 @@ function seriesOf({ names, attempts, seed, rate }) {
           attempt: i + 1,
           seed: seed + 4 * i,
           rate,
-          stride: name === "val_loss" ? 100 : 1,
+          stride: { val_loss: 100, one_point: 1e6 }[name] ?? 1,
           ...attempt,
         }),
     ),
@@ -34,6 +35,12 @@ const LIVE = new Set([
   "RECOVERING",
   "CANCELLING",
 ]);
+const PHASES = {
+  COMPILING: "compile",
+  STARTING: "start",
+  PAUSED: "paused",
+  RECOVERING: "recover",
+};
 const COMMANDS = {
   RUNNING: ["pause", "checkpoint", "cancel", "kill", "scale"],
   PAUSED: ["resume", "checkpoint", "cancel", "kill"],
@@ -110,6 +117,11 @@ export class MadeUpJob {
       revision: 0,
       priorityText: "p2",
       attempts: [],
+      activity: "train",
+      phase: null,
+      batches: null,
+      recovery: { count: 0, milliseconds: 0, last: null },
+      deleted: new Set(),
       config: CONFIG,
       events: [],
       listeners: new Set(),
@@ -147,6 +159,7 @@ export class MadeUpJob {
       origin: "run",
     });
     this.state = to;
+    this.since_ms = time_ms;
     this.publish("state", {
       seq: this.transitions.length,
       time_ms,
@@ -155,6 +168,22 @@ export class MadeUpJob {
       reason: this.reason,
       message,
       attempt,
+    });
+    this.act(this.activity, time_ms);
+  }
+
+  /** What the job does from now on; batches of a validation as {step, steps}. */
+  act(activity, time_ms = Date.now(), batches = this.batches) {
+    const phase = PHASES[this.state] ?? (LIVE.has(this.state) ? activity : null);
+    if (phase !== this.phase) this.phase_since_ms = time_ms;
+    Object.assign(this, { activity, phase, batches });
+    this.publish("phase", {
+      attempt: Math.max(1, this.attempts.length),
+      phase,
+      since_ms: this.phase_since_ms,
+      step: batches?.step ?? null,
+      steps: batches?.steps ?? null,
+      recovery: this.recovery,
     });
   }
 
@@ -201,7 +230,13 @@ export class MadeUpJob {
       micro_batch_size: 3,
       num_csx: this.replicas,
       seed: this.seed,
-      phase: alive ? "execute" : "none",
+      state_since_ms: this.since_ms,
+      phase: this.phase,
+      phase_since_ms: this.phase === null ? null : this.phase_since_ms,
+      phase_step: this.batches?.step ?? null,
+      phase_steps: this.batches?.steps ?? null,
+      recovery: this.recovery,
+      numerics_every: this.step === null ? null : 100,
       progress: {
         step: this.step,
         last_step: this.total,
@@ -209,7 +244,7 @@ export class MadeUpJob {
         steps_per_second: loss ? this.rate : null,
         loss: loss ? loss.value(loss.last) : null,
         minimum_loss: loss ? loss.value(loss.last) * 0.97 : null,
-        eta_seconds: alive && loss ? (this.total - loss.last) / this.rate : null,
+        eta_seconds: this.phase === "train" && loss ? (this.total - loss.last) / this.rate : null,
       },
       store_failure: this.storeFailure ?? null,
       resources: { cores: 2 },
@@ -250,7 +285,7 @@ export class MadeUpJob {
         digest: digest(i).repeat(4),
         write_ms: 42 + i,
         verified: i > 1,
-        deleted: i === 1,
+        deleted: i === 1 || this.deleted.has(i * every),
         links: {},
       }));
   }
@@ -266,9 +301,27 @@ export class MadeUpJob {
         issued_ms: issued,
         delivered_ms: issued + 3 + ((i * 7919) % 17) + (i % 90 === 0 ? 140 : 0),
         name: i % 4 === 3 ? "accuracy" : "log_loss",
-        payload: { loss: this.loss.value(step) },
+        payload: this.payload(true, step),
       };
-    });
+    }).concat(this.step === null ? [] : [this.validation()]);
+  }
+
+  payload(training, step) {
+    const values = [this.loss.value(step)];
+    return { steps_done: step, call_us: 74, unlisted: 0, training, names: ["loss"], values };
+  }
+
+  /* A batch of a validation is counted by itself. */
+  validation() {
+    const at = { issued_ms: NOW - 150, delivered_ms: NOW - 148 };
+    return {
+      id: 401,
+      attempt: 1,
+      step: 40,
+      ...at,
+      name: "evaluation",
+      payload: this.payload(false, 40),
+    };
   }
 
   logs() {
@@ -281,6 +334,7 @@ export class MadeUpJob {
       "a peer was late by 31 ms; taken over",
       "input exhausted, next epoch",
     ];
+    const long = `a long line, ${"as some of them are, ".repeat(20)}to its end`;
     const levels = ["INFO", "INFO", "DEBUG", "INFO", "DEBUG", "WARNING", "INFO"];
     const count = this.step === null ? 0 : 5000;
     return Array.from({ length: count }, (_, i) => ({
@@ -289,52 +343,12 @@ export class MadeUpJob {
       role: ["coordinator", "replica", "input"][i % 3],
       rank: i % 3 === 0 ? null : i % 2,
       level: i % 997 === 996 ? "ERROR" : levels[i % 7],
-      message: words[i % 7],
+      message: i === count - 3 ? long : words[i % 7],
     }));
   }
 
   topology(time_ms = Date.now()) {
-    const wave = (phase) => 0.5 + 0.5 * Math.sin(time_ms / 3000 + phase);
-    const process = (role, rank, busy, idle) => ({
-      name: `${role} ${rank}`,
-      role,
-      rank,
-      pid: 4700 + rank,
-      busy,
-      idle,
-      back_pressured: Math.max(0, 1 - busy - idle),
-      incarnation: 1,
-    });
-    const replicas = [0, 1].map((r) =>
-      process("replica", r, 0.52 + 0.08 * wave(r), 0.4 - 0.06 * wave(r)),
-    );
-    const stream = (name, from, to, depth, mb) => ({
-      name,
-      from,
-      to,
-      depth,
-      capacity: 8,
-      credits: 8 - depth,
-      mb_per_second: mb,
-    });
-    return {
-      time_ms,
-      processes: [
-        ...[0, 1].map((r) => process("input", r, 0.94 + 0.03 * wave(r), 0.02)),
-        ...replicas,
-        ...[0, 1].map((r) => process("weight", r, 0.31, 0.62)),
-        process("coordinator", 0, 0.06, 0.94),
-      ],
-      streams: [
-        stream("input ring", "input 0", "replica 0", 1, 12.2),
-        stream("input ring", "input 1", "replica 1", 0, 11.7),
-        stream("partial sums", "replica 0", "weight 0", 5, 412),
-        stream("partial sums", "replica 1", "weight 1", 3, 408),
-        stream("states", "weight 0", "replica 0", 2, 300),
-        stream("states", "weight 1", "replica 1", 1, 301),
-        stream("records", "weight 0", "coordinator 0", 0, 0.4),
-      ],
-    };
+    return madeUpTopology({ step: this.step ?? 0, ...this.shape, time_ms });
   }
 
   trace({ from, to }) {
@@ -397,20 +411,20 @@ export class MadeUpJob {
         }
       });
     }
+    if (this.step !== null && (from ?? 400) <= 400 && (to ?? 400) >= 400) {
+      /* At its end a run saves; the step itself was not sampled. */
+      const save = { ph: "X", pid: 1, tid: 0, name: "save", cat: "save", ts: 8e6, dur: 5e4 };
+      traceEvents.push({ ...save, args: { step: 400 } });
+      steps.push(400);
+    }
     return { traceEvents, displayTimeUnit: "ms", steps, missing: null };
   }
 
-  numerics({ tensor, step, from = 0, limit = 2000, bad = false, attempt = 1 }) {
-    if (this.step === null)
-      return {
-        tensors: [],
-        records: [],
-        next_page_token: null,
-        missing: "the run has not started",
-      };
-    const tensors = Array.from({ length: 36 }, (_, i) => ({
+  tensors() {
+    return Array.from({ length: 36 }, (_, i) => ({
       id: i + 1,
       attempt: 1,
+      order: i + 1,
       kind: ["cast", "gradient", "state"][i % 3],
       name:
         `model.transformer_decoder.layers.${i % 12}.${["self_attn", "ffn", "norm1"][i % 3]}` +
@@ -422,7 +436,15 @@ export class MadeUpJob {
       backward: i % 3 === 1,
       file: "models/gpt2.c",
       line: 100 + i,
-    })).filter((t) => !tensor || String(t.id) === tensor || t.name.includes(tensor));
+    }));
+  }
+
+  numerics({ tensor, step, from = 0, limit = 2000, bad = false, attempt = 1 }) {
+    if (this.step === null)
+      return { records: [], next_page_token: null, missing: "the run has not started" };
+    const tensors = this.tensors().filter(
+      (t) => !tensor || String(t.id) === tensor || t.name.includes(tensor),
+    );
     const last = Math.floor(this.step / 100) * 100;
     const steps = Array.from({ length: 40 }, (_, i) => last - (39 - i) * 100).filter(
       (s) => s >= from && attempt === 1 && (step === undefined || s === step),
@@ -430,12 +452,7 @@ export class MadeUpJob {
     const records = steps
       .flatMap((s) => tensors.map((t) => record(t, s)))
       .filter((r) => !bad || r.inf > 0);
-    return {
-      tensors,
-      records: records.slice(0, limit),
-      next_page_token: null,
-      missing: null,
-    };
+    return { records: records.slice(0, limit), next_page_token: null, missing: null };
   }
 }
 
@@ -580,6 +597,14 @@ const SPECS = [
     attempts: [{ ...RUNNING, last: 420 }],
     labels: { team: "vision" },
     message: "the loss scale is at its floor of 1 and layers.7.ffn overflows",
+  },
+  {
+    id: "odd",
+    name: "odd series",
+    state: "SUCCEEDED",
+    names: ["loss", "one_point", "constant", "with_nan", "with_zeros"],
+    created_ms: NOW - 25 * HOUR,
+    attempts: [{ ...RUNNING, last: 200 }],
   },
   {
     id: "queued",

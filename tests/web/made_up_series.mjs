@@ -16,6 +16,11 @@ const shapes = {
   loss_scale: (seed, s) => 2 ** (12 + Math.floor((s % 8000) / 2000)),
   gradient_norm: (seed, s) => 0.8 + 2 / (1 + s / 500) + 0.5 * Math.abs(noise(seed + 7, s)),
   samples_per_second: (seed, s) => 2400 + 300 * noise(seed + 3, s),
+  /* What a chart must not get wrong. */
+  one_point: () => 0.75,
+  constant: () => 0.1,
+  with_nan: (seed, s) => (s >= 40 && s < 43 ? NaN : 3 / (1 + s / 20)),
+  with_zeros: (seed, s) => (s % 50 === 10 ? 0 : 2.5 / (1 + s / 10)),
   tokens_per_second: (seed, s) => 64 * (2400 + 300 * noise(seed + 3, s)),
 };
 
@@ -117,6 +122,7 @@ export class MadeUpSeries {
       ...head,
       step: cut(all.step),
       last_step: cut(all.last_step),
+      time_ms: cut(all.last_step).map((step) => this.time(step)),
       value: cut(all.value),
       minimum: cut(all.minimum),
       maximum: cut(all.maximum),

@@ -40,7 +40,7 @@ function advance(job) {
       name: "log_loss",
       issued_ms: now - 4,
       delivered_ms: now,
-      payload: { loss: job.loss.value(step) },
+      payload: job.payload(true, step),
     });
   if (step % 50 === 0)
     job.publish("log", {
@@ -107,7 +107,9 @@ class Mock {
     if (!/^\/(api|session|readyz)/.test(url.pathname)) return this.file(url.pathname, response);
     const isJson = /json/.test(request.headers["content-type"] ?? "");
     const sent = text && isJson ? JSON.parse(text) : text;
-    const [status, body] = this.api.answer(request.method, url, sent);
+    const tag = request.headers["if-match"];
+    const [status, body] = this.api.answer(request.method, url, sent, tag);
+    if (status === 204) return response.writeHead(204, HEADERS).end();
     const type = url.pathname.endsWith("/logs") ? "application/x-ndjson" : "application/json";
     response.writeHead(status, { ...HEADERS, "Content-Type": type });
     return response.end(typeof body === "string" ? body : JSON.stringify(body));

@@ -1,5 +1,6 @@
 /* What the made-up server answers: the paths of the API as far as the pages use
  * them, over a map of made-up jobs. */
+import { readFileSync, readdirSync } from "node:fs";
 import {
   MadeUpJob,
   graphText,
@@ -95,6 +96,7 @@ const OF_JOB = {
   checkpoints: (job) => ({ checkpoints: job.checkpoints() }),
   precision: (job) => precisionOf(job.layers),
   topology: topologyOf,
+  tensors: (job) => ({ tensors: job.tensors(), next_page_token: null, missing: null }),
   numerics: (job, query) =>
     job.numerics({
       ...numbers(query, "step", "from", "limit", "attempt"),
@@ -153,6 +155,40 @@ const CHECKS = [
   { name: "queue", ok: true, detail: "1 waits" },
 ];
 
+const configs = new URL("../../configs/", import.meta.url);
+const TEMPLATES = readdirSync(configs)
+  .filter((name) => name.endsWith(".yaml"))
+  .sort()
+  .map((name) => {
+    const config = readFileSync(new URL(name, configs), "utf8");
+    return { name: name.replace(".yaml", ""), summary: config.split("\n")[0].slice(2), config };
+  });
+
+/* In the shape of the real one, with a few settings. */
+const leaf = (type, more = {}) => ({ type, description: `about ${type}`, ...more });
+const mapping = (properties, more = {}) => ({
+  type: "object",
+  properties,
+  additionalProperties: false,
+  ...more,
+});
+const lr = leaf("number", { minimum: 0, description: "learning rate", default: 0.1 });
+const SCHEMA = mapping({
+  trainer: mapping({
+    init: mapping({
+      seed: leaf("integer", { minimum: 0, default: 1 }),
+      model: {
+        anyOf: [
+          mapping({ name: { const: "fc_mnist" }, hidden_sizes: leaf("array"), dropout: lr }),
+          mapping({ name: { const: "gpt2" }, num_layers: leaf("integer") }),
+        ],
+      },
+      optimizer: mapping({ SGD: mapping({ lr, momentum: lr }), AdamW: mapping({ lr }) }),
+      precision: mapping({ fp16_type: { enum: ["float16", "bfloat16"], default: "float16" } }),
+    }),
+  }),
+});
+
 const ORDER = {
   seq: 1,
   peer: "127.0.0.1",
@@ -164,6 +200,8 @@ const ORDER = {
 
 export class MockApi {
   jobs = madeUpJobs();
+  wantsToken = false;
+  signedOut = false;
 
   find(id) {
     const job = this.jobs.get(id);
@@ -222,7 +260,7 @@ export class MockApi {
   fixed(path) {
     const now = Date.now();
     const answers = {
-      "/session": { authenticated: true, required: false },
+      "/session": { authenticated: true, required: this.wantsToken },
       "/readyz": { ready: true, checks: CHECKS },
       "/api/v1/version": {
         version: "0.1.0",
@@ -232,14 +270,37 @@ export class MockApi {
         pid: 4242,
         features: { submit: true, scale: true },
       },
+      "/api/v1/templates": { templates: TEMPLATES },
+      "/api/v1/config-schema": SCHEMA,
       "/api/v1/audit": { next_page_token: null, entries: [{ ...ORDER, time_ms: now - 6e5 }] },
     };
     return path === "/api/v1/cluster" ? this.cluster() : answers[path];
   }
 
+  patch(job, change, tag) {
+    if (tag !== `"v${job.revision}"`) throw new Refusal(412, "the job was changed meanwhile");
+    const { labels = {}, ...rest } = change;
+    Object.assign(job, rest);
+    for (const [key, value] of Object.entries(labels))
+      if (value === null) delete job.labels[key];
+      else job.labels[key] = value;
+    job.revision++;
+    return job.job();
+  }
+
+  remove(job) {
+    if (!["SUCCEEDED", "FAILED", "CANCELLED"].includes(job.state))
+      throw new Refusal(409, `job "${job.id}" has not ended`);
+    this.jobs.delete(job.id);
+  }
+
   /** [status, body] of a request. */
-  answer(method, url, body) {
+  answer(method, url, body, tag) {
     const path = url.pathname;
+    if (path === "/session" && method === "DELETE") {
+      this.signedOut = true;
+      return [204, ""];
+    }
     const fixed = this.fixed(path);
     if (fixed) return [200, fixed];
     if (path === "/api/v1/config:validate") {
@@ -253,6 +314,13 @@ export class MockApi {
     if (job && method === "POST" && COMMANDS[rest]) {
       const detail = COMMANDS[rest](job, body);
       return [202, { id: job.id, command: rest, detail, state: job.state }];
+    }
+    if (job && rest === "" && method === "PATCH") return [200, this.patch(job, body, tag)];
+    if (job && rest === "" && method === "DELETE") return [204, this.remove(job) ?? ""];
+    const [, saved] = /^checkpoints\/(\d+)$/.exec(rest) ?? [];
+    if (job && saved && method === "DELETE") {
+      job.deleted.add(Number(saved));
+      return [204, ""];
     }
     if (job && /^checkpoints\/\d+\/diff$/.test(rest)) return [200, DIFF];
     if (job && OF_JOB[rest]) return [200, OF_JOB[rest](job, url.searchParams)];

@@ -12,8 +12,8 @@ node=${NODE:-$(command -v node || :)} npm=${NPM:-$(command -v npm || :)}
 [ "${CSE_SANITIZE:-no}" = no ] || skip 'the pages are no part of a sanitizer build'
 [ -n "$node" ] && [ -n "$npm" ] || skip 'node and npm are missing'
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip 'chromium is missing'
-"$node" -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' ||
-    skip 'playwright-core needs Node.js 20'
+"$node" -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' ||
+    skip 'playwright-core needs Node.js 18'
 dist=$top_builddir/web_build/dist
 [ -f "$dist/index.html" ] || skip 'this build has no pages'
 

@@ -117,6 +117,93 @@ START_TEST(phases_follow_what_happens)
 }
 END_TEST
 
+START_TEST(a_pause_holds_at_the_last_step)
+{
+    set_up_with(2, 2);
+    start_all();
+    commit();
+    tick();
+    operator_says(CSE_MESSAGE_PAUSE);
+    s.hold_result = 2;
+    tick();
+    commit();
+    tick();
+    tick();
+    expect_state(CSE_COORDINATOR_RUNNING); /* nothing is left to do, but it stands */
+    ck_assert_str_eq(s.phases, "SRsp");
+    ck_assert_int_eq(s.snapshot_count, 1);
+    ck_assert_int_eq(s.snapshots[0], 2);
+    operator_says(CSE_MESSAGE_RESUME);
+    ck_assert_str_eq(s.phases, "SRspR");
+    tick();
+    expect_state(CSE_COORDINATOR_STOPPING);
+    ck_assert_int_eq(s.snapshot_count, 1);
+    all_leave();
+    expect_result(CSE_OK, NULL, 2, false);
+}
+END_TEST
+
+/* Its steps are done, others may follow: a pause waits for them, a cancel prevents them. */
+START_TEST(a_command_after_the_last_step_is_for_what_follows)
+{
+    cse_run_result result = { 0 };
+    for (int cancels = 0; cancels < 2; cancels++) {
+        set_up_with(1, 2);
+        start_all();
+        commit();
+        tick();
+        expect_state(CSE_COORDINATOR_STOPPING);
+        ck_assert_int_eq(ask((cse_message){ .kind = CSE_MESSAGE_PAUSE }), CSE_OK);
+        ck_assert_int_eq(ask((cse_message){ .kind = CSE_MESSAGE_CHECKPOINT }), CSE_UNAVAILABLE);
+        if (cancels)
+            ck_assert_int_eq(ask((cse_message){ .kind = CSE_MESSAGE_CANCEL }), CSE_OK);
+        all_leave();
+        ck_assert_int_eq(cse_coordinator_result(coordinator, &result), CSE_OK);
+        ck_assert(result.paused);
+        ck_assert_int_eq(result.stopped, cancels);
+    }
+}
+END_TEST
+
+START_TEST(a_run_may_begin_paused)
+{
+    set_up_paused(2, 2, true);
+    s.hold_result = 0;
+    start_all();
+    ck_assert_str_eq(s.phases, "SRs");
+    ck_assert(s.held); /* before a step is released */
+    tick();
+    ck_assert_str_eq(s.phases, "SRsp");
+    operator_says(CSE_MESSAGE_RESUME);
+    tick();
+    ck_assert(!s.held);
+    ck_assert_str_eq(s.phases, "SRspR");
+}
+END_TEST
+
+START_TEST(a_recovery_is_reported_with_its_time)
+{
+    start_all();
+    commit();
+    tick();
+    die(1, 0, SIGKILL);
+    ck_assert_int_eq(s.recoveries, 0);
+    s.now_ns += 3 * SECOND;
+    die(1, 7, 0); /* before it was ready: the same recovery */
+    s.now_ns += 2 * SECOND;
+    get_ready(1);
+    ck_assert_int_eq(s.recoveries, 1);
+    ck_assert_int_eq(s.recovery_ns, 5 * SECOND);
+    ck_assert_str_eq(s.recovered, "replica 1 ended with exit code 7");
+    operator_says(CSE_MESSAGE_PAUSE);
+    s.now_ns += 120 * SECOND;
+    die(0, 0, SIGKILL);
+    get_ready(0);
+    ck_assert_int_eq(s.recoveries, 2); /* also where no state shows it */
+    ck_assert_str_eq(s.phases, "SRVRs");
+}
+END_TEST
+
 START_TEST(a_cancel_has_its_grace)
 {
     start_all();
@@ -146,6 +233,10 @@ int main(void)
     tcase_add_test(tests, pause_checkpoint_and_resume_by_an_operator);
     tcase_add_test(tests, phases_follow_what_happens);
     tcase_add_test(tests, a_cancel_has_its_grace);
+    tcase_add_test(tests, a_pause_holds_at_the_last_step);
+    tcase_add_test(tests, a_command_after_the_last_step_is_for_what_follows);
+    tcase_add_test(tests, a_run_may_begin_paused);
+    tcase_add_test(tests, a_recovery_is_reported_with_its_time);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -34,6 +34,9 @@ typedef struct stage {
     int64_t failing_record; /* on_record fails at this step */
     int64_t most_asked;     /* wants_snapshot is asked in order, once for each */
     char phases[32];        /* a letter for each change: Starting, Running, pauSing, ... */
+    int recoveries;
+    int64_t recovery_ns; /* of the last */
+    char recovered[256]; /* process and reason */
     int planned, scaled;
 } stage;
 
@@ -168,6 +171,14 @@ static inline void on_phase(void *self, cse_phase phase, const char *message)
     s.phases[strlen(s.phases)] = "SRspVC"[phase];
 }
 
+static inline void on_recovery(void *self, const cse_process_recovery *recovery)
+{
+    (void)self;
+    s.recoveries++;
+    s.recovery_ns = recovery->ready_ns - recovery->lost_ns;
+    snprintf(s.recovered, sizeof s.recovered, "%s %s", recovery->process, recovery->reason);
+}
+
 static inline void on_scale(void *self, int num_csx)
 {
     (void)self;
@@ -236,6 +247,7 @@ static const cse_run_callbacks callbacks = {
 
 static const cse_run_events events = {
     .on_phase = on_phase,
+    .on_recovery = on_recovery,
     .on_scale = on_scale,
 };
 
@@ -245,7 +257,7 @@ static inline void drop_record(void *self, const cse_log_record *record)
     (void)record;
 }
 
-static inline void set_up_with(int64_t num_steps, int restarts)
+static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
 {
     cse_coordinator_destroy(&coordinator);
     memset(&s, 0, sizeof s);
@@ -262,6 +274,7 @@ static inline void set_up_with(int64_t num_steps, int restarts)
         .slot_count = SLOTS,
         .most_replicas = 2,
         .num_steps = num_steps,
+        .paused = paused,
         .record_count = RECORDS,
         .restarts_per_minute = restarts,
         .start_timeout_ns = 60 * SECOND,
@@ -269,6 +282,11 @@ static inline void set_up_with(int64_t num_steps, int restarts)
     };
     options.welcome.welcome.artefact_directory = "/step";
     coordinator = cse_coordinator_new(&options);
+}
+
+static inline void set_up_with(int64_t num_steps, int restarts)
+{
+    set_up_paused(num_steps, restarts, false);
 }
 
 static inline void set_up(void)

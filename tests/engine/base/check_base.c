@@ -76,6 +76,42 @@ START_TEST(an_error_has_fields_and_one_text)
 }
 END_TEST
 
+START_TEST(untrusted_bytes_are_escaped)
+{
+    static const struct {
+        const char *given, *expected;
+    } cases[] = {
+        { "plain, \xC3\xA9, \xE2\x82\xAC, \xF0\x9F\x98\x80\n\tnext",
+          "plain, \xC3\xA9, \xE2\x82\xAC, \xF0\x9F\x98\x80\n\tnext" },
+        { "\033[31mred\033[0m\a\r\177", "\\x1b[31mred\\x1b[0m\\x07\\x0d\\x7f" },
+        { "\xFF\xC3", "\\xff\\xc3" },        /* no UTF-8, cut off */
+        { "\xC2\x9B\x31m", "\\xc2\\x9b1m" }, /* CSI as C1 */
+        { "a\xE2\x80\xAE"
+          "b",
+          "a\\xe2\\x80\\xae"
+          "b" },                                                 /* right-to-left override */
+        { "\xED\xA0\x80\xC0\xAF", "\\xed\\xa0\\x80\\xc0\\xaf" }, /* surrogate, overlong */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char once[128], twice[128], shorter[8];
+        ck_assert_uint_eq(cse_text_printable(cases[i].given, once, sizeof once),
+                          strlen(cases[i].expected));
+        ck_assert_str_eq(once, cases[i].expected);
+        cse_text_printable(once, twice, sizeof twice);
+        ck_assert_str_eq(twice, once);
+        ck_assert_uint_eq(cse_text_printable(cases[i].given, shorter, sizeof shorter),
+                          strlen(cases[i].expected));
+        ck_assert_uint_lt(strlen(shorter), sizeof shorter);
+        ck_assert_int_eq(strncmp(shorter, once, strlen(shorter)), 0);
+    }
+    cse_fail_at(&(cse_error){ .status = CSE_CONFIG, .place = { "\033x.yaml", 1, 2 } }, "bad \xFF");
+    ck_assert_str_eq(cse_error_message(), "\\x1bx.yaml:1:2: bad \\xff");
+    json_t *json = cse_error_json(cse_error_last());
+    ck_assert_str_eq(json_string_value(json_object_get(json, "message")), "bad \\xff");
+    json_decref(json);
+}
+END_TEST
+
 START_TEST(diagnostics_are_errors)
 {
     cse_diagnostics found = { 0 };
@@ -181,6 +217,7 @@ int main(void)
     tcase_add_test(cases, a_message_may_contain_the_one_before);
     tcase_add_test(cases, an_error_has_fields_and_one_text);
     tcase_add_test(cases, diagnostics_are_errors);
+    tcase_add_test(cases, untrusted_bytes_are_escaped);
     tcase_add_test(cases, philox_gives_the_published_vectors);
     tcase_add_test(cases, permutations_are_permutations);
     tcase_add_test(cases, did_you_mean_finds_the_near_and_not_the_far);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/config/config.h"
+#include "engine/config/config_effects.h"
 #include "engine/config/settings.h"
 #include "run/job/kinds.h"
 
@@ -142,13 +142,13 @@ static const struct {
     { "schedulers.5.x", "1", "\"5\" is no entry of that list; accepted: 0 to 1" },
     { "loop..x", "1", "a name is empty" },
     { "seed", "[1", "--set:" },
-    { "loop.num_epochs", "2", "loop.num_steps and loop.num_epochs (at --set) exclude" },
+    { "loop", "{num_steps: 1, num_epochs: 2}", "exclude" },
     { "loop.steps_per_epoch", "2", "loop.steps_per_epoch has no effect without loop.num_epochs" },
     { "backend.cluster_config.num_csx", "0", "\"0\" is out of range; accepted: an integer from 1" },
     { "precision.weight_grad_reduce", "fp61", "accepted: one of fp32, bf16, bf16sr, fp16, cb16" },
     { "precision.max_gradient_norm", "0", "accepted: a number above 0, or null" },
     { "precision", "{max_gradient_norm: 1, max_gradient_value: 1}", "exclude each other" },
-    { "precision.loss_scaling_factor", "dinamic", "a number above 0, or dynamic" },
+    { "precision.loss_scaling_factor", "dinamic", "accepted: a number, 0 for none, or dynamic" },
     { "backend", "{compile_only: true, validate_only: true}", "exclude each other" },
     { "backend.cluster_config.job_labels", "[a]", "\"a\" is no label; accepted: key=value" },
     { "backend.cluster_config.job_labels", "[a=b=c]", "is no label" },
@@ -174,7 +174,12 @@ END_TEST
 static const struct {
     const char *yaml, *message;
 } bad[] = {
-    { "", "configuration: a.yaml:1:1: the setting \"trainer\" is missing (the run); add it" },
+    { "", "configuration: a.yaml:1:1: there are no settings: the text is empty" },
+    { "# x\n", "configuration: a.yaml:1:1: there are no settings: the text is empty" },
+    { "a: 1\n", "a.yaml:1:1: unknown setting \"a\"; accepted: trainer" },
+    { "init: {}\n", "unknown setting \"init\"; it belongs to trainer; check the indentation" },
+    { "{}", "a.yaml:1:1: the setting \"trainer\" is missing (the run); add it" },
+    { "[1]", "a.yaml:1:1: a mapping of settings belongs here" },
     { "trainer:\n  init:\n    lopp: {}\n",
       "a.yaml:3:5: unknown setting \"trainer.init.lopp\"; did you mean \"loop\"?; accepted: "
       "backend, model_dir" },
@@ -185,8 +190,6 @@ static const struct {
       "\"trainer.init.precision.enable\"" },
     { "trainer:\n  init:\n    model: {name: x}\n    precision: {fp16_type: fp16}\n",
       "a.yaml:4:28: trainer.init.precision.fp16_type: \"fp16\" is not accepted here" },
-    { "trainer:\n  init:\n    model: {name: x}\n    precision: {fp16_type: cbfloat16}\n",
-      "a.yaml:4:28: precision.fp16_type: cbfloat16 needs loss_scaling_factor: dynamic" },
     { "trainer:\n  init:\n    model: {name: x}\n    precision: {precision_opt_level: 3}\n",
       "a.yaml:4:38: trainer.init.precision.precision_opt_level: \"3\" is out of range" },
     { "trainer:\n\tinit: {}\n", "a.yaml:2:" },
@@ -277,6 +280,59 @@ START_TEST(faults_are_bounded)
 }
 END_TEST
 
+/* What the command line gives replaces its opposites in the file; null and false give nothing. */
+static const struct {
+    const char *file; /* the section init */
+    const char *path, *value;
+    const char *expected; /* the section of the path, with what was given */
+} opposites[] = {
+    { "loop: {num_epochs: 3, steps_per_epoch: 5}", "loop.num_steps", "7", "{num_steps: 7}" },
+    { "loop: {num_steps: 3, max_steps: 9}", "loop.num_epochs", "2", "{num_epochs: 2}" },
+    { "loop: {num_epochs: 3, steps_per_epoch: 5}", "loop.max_steps", "9", "{max_steps: 9}" },
+    { "loop: {num_epochs: 3, steps_per_epoch: 5}", "loop.num_epochs", "2",
+      "{num_epochs: 2, steps_per_epoch: 5}" },
+    { "loop: {num_epochs: 3}", "loop.num_steps", "null", "{num_epochs: 3, num_steps: null}" },
+    { "loop: {num_epochs: 3}", "loop.eval_steps", "4", "{num_epochs: 3, eval_steps: 4}" },
+    { "precision: {max_gradient_norm: 1}", "precision.max_gradient_value", "2",
+      "{max_gradient_value: 2}" },
+    { "backend: {compile_only: true}", "backend.validate_only", "true", "{validate_only: true}" },
+    { "backend: {compile_only: true}", "backend.validate_only", "false",
+      "{compile_only: true, validate_only: false}" },
+    { "optimizer: {SGD: {lr: 1, momentum: 0.5}}", "optimizer.SGD.learning_rate", "2",
+      "{momentum: 0.5, learning_rate: 2}" },
+};
+
+START_TEST(the_command_line_replaces_opposites)
+{
+    char yaml[512], path[64];
+    snprintf(yaml, sizeof yaml, "trainer: {init: {model: {name: fc_mnist}, %s}}",
+             opposites[_i].file);
+    const cse_config_override override = { opposites[_i].path, opposites[_i].value, "--set",
+                                           false };
+    cse_config *config = NULL;
+    ck_assert_msg(parse("a.yaml", yaml, &override, 1, &config) == CSE_OK, "%s",
+                  cse_error_message());
+    const cse_yaml_node *node = cse_config_root_view(config);
+    snprintf(path, sizeof path, "trainer.init.%s", opposites[_i].path);
+    *strrchr(path, '.') = '\0';
+    char *rest = path;
+    for (char *name = strsep(&rest, "."); name != NULL; name = strsep(&rest, "."))
+        node = cse_yaml_find(node, name);
+    ck_assert_str_eq(line_of(node), opposites[_i].expected);
+    cse_config_destroy(&config);
+}
+END_TEST
+
+START_TEST(opposites_on_one_command_line_are_refused)
+{
+    const cse_config_override overrides[] = { { "loop.num_steps", "7", "--num_steps", true },
+                                              { "loop.num_epochs", "2", "--set", false } };
+    cse_config *config = NULL;
+    ck_assert_int_eq(parse("a.yaml", good, overrides, 2, &config), CSE_CONFIG);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "exclude each other"));
+}
+END_TEST
+
 START_TEST(a_missing_file_is_named)
 {
     cse_config *config = NULL;
@@ -291,6 +347,7 @@ static const struct {
 } starts[] = {
     { "seed", "1", CSE_START_NEWEST },
     { "fit.ckpt_path", "null", CSE_START_FRESH },
+    { "fit.ckpt_path", "newest", CSE_START_NEWEST },
     { "fit.ckpt_path", "a.mdl", CSE_START_FROM_PATH },
     { "checkpoint.autoload_last_checkpoint", "false", CSE_START_FRESH },
 };
@@ -354,6 +411,52 @@ START_TEST(what_was_not_read_is_known)
 }
 END_TEST
 
+/* Settings of which the file alone shows that another one decides. */
+static const struct {
+    const char *init, *warning; /* NULL: none */
+} without_effect[] = {
+    { "optimizer: {SGD: {lr: 0.5}}", NULL },
+    { "optimizer: {SGD: {lr: 0.5}}, schedulers: [{LinearLR: {initial_learning_rate: 0.1, "
+      "end_learning_rate: 0, total_iters: 5}}]",
+      "a.yaml:1:65: optimizer.SGD.lr is not used: schedulers sets it" },
+    { "optimizer: {SGD: {learning_rate: 0.5}}, schedulers: {ConstantLR: {learning_rate: 0.1}}",
+      "optimizer.SGD.learning_rate is not used: schedulers sets it" },
+    /* The first value of the schedule, in each of its forms. */
+    { "optimizer: {SGD: {lr: 0.10}}, schedulers: [{LinearLR: {initial_learning_rate: 1e-1, "
+      "end_learning_rate: 0, total_iters: 5}}, {ConstantLR: {learning_rate: 0.3}}]",
+      NULL },
+    { "optimizer: {SGD: {learning_rate: 0.1}}, schedulers: {ConstantLR: {learning_rate: 0.1}}",
+      NULL },
+    { "optimizer: {SGD: {lr: 0.1}}, schedulers: [{SequentialLR: {schedulers: [{ConstantLR: "
+      "{learning_rate: 0.1, total_iters: 3}}, {ConstantLR: {learning_rate: 0.3}}]}}]",
+      NULL },
+    { "precision: {steps_per_increase: 9}",
+      "precision.steps_per_increase is not used: loss_scaling_factor is not dynamic" },
+    { "precision: {steps_per_increase: 9, loss_scaling_factor: dynamic}", NULL },
+    { "precision: {enabled: false, steps_per_increase: 9, fp16_type: bfloat16}", NULL },
+    { "loop: {num_steps: 1, eval_steps: 3}",
+      "loop.eval_steps is not used: there is no val_dataloader" },
+};
+
+START_TEST(settings_without_effect_are_named)
+{
+    char yaml[1024], found[1024];
+    snprintf(yaml, sizeof yaml, "trainer: {init: {model: {name: fc_mnist}, %s}}",
+             without_effect[_i].init);
+    const cse_config_text text = { "a.yaml", yaml, NULL, 0, cse_kinds };
+    cse_config *config = NULL;
+    cse_error *warnings = NULL;
+    ck_assert_msg(cse_config_check(&text, NULL, &config) == CSE_OK, "%s", cse_error_message());
+    int count = cse_config_without_effect(config, &warnings);
+    ck_assert_int_eq(count, without_effect[_i].warning != NULL ? 1 : 0);
+    if (count > 0) {
+        cse_error_print(&warnings[0], found, sizeof found);
+        ck_assert_msg(strstr(found, without_effect[_i].warning) != NULL, "%s", found);
+    }
+    cse_config_destroy(&config);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("config");
@@ -366,6 +469,11 @@ int main(void)
     tcase_add_loop_test(cases, bad_files_are_explained, 0, sizeof bad / sizeof bad[0]);
     tcase_add_loop_test(cases, every_fault_is_told, 0, sizeof many / sizeof many[0]);
     tcase_add_test(cases, faults_are_bounded);
+    tcase_add_loop_test(cases, the_command_line_replaces_opposites, 0,
+                        sizeof opposites / sizeof opposites[0]);
+    tcase_add_test(cases, opposites_on_one_command_line_are_refused);
+    tcase_add_loop_test(cases, settings_without_effect_are_named, 0,
+                        sizeof without_effect / sizeof without_effect[0]);
     tcase_add_test(cases, a_missing_file_is_named);
     tcase_add_loop_test(cases, where_a_run_starts, 0, sizeof starts / sizeof starts[0]);
     tcase_add_test(cases, what_was_not_read_is_known);

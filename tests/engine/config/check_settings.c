@@ -21,6 +21,7 @@ static const cse_setting table[] = {
     { "steps", CSE_SETTING_INTEGER, "null", 1, 1e300, NULL, "steps", NULL },
     { "mode", CSE_SETTING_CHOICE, "fp32", 0, 0, "fp32|bf16", "payload", NULL },
     { "title", CSE_SETTING_TEXT, "null", 0, 0, NULL, "title", NULL },
+    { "file", CSE_SETTING_PATH, "null", 0, 0, NULL, "a file", NULL },
     { "inner", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "inner settings", inner },
     { "model", CSE_SETTING_ANY, "null", 0, 0, NULL, "a plugin", NULL },
     { 0 },
@@ -42,12 +43,31 @@ START_TEST(defaults_are_values)
     ck_assert_int_eq(cse_settings_integer(cse_settings_nested(settings, "inner"), "depth"), 2);
     ck_assert_str_eq(cse_settings_origin(settings, "momentum"), "default");
     ck_assert_str_eq(cse_settings_origin(settings, "lr"), "1:6");
-    ck_assert_str_eq(cse_settings_canonical(settings),
-                     "{lr: 1, momentum: 0, betas: [0.9, 0.999], hidden: [500, 300], names: [], "
-                     "nesterov: false, steps: null, mode: fp32, title: null, inner: {depth: 2}, "
-                     "model: null}");
+    ck_assert_str_eq(
+        cse_settings_canonical(settings),
+        "{lr: 1, momentum: 0, betas: [0.9, 0.999], hidden: [500, 300], names: [], "
+        "nesterov: false, steps: null, mode: fp32, title: null, file: null, inner: {depth: 2}, "
+        "model: null}");
     cse_settings_destroy(&settings);
     ck_assert_ptr_null(settings);
+}
+END_TEST
+
+START_TEST(a_path_may_begin_with_the_home_directory)
+{
+    static const struct {
+        const char *given, *expected;
+    } cases[] = { { "{lr: 1, file: ~/a/b}", "/srv/me/a/b" },
+                  { "{lr: 1, file: \"~\"}", "/srv/me" },
+                  { "{lr: 1, file: a~/b}", "a~/b" },
+                  { "{lr: 1, file: 7}", "7" } };
+    setenv("HOME", "/srv/me", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cse_settings *settings = NULL;
+        ck_assert_int_eq(cse_settings_parse(table, "test", cases[i].given, &settings), CSE_OK);
+        ck_assert_str_eq(cse_settings_text(settings, "file"), cases[i].expected);
+        cse_settings_destroy(&settings);
+    }
 }
 END_TEST
 
@@ -69,7 +89,7 @@ START_TEST(given_values_win)
     ck_assert_str_eq(cse_settings_canonical(settings),
                      "{lr: 0.001, momentum: 0.5, betas: [0, 1], hidden: [16, 3], names: [a, "
                      "\"true\", \"b: c\"], nesterov: true, steps: 7, mode: bf16, title: "
-                     "\"two\\nlines\\n\", inner: {depth: 9}, model: {SGD: {lr: 1}}}");
+                     "\"two\\nlines\\n\", file: null, inner: {depth: 9}, model: {SGD: {lr: 1}}}");
     /* The canonical line says the same when it is read again. */
     cse_settings *again = NULL;
     ck_assert_int_eq(cse_settings_parse(table, "test", cse_settings_canonical(settings), &again),
@@ -98,6 +118,18 @@ static const struct {
     { "lr: abc", "1:5: lr: \"abc\" is not a number" },
     { "lr: 1 2", "is not a number" },
     { "lr: \"1\"", "is text; remove the quotes" },
+    { "lr: \"0,9\"", "\"0,9\" is not a number; write 0.9: the decimal separator is a point" },
+    { "lr: 0,9", "\"0,9\" is not a number; write 0.9: the decimal separator is a point" },
+    { "{lr: 0,9}", "unknown setting \"9\"; write lr: 0.9: the decimal separator is a point" },
+    { "lr: 1,000.5", "is not a number; write 1000.5: digits are not grouped" },
+    { "{lr: 1, steps: 1_000}", "is not an integer; write 1000: digits are not grouped" },
+    { "{lr: 1, steps: 1e3}", "is not an integer; write 1000; accepted" },
+    { "{lr: 1, steps: 2.5}", "\"2.5\" is not an integer; accepted" },
+    { "{lr: 1, nesterov: \"true\"}", "is text; remove the quotes" },
+    { "{lr: 1, nesterov: [true]}", "a list or mapping, not true or false" },
+    { "{lr: 1, file: $HOME/x}", "\"$HOME/x\" has a \"$\", and environment variables are not" },
+    { "{lr: 1, file: ~root/x}", "begins with the name of a user" },
+    { "{lr: 1, file: \"\"}", "\"\" is empty; write the path itself" },
     { "lr: [1]", "1:5: lr: a list or mapping, not a number" },
     { "lr:", "lr: \"\" is no value" },
     { "{lr: 1, steps: 0}",
@@ -105,9 +137,10 @@ static const struct {
       "or null (steps)" },
     { "{lr: 1, steps: 1.5}", "\"1.5\" is not an integer" },
     { "{lr: 1, steps: 99999999999999999999}", "is out of range" },
-    { "{lr: 1, nesterov: yes}", "\"yes\" is neither true nor false; accepted: true or false" },
+    { "{lr: 1, nesterov: yes}", "\"yes\" is neither true nor false; write true; accepted: true or "
+                                "false" },
     { "{lr: 1, mode: bf61}", "did you mean \"bf16\"?; accepted: one of fp32, bf16 (payload)" },
-    { "{lr: 1, hidden: 5}", "is no list; write [a, b]; accepted: a list of integers, each from 1" },
+    { "{lr: 1, hidden: 5}", "is no list; write [5]; accepted: a list of integers, each from 1" },
     { "lr: 1\nhidden: [5,\n 0]", "3:2: hidden: \"0\" is out of range" },
     { "{lr: 1, betas: [0.9, ]}", NULL },
     { "{lr: 1, betas: [0.9, null]}", "an entry of the list is empty" },
@@ -218,6 +251,7 @@ int main(void)
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, defaults_are_values);
     tcase_add_test(cases, given_values_win);
+    tcase_add_test(cases, a_path_may_begin_with_the_home_directory);
     tcase_add_loop_test(cases, bad_input_is_explained, 0, sizeof bad / sizeof bad[0]);
     tcase_add_test(cases, anchors_are_copied);
     tcase_add_test(cases, a_section_keeps_its_places);

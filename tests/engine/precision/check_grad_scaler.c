@@ -85,8 +85,8 @@ END_TEST
 static const struct {
     const char *settings, *message;
 } wrong_scalers[] = {
-    { "{loss_scale: sometimes}", "accepted: `dynamic` or a number" },
-    { "{loss_scale: 0}", "a number above 0" },
+    { "{loss_scale: sometimes}", "accepted: `dynamic`, a number" },
+    { "{loss_scale: -1}", "a number above 0, or 0 for none" },
     { "{loss_scale: dynamic, init_scale: 8, min_loss_scale: 16}", "must be in ascending order" },
     { "{loss_scale: dynamic, min_loss_scale: 1e-9}", "out of range" },
 };
@@ -102,12 +102,32 @@ START_TEST(wrong_scalers_are_refused)
 }
 END_TEST
 
+/* As the reference: a loss scale of 0.0, its default, is no loss scaling, and has no states. */
+static const char *const no_scaling[] = { NULL, "{}", "{loss_scale: 0.0}", "{loss_scale: 0}" };
+
+START_TEST(a_scale_of_zero_is_none)
+{
+    double gradients[1][PRESCRIBED_ELEMENTS] = { { 2, 2, 2, 2 } };
+    prescribed_run run;
+    prescribed_run_open(&run, &(prescribed_gradients){ .gradients = (const void *)gradients,
+                                                       .steps = 1,
+                                                       .optimizer = "SGD",
+                                                       .settings = "{lr: 0.5}",
+                                                       .scaler = no_scaling[_i] });
+    traced_run_step(&run.traced);
+    ck_assert_double_eq((double)*run.w, -1);
+    ck_assert_int_eq(cse_graph_find_state(run.traced.step->graph, "grad_scaler.loss_scale"), -1);
+    prescribed_run_close(&run);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("grad_scaler");
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, scaler_follows_its_table, 0, COUNT(reference_scalers));
     tcase_add_test(cases, a_scale_that_cannot_fall_further_is_reported);
+    tcase_add_loop_test(cases, a_scale_of_zero_is_none, 0, COUNT(no_scaling));
     tcase_add_loop_test(cases, wrong_scalers_are_refused, 0, COUNT(wrong_scalers));
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -13,6 +13,8 @@ typedef struct judged {
     int cost[MOST_LAYERS][LEVELS]; /* ascending in the level */
     int budget;                    /* of all layers together */
     int fail_at;
+    int most_left; /* what the search says before each call */
+    int bound;     /* the least of calls made and left so far */
 } judged;
 
 static uint32_t next(uint32_t *state)
@@ -37,16 +39,24 @@ static cse_status judge(void *self, const int *levels, bool *within)
     judged *j = self;
     if (++j->asked == j->fail_at)
         return cse_fail(CSE_INTERRUPTED, "interrupted");
+    ck_assert_int_ge(j->most_left, 0);
+    if (j->asked == 1 || j->asked + j->most_left < j->bound)
+        j->bound = j->asked + j->most_left;
     *within = bears(j, levels);
     return CSE_OK;
 }
 
 static cse_status search(judged *j, int *levels)
 {
-    const cse_precision_search wanted = {
-        .layer_count = j->layers, .level_count = LEVELS, .judge = judge, .self = j
-    };
-    return cse_precision_search_run(&wanted, levels);
+    const cse_precision_search wanted = { .layer_count = j->layers,
+                                          .level_count = LEVELS,
+                                          .judge = judge,
+                                          .self = j,
+                                          .most_left = &j->most_left };
+    cse_status status = cse_precision_search_run(&wanted, levels);
+    /* No call said of fewer calls than there were. */
+    ck_assert(status != CSE_OK || j->asked == 0 || j->asked <= j->bound);
+    return status;
 }
 
 START_TEST(each_layer_gets_the_lowest_level_that_it_bears)

@@ -5,6 +5,7 @@
 
 #include "engine/types/dtype.h"
 #include "engine/types/shape.h"
+#include "tests/support/expect.h"
 
 static const cse_dtype formats[] = { CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
 
@@ -15,9 +16,9 @@ START_TEST(every_16_bit_value_survives_the_way_through_float32)
         float value = cse_float_from_format(dtype, (uint16_t)bits);
         uint16_t back = cse_round_to_bits(dtype, value);
         if (isnan(value))
-            ck_assert(isnan(cse_float_from_format(dtype, back)));
+            cse_expect(isnan(cse_float_from_format(dtype, back)), "%04x is a number", back);
         else
-            ck_assert_uint_eq(back, bits);
+            cse_expect(back == bits, "%04x became %04x", bits, back);
     }
 }
 END_TEST
@@ -33,10 +34,11 @@ START_TEST(rounding_is_to_nearest_ties_to_even)
             continue;
         double middle = (low + high) / 2;
         uint16_t even = (uint16_t)(bits & 1 ? bits + 1 : bits);
-        ck_assert_uint_eq(cse_round_to_bits(dtype, (float)middle), even);
-        ck_assert_uint_eq(cse_round_to_bits(dtype, nextafterf((float)middle, 0)), bits);
-        ck_assert_uint_eq(cse_round_to_bits(dtype, nextafterf((float)middle, INFINITY)), bits + 1);
-        ck_assert_uint_eq(cse_round_to_bits(dtype, -(float)middle), even | 0x8000);
+        float below = nextafterf((float)middle, 0), above = nextafterf((float)middle, INFINITY);
+        cse_expect(cse_round_to_bits(dtype, (float)middle) == even, "%a", middle);
+        cse_expect(cse_round_to_bits(dtype, below) == bits, "%a", (double)below);
+        cse_expect(cse_round_to_bits(dtype, above) == bits + 1, "%a", (double)above);
+        cse_expect(cse_round_to_bits(dtype, -(float)middle) == (even | 0x8000), "-%a", middle);
     }
 }
 END_TEST
@@ -62,9 +64,9 @@ START_TEST(the_inline_bfloat16_agrees_with_the_general_routine)
         float value = cse_float_from_bits(state);
         uint16_t fast = cse_bfloat16_from_float(value);
         if (isnan(value))
-            ck_assert(isnan(cse_float_from_bfloat16(fast)));
+            cse_expect(isnan(cse_float_from_bfloat16(fast)), "%04x is a number", fast);
         else
-            ck_assert_uint_eq(fast, cse_round_to_bits(CSE_BFLOAT16, value));
+            cse_expect(fast == cse_round_to_bits(CSE_BFLOAT16, value), "%a", (double)value);
     }
 }
 END_TEST
@@ -77,10 +79,10 @@ static void check_rounding(cse_dtype dtype, uint32_t bits)
     float expected = cse_float_from_format(dtype, cse_round_to_bits(dtype, value));
     float got = dtype == CSE_FLOAT16 ? cse_round_float16(value) : cse_round_cbfloat16(value);
     if (isnan(expected))
-        ck_assert(isnan(got));
+        cse_expect(isnan(got), "%a is a number", (double)got);
     else
-        ck_assert_msg(cse_float_bits(got) == cse_float_bits(expected), "%a: %a, expected %a",
-                      (double)value, (double)got, (double)expected);
+        cse_expect(cse_float_bits(got) == cse_float_bits(expected), "%a: %a, expected %a",
+                   (double)value, (double)got, (double)expected);
 }
 
 START_TEST(rounding_a_float_agrees_with_the_general_routine)

@@ -1,5 +1,5 @@
-/* The endpoint of a job's operators, which outlives its executions: answers between two of them, what
- * is kept for the next, and names that are used again. */
+/* The endpoint of a job's operators, which outlives its executions: answers between two of them,
+ * what is kept for the next, and names that are used again. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>

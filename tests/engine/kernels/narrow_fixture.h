@@ -17,7 +17,8 @@ typedef struct product {
 } product;
 
 static const cse_dtype formats[] = { CSE_FLOAT32, CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
-static const char *const ways[] = { "amx", "avx512", "plain" };
+static const char *const ways[] = { "amx", "avx512", "avx2", "plain" };
+enum { WAYS = sizeof ways / sizeof *ways };
 
 /* The exponents that random operands have, as powers of two around 1; `wild` of 64 elements are
  * infinities, NaN, zeros or subnormal numbers. */
@@ -120,7 +121,7 @@ static inline void check_ways(const kernel_case *one, const product *p)
     char name[200];
     name_of(p, "amx and others", name, sizeof name);
     void *first = run_way(one, ways[0], name);
-    for (int w = 1; w < 3; w++) {
+    for (int w = 1; w < WAYS; w++) {
         name_of(p, ways[w], name, sizeof name);
         void *other = run_way(one, ways[w], name);
         check_same(one, first, other, name);

@@ -1,20 +1,21 @@
-/* Products with 16-bit operands in AVX-512.
+/* Products in vectors, for lanes of either width.
  *
  * Operands are widened to float32 while they are packed, so that no float32 copy of a whole one
- * exists: panels of 64 columns over the whole depth, as many as stay in the L2 cache, and blocks of
- * rows. Finished sums lie in a small block until bias, relu and the rounding are applied. The tiles
- * are those of the float32 product.
+ * exists: panels of a tile's columns over the whole depth, as many as stay in the L2 cache, and
+ * blocks of rows. Finished sums lie in a small block until bias, relu and the rounding are applied. The tiles
+ * are those of the float32 product; without AVX-512 these are its loops, too.
  *
  * Exchanged operands: when the second operand is stored transposed and the first has fewer rows,
  * the second gives the rows, which are cheaper to pack, and each block is transposed at its end. */
+#ifndef CSE_KERNELS_MATMUL_IN_LANES_H
+#define CSE_KERNELS_MATMUL_IN_LANES_H
+
 #include "engine/kernels/matmul_narrow.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-
 #include "engine/kernels/matmul_tiles.h"
 
 enum { PANEL_COLUMNS = CSE_TILE_MOST_VECTORS * CSE_LANE_COUNT, MOST_BLOCK_ROWS = 96 };
 enum { PANELS_BYTES = 1 << 20, ROWS_BYTES = 1 << 18, FLUSH_BITS = 0x8040 };
+enum { LINE = 64 / (int)sizeof(float) };
 
 /* How a product is divided, and where its parts are in the scratch memory. */
 typedef struct layout {
@@ -40,11 +41,11 @@ static layout layout_of(const cse_narrow_kernel *kernel, float *place)
     int64_t all = (columns + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     l.panels = PANELS_BYTES / (l.depth * PANEL_COLUMNS * (int64_t)sizeof(float));
     l.panels = l.panels < 1 ? 1 : l.panels < all ? l.panels : all;
-    l.rows = ROWS_BYTES / (l.depth * (int64_t)sizeof(float)) / CSE_LANE_COUNT * CSE_LANE_COUNT;
-    l.rows = l.rows < CSE_LANE_COUNT ? CSE_LANE_COUNT : l.rows;
+    l.rows = ROWS_BYTES / (l.depth * (int64_t)sizeof(float)) / LINE * LINE;
+    l.rows = l.rows < LINE ? LINE : l.rows;
     l.rows = l.rows < MOST_BLOCK_ROWS ? l.rows : MOST_BLOCK_ROWS;
     /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
-    l.row_elements = ((l.depth + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT | 1) * CSE_LANE_COUNT;
+    l.row_elements = ((l.depth + LINE - 1) / LINE | 1) * LINE;
     l.panel = place;
     l.row = l.panel + l.panels * l.depth * PANEL_COLUMNS;
     l.block = l.row + l.rows * l.row_elements;
@@ -73,10 +74,10 @@ CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t 
 {
     for (int64_t p = 0; p < to->depth; p++)
         for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT) {
-            __mmask16 lanes = p < k ? cse_lanes_of(to->size - i) : 0;
+            const cse_lane_mask lanes = p < k ? cse_lanes_of(to->size - i) : 0;
             int64_t at = p * side->depth_stride + to->first + i;
-            _mm512_store_ps(to->to + p * to->stride + i,
-                            cse_lanes_load(dtype, side->values, at, lanes));
+            *(cse_vector *)(to->to + p * to->stride + i) =
+                cse_lanes_load(dtype, side->values, at, lanes);
         }
 }
 
@@ -86,17 +87,17 @@ CSE_LANES void pack_transposed(cse_dtype dtype, const cse_matmul_side *side, int
 {
     for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT)
         for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
-            __m512 x[CSE_LANE_COUNT];
-            __mmask16 lanes = cse_lanes_of(p < k ? k - p : 0);
+            cse_vector x[CSE_LANE_COUNT];
+            const cse_lane_mask lanes = cse_lanes_of(p < k ? k - p : 0);
             CSE_UNROLL for (int64_t j = 0; j < CSE_LANE_COUNT; j++)
             {
                 int64_t at = (to->first + i + j) * side->outer_stride + p;
                 x[j] = i + j < to->size ? cse_lanes_load(dtype, side->values, at, lanes)
-                                        : _mm512_setzero_ps();
+                                        : cse_lanes_of_all(0);
             }
             cse_lanes_transpose(x);
             for (int64_t j = 0; j < CSE_LANE_COUNT && p + j < to->depth; j++)
-                _mm512_store_ps(to->to + (p + j) * to->stride + i, x[j]);
+                *(cse_vector *)(to->to + (p + j) * to->stride + i) = x[j];
         }
 }
 
@@ -105,10 +106,10 @@ CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k
 {
     for (int64_t i = 0; i < to->size; i++)
         for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
-            __mmask16 lanes = cse_lanes_of(p < k ? k - p : 0);
+            const cse_lane_mask lanes = cse_lanes_of(p < k ? k - p : 0);
             int64_t at = (to->first + i) * side->outer_stride + p;
-            _mm512_store_ps(to->to + i * to->stride + p,
-                            cse_lanes_load(dtype, side->values, at, lanes));
+            *(cse_vector *)(to->to + i * to->stride + p) =
+                cse_lanes_load(dtype, side->values, at, lanes);
         }
 }
 
@@ -125,7 +126,8 @@ CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side
         pack_kept(dtype, side, k, to);
 }
 
-CSE_AVX512 static void pack(packing how, const cse_matmul_side *side, int64_t k, const target *to)
+CSE_LANE_TARGET static void pack(packing how, const cse_matmul_side *side, int64_t k,
+                                 const target *to)
 {
     switch (side->dtype) {
     case CSE_BFLOAT16:
@@ -163,17 +165,17 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
 }
 
 /* Transposes a block of the exchanged product into a block of the result. */
-CSE_AVX512 static void transpose(const layout *l, cse_matmul_block *block)
+CSE_LANE_TARGET static void transpose(const layout *l, cse_matmul_block *block)
 {
     const cse_matmul_block from = *block;
     for (int64_t r = 0; r < from.rows; r += CSE_LANE_COUNT)
         for (int64_t c = 0; c < from.columns; c += CSE_LANE_COUNT) {
-            __m512 x[CSE_LANE_COUNT];
+            cse_vector x[CSE_LANE_COUNT];
             CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++) x[i] =
-                _mm512_load_ps(from.values + (r + i) * from.stride + c);
+                *(const cse_vector *)(from.values + (r + i) * from.stride + c);
             cse_lanes_transpose(x);
-            CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++)
-                _mm512_store_ps(l->transposed + (c + i) * MOST_BLOCK_ROWS + r, x[i]);
+            for (int64_t i = 0; i < CSE_LANE_COUNT; i++)
+                *(cse_vector *)(l->transposed + (c + i) * MOST_BLOCK_ROWS + r) = x[i];
         }
     *block = (cse_matmul_block){ l->transposed, MOST_BLOCK_ROWS, from.column,
                                  from.columns,  from.row,        from.rows };
@@ -212,7 +214,7 @@ static void multiply_panels(const work *w, int64_t first, int64_t end)
                 _mm_setcsr(mode);
             if (exchanged)
                 transpose(l, &block);
-            cse_matmul_finish_avx512(w->end, &block);
+            CSE_LANED(cse_matmul_finish)(w->end, &block);
         }
     }
 }
@@ -239,21 +241,12 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
     }
 }
 
-const cse_narrow_way cse_narrow_avx512 = {
-    .name = "avx512",
+const cse_narrow_way CSE_LANED(cse_narrow) = {
+    .name = CSE_LANE_COUNT == 16 ? "avx512" : "avx2",
     .runs_here = cse_lanes_run_here,
     .chains = true,
     .scratch_bytes = scratch_bytes,
     .multiply = multiply,
 };
-
-#else
-
-static bool runs_here(void)
-{
-    return false;
-}
-
-const cse_narrow_way cse_narrow_avx512 = { .name = "avx512", .runs_here = runs_here };
 
 #endif

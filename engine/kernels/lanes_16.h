@@ -109,6 +109,12 @@ CSE_LANES cse_words cse_words_where(cse_choice condition, cse_words yes, cse_wor
     return (cse_words)_mm512_mask_mov_epi32((__m512i)no, condition, (__m512i)yes);
 }
 
+/* Each two neighbours change places. */
+CSE_LANES cse_vector cse_lanes_swap_pairs(cse_vector x)
+{
+    return _mm512_permute_ps(x, 0xb1);
+}
+
 /* Transposes a 16 x 16 block of 32-bit elements in registers. */
 CSE_LANES void cse_lanes_transpose(cse_vector x[CSE_LANE_COUNT])
 {

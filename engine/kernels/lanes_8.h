@@ -135,6 +135,12 @@ CSE_LANES cse_words cse_words_where(cse_choice condition, cse_words yes, cse_wor
     return (cse_words)_mm256_blendv_epi8((__m256i)no, (__m256i)yes, (__m256i)condition);
 }
 
+/* Each two neighbours change places. */
+CSE_LANES cse_vector cse_lanes_swap_pairs(cse_vector x)
+{
+    return _mm256_permute_ps(x, 0xb1);
+}
+
 /* Transposes an 8 x 8 block of 32-bit elements in registers. */
 CSE_LANES void cse_lanes_transpose(cse_vector x[CSE_LANE_COUNT])
 {

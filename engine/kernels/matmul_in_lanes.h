@@ -14,16 +14,24 @@
 #include "engine/kernels/matmul_tiles.h"
 
 enum { PANEL_COLUMNS = CSE_TILE_MOST_VECTORS * CSE_LANE_COUNT, MOST_BLOCK_ROWS = 96 };
-enum { PANELS_BYTES = 1 << 20, ROWS_BYTES = 1 << 18, FLUSH_BITS = 0x8040 };
-enum { LINE = 64 / (int)sizeof(float) };
+enum { FLUSH_BITS = 0x8040, LINE = 64 / (int)sizeof(float) };
+/* Bytes of packed panels and rows, and steps of the depth that are computed at a time: a narrow
+ * panel is to stay in the L1 cache while all rows of a block pass it, so that what AVX2 packs goes
+ * through the caches chunk by chunk; a panel of 64 columns comes from L2 anyway. */
+enum { PANELS_BYTES = CSE_LANE_COUNT == 16 ? 1 << 20 : 1 << 22, ROWS_BYTES = 1 << 18 };
+enum { MOST_DEPTH = CSE_LANE_COUNT == 16 ? 1 << 30 : 384, DEPTH_UNIT = CSE_TILE_PAIRED_DEPTH };
+enum { PACKED_DEPTH = 32 };
 
 /* How a product is divided, and where its parts are in the scratch memory. */
 typedef struct layout {
     int64_t depth;        /* of panels and rows; a multiple of 32 (`pairs`) or 2 (`dot`) */
+    int64_t chunk;        /* of the depth: a multiple of 32, or all of it */
     int64_t panels;       /* that are packed together */
     int64_t rows;         /* of a block, a multiple of 16 */
     int64_t row_elements; /* between rows that are packed row by row */
-    float *panel, *row, *block;
+    float *panel, *row;
+    float *block; /* [rows][block_stride]: sums of one panel, or of all of them between chunks */
+    int64_t block_stride;
     float *transposed; /* exchanged: [PANEL_COLUMNS][MOST_BLOCK_ROWS] */
 } layout;
 
@@ -43,15 +51,19 @@ static layout layout_of(const cse_narrow_kernel *kernel, float *place)
     int64_t all = (columns + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     l.panels = PANELS_BYTES / (l.depth * PANEL_COLUMNS * (int64_t)sizeof(float));
     l.panels = l.panels < 1 ? 1 : l.panels < all ? l.panels : all;
-    l.rows = ROWS_BYTES / (l.depth * (int64_t)sizeof(float)) / LINE * LINE;
+    int64_t chunks = (l.depth + MOST_DEPTH - 1) / MOST_DEPTH;
+    l.chunk = ((l.depth + chunks - 1) / chunks + DEPTH_UNIT - 1) / DEPTH_UNIT * DEPTH_UNIT;
+    l.chunk = l.chunk < l.depth ? l.chunk : l.depth;
+    l.rows = ROWS_BYTES / (l.chunk * (int64_t)sizeof(float)) / LINE * LINE;
     l.rows = l.rows < LINE ? LINE : l.rows;
     l.rows = l.rows < MOST_BLOCK_ROWS ? l.rows : MOST_BLOCK_ROWS;
     /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
-    l.row_elements = ((l.depth + LINE - 1) / LINE | 1) * LINE;
+    l.row_elements = ((l.chunk + LINE - 1) / LINE | 1) * LINE;
     l.panel = place;
     l.row = l.panel + l.panels * l.depth * PANEL_COLUMNS;
     l.block = l.row + l.rows * l.row_elements;
-    l.transposed = l.block + MOST_BLOCK_ROWS * PANEL_COLUMNS;
+    l.block_stride = l.chunk < l.depth ? l.panels * PANEL_COLUMNS + LINE : PANEL_COLUMNS;
+    l.transposed = l.block + MOST_BLOCK_ROWS * l.block_stride;
     return l;
 }
 
@@ -59,13 +71,14 @@ static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 {
     const layout l = layout_of(kernel, NULL);
     return (size_t)(l.panels * l.depth * PANEL_COLUMNS + l.rows * l.row_elements +
-                    2 * MOST_BLOCK_ROWS * PANEL_COLUMNS) *
+                    MOST_BLOCK_ROWS * (l.block_stride + PANEL_COLUMNS)) *
            sizeof(float);
 }
 
 /* Where one panel or block of rows is packed to. */
 typedef struct target {
     int64_t first, size; /* of the outer index */
+    int64_t begin;       /* of the depth */
     int64_t depth;       /* at least the operand's; the rest is filled with 0 */
     float *to;
     int64_t stride; /* between steps of the depth; for pack_kept, between outer indices */
@@ -130,9 +143,15 @@ CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side
         pack_kept(dtype, side, k, to);
 }
 
-CSE_LANE_TARGET static void pack(packing how, const cse_matmul_side *side, int64_t k,
+/* Packs from step `begin` of the depth on, of which the operand has `k`. */
+CSE_LANE_TARGET static void pack(packing how, const cse_matmul_side *whole, int64_t k,
                                  const target *to)
 {
+    cse_matmul_side part = *whole;
+    const cse_matmul_side *side = &part;
+    part.values = (const char *)whole->values +
+                  (size_t)(to->begin * whole->depth_stride) * cse_dtype_size(whole->dtype);
+    k -= to->begin;
     switch (side->dtype) {
     case CSE_BFLOAT16:
         pack_as(CSE_BFLOAT16, how, side, k, to);
@@ -153,21 +172,28 @@ static int64_t is_swapped(const cse_narrow_kernel *kernel)
     return kernel->order == CSE_PRODUCT_ORDER_DOT ? 1 : 0;
 }
 
+/* A block of rows, and a chunk of the depth. */
+typedef struct block_range {
+    int64_t row, rows, begin, depth;
+} block_range;
+
 /* The rows as a tile reads them: packed, or in place. */
 static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
-                           const cse_matmul_side *side, int64_t first, int64_t size)
+                           const cse_matmul_side *side, const block_range *range)
 {
-    cse_tile tile = { .depth = l->depth, .first = true, .to_stride = PANEL_COLUMNS };
+    cse_tile tile = { .depth = range->depth,
+                      .first = range->begin == 0,
+                      .to_stride = l->block_stride };
     if (side->dtype == CSE_FLOAT32 && side->depth_stride == 1) {
-        tile.from = (const float *)side->values + first * side->outer_stride;
+        tile.from = (const float *)side->values + range->row * side->outer_stride + range->begin;
         tile.row_stride = side->outer_stride;
         tile.depth_stride = 1;
         return tile;
     }
     bool along = side->outer_stride == 1 && side->depth_stride != 1;
-    const target rows = {
-        first, size, l->depth, l->row, along ? l->rows : l->row_elements, is_swapped(kernel)
-    };
+    const target rows = { range->row,        range->rows, range->begin,
+                          range->depth,      l->row,      along ? l->rows : l->row_elements,
+                          is_swapped(kernel) };
     pack(along ? ALONG : KEPT, side, kernel->sizes.k, &rows);
     tile.from = l->row;
     tile.row_stride = along ? 1 : l->row_elements;
@@ -200,36 +226,77 @@ typedef struct work {
     layout l;
 } work;
 
-/* Multiplies panels [first, end), which are packed already, by all rows. */
-static void multiply_panels(const work *w, int64_t first, int64_t end)
+/* The panels that are packed: some columns over the whole depth. */
+typedef struct panel_range {
+    int64_t first, end;
+} panel_range;
+
+static int64_t width_of(const work *w, int64_t panel)
+{
+    int64_t left = w->columns->size - panel * PANEL_COLUMNS;
+    return left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
+}
+
+static int64_t padded(int64_t width)
+{
+    return (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT;
+}
+
+/* Bias, relu, rounding and storing of one panel's finished sums. */
+static void finish(const work *w, const block_range *range, int64_t panel, const float *sums)
+{
+    cse_matmul_block block = { sums,        w->l.block_stride,     range->row,
+                               range->rows, panel * PANEL_COLUMNS, width_of(w, panel) };
+    if (is_exchanged(&w->kernel->sizes))
+        transpose(&w->l, &block);
+    CSE_LANED(cse_matmul_finish)(w->end, &block);
+}
+
+/* Multiplies packed panels by a block of rows, over a chunk of the depth. */
+static void multiply_block(const work *w, const panel_range *panels, const block_range *range)
 {
     const layout *l = &w->l;
+    const cse_product_order order = w->kernel->order;
     const unsigned mode = _mm_getcsr();
-    const bool exchanged = is_exchanged(&w->kernel->sizes);
-    const bool flushed = w->kernel->order != CSE_PRODUCT_ORDER_CHAIN;
-    const cse_tiles *tiles =
-        w->kernel->order == CSE_PRODUCT_ORDER_PAIRS ? &cse_tiles_pairs : &cse_tiles_chain;
-    for (int64_t row = 0; row < w->rows->size; row += l->rows) {
-        int64_t count = w->rows->size - row < l->rows ? w->rows->size - row : l->rows;
-        const cse_tile rows = begin_rows(w->kernel, l, w->rows, row, count);
-        for (int64_t p = first; p < end; p++) {
-            int64_t column = p * PANEL_COLUMNS, left = w->columns->size - column;
-            cse_tile tile = rows;
-            cse_matmul_block block = { l->block, PANEL_COLUMNS,
-                                       row,      count,
-                                       column,   left < PANEL_COLUMNS ? left : PANEL_COLUMNS };
-            tile.panel = l->panel + (p - first) * l->depth * PANEL_COLUMNS;
-            tile.to = l->block;
-            if (flushed)
-                _mm_setcsr(mode | FLUSH_BITS);
-            cse_tiles_run(tiles, &tile, count, block.columns);
-            if (flushed)
-                _mm_setcsr(mode);
-            if (exchanged)
-                transpose(l, &block);
-            CSE_LANED(cse_matmul_finish)(w->end, &block);
-        }
+    const bool last = range->begin + range->depth == l->depth, whole = l->chunk == l->depth;
+    const cse_tile rows = begin_rows(w->kernel, l, w->rows, range);
+    for (int64_t p = panels->first; p < panels->end; p++) {
+        int64_t width = width_of(w, p);
+        float *sums = l->block + (whole ? 0 : (p - panels->first) * PANEL_COLUMNS);
+        cse_tile tile = rows;
+        tile.panel = l->panel + (p - panels->first) * l->depth * PANEL_COLUMNS +
+                     range->begin * padded(width);
+        tile.to = sums;
+        if (order != CSE_PRODUCT_ORDER_CHAIN)
+            _mm_setcsr(mode | FLUSH_BITS);
+        cse_tiles_run(order == CSE_PRODUCT_ORDER_PAIRS ? &cse_tiles_pairs : &cse_tiles_chain, &tile,
+                      range->rows, width);
+        if (order != CSE_PRODUCT_ORDER_CHAIN)
+            _mm_setcsr(mode);
+        if (last)
+            finish(w, range, p, sums);
     }
+}
+
+/* A few steps of the depth at a time, because columns that are contiguous along the outer index lie
+ * in other pages at each step. */
+static void pack_panels(const work *w, const panel_range *panels)
+{
+    const bool along = w->columns->outer_stride == 1;
+    const int64_t unit = along ? PACKED_DEPTH : w->l.depth;
+    for (int64_t begin = 0; begin < w->l.depth; begin += unit)
+        for (int64_t p = panels->first; p < panels->end; p++) {
+            const int64_t width = width_of(w, p);
+            const target panel = { p * PANEL_COLUMNS,
+                                   width,
+                                   begin,
+                                   begin + unit < w->l.depth ? unit : w->l.depth - begin,
+                                   w->l.panel + (p - panels->first) * w->l.depth * PANEL_COLUMNS +
+                                       begin * padded(width),
+                                   padded(width),
+                                   is_swapped(w->kernel) };
+            pack(along ? ALONG : TURNED, w->columns, w->kernel->sizes.k, &panel);
+        }
 }
 
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
@@ -238,22 +305,17 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
     const bool exchanged = is_exchanged(&kernel->sizes);
     const work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1], end,
                      layout_of(kernel, place) };
-    const cse_matmul_side *columns = w.columns;
-    int64_t all = (columns->size + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    int64_t all = (w.columns->size + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     for (int64_t first = 0; first < all; first += w.l.panels) {
-        int64_t last = first + w.l.panels < all ? first + w.l.panels : all;
-        for (int64_t p = first; p < last; p++) {
-            int64_t left = columns->size - p * PANEL_COLUMNS;
-            int64_t width = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
-            const target panel = { p * PANEL_COLUMNS,
-                                   width,
-                                   w.l.depth,
-                                   w.l.panel + (p - first) * w.l.depth * PANEL_COLUMNS,
-                                   (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT,
-                                   is_swapped(kernel) };
-            pack(columns->outer_stride == 1 ? ALONG : TURNED, columns, kernel->sizes.k, &panel);
-        }
-        multiply_panels(&w, first, last);
+        const panel_range panels = { first, first + w.l.panels < all ? first + w.l.panels : all };
+        pack_panels(&w, &panels);
+        for (int64_t row = 0; row < w.rows->size; row += w.l.rows)
+            for (int64_t begin = 0; begin < w.l.depth; begin += w.l.chunk) {
+                int64_t rows = w.rows->size - row, depth = w.l.depth - begin;
+                const block_range range = { row, rows < w.l.rows ? rows : w.l.rows, begin,
+                                            depth < w.l.chunk ? depth : w.l.chunk };
+                multiply_block(&w, &panels, &range);
+            }
     }
 }
 

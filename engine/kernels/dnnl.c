@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/instruction_set.h"
 #include "engine/base/log.h"
 #include "engine/types/dtype.h"
 
@@ -56,8 +57,22 @@ static void use_one_thread(void)
         set_num_threads(1);
 }
 
+/* oneDNN goes by the same limit as our own choices (instruction_set.h). */
+static void limit_instructions(void)
+{
+#if defined(__x86_64__)
+    static const dnnl_cpu_isa_t levels[CSE_ISA_COUNT] = { dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2,
+                                                          dnnl_cpu_isa_avx512_core,
+                                                          dnnl_cpu_isa_avx512_core_bf16,
+                                                          dnnl_cpu_isa_all };
+    if (cse_isa_of_host() < cse_isa_of_processor())
+        dnnl_set_max_cpu_isa(levels[cse_isa_of_host()]);
+#endif
+}
+
 static void start(void)
 {
+    limit_instructions();
     use_one_thread();
     start_status = dnnl_engine_create(&the_engine, dnnl_cpu, 0);
     if (start_status == dnnl_success)

@@ -1,12 +1,13 @@
 /* Matrix products.
  *
  * [..., m, k] x [..., k, n]: the leading axes are one batch axis, and strides express
- * transposition. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512,
- * elsewhere on oneDNN; products with a 16-bit operand or result run on our own kernels
+ * transposition. float32 runs on our own kernels (matmul_packed.c with AVX-512,
+ * matmul_in_lanes.h with AVX2), on a lesser machine on oneDNN; products with a 16-bit operand or result run on our own kernels
  * (matmul_narrow.h). */
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/instruction_set.h"
 #include "engine/kernels/dnnl.h"
 #include "engine/kernels/empty.h"
 #include "engine/kernels/matmul_narrow.h"
@@ -84,12 +85,13 @@ cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kerne
     bool one_type = cse_kernel_plan_has_one_type(plan);
     if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0)
         *kernel = cse_kernel_new_empty(plan, sizes.n > 0 ? sizes.batches * sizes.m : 0, sizes.n);
-    else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_matmul_packed_runs_here()))
+    else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_isa_runs(CSE_ISA_AVX2)))
         return one_type ? new_dnnl(plan, &sizes, kernel)
                         : cse_fail(CSE_UNAVAILABLE,
                                    "%s: oneDNN does not support operands of different types here",
                                    cse_kernel_plan_text(plan, text, sizeof text));
-    else if (one_type && plan->dtype == CSE_FLOAT32 && !is_deep(&sizes))
+    else if (one_type && plan->dtype == CSE_FLOAT32 && cse_matmul_packed_runs_here() &&
+             !is_deep(&sizes))
         *kernel = cse_matmul_packed_new(plan, &sizes);
     else
         *kernel = cse_matmul_narrow_new(plan, &sizes, wanted);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/kernels/lanes.h"
 #include "engine/kernels/product_order.h"
+#include "engine/types/dtype.h"
 
 /* ---- the epilogue of a block ---- */
 
@@ -28,42 +28,6 @@ void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *
                 ((uint16_t *)end->to)[at] = cse_round_to_bits(end->dtype, sum);
         }
 }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-
-/* Row by row, in the result's memory order. (max returns its second operand where either is NaN.)
- */
-CSE_LANES void finish_as(cse_dtype dtype, const cse_matmul_end *end, const cse_matmul_block *block)
-{
-    const __m512 zero = _mm512_setzero_ps();
-    const float *bias = end->bias != NULL ? end->bias + block->column : NULL;
-    for (int64_t r = 0; r < block->rows; r++) {
-        const float *from = block->values + r * block->stride;
-        int64_t at = (block->row + r) * end->stride + block->column;
-        for (int64_t c = 0; c < block->columns; c += CSE_LANE_COUNT) {
-            const __mmask16 lanes = cse_lanes_of(block->columns - c);
-            __m512 sum = _mm512_loadu_ps(from + c);
-            if (bias != NULL)
-                sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, bias + c));
-            sum = end->relu ? _mm512_max_ps(zero, sum) : sum;
-            cse_lanes_store(dtype, end->to, at + c, lanes, sum);
-        }
-    }
-}
-
-CSE_AVX512 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block)
-{
-    if (end->dtype == CSE_FLOAT32)
-        finish_as(CSE_FLOAT32, end, block);
-    else if (end->dtype == CSE_BFLOAT16)
-        finish_as(CSE_BFLOAT16, end, block);
-    else if (end->dtype == CSE_FLOAT16)
-        finish_as(CSE_FLOAT16, end, block);
-    else
-        finish_as(CSE_CBFLOAT16, end, block);
-}
-
-#endif
 
 /* ---- the kernel ---- */
 
@@ -99,7 +63,7 @@ static void destroy(cse_kernel *base)
 static const cse_narrow_way *choose(const char *wanted, cse_product_order order)
 {
     static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_avx512,
-                                                  &cse_narrow_plain };
+                                                  &cse_narrow_avx2, &cse_narrow_plain };
     enum { WAYS = sizeof ways / sizeof *ways };
     int first = 0;
     for (int i = 0; wanted != NULL && i < WAYS; i++)

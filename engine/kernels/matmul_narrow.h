@@ -67,7 +67,7 @@ struct cse_narrow_way {
                      const cse_matmul_end *end, void *place);
 };
 
-extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_plain;
+extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_avx2, cse_narrow_plain;
 
 /* The kernel of a product with a 16-bit operand or result; sizes must not be 0. `wanted`: the name
  * of the implementation with which the search for one that runs here begins, or NULL for the
@@ -75,8 +75,9 @@ extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_plain;
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                   const char *wanted);
 
-/* Bias, relu, rounding and storing, with AVX-512 or without: the same bits. */
+/* Bias, relu, rounding and storing, with AVX-512, with AVX2 or without: the same bits. */
 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block);
+void cse_matmul_finish_avx2(const cse_matmul_end *end, const cse_matmul_block *block);
 void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block);
 
 #endif

@@ -3,6 +3,7 @@
  * The expected bits are computed with fmaf: one chain over k, or, for two bfloat16 operands,
  * the orders of Intel's descriptions of TDPBF16PS and VDPBF16PS (Software Developer's Manual,
  * volume 2), computed here with the processor set to treat subnormal numbers as 0. */
+#include "engine/base/instruction_set.h"
 #include "engine/kernels/convert.h"
 #include "tests/engine/kernels/narrow_fixture.h"
 
@@ -233,16 +234,18 @@ END_TEST
 
 /* ---- conversion of arrays ---- */
 
-/* All 65536 values of each format, and what lies between and beside neighbours. */
+/* All 65536 values of each format, and what lies between and beside neighbours, with each
+ * instruction set. */
 START_TEST(arrays_are_converted_exactly)
 {
     enum { COUNT = 65536 };
     static uint16_t bits[COUNT], rounded[COUNT];
     static float values[COUNT], near[COUNT];
+    cse_isa_limit((cse_isa)(_i / 6));
     cse_dtype dtype = formats[1 + _i % 3];
     for (int i = 0; i < COUNT; i++)
         bits[i] = (uint16_t)i;
-    flush_subnormals(_i >= 3);
+    flush_subnormals(_i % 6 >= 3);
     cse_widen(dtype, bits, values, COUNT);
     flush_subnormals(false);
     for (int i = 0; i < COUNT; i++) {
@@ -258,7 +261,7 @@ START_TEST(arrays_are_converted_exactly)
             uint32_t about = cse_float_bits(values[i]) + (1u << (step - 1)) * (shift % 2 != 0);
             near[i] = cse_float_from_bits(about + (uint32_t)(shift / 2));
         }
-        flush_subnormals(_i >= 3);
+        flush_subnormals(_i % 6 >= 3);
         cse_narrow(dtype, near, rounded, COUNT);
         flush_subnormals(false);
         for (int i = 0; i < COUNT; i++) {
@@ -273,6 +276,7 @@ END_TEST
 /* No element beyond the count is read or written. */
 START_TEST(arrays_of_any_length)
 {
+    cse_isa_limit((cse_isa)_i);
     for (int64_t count = 0; count < 40; count++) {
         float wide[48];
         uint16_t narrow[48];
@@ -301,8 +305,8 @@ int main(void)
     tcase_add_test(cases, extreme_values_give_the_same_bits);
     tcase_add_test(cases, the_order_of_summation);
     tcase_add_test(cases, a_fused_relu_gives_the_bits_of_an_own_one);
-    tcase_add_loop_test(cases, arrays_are_converted_exactly, 0, 6);
-    tcase_add_test(cases, arrays_of_any_length);
+    tcase_add_loop_test(cases, arrays_are_converted_exactly, 0, 6 * (CSE_ISA_AVX512 + 1));
+    tcase_add_loop_test(cases, arrays_of_any_length, 0, CSE_ISA_AVX512 + 1);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -19,11 +19,11 @@ typedef struct product {
 static const cse_dtype formats[] = { CSE_FLOAT32, CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
 
 /* The ways to compute a product, by order of summation. */
-enum { ORDERS = 2, WAYS = 3 };
+enum { ORDERS = 2, WAYS = 4 };
 static const char *const orders[ORDERS] = { "pairs", "dot" };
 static const char *const ways[ORDERS][WAYS] = {
-    { "pairs:amx", "pairs:avx512", "pairs:plain" },
-    { "dot:avx512_bf16", "dot:avx512", "dot:plain" },
+    { "pairs:amx", "pairs:avx512", "pairs:avx2", "pairs:plain" },
+    { "dot:avx512_bf16", "dot:avx512", "dot:avx2", "dot:plain" },
 };
 
 /* The exponents that random operands have, as powers of two around 1; `wild` of 64 elements are

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 
 #define CANONICAL_NAN 0x7fc00000u
 

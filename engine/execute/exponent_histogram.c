@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 
 /* Exponents of a block that lie in a range of this width are counted in vectors. */
 enum { NEAR = 24 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 #include "engine/types/dtype.h"
 #include "engine/types/narrow.h"
 

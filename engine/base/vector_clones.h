@@ -1,7 +1,7 @@
 /* Functions that are compiled for several instruction sets; the loader selects the widest one that
  * the processor supports. */
-#ifndef CSE_EXECUTE_VECTOR_CLONES_H
-#define CSE_EXECUTE_VECTOR_CLONES_H
+#ifndef CSE_BASE_VECTOR_CLONES_H
+#define CSE_BASE_VECTOR_CLONES_H
 
 /* Not with sanitizers: they would instrument the function that selects, which runs before they are
  * initialized. */

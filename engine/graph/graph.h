@@ -180,6 +180,15 @@ typedef struct cse_group {
 
 enum { CSE_LINE_ELEMENTS = 64, CSE_MAX_ASSIGNS = 8 };
 
+/* The order in which a product's terms are summed; engine/kernels/matmul_tiles.h defines them. */
+typedef enum cse_product_order {
+    CSE_PRODUCT_ORDER_OPEN, /* not chosen: each kernel takes the default of its machine */
+    CSE_PRODUCT_ORDER_CHAIN,
+    CSE_PRODUCT_ORDER_PAIRS,
+    CSE_PRODUCT_ORDER_DOT,
+    CSE_PRODUCT_ORDER_COUNT
+} cse_product_order;
+
 struct cse_graph {
     cse_arena *arena;
     cse_node **nodes;
@@ -202,6 +211,9 @@ struct cse_graph {
     const struct cse_precision
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
     int microbatch_count; /* M: microbatches in the global batch */
+    bool portable;        /* the bits are to be the same on every kind of machine */
+    /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */
+    cse_product_order product_order;
     int64_t space_bytes[CSE_SPACE_COUNT];
     uint32_t next_id;
     cse_status error; /* the first failure while tracing; sticky */

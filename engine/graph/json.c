@@ -126,6 +126,13 @@ static const cse_field graph_fields[] = {
       .low = 0,
       .high = INT64_MAX / 2,
       .optional = true },
+    OPTIONAL("portable", BOOL, cse_graph, portable),
+    { .key = "product_order",
+      .type = CSE_FIELD_INT,
+      .offset = offsetof(cse_graph, product_order),
+      .low = 0,
+      .high = CSE_PRODUCT_ORDER_COUNT - 1,
+      .optional = true },
     { .key = NULL },
 };
 

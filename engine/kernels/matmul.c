@@ -11,6 +11,7 @@
 #include "engine/kernels/empty.h"
 #include "engine/kernels/matmul_narrow.h"
 #include "engine/kernels/matmul_packed.h"
+#include "engine/kernels/product_order.h"
 
 /* ---- oneDNN ---- */
 
@@ -72,13 +73,13 @@ static bool is_deep(const cse_matmul_sizes *sizes)
 }
 
 /* Prefers our own kernels where they run. For tests and comparisons CSE_MATMUL in the environment
- * selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The bits of oneDNN
- * differ from ours, so all processes of a run must use the same setting. */
+ * (product_order.h) selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The
+ * bits of oneDNN differ from ours, so all processes of a run must use the same setting. */
 cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
 {
     char text[256];
     cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
-    const char *wanted = getenv("CSE_MATMUL");
+    const char *wanted = cse_product_wish_read().way;
     bool library = wanted != NULL && strcmp(wanted, "onednn") == 0;
     bool one_type = cse_kernel_plan_has_one_type(plan);
     if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0)

@@ -10,16 +10,11 @@
  * The units' arithmetic is fixed by Intel (Software Developer's Manual, TDPBF16PS): the order
  * `pairs` of matmul_tiles.h, round to nearest even, subnormal numbers as 0, whatever the
  * floating-point mode of the process. The other implementations reproduce these bits, so this one
- * can be used wherever it exists. A process must request the tile registers from the operating
- * system, once. */
+ * can be used wherever it exists. */
 #include "engine/kernels/matmul_narrow.h"
+#include "engine/kernels/matrix_units.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
-
-#include <cpuid.h>
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "engine/kernels/lanes.h"
 
@@ -29,26 +24,6 @@ enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
 enum { LONG_BYTES = 3 << 19, SHORT_BYTES = 1 << 18 };
 
 #define AMX __attribute__((target("amx-tile,amx-bf16"), noinline))
-
-/* ---- whether the units are there ---- */
-
-static bool granted;
-
-static void ask(void)
-{
-    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 };
-    unsigned a, b, c, d;
-    granted = cse_lanes_run_here() && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
-              (d & AMX_BF16) != 0 && (d & AMX_TILE) != 0 &&
-              syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
-}
-
-static bool runs_here(void)
-{
-    static pthread_once_t asked = PTHREAD_ONCE_INIT;
-    pthread_once(&asked, ask);
-    return granted;
-}
 
 /* ---- packing ---- */
 
@@ -300,18 +275,16 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
 
 const cse_narrow_way cse_narrow_amx = {
     .name = "amx",
-    .runs_here = runs_here,
+    .runs_here = cse_matrix_units_run_here,
+    .orders = 1 << CSE_PRODUCT_ORDER_PAIRS,
     .scratch_bytes = scratch_bytes,
     .multiply = multiply,
 };
 
 #else
 
-static bool runs_here(void)
-{
-    return false;
-}
-
-const cse_narrow_way cse_narrow_amx = { .name = "amx", .runs_here = runs_here };
+const cse_narrow_way cse_narrow_amx = { .name = "amx",
+                                        .runs_here = cse_matrix_units_run_here,
+                                        .orders = 1 << CSE_PRODUCT_ORDER_PAIRS };
 
 #endif

@@ -18,7 +18,7 @@ enum { PANELS_BYTES = 1 << 20, ROWS_BYTES = 1 << 18, FLUSH_BITS = 0x8040 };
 
 /* How a product is divided, and where its parts are in the scratch memory. */
 typedef struct layout {
-    int64_t depth;        /* of panels and rows; a multiple of 32 for the order `pairs` */
+    int64_t depth;        /* of panels and rows; a multiple of 32 (`pairs`) or 2 (`dot`) */
     int64_t panels;       /* that are packed together */
     int64_t rows;         /* of a block, a multiple of 16 */
     int64_t row_elements; /* between rows that are packed row by row */
@@ -34,8 +34,10 @@ static bool is_exchanged(const cse_matmul_sizes *s)
 static layout layout_of(const cse_narrow_kernel *kernel, float *place)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
-    const int64_t chunk = CSE_TILE_PAIRED_DEPTH;
-    layout l = { .depth = kernel->paired ? (s->k + chunk - 1) / chunk * chunk : s->k };
+    const int64_t chunk = kernel->order == CSE_PRODUCT_ORDER_PAIRS ? CSE_TILE_PAIRED_DEPTH
+                          : kernel->order == CSE_PRODUCT_ORDER_DOT ? 2
+                                                                   : 1;
+    layout l = { .depth = (s->k + chunk - 1) / chunk * chunk };
     int64_t columns = is_exchanged(s) ? s->m : s->n;
     int64_t all = (columns + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     l.panels = PANELS_BYTES / (l.depth * PANEL_COLUMNS * (int64_t)sizeof(float));
@@ -66,6 +68,7 @@ typedef struct target {
     int64_t depth;       /* at least the operand's; the rest is filled with 0 */
     float *to;
     int64_t stride; /* between steps of the depth; for pack_kept, between outer indices */
+    int64_t swap;   /* 1: each two steps change places, for the order `dot`; else 0 */
 } target;
 
 /* From an operand contiguous along the outer index to [depth][stride]: rows are copied. */
@@ -75,7 +78,7 @@ CSE_LANES void pack_along(cse_dtype dtype, const cse_matmul_side *side, int64_t 
         for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT) {
             __mmask16 lanes = p < k ? cse_lanes_of(to->size - i) : 0;
             int64_t at = p * side->depth_stride + to->first + i;
-            _mm512_store_ps(to->to + p * to->stride + i,
+            _mm512_store_ps(to->to + (p ^ to->swap) * to->stride + i,
                             cse_lanes_load(dtype, side->values, at, lanes));
         }
 }
@@ -96,7 +99,7 @@ CSE_LANES void pack_transposed(cse_dtype dtype, const cse_matmul_side *side, int
             }
             cse_lanes_transpose(x);
             for (int64_t j = 0; j < CSE_LANE_COUNT && p + j < to->depth; j++)
-                _mm512_store_ps(to->to + (p + j) * to->stride + i, x[j]);
+                _mm512_store_ps(to->to + ((p + j) ^ to->swap) * to->stride + i, x[j]);
         }
 }
 
@@ -107,8 +110,9 @@ CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k
         for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT) {
             __mmask16 lanes = cse_lanes_of(p < k ? k - p : 0);
             int64_t at = (to->first + i) * side->outer_stride + p;
+            __m512 x = cse_lanes_load(dtype, side->values, at, lanes);
             _mm512_store_ps(to->to + i * to->stride + p,
-                            cse_lanes_load(dtype, side->values, at, lanes));
+                            to->swap != 0 ? _mm512_permute_ps(x, 0xb1) : x);
         }
 }
 
@@ -142,6 +146,11 @@ CSE_AVX512 static void pack(packing how, const cse_matmul_side *side, int64_t k,
     }
 }
 
+static int64_t is_swapped(const cse_narrow_kernel *kernel)
+{
+    return kernel->order == CSE_PRODUCT_ORDER_DOT ? 1 : 0;
+}
+
 /* The rows as a tile reads them: packed, or in place. */
 static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
                            const cse_matmul_side *side, int64_t first, int64_t size)
@@ -154,7 +163,9 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
         return tile;
     }
     bool along = side->outer_stride == 1 && side->depth_stride != 1;
-    const target rows = { first, size, l->depth, l->row, along ? l->rows : l->row_elements };
+    const target rows = {
+        first, size, l->depth, l->row, along ? l->rows : l->row_elements, is_swapped(kernel)
+    };
     pack(along ? ALONG : KEPT, side, kernel->sizes.k, &rows);
     tile.from = l->row;
     tile.row_stride = along ? 1 : l->row_elements;
@@ -192,7 +203,10 @@ static void multiply_panels(const work *w, int64_t first, int64_t end)
 {
     const layout *l = &w->l;
     const unsigned mode = _mm_getcsr();
-    const bool paired = w->kernel->paired, exchanged = is_exchanged(&w->kernel->sizes);
+    const bool exchanged = is_exchanged(&w->kernel->sizes);
+    const bool flushed = w->kernel->order != CSE_PRODUCT_ORDER_CHAIN;
+    const cse_tiles *tiles =
+        w->kernel->order == CSE_PRODUCT_ORDER_PAIRS ? &cse_tiles_pairs : &cse_tiles_chain;
     for (int64_t row = 0; row < w->rows->size; row += l->rows) {
         int64_t count = w->rows->size - row < l->rows ? w->rows->size - row : l->rows;
         const cse_tile rows = begin_rows(w->kernel, l, w->rows, row, count);
@@ -204,11 +218,10 @@ static void multiply_panels(const work *w, int64_t first, int64_t end)
                                        column,   left < PANEL_COLUMNS ? left : PANEL_COLUMNS };
             tile.panel = l->panel + (p - first) * l->depth * PANEL_COLUMNS;
             tile.to = l->block;
-            if (paired)
+            if (flushed)
                 _mm_setcsr(mode | FLUSH_BITS);
-            cse_tiles_run(paired ? &cse_tiles_pairs : &cse_tiles_chain, &tile, count,
-                          block.columns);
-            if (paired)
+            cse_tiles_run(tiles, &tile, count, block.columns);
+            if (flushed)
                 _mm_setcsr(mode);
             if (exchanged)
                 transpose(l, &block);
@@ -230,9 +243,12 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
         for (int64_t p = first; p < last; p++) {
             int64_t left = columns->size - p * PANEL_COLUMNS;
             int64_t width = left < PANEL_COLUMNS ? left : PANEL_COLUMNS;
-            const target panel = { p * PANEL_COLUMNS, width, w.l.depth,
+            const target panel = { p * PANEL_COLUMNS,
+                                   width,
+                                   w.l.depth,
                                    w.l.panel + (p - first) * w.l.depth * PANEL_COLUMNS,
-                                   (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT };
+                                   (width + CSE_LANE_COUNT - 1) / CSE_LANE_COUNT * CSE_LANE_COUNT,
+                                   is_swapped(kernel) };
             pack(columns->outer_stride == 1 ? ALONG : TURNED, columns, kernel->sizes.k, &panel);
         }
         multiply_panels(&w, first, last);
@@ -242,7 +258,7 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
 const cse_narrow_way cse_narrow_avx512 = {
     .name = "avx512",
     .runs_here = cse_lanes_run_here,
-    .chains = true,
+    .orders = CSE_NARROW_ORDERS_ALL,
     .scratch_bytes = scratch_bytes,
     .multiply = multiply,
 };

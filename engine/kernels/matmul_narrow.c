@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/kernels/lanes.h"
+#include "engine/kernels/product_order.h"
 
 /* ---- the epilogue of a block ---- */
 
@@ -94,8 +95,8 @@ static void destroy(cse_kernel *base)
     free(base);
 }
 
-/* The fastest implementation that runs here, from the requested one on. */
-static const cse_narrow_way *choose(const char *wanted, bool paired)
+/* The fastest implementation of the order that runs here, from the requested one on. */
+static const cse_narrow_way *choose(const char *wanted, cse_product_order order)
 {
     static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_avx512,
                                                   &cse_narrow_plain };
@@ -104,9 +105,21 @@ static const cse_narrow_way *choose(const char *wanted, bool paired)
     for (int i = 0; wanted != NULL && i < WAYS; i++)
         if (strcmp(wanted, ways[i]->name) == 0)
             first = i;
-    while (first < WAYS - 1 && (!ways[first]->runs_here() || !(paired || ways[first]->chains)))
+    while (first < WAYS - 1 &&
+           (!ways[first]->runs_here() || (ways[first]->orders >> order & 1) == 0))
         first++;
     return ways[first];
+}
+
+/* Only products of two bfloat16 operands have a choice. */
+static cse_product_order order_of(const cse_kernel_plan *plan)
+{
+    const cse_dtype *dtypes = plan->operand_dtypes;
+    if (dtypes[0] != CSE_BFLOAT16 || dtypes[1] != CSE_BFLOAT16)
+        return CSE_PRODUCT_ORDER_CHAIN;
+    return plan->graph->product_order != CSE_PRODUCT_ORDER_OPEN
+               ? plan->graph->product_order
+               : cse_product_order_choose(plan->graph->portable);
 }
 
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
@@ -115,8 +128,8 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
     cse_narrow_kernel *kernel = cse_calloc(1, sizeof *kernel);
     const cse_dtype *dtypes = plan->operand_dtypes;
     assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
-    bool paired = dtypes[0] == CSE_BFLOAT16 && dtypes[1] == CSE_BFLOAT16;
-    const cse_narrow_way *way = choose(wanted, paired);
+    const cse_product_order order = order_of(plan);
+    const cse_narrow_way *way = choose(wanted, order);
     *kernel = (cse_narrow_kernel){
         .base = { .run = run,
                   .destroy = destroy,
@@ -129,7 +142,7 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
         .relu = plan->relu,
-        .paired = paired,
+        .order = order,
     };
     kernel->scratch = cse_scratch_share(plan->graph, way->scratch_bytes(kernel));
     return &kernel->base;

@@ -1,5 +1,5 @@
 /* The inner loops of our matrix products for AVX-512: tiles of the result that stay in registers
- * over the whole depth (k), in the two orders of summation.
+ * over the whole depth (k), in the orders of summation.
  *
  * One operand gives rows: its elements are read in place, whatever their strides, and broadcast.
  * The other gives columns: panels of up to 64 of them, packed so that the loop reads them in order.
@@ -7,7 +7,11 @@
  *   chain   each element is one chain of fused multiply-adds over k in its order
  *   pairs   the order of the matrix units' bfloat16 product (TDPBF16PS): of each 32 steps of k the
  *           even ones are one chain from 0 and the odd ones another; their sum is added to the
- *           element. Subnormal numbers count as 0: the caller must set FTZ and DAZ. */
+ *           element. Subnormal numbers count as 0: the caller must set FTZ and DAZ.
+ *   dot     the order of the vector units' bfloat16 dot product (VDPBF16PS): one chain from 0 over
+ *           k, filled up with a zero where it is odd, in which of each two steps the odd one comes
+ *           first. Subnormal numbers count as 0, before and after each step. It is `chain` over
+ *           steps that were packed in that order, with FTZ and DAZ set. */
 #ifndef CSE_KERNELS_MATMUL_TILES_H
 #define CSE_KERNELS_MATMUL_TILES_H
 

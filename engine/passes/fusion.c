@@ -10,6 +10,9 @@
  * Every consumer of a broadcast gets a copy of it, so that broadcasts are index arithmetic and not
  * memory.
  *
+ * What decides bits and depends on the machine, the order in which LIBRARY groups sum, is chosen
+ * here too, so that it stands in the graph.
+ *
  * UPDATE groups follow the partition pass: nodes that are connected, or share a state, are one
  * group, whether fusion is enabled or not. */
 #include <assert.h>
@@ -18,6 +21,7 @@
 
 #include "engine/base/union_find.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/product_order.h"
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
 
@@ -393,5 +397,6 @@ cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
     draft_updates(&f);
     finish_groups(&f);
     drop_users(&f);
+    graph->product_order = cse_product_order_choose(graph->portable);
     return CSE_OK;
 }

@@ -26,8 +26,8 @@
 #include "engine/kernels/tile_instructions.h"
 
 enum { TILE = 16, TILE_DEPTH = 32, TILE_BYTES = 1024, BLOCK = 2 * TILE };
-/* Packed tiles of the operand that stays and of the one that passes; together they fit an L2 cache of
- * 2 MiB. */
+/* Packed tiles of the operand that stays and of the one that passes; together they fit an L2 cache
+ * of 2 MiB. */
 enum { STAYING_BYTES = 3 << 19, PASSING_BYTES = 1 << 18 };
 /* Depth tiles of a piece: a panel of 32 KiB. */
 enum { PIECE = 16 };
@@ -114,8 +114,8 @@ typedef struct strip {
 } strip;
 
 /* Loads the tile at outer index `outer` (of the strip) and depth tile `at` (of the range) of an
- * operand that is contiguous along the depth: each vector holds 16 pairs of steps of one outer index. `whole`: all
- * of the tile lies inside the operand. */
+ * operand that is contiguous along the depth: each vector holds 16 pairs of steps of one outer
+ * index. `whole`: all of the tile lies inside the operand. */
 CSE_LANES void load_kept(const strip *s, int64_t outer, int64_t at, bool whole, __m512 x[TILE])
 {
     const int64_t stride = s->side->outer_stride, first = s->first + outer,
@@ -192,19 +192,26 @@ CSE_AVX512 static void pack(const strip *s, bool columns)
 
 /* ---- the product ---- */
 
-/* Where the tiles of a panel lie, in bytes: along the depth, of the rows of a tile, and of the panel
- * of 16 beside it. */
+/* Where the tiles of a panel lie, in bytes: along the depth, of the rows of a tile, and of the
+ * panel of 16 beside it. */
 typedef struct panel {
     const char *from;
     int64_t step, stride, beside;
 } panel;
 
-/* 32 x 32 sums over `tiles` depth tiles of two panels of rows and two of columns; they begin with
- * those at `before`, or with 0 if it is NULL. Where sums lie rows are `stride` bytes apart. */
-CSE_TILES static void multiply_block(panel row, panel column, int64_t tiles, const float *before,
-                                     float *to, int64_t stride)
+/* 32 x 32 sums, and where they lie: rows are `stride` bytes apart; those before are packed. */
+typedef struct block_sums {
+    const float *before; /* NULL: 0 */
+    float *to;
+    int64_t stride;
+} block_sums;
+
+/* Adds the products over `tiles` depth tiles of two panels of rows and two of columns. */
+CSE_TILES static void multiply_block(panel row, panel column, int64_t tiles, block_sums sums)
 {
-    const int64_t lower = TILE * stride / (int64_t)sizeof *to;
+    const float *before = sums.before;
+    float *to = sums.to;
+    const int64_t stride = sums.stride, lower = TILE * stride / (int64_t)sizeof *to;
     if (before == NULL) {
         CSE_TILE_ZERO(0);
         CSE_TILE_ZERO(1);
@@ -282,7 +289,8 @@ static void multiply_piece(work *w, const int64_t outer[2], int64_t at, float *s
     const bool direct = last && bare;
     float *to = direct ? (float *)end->to + row * end->stride + column : sums;
     multiply_block(panel_of(w, 0, outer[0], at), panel_of(w, 1, outer[1], at), tiles,
-                   first ? NULL : sums, to, (direct ? end->stride : BLOCK) * (int64_t)sizeof *to);
+                   (block_sums){ first ? NULL : sums, to,
+                                 (direct ? end->stride : BLOCK) * (int64_t)sizeof *to });
     finish_pending(w);
     if (last && !direct)
         w->pending = block;

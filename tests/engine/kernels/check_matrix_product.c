@@ -135,7 +135,7 @@ START_TEST(sizes_around_every_border)
 }
 END_TEST
 
-/* So deep that the depth is cut into ranges, so wide that the staying operand has several chunks. */
+/* So deep that the depth is cut into ranges, so wide that what stays has several chunks. */
 START_TEST(several_ranges_and_chunks)
 {
     static const int64_t sizes[][3] = { { 40, 65, 13000 }, { 65, 40, 12320 }, { 48, 16, 24640 } };

@@ -11,7 +11,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 
 typedef uint64_t words __attribute__((vector_size(64)));
 typedef float lanes __attribute__((vector_size(64)));
@@ -83,7 +83,7 @@ void cse_bandwidth_arrays_destroy(cse_bandwidth_arrays **arrays)
 
 /* ---- loops ---- */
 
-CSE_VECTOR_CLONES static void read_array(const words *values, int64_t count)
+CSE_VECTOR_CLONES(void, read_array, (const words *values, int64_t count), (values, count))
 {
     words sums[SUMS] = { { 0 } };
     for (int64_t i = 0; i + SUMS <= count; i += SUMS) {
@@ -95,7 +95,8 @@ CSE_VECTOR_CLONES static void read_array(const words *values, int64_t count)
         __asm__ volatile("" : : "m"(sums[k]));
 }
 
-CSE_VECTOR_CLONES static void triad(lanes *a, const lanes *b, const lanes *c, int64_t count)
+CSE_VECTOR_CLONES(void, triad, (lanes *a, const lanes *b, const lanes *c, int64_t count),
+                  (a, b, c, count))
 {
     for (int64_t i = 0; i < count; i++)
         a[i] = b[i] + 3.0F * c[i];

@@ -207,6 +207,16 @@ static cse_dot_tile tile_at(const work *w, int64_t i, int64_t j)
     return tile;
 }
 
+/* Fetches rows [first, end) of the 32 rows that come after those at `from`: many rows of one or two
+ * pages each are more than the processor foresees. */
+static void fetch_ahead(const work *w, const char *from, int64_t first, int64_t end)
+{
+    const int64_t row_bytes = w->rows->outer_stride * 2;
+    for (int64_t r = PANEL + first; r < PANEL + end; r++)
+        for (int64_t at = 0; at < w->pairs * 4; at += 64)
+            __builtin_prefetch(from + r * row_bytes + at);
+}
+
 /* Rows `i` to `i + rows` of the block times all panels of the chunk. */
 static void multiply_rows(const work *w, int64_t i, int64_t rows, int64_t split)
 {
@@ -219,6 +229,9 @@ static void multiply_rows(const work *w, int64_t i, int64_t rows, int64_t split)
     for (int64_t j = 0; j < w->width; j += PANEL) {
         const char *panel = w->l.column + j / PANEL * w->packed_pairs * PAIR_BYTES +
                             (w->depth - w->stretch) / 2 * PAIR_BYTES;
+        if (!w->l.packs_rows)
+            fetch_ahead(w, from, PANEL * j / w->width,
+                        least(PANEL, PANEL * (j + PANEL) / w->width));
         for (int64_t s = 0, done = 0; s < split; s++) {
             const int64_t count = (rows - done) / (split - s);
             cse_dot_tile tile = tile_at(w, i + done, j);

@@ -67,7 +67,8 @@ struct cse_narrow_way {
                      const cse_matmul_end *end, void *place);
 };
 
-extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_avx2, cse_narrow_plain;
+extern const cse_narrow_way cse_narrow_amx, cse_narrow_dot, cse_narrow_avx512, cse_narrow_avx2,
+    cse_narrow_plain;
 
 /* The kernel of a product with a 16-bit operand or result; sizes must not be 0. `wanted`: the name
  * of the implementation with which the search for one that runs here begins, or NULL for the

@@ -11,7 +11,7 @@
 #include "engine/graph/graph.h"
 
 /* Raised when the frame, the undo record, the kernels or the entries change. */
-enum { CSE_STEP_ABI = 3 };
+enum { CSE_STEP_ABI = 4 };
 
 typedef struct cse_compile_result {
     char directory[4096]; /* holds graph.json, plan.txt, step.c and, with a compiler, step.so */

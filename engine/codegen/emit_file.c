@@ -34,6 +34,22 @@ static void emit_heading(const cse_graph *graph, cse_text *out)
     cse_text_add(out, " */\n");
 }
 
+/* Calls of the groups that run once a step, which come first, or of the others. */
+static void emit_calls(const cse_graph *graph, cse_part part, bool per_step, cse_text *out)
+{
+    int calls = 0;
+    for (int g = 0; g < graph->group_count; g++) {
+        if (graph->groups[g].part != part || graph->groups[g].per_step != per_step)
+            continue;
+        if (per_step && calls == 0)
+            cse_text_add(out, "    if (!frame->prepared) {\n");
+        cse_text_add(out, per_step ? "        group_%d(frame);\n" : "    group_%d(frame);\n", g);
+        calls++;
+    }
+    if (per_step && calls > 0)
+        cse_text_add(out, "    }\n");
+}
+
 static void emit_entry(const cse_graph *graph, cse_part part, const char *name, cse_text *out)
 {
     if (graph->tracked_count > 0)
@@ -47,9 +63,8 @@ static void emit_entry(const cse_graph *graph, cse_part part, const char *name, 
                      "    if (frame->collector != 0) {\n        statistics_%s(frame);\n"
                      "        return;\n    }\n",
                      name);
-    for (int g = 0; g < graph->group_count; g++)
-        if (graph->groups[g].part == part)
-            cse_text_add(out, "    group_%d(frame);\n", g);
+    emit_calls(graph, part, true, out);
+    emit_calls(graph, part, false, out);
     cse_text_add(out, "}\n\n");
 }
 

@@ -51,6 +51,7 @@ typedef struct cse_step_frame {
     uint64_t seed;
     int64_t step;
     int64_t first_sample;
+    _Bool prepared;
     cse_step_kernel *const *kernels;
     cse_step_statistics *collector;
 } cse_step_frame;

@@ -176,6 +176,10 @@ typedef struct cse_group {
     /* UPDATE groups: elements of each state the group assigns (all the same), and the position of
      * its first line in the concatenation of all groups' lines (CSE_LINE_ELEMENTS each). */
     int64_t elements, first_line;
+    /* REPLICA, with several microbatches: the group depends on states and the step alone. Such
+     * groups come first; a process runs them with its first microbatch of a step, and their results
+     * stay in its workspace for the others. Set by the order pass. */
+    bool per_step;
 } cse_group;
 
 enum { CSE_LINE_ELEMENTS = 64, CSE_MAX_ASSIGNS = 8 };

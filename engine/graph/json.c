@@ -103,6 +103,7 @@ static const cse_field group_fields[] = {
     NUMBER("part", INT, cse_group, part, 0, CSE_PART_COUNT - 1),
     NUMBER("elements", INT64, cse_group, elements, 0, INT64_MAX),
     NUMBER("first_line", INT64, cse_group, first_line, 0, INT64_MAX),
+    OPTIONAL("per_step", BOOL, cse_group, per_step),
     { .key = NULL },
 };
 

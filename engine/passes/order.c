@@ -3,7 +3,11 @@
  * A list scheduler: of the groups whose inputs are computed, the next is the one after which the
  * least memory is live (bytes it stores minus bytes it reads for the last time); ties go to the
  * first in graph order. Gradients of weights, whose results are stored outside the workspace, are
- * thus computed as soon as possible, and the activations they read are freed. */
+ * thus computed as soon as possible, and the activations they read are freed.
+ *
+ * With several microbatches, the groups of REPLICA that depend on states and the step alone (a
+ * weight rounded to 16 bits) come first: their results are the same for all microbatches of a step,
+ * and a process computes them once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +75,26 @@ static void collect_users(schedule *s)
     }
 }
 
+static bool depends_on_states_alone(const schedule *s, int g)
+{
+    const cse_graph *graph = s->graph;
+    const cse_group *group = &graph->groups[g];
+    bool alone = group->part == CSE_PART_REPLICA;
+    for (int n = 0; alone && n < group->node_count; n++)
+        alone = !group->nodes[n]->batch && group->nodes[n]->op->role != CSE_OP_ROLE_STORE;
+    for (int i = s->ranges[g][0]; alone && i < s->ranges[g][1]; i++)
+        alone = !is_made_by_group(s->inputs[i], group->part) ||
+                graph->groups[s->inputs[i]->group].per_step;
+    return alone;
+}
+
+/* Groups stand behind those they read. */
+static void find_per_step_groups(const schedule *s, cse_graph *graph)
+{
+    for (int g = 0; g < graph->group_count; g++)
+        graph->groups[g].per_step = graph->microbatch_count > 1 && depends_on_states_alone(s, g);
+}
+
 /* Workspace bytes after the group minus before. */
 static int64_t growth_of(const schedule *s, int g)
 {
@@ -88,12 +112,16 @@ static int64_t growth_of(const schedule *s, int g)
 /* Takes the next group from those that are ready; -1 when there is none. */
 static int take_next_group(schedule *s, bool enabled)
 {
+    const cse_group *groups = s->graph->groups;
     int best = -1, at = -1;
     int64_t best_growth = 0;
     for (int i = 0; i < s->ready_count; i++) {
         int g = s->ready[i];
+        if (best >= 0 && groups[best].per_step && !groups[g].per_step)
+            continue;
+        const bool earlier = best < 0 || (groups[g].per_step && !groups[best].per_step);
         int64_t growth = enabled ? growth_of(s, g) : 0;
-        if (best < 0 || growth < best_growth || (growth == best_growth && g < best)) {
+        if (earlier || growth < best_growth || (growth == best_growth && g < best)) {
             best = g;
             at = i;
             best_growth = growth;
@@ -156,6 +184,7 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     s.readers = cse_calloc((size_t)graph->next_id + 1, sizeof *s.readers);
     collect_inputs(&s);
     collect_users(&s);
+    find_per_step_groups(&s, graph);
     int count = 0;
     for (cse_part part = CSE_PART_REPLICA; part < CSE_PART_COUNT; part++)
         count = schedule_part(&s, part, enabled, count);

@@ -219,6 +219,7 @@ void cse_finish(void)
         free(session->states[i]->values);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);
+    cse_control_endpoint_close(&session->endpoint);
     for (int i = 0; i < session->library_count; i++)
         dlclose(session->libraries[i]);
     cse_precision_destroy(&session->precision);

@@ -218,9 +218,19 @@ static unsigned char *new_states(cse_session *session, const cse_step *step)
     return states;
 }
 
+/* Where operators reach the job, from its first execution on to its end. */
+static cse_status open_endpoint(cse_session *session)
+{
+    const char *directory = session->observer.run_directory;
+    if (directory == NULL || session->endpoint != NULL)
+        return CSE_OK;
+    return cse_control_endpoint_open(directory, session->cluster.transport, &session->endpoint);
+}
+
 static cse_status execute(runner *r, const char *artefact_directory)
 {
     cse_session *session = r->session;
+    CSE_TRY(open_endpoint(session));
     cse_run_result *result = &session->report.execution;
     cse_text dataloader = { 0 };
     session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
@@ -238,6 +248,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .states = new_states(session, r->step),
         .cluster = session->cluster,
         .run_directory = session->observer.run_directory,
+        .endpoint = session->endpoint,
         .callbacks = { .self = r,
                        .on_record = on_record,
                        .on_snapshot = on_snapshot,

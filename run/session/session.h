@@ -12,6 +12,7 @@
 #include "engine/precision/numerics.h"
 #include "run/session/handles.h"
 #include "run/session/observer.h"
+#include "workers/control/control_endpoint.h"
 
 /* Callbacks and limits that a job sets for its executions; zeroes mean none. */
 typedef struct cse_session_hooks {
@@ -62,6 +63,7 @@ struct cse_session {
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
     bool ending;          /* the execution was asked to end */
     bool paused;          /* an operator paused the last execution when its steps were done */
+    cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
     cse_session_hooks hooks;
     cse_session_observer observer;
     cse_session_report report;

@@ -39,6 +39,7 @@ enum {
 #define START_TIMEOUT_NS (120 * SECONDS)
 #define LEAVE_TIMEOUT_NS (2 * SECONDS)
 #define STALL_NS (60 * SECONDS)
+#define ANSWERED_OPERATOR "operator"
 
 /* The process that is attached to a slot. */
 typedef struct attached {
@@ -202,10 +203,10 @@ static bool is_ready(const run *r, const cse_coordinator_event *event)
 
 /* The sender is identified by the name its peer connected with, so that a message cannot claim
  * another worker's slot. */
-static void take_message(run *r, const char *peer)
+static void take_message(run *r, const char *peer, const cse_text *bytes)
 {
     cse_message message;
-    if (cse_message_decode(r->received.data, r->received.size, &message) != CSE_OK) {
+    if (cse_message_decode(bytes->data, bytes->size, &message) != CSE_OK) {
         cse_log_line(CSE_LOG_WARNING, "from %s: %s", peer, cse_error_message());
         return;
     }
@@ -222,7 +223,7 @@ static void take_message(run *r, const char *peer)
     handle(r, event);
     if (is_ready(r, &event))
         cse_topology_note(r->topology, event.slot, CSE_TOPOLOGY_RUNNING, cse_clock_ns());
-    if (event.kind == CSE_EVENT_OPERATOR)
+    if (event.kind == CSE_EVENT_OPERATOR && strcmp(peer, ANSWERED_OPERATOR) != 0)
         answer_operator(r, peer, &reply);
 }
 
@@ -232,8 +233,19 @@ static void take_messages(run *r, int64_t deadline_ns)
     bool received = true;
     while (r->transport->receive(r->socket, deadline_ns, peer, &r->received, &received) == CSE_OK &&
            received) {
-        take_message(r, peer);
+        take_message(r, peer, &r->received);
         deadline_ns = 0;
+    }
+}
+
+/* What operators said while no execution ran; those who have had their answer get no second one. */
+static void take_kept_commands(run *r)
+{
+    cse_control_endpoint *endpoint = r->execution->endpoint;
+    cse_kept_command command;
+    while (endpoint != NULL && cse_control_endpoint_next(endpoint, &command)) {
+        take_message(r, command.peer[0] != '\0' ? command.peer : ANSWERED_OPERATOR, &command.bytes);
+        cse_text_clear(&command.bytes);
     }
 }
 
@@ -302,6 +314,7 @@ static void wait_running(run *r)
 static void serve(run *r)
 {
     handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
+    take_kept_commands(r);
     for (;;) {
         handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
         cse_coordinator_state state = cse_coordinator_state_now(r->coordinator);
@@ -378,9 +391,15 @@ static cse_status open_endpoints(run *r)
         CSE_TRY(cse_run_directory_make(&r->directory));
         path = r->directory.path;
     }
-    snprintf(r->control, sizeof r->control, "ipc://%s/control", path);
+    cse_control_endpoint *endpoint = r->execution->endpoint;
     snprintf(r->liveness_endpoint, sizeof r->liveness_endpoint, "ipc://%s/liveness", path);
-    CSE_TRY(r->transport->bind(r->control, &r->socket));
+    if (endpoint != NULL) {
+        snprintf(r->control, sizeof r->control, "%s", cse_control_endpoint_address(endpoint));
+        r->socket = cse_control_endpoint_take(endpoint);
+    } else {
+        snprintf(r->control, sizeof r->control, "ipc://%s/control", path);
+        CSE_TRY(r->transport->bind(r->control, &r->socket));
+    }
     return cse_liveness_open(&(cse_liveness_options){ .endpoint = r->liveness_endpoint,
                                                       .slot_count = r->slot_count,
                                                       .interval_ns = liveness_interval_ns(),
@@ -425,7 +444,10 @@ static void close_run(run *r)
     cse_topology_destroy(&r->topology);
     cse_step_sampler_destroy(&r->sampler);
     cse_liveness_close(&r->liveness);
-    r->transport->close(&r->socket);
+    if (r->execution->endpoint == NULL)
+        r->transport->close(&r->socket);
+    else if (r->socket != NULL)
+        cse_control_endpoint_return(r->execution->endpoint);
     cse_run_directory_remove(&r->directory);
     cse_cluster_destroy(&r->cluster);
     free(r->attached);

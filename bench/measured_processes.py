@@ -1,0 +1,196 @@
+"""Processes that performance.py measures: PyTorch's steps, whole runs of ours, and the memory of each
+with all the processes that it started (PSS: shared pages are divided among those that share them)."""
+import json
+import os
+import selectors
+import shutil
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+
+ENVIRONMENT = dict(os.environ, CSE_DASHBOARD="0", OMP_NUM_THREADS="1")
+PSS_KINDS = ("Pss", "Pss_Anon", "Pss_File", "Pss_Shmem")
+
+
+class Failed(Exception):
+    """A measurement that did not work: its text says what was run and what it said."""
+
+
+def pinned(cores):
+    """What a child does first: run on these cores alone, in a session of its own."""
+
+    def prepare():
+        os.setsid()
+        os.sched_setaffinity(0, cores)
+
+    return prepare
+
+
+def descendants(process_id):
+    """The process and all that it started, as /proc shows them now."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(name))
+    found = [process_id]
+    for at in found:
+        found += children.get(at, [])
+    return found
+
+
+def memory_of(process_ids):
+    """MB by kind, and the number of processes, of these and of all that they started."""
+    processes = {one for process_id in process_ids for one in descendants(process_id)}
+    kilobytes = dict.fromkeys(PSS_KINDS, 0)
+    for process_id in processes:
+        try:
+            with open(f"/proc/{process_id}/smaps_rollup") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            kind, _, rest = line.partition(":")
+            if kind in kilobytes:
+                kilobytes[kind] += int(rest.split()[0])
+    memory = {kind.lower() + "_mb": round(kilobytes[kind] * 1024e-6, 1) for kind in PSS_KINDS}
+    return dict(memory, processes=len(processes))
+
+
+class MemoryWatch:
+    """Keeps the most memory that processes took at once, looking every so often."""
+
+    def __init__(self, process_ids, every=0.25):
+        self.process_ids, self.every, self.most, self.over = process_ids, every, None, False
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def watch(self):
+        while not self.over:
+            now = memory_of(self.process_ids)
+            if self.most is None or now["pss_mb"] > self.most["pss_mb"]:
+                self.most = now
+            time.sleep(self.every)
+
+    def stop(self):
+        self.over = True
+        self.thread.join()
+        return self.most
+
+
+def run(command, cores, seconds=600, **options):
+    """Runs a command to its end; its standard output."""
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, preexec_fn=pinned(cores), **options)
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.communicate()
+        raise Failed(f"{' '.join(command)}: not done after {seconds} s") from None
+    if process.returncode != 0:
+        raise Failed(f"{' '.join(command)}: {errors.strip()[-400:]}")
+    return output
+
+
+# ---- our runs ----
+
+
+def whole_run(command, cores, seconds=600, watch=False):
+    """`csengine start --json` with a model_dir of its own. The times between the lines of its steps
+    (ms; none for the first), their losses, its last line, and the most memory if asked for."""
+    directory = tempfile.mkdtemp(prefix="performance-")
+    command = [*command, "--json", "--no_dashboard", "--model_dir", directory]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, preexec_fn=pinned(cores))
+    alarm = threading.Timer(seconds, process.terminate)
+    alarm.start()
+    memory = MemoryWatch([process.pid]) if watch else None
+    times, losses, end = [], [], None
+    for line in process.stdout:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if event.get("event") == "step":
+            times.append(time.perf_counter())
+            losses.append(event["loss"])
+        elif event.get("event") == "end":
+            end = event
+    errors = process.stderr.read()
+    process.wait()
+    alarm.cancel()
+    most = memory.stop() if memory else None
+    shutil.rmtree(directory, ignore_errors=True)
+    if process.returncode != 0 or end is None:
+        raise Failed(f"{' '.join(command)}: {errors.strip()[-400:]}")
+    gaps = [(after - before) * 1e3 for before, after in zip(times, times[1:])]
+    return {"gaps_ms": gaps, "losses": losses, "end": end, "memory": most}
+
+
+# ---- PyTorch's ----
+
+
+class Peer:
+    """One configuration of PyTorch: a process (under DDP several) that stays and obeys lines."""
+
+    def __init__(self, name, commands, cores):
+        self.name, self.times, self.memory = name, [], None
+        self.processes = []
+        for command, own in zip(commands, cores):
+            self.processes.append(
+                subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, preexec_fn=pinned(own)))
+        self.version = self.answers(120)[0]["ready"]
+
+    def answers(self, seconds):
+        """One line of JSON from each process."""
+        until, found = time.monotonic() + seconds, []
+        for process in self.processes:
+            with selectors.DefaultSelector() as selector:
+                selector.register(process.stdout, selectors.EVENT_READ)
+                if not selector.select(max(0, until - time.monotonic())):
+                    raise Failed(f"PyTorch ({self.name}): no answer within {seconds} s")
+            line = process.stdout.readline()
+            if not line:
+                raise Failed(f"PyTorch ({self.name}): {process.stderr.read().strip()[-400:]}")
+            found.append(json.loads(line))
+        return found
+
+    def ask(self, question, seconds=300):
+        for process in self.processes:
+            process.stdin.write(question + "\n")
+            process.stdin.flush()
+        return self.answers(seconds)
+
+    def losses(self, steps):
+        """The mean over the ranks, step by step."""
+        return [statistics.mean(column) for column in zip(*self.ask(f"losses {steps}"))]
+
+    def steps(self, count):
+        """Milliseconds of each step, of the slowest rank; the memory is watched meanwhile."""
+        watch = MemoryWatch([process.pid for process in self.processes], every=0.5)
+        try:
+            taken = self.ask(f"steps {count}")
+        finally:
+            most = watch.stop()
+        if self.memory is None or most["pss_mb"] > self.memory["pss_mb"]:
+            self.memory = most
+        return [max(column) for column in zip(*taken)]
+
+    def close(self):
+        for process in self.processes:
+            process.stdin.close()
+            process.stdout.close()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stderr.close()

@@ -28,7 +28,7 @@ typedef struct layout {
     int64_t chunk;        /* of the depth: a multiple of 32, or all of it */
     int64_t panels;       /* that are packed together */
     int64_t rows;         /* of a block, a multiple of 16 */
-    int64_t row_elements; /* between rows that are packed row by row */
+    int64_t row_elements; /* between packed rows */
     float *panel, *row;
     float *block; /* [rows][block_stride]: sums of one panel, or of all of them between chunks */
     int64_t block_stride;
@@ -81,7 +81,7 @@ typedef struct target {
     int64_t begin;       /* of the depth */
     int64_t depth;       /* at least the operand's; the rest is filled with 0 */
     float *to;
-    int64_t stride; /* between steps of the depth; for pack_kept, between outer indices */
+    int64_t stride; /* of columns between steps of the depth, of rows between outer indices */
     int64_t swap;   /* 1: each two steps change places, for the order `dot`; else 0 */
 } target;
 
@@ -130,17 +130,41 @@ CSE_LANES void pack_kept(cse_dtype dtype, const cse_matmul_side *side, int64_t k
         }
 }
 
-typedef enum packing { ALONG, TURNED, KEPT } packing;
+/* From an operand contiguous along the outer index to [outer][stride]: blocks are transposed. Its
+ * rows are read again for each panel, so that their elements must be close together. */
+CSE_LANES void pack_turned(cse_dtype dtype, const cse_matmul_side *side, int64_t k,
+                           const target *to)
+{
+    for (int64_t p = 0; p < to->depth; p += CSE_LANE_COUNT)
+        for (int64_t i = 0; i < to->size; i += CSE_LANE_COUNT) {
+            cse_vector x[CSE_LANE_COUNT];
+            const cse_lane_mask lanes = cse_lanes_of(to->size - i);
+            CSE_UNROLL for (int64_t j = 0; j < CSE_LANE_COUNT; j++)
+            {
+                int64_t at = (p + j) * side->depth_stride + to->first + i;
+                x[j] = p + j < k ? cse_lanes_load(dtype, side->values, at, lanes)
+                                 : cse_lanes_of_all(0);
+            }
+            cse_lanes_transpose(x);
+            for (int64_t j = 0; j < CSE_LANE_COUNT && i + j < to->size; j++)
+                *(cse_vector *)(to->to + (i + j) * to->stride + p) =
+                    to->swap != 0 ? cse_lanes_swap_pairs(x[j]) : x[j];
+        }
+}
+
+typedef enum packing { COLUMNS_ALONG, COLUMNS_TURNED, ROWS_KEPT, ROWS_TURNED } packing;
 
 CSE_LANES void pack_as(cse_dtype dtype, packing how, const cse_matmul_side *side, int64_t k,
                        const target *to)
 {
-    if (how == ALONG)
+    if (how == COLUMNS_ALONG)
         pack_along(dtype, side, k, to);
-    else if (how == TURNED)
+    else if (how == COLUMNS_TURNED)
         pack_transposed(dtype, side, k, to);
-    else
+    else if (how == ROWS_KEPT)
         pack_kept(dtype, side, k, to);
+    else
+        pack_turned(dtype, side, k, to);
 }
 
 /* Packs from step `begin` of the depth on, of which the operand has `k`. */
@@ -191,13 +215,12 @@ static cse_tile begin_rows(const cse_narrow_kernel *kernel, const layout *l,
         return tile;
     }
     bool along = side->outer_stride == 1 && side->depth_stride != 1;
-    const target rows = { range->row,        range->rows, range->begin,
-                          range->depth,      l->row,      along ? l->rows : l->row_elements,
-                          is_swapped(kernel) };
-    pack(along ? ALONG : KEPT, side, kernel->sizes.k, &rows);
+    const target rows = { range->row, range->rows,     range->begin,      range->depth,
+                          l->row,     l->row_elements, is_swapped(kernel) };
+    pack(along ? ROWS_TURNED : ROWS_KEPT, side, kernel->sizes.k, &rows);
     tile.from = l->row;
-    tile.row_stride = along ? 1 : l->row_elements;
-    tile.depth_stride = along ? l->rows : 1;
+    tile.row_stride = l->row_elements;
+    tile.depth_stride = 1;
     return tile;
 }
 
@@ -295,7 +318,7 @@ static void pack_panels(const work *w, const panel_range *panels)
                                        begin * padded(width),
                                    padded(width),
                                    is_swapped(w->kernel) };
-            pack(along ? ALONG : TURNED, w->columns, w->kernel->sizes.k, &panel);
+            pack(along ? COLUMNS_ALONG : COLUMNS_TURNED, w->columns, w->kernel->sizes.k, &panel);
         }
 }
 

@@ -50,6 +50,25 @@ static int kernel_number(const cse_graph *graph, const cse_group *group)
     return number;
 }
 
+/* The places of the results, by number; 0 for one that nobody needs. */
+static void emit_results(cse_text *out, const cse_group *group)
+{
+    cse_text_add(out, "    };\n    void *const results[] = {\n");
+    for (int r = 0; r < group->nodes[0]->op->kernel.results; r++) {
+        const cse_node *result = NULL;
+        for (int n = 0; n < group->node_count; n++)
+            if (cse_node_result(group->nodes[n]) == r)
+                result = group->nodes[n];
+        cse_text_add(out, "        ");
+        if (result != NULL)
+            cse_emit_place(out, result);
+        else
+            cse_text_add(out, "0");
+        cse_text_add(out, ",\n");
+    }
+    cse_text_add(out, "    };\n    kernel->run(kernel, inputs, (void *)results);\n}\n\n");
+}
+
 void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group)
 {
     cse_node *inputs[CSE_MAX_INPUTS] = { NULL };
@@ -64,6 +83,10 @@ void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_gro
         cse_text_add(out, "        ");
         cse_emit_place(out, inputs[i]);
         cse_text_add(out, ",\n");
+    }
+    if (group->nodes[0]->op->kernel.results > 1) {
+        emit_results(out, group);
+        return;
     }
     cse_text_add(out, "    };\n    kernel->run(kernel, inputs, ");
     cse_emit_place(out, group->nodes[group->node_count - 1]);

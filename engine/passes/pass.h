@@ -33,6 +33,7 @@ cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options);
 
 cse_status cse_pass_input_indices(cse_graph *graph, bool enabled);
 cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);
+cse_status cse_pass_attention(cse_graph *graph, bool enabled);
 cse_status cse_pass_precision(cse_graph *graph, bool enabled);
 cse_status cse_pass_expand(cse_graph *graph, bool enabled);
 cse_status cse_pass_simplify(cse_graph *graph, bool enabled);

@@ -11,6 +11,7 @@ const cse_pass cse_passes[] = {
     { "input_indices", "inputs that hold indices, and how many values they may have",
       cse_pass_input_indices, true },
     { "autodiff", "gradients of losses become nodes", cse_pass_autodiff, true },
+    { "attention", "attentions that one kernel computes", cse_pass_attention, false },
     { "precision", "16-bit types for edges, casts, how sums accumulate", cse_pass_precision,
       false },
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },

@@ -77,6 +77,11 @@ const char *cse_precision_class_name(cse_precision_class precision_class);
 cse_status cse_precision_apply_patterns(const cse_precision *precision, cse_graph *graph,
                                         bool strict);
 
+/* Whether the configuration lets one kernel compute an attention, or its gradient, as a whole: it
+ * says nothing about the types and sums inside but what such a kernel keeps to (float32 for
+ * all of them; operands of the products in float32 or bfloat16). `precision` may be NULL. */
+bool cse_precision_permits_whole(const cse_precision *precision, const cse_node *attention);
+
 /* Retypes the edges of a differentiated graph and adds the casts; see graphamp.c. */
 cse_status cse_graphamp_run(const cse_precision *precision, cse_graph *graph);
 
@@ -85,6 +90,9 @@ void cse_pol_run(const cse_precision *precision, cse_graph *graph);
 
 /* Whether the op has sums inside that a level may round. */
 bool cse_pol_applies(const cse_op *op);
+
+/* The level in force for a node. */
+int cse_pol_level(const cse_precision *precision, const cse_node *node);
 
 /* Terms of one sum inside a node with inputs. */
 int64_t cse_pol_terms(const cse_node *node);

@@ -14,6 +14,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/log.h"
+#include "engine/base/vector_clones.h"
+#include "engine/kernels/image_blocks.h"
 #include "engine/types/dtype.h"
 
 enum { NAME_BYTES = 64 };
@@ -21,6 +23,9 @@ enum { NAME_BYTES = 64 };
 typedef struct bound_operand {
     int input;
     dnnl_memory_t plain, chosen; /* the same when oneDNN takes the plain layout */
+    /* How it is copied from one to the other: by a copy of ours where `blocked`. */
+    bool blocked;
+    cse_images images;
     dnnl_primitive_t reorder;
     dnnl_exec_arg_t reorder_arguments[2];
     void *copy;
@@ -125,39 +130,93 @@ static void execute(const dnnl_kernel *kernel, const_dnnl_primitive_t primitive,
     }
 }
 
-/* Negative elements become 0; NaN and -0 stay. */
-static void apply_relu(const dnnl_kernel *kernel, void *output)
+/* ---- relu: negative elements become 0; NaN and -0 stay ---- */
+
+enum { RELU_BLOCK = 64 };
+
+CSE_VECTOR_INLINE void relu_floats(float *values, int64_t count)
 {
-    if (kernel->bfloat16) {
-        uint16_t *bits = output;
-        for (int64_t i = 0; i < kernel->relu_elements; i++)
-            bits[i] = cse_float_from_bfloat16(bits[i]) < 0 ? 0 : bits[i];
-        return;
-    }
-    float *values = output;
-    for (int64_t i = 0; i < kernel->relu_elements; i++)
+    for (int64_t i = 0; i < count; i++)
         values[i] = values[i] < 0 ? 0 : values[i];
+}
+
+CSE_VECTOR_INLINE void relu_bfloat16(uint16_t *bits, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        bits[i] = cse_float_from_bfloat16(bits[i]) < 0 ? 0 : bits[i];
+}
+
+/* The compiler makes vectors of loops of a known length. */
+CSE_VECTOR_CLONES static void apply_relu(void *output, bool bfloat16, int64_t count)
+{
+    int64_t i = 0;
+    for (; i + RELU_BLOCK <= count; i += RELU_BLOCK)
+        if (bfloat16)
+            relu_bfloat16((uint16_t *)output + i, RELU_BLOCK);
+        else
+            relu_floats((float *)output + i, RELU_BLOCK);
+    if (bfloat16)
+        relu_bfloat16((uint16_t *)output + i, count - i);
+    else
+        relu_floats((float *)output + i, count - i);
+}
+
+/* ---- running ---- */
+
+/* From the plain layout to the chosen one, and for the result back, with relu. */
+static void copy_operand(const dnnl_kernel *kernel, const bound_operand *operand,
+                         const void *inputs_place, void *output)
+{
+    if (operand->blocked && output == NULL)
+        cse_images_to_blocks(&operand->images, inputs_place, operand->copy);
+    else if (operand->blocked)
+        cse_images_to_planes(&operand->images, operand->copy, output, kernel->relu_elements > 0);
+    else if (operand->reorder != NULL)
+        execute(kernel, operand->reorder, 2, operand->reorder_arguments);
 }
 
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     dnnl_kernel *kernel = (dnnl_kernel *)base;
+    const bound_operand *result = NULL;
     use_one_thread();
     for (int i = 0; i < kernel->operand_count; i++) {
         bound_operand *operand = &kernel->operands[i];
+        const bool made = operand->input == CSE_DNNL_OUTPUT;
         union {
             const void *constant;
             void *plain;
-        } place = { operand->input == CSE_DNNL_OUTPUT ? output : inputs[operand->input] };
+        } place = { made ? output : inputs[operand->input] };
         dnnl_memory_set_data_handle_v2(operand->plain, place.plain, the_stream);
-        if (operand->reorder != NULL && operand->input != CSE_DNNL_OUTPUT)
-            execute(kernel, operand->reorder, 2, operand->reorder_arguments);
+        if (made)
+            result = operand;
+        else
+            copy_operand(kernel, operand, place.constant, NULL);
     }
     execute(kernel, kernel->primitive, kernel->operand_count + 1, kernel->arguments);
-    for (int i = 0; i < kernel->operand_count; i++)
-        if (kernel->operands[i].reorder != NULL && kernel->operands[i].input == CSE_DNNL_OUTPUT)
-            execute(kernel, kernel->operands[i].reorder, 2, kernel->operands[i].reorder_arguments);
-    apply_relu(kernel, output);
+    copy_operand(kernel, result, NULL, output);
+    if (kernel->relu_elements > 0 && !result->blocked)
+        apply_relu(output, kernel->bfloat16, kernel->relu_elements);
+}
+
+/* Whether `chosen` is `plain`, of images, in blocks of 16 channels; then fills `images`. */
+static bool is_blocked(const dnnl_memory_desc_t *plain, const dnnl_memory_desc_t *chosen,
+                       cse_images *images)
+{
+    dnnl_memory_desc_t planes, blocks;
+    const bool known = plain->ndims == 4 && cse_images_run_here() &&
+                       (plain->data_type == dnnl_f32 || plain->data_type == dnnl_bf16);
+    if (!known ||
+        dnnl_memory_desc_init_by_tag(&planes, 4, plain->dims, plain->data_type, dnnl_nchw) !=
+            dnnl_success ||
+        dnnl_memory_desc_init_by_tag(&blocks, 4, plain->dims, plain->data_type, dnnl_nChw16c) !=
+            dnnl_success)
+        return false;
+    *images = (cse_images){ .count = plain->dims[0],
+                            .channels = plain->dims[1],
+                            .pixels = plain->dims[2] * plain->dims[3],
+                            .dtype = plain->data_type == dnnl_f32 ? CSE_FLOAT32 : CSE_BFLOAT16 };
+    return dnnl_memory_desc_equal(&planes, plain) && dnnl_memory_desc_equal(&blocks, chosen);
 }
 
 static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc_t *plain,
@@ -167,10 +226,11 @@ static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc
     dnnl_primitive_desc_t description;
     operand->copy = cse_aligned_calloc(dnnl_memory_desc_get_size(chosen));
     dnnl_status_t status = dnnl_memory_create(&operand->chosen, chosen, the_engine, operand->copy);
-    if (status == dnnl_success)
-        status =
-            dnnl_reorder_primitive_desc_create(&description, result ? chosen : plain, the_engine,
-                                               result ? plain : chosen, the_engine, NULL);
+    operand->blocked = is_blocked(plain, chosen, &operand->images);
+    if (status != dnnl_success || operand->blocked)
+        return status;
+    status = dnnl_reorder_primitive_desc_create(&description, result ? chosen : plain, the_engine,
+                                                result ? plain : chosen, the_engine, NULL);
     if (status != dnnl_success)
         return status;
     status = dnnl_primitive_create(&operand->reorder, description);

@@ -16,19 +16,21 @@
 #include "engine/base/log.h"
 #include "engine/base/vector_clones.h"
 #include "engine/kernels/image_blocks.h"
+#include "engine/kernels/scratch.h"
 #include "engine/types/dtype.h"
 
 enum { NAME_BYTES = 64 };
 
 typedef struct bound_operand {
     int input;
+    size_t step_bytes;
     dnnl_memory_t plain, chosen; /* the same when oneDNN takes the plain layout */
     /* How it is copied from one to the other: by a copy of ours where `blocked`. */
     bool blocked;
     cse_images images;
     dnnl_primitive_t reorder;
     dnnl_exec_arg_t reorder_arguments[2];
-    void *copy;
+    size_t copy; /* its place in the scratch */
 } bound_operand;
 
 typedef struct dnnl_kernel {
@@ -38,8 +40,10 @@ typedef struct dnnl_kernel {
     int operand_count;
     dnnl_exec_arg_t arguments[CSE_DNNL_MOST_OPERANDS + 1];
     dnnl_memory_t scratchpad;
-    void *scratchpad_bytes;
-    int64_t relu_elements; /* of the result; 0: no relu */
+    size_t scratchpad_place, scratch_bytes;
+    cse_scratch *scratch;  /* the copies, and what oneDNN wants */
+    int64_t relu_elements; /* of a part of the result; 0: no relu */
+    int64_t parts;
     bool bfloat16;
     char name[NAME_BYTES];
 } dnnl_kernel;
@@ -110,10 +114,9 @@ static void destroy(cse_kernel *base)
         if (operand->chosen != operand->plain)
             dnnl_memory_destroy(operand->chosen);
         dnnl_memory_destroy(operand->plain);
-        free(operand->copy);
     }
     dnnl_memory_destroy(kernel->scratchpad);
-    free(kernel->scratchpad_bytes);
+    cse_scratch_release(&kernel->scratch);
     dnnl_primitive_destroy(kernel->primitive);
     free(kernel);
 }
@@ -164,39 +167,65 @@ CSE_VECTOR_CLONES static void apply_relu(void *output, bool bfloat16, int64_t co
 /* ---- running ---- */
 
 /* From the plain layout to the chosen one, and for the result back, with relu. */
-static void copy_operand(const dnnl_kernel *kernel, const bound_operand *operand,
-                         const void *inputs_place, void *output)
+static void copy_operand(const dnnl_kernel *kernel, const bound_operand *operand, const void *input,
+                         void *output)
 {
+    char *copy = (char *)cse_scratch_view(kernel->scratch) + operand->copy;
     if (operand->blocked && output == NULL)
-        cse_images_to_blocks(&operand->images, inputs_place, operand->copy);
+        cse_images_to_blocks(&operand->images, input, copy);
     else if (operand->blocked)
-        cse_images_to_planes(&operand->images, operand->copy, output, kernel->relu_elements > 0);
+        cse_images_to_planes(&operand->images, copy, output, kernel->relu_elements > 0);
     else if (operand->reorder != NULL)
         execute(kernel, operand->reorder, 2, operand->reorder_arguments);
 }
 
-static void run(cse_kernel *base, const void *const inputs[], void *output)
+/* The scratch may have moved since the last run. */
+static void place_in_scratch(const dnnl_kernel *kernel)
 {
-    dnnl_kernel *kernel = (dnnl_kernel *)base;
+    char *scratch = cse_scratch_view(kernel->scratch);
+    for (int i = 0; i < kernel->operand_count; i++) {
+        const bound_operand *operand = &kernel->operands[i];
+        if (operand->chosen != operand->plain)
+            dnnl_memory_set_data_handle_v2(operand->chosen, scratch + operand->copy, the_stream);
+    }
+    dnnl_memory_set_data_handle_v2(kernel->scratchpad, scratch + kernel->scratchpad_place,
+                                   the_stream);
+}
+
+static void run_part(dnnl_kernel *kernel, int64_t part, const void *const inputs[], void *output)
+{
     const bound_operand *result = NULL;
-    use_one_thread();
     for (int i = 0; i < kernel->operand_count; i++) {
         bound_operand *operand = &kernel->operands[i];
         const bool made = operand->input == CSE_DNNL_OUTPUT;
+        if (part > 0 && operand->step_bytes == 0)
+            continue;
         union {
             const void *constant;
-            void *plain;
+            char *plain;
         } place = { made ? output : inputs[operand->input] };
+        place.plain += (size_t)part * operand->step_bytes;
         dnnl_memory_set_data_handle_v2(operand->plain, place.plain, the_stream);
-        if (made)
-            result = operand;
-        else
+        if (!made)
             copy_operand(kernel, operand, place.constant, NULL);
+        else {
+            result = operand;
+            output = place.plain;
+        }
     }
     execute(kernel, kernel->primitive, kernel->operand_count + 1, kernel->arguments);
     copy_operand(kernel, result, NULL, output);
     if (kernel->relu_elements > 0 && !result->blocked)
         apply_relu(output, kernel->bfloat16, kernel->relu_elements);
+}
+
+static void run(cse_kernel *base, const void *const inputs[], void *output)
+{
+    dnnl_kernel *kernel = (dnnl_kernel *)base;
+    use_one_thread();
+    place_in_scratch(kernel);
+    for (int64_t part = 0; part < kernel->parts; part++)
+        run_part(kernel, part, inputs, output);
 }
 
 /* Whether `chosen` is `plain`, of images, in blocks of 16 channels; then fills `images`. */
@@ -219,13 +248,21 @@ static bool is_blocked(const dnnl_memory_desc_t *plain, const dnnl_memory_desc_t
     return dnnl_memory_desc_equal(&planes, plain) && dnnl_memory_desc_equal(&blocks, chosen);
 }
 
+/* Room for a memory object in the scratch. */
+static size_t reserve(dnnl_kernel *kernel, const dnnl_memory_desc_t *memory)
+{
+    const size_t place = kernel->scratch_bytes;
+    kernel->scratch_bytes += (dnnl_memory_desc_get_size(memory) + 63) / 64 * 64;
+    return place;
+}
+
 static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc_t *plain,
                                   const dnnl_memory_desc_t *chosen)
 {
     bool result = operand->input == CSE_DNNL_OUTPUT;
     dnnl_primitive_desc_t description;
-    operand->copy = cse_aligned_calloc(dnnl_memory_desc_get_size(chosen));
-    dnnl_status_t status = dnnl_memory_create(&operand->chosen, chosen, the_engine, operand->copy);
+    dnnl_status_t status =
+        dnnl_memory_create(&operand->chosen, chosen, the_engine, DNNL_MEMORY_NONE);
     operand->blocked = is_blocked(plain, chosen, &operand->images);
     if (status != dnnl_success || operand->blocked)
         return status;
@@ -250,13 +287,16 @@ static dnnl_status_t bind_operand(dnnl_kernel *kernel, const cse_dnnl_operand *w
     const dnnl_memory_desc_t *chosen =
         dnnl_primitive_desc_query_md(description, dnnl_query_exec_arg_md, wanted->argument);
     operand->input = wanted->input;
+    operand->step_bytes = wanted->step_bytes;
     dnnl_status_t status =
         dnnl_memory_create(&operand->plain, &wanted->plain, the_engine, DNNL_MEMORY_NONE);
     if (status != dnnl_success)
         return status;
     operand->chosen = operand->plain;
-    if (!dnnl_memory_desc_equal(chosen, &wanted->plain))
+    if (!dnnl_memory_desc_equal(chosen, &wanted->plain)) {
+        operand->copy = reserve(kernel, chosen);
         status = make_reorder(operand, &wanted->plain, chosen);
+    }
     kernel->arguments[at] = (dnnl_exec_arg_t){ wanted->argument, operand->chosen };
     return status;
 }
@@ -265,9 +305,9 @@ static dnnl_status_t bind_scratchpad(dnnl_kernel *kernel, const_dnnl_primitive_d
 {
     const dnnl_memory_desc_t *wanted =
         dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0);
-    kernel->scratchpad_bytes = cse_aligned_calloc(dnnl_memory_desc_get_size(wanted) + 64);
+    kernel->scratchpad_place = reserve(kernel, wanted);
     dnnl_status_t status =
-        dnnl_memory_create(&kernel->scratchpad, wanted, the_engine, kernel->scratchpad_bytes);
+        dnnl_memory_create(&kernel->scratchpad, wanted, the_engine, DNNL_MEMORY_NONE);
     kernel->arguments[kernel->operand_count] =
         (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, kernel->scratchpad };
     return status;
@@ -314,9 +354,12 @@ cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **result)
     CSE_TRY(cse_dnnl_check(call->plan, describe(call, &description)));
     dnnl_kernel *kernel = cse_calloc(1, sizeof *kernel);
     kernel->bfloat16 = call->plan->dtype == CSE_BFLOAT16;
-    kernel->relu_elements = call->plan->relu ? cse_shape_elements(call->plan->product->shape) : 0;
+    kernel->parts = call->parts > 1 ? call->parts : 1;
+    if (call->plan->relu)
+        kernel->relu_elements = cse_shape_elements(call->plan->product->shape) / kernel->parts;
     dnnl_status_t status = bind(kernel, call, description);
     dnnl_primitive_desc_destroy(description);
+    kernel->scratch = cse_scratch_share(call->plan->graph, kernel->scratch_bytes);
     kernel->base = (cse_kernel){
         .run = run, .destroy = destroy, .implementation = kernel->name, .flops = call->flops
     };

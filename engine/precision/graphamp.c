@@ -11,8 +11,8 @@
  * Gradients are classified as the op they are the gradient of. Elementwise nodes that one op's
  * gradient rule made, and that read one another, form a chain and count as one op: they compute in
  * float32 and round once, where the result leaves the chain; inside, they read what is stored and
- * request nothing. Consumers without float results (comparisons) request nothing either. Reading a
- * 16-bit value as float32 is exact. */
+ * request nothing, nor of what their op of one input read. Consumers without float results
+ * (comparisons) request nothing either. Reading a 16-bit value as float32 is exact. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,9 +229,19 @@ static vote vote_of_infer(const typing *p, const cse_node *node)
                                                                                       : FOR_FLOAT32;
 }
 
+/* Whether a gradient rule reads the value that its op of one input read: kept for it alone, that
+ * value has the type that the forward pass stores. */
+static bool reads_forward_input(const cse_node *node, const cse_node *input)
+{
+    return is_gradient_arithmetic(node) && node->gradient_of->input_count == 1 &&
+           node->gradient_of->inputs[0] == input;
+}
+
 /* Inside a chain nodes request nothing; of other nodes that the gradient rule made, float32. */
 static vote vote_on(const typing *p, const cse_node *node, const cse_node *input, vote usual)
 {
+    if (reads_forward_input(node, input))
+        return ABSTAINS;
     if (node->gradient_of == NULL || input->gradient_of != node->gradient_of)
         return usual;
     if (is_gradient_arithmetic(node) && types_of(p, input)->chained)

@@ -5,6 +5,7 @@
 Everything on the page comes from the JSON file, so that a number cannot be changed by hand; behind
 stands what is behind, too.
 """
+
 import json
 import os
 import statistics
@@ -19,7 +20,7 @@ TYPES = {"float32": "float32", "bfloat16": "bfloat16"}
 
 
 def table(titles, rows):
-    """A table of Markdown; columns behind the first are aligned to the right where they hold numbers."""
+    """The lines of a table of Markdown."""
     lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
 
@@ -56,7 +57,8 @@ def machine(document):
     torch = f"PyTorch {v['torch']}" if v["torch"] else "no PyTorch"
     return [
         f"Measured on {document['date'][:10]} in {document['seconds'] / 60:.0f} minutes"
-        + (" (`--quick`: few rounds, so the last digits mean nothing)" if document["quick"] else "") + ":",
+        + (" (`--quick`: few rounds, so the last digits mean nothing)" if document["quick"] else "")
+        + ":",
         "",
         f"- {m['cpu']} (family {m['family']}, model {m['model']}), {m['cores']} cores, {caches}, "
         f"{m['memory_gb']:g} GB; {m['system']}; load when it began {m['load_at_start']:.1f}",
@@ -71,16 +73,32 @@ def steps(document):
     for row in document["steps"]:
         ours, peers = entries(row)
         best = best_peer(row)
-        rows.append([row["row"].split("-")[0], row["what"], row["precision"], str(row["cores"]),
-                     f"{milliseconds(ours['ms'])} ({milliseconds(ours['low_ms'])}..{milliseconds(ours['high_ms'])})",
-                     f"{milliseconds(best['ms'])} ({best['name']})" if best else "", times(row["ratio"])])
+        rows.append(
+            [
+                row["row"].split("-")[0],
+                row["what"],
+                row["precision"],
+                str(row["cores"]),
+                f"{milliseconds(ours['ms'])} ({milliseconds(ours['low_ms'])}..{milliseconds(ours['high_ms'])})",
+                f"{milliseconds(best['ms'])} ({best['name']})" if best else "",
+                times(row["ratio"]),
+            ]
+        )
         if row["ratio"] is not None and row["ratio"] <= 1 - LIKELY_NOISE:
-            behind.append(f"`{row['row']}` ({1 / row['ratio']:.2f} times slower than {best['name']})")
-    lines = ["## A training step beside PyTorch", "",
-             "Milliseconds of a step: the median of the rounds, with the fastest and the slowest. "
-             "The best of PyTorch's forms (eager with fused updates and scaled dot-product attention; "
-             "two threads or DDP; channels-last) counts; the ratio is the median of the rounds' ratios.", ""]
-    lines += table(["Work", "What", "Format", "Cores", "Ours, ms", "Best of PyTorch, ms", "Ours is"], rows)
+            behind.append(
+                f"`{row['row']}` ({1 / row['ratio']:.2f} times slower than {best['name']})"
+            )
+    lines = [
+        "## A training step beside PyTorch",
+        "",
+        "Milliseconds of a step: the median of the rounds, with the fastest and the slowest. "
+        "The best of PyTorch's forms (eager with fused updates and scaled dot-product attention; "
+        "two threads or DDP; channels-last) counts; the ratio is the median of the rounds' ratios.",
+        "",
+    ]
+    lines += table(
+        ["Work", "What", "Format", "Cores", "Ours, ms", "Best of PyTorch, ms", "Ours is"], rows
+    )
     if not any(best_peer(row) for row in document["steps"]):
         lines += ["PyTorch was not there: no comparison.", ""]
     elif behind:
@@ -91,16 +109,21 @@ def steps(document):
 
 
 def losses(document):
-    found = [(row["row"], name, one) for row in document["steps"] for name, one in row["losses"].items()]
+    found = [
+        (row["row"], name, one) for row in document["steps"] for name, one in row["losses"].items()
+    ]
     if not found:
         return []
     first = max(abs(one["first_ours"] / one["first_theirs"] - 1) for _, _, one in found)
     last = max(abs(one["last_ours"] / one["last_theirs"] - 1) for _, _, one in found)
     one = found[0][2]
-    return ["A row counts only after both sides' losses agreed: both train on the same text or images with "
-            "the same schedule, from weights of the same distribution but other random numbers. The first "
-            f"loss may differ by {one['first_tolerance']:.0%} (at most {first:.1%} here), the mean of the last third of "
-            f"the checked steps by {one['last_tolerance']:.0%} (at most {last:.1%} here).", ""]
+    return [
+        "A row counts only after both sides' losses agreed: both train on the same text or images with "
+        "the same schedule, from weights of the same distribution but other random numbers. The first "
+        f"loss may differ by {one['first_tolerance']:.0%} (at most {first:.1%} here), the mean of the last third of "
+        f"the checked steps by {one['last_tolerance']:.0%} (at most {last:.1%} here).",
+        "",
+    ]
 
 
 def memory(document):
@@ -116,41 +139,89 @@ def memory(document):
         spaces = plan["space_bytes"] if plan else {}
         planned = sum(spaces.values()) / 1e6
         bound = plan["workspace_bytes"] / max(1, plan["lower_bound_bytes"]) if plan else None
-        rows.append([row["row"], f"{ours['pss_mb']:.0f} in {ours['processes']}",
-                     f"{theirs['pss_mb']:.0f} in {theirs['processes']}" if theirs else "",
-                     f"{ours['pss_mb'] / theirs['pss_mb']:.2f}" if theirs else "",
-                     f"{spaces.get('state', 0) / 1e6:.0f}" if plan else "",
-                     f"{spaces.get('partial', 0) / 1e6:.0f}" if plan else "",
-                     f"{plan['workspace_bytes'] / 1e6:.0f} ({bound:.3f})" if plan else "",
-                     f"{ours['pss_mb'] - planned:.0f}" if plan else "",
-                     f"{ours['pss_anon_mb']:.0f} / {ours['pss_shmem_mb']:.0f} / {ours['pss_file_mb']:.0f}"])
+        rows.append(
+            [
+                row["row"],
+                f"{ours['pss_mb']:.0f} in {ours['processes']}",
+                f"{theirs['pss_mb']:.0f} in {theirs['processes']}" if theirs else "",
+                f"{ours['pss_mb'] / theirs['pss_mb']:.2f}" if theirs else "",
+                f"{spaces.get('state', 0) / 1e6:.0f}" if plan else "",
+                f"{spaces.get('partial', 0) / 1e6:.0f}" if plan else "",
+                f"{plan['workspace_bytes'] / 1e6:.0f} ({bound:.3f})" if plan else "",
+                f"{ours['pss_mb'] - planned:.0f}" if plan else "",
+                f"{ours['pss_anon_mb']:.0f} / {ours['pss_shmem_mb']:.0f} / {ours['pss_file_mb']:.0f}",
+            ]
+        )
     if not rows:
         return []
-    return ["## Memory", "",
-            "The most PSS (MB) of all processes of a run at once, on one core; PyTorch's while it trains. "
-            "Then what the plan asks for: states (weights, moments), sums over the batch of a microbatch, "
-            "the replica's workspace with its size over the most bytes that are live at once, the lower "
-            "bound of any plan with this order. Both sums of a microbatch and of the batch are in the plan. "
-            "*Beyond the plan* is the rest of the processes: code, libraries, packed copies, the ring of "
-            "inputs, the checkpoint being written; less than 0 where the plan's pages were not all touched.",
-            ""] + table(["Row", "Ours, processes", "PyTorch, processes", "Ours over it", "States", "Sums",
-                         "Workspace (over its bound)", "Beyond the plan", "Anonymous / shared / files"], rows)
+    return [
+        "## Memory",
+        "",
+        "The most PSS (MB) of all processes of a run at once, on one core; PyTorch's while it "
+        "trains. "
+        "Then what the plan asks for: states (weights, moments), sums over the batch of a microbatch, "
+        "the replica's workspace with its size over the most bytes that are live at once, the lower "
+        "bound of any plan with this order. Both sums of a microbatch and of the batch are in the plan. "
+        "*Beyond the plan* is the rest of the processes: code, libraries, packed copies, the ring of "
+        "inputs, the checkpoint being written; less than 0 where the plan's pages were not all touched.",
+        "",
+    ] + table(
+        [
+            "Row",
+            "Ours, processes",
+            "PyTorch, processes",
+            "Ours over it",
+            "States",
+            "Sums",
+            "Workspace (over its bound)",
+            "Beyond the plan",
+            "Anonymous / shared / files",
+        ],
+        rows,
+    )
 
 
 def scaling(document):
-    rows = [[row["row"].replace("scaling-", ""), row["what"], milliseconds(row["entries"][0]["ms"]),
-             milliseconds(row["entries"][1]["ms"]), f"{row['times_faster']:.2f}"] for row in document["scaling"]]
-    return ["## From one replica to two", "",
+    rows = [
+        [
+            row["row"].replace("scaling-", ""),
+            row["what"],
+            milliseconds(row["entries"][0]["ms"]),
+            milliseconds(row["entries"][1]["ms"]),
+            f"{row['times_faster']:.2f}",
+        ]
+        for row in document["scaling"]
+    ]
+    return (
+        [
+            "## From one replica to two",
+            "",
             "One replica with all its processes on one core, beside two on two cores; the same microbatches, "
-            "and the same bits.", ""] + table(["Row", "What", "1 replica, ms", "2 replicas, ms", "Times faster"],
-                                              rows) if rows else []
+            "and the same bits.",
+            "",
+        ]
+        + table(["Row", "What", "1 replica, ms", "2 replicas, ms", "Times faster"], rows)
+        if rows
+        else []
+    )
 
 
 def compiling(document):
-    rows = [[str(row["layers"]), f"{row['cold_s']:.2f}", f"{row['cached_s'] * 1e3:.0f}",
-             f"{row['c_bytes'] / 1e6:.2f}"] for row in document["compile"] or ()]
-    return ["## Compiling", "", "Whole processes of `csengine compile` of W1 with more layers.", ""] + table(
-        ["Layers", "Cold, s", "Cached, ms", "Generated C, MB"], rows) if rows else []
+    rows = [
+        [
+            str(row["layers"]),
+            f"{row['cold_s']:.2f}",
+            f"{row['cached_s'] * 1e3:.0f}",
+            f"{row['c_bytes'] / 1e6:.2f}",
+        ]
+        for row in document["compile"] or ()
+    ]
+    return (
+        ["## Compiling", "", "Whole processes of `csengine compile` of W1 with more layers.", ""]
+        + table(["Layers", "Cold, s", "Cached, ms", "Generated C, MB"], rows)
+        if rows
+        else []
+    )
 
 
 def weighted(products, dtype, column):
@@ -165,11 +236,15 @@ def products(document):
     found = document["products"]
     if not found:
         return []
-    lines = ["## Products alone", "",
-             "GFLOP/s of each matrix product of a step, operands hot, packing included, on one core; in "
-             "brackets the share of the register peak measured in the same round: float32 "
-             f"{found['peaks']['float32']:.0f}, bfloat16 {found['peaks']['bfloat16']:.0f} GFLOP/s. "
-             "oneDNN is the library that this build links, PyTorch brings its own libraries.", ""]
+    lines = [
+        "## Products alone",
+        "",
+        "GFLOP/s of each matrix product of a step, operands hot, packing included, on one core; in "
+        "brackets the share of the register peak measured in the same round: float32 "
+        f"{found['peaks']['float32']:.0f}, bfloat16 {found['peaks']['bfloat16']:.0f} GFLOP/s. "
+        "oneDNN is the library that this build links, PyTorch brings its own libraries.",
+        "",
+    ]
     peers = ["onednn"] + (["torch"] if "torch" in found else [])
     names = {"onednn": "oneDNN", "torch": "PyTorch"}
     for work in dict.fromkeys(p["work"] for p in found["products"]):
@@ -179,7 +254,9 @@ def products(document):
             titles += [f"{dtype}: ours"] + [names[peer] for peer in peers]
         rows = []
         for p in own:
-            size = f"{p['m']} x {p['n']} x {p['k']}" + (f", {p['batches']} times" if p["batches"] > 1 else "")
+            size = f"{p['m']} x {p['n']} x {p['k']}" + (
+                f", {p['batches']} times" if p["batches"] > 1 else ""
+            )
             row = [p["product"], p["pass"], size]
             for dtype in TYPES:
                 best = max(p[dtype][peer] for peer in peers)
@@ -200,29 +277,73 @@ def roofline(document):
     found = document["roofline"]
     if not found:
         return []
-    lines = ["## Roofline of W1", "",
-             "Each kernel above 1 % of the step (alike ones of all layers together): its operations and "
-             "bytes from the plan's shapes, and its share of the limit, which is the least time its "
-             "operations take in registers or its bytes from the smallest cache that holds them.", ""]
+    lines = [
+        "## Roofline of W1",
+        "",
+        "Each kernel above 1 % of the step (alike ones of all layers together): its operations and "
+        "bytes from the plan's shapes, and its share of the limit, which is the least time its "
+        "operations take in registers or its bytes from the smallest cache that holds them.",
+        "",
+    ]
     for precision, one in found.items():
         limits = one["limits"]
-        rates = ", ".join(f"{name} {rate:.0f} GFLOP/s" for name, rate in limits["gflop_per_second"].items())
-        reads = ", ".join(f"{name} {rate:.0f}" for name, rate in limits["read_gb_per_second"].items())
-        lines += [f"### {precision}", "", f"Limits of one core: {rates}; GB/s read from {reads}; triad "
-                  f"{limits['triad_gb_per_second']:.0f}.", ""]
+        rates = ", ".join(
+            f"{name} {rate:.0f} GFLOP/s" for name, rate in limits["gflop_per_second"].items()
+        )
+        reads = ", ".join(
+            f"{name} {rate:.0f}" for name, rate in limits["read_gb_per_second"].items()
+        )
+        lines += [
+            f"### {precision}",
+            "",
+            f"Limits of one core: {rates}; GB/s read from {reads}; triad "
+            f"{limits['triad_gb_per_second']:.0f}.",
+            "",
+        ]
         rows = []
         for k in one["kernels"]:
-            what = k["ops"] if len(k["ops"]) < 40 else k["ops"][:37] + "..."
-            rows.append([what + (" (backward)" if k["backward"] else ""), k["class"], str(k["alike"]),
-                         f"{k['ms']:.2f}", f"{k['share']:.1%}", f"{k['flop'] / 1e9:.2f}", f"{k['bytes'] / 1e6:.0f}",
-                         f"{k['gflop_per_second']:.0f}", f"{k['gb_per_second']:.1f}", f"{k['flop_per_byte']:.1f}",
-                         k["limited_by"], f"{k['share_of_limit']:.0%}"])
-        lines += table(["Kernel", "Part", "Alike", "ms", "Share", "GFLOP", "MB", "GFLOP/s", "GB/s", "FLOP/byte",
-                        "Limited by", "Of the limit"], rows)
+            what = k["ops"] if len(k["ops"]) < 30 else k["ops"][:27] + "..."
+            what += " " + k["sizes"].replace("x", " x ").replace("*", " times ")
+            rows.append(
+                [
+                    what + (" (backward)" if k["backward"] else ""),
+                    k["class"],
+                    str(k["alike"]),
+                    f"{k['ms']:.2f}",
+                    f"{k['share']:.1%}",
+                    f"{k['flop'] / 1e9:.2f}",
+                    f"{k['bytes'] / 1e6:.0f}",
+                    f"{k['gflop_per_second']:.0f}",
+                    f"{k['gb_per_second']:.1f}",
+                    f"{k['flop_per_byte']:.1f}",
+                    k["limited_by"],
+                    f"{k['share_of_limit']:.0%}",
+                ]
+            )
+        lines += table(
+            [
+                "Kernel",
+                "Part",
+                "Alike",
+                "ms",
+                "Share",
+                "GFLOP",
+                "MB",
+                "GFLOP/s",
+                "GB/s",
+                "FLOP/byte",
+                "Limited by",
+                "Of the limit",
+            ],
+            rows,
+        )
         parts = ", ".join(f"{name} {ms:.1f}" for name, ms in one["class_ms"].items())
-        lines += [f"Milliseconds: {parts}; all kernels {one['kernels_ms']:.1f} of a step's {one['step_ms']:.1f}. "
-                  f"The step takes {one['step_over_products']:.3f} times its own products, attention's included, "
-                  f"and {one['step_over_products_at_peak']:.3f} times what they would take at the registers' peak.", ""]
+        lines += [
+            f"Milliseconds: {parts}; all kernels {one['kernels_ms']:.1f} of a step's {one['step_ms']:.1f}. "
+            f"The step takes {one['step_over_products']:.3f} times its own products, attention's included, "
+            f"and {one['step_over_products_at_peak']:.3f} times what they would take at the registers' peak.",
+            "",
+        ]
     return lines
 
 
@@ -249,11 +370,18 @@ there, then `make performance_page`. How it measures stands at the head of `benc
 
 def page(document):
     ratios = [row["ratio"] for row in document["steps"] if row["ratio"]]
-    lines = ["# Performance", "",
-             "What a training step costs here beside PyTorch, and what this machine would allow. "
-             "Numbers from one run on one machine: ratios travel, milliseconds do not."
-             + (f" The median of the {len(ratios)} ratios below is {statistics.median(ratios):.2f}." if ratios else ""),
-             ""]
+    lines = [
+        "# Performance",
+        "",
+        "What a training step costs here beside PyTorch, and what this machine would allow. "
+        "Numbers from one run on one machine: ratios travel, milliseconds do not."
+        + (
+            f" The median of the {len(ratios)} ratios below is {statistics.median(ratios):.2f}."
+            if ratios
+            else ""
+        ),
+        "",
+    ]
     for section in (machine, steps, memory, scaling, compiling, products, roofline, gaps):
         lines += section(document)
     return "\n".join(lines) + "\n" + AGAIN

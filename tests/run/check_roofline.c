@@ -182,6 +182,7 @@ START_TEST(rows_and_their_sums)
     const cse_roofline_row *row = &roofline->rows[0];
     ck_assert_double_eq(row->flop, flop);
     ck_assert_double_eq(row->bytes, bytes);
+    ck_assert_str_eq(row->work.sizes, "64x32x48");
     ck_assert_double_eq_tol(row->intensity, flop / bytes, 1e-9);
     ck_assert_double_eq_tol(row->gflop_per_second, flop / 12000, 1e-9);
     ck_assert_double_eq_tol(row->limit_gflop_per_second, fmin(200, 300 * flop / bytes), 1e-9);

@@ -21,9 +21,9 @@ class Failed(Exception):
     """A measurement that did not work: its text says what was run and what it said."""
 
 
-def pinned(cores):
-    """What a child does first: run on these cores alone."""
-    return lambda: os.sched_setaffinity(0, cores)
+def pinned(command, cores):
+    """The command, on these cores alone."""
+    return ["taskset", "-c", ",".join(map(str, cores)), *command]
 
 
 def end(process):
@@ -96,12 +96,11 @@ class MemoryWatch:
 def run(command, cores, seconds=600, **options):
     """Runs a command to its end; its standard output."""
     process = subprocess.Popen(
-        command,
+        pinned(command, cores),
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=pinned(cores),
         **options,
     )
     try:
@@ -124,12 +123,11 @@ def whole_run(command, cores, seconds=600, watch=False):
     directory = tempfile.mkdtemp(prefix="performance-")
     command = [*command, "--json", "--no_dashboard", "--model_dir", directory]
     process = subprocess.Popen(
-        command,
+        pinned(command, cores),
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=pinned(cores),
     )
     alarm = threading.Timer(seconds, process.terminate)
     alarm.start()
@@ -171,13 +169,12 @@ class Peer:
         for command, own in zip(commands, cores):
             self.processes.append(
                 subprocess.Popen(
-                    command,
+                    pinned(command, own),
                     env=ENVIRONMENT,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     text=True,
-                    preexec_fn=pinned(own),
                 )
             )
         self.version = self.answers(120)[0]["ready"]

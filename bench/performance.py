@@ -19,6 +19,7 @@ not leave room for are left out, and named.
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -261,7 +262,11 @@ def gpt_row(bench, name, half, two):
     if not two:
         ours = OurBench(bench, arguments, half, steps)
         check = bench.start(arguments + precision, 1, checked, 1)
-        return ours, check, {"PyTorch": [bench.twin("gpt2", *shape, "--batch", batch)]}
+        twin = bench.twin("gpt2", *shape, "--batch", batch)
+        forms = {"PyTorch": [twin]}
+        if bench.options.torch_compile:
+            forms["PyTorch, compiled"] = [[*twin, "--compile"]]
+        return ours, check, forms
     micro = ["--set", f"fit.train_dataloader.micro_batch_size={batch // 2}"]
     arguments = arguments + precision + micro
     ours = OurRun(bench, arguments, 2, steps=steps + 3)
@@ -397,7 +402,8 @@ def step_row(bench, row):
 
 
 def scaling_row(bench, row):
-    """One replica with all its processes on one core beside two on two, the same microbatches."""
+    """One replica with all its processes on one core beside two on two, the same microbatches; and
+    two runs of one replica at the same time, which is what the machine itself allows."""
     _, name, precision = row.split("-")
     if len(bench.cores) < 2:
         raise Failed("this row needs two cores")
@@ -412,9 +418,15 @@ def scaling_row(bench, row):
         arguments += ["--set", f"fit.train_dataloader.micro_batch_size={batch // 2}"]
         options = {"steps": 6}
     one, two = (OurRun(bench, arguments, replicas, **options) for replicas in (1, 2))
+    left, right = (OurRun(bench, arguments, 1, **options) for _ in range(2))
+    right.cores = bench.cores[1:2]
     for _ in range(2 if bench.options.quick else 5):
         one.measure()
         two.measure()
+        with concurrent.futures.ThreadPoolExecutor() as both:
+            list(both.map(OurRun.measure, (left, right)))
+    turns = zip(one.times, two.times, left.times, right.times)
+    faster, machine = zip(*((a / b, a / c + a / d) for a, b, c, d in turns))
     return {
         "row": row,
         "what": MEANING[name],
@@ -423,7 +435,8 @@ def scaling_row(bench, row):
             summary("1 replica, 1 core", one.times),
             summary("2 replicas, 2 cores", two.times),
         ],
-        "times_faster": statistics.median(a / b for a, b in zip(one.times, two.times)),
+        "times_faster": statistics.median(faster),
+        "machine_times_faster": statistics.median(machine),
     }
 
 
@@ -649,10 +662,13 @@ def read_options():
     parser.add_argument("--quick", action="store_true", help="two rounds, fewer steps and sizes")
     parser.add_argument("--rounds", type=int, help="7; 2 with --quick")
     parser.add_argument(
-        "--row_seconds", type=float, default=75, help="after which a row ends its rounds"
+        "--row_seconds", type=float, default=60, help="after which a row ends its rounds"
     )
     parser.add_argument("--minutes", type=float, default=25, help="after which no section is begun")
     parser.add_argument("--python", help="a Python that has PyTorch; 'none': without it")
+    parser.add_argument(
+        "--torch_compile", action="store_true", help="GPT rows on one core also with torch.compile"
+    )
     parser.add_argument("--output", default="performance.json")
     options = parser.parse_args()
     wanted = options.rows.split(",")

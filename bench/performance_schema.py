@@ -119,7 +119,14 @@ DOCUMENT = {
     },
     "steps": [(ROW, dict(ROW, plan=PLAN))],
     "scaling": [
-        {"row": str, "what": str, "precision": str, "entries": [ENTRY], "times_faster": NUMBER}
+        {
+            "row": str,
+            "what": str,
+            "precision": str,
+            "entries": [ENTRY],
+            "times_faster": NUMBER,
+            "machine_times_faster": NUMBER,
+        }
     ],
     "compile": ([{"layers": int, "cold_s": NUMBER, "cached_s": NUMBER, "c_bytes": int}], None),
     "products": (

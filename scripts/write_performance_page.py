@@ -228,6 +228,20 @@ def compiling(document):
     )
 
 
+def note_on_torch(products):
+    """Where PyTorch's library is far behind on this machine, the ratios of steps have that cause."""
+    if any("torch" not in product["float32"] for product in products):
+        return []
+    share = weighted(products, "float32", "torch") / weighted(products, "float32", "onednn")
+    if share > 0.7:
+        return []
+    return [
+        f"PyTorch's float32 products reach {share:.0%} of oneDNN's on this processor, whose widest "
+        "vectors its library does not use: much of the float32 ratios above has this cause.",
+        "",
+    ]
+
+
 def weighted(products, dtype, column):
     """GFLOP/s of all products of a step together."""
     operations = [2.0 * p["batches"] * p["m"] * p["n"] * p["k"] * p["times"] for p in products]
@@ -274,7 +288,7 @@ def products(document):
             sums += [f"{rate:.0f} ({rate / found['peaks'][dtype]:.0%})"]
             sums += [f"{weighted(own, dtype, peer) or 0:.0f}" for peer in peers]
         lines += [f"{work}; bold: behind one of the others.", ""] + table(titles, rows + [sums])
-    return lines
+    return lines + note_on_torch(found["products"])
 
 
 def roofline(document):
@@ -353,7 +367,9 @@ def roofline(document):
 
 def gaps(document):
     lines = [f"- `{name}` failed: {text}" for name, text in document["failures"].items()]
-    lines += [f"- `{name}` was left out: no time was left" for name in document["left_out"]]
+    if document["left_out"]:
+        names = ", ".join(f"`{name}`" for name in document["left_out"])
+        lines += [f"- left out of this run: {names}"]
     return ["## What is missing", ""] + lines + [""] if lines else []
 
 

@@ -52,6 +52,9 @@ cse_status cse_precision_new(const cse_settings *settings, cse_precision **preci
 cse_status cse_precision_parse(const char *yaml, cse_precision **precision);
 void cse_precision_destroy(cse_precision **precision);
 
+/* All settings as text: equal for settings that have the same effect on every graph. */
+void cse_precision_describe(const cse_precision *precision, cse_text *out);
+
 /* ---- presets ---- */
 
 /* "mp2". */

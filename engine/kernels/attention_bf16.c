@@ -97,7 +97,7 @@ static void multiply(const cse_attention_product *p)
 
 static bool runs_here(void)
 {
-    return cse_lanes_run_here() && __builtin_cpu_supports("avx512bf16");
+    return cse_isa_runs(CSE_ISA_AVX512_BF16);
 }
 
 const cse_attention_way cse_attention_avx512_bf16 = {

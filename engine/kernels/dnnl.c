@@ -165,7 +165,8 @@ CSE_VECTOR_INLINE void relu_bfloat16(uint16_t *bits, int64_t count)
 }
 
 /* The compiler makes vectors of loops of a known length. */
-CSE_VECTOR_CLONES static void apply_relu(void *output, bool bfloat16, int64_t count)
+CSE_VECTOR_CLONES(void, apply_relu, (void *output, bool bfloat16, int64_t count),
+                  (output, bfloat16, count))
 {
     int64_t i = 0;
     for (; i + RELU_BLOCK <= count; i += RELU_BLOCK)

@@ -99,7 +99,7 @@ void cse_dot_tile_run(cse_dot_tile *tile, int64_t rows, int64_t width)
 
 bool cse_dot_tiles_run_here(void)
 {
-    return cse_lanes_run_here() && __builtin_cpu_supports("avx512bf16");
+    return cse_isa_runs(CSE_ISA_AVX512_BF16);
 }
 
 #endif

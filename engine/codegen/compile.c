@@ -1,8 +1,9 @@
-/* The compile cache: compile_dir/<key>/ holds graph.json, plan.txt, step.c and step.so.
+/* The compile cache: compile_dir/<key>/ holds graph.json, plan.txt, kernels.txt, step.c and
+ * step.so.
  *
  * The key is a hash of everything that decides the bits: graph and plan, the generated text (which
- * includes the prelude), the library's version, and the compiler with its version, flags and
- * instruction set. An entry is written to a temporary directory beside its final place and renamed
+ * includes the prelude), the library's version, what kernels are chosen by, and the compiler with
+ * its version, flags and instruction set. An entry is written to a temporary directory beside its final place and renamed
  * when it is complete, so that a reader never finds an incomplete one and concurrent writers of the
  * same key do no harm. */
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
+#include "engine/kernels/kernel_record.h"
 #include "engine/passes/memory_plan.h"
 
 #ifdef HAVE_CONFIG_H
@@ -29,10 +31,11 @@
 
 enum { KEY_BYTES = 16, DIRECTORY_BYTES = 4096 + 64, PATH_BYTES = DIRECTORY_BYTES + 64 };
 
-static const char *const entry_files[] = { "graph.json", "plan.txt", "step.c", "step.so" };
+static const char *const entry_files[] = { "graph.json", "plan.txt", "kernels.txt", "step.c",
+                                           "step.so" };
 
 typedef struct entry {
-    cse_text json, plan, source;
+    cse_text json, plan, source, kernels;
     cse_compiler compiler;
     bool compiler_present;
     cse_isa isa;
@@ -50,11 +53,14 @@ static void make_key(entry *e)
 {
     crypto_generichash_state state;
     unsigned char hash[KEY_BYTES];
-    cse_text flags = { 0 };
+    cse_text flags = { 0 }, choices = { 0 };
     crypto_generichash_init(&state, NULL, 0, sizeof hash);
     add_part(&state, e->json.data, e->json.size);
     add_part(&state, e->source.data, e->source.size);
     add_part(&state, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
+    cse_kernel_record_choices(&choices);
+    add_part(&state, choices.data, choices.size);
+    cse_text_clear(&choices);
     if (e->compiler_present) {
         cse_compiler_flags(e->isa, &flags);
         add_part(&state, flags.data, flags.size);
@@ -114,7 +120,7 @@ static bool has_file(const char *directory, const char *name)
 
 static bool is_whole(const char *directory, bool compiler_present)
 {
-    return has_file(directory, "graph.json") &&
+    return has_file(directory, "graph.json") && has_file(directory, "kernels.txt") &&
            (!compiler_present || has_file(directory, "step.so"));
 }
 
@@ -123,6 +129,7 @@ static cse_status fill_entry(const entry *e, const char *directory)
     char source[PATH_BYTES], object[PATH_BYTES];
     CSE_TRY(write_file(directory, "graph.json", &e->json));
     CSE_TRY(write_file(directory, "plan.txt", &e->plan));
+    CSE_TRY(write_file(directory, "kernels.txt", &e->kernels));
     CSE_TRY(write_file(directory, "step.c", &e->source));
     if (!e->compiler_present)
         return CSE_OK;
@@ -159,18 +166,64 @@ static void clear_entry(entry *e)
     cse_text_clear(&e->json);
     cse_text_clear(&e->plan);
     cse_text_clear(&e->source);
+    cse_text_clear(&e->kernels);
     cse_text_clear(&e->compiler.version);
+}
+
+/* Generated code sums a row in as many lanes as a vector has, so that portable bits want one width:
+ * that of AVX2, which every machine of interest has. */
+static cse_isa isa_of(const cse_graph *graph)
+{
+    return graph->portable ? CSE_ISA_AVX2 : cse_isa_of_host();
+}
+
+static cse_status check_instructions(const cse_graph *graph)
+{
+    CSE_TRY(cse_isa_check());
+    if (!graph->portable || cse_isa_runs(CSE_ISA_AVX2))
+        return CSE_OK;
+    return cse_fail(CSE_UNAVAILABLE,
+                    "deterministic: portable needs a processor with AVX2, FMA and F16C; this one "
+                    "may use %s only; accepted here: machine",
+                    cse_isa_name(cse_isa_of_host()));
+}
+
+static cse_status write_kernels(const cse_graph *graph, entry *e)
+{
+    if (!e->compiler_present)
+        cse_text_add(&e->kernels, "interpreted");
+    else
+        CSE_TRY(cse_kernel_record_new(graph, &e->kernels));
+    cse_text_add(&e->kernels, "\n");
+    cse_text_add(&e->plan, "kernels: %s", e->kernels.data);
+    return CSE_OK;
+}
+
+cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t size)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/kernels.txt", directory);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return cse_fail(CSE_NO_INPUT, "compiled step: %s: %s", path, strerror(errno));
+    size_t read = fread(kernels, 1, size - 1, file);
+    fclose(file);
+    kernels[read] = '\0';
+    kernels[strcspn(kernels, "\n")] = '\0';
+    return CSE_OK;
 }
 
 cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                                cse_compile_result *result)
 {
     int64_t start = cse_clock_ns();
-    entry e = { .isa = cse_isa_of_host() };
+    entry e = { .isa = isa_of(graph) };
     *result = (cse_compile_result){ .cached = false };
     if (sodium_init() < 0)
         return cse_fail(CSE_INTERNAL, "libsodium cannot be initialized");
-    cse_status status = cse_codegen_print(graph, &e.source);
+    cse_status status = check_instructions(graph);
+    if (status == CSE_OK)
+        status = cse_codegen_print(graph, &e.source);
     if (status == CSE_OK)
         status = cse_compiler_find(&e.compiler, &e.compiler_present);
     if (status == CSE_OK) {
@@ -190,9 +243,14 @@ cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                          "there is no C compiler (cc, gcc, clang): the step runs interpreted, "
                          "which is much slower; install gcc or set CSE_CC");
         if (!result->cached)
+            status = write_kernels(graph, &e);
+        if (status == CSE_OK && !result->cached)
             status = make_entry(&e, compile_dir, result->directory);
     }
     clear_entry(&e);
+    if (status == CSE_OK)
+        status =
+            cse_codegen_read_kernels(result->directory, result->kernels, sizeof result->kernels);
     result->seconds = (double)(cse_clock_ns() - start) * 1e-9;
     return status;
 }

@@ -14,6 +14,7 @@
 #include "engine/codegen/compiler.h"
 #include "engine/execute/execute.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/kernel_record.h"
 
 enum { PATH_BYTES = 4096 + 64 };
 
@@ -161,11 +162,11 @@ static cse_status check_object(const compiled *self, const char *path)
             "compiled step: %s: was compiled for ABI version %d, this engine has %d; remove "
             "its directory and compile again",
             path, *abi, CSE_STEP_ABI);
-    if (*isa > (int)cse_isa_of_host())
+    if (*isa > (int)cse_isa_of_processor())
         return cse_fail(CSE_DATA,
                         "compiled step: %s: needs a processor with %s, this one has %s; compile "
                         "again on this machine",
-                        path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_host()));
+                        path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_processor()));
     cse_graph_fingerprint(self->base.graph, expected);
     if (strncmp(fingerprint, expected, sizeof expected) != 0)
         return cse_fail(CSE_DATA,
@@ -188,7 +189,42 @@ static cse_status make_kernels(compiled *self)
     return CSE_OK;
 }
 
-static cse_status load(compiled *self, const char *path)
+/* Every process of a run must run the kernels that the artefact was compiled for, or they would
+ * compute other bits. Portable bits are those of any kernel. */
+static cse_status check_kernels(const compiled *self, const char *directory)
+{
+    char expected[CSE_KERNELS_BYTES];
+    cse_text made = { 0 };
+    if (self->base.graph->portable)
+        return CSE_OK;
+    CSE_TRY(cse_codegen_read_kernels(directory, expected, sizeof expected));
+    cse_kernel_record(self->base.graph, self->kernels, &made);
+    cse_status status = CSE_OK;
+    if (strncmp(made.data, expected, sizeof expected - 1) != 0)
+        status = cse_fail(CSE_DATA,
+                          "compiled step: %s: was compiled for the kernels \"%s\", this process "
+                          "would run \"%s\"; compile again on this machine",
+                          directory, expected, made.data);
+    cse_text_clear(&made);
+    return status;
+}
+
+/* From here on the process chooses by what the artefact was compiled for. */
+static cse_status follow_instructions(const cse_graph *graph, const char *directory)
+{
+    const cse_isa isa = cse_isa_from_name(graph->isa != NULL ? graph->isa : "");
+    if (isa == CSE_ISA_COUNT || graph->portable)
+        return CSE_OK;
+    if (isa > cse_isa_of_processor())
+        return cse_fail(CSE_DATA,
+                        "compiled step: %s: needs a processor with %s, this one has %s; compile "
+                        "again on this machine",
+                        directory, cse_isa_name(isa), cse_isa_name(cse_isa_of_processor()));
+    cse_isa_limit(isa);
+    return CSE_OK;
+}
+
+static cse_status load(compiled *self, const char *directory, const char *path)
 {
     self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (self->object == NULL)
@@ -199,10 +235,12 @@ static cse_status load(compiled *self, const char *path)
     self->groups = dlsym(self->object, "cse_step_groups");
     find_function(self->object, "cse_step_propose", &self->propose);
     CSE_TRY(check_object(self, path));
-    return make_kernels(self);
+    CSE_TRY(make_kernels(self));
+    return check_kernels(self, directory);
 }
 
-static cse_status open_object(const cse_graph *graph, const char *path, cse_executable **executable)
+static cse_status open_object(const cse_graph *graph, const char *directory, const char *path,
+                              cse_executable **executable)
 {
     compiled *self = cse_calloc(1, sizeof *self);
     self->base = (cse_executable){ .graph = graph,
@@ -214,7 +252,7 @@ static cse_status open_object(const cse_graph *graph, const char *path, cse_exec
                                    .propose = run_propose,
                                    .destroy = destroy };
     *executable = &self->base;
-    return load(self, path);
+    return load(self, directory, path);
 }
 
 cse_status cse_executable_open(const char *directory, cse_executable **executable)
@@ -225,8 +263,10 @@ cse_status cse_executable_open(const char *directory, cse_executable **executabl
     *executable = NULL;
     cse_status status = cse_executable_read_graph(directory, &graph);
     snprintf(path, sizeof path, "%s/step.so", directory);
+    if (status == CSE_OK)
+        status = follow_instructions(graph, directory);
     if (status == CSE_OK && stat(path, &info) == 0) {
-        status = open_object(graph, path, executable);
+        status = open_object(graph, directory, path, executable);
     } else if (status == CSE_OK) {
         cse_log_line(CSE_LOG_WARNING,
                      "%s holds no compiled code (step.so): the step runs interpreted", directory);

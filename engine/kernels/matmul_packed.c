@@ -225,6 +225,7 @@ cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_
         .base = { .run = run,
                   .destroy = destroy,
                   .implementation = "packed:avx512",
+                  .order = "chain",
                   .flops = cse_matmul_flops(sizes) },
         .sizes = *sizes,
         .operands = { plan->operands[0], plan->operands[1] },

@@ -108,8 +108,9 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
         CSE_TRY(print_file(result.artefact_directory, "step.c"));
     if (result.artefact_directory[0] != '\0')
         fprintf(print_c || pass != NULL || wanted.precision ? stderr : stdout,
-                "%s in %.3f seconds: %s\n", result.compile_cached ? "Found compiled" : "Compiled",
-                result.compile_seconds, result.artefact_directory);
+                "%s in %.3f seconds: %s\nKernels: %s\n",
+                result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
+                result.artefact_directory, result.kernels);
     return CSE_OK;
 }
 

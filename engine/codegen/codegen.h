@@ -12,12 +12,15 @@
 #include "engine/passes/pass.h"
 
 /* Raised when the frame, the undo record, the kernels or the entries change. */
+enum { CSE_KERNELS_BYTES = 2048 };
 enum { CSE_STEP_ABI = 4 };
 
 typedef struct cse_compile_result {
-    char directory[4096]; /* holds step.plan, step.c and, with a compiler, step.so */
-    bool cached;          /* found in the cache */
-    double seconds;       /* from the call to the end */
+    /* Holds step.plan, kernels.txt, step.c and, with a compiler, step.so. */
+    char directory[4096];
+    char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
+    bool cached;                     /* found in the cache */
+    double seconds;                  /* from the call to the end */
     bool compiler_present;
 } cse_compile_result;
 
@@ -50,6 +53,9 @@ void cse_compilation_destroy(cse_compilation **compilation);
 /* All of it for a planned graph. */
 cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                                cse_compile_result *result);
+
+/* The record of kernels of an artefact's directory. CSE_NO_INPUT when there is none. */
+cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t size);
 
 /* The prelude as text; written by autogen.sh. */
 extern const char cse_prelude_text[];

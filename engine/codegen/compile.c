@@ -1,8 +1,8 @@
-/* The compile cache: compile_dir/<key>/ holds step.plan, step.c and step.so.
+/* The compile cache: compile_dir/<key>/ holds step.plan, kernels.txt, step.c and step.so.
  *
  * The key is a hash of everything that decides their bytes: the traced graph, what the passes are
- * told, the library's version and build, and the compiler with its version, flags and instruction
- * set. An entry is written to a temporary directory beside its final place and renamed when it is
+ * told, the library's version and build, what kernels are chosen by, and the compiler with its
+ * version, flags and instruction set. An entry is written to a temporary directory beside its final place and renamed when it is
  * complete, so that a reader never finds an incomplete one and concurrent writers of the same key do
  * no harm. */
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
 #include "engine/codegen/plan_file.h"
+#include "engine/kernels/kernel_record.h"
 #include "engine/kernels/product_order.h"
 #include "engine/trace/trace.h"
 
@@ -32,7 +33,7 @@
 
 enum { KEY_BYTES = 16, DIRECTORY_BYTES = 4096 + 64, PATH_BYTES = DIRECTORY_BYTES + 64 };
 
-static const char *const entry_files[] = { "step.plan", "step.c", "step.so" };
+static const char *const entry_files[] = { "step.plan", "kernels.txt", "step.c", "step.so" };
 
 struct cse_compilation {
     cse_compiler compiler;
@@ -65,14 +66,17 @@ static void add_compiler(const cse_compilation *c, crypto_generichash_state *sta
     cse_text_clear(&flags);
 }
 
-/* What kernels are chosen by: the instruction set, and the order of sums of a product. */
-static void add_kernels(const cse_compilation *c, const cse_graph *graph,
+/* What kernels are chosen by: the instruction set, the order of sums of a product, and what the
+ * environment wishes. */
+static void add_choices(const cse_compilation *c, const cse_graph *graph,
                         crypto_generichash_state *state)
 {
-    const char *isa = cse_isa_name(c->isa);
-    const char *order = cse_product_order_name(cse_product_order_choose(graph->portable));
-    add_part(state, isa, strlen(isa));
-    add_part(state, order, strlen(order));
+    cse_text choices = { 0 };
+    cse_text_add(&choices, "%s %s ", cse_isa_name(c->isa),
+                 cse_product_order_name(cse_product_order_choose(graph->portable)));
+    cse_kernel_record_choices(&choices);
+    add_part(state, choices.data, choices.size);
+    cse_text_clear(&choices);
 }
 
 static void make_key(const cse_compilation *c, const cse_graph *graph,
@@ -88,7 +92,7 @@ static void make_key(const cse_compilation *c, const cse_graph *graph,
     add_part(&state, passes.data, passes.size);
     add_part(&state, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
     add_part(&state, (const char *)build, cse_build_identity(build));
-    add_kernels(c, graph, &state);
+    add_choices(c, graph, &state);
     add_compiler(c, &state);
     crypto_generichash_final(&state, hash, sizeof hash);
     sodium_bin2hex(key, KEY_BYTES * 2 + 1, hash, sizeof hash);
@@ -139,6 +143,22 @@ static cse_status write_plan(const cse_compilation *c, const cse_graph *graph,
     return status;
 }
 
+static cse_status write_kernels(const cse_compilation *c, const cse_graph *graph,
+                                const char *directory)
+{
+    cse_text record = { 0 };
+    cse_status status = CSE_OK;
+    if (c->compiler_present)
+        status = cse_kernel_record_new(graph, &record);
+    else
+        cse_text_add(&record, "interpreted");
+    cse_text_add(&record, "\n");
+    if (status == CSE_OK)
+        status = write_file(directory, "kernels.txt", &record);
+    cse_text_clear(&record);
+    return status;
+}
+
 /* The plan is written last: it says which step.so it belongs to. */
 static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
                              const char *directory)
@@ -149,6 +169,8 @@ static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
     cse_status status = cse_codegen_print(graph, &program, &text);
     if (status == CSE_OK)
         status = write_file(directory, "step.c", &text);
+    if (status == CSE_OK)
+        status = write_kernels(c, graph, directory);
     snprintf(source, sizeof source, "%s/step.c", directory);
     snprintf(object, sizeof object, "%s/step.so", directory);
     if (status == CSE_OK && c->compiler_present)
@@ -185,6 +207,24 @@ static cse_status make_entry(const cse_compilation *c, const cse_graph *graph)
 
 /* ---- the steps of a compilation ---- */
 
+/* Generated code sums a row in as many lanes as a vector has, so that portable bits want one width:
+ * that of AVX2, which every machine of interest has. */
+static cse_isa isa_of(const cse_graph *graph)
+{
+    return graph->portable ? CSE_ISA_AVX2 : cse_isa_of_host();
+}
+
+static cse_status check_instructions(const cse_graph *graph)
+{
+    CSE_TRY(cse_isa_check());
+    if (!graph->portable || cse_isa_runs(CSE_ISA_AVX2))
+        return CSE_OK;
+    return cse_fail(CSE_UNAVAILABLE,
+                    "deterministic: portable needs a processor with AVX2, FMA and F16C; this one "
+                    "may use %s only; accepted here: machine",
+                    cse_isa_name(cse_isa_of_host()));
+}
+
 cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options *options,
                                const char *compile_dir, cse_compilation **compilation)
 {
@@ -193,11 +233,13 @@ cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options 
     if (sodium_init() < 0)
         return cse_fail(CSE_INTERNAL, "libsodium cannot be initialized");
     cse_compilation *c = cse_calloc(1, sizeof *c);
-    *c = (cse_compilation){ .isa = cse_isa_of_host(),
+    *c = (cse_compilation){ .isa = isa_of(graph),
                             .start_ns = cse_clock_ns(),
                             .compile_dir = compile_dir };
     *compilation = c;
-    cse_status status = cse_compiler_find(&c->compiler, &c->compiler_present);
+    cse_status status = check_instructions(graph);
+    if (status == CSE_OK)
+        status = cse_compiler_find(&c->compiler, &c->compiler_present);
     if (status == CSE_OK) {
         c->calls = cse_calls_new(graph);
         make_key(c, graph, options, key);
@@ -227,7 +269,9 @@ static bool read_plan(cse_compilation *c, cse_graph *graph)
     cse_plan_file plan;
     if (cse_plan_file_read(c->directory, c->calls, &plan) != CSE_OK)
         return false;
-    bool whole = (plan.object.bytes > 0) == c->compiler_present &&
+    char kernels[CSE_KERNELS_BYTES];
+    bool whole = cse_codegen_read_kernels(c->directory, kernels, sizeof kernels) == CSE_OK &&
+                 (plan.object.bytes > 0) == c->compiler_present &&
                  (!c->compiler_present ||
                   cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
                  plan.graph->state_count == graph->state_count &&
@@ -248,6 +292,20 @@ cse_status cse_compilation_plan(cse_compilation *c, cse_graph *graph,
     return c->found ? CSE_OK : cse_passes_run(graph, options);
 }
 
+cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t size)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/kernels.txt", directory);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return cse_fail(CSE_NO_INPUT, "compiled step: %s: %s", path, strerror(errno));
+    size_t read = fread(kernels, 1, size - 1, file);
+    fclose(file);
+    kernels[read] = '\0';
+    kernels[strcspn(kernels, "\n")] = '\0';
+    return CSE_OK;
+}
+
 cse_status cse_compilation_finish(cse_compilation *c, const cse_graph *graph,
                                   cse_compile_result *result)
 {
@@ -261,6 +319,9 @@ cse_status cse_compilation_finish(cse_compilation *c, const cse_graph *graph,
     result->cached = c->found || cse_plan_file_is_whole(c->directory, c->compiler_present);
     if (!result->cached)
         status = make_entry(c, graph);
+    if (status == CSE_OK)
+        status =
+            cse_codegen_read_kernels(result->directory, result->kernels, sizeof result->kernels);
     result->seconds = (double)(cse_clock_ns() - c->start_ns) * 1e-9;
     return status;
 }

@@ -13,6 +13,7 @@
 #include "engine/codegen/plan_file.h"
 #include "engine/execute/tensor_statistics.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/kernel_record.h"
 
 enum { PATH_BYTES = 4096 + 64 };
 
@@ -184,11 +185,11 @@ static cse_status check_object(const compiled *self, const char *path)
             "compiled step: %s: was compiled for ABI version %d, this engine has %d; remove "
             "its directory and compile again",
             path, *abi, CSE_STEP_ABI);
-    if (*isa > (int)cse_isa_of_host())
+    if (*isa > (int)cse_isa_of_processor())
         return cse_fail(CSE_DATA,
                         "compiled step: %s: needs a processor with %s, this one has %s; compile "
                         "again on this machine",
-                        path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_host()));
+                        path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_processor()));
     if (strncmp(fingerprint, self->plan.fingerprint, sizeof self->plan.fingerprint) != 0 ||
         *count != self->plan.program.function_count)
         return cse_fail(CSE_DATA,
@@ -236,14 +237,50 @@ static cse_status make_kernels(compiled *self)
     return CSE_OK;
 }
 
-static cse_status load(compiled *self, const char *path)
+/* Every process of a run must run the kernels that the artefact was compiled for, or they would
+ * compute other bits. Portable bits are those of any kernel. */
+static cse_status check_kernels(const compiled *self, const char *directory)
+{
+    char expected[CSE_KERNELS_BYTES];
+    cse_text made = { 0 };
+    if (self->base.graph->portable)
+        return CSE_OK;
+    CSE_TRY(cse_codegen_read_kernels(directory, expected, sizeof expected));
+    cse_kernel_record(self->base.graph, self->kernels, &made);
+    cse_status status = CSE_OK;
+    if (strncmp(made.data, expected, sizeof expected - 1) != 0)
+        status = cse_fail(CSE_DATA,
+                          "compiled step: %s: was compiled for the kernels \"%s\", this process "
+                          "would run \"%s\"; compile again on this machine",
+                          directory, expected, made.data);
+    cse_text_clear(&made);
+    return status;
+}
+
+/* From here on the process chooses by what the artefact was compiled for. */
+static cse_status follow_instructions(const cse_graph *graph, const char *directory)
+{
+    const cse_isa isa = cse_isa_from_name(graph->isa != NULL ? graph->isa : "");
+    if (isa == CSE_ISA_COUNT || graph->portable)
+        return CSE_OK;
+    if (isa > cse_isa_of_processor())
+        return cse_fail(CSE_DATA,
+                        "compiled step: %s: needs a processor with %s, this one has %s; compile "
+                        "again on this machine",
+                        directory, cse_isa_name(isa), cse_isa_name(cse_isa_of_processor()));
+    cse_isa_limit(isa);
+    return CSE_OK;
+}
+
+static cse_status load(compiled *self, const char *directory, const char *path)
 {
     self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (self->object == NULL)
         return cse_fail(CSE_DATA, "compiled step: %s", dlerror());
     CSE_TRY(check_object(self, path));
     CSE_TRY(find_calls(self, path));
-    return make_kernels(self);
+    CSE_TRY(make_kernels(self));
+    return check_kernels(self, directory);
 }
 
 /* Takes over the plan's program. */
@@ -265,7 +302,7 @@ static cse_status open_object(cse_plan_file *plan, const char *directory,
     plan->program = (cse_program){ 0 };
     *executable = &self->base;
     snprintf(path, sizeof path, "%s/step.so", directory);
-    return load(self, path);
+    return load(self, directory, path);
 }
 
 cse_status cse_executable_open(const char *directory, cse_executable **executable)
@@ -273,10 +310,10 @@ cse_status cse_executable_open(const char *directory, cse_executable **executabl
     cse_plan_file plan;
     *executable = NULL;
     CSE_TRY(cse_plan_file_read(directory, NULL, &plan));
-    cse_status status;
-    if (plan.object.bytes > 0) {
+    cse_status status = follow_instructions(plan.graph, directory);
+    if (status == CSE_OK && plan.object.bytes > 0) {
         status = open_object(&plan, directory, executable);
-    } else {
+    } else if (status == CSE_OK) {
         cse_log_line(CSE_LOG_WARNING,
                      "%s holds no compiled code (step.so): the step runs interpreted", directory);
         status = cse_executable_interpret(plan.graph, executable);

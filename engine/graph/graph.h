@@ -220,6 +220,9 @@ struct cse_graph {
     bool portable;        /* the bits are to be the same on every kind of machine */
     /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */
     cse_product_order product_order;
+    /* The instruction set that kernels and generated code were chosen by (instruction_set.h), set
+     * by the fusion pass too; NULL or "": not chosen. */
+    const char *isa;
     int64_t space_bytes[CSE_SPACE_COUNT];
     uint32_t next_id;
     cse_status error; /* the first failure while tracing; sticky */

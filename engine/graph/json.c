@@ -128,6 +128,7 @@ static const cse_field graph_fields[] = {
       .high = INT64_MAX / 2,
       .optional = true },
     OPTIONAL("portable", BOOL, cse_graph, portable),
+    OPTIONAL("isa", TEXT, cse_graph, isa),
     { .key = "product_order",
       .type = CSE_FIELD_INT,
       .offset = offsetof(cse_graph, product_order),

@@ -467,6 +467,7 @@ static void code_tables(codec *c)
     code_int(c, &g->microbatch_count, 0, INT32_MAX);
     code_number(c, &g->micro_batch_size, 0, INT32_MAX);
     code_bool(c, &g->portable);
+    code_text(c, &g->isa);
     CODE_ENUM(c, g->product_order, cse_product_order, CSE_PRODUCT_ORDER_COUNT);
 }
 

@@ -2,11 +2,14 @@
  *
  * oneDNN computes in layouts of its own choice (channels in blocks of 16); the plain operands are
  * copied to them before the call, and the result back. The batch is computed in parts of a few
- * images, whose copies stay in the cache. The parts depend on the sizes only. */
+ * images, whose copies stay in the cache. The parts depend on the sizes only.
+ *
+ * Its sums depend on the machine: portable graphs get products of ours (portable_conv2d.h). */
 #include <string.h>
 
 #include "engine/kernels/dnnl.h"
 #include "engine/kernels/empty.h"
+#include "engine/kernels/portable_conv2d.h"
 #include "engine/trace/windows.h"
 
 /* The tensors of a convolution; any of the first three may be the result. */
@@ -165,6 +168,8 @@ cse_status cse_kernel_new_conv2d(const cse_kernel_plan *plan, cse_kernel **kerne
         prepare(plan, plan->product->inputs[0]->shape, plan->product->inputs[1]->shape, false, &c));
     if (is_empty(&c))
         return new_empty(plan, kernel);
+    if (plan->graph->portable)
+        return cse_kernel_new_portable_conv2d(plan, &c.sizes, CSE_CONV2D_OUTPUT, kernel);
     CSE_TRY(cse_dnnl_check(plan, describe_forward(&c, &description)));
     const cse_dnnl_operand operands[4] = {
         operand_of(&c, DNNL_ARG_SRC, plan->operands[0], INPUT),
@@ -199,6 +204,8 @@ cse_status cse_kernel_new_conv2d_gradient_input(const cse_kernel_plan *plan, cse
     CSE_TRY(prepare(plan, plan->product->shape, plan->product->inputs[0]->shape, false, &c));
     if (is_empty(&c))
         return new_empty(plan, kernel);
+    if (plan->graph->portable)
+        return cse_kernel_new_portable_conv2d(plan, &c.sizes, CSE_CONV2D_INPUT, kernel);
     CSE_TRY(cse_dnnl_check(plan, dnnl_dilated_convolution_backward_data_desc_init(
                                      &description, dnnl_convolution_direct, &c.any[INPUT],
                                      &c.any[WEIGHT], &c.any[OUTPUT], c.stride, c.dilation,
@@ -218,6 +225,8 @@ cse_status cse_kernel_new_conv2d_gradient_weight(const cse_kernel_plan *plan, cs
     CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->shape, true, &c));
     if (is_empty(&c))
         return new_empty(plan, kernel);
+    if (plan->graph->portable)
+        return cse_kernel_new_portable_conv2d(plan, &c.sizes, CSE_CONV2D_WEIGHT, kernel);
     CSE_TRY(cse_dnnl_check(plan, dnnl_dilated_convolution_backward_weights_desc_init(
                                      &description, dnnl_convolution_direct, &c.any[INPUT],
                                      &c.any[WEIGHT], NULL, &c.any[OUTPUT], c.stride, c.dilation,

@@ -67,21 +67,28 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
 /* Prefers our own kernels where they run. For tests and comparisons CSE_MATMUL in the environment
  * (product_order.h) selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The
  * bits of oneDNN differ from ours, so all processes of a run must use the same setting. */
-cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
+cse_status cse_kernel_new_product(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                                  cse_kernel **kernel)
 {
     char text[256];
-    cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
     const char *wanted = cse_product_wish_read().way;
     bool library = wanted != NULL && strcmp(wanted, "onednn") == 0;
     bool one_type = cse_kernel_plan_has_one_type(plan);
-    if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0)
-        *kernel = cse_kernel_new_empty(plan, sizes.n > 0 ? sizes.batches * sizes.m : 0, sizes.n);
+    if (sizes->batches * sizes->m * sizes->n == 0 || sizes->k == 0)
+        *kernel =
+            cse_kernel_new_empty(plan, sizes->n > 0 ? sizes->batches * sizes->m : 0, sizes->n);
     else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_isa_runs(CSE_ISA_AVX2)))
-        return one_type ? new_dnnl(plan, &sizes, kernel)
+        return one_type ? new_dnnl(plan, sizes, kernel)
                         : cse_fail(CSE_UNAVAILABLE,
                                    "%s: oneDNN does not support operands of different types here",
                                    cse_kernel_plan_text(plan, text, sizeof text));
     else
-        *kernel = cse_matmul_narrow_new(plan, &sizes, wanted);
+        *kernel = cse_matmul_narrow_new(plan, sizes, wanted);
     return CSE_OK;
+}
+
+cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    const cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
+    return cse_kernel_new_product(plan, &sizes, kernel);
 }

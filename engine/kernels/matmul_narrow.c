@@ -3,10 +3,13 @@
 #include "engine/kernels/matmul_narrow.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/instruction_set.h"
+#include "engine/base/log.h"
 #include "engine/kernels/product_order.h"
 #include "engine/types/dtype.h"
 
@@ -88,6 +91,19 @@ static cse_product_order order_of(const cse_kernel_plan *plan)
                : cse_product_order_choose(plan->graph->portable);
 }
 
+/* Told once a process: it is far slower than what people expect of a processor. */
+static void tell_plain(const cse_kernel_plan *plan)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    char text[256];
+    if (!atomic_flag_test_and_set(&told))
+        cse_log_line(CSE_LOG_WARNING,
+                     "%s: runs in plain C, about 80 times slower than with AVX2: this process may "
+                     "use %s only",
+                     cse_kernel_plan_text(plan, text, sizeof text),
+                     cse_isa_name(cse_isa_of_host()));
+}
+
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                   const char *wanted)
 {
@@ -96,10 +112,13 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
     assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
     const cse_product_order order = order_of(plan);
     const cse_narrow_way *way = choose(wanted, order);
+    if (way == &cse_narrow_plain && (wanted == NULL || strcmp(wanted, way->name) != 0))
+        tell_plain(plan);
     *kernel = (cse_narrow_kernel){
         .base = { .run = run,
                   .destroy = destroy,
                   .implementation = way->name,
+                  .order = cse_product_order_name(order),
                   .flops = cse_matmul_flops(sizes) },
         .way = way,
         .sizes = *sizes,

@@ -14,7 +14,8 @@ struct cse_kernel {
     void (*run)(cse_kernel *self, const void *const inputs[], void *output);
     void (*destroy)(cse_kernel *self);
     const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
-    double flops;               /* of one run; 0 when it is not a product */
+    const char *order; /* of its sums, where it is ours: "chain"; NULL: the library's own */
+    double flops;      /* of one run; 0 when it is not a product */
     /* Copied from the frame before the program runs, for kernels that round stochastically. */
     uint64_t seed;
     int64_t step, first_sample;

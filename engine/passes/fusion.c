@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/instruction_set.h"
 #include "engine/base/union_find.h"
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/product_order.h"
@@ -429,5 +430,6 @@ cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
     finish_groups(&f);
     drop_users(&f);
     graph->product_order = cse_product_order_choose(graph->portable);
+    graph->isa = cse_isa_name(cse_isa_of_host());
     return CSE_OK;
 }

@@ -274,14 +274,37 @@ static cse_status execute(runner *r, const char *artefact_directory)
     return status;
 }
 
+/* Keeps the record of a training step's kernels, and tells where they are not those that the
+ * checkpoint was trained with: the run goes on as well, with other bits than where it began. */
+static void keep_kernels(cse_session *session, const char *kernels)
+{
+    static const char portable[] = "portable on ";
+    const char *before = session->kernels;
+    bool both_portable = before != NULL && strncmp(before, portable, sizeof portable - 1) == 0 &&
+                         strncmp(kernels, portable, sizeof portable - 1) == 0;
+    if (session->loaded_path != NULL && before != NULL && !both_portable &&
+        strcmp(before, kernels) != 0)
+        cse_log_line(CSE_LOG_WARNING,
+                     "checkpoint %s was trained with other kernels, which sum in another order: "
+                     "from here on the bits differ from those of a run that had stayed with them. "
+                     "There: %s. Here: %s",
+                     session->loaded_path, before, kernels);
+    if (before == NULL || strcmp(before, kernels) != 0)
+        session->kernels = cse_arena_string(session->arena, kernels);
+    session->loaded_path = NULL;
+}
+
 static cse_status finish_compilation(cse_session *session, cse_compilation *compilation,
-                                     const cse_graph *graph)
+                                     const cse_step *step)
 {
     cse_compile_result compiled = { .cached = false };
-    CSE_TRY(cse_compilation_finish(compilation, graph, &compiled));
+    CSE_TRY(cse_compilation_finish(compilation, step->graph, &compiled));
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
+    memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
+    if (step->training)
+        keep_kernels(session, compiled.kernels);
     REPORT(session, on_compiled, &session->report);
     return CSE_OK;
 }
@@ -305,7 +328,7 @@ static cse_status compile(cse_session *session, const cse_step *step)
         REPORT(session, on_graph, step);
     }
     if (status == CSE_OK && !c->validate_only)
-        status = finish_compilation(session, compilation, step->graph);
+        status = finish_compilation(session, compilation, step);
     cse_compilation_destroy(&compilation);
     return status;
 }

@@ -54,6 +54,10 @@ struct cse_session {
     /* Training so far. */
     int64_t global_step, batch_size;
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */
+    /* The record of kernels (kernel_record.h) of the checkpoint that was loaded or, once a training
+     * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
+     * the checkpoint while no step was compiled after it. */
+    const char *kernels, *loaded_path;
     bool locked; /* states are stale: the last execution left no checkpoint of its last step */
     /* Tracing. */
     cse_step *traced;     /* while a step is traced; else NULL */

@@ -14,6 +14,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .samples_seen = session->global_step * session->batch_size,
         .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
+        .kernels = session->kernels,
     };
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];
@@ -109,6 +110,9 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
                cse_state_bytes(state));
         cse_state_round_held(state);
     }
+    session->kernels =
+        checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;
+    session->loaded_path = NULL;
     session->global_step = checkpoint->global_step;
     if (checkpoint->global_step > 0)
         session->batch_size = checkpoint->samples_seen / checkpoint->global_step;
@@ -127,6 +131,7 @@ cse_status cse_load(const char *path)
     cse_status status = check_all(session, checkpoint, path);
     if (status == CSE_OK) {
         take_all(session, checkpoint);
+        session->loaded_path = cse_arena_string(session->arena, path);
         if (checkpoint->seed != session->configuration.seed)
             cse_log_line(
                 CSE_LOG_WARNING,

@@ -53,14 +53,16 @@ static int64_t words_of(const attention_kernel *kernel, int64_t size)
 
 /* ---- operands ---- */
 
-/* A head of an operand or result [batch, time, heads, size]. */
-static cse_attention_matrix matrix_of(const attention_kernel *kernel, const void *values,
-                                      const int64_t place[2], const int64_t shape[2])
+/* A head of an operand or result [batch, time, heads, size]: `whole` has its place, type and sizes.
+ */
+static cse_attention_matrix head_of(const attention_kernel *kernel, cse_attention_matrix whole,
+                                    const int64_t place[2])
 {
-    const int64_t heads = kernel->sizes.heads, rows = shape[0], columns = shape[1];
-    const int64_t at = (place[0] * rows * heads + place[1]) * columns;
-    const char *first = (const char *)values + at * (int64_t)cse_dtype_size(kernel->dtype);
-    return (cse_attention_matrix){ first, kernel->dtype, heads * columns, rows, columns };
+    const int64_t heads = kernel->sizes.heads;
+    const int64_t at = (place[0] * whole.rows * heads + place[1]) * whole.columns;
+    whole.values = (const char *)whole.values + at * (int64_t)cse_dtype_size(whole.dtype);
+    whole.stride = heads * whole.columns;
+    return whole;
 }
 
 static const char *row_at(const cse_attention_matrix *m, int64_t row)
@@ -78,6 +80,20 @@ static void pack_rows(const cse_attention_matrix *m, int64_t first, int64_t coun
         memset(place + depth_bytes - 4, 0, 4);
         memcpy(place, row_at(m, first + row), bytes);
     }
+}
+
+/* Begins to load rows [first, end), as far as there are, before they are read or written: rows of a
+ * head lie too far apart for the processor to foresee them. */
+static void prefetch_rows(const cse_attention_matrix *m, int64_t first, int64_t end, bool write)
+{
+    const int64_t bytes = m->columns * (int64_t)cse_dtype_size(m->dtype);
+    for (int64_t row = first; row < end && row < m->rows; row++)
+        for (int64_t at = 0; at < bytes; at += 64) {
+            if (write)
+                __builtin_prefetch(row_at(m, row) + at, 1, 2);
+            else
+                __builtin_prefetch(row_at(m, row) + at, 0, 2);
+        }
 }
 
 /* Columns of a panel of a kept matrix that begins with `column`. */
@@ -180,6 +196,14 @@ static void multiply_kept(const attention_kernel *kernel, cse_attention_product 
 
 /* ---- forward ---- */
 
+/* What one head is computed from; the last four of the gradient alone. */
+typedef struct head_operands {
+    cse_attention_matrix queries, keys, values, output, upstream;
+    const float *statistics;
+    void *const *results;
+    int64_t place[2];
+} head_operands;
+
 typedef struct forward_scratch {
     float *keys, *values; /* turned; kept */
     float *queries, *scores, *output, *maxima, *reciprocals;
@@ -233,15 +257,15 @@ static void store_output(const attention_kernel *kernel, const forward_scratch *
                                                .to_stride = s->heads * s->value });
 }
 
-/* Queries from place[2] on. */
+/* Queries from `first` on. */
 static void forward_block(const attention_kernel *kernel, const forward_scratch *f,
-                          const cse_attention_matrix *queries, const int64_t place[3],
-                          void *const results[])
+                          const head_operands *o, int64_t first, void *const results[])
 {
     const cse_attention_sizes *s = &kernel->sizes;
-    const int64_t first = place[2], left = s->queries - first, rows = left < ROWS ? left : ROWS;
+    const int64_t place[3] = { o->place[0], o->place[1], first };
+    const int64_t left = s->queries - first, rows = left < ROWS ? left : ROWS;
     const int64_t seen = kernel->causal && first + rows < s->keys ? first + rows : s->keys;
-    pack_rows(queries, first, rows, f->queries);
+    pack_rows(&o->queries, first, rows, f->queries);
     multiply_turned(kernel, &(turned_product){ .rows = f->queries,
                                                .row_count = rows,
                                                .depth = words_of(kernel, s->head),
@@ -274,27 +298,44 @@ static void forward_block(const attention_kernel *kernel, const forward_scratch 
     store_output(kernel, f, place, rows, results);
 }
 
+static head_operands operands_of(const attention_kernel *kernel, const void *const inputs[],
+                                 int64_t number)
+{
+    const cse_attention_sizes *s = &kernel->sizes;
+    const int *at = kernel->operands;
+    const int64_t place[2] = { number / s->heads, number % s->heads };
+    const void *q = inputs[at[CSE_ATTENTION_QUERY]], *k = inputs[at[CSE_ATTENTION_KEY]],
+               *v = inputs[at[CSE_ATTENTION_VALUE]];
+    const cse_dtype dtype = kernel->dtype;
+    return (head_operands){
+        .queries =
+            head_of(kernel, (cse_attention_matrix){ q, dtype, 0, s->queries, s->head }, place),
+        .keys = head_of(kernel, (cse_attention_matrix){ k, dtype, 0, s->keys, s->head }, place),
+        .values = head_of(kernel, (cse_attention_matrix){ v, dtype, 0, s->keys, s->value }, place),
+        .place = { place[0], place[1] },
+    };
+}
+
+/* The first key block of a head waits for what the previous head's blocks did not load. */
 static void run_forward(cse_kernel *base, const void *const inputs[], void *output)
 {
     const attention_kernel *kernel = (const attention_kernel *)base;
     const cse_attention_sizes *s = &kernel->sizes;
+    const int64_t count = s->batch * s->heads;
     allotment scratch = { cse_scratch_view(kernel->scratch), 0 };
     const forward_scratch f = lay_out_forward(kernel, &scratch);
-    for (int64_t head = 0; head < s->batch * s->heads; head++) {
-        int64_t place[3] = { head / s->heads, head % s->heads, 0 };
-        const cse_attention_matrix queries =
-            matrix_of(kernel, inputs[kernel->operands[CSE_ATTENTION_QUERY]], place,
-                      (int64_t[]){ s->queries, s->head });
-        const cse_attention_matrix keys =
-            matrix_of(kernel, inputs[kernel->operands[CSE_ATTENTION_KEY]], place,
-                      (int64_t[]){ s->keys, s->head });
-        const cse_attention_matrix values =
-            matrix_of(kernel, inputs[kernel->operands[CSE_ATTENTION_VALUE]], place,
-                      (int64_t[]){ s->keys, s->value });
-        kernel->way->pack_turned(&keys, f.keys);
-        pack_kept(kernel, &values, 0, s->keys, f.values);
-        for (; place[2] < s->queries; place[2] += ROWS)
-            forward_block(kernel, &f, &queries, place, output);
+    for (int64_t head = 0; head < count; head++) {
+        const head_operands now = operands_of(kernel, inputs, head);
+        const head_operands next = operands_of(kernel, inputs, head + 1 < count ? head + 1 : head);
+        kernel->way->pack_turned(&now.keys, f.keys);
+        pack_kept(kernel, &now.values, 0, s->keys, f.values);
+        for (int64_t first = 0; first < s->queries; first += ROWS) {
+            const bool last = first + ROWS >= s->queries;
+            prefetch_rows(&next.queries, first, first + ROWS, false);
+            prefetch_rows(&next.keys, first, last ? s->keys : first + ROWS, false);
+            prefetch_rows(&next.values, first, last ? s->keys : first + ROWS, false);
+            forward_block(kernel, &f, &now, first, output);
+        }
     }
 }
 
@@ -336,34 +377,35 @@ static gradient_scratch lay_out_gradient(const attention_kernel *kernel, allotme
     return g;
 }
 
-/* What one head is computed from. */
-typedef struct head_operands {
-    cse_attention_matrix queries, keys, values, output, upstream;
-    const float *statistics;
-    void *const *results;
-    int64_t place[2];
-} head_operands;
+/* The head's part of a result. */
+static cse_attention_matrix result_of(const attention_kernel *kernel, const head_operands *o,
+                                      int result)
+{
+    const cse_attention_sizes *s = &kernel->sizes;
+    const int64_t rows = result == CSE_ATTENTION_QUERY ? s->queries : s->keys;
+    const int64_t columns = result == CSE_ATTENTION_VALUE ? s->value : s->head;
+    return head_of(kernel,
+                   (cse_attention_matrix){ o->results[result], kernel->result_dtypes[result], 0,
+                                           rows, columns },
+                   o->place);
+}
 
-static head_operands operands_of(const attention_kernel *kernel, const void *const inputs[],
-                                 int64_t number)
+static head_operands gradient_operands_of(const attention_kernel *kernel,
+                                          const void *const inputs[], int64_t number)
 {
     const cse_attention_sizes *s = &kernel->sizes;
     const int *at = kernel->operands;
-    const int64_t place[2] = { number / s->heads, number % s->heads };
-    const int64_t query[2] = { s->queries, s->head }, key[2] = { s->keys, s->head },
-                  value[2] = { s->keys, s->value }, output[2] = { s->queries, s->value };
-    attention_kernel of_output = *kernel;
-    of_output.dtype = kernel->output_dtype;
-    return (head_operands){
-        .queries = matrix_of(kernel, inputs[at[CSE_ATTENTION_QUERY]], place, query),
-        .keys = matrix_of(kernel, inputs[at[CSE_ATTENTION_KEY]], place, key),
-        .values = matrix_of(kernel, inputs[at[CSE_ATTENTION_VALUE]], place, value),
-        .output = matrix_of(&of_output, inputs[at[CSE_ATTENTION_OF_OUTPUT]], place, output),
-        .upstream = matrix_of(kernel, inputs[at[CSE_ATTENTION_OF_UPSTREAM]], place, output),
-        .statistics =
-            (const float *)inputs[at[CSE_ATTENTION_OF_STATISTICS]] + number * 2 * s->queries,
-        .place = { place[0], place[1] },
-    };
+    const void *output = inputs[at[CSE_ATTENTION_OF_OUTPUT]],
+               *upstream = inputs[at[CSE_ATTENTION_OF_UPSTREAM]];
+    head_operands o = operands_of(kernel, inputs, number);
+    o.output = head_of(
+        kernel, (cse_attention_matrix){ output, kernel->output_dtype, 0, s->queries, s->value },
+        o.place);
+    o.upstream =
+        head_of(kernel, (cse_attention_matrix){ upstream, kernel->dtype, 0, s->queries, s->value },
+                o.place);
+    o.statistics = (const float *)inputs[at[CSE_ATTENTION_OF_STATISTICS]] + number * 2 * s->queries;
+    return o;
 }
 
 static void prepare_head(const attention_kernel *kernel, const gradient_scratch *g,
@@ -457,26 +499,42 @@ static void add_chunk(const attention_kernel *kernel, const gradient_scratch *g,
         multiply_kept(kernel, product, s->head, words_of(kernel, b->keys), 0);
 }
 
-/* Rows of the sums to rows from `row` on of the result. */
+/* The sums to `rows[1]` rows of the result from rows[0] on. */
 static void store_sums(const attention_kernel *kernel, const gradient_scratch *g,
                        const head_operands *o, int result, const int64_t rows[2])
 {
-    const cse_attention_sizes *s = &kernel->sizes;
-    const int64_t times = result == CSE_ATTENTION_QUERY ? s->queries : s->keys;
-    const int64_t columns = result == CSE_ATTENTION_VALUE ? s->value : s->head;
-    const cse_dtype dtype = kernel->result_dtypes[result];
-    const int64_t at = ((o->place[0] * times + rows[0]) * s->heads + o->place[1]) * columns;
     if (o->results[result] == NULL)
         return;
-    kernel->way->store(&(cse_attention_store){
-        .from = g->sums[result],
-        .factor = result == CSE_ATTENTION_VALUE ? 1 : kernel->scale,
-        .from_stride = g->strides[result],
-        .rows = rows[1],
-        .columns = columns,
-        .dtype = dtype,
-        .to = (char *)o->results[result] + at * (int64_t)cse_dtype_size(dtype),
-        .to_stride = s->heads * columns });
+    const cse_attention_matrix m = result_of(kernel, o, result);
+    const char *start = o->results[result];
+    char *to = (char *)o->results[result] + (row_at(&m, rows[0]) - start);
+    kernel->way->store(
+        &(cse_attention_store){ .from = g->sums[result],
+                                .factor = result == CSE_ATTENTION_VALUE ? 1 : kernel->scale,
+                                .from_stride = g->strides[result],
+                                .rows = rows[1],
+                                .columns = m.columns,
+                                .dtype = m.dtype,
+                                .to = to,
+                                .to_stride = m.stride });
+}
+
+/* Begins to load what the next head needs of these rows, and where this head's results go. */
+static void prefetch_block(const attention_kernel *kernel, const head_operands *o,
+                           const head_operands *next, int64_t first)
+{
+    const cse_attention_sizes *s = &kernel->sizes;
+    const int64_t end = first + ROWS >= s->keys ? s->queries : first + ROWS;
+    prefetch_rows(&next->keys, first, first + ROWS, false);
+    prefetch_rows(&next->values, first, first + ROWS, false);
+    prefetch_rows(&next->queries, first, end, false);
+    prefetch_rows(&next->output, first, end, false);
+    prefetch_rows(&next->upstream, first, end, false);
+    for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++)
+        if (o->results[i] != NULL) {
+            const cse_attention_matrix m = result_of(kernel, o, i);
+            prefetch_rows(&m, first, i == CSE_ATTENTION_QUERY ? end : first + ROWS, true);
+        }
 }
 
 /* The keys from `key` on, with all queries that see one of them. */
@@ -506,14 +564,19 @@ static void run_gradient(cse_kernel *base, const void *const inputs[], void *out
 {
     const attention_kernel *kernel = (const attention_kernel *)base;
     const cse_attention_sizes *s = &kernel->sizes;
+    const int64_t count = s->batch * s->heads;
     allotment scratch = { cse_scratch_view(kernel->scratch), 0 };
     const gradient_scratch g = lay_out_gradient(kernel, &scratch);
-    for (int64_t head = 0; head < s->batch * s->heads; head++) {
-        head_operands o = operands_of(kernel, inputs, head);
+    for (int64_t head = 0; head < count; head++) {
+        head_operands o = gradient_operands_of(kernel, inputs, head);
+        const head_operands next =
+            gradient_operands_of(kernel, inputs, head + 1 < count ? head + 1 : head);
         o.results = output;
         prepare_head(kernel, &g, &o);
-        for (int64_t key = 0; key < s->keys; key += ROWS)
+        for (int64_t key = 0; key < s->keys; key += ROWS) {
+            prefetch_block(kernel, &o, &next, key);
             gradient_block(kernel, &g, &o, key);
+        }
         store_sums(kernel, &g, &o, CSE_ATTENTION_QUERY, (int64_t[]){ 0, s->queries });
     }
 }

@@ -1,10 +1,10 @@
 /* The compile cache: compile_dir/<key>/ holds step.plan, step.c and step.so.
  *
- * The key is a hash of everything that decides their bytes: the traced graph, what the passes are
- * told, the library's version and build, and the compiler with its version, flags and instruction
- * set. An entry is written to a temporary directory beside its final place and renamed when it is
- * complete, so that a reader never finds an incomplete one and concurrent writers of the same key do
- * no harm. */
+ * The key is a hash of everything that decides their bytes: the traced graph, what the passes
+ * are told, the library's version and build, and the compiler with its version, flags and
+ * instruction set. An entry is written to a temporary directory beside its final place and
+ * renamed when it is complete, so that a reader never finds an incomplete one and concurrent
+ * writers of the same key do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -215,12 +215,12 @@ static bool read_plan(cse_compilation *c, cse_graph *graph)
     cse_plan_file plan;
     if (cse_plan_file_read(c->directory, c->calls, &plan) != CSE_OK)
         return false;
-    bool whole = (plan.object.bytes > 0) == c->compiler_present &&
-                 (!c->compiler_present ||
-                  cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
-                 plan.graph->state_count == graph->state_count &&
-                 plan.graph->fetch_count == graph->fetch_count &&
-                 plan.graph->input_count == graph->input_count;
+    bool whole =
+        (plan.object.bytes > 0) == c->compiler_present &&
+        (!c->compiler_present || cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
+        plan.graph->state_count == graph->state_count &&
+        plan.graph->fetch_count == graph->fetch_count &&
+        plan.graph->input_count == graph->input_count;
     if (whole)
         cse_graph_take(graph, &plan.graph);
     cse_plan_file_clear(&plan);

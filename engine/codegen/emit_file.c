@@ -21,15 +21,16 @@ static void emit_heading(const cse_graph *graph, cse_text *out)
 {
     char fingerprint[33];
     cse_graph_fingerprint(graph, fingerprint);
-    cse_text_add(out,
-                 "/* A training step, written by csengine from a step graph (%s).\n *\n"
-                 " * %d microbatches of %lld samples; %d groups; %d states.\n"
-                 " *\n"
-                 " * One function stands for all groups that are alike. `places` holds what differs:\n"
-                 " * offsets of values, numbers of kernels, tensors and random streams. Which function\n"
-                 " * each group calls, and with which places, is in the file step.plan. */\n",
-                 fingerprint, graph->microbatch_count, (long long)graph->micro_batch_size,
-                 graph->group_count, graph->state_count);
+    cse_text_add(
+        out,
+        "/* A training step, written by csengine from a step graph (%s).\n *\n"
+        " * %d microbatches of %lld samples; %d groups; %d states.\n"
+        " *\n"
+        " * One function stands for all groups that are alike. `places` holds what differs:\n"
+        " * offsets of values, numbers of kernels, tensors and random streams. Which function\n"
+        " * each group calls, and with which places, is in the file step.plan. */\n",
+        fingerprint, graph->microbatch_count, (long long)graph->micro_batch_size,
+        graph->group_count, graph->state_count);
 }
 
 static void emit_groups(const cse_graph *graph, cse_program *program, cse_text *out)

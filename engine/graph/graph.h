@@ -248,8 +248,9 @@ void cse_graph_replace(cse_node *old, cse_node *replacement);
  * id). */
 void cse_graph_compact(cse_graph *graph);
 
-/* `graph` becomes what *other is, which is destroyed; its own settings (precision, numerics) stay, and
- * so do the nodes that it had until now, as long as it lives: others may point to them. */
+/* `graph` becomes what *other is, which is destroyed; its own settings (precision, numerics)
+ * stay, and so do the nodes that it had until now, as long as it lives: others may point to
+ * them. */
 void cse_graph_take(cse_graph *graph, cse_graph **other);
 
 /* Checks the invariants: input counts, shapes and types by the ops' rules, order, levels, and the

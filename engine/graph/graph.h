@@ -13,6 +13,7 @@
 
 #include "csengine/train.h"
 #include "engine/base/arena.h"
+#include "engine/base/name_index.h"
 #include "engine/graph/op.h"
 
 typedef struct cse_node cse_node;
@@ -186,6 +187,7 @@ struct cse_graph {
     int node_count, node_capacity;
     cse_state_entry *states;
     int state_count, state_capacity;
+    cse_name_index state_names; /* of those that cse_graph_add_state has added */
     cse_input_entry *inputs;
     int input_count, input_capacity;
     cse_fetch_entry *fetches;

@@ -541,7 +541,7 @@ static bool is_leaf_well(const cse_graph *graph, const cse_node *node)
 
 static cse_status check(const codec *c)
 {
-    const cse_graph *graph = c->graph;
+    cse_graph *graph = c->graph;
     bool fits = !c->from->wrong && graph->microbatch_count > 0 && graph->micro_batch_size > 0;
     int64_t offset = 0;
     for (int n = 0; fits && n < graph->node_count; n++)
@@ -549,7 +549,9 @@ static cse_status check(const codec *c)
     for (int s = 0; fits && s < graph->state_count; s++) {
         const cse_state_entry *state = &graph->states[s];
         int64_t bytes = cse_shape_elements(state->shape) * (int64_t)cse_dtype_size(state->dtype);
-        fits = state->offset_bytes == offset && offset < INT64_MAX / 2 - bytes;
+        fits = state->offset_bytes == offset && offset < INT64_MAX / 2 - bytes &&
+               cse_name_index_find(&graph->state_names, state->name) < 0;
+        cse_name_index_add(&graph->state_names, fits ? state->name : "", s);
         offset += cse_aligned_bytes(bytes);
     }
     fits = fits && offset <= graph->space_bytes[CSE_SPACE_STATE];

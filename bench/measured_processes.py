@@ -73,22 +73,31 @@ def memory_of(process_ids):
 
 
 class MemoryWatch:
-    """Keeps the most memory that processes took at once, looking every so often."""
+    """Keeps the most memory that processes took at once. Looks every half second, more seldom where
+    a look takes long, as it does in large processes: it shall cost those that it watches nothing.
+    """
 
-    def __init__(self, process_ids, every=0.25):
-        self.process_ids, self.every, self.most, self.over = process_ids, every, None, False
+    SECONDS, MOST_SHARE = 0.5, 0.02
+
+    def __init__(self, process_ids):
+        self.process_ids, self.most, self.over = process_ids, None, threading.Event()
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
 
     def watch(self):
-        while not self.over:
-            now = memory_of(self.process_ids)
-            if self.most is None or now["pss_mb"] > self.most["pss_mb"]:
-                self.most = now
-            time.sleep(self.every)
+        pause = self.SECONDS
+        while not self.over.wait(pause):
+            start = time.perf_counter()
+            self.look()
+            pause = max(self.SECONDS, (time.perf_counter() - start) / self.MOST_SHARE)
+
+    def look(self):
+        now = memory_of(self.process_ids)
+        if self.most is None or now["pss_mb"] > self.most["pss_mb"]:
+            self.most = now
 
     def stop(self):
-        self.over = True
+        self.over.set()
         self.thread.join()
         return self.most
 
@@ -205,9 +214,10 @@ class Peer:
 
     def steps(self, count):
         """Milliseconds of each step, of the slowest rank; the memory is watched meanwhile."""
-        watch = MemoryWatch([process.pid for process in self.processes], every=0.5)
+        watch = MemoryWatch([process.pid for process in self.processes])
         try:
             taken = self.ask(f"steps {count}")
+            watch.look()
         finally:
             most = watch.stop()
         if self.memory is None or most["pss_mb"] > self.memory["pss_mb"]:

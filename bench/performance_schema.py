@@ -93,6 +93,8 @@ ROOFLINE = {
     "product_flop": NUMBER,
     "step_over_products": NUMBER,
     "step_over_products_at_peak": NUMBER,
+    "update_ms": NUMBER,
+    "update_gb_per_second": NUMBER,
 }
 DOCUMENT = {
     "format": int,

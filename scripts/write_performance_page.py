@@ -357,9 +357,15 @@ def roofline(document):
         )
         parts = ", ".join(f"{name} {ms:.1f}" for name, ms in one["class_ms"].items())
         lines += [
-            f"Milliseconds: {parts}; all kernels {one['kernels_ms']:.1f} of a step's {one['step_ms']:.1f}. "
-            f"The step takes {one['step_over_products']:.3f} times its own products, attention's included, "
-            f"and {one['step_over_products_at_peak']:.3f} times what they would take at the registers' peak.",
+            f"Milliseconds: {parts}; all kernels {one['kernels_ms']:.1f} of a step's "
+            f"{one['step_ms']:.1f}.",
+            "",
+            f"The step takes {one['step_over_products']:.3f} times its own products, attention's "
+            f"included, and {one['step_over_products_at_peak']:.3f} times what they would take at the "
+            "registers' peak: inside the step they run at "
+            f"{one['step_over_products'] / max(1e-9, one['step_over_products_at_peak']):.0%} of it. The "
+            f"update takes {one['update_ms']:.1f} ms, {one['update_gb_per_second']:.0f} GB/s, "
+            f"{one['update_gb_per_second'] / limits['triad_gb_per_second']:.0%} of triad.",
             "",
         ]
     return lines

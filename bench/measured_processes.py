@@ -54,12 +54,21 @@ def descendants(process_id):
     return found
 
 
+def role_of(process_id):
+    """What a process is in its run: a worker's role, else the name of its program."""
+    with open(f"/proc/{process_id}/cmdline") as file:
+        words = file.read().split("\0")
+    roles = [word.removeprefix("--role=") for word in words if word.startswith("--role=")]
+    return roles[0] if roles else " ".join(os.path.basename(word) for word in words[:2])
+
+
 def memory_of(process_ids):
-    """MB by kind, and the number of processes, of these and of all that they started."""
+    """MB by kind and by role, and the number of processes, of these and of all that they started."""
     processes = {one for process_id in process_ids for one in descendants(process_id)}
-    kilobytes = dict.fromkeys(PSS_KINDS, 0)
+    kilobytes, roles = dict.fromkeys(PSS_KINDS, 0), {}
     for process_id in processes:
         try:
+            role = role_of(process_id)
             with open(f"/proc/{process_id}/smaps_rollup") as file:
                 lines = file.read().splitlines()
         except OSError:
@@ -68,8 +77,10 @@ def memory_of(process_ids):
             kind, _, rest = line.partition(":")
             if kind in kilobytes:
                 kilobytes[kind] += int(rest.split()[0])
+            if kind == "Pss":
+                roles[role] = round(roles.get(role, 0) + int(rest.split()[0]) * 1024e-6, 1)
     memory = {kind.lower() + "_mb": round(kilobytes[kind] * 1024e-6, 1) for kind in PSS_KINDS}
-    return dict(memory, processes=len(processes))
+    return dict(memory, processes=len(processes), roles_mb=roles)
 
 
 class MemoryWatch:

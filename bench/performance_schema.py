@@ -15,6 +15,7 @@ MEMORY = (
         "pss_file_mb": NUMBER,
         "pss_shmem_mb": NUMBER,
         "processes": int,
+        "roles_mb": {str: NUMBER},
     },
     None,
 )

@@ -150,6 +150,7 @@ def memory(document):
                 f"{plan['workspace_bytes'] / 1e6:.0f} ({bound:.3f})" if plan else "",
                 f"{ours['pss_mb'] - planned:.0f}" if plan else "",
                 f"{ours['pss_anon_mb']:.0f} / {ours['pss_shmem_mb']:.0f} / {ours['pss_file_mb']:.0f}",
+                ", ".join(f"{role} {mb:.0f}" for role, mb in sorted(ours["roles_mb"].items())),
             ]
         )
     if not rows:
@@ -176,6 +177,7 @@ def memory(document):
             "Workspace (over its bound)",
             "Beyond the plan",
             "Anonymous / shared / files",
+            "By process",
         ],
         rows,
     )

@@ -129,7 +129,7 @@ def losses(document):
 def memory(document):
     rows = []
     for row in document["steps"]:
-        if row["cores"] != 1 or row["row"].split("-")[0] not in ("W1", "W2", "W4", "W5", "cnn"):
+        if row["cores"] != 1 or row["row"].split("-")[0] not in ("W1", "W2", "W4", "W5"):
             continue
         ours, best = entries(row)[0]["memory"], best_peer(row)
         if ours is None:

@@ -216,7 +216,7 @@ void cse_finish(void)
         return;
     the_session = NULL;
     for (int i = 0; i < session->state_count; i++)
-        free(session->states[i]->values);
+        cse_state_release_values(session->states[i]);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);
     cse_control_endpoint_close(&session->endpoint);

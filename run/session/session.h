@@ -66,6 +66,7 @@ struct cse_session {
     /* Executing. */
     bool executing;       /* between the start and the end of an execution */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
+    bool states_lost;     /* an execution that trained them failed: they have no values */
     bool ending;          /* the execution was asked to end */
     bool paused;          /* an operator paused the last execution when its steps were done */
     cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
@@ -81,6 +82,14 @@ cse_status cse_session_fail(cse_status status);
 
 /* The state's values; initialized at the first call unless they were set. */
 void *cse_state_values(cse_session *session, cse_state *state);
+/* Memory of its own for values that the caller writes: what it holds, or new memory. */
+void *cse_state_own_values(cse_state *state);
+/* The values until the next of these three calls, in memory that outlives that. */
+void cse_state_borrow_values(cse_state *state, const void *values);
+/* Gives up the values and their memory. */
+void cse_state_release_values(cse_state *state);
+/* Fails with CSE_USAGE when states have no values to read; `caller` begins the message. */
+cse_status cse_session_may_read(const cse_session *session, const char *caller);
 /* Fails with CSE_USAGE when states must not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
 

@@ -41,6 +41,7 @@ cse_status cse_save(const char *path)
             CSE_USAGE,
             "cse_save: weights cannot be saved here: they stand still only on checkpoint "
             "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
+    CSE_TRY(cse_session_may_read(session, "cse_save"));
     if (!session->executing)
         CSE_TRY(cse_session_settle_precision(session));
     cse_session_checkpoint(session, &checkpoint);
@@ -101,15 +102,15 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
         cse_state *state = session->states[i];
         if (!state->persistent)
             continue;
-        if (state->values == NULL)
-            state->values = cse_malloc(cse_state_bytes(state));
-        memcpy(state->values, cse_checkpoint_find(checkpoint, state->name)->data,
+        memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
                cse_state_bytes(state));
         cse_state_round_held(state);
     }
     session->kernels =
         checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;
     session->loaded_path = NULL;
+    session->locked = session->locked && !session->states_lost;
+    session->states_lost = false;
     session->global_step = checkpoint->global_step;
     if (checkpoint->global_step > 0)
         session->batch_size = checkpoint->samples_seen / checkpoint->global_step;

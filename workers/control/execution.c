@@ -16,6 +16,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/control/coordinator.h"
 #include "workers/control/process.h"
@@ -145,11 +146,20 @@ static cse_status io_send(void *self, int slot, const cse_message *message)
     return send_to(r, peer, message);
 }
 
-static void io_copy_states(void *self)
+static void hand_out_states(const run *r, int64_t steps, bool last, bool ended)
 {
-    run *r = self;
-    memcpy(r->execution->states, cse_cluster_states_view(r->cluster),
-           (size_t)r->execution->graph->space_bytes[CSE_SPACE_STATE]);
+    const cse_run_callbacks *k = &r->execution->callbacks;
+    const cse_standing_states standing = { .steps_done = steps,
+                                           .states = cse_cluster_states_view(r->cluster),
+                                           .last = last,
+                                           .ended = ended };
+    if (k->on_states != NULL)
+        k->on_states(k->self, &standing);
+}
+
+static void io_copy_states(void *self, int64_t steps, bool last)
+{
+    hand_out_states(self, steps, last, false);
 }
 
 static const cse_coordinator_io io_functions = {
@@ -351,7 +361,6 @@ static cse_status open_cluster(run *r)
                         e->cluster.max_wgt_servers);
     CSE_TRY(cse_cluster_create(
         &(cse_cluster_layout){ .graph = e->graph,
-                               .states = e->states,
                                .replica_count = replicas,
                                .weight_server_count = e->cluster.max_wgt_servers,
                                .input_worker_count = replicas * e->cluster.num_workers_per_csx,
@@ -362,6 +371,8 @@ static cse_status open_cluster(run *r)
                                .record_count = RECORD_COUNT,
                                .statistics_every = e->statistics_every },
         &r->cluster));
+    if (e->callbacks.fill_states != NULL)
+        e->callbacks.fill_states(e->callbacks.self, cse_cluster_initial_states(r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
     r->replica_count = replicas;
     r->attached = cse_calloc((size_t)r->slot_count, sizeof *r->attached);
@@ -418,7 +429,6 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .cluster = r->cluster,
         .callbacks = &e->callbacks,
         .events = e->events,
-        .states = e->states,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
         .slot_count = r->slot_count,
         .most_replicas = r->replica_count,
@@ -476,12 +486,15 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
+        cse_heap_trim();
         r.topology = cse_topology_new(r.cluster, execution->loader, execution->events);
         r.sampler = cse_step_sampler_new(r.cluster, execution->events);
         CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
         serve(&r);
         CSE_RUN_EVENT(execution->events, on_endpoint, NULL);
         status = cse_coordinator_result(r.coordinator, result);
+        if (status == CSE_OK)
+            hand_out_states(&r, result->steps_done, false, true);
         result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
     }
     close_run(&r);

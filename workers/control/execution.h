@@ -33,7 +33,6 @@ typedef struct cse_execution {
     int64_t num_steps;  /* steps to run now */
     bool paused;        /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
-    unsigned char *states;    /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
     /* An existing directory for its sockets, of mode 0700, short path; NULL: makes its own. */
     const char *run_directory;

@@ -191,7 +191,7 @@ static void collect_products(runner *run, products *found)
     for (int g = 0; g < graph->group_count && found->count < 32; g++) {
         const cse_group *group = &graph->groups[g];
         cse_node *inputs[CSE_MAX_INPUTS];
-        if (group->kind != CSE_GROUP_LIBRARY)
+        if (group->kind != CSE_GROUP_LIBRARY || group->nodes[0]->op->kernel.results > 1)
             continue;
         product *one = &found->all[found->count++];
         require(cse_kernel_new(graph, group, &one->kernel));

@@ -92,8 +92,8 @@ typedef struct cse_op_kernel {
     /* Axis, counted from the right (1: the last), along which a bias may be added in the epilogue,
      * then relu; 0: takes neither. */
     int bias_axis;
-    /* Results that one run computes; 0: one. A node is one of them, and its last integer says which.
-     * Nodes that differ in that alone share a run. */
+    /* Results that one run computes; 0: one. A node is one of them, and its last integer says
+     * which. Nodes that differ in that alone share a run. */
     int results;
 } cse_op_kernel;
 

@@ -210,7 +210,7 @@ typedef struct forward_scratch {
     int64_t stride, output_stride;
 } forward_scratch;
 
-/* Rows are an odd number of cache lines apart, so that they do not fall into the same cache sets. */
+/* Rows are an odd number of cache lines apart, so as not to fall into the same cache sets. */
 static int64_t stride_of(int64_t columns)
 {
     return round_up(columns, 2 * LANES) + LANES;
@@ -316,7 +316,7 @@ static head_operands operands_of(const attention_kernel *kernel, const void *con
     };
 }
 
-/* The first key block of a head waits for what the previous head's blocks did not load. */
+/* While a head is computed, the operands of the next one are loaded. */
 static void run_forward(cse_kernel *base, const void *const inputs[], void *output)
 {
     const attention_kernel *kernel = (const attention_kernel *)base;

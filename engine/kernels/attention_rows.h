@@ -1,14 +1,17 @@
 /* The row functions of the attention kernels, written once over vectors of 16 lanes. A file that
  * includes this has defined
  *
- *   ROWS_FUNCTION   the attributes of a function
- *   lanes           the type of a vector, with load_lanes(at), store_lanes(at, x), set_lanes(value),
- *                   fma_lanes(a, b, c), mul_, add_, sub_, max_ and min_lanes(a, b) (b where one is
- *                   NaN), nearest_lanes(x), scale_lanes(x, n) = x 2^n, sum_lanes(x) and
- *                   maximum_lanes(x), keep_lanes(x, from, end), which makes other lanes 0 (or
- *                   below every number: lowest_lanes), read_lanes(dtype, at, index, count) and
- *                   write_lanes(dtype, at, index, count, x), pack_lanes(at, x) to bfloat16 and
- *                   pack_pairs(at, low, high) to words. */
+ *   ROWS_FUNCTION, ROWS_INLINE   the attributes of a function, of one that is always inlined
+ *   lanes                        the type of a vector, with these functions:
+ *   load_lanes, store_lanes      16 floats, aligned to 64 bytes
+ *   set_lanes(value), fma_lanes(a, b, c), mul_, add_ and sub_lanes(a, b)
+ *   max_lanes, min_lanes(a, b)   b where one is NaN
+ *   nearest_lanes(x), scale_lanes(x, n) = x 2^n, sum_lanes(x), maximum_lanes(x)
+ *   keep_lanes(x, from, end)     other lanes become 0
+ *   lowest_lanes(x, count)       lanes from `count` on become minus infinity
+ *   read_lanes(dtype, at, index, count), write_lanes(dtype, at, index, count, x)
+ *   pack_lanes(at, x)            to bfloat16
+ *   pack_pairs(at, low, high)    to words of two bfloat16 */
 
 /* 2^x; see attention.h. The error of the polynomial is below 2e-9. */
 ROWS_INLINE lanes exp2_lanes(lanes x)

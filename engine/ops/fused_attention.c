@@ -3,7 +3,8 @@
  *
  * Inputs: q [batch, query, heads, head], k [batch, key, heads, head], v [batch, key, heads, value].
  * Results: the output [batch, query, heads, value]; and what the gradient needs of each query's
- * softmax (engine/trace/attention.h). Placed by the expansion of attention, after differentiation. */
+ * softmax (engine/trace/attention.h). Placed by the expansion of attention, after
+ * differentiation. */
 #include <math.h>
 #include <stdlib.h>
 

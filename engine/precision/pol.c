@@ -52,8 +52,8 @@ int64_t cse_pol_terms(const cse_node *node)
     return a.rank > 0 ? a.dims[a.rank - 1] : 1;
 }
 
-/* That of the code or of a pattern, else the model's. Exception: in a model of level 1, the backward
- * pass of a head has level 0. */
+/* That of the code or of a pattern, else the model's. Exception: in a model of level 1, the
+ * backward pass of a head has level 0. */
 int cse_pol_level(const cse_precision *precision, const cse_node *node)
 {
     int asked = node->backward ? node->request.pol_backward : node->request.pol_forward;

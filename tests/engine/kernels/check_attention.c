@@ -131,15 +131,12 @@ static double scale_of(const scene *s)
     return 1 / sqrt((double)s->c.s.head);
 }
 
-/* Makes the kernel for the results of which `places` is not NULL, and runs it with operands that
- * lie elsewhere; nothing but the results may be written. */
-static void run_kernel(scene *s, const cse_op *op, void *const places[], int shift)
+/* The group of the results of which `places` is not NULL. */
+static cse_group *add_group(scene *s, const cse_op *op, void *const places[])
 {
-    cse_node *nodes[CSE_MAX_RESULTS], *inputs[OPERANDS];
-    void *blocks[OPERANDS], *result_blocks[CSE_MAX_RESULTS] = { NULL };
-    void *results[CSE_MAX_RESULTS] = { NULL };
-    const void *moved[OPERANDS];
-    cse_group group = { .kind = CSE_GROUP_LIBRARY, .nodes = nodes };
+    cse_graph *graph = s->graph;
+    cse_group group = { .kind = CSE_GROUP_LIBRARY };
+    group.nodes = cse_arena_alloc(graph->arena, CSE_MAX_RESULTS * sizeof *group.nodes);
     for (int r = 0; r < op->kernel.results; r++) {
         cse_attributes a = { CSE_ATTENTION_INTEGERS,
                              CSE_ATTENTION_NUMBERS,
@@ -149,41 +146,61 @@ static void run_kernel(scene *s, const cse_op *op, void *const places[], int shi
         if (places[r] == NULL)
             continue;
         cse_node *node = cse_trace(op, &a, op->min_inputs, s->operands);
-        ck_assert_msg(cse_trace_status(s->graph) == CSE_OK, "%s", cse_error_message());
-        node->group = s->graph->group_count;
+        ck_assert_msg(cse_trace_status(graph) == CSE_OK, "%s", cse_error_message());
+        node->group = graph->group_count;
         if (op != &cse_op_fused_attention || r == CSE_ATTENTION_OUTPUT)
             node->dtype = s->c.result_dtype;
-        nodes[group.node_count++] = node;
-        size_t size = (size_t)elements_of(node) * cse_dtype_size(node->dtype);
-        ck_assert_int_eq(posix_memalign(&result_blocks[r], BORDER, size + 2 * BORDER), 0);
-        memset(result_blocks[r], 0xff, size + 2 * BORDER);
-        results[r] = (char *)result_blocks[r] + SHIFT * (shift + r);
+        group.nodes[group.node_count++] = node;
     }
-    CSE_GROW(s->graph->groups, s->graph->group_count, s->graph->group_capacity);
-    s->graph->groups[s->graph->group_count++] = group;
-    int count =
-        cse_group_inputs(s->graph, &s->graph->groups[s->graph->group_count - 1], inputs, OPERANDS);
-    for (int i = 0; i < count; i++) {
-        int at = (int)inputs[i]->attributes.integers[0];
-        size_t size = (size_t)elements_of(inputs[i]) * cse_dtype_size(inputs[i]->dtype);
-        ck_assert_int_eq(posix_memalign(&blocks[i], BORDER, size + 2 * BORDER), 0);
-        memset(blocks[i], 0xff, size + 2 * BORDER); /* NaN around the operands */
-        moved[i] = memcpy((char *)blocks[i] + SHIFT * (1 + shift + i), s->values[at], size);
-    }
+    CSE_GROW(graph->groups, graph->group_count, graph->group_capacity);
+    graph->groups[graph->group_count] = group;
+    return &graph->groups[graph->group_count++];
+}
+
+static size_t bytes_of(const cse_node *node)
+{
+    return (size_t)elements_of(node) * cse_dtype_size(node->dtype);
+}
+
+/* Memory for the node with NaNs around it, `shift` times 64 bytes behind a page border. */
+static void *surrounded(const cse_node *node, int shift, void **block)
+{
+    *block = NULL;
+    ck_assert_int_eq(posix_memalign(block, BORDER, bytes_of(node) + 2 * BORDER), 0);
+    memset(*block, 0xff, bytes_of(node) + 2 * BORDER);
+    return (char *)*block + SHIFT * shift;
+}
+
+/* Computes the results of which `places` is not NULL, with operands that lie elsewhere for each
+ * `shift`; nothing else may be written. */
+static void run_kernel(scene *s, const cse_op *op, void *const places[], int shift)
+{
+    cse_node *inputs[OPERANDS];
+    void *blocks[OPERANDS], *result_blocks[CSE_MAX_RESULTS], *results[CSE_MAX_RESULTS] = { NULL };
+    const void *moved[OPERANDS];
     cse_kernel *kernel;
-    cse_status status =
-        cse_kernel_new(s->graph, &s->graph->groups[s->graph->group_count - 1], &kernel);
+    const cse_group *group = add_group(s, op, places);
+    int count = cse_group_inputs(s->graph, group, inputs, OPERANDS);
+    for (int i = 0; i < count; i++)
+        moved[i] = memcpy(surrounded(inputs[i], 1 + shift + i, &blocks[i]),
+                          s->values[inputs[i]->attributes.integers[0]], bytes_of(inputs[i]));
+    for (int n = 0; n < group->node_count; n++)
+        results[cse_node_result(group->nodes[n])] =
+            surrounded(group->nodes[n], 1 + shift + n, &result_blocks[n]);
+    cse_status status = cse_kernel_new(s->graph, group, &kernel);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
-    kernel->run(kernel, moved, results);
-    kernel->run(kernel, moved, results); /* what the first run left behind changes nothing */
+    kernel->run(kernel, moved, (void *)results);
+    kernel->run(kernel, moved, (void *)results); /* nothing depends on what a run leaves behind */
     cse_kernel_destroy(&kernel);
-    for (int n = 0; n < group.node_count; n++) {
-        int r = cse_node_result(nodes[n]);
-        size_t size = (size_t)elements_of(nodes[n]) * cse_dtype_size(nodes[n]->dtype);
-        memcpy(places[r], results[r], size);
+    for (int n = 0; n < group->node_count; n++) {
+        int r = cse_node_result(group->nodes[n]);
+        const unsigned char *result = results[r];
+        memcpy(places[r], result, bytes_of(group->nodes[n]));
         for (int i = 0; i < SHIFT; i++)
-            ck_assert_uint_eq(((unsigned char *)results[r])[size + (size_t)i], 0xff);
-        free(result_blocks[r]);
+            cse_expect(result[-1 - i] == 0xff &&
+                           result[bytes_of(group->nodes[n]) + (size_t)i] == 0xff,
+                       "a byte beside result %d was written", r);
+        free(result_blocks[n]);
     }
     for (int i = 0; i < count; i++)
         free(blocks[i]);
@@ -207,11 +224,12 @@ static double at_of(const scene *s, int operand, const int64_t place[3], int64_t
         ((place[0] * shape.dims[1] + time) * shape.dims[2] + place[1]) * shape.dims[3] + c);
 }
 
-static double product(const scene *s, const int64_t place[3], int a, int64_t i, int b, int64_t j)
+/* Row place[2] of operand `a` times row `j` of operand `b`. */
+static double product(const scene *s, const int64_t place[3], int a, int b, int64_t j)
 {
     double sum = 0;
     for (int64_t c = 0; c < s->operands[a]->shape.dims[3]; c++)
-        sum += at_of(s, a, place, i, c) * at_of(s, b, place, j, c);
+        sum += at_of(s, a, place, place[2], c) * at_of(s, b, place, j, c);
     return sum;
 }
 
@@ -222,7 +240,7 @@ static void weights_of(const scene *s, const int64_t place[3], double *weights)
     int64_t keys = s->c.s.keys;
     for (int64_t j = 0; j < keys; j++) {
         bool seen = !s->c.causal || j <= place[2];
-        weights[j] = seen ? product(s, place, 0, place[2], 1, j) * scale_of(s) : -INFINITY;
+        weights[j] = seen ? product(s, place, 0, 1, j) * scale_of(s) : -INFINITY;
         maximum = fmax(maximum, weights[j]);
     }
     for (int64_t j = 0; j < keys; j++)
@@ -244,7 +262,7 @@ static void compute_query(const scene *s, const int64_t place[3], double *rows, 
     int64_t i = place[2];
     weights_of(s, place, weights);
     for (int64_t j = 0; j < z->keys; j++) {
-        change[j] = product(s, place, CSE_ATTENTION_OF_UPSTREAM, i, 2, j);
+        change[j] = product(s, place, CSE_ATTENTION_OF_UPSTREAM, 2, j);
         mean += weights[j] * change[j];
         size += weights[j] * fabs(change[j]);
     }
@@ -270,20 +288,27 @@ static void compute_query(const scene *s, const int64_t place[3], double *rows, 
     }
 }
 
-static void compare(const scene *s, const int64_t place[3], const void *got, int64_t rows,
-                    int64_t columns, const double *wanted, const double *scales, double relative,
-                    const char *what)
+/* Rows of a result of one head, with what they must be. */
+typedef struct compared {
+    const char *what;
+    const void *got;
+    int64_t rows, columns;
+    const double *wanted, *scales;
+    double relative; /* bound of the error, of `scales` */
+} compared;
+
+static void compare(const scene *s, const int64_t place[3], const compared *of)
 {
-    for (int64_t t = 0; t < rows; t++)
-        for (int64_t c = 0; c < columns; c++) {
-            int64_t at = ((place[0] * rows + t) * s->c.s.heads + place[1]) * columns + c;
-            double y = cse_read_element(s->c.result_dtype, got, at), w = wanted[t * columns + c];
-            double unit = s->c.result_dtype == CSE_BFLOAT16 ? 0x1p-8 : 0x1p-24;
-            double bound = relative * scales[t * columns + c] + 1.01 * unit * fabs(w) + 1e-30;
-            cse_expect(fabs(y - w) <= bound,
-                       "case %lld, %s, row %lld, column %lld: %.9g, expected %.9g +- %.3g",
-                       (long long)s->c.seed, what, (long long)t, (long long)c, y, w, bound);
-        }
+    for (int64_t e = 0; e < of->rows * of->columns; e++) {
+        int64_t t = e / of->columns, c = e % of->columns;
+        int64_t at = ((place[0] * of->rows + t) * s->c.s.heads + place[1]) * of->columns + c;
+        double y = cse_read_element(s->c.result_dtype, of->got, at), w = of->wanted[e];
+        double unit = s->c.result_dtype == CSE_BFLOAT16 ? 0x1p-8 : 0x1p-24;
+        double bound = of->relative * of->scales[e] + 1.01 * unit * fabs(w) + 1e-30;
+        cse_expect(fabs(y - w) <= bound,
+                   "case %lld, %s, row %lld, column %lld: %.9g, expected %.9g +- %.3g",
+                   (long long)s->c.seed, of->what, (long long)t, (long long)c, y, w, bound);
+    }
 }
 
 static void compare_head(const scene *s, int64_t place[3])
@@ -305,14 +330,15 @@ static void compare_head(const scene *s, int64_t place[3])
     double output = units + score + sums, gradient = 4 * units + 2 * score + 2 * sums;
     if (s->c.result_dtype == CSE_BFLOAT16)
         gradient += 0x1p-8; /* the mean is taken of the rounded output */
-    compare(s, place, s->values[CSE_ATTENTION_OF_OUTPUT], z->queries, z->value, e.output,
-            e.output_scale, output, "output");
-    compare(s, place, s->gradients[0], z->queries, z->head, e.gradients[0], e.gradient_scales[0],
-            gradient, "gradient of q");
-    compare(s, place, s->gradients[1], z->keys, z->head, e.gradients[1], e.gradient_scales[1],
-            gradient, "gradient of k");
-    compare(s, place, s->gradients[2], z->keys, z->value, e.gradients[2], e.gradient_scales[2],
-            output, "gradient of v");
+    compare(s, place,
+            &(compared){ "output", s->values[CSE_ATTENTION_OF_OUTPUT], z->queries, z->value,
+                         e.output, e.output_scale, output });
+    static const char *const names[] = { "gradient of q", "gradient of k", "gradient of v" };
+    for (int i = 0; i < CSE_ATTENTION_GRADIENTS; i++)
+        compare(s, place,
+                &(compared){ names[i], s->gradients[i], i == 0 ? z->queries : z->keys,
+                             i == 2 ? z->value : z->head, e.gradients[i], e.gradient_scales[i],
+                             i == 2 ? output : gradient });
     for (int i = 0; i < 8; i++)
         free(all[i]);
     free(rows);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bench_roofline.h"
 #include "cli/job.h"
 #include "cli/json_values.h"
 #include "cli/live_line.h"
@@ -13,6 +14,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/graph/names.h"
+#include "engine/passes/memory_plan.h"
 #include "run/measure/step_bench.h"
 
 enum { MOST_VARIANTS = 16, MOST_OVERRIDES = 6, NAME_BYTES = 64, OVERRIDE_BYTES = 96 };
@@ -31,6 +33,7 @@ typedef struct comparison {
     cse_step_bench benches[MOST_VARIANTS];
     int count;
     int64_t steps;
+    bool rooflines;      /* in place of plain times of kernels */
     cse_live_line *line; /* on a terminal */
     int opened;          /* variants that are compiled */
     int64_t done, start_ns;
@@ -134,6 +137,33 @@ static json_t *kernels_json(const cse_kernel_bench *bench)
                      bench->timed_ms, "step_ms", bench->step_ms, "kernels", list);
 }
 
+/* Bytes of the plan: what a replica computes in, beside the most that are live at once in it. */
+static json_t *memory_json(const cse_step_runner *runner)
+{
+    const cse_graph *graph = cse_step_runner_graph_view(runner);
+    const cse_memory_figures figures = cse_memory_plan_figures(graph);
+    json_t *spaces = json_object();
+    for (cse_space space = CSE_SPACE_NONE + 1; space < CSE_SPACE_COUNT; space++)
+        json_object_set_new(spaces, cse_space_name(space), json_integer(graph->space_bytes[space]));
+    return json_pack("{s:I, s:I, s:o}", "workspace_bytes", (json_int_t)figures.workspace_bytes,
+                     "lower_bound_bytes", (json_int_t)figures.lower_bound_bytes, "space_bytes",
+                     spaces);
+}
+
+static void print_memory(const cse_step_runner *runner)
+{
+    const cse_graph *graph = cse_step_runner_graph_view(runner);
+    const cse_memory_figures figures = cse_memory_plan_figures(graph);
+    printf("memory: workspace %.1f MB, %.3f times the most that is live at once; states %.1f MB, "
+           "sums over the batch %.1f MB\n",
+           (double)figures.workspace_bytes * 1e-6,
+           figures.lower_bound_bytes > 0
+               ? (double)figures.workspace_bytes / (double)figures.lower_bound_bytes
+               : 1,
+           (double)graph->space_bytes[CSE_SPACE_STATE] * 1e-6,
+           (double)graph->space_bytes[CSE_SPACE_REDUCED] * 1e-6);
+}
+
 static void print_json(const comparison *c)
 {
     json_t *list = json_array();
@@ -144,8 +174,11 @@ static void print_json(const comparison *c)
                                    b->least_ms, "processor_ms", b->median_processor_ms, "ratio",
                                    c->benches[0].median_ms / b->median_ms, "steps_per_second",
                                    1e3 / b->median_ms, "samples_per_second", b->samples_per_second);
-        if (b->kernels != NULL)
+        if (b->kernels != NULL && !c->rooflines)
             json_object_set_new(object, "timing", kernels_json(b->kernels));
+        if (b->roofline != NULL)
+            json_object_set_new(object, "roofline", cse_roofline_json(b->roofline));
+        json_object_set_new(object, "memory", memory_json(b->runner));
         json_array_append_new(list, object);
     }
     json_t *object = json_pack("{s:I, s:o}", "steps", (json_int_t)c->steps, "variants", list);
@@ -185,7 +218,11 @@ static void print_table(const comparison *c)
                b->samples_per_second, c->benches[0].median_ms / b->median_ms);
     }
     for (int i = 0; i < c->count; i++)
-        if (c->benches[i].kernels != NULL) {
+        if (c->benches[i].roofline != NULL) {
+            printf("\n%s, roofline\n", c->variants[i].name);
+            cse_roofline_print(c->benches[i].roofline);
+            print_memory(c->benches[i].runner);
+        } else if (c->benches[i].kernels != NULL) {
             printf("\n%s, ", c->variants[i].name);
             print_kernels(c->benches[i].kernels);
         }
@@ -221,6 +258,7 @@ static cse_status bench(const cse_command_line *line, comparison *c)
     static const int64_t range[] = { 1, 1000000 };
     CSE_TRY(cse_option_integer(line, "steps", range, &c->steps));
     CSE_TRY(read_variants(line, c->variants, &c->count));
+    c->rooflines = cse_option_is_on(line, "roofline");
     CSE_TRY(cse_bind_to_one_core());
     if (cse_is_terminal(2))
         c->line = cse_live_line_open(
@@ -236,6 +274,7 @@ static cse_status bench(const cse_command_line *line, comparison *c)
         c->benches, c->count,
         &(cse_step_measurement){ .steps = c->steps,
                                  .kernels = cse_option_is_on(line, "kernels"),
+                                 .roofline = c->rooflines,
                                  .self = c,
                                  .on_turn = note_turn }));
     cse_live_line_close(&c->line);
@@ -267,6 +306,9 @@ static const cse_option options[] = {
     { "set", "PATH=VALUE", NULL, "changes any setting" },
     { "steps", "N", NULL, "steps to measure in each precision; default 50" },
     { "kernels", NULL, NULL, "times each kernel, and shows the slowest ones" },
+    { "roofline", NULL, NULL,
+      "times each kernel, and compares it with what the machine allows: operations, bytes, "
+      "limits" },
     { "json", NULL, NULL, "one JSON object on stdout" },
     { 0 },
 };
@@ -274,6 +316,8 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "bench step configs/fc_mnist.yaml --precision fp32,bf16:mp2",
       "compares the time of a step in two precisions" },
+    { "bench step configs/gpt2_bytes.yaml --roofline --steps 5",
+      "shows how close each kernel comes to the machine's limits" },
     { 0 },
 };
 

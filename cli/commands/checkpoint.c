@@ -34,18 +34,20 @@ static void print_info(const cse_checkpoint *checkpoint, const char *path, bool 
     char digits[65], shape[160];
     cse_checkpoint_digest(checkpoint, NULL, digits);
     const char *model = checkpoint->model_name != NULL ? checkpoint->model_name : "";
+    const char *kernels = checkpoint->kernels != NULL ? checkpoint->kernels : "";
     if (json) {
-        print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "file", path, "model", model,
-                             "global_step", (json_int_t)checkpoint->global_step, "seed",
+        print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "file", path, "model",
+                             model, "global_step", (json_int_t)checkpoint->global_step, "seed",
                              (json_int_t)checkpoint->seed, "samples_seen",
-                             (json_int_t)checkpoint->samples_seen, "digest", digits, "tensors",
-                             tensors_json(checkpoint)));
+                             (json_int_t)checkpoint->samples_seen, "digest", digits, "kernels",
+                             kernels, "tensors", tensors_json(checkpoint)));
         return;
     }
     printf("file:         %s\nmodel:        %s\nglobal step:  %lld\nseed:         %llu\n"
-           "samples seen: %lld\ndigest:       %s\ntensors:      %d\n",
+           "samples seen: %lld\ndigest:       %s\nkernels:      %s\ntensors:      %d\n",
            path, model, (long long)checkpoint->global_step, (unsigned long long)checkpoint->seed,
-           (long long)checkpoint->samples_seen, digits, checkpoint->tensor_count);
+           (long long)checkpoint->samples_seen, digits,
+           kernels[0] != '\0' ? kernels : "not recorded", checkpoint->tensor_count);
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const cse_checkpoint_tensor *tensor = &checkpoint->tensors[i];
         printf("  %-48s %-10s %s\n", tensor->name, cse_dtype_name(tensor->dtype),

@@ -20,6 +20,8 @@ typedef struct cse_checkpoint {
     int64_t samples_seen; /* position in the data: global_step * batch_size */
     const char *model_name;
     const char *config; /* canonical YAML of the run; may be NULL */
+    /* The instruction set and kernels of the last training step (kernel_record.h); may be NULL. */
+    const char *kernels;
 } cse_checkpoint;
 
 #endif

@@ -22,26 +22,6 @@ extern char **environ;
 
 enum { MOST_ARGUMENTS = 48, MOST_OUTPUT_BYTES = 3000 };
 
-cse_isa cse_isa_of_host(void)
-{
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma"))
-        return CSE_ISA_AVX512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return CSE_ISA_AVX2;
-#endif
-    return CSE_ISA_BASELINE;
-}
-
-const char *cse_isa_name(cse_isa isa)
-{
-    static const char *const names[] = { "baseline", "avx2", "avx512" };
-    return names[isa];
-}
-
 void cse_compiler_flags(cse_isa isa, cse_text *flags)
 {
     static const char *const vectors[] = {
@@ -50,11 +30,12 @@ void cse_compiler_flags(cse_isa isa, cse_text *flags)
         " -mavx2 -mfma -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd"
         " -mprefer-vector-width=512",
     };
+    const int level = isa < CSE_ISA_AVX512 ? (int)isa : CSE_ISA_AVX512;
     cse_text_add(flags,
                  "-std=gnu11 -O3 -shared -fPIC -fvisibility=hidden -fopenmp-simd"
                  " -fno-math-errno -fno-trapping-math -ffp-contract=off -fno-strict-aliasing"
                  " -Wno-unknown-pragmas%s -DCSE_STEP_ISA=%d",
-                 vectors[isa], (int)isa);
+                 vectors[level], level);
 }
 
 /* Reads the child's output to its end; keeps only the beginning. */

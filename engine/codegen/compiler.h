@@ -2,14 +2,8 @@
 #ifndef CSE_CODEGEN_COMPILER_H
 #define CSE_CODEGEN_COMPILER_H
 
+#include "engine/base/instruction_set.h"
 #include "engine/base/text.h"
-
-/* The instruction sets that generated code distinguishes, ordered: a processor of a higher level
- * runs code of a lower one. */
-typedef enum cse_isa { CSE_ISA_BASELINE, CSE_ISA_AVX2, CSE_ISA_AVX512 } cse_isa;
-
-cse_isa cse_isa_of_host(void);
-const char *cse_isa_name(cse_isa isa);
 
 typedef struct cse_compiler {
     char path[4096]; /* absolute, or the value of CSE_CC */
@@ -20,7 +14,7 @@ typedef struct cse_compiler {
  * PATH. `present` is false, and CSE_OK returned, when there is none. Clear `version` after use. */
 cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
 
-/* The flags generated code is compiled with, separated by spaces. */
+/* The flags generated code is compiled with, separated by spaces; it uses nothing beyond AVX-512. */
 void cse_compiler_flags(cse_isa isa, cse_text *flags);
 
 /* Compiles `source` to the shared object `object`. Fails with CSE_FAILED and the beginning of what

@@ -51,6 +51,7 @@ typedef struct cse_step_frame {
     uint64_t seed;
     int64_t step;
     int64_t first_sample;
+    _Bool prepared;
     cse_step_kernel *const *kernels;
     cse_step_statistics *collector;
 } cse_step_frame;
@@ -62,9 +63,14 @@ typedef struct cse_step_undo {
     uint64_t dirty_base;
 } cse_step_undo;
 
-/* The value stored at an offset of a space; offsets are multiples of 64 bytes, and so are bases. */
-#define CSE_PLACE(type, space, offset) \
+/* The value of `bytes` bytes stored at an offset of a space; offsets are multiples of 64 bytes, and
+ * so are bases. */
+#define CSE_PLACE(type, space, offset, bytes) \
     ((type *)__builtin_assume_aligned(frame->base[space] + (offset), 64))
+
+/* The number of a tensor that statistics are taken of, and of a stream of random numbers. */
+#define CSE_TRACKED(number) ((int)(number))
+#define CSE_STREAM(number) ((uint32_t)(number))
 
 /* Nothing is moved across it by the compiler; the processor keeps the order of stores itself. */
 #define CSE_BARRIER() __asm__ volatile("" ::: "memory")

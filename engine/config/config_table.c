@@ -97,6 +97,11 @@ static const cse_setting init_table[] = {
       "[{NAME: {its own settings}}]: where scalars go besides the run's own store", NULL },
     { "seed", CSE_SETTING_INTEGER, "1", 0, MAX_SEED, NULL,
       "seed of initial weights, dropout and, where it has none of its own, shuffling", NULL },
+    { "deterministic", CSE_SETTING_CHOICE, "machine", 0, 0, "machine|portable",
+      "where a run gives the same bits: on machines with the same instruction sets (machine), or "
+      "on "
+      "all x86-64 ones with AVX2, slower (portable)",
+      NULL },
     { 0 },
 };
 

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 
 #define CANONICAL_NAN 0x7fc00000u
 
@@ -130,26 +130,26 @@ CSE_VECTOR_INLINE cse_block_counts count_rounded(const uint32_t *restrict x,
     return counts;
 }
 
-CSE_VECTOR_CLONES
-static cse_block_counts count_float32(const uint32_t *restrict x, const place_numbers *restrict p)
+CSE_VECTOR_CLONES(cse_block_counts, count_float32,
+                  (const uint32_t *restrict x, const place_numbers *restrict p), (x, p))
 {
     return count_rounded(x, p, FLOAT32);
 }
 
-CSE_VECTOR_CLONES
-static cse_block_counts count_bfloat16(const uint32_t *restrict x, const place_numbers *restrict p)
+CSE_VECTOR_CLONES(cse_block_counts, count_bfloat16,
+                  (const uint32_t *restrict x, const place_numbers *restrict p), (x, p))
 {
     return count_rounded(x, p, BFLOAT16);
 }
 
-CSE_VECTOR_CLONES
-static cse_block_counts count_float16(const uint32_t *restrict x, const place_numbers *restrict p)
+CSE_VECTOR_CLONES(cse_block_counts, count_float16,
+                  (const uint32_t *restrict x, const place_numbers *restrict p), (x, p))
 {
     return count_rounded(x, p, FLOAT16);
 }
 
-CSE_VECTOR_CLONES
-static cse_block_counts count_cbfloat16(const uint32_t *restrict x, const place_numbers *restrict p)
+CSE_VECTOR_CLONES(cse_block_counts, count_cbfloat16,
+                  (const uint32_t *restrict x, const place_numbers *restrict p), (x, p))
 {
     return count_rounded(x, p, CBFLOAT16);
 }

@@ -20,6 +20,9 @@ typedef struct cse_frame {
     int64_t step; /* counted from 0 over the whole run */
     /* REPLICA: position of the microbatch's first sample in the global batch. */
     int64_t first_sample;
+    /* REPLICA: the workspace holds the results of the groups that run once a step (`per_step`), of
+     * an earlier run in the same step: they are skipped. */
+    bool prepared;
     struct cse_kernel *const *kernels; /* one for each LIBRARY group, in group order; set by open */
     /* REPLICA, WEIGHTS: counts the tracked tensors (tensor_statistics.h); NULL on a step that takes
      * no statistics. */
@@ -48,8 +51,8 @@ struct cse_executable {
     void (*replica)(cse_executable *self, cse_frame *frame);
     void (*weights)(cse_executable *self, cse_frame *frame);
     /* Runs what `replica` or `weights` runs, with the same bits, and sets ns[g] to the nanoseconds
-     * that group g of graph->groups took, for the groups of `part` (REPLICA or WEIGHTS). Takes no
-     * statistics: frame->collector must be NULL. */
+     * that group g of graph->groups took, for the groups of `part` (REPLICA or WEIGHTS); -1 for
+     * those that were skipped. Takes no statistics: frame->collector must be NULL. */
     void (*timed)(cse_executable *self, cse_frame *frame, cse_part part, int64_t ns[]);
     /* Updates lines [lines[0], lines[1]) of UPDATE group `group` (an index in graph->groups),
      * counted from the group's own first line. `undo` NULL: no old values are logged. */
@@ -63,7 +66,7 @@ struct cse_executable {
     void (*destroy)(cse_executable *self);
 };
 
-/* Loads the artefact a compilation left in `directory` (graph.json, step.so when a compiler was
+/* Loads the artefact a compilation left in `directory` (step.plan, step.so when a compiler was
  * there): reads the graph, creates the library kernels, loads the code. */
 cse_status cse_executable_open(const char *directory, cse_executable **executable);
 /* The graph of such an artefact alone. */

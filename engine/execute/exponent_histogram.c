@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 
 /* Exponents of a block that lie in a range of this width are counted in vectors. */
 enum { NEAR = 24 };
 
 /* The exponents of a block, and the range of those of its finite normal numbers. */
-CSE_VECTOR_CLONES
-static cse_exponent_range find_exponents(uint8_t *restrict exponents, const uint32_t *restrict x)
+CSE_VECTOR_CLONES(cse_exponent_range, find_exponents,
+                  (uint8_t *restrict exponents, const uint32_t *restrict x), (exponents, x))
 {
     uint8_t below = UINT8_MAX, above = 0; /* of exponent - 1, of exponent + 1: 0 and 255 wrap */
     for (int i = 0; i < CSE_DIGEST_BLOCK; i++)
@@ -37,9 +37,10 @@ static void add_up(cse_exponent_histogram *h)
     h->blocks = 0;
 }
 
-CSE_VECTOR_CLONES
-static void count_near(cse_byte_lanes *restrict near, const cse_byte_lanes *restrict exponents,
-                       cse_exponent_range range)
+CSE_VECTOR_CLONES(void, count_near,
+                  (cse_byte_lanes *restrict near, const cse_byte_lanes *restrict exponents,
+                   cse_exponent_range range),
+                  (near, exponents, range))
 {
     for (int exponent = range.least; exponent <= range.greatest; exponent++) {
         const cse_byte_lanes wanted = (uint8_t)exponent - (cse_byte_lanes){ 0 };

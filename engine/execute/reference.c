@@ -108,6 +108,10 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
     for (int g = 0; g < graph->group_count; g++) {
         if (graph->groups[g].part != part)
             continue;
+        if (ns != NULL)
+            ns[g] = -1;
+        if (graph->groups[g].per_step && frame->prepared && frame->collector == NULL)
+            continue;
         const int64_t start_ns = ns != NULL ? cse_clock_ns() : 0;
         run_group(self, frame, &graph->groups[g]);
         if (ns != NULL)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/execute/vector_clones.h"
+#include "engine/base/vector_clones.h"
 #include "engine/types/dtype.h"
 #include "engine/types/narrow.h"
 
@@ -20,8 +20,9 @@ CSE_VECTOR_INLINE void widen(uint32_t *restrict y, const uint16_t *restrict x, c
                                                      : cse_load_cbfloat16(x[i]));
 }
 
-CSE_VECTOR_CLONES
-static void widen_block(uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype)
+CSE_VECTOR_CLONES(void, widen_block,
+                  (uint32_t *restrict y, const uint16_t *restrict x, cse_dtype dtype),
+                  (y, x, dtype))
 {
     if (dtype == CSE_BFLOAT16)
         widen(y, x, CSE_BFLOAT16);
@@ -77,8 +78,7 @@ void cse_tensor_statistics_count(cse_tensor_statistics *record, const cse_tensor
     cse_exponent_histogram_add_to(&histogram, record->exponents);
 }
 
-CSE_VECTOR_CLONES
-static uint32_t largest_magnitude(const float *restrict x)
+CSE_VECTOR_CLONES(uint32_t, largest_magnitude, (const float *restrict x), (x))
 {
     uint32_t largest = 0;
     for (int i = 0; i < BLOCK; i++) {

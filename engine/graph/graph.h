@@ -13,6 +13,7 @@
 
 #include "csengine/train.h"
 #include "engine/base/arena.h"
+#include "engine/base/name_index.h"
 #include "engine/graph/op.h"
 
 typedef struct cse_node cse_node;
@@ -171,14 +172,29 @@ typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY
 typedef struct cse_group {
     cse_group_kind kind;
     cse_part part;
-    cse_node **nodes; /* inputs before users; the last one is the result of a LIBRARY group */
+    /* Inputs before users. The last one is the result of a LIBRARY group; of an op with several
+     * results, each node is one. */
+    cse_node **nodes;
     int node_count;
     /* UPDATE groups: elements of each state the group assigns (all the same), and the position of
      * its first line in the concatenation of all groups' lines (CSE_LINE_ELEMENTS each). */
     int64_t elements, first_line;
+    /* REPLICA, with several microbatches: the group depends on states and the step alone. Such
+     * groups come first; a process runs them with its first microbatch of a step, and their results
+     * stay in its workspace for the others. Set by the order pass. */
+    bool per_step;
 } cse_group;
 
 enum { CSE_LINE_ELEMENTS = 64, CSE_MAX_ASSIGNS = 8 };
+
+/* The order in which a product's terms are summed; engine/kernels/matmul_tiles.h defines them. */
+typedef enum cse_product_order {
+    CSE_PRODUCT_ORDER_OPEN, /* not chosen: each kernel takes the default of its machine */
+    CSE_PRODUCT_ORDER_CHAIN,
+    CSE_PRODUCT_ORDER_PAIRS,
+    CSE_PRODUCT_ORDER_DOT,
+    CSE_PRODUCT_ORDER_COUNT
+} cse_product_order;
 
 struct cse_graph {
     cse_arena *arena;
@@ -186,6 +202,7 @@ struct cse_graph {
     int node_count, node_capacity;
     cse_state_entry *states;
     int state_count, state_capacity;
+    cse_name_index state_names; /* of those that cse_graph_add_state has added */
     cse_input_entry *inputs;
     int input_count, input_capacity;
     cse_fetch_entry *fetches;
@@ -202,6 +219,12 @@ struct cse_graph {
     const struct cse_precision
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */
     int microbatch_count; /* M: microbatches in the global batch */
+    bool portable;        /* the bits are to be the same on every kind of machine */
+    /* Of products of two bfloat16 operands; set by the fusion pass (product_order.h chooses). */
+    cse_product_order product_order;
+    /* The instruction set that kernels and generated code were chosen by (instruction_set.h), set
+     * by the fusion pass too; NULL or "": not chosen. */
+    const char *isa;
     int64_t space_bytes[CSE_SPACE_COUNT];
     uint32_t next_id;
     cse_status error; /* the first failure while tracing; sticky */
@@ -247,6 +270,11 @@ void cse_graph_replace(cse_node *old, cse_node *replacement);
 /* Resolves replacements, drops unneeded nodes, and restores the order inputs-first (stable by
  * id). */
 void cse_graph_compact(cse_graph *graph);
+
+/* `graph` becomes what *other is, which is destroyed; its own settings (precision, numerics)
+ * stay, and so do the nodes that it had until now, as long as it lives: others may point to
+ * them. */
+void cse_graph_take(cse_graph *graph, cse_graph **other);
 
 /* Checks the invariants: input counts, shapes and types by the ops' rules, order, levels, and the
  * annotations that are set. Fails with CSE_INTERNAL naming the node. */
@@ -308,6 +336,13 @@ static inline int64_t cse_group_lines(const cse_group *group)
 static inline bool cse_node_is_tiled(const cse_node *node)
 {
     return node->accumulation.emulated && node->accumulation.across != CSE_FLOAT32;
+}
+
+/* Which of its op's results the node is; -1 for an op of one result. */
+static inline int cse_node_result(const cse_node *node)
+{
+    const cse_attributes *a = &node->attributes;
+    return node->op->kernel.results > 1 ? (int)a->integers[a->integer_count - 1] : -1;
 }
 
 /* Structural ops, placed by the tracing API and by passes:

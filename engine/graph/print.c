@@ -90,7 +90,8 @@ static void print_tables(const cse_graph *graph, cse_text *out)
                      (long long)graph->reductions[r].sum->scratch,
                      (long long)graph->reductions[r].partial->scratch);
     for (int g = 0; g < graph->group_count; g++) {
-        cse_text_add(out, "group %d %s:", g, part_names[graph->groups[g].part]);
+        cse_text_add(out, "group %d %s%s:", g, part_names[graph->groups[g].part],
+                     graph->groups[g].per_step ? " once a step" : "");
         for (int n = 0; n < graph->groups[g].node_count; n++)
             cse_text_add(out, " %%%lld", (long long)graph->groups[g].nodes[n]->scratch);
         cse_text_add(out, "\n");

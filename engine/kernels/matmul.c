@@ -1,16 +1,16 @@
 /* Matrix products.
  *
  * [..., m, k] x [..., k, n]: the leading axes are one batch axis, and strides express
- * transposition. float32 runs on our own kernel (matmul_packed.c) where the machine has AVX-512,
- * elsewhere on oneDNN; products with a 16-bit operand or result run on our own kernels
- * (matmul_narrow.h). */
+ * transposition. They run on our own kernels (matmul_narrow.h says which), but float32 on oneDNN
+ * where the machine has not even AVX2. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/instruction_set.h"
 #include "engine/kernels/dnnl.h"
 #include "engine/kernels/empty.h"
 #include "engine/kernels/matmul_narrow.h"
-#include "engine/kernels/matmul_packed.h"
+#include "engine/kernels/product_order.h"
 
 /* ---- oneDNN ---- */
 
@@ -64,33 +64,31 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Whether k is long and the rows are contiguous along it: panels over the whole of k are then
- * faster than panels of a part of it; the order of sums is the same. */
-static bool is_deep(const cse_matmul_sizes *sizes)
-{
-    return sizes->k >= 512 && !sizes->transpose_a && sizes->m >= 128;
-}
-
 /* Prefers our own kernels where they run. For tests and comparisons CSE_MATMUL in the environment
- * selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The bits of oneDNN
- * differ from ours, so all processes of a run must use the same setting. */
-cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
+ * (product_order.h) selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The
+ * bits of oneDNN differ from ours, so all processes of a run must use the same setting. */
+cse_status cse_kernel_new_product(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
+                                  cse_kernel **kernel)
 {
     char text[256];
-    cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
-    const char *wanted = getenv("CSE_MATMUL");
+    const char *wanted = cse_product_wish_read().way;
     bool library = wanted != NULL && strcmp(wanted, "onednn") == 0;
     bool one_type = cse_kernel_plan_has_one_type(plan);
-    if (sizes.batches * sizes.m * sizes.n == 0 || sizes.k == 0)
-        *kernel = cse_kernel_new_empty(plan, sizes.n > 0 ? sizes.batches * sizes.m : 0, sizes.n);
-    else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_matmul_packed_runs_here()))
-        return one_type ? new_dnnl(plan, &sizes, kernel)
+    if (sizes->batches * sizes->m * sizes->n == 0 || sizes->k == 0)
+        *kernel =
+            cse_kernel_new_empty(plan, sizes->n > 0 ? sizes->batches * sizes->m : 0, sizes->n);
+    else if (library || (one_type && plan->dtype == CSE_FLOAT32 && !cse_isa_runs(CSE_ISA_AVX2)))
+        return one_type ? new_dnnl(plan, sizes, kernel)
                         : cse_fail(CSE_UNAVAILABLE,
                                    "%s: oneDNN does not support operands of different types here",
                                    cse_kernel_plan_text(plan, text, sizeof text));
-    else if (one_type && plan->dtype == CSE_FLOAT32 && !is_deep(&sizes))
-        *kernel = cse_matmul_packed_new(plan, &sizes);
     else
-        *kernel = cse_matmul_narrow_new(plan, &sizes, wanted);
+        *kernel = cse_matmul_narrow_new(plan, sizes, wanted);
     return CSE_OK;
+}
+
+cse_status cse_kernel_new_matmul(const cse_kernel_plan *plan, cse_kernel **kernel)
+{
+    const cse_matmul_sizes sizes = cse_matmul_sizes_of(plan->product);
+    return cse_kernel_new_product(plan, &sizes, kernel);
 }

@@ -1,13 +1,17 @@
-/* Products with 16-bit operands: the choice of an implementation, the loop over batches, and the
- * epilogue of each block of sums; see matmul_narrow.h. */
+/* Our own products: the choice of an implementation, the loop over batches, and the epilogue of
+ * each block of sums; see matmul_narrow.h. */
 #include "engine/kernels/matmul_narrow.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/kernels/lanes.h"
+#include "engine/base/instruction_set.h"
+#include "engine/base/log.h"
+#include "engine/kernels/product_order.h"
+#include "engine/types/dtype.h"
 
 /* ---- the epilogue of a block ---- */
 
@@ -27,42 +31,6 @@ void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *
                 ((uint16_t *)end->to)[at] = cse_round_to_bits(end->dtype, sum);
         }
 }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-
-/* Row by row, in the result's memory order. (max returns its second operand where either is NaN.)
- */
-CSE_LANES void finish_as(cse_dtype dtype, const cse_matmul_end *end, const cse_matmul_block *block)
-{
-    const __m512 zero = _mm512_setzero_ps();
-    const float *bias = end->bias != NULL ? end->bias + block->column : NULL;
-    for (int64_t r = 0; r < block->rows; r++) {
-        const float *from = block->values + r * block->stride;
-        int64_t at = (block->row + r) * end->stride + block->column;
-        for (int64_t c = 0; c < block->columns; c += CSE_LANE_COUNT) {
-            const __mmask16 lanes = cse_lanes_of(block->columns - c);
-            __m512 sum = _mm512_loadu_ps(from + c);
-            if (bias != NULL)
-                sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, bias + c));
-            sum = end->relu ? _mm512_max_ps(zero, sum) : sum;
-            cse_lanes_store(dtype, end->to, at + c, lanes, sum);
-        }
-    }
-}
-
-CSE_AVX512 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block)
-{
-    if (end->dtype == CSE_FLOAT32)
-        finish_as(CSE_FLOAT32, end, block);
-    else if (end->dtype == CSE_BFLOAT16)
-        finish_as(CSE_BFLOAT16, end, block);
-    else if (end->dtype == CSE_FLOAT16)
-        finish_as(CSE_FLOAT16, end, block);
-    else
-        finish_as(CSE_CBFLOAT16, end, block);
-}
-
-#endif
 
 /* ---- the kernel ---- */
 
@@ -94,19 +62,46 @@ static void destroy(cse_kernel *base)
     free(base);
 }
 
-/* The fastest implementation that runs here, from the requested one on. */
-static const cse_narrow_way *choose(const char *wanted, bool paired)
+/* The fastest implementation of the order that runs here, from the requested one on. */
+static const cse_narrow_way *choose(const char *wanted, cse_product_order order)
 {
-    static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_avx512,
+    static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_dot,
+                                                  &cse_narrow_packed, &cse_narrow_avx512,
+                                                  &cse_narrow_avx2,
                                                   &cse_narrow_plain };
     enum { WAYS = sizeof ways / sizeof *ways };
     int first = 0;
     for (int i = 0; wanted != NULL && i < WAYS; i++)
         if (strcmp(wanted, ways[i]->name) == 0)
             first = i;
-    while (first < WAYS - 1 && (!ways[first]->runs_here() || !(paired || ways[first]->chains)))
+    while (first < WAYS - 1 &&
+           (!ways[first]->runs_here() || (ways[first]->orders >> order & 1) == 0))
         first++;
     return ways[first];
+}
+
+/* Only products of two bfloat16 operands have a choice. */
+static cse_product_order order_of(const cse_kernel_plan *plan)
+{
+    const cse_dtype *dtypes = plan->operand_dtypes;
+    if (dtypes[0] != CSE_BFLOAT16 || dtypes[1] != CSE_BFLOAT16)
+        return CSE_PRODUCT_ORDER_CHAIN;
+    return plan->graph->product_order != CSE_PRODUCT_ORDER_OPEN
+               ? plan->graph->product_order
+               : cse_product_order_choose(plan->graph->portable);
+}
+
+/* Told once a process: it is far slower than what people expect of a processor. */
+static void tell_plain(const cse_kernel_plan *plan)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    char text[256];
+    if (!atomic_flag_test_and_set(&told))
+        cse_log_line(CSE_LOG_WARNING,
+                     "%s: runs in plain C, about 80 times slower than with AVX2: this process may "
+                     "use %s only",
+                     cse_kernel_plan_text(plan, text, sizeof text),
+                     cse_isa_name(cse_isa_of_host()));
 }
 
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
@@ -115,12 +110,15 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
     cse_narrow_kernel *kernel = cse_calloc(1, sizeof *kernel);
     const cse_dtype *dtypes = plan->operand_dtypes;
     assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
-    bool paired = dtypes[0] == CSE_BFLOAT16 && dtypes[1] == CSE_BFLOAT16;
-    const cse_narrow_way *way = choose(wanted, paired);
+    const cse_product_order order = order_of(plan);
+    const cse_narrow_way *way = choose(wanted, order);
+    if (way == &cse_narrow_plain && (wanted == NULL || strcmp(wanted, way->name) != 0))
+        tell_plain(plan);
     *kernel = (cse_narrow_kernel){
         .base = { .run = run,
                   .destroy = destroy,
                   .implementation = way->name,
+                  .order = cse_product_order_name(order),
                   .flops = cse_matmul_flops(sizes) },
         .way = way,
         .sizes = *sizes,
@@ -129,7 +127,7 @@ cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_
         .operands = { plan->operands[0], plan->operands[1] },
         .bias = plan->bias,
         .relu = plan->relu,
-        .paired = paired,
+        .order = order,
     };
     kernel->scratch = cse_scratch_share(plan->graph, way->scratch_bytes(kernel));
     return &kernel->base;

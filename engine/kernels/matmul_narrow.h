@@ -1,13 +1,13 @@
-/* Products with 16-bit operands, and their implementations.
+/* Our own products, of float32 and of 16-bit operands, and their implementations.
  *
  * The result depends on the operands' values and the sizes only; all implementations give the same
  * bits:
  *
- *   bfloat16 x bfloat16   in the order `pairs` of matmul_tiles.h, which is that of the matrix units
- *                         (AMX): the depth is cut into 32 steps, of which the even and the odd ones
- *                         are summed apart; subnormal numbers are 0
- *   all others            one chain of fused multiply-adds over k: a product of two 16-bit values
- *                         is exact in float32, so that nothing is lost by widening them
+ *   bfloat16 x bfloat16   in the order that the graph says (product_order.h chooses it): `pairs` of
+ *                         matmul_tiles.h, which is that of the matrix units (AMX), or `dot`, which
+ *                         is that of the vector units' dot product (AVX512_BF16)
+ *   all others            the order `chain`: a product of two 16-bit values is exact in float32, so
+ *                         that nothing is lost by widening them
  *
  * Then bias, then relu, then one rounding to the result's type. */
 #ifndef CSE_KERNELS_MATMUL_NARROW_H
@@ -48,29 +48,38 @@ typedef struct cse_narrow_kernel {
     cse_dtype dtypes[2], result;
     int operands[2], bias;
     bool relu;
-    bool paired; /* the order of summation is `pairs` */
+    cse_product_order order;
     cse_scratch *scratch;
 } cse_narrow_kernel;
+
+enum {
+    CSE_NARROW_ORDERS_ALL =
+        1 << CSE_PRODUCT_ORDER_CHAIN | 1 << CSE_PRODUCT_ORDER_PAIRS | 1 << CSE_PRODUCT_ORDER_DOT
+};
 
 struct cse_narrow_way {
     const char *name; /* for reports and CSE_MATMUL */
     bool (*runs_here)(void);
-    bool chains; /* has the order `chain` too */
+    unsigned orders; /* that it has: bits by cse_product_order */
     size_t (*scratch_bytes)(const cse_narrow_kernel *kernel);
     /* One product; `place` is the scratch. */
     void (*multiply)(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
                      const cse_matmul_end *end, void *place);
 };
 
-extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_plain;
+extern const cse_narrow_way cse_narrow_amx, cse_narrow_dot, cse_narrow_packed, cse_narrow_avx512,
+    cse_narrow_avx2,
+    cse_narrow_plain;
 
-/* The kernel of a product with a 16-bit operand or result; sizes must not be 0. `wanted`: the name
- * of an implementation, or NULL for the fastest one. */
+/* The kernel of a product; sizes must not be 0. `wanted`: the name
+ * of the implementation with which the search for one that runs here begins, or NULL for the
+ * fastest one. */
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                   const char *wanted);
 
-/* Bias, relu, rounding and storing, with AVX-512 or without: the same bits. */
+/* Bias, relu, rounding and storing, with AVX-512, with AVX2 or without: the same bits. */
 void cse_matmul_finish_avx512(const cse_matmul_end *end, const cse_matmul_block *block);
+void cse_matmul_finish_avx2(const cse_matmul_end *end, const cse_matmul_block *block);
 void cse_matmul_finish_plain(const cse_matmul_end *end, const cse_matmul_block *block);
 
 #endif

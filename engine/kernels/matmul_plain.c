@@ -3,9 +3,9 @@
  *
  * A fused multiply-add is computed in double: the product is exact there, and the sum is rounded to
  * odd, so that the rounding to float32 after it is correct (Boldo and Melquiond, "Emulation of FMA
- * and correctly rounded sums", 2008). In the order `pairs` subnormal numbers count as 0 on both
- * sides of every operation. A result counts as subnormal if it is below the least normal number
- * after rounding to 24 bits (underflow is detected after rounding), as in the processors. */
+ * and correctly rounded sums", 2008). In the orders `pairs` and `dot` subnormal numbers count as 0
+ * on both sides of every operation. A result counts as subnormal if it is below the least normal
+ * number after rounding to 24 bits (underflow is detected after rounding), as in the processors. */
 #include <math.h>
 
 #include "engine/kernels/matmul_narrow.h"
@@ -90,6 +90,24 @@ static void add_pairs(const float *row, const float *columns, int64_t k, float s
     }
 }
 
+static void add_dot(const float *row, const float *columns, int64_t k, float sums[WIDTH])
+{
+    for (int64_t step = 0; step < (k + 1) / 2 * 2; step++)
+        for (int c = 0; c < WIDTH; c++) {
+            const int64_t p = step ^ 1;
+            /* As above, a zero beyond the depth turns a sum of -0 into +0. */
+            double product =
+                p < k ? (double)flush(row[p]) * (double)flush(columns[p * WIDTH + c]) : 0;
+            sums[c] = flush_sum(add_to_odd(product, (double)sums[c]));
+        }
+}
+
+typedef void adder(const float *row, const float *columns, int64_t k, float sums[WIDTH]);
+
+static adder *const adders[CSE_PRODUCT_ORDER_COUNT] = { [CSE_PRODUCT_ORDER_CHAIN] = add_chain,
+                                                        [CSE_PRODUCT_ORDER_PAIRS] = add_pairs,
+                                                        [CSE_PRODUCT_ORDER_DOT] = add_dot };
+
 static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
                      const cse_matmul_end *end, void *place)
 {
@@ -105,7 +123,7 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
             const cse_matmul_block block = { sums, WIDTH, i, 1, column, width };
             for (int64_t p = 0; p < s->k; p++)
                 row[p] = element(&sides[0], i, p);
-            (kernel->paired ? add_pairs : add_chain)(row, columns, s->k, sums);
+            adders[kernel->order](row, columns, s->k, sums);
             cse_matmul_finish_plain(end, &block);
         }
     }
@@ -114,7 +132,7 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
 const cse_narrow_way cse_narrow_plain = {
     .name = "plain",
     .runs_here = runs_here,
-    .chains = true,
+    .orders = CSE_NARROW_ORDERS_ALL,
     .scratch_bytes = scratch_bytes,
     .multiply = multiply,
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/instruction_set.h"
 #include "engine/base/random.h"
 #include "engine/types/narrow.h"
 
@@ -198,10 +199,7 @@ static void choose_code(cse_tiled *tiled)
     const char *asked = getenv("CSE_TILED");
     bool portable = asked != NULL && strcmp(asked, "portable") == 0;
     bool narrow = asked != NULL && strcmp(asked, "avx2") == 0;
-    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    avx512 = avx512 && !narrow;
+    bool avx512 = cse_isa_runs(CSE_ISA_AVX512) && !narrow, avx2 = cse_isa_runs(CSE_ISA_AVX2);
     tiled->run_block = portable ? run_block_portably
                        : avx512 ? run_block_avx512
                        : avx2   ? run_block_avx2

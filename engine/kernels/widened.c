@@ -71,6 +71,7 @@ cse_status cse_kernel_new_widened(const cse_kernel_plan *plan, cse_kernel_maker 
         .base = { .run = run,
                   .destroy = destroy,
                   .implementation = inner->implementation,
+                  .order = inner->order,
                   .flops = inner->flops },
         .inner = inner,
         .dtype = plan->dtype,

@@ -1,16 +1,20 @@
 /* Fusion: nodes are joined to groups, each of which runs as one piece of code.
  *
  * A LIBRARY group is a product with the epilogue that its kernel takes (bias, relu, store), each
- * step read only by the next. A BLOCK group is one op with code of its own, and an optional store.
- * All other nodes become fused loops, in three sweeps. Forward: a node joins the last group that
- * produces one of its inputs, if the group is a loop and remains one with the node in it (loop.h).
- * Backward: a loop moves into the first group that consumes one of its values. Then loops that read
- * the same values join, so that these are read once. A node only reads groups before its own, so
- * the numbers of groups are an execution order.
+ * step read only by the next; or the results that one run of a kernel computes. A BLOCK group is
+ * one op with code of its own, and an optional store. All other nodes become fused loops, in three
+ * sweeps. Forward: a node joins the last group that produces one of its inputs, if the group is a
+ * loop and remains one with the node in it (loop.h). Backward: a loop moves into the first group
+ * that consumes one of its values. Then loops that read the same values join, so that these are
+ * read once. A node only reads groups before its own, so the numbers of groups are an execution
+ * order.
  *
  * Every consumer of a broadcast gets a copy of it, so that broadcasts are index arithmetic and not
  * memory. So does every loop that reads a value widened from 16 bits, which is free: what is kept
  * is the narrow value.
+ *
+ * What decides bits and depends on the machine, the order in which LIBRARY groups sum, is chosen
+ * here too, so that it stands in the graph.
  *
  * UPDATE groups follow the partition pass: nodes that are connected, or share a state, are one
  * group, whether fusion is enabled or not. */
@@ -18,8 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/instruction_set.h"
 #include "engine/base/union_find.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/product_order.h"
 #include "engine/passes/loop.h"
 #include "engine/passes/pass.h"
 
@@ -167,11 +173,42 @@ static bool is_ready(const cse_node *bias, int number)
            (source->part == CSE_PART_NONE || (source->group >= 0 && source->group < number));
 }
 
+/* Whether both are results of one run of a kernel. */
+static bool share_a_run(const cse_node *a, const cse_node *b)
+{
+    const cse_attributes *p = &a->attributes, *q = &b->attributes;
+    bool same = a->op == b->op && a->part == b->part && a->input_count == b->input_count &&
+                p->integer_count == q->integer_count && p->number_count == q->number_count;
+    for (int i = 0; same && i < a->input_count; i++)
+        same = cse_node_storage(a->inputs[i]) == cse_node_storage(b->inputs[i]);
+    return same &&
+           memcmp(p->integers, q->integers, sizeof(int64_t) * (size_t)(p->integer_count - 1)) ==
+               0 &&
+           memcmp(p->numbers, q->numbers, sizeof(double) * (size_t)p->number_count) == 0;
+}
+
+/* The other results of the run that computes `node`: all read an input of it. */
+static void add_results(fusion *f, int number, const cse_node *node)
+{
+    bool filled[CSE_MAX_RESULTS] = { false };
+    int at = position_of(f, cse_node_storage(node->inputs[0]));
+    filled[cse_node_result(node)] = true;
+    for (int u = 0; u < f->user_counts[at]; u++) {
+        cse_node *other = f->users[at][u];
+        if (other->group >= 0 || !share_a_run(node, other) || filled[cse_node_result(other)])
+            continue;
+        filled[cse_node_result(other)] = true;
+        add_node(f, number, other);
+    }
+}
+
 static void draft_product(fusion *f, cse_node *node, bool enabled)
 {
     bool library = node->op->kind == CSE_OP_LIBRARY;
     int number = add_draft(f, library ? CSE_GROUP_LIBRARY : CSE_GROUP_BLOCK, node->part);
     add_node(f, number, node);
+    if (enabled && node->op->kernel.results > 1)
+        add_results(f, number, node);
     cse_node *next = enabled ? only_user(f, node) : NULL;
     while (library && next != NULL &&
            cse_kernel_accepts(f->drafts[number].nodes, f->drafts[number].count, next)) {
@@ -487,5 +524,7 @@ cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
     draft_updates(&f);
     finish_groups(&f);
     drop_users(&f);
+    graph->product_order = cse_product_order_choose(graph->portable);
+    graph->isa = cse_isa_name(cse_isa_of_host());
     return CSE_OK;
 }

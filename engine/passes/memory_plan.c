@@ -5,7 +5,8 @@
  * small, each into the smallest gap among the values whose lifetimes overlap. A fused loop's result
  * reuses the storage of an input whose lifetime ends there, when the loop reads each element of it
  * before it writes the same one; a value that a block adds to lies where the block's result does.
- * Results of WEIGHTS that updates read live until the end of the step. */
+ * Results of WEIGHTS that updates read live until the end of the step, and so does in REPLICA what
+ * is computed once a step and read for each microbatch. */
 #include "engine/passes/memory_plan.h"
 
 #include <assert.h>
@@ -86,6 +87,14 @@ static bool is_workspace_value(const cse_graph *graph, const cse_node *node)
            node->op != &cse_op_fetch && graph->groups[node->group].part == node->part;
 }
 
+/* Until when group `reader` needs the value: what is computed once a step is read again by the
+ * groups of the next microbatch. */
+static int last_reader(const cse_graph *graph, const cse_node *value, int reader)
+{
+    const bool stays = graph->groups[value->group].per_step && !graph->groups[reader].per_step;
+    return stays ? graph->group_count : reader;
+}
+
 static void add_value(plan *p, cse_node *node)
 {
     if (p->value_of[node->id] != 0)
@@ -120,7 +129,8 @@ static void collect_values(plan *p)
                 continue;
             add_value(p, inputs[i]);
             placed *value = &p->values[p->value_of[inputs[i]->id] - 1];
-            value->last = g > value->last ? g : value->last;
+            const int last = last_reader(graph, inputs[i], g);
+            value->last = last > value->last ? last : value->last;
         }
     }
     free(inputs);
@@ -362,7 +372,8 @@ static lifetime *find_lifetimes(const cse_graph *graph, int *count)
     for (int g = 0; g < graph->group_count; g++) {
         int read = cse_group_inputs(graph, &graph->groups[g], inputs, graph->node_count);
         for (int i = 0; i < read; i++)
-            last[inputs[i]->id] = g;
+            if (is_workspace_value(graph, inputs[i]) && last[inputs[i]->id] < graph->group_count)
+                last[inputs[i]->id] = last_reader(graph, inputs[i], g);
     }
     *count = 0;
     for (int n = 0; n < graph->node_count; n++) {

@@ -43,6 +43,13 @@ static void format_of(cse_dtype dtype, int *mantissa_bits, int *bias)
     *bias = dtype == CSE_BFLOAT16 ? 127 : dtype == CSE_CBFLOAT16 ? 31 : 15;
 }
 
+/* |value|, of a subnormal number too, which a conversion may flush to 0. */
+static double exact_magnitude(float value)
+{
+    const uint32_t bits = cse_float_bits(value) & 0x7fffffff;
+    return bits < 0x00800000 ? (double)bits * 0x1p-149 : fabs((double)value);
+}
+
 uint16_t cse_round_to_bits(cse_dtype dtype, float value)
 {
     int mantissa_bits, bias;
@@ -54,7 +61,7 @@ uint16_t cse_round_to_bits(cse_dtype dtype, float value)
     if (isinf(value))
         return sign | infinity;
     int exponent;
-    double magnitude = fabs((double)value);
+    double magnitude = exact_magnitude(value);
     if (magnitude == 0)
         return sign;
     frexp(magnitude, &exponent); /* magnitude = f * 2^exponent with f in [0.5, 1) */

@@ -48,6 +48,9 @@ typedef struct cse_configuration {
     /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
      * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
     const char *numerics;
+    /* true: the same bits on every x86-64 processor with AVX2, whatever else it has, from the same
+     * compiler; slower where there is more than AVX2. false: the same bits on each machine. */
+    bool portable;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */

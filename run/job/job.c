@@ -447,6 +447,7 @@ static cse_status run_loop(job *j, const cse_config_plugin *loader,
     if (j->result->artefact_directory[0] == '\0') {
         memcpy(j->result->artefact_directory, report->artefact_directory,
                sizeof report->artefact_directory);
+        memcpy(j->result->kernels, report->kernels, sizeof report->kernels);
         j->result->compile_seconds = report->compile_seconds;
         j->result->compile_cached = report->compile_cached;
     }

@@ -8,6 +8,7 @@
 
 #include "csengine/train.h"
 #include "dataloader/input.h"
+#include "engine/codegen/codegen.h"
 #include "engine/config/config.h"
 #include "engine/passes/pass.h"
 #include "run/job/job_event.h"
@@ -77,9 +78,10 @@ typedef struct cse_job_result {
         const char *name; /* static text */
         double value;
     } metrics[CSE_JOB_MAX_METRICS];
-    char weights_digest[65];       /* as `csengine checkpoint digest` of the last state */
-    char checkpoint_path[4096];    /* last one written or loaded; "" if none */
-    char artefact_directory[4096]; /* of the training step */
+    char weights_digest[65];         /* as `csengine checkpoint digest` of the last state */
+    char checkpoint_path[4096];      /* last one written or loaded; "" if none */
+    char artefact_directory[4096];   /* of the training step */
+    char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
     /* Settings without effect, as CSE_JOB_WARNING told them: those that nothing had read when the
      * step was planned; those of val_dataloader once a validation was planned. They live as long as
      * the configuration. */

@@ -37,6 +37,7 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
         .job_labels = labels,
         .weight_grad_reduce = cse_settings_text(precision, "weight_grad_reduce"),
         .weight_update = cse_settings_text(precision, "weight_update"),
+        .portable = strcmp(cse_settings_text(init, "deterministic"), "portable") == 0,
         .seed = (uint64_t)cse_settings_integer(init, "seed"),
     };
 }

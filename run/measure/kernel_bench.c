@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/types/shape.h"
+#include "run/measure/group_work.h"
 
 /* ---- descriptions of kernels ---- */
 
@@ -31,26 +32,6 @@ static void describe(const cse_group *group, char ops[CSE_KERNEL_OPS_BYTES])
     }
 }
 
-static int64_t bytes_of(const cse_node *node)
-{
-    return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
-}
-
-static int64_t traffic(const cse_graph *graph, const cse_group *group)
-{
-    int count = cse_group_inputs(graph, group, NULL, 0);
-    cse_node **outside = cse_calloc((size_t)count + 1, sizeof *outside);
-    int64_t bytes = 0;
-    count = cse_group_inputs(graph, group, outside, count);
-    for (int i = 0; i < count; i++)
-        bytes += bytes_of(outside[i]);
-    for (int n = 0; n < group->node_count; n++)
-        if (group->nodes[n]->space != CSE_SPACE_NONE)
-            bytes += bytes_of(group->nodes[n]);
-    free(outside);
-    return bytes;
-}
-
 static void describe_all(cse_kernel_bench *bench, const cse_graph *graph)
 {
     for (int g = 0; g < bench->count; g++) {
@@ -60,7 +41,7 @@ static void describe_all(cse_kernel_bench *bench, const cse_graph *graph)
         row->alike = 1;
         row->part = group->part;
         row->result = group->nodes[group->node_count - 1];
-        row->bytes = traffic(graph, group);
+        row->bytes = cse_group_bytes(graph, group);
         describe(group, row->ops);
     }
 }

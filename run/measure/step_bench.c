@@ -45,6 +45,7 @@ cse_status cse_step_bench_open(const cse_job_settings *job, int64_t steps, cse_s
 
 void cse_step_bench_close(cse_step_bench *bench)
 {
+    cse_roofline_destroy(&bench->roofline);
     cse_kernel_bench_destroy(&bench->kernels);
     cse_step_runner_destroy(&bench->runner);
     free(bench->clock_ms);
@@ -80,6 +81,23 @@ static cse_status warm_up(const cse_step_bench *benches, int count, int64_t *tur
     return CSE_OK;
 }
 
+/* The limits are measured before and after the kernels, since the clock drifts. */
+static cse_status measure_kernels(cse_step_bench *benches, int count,
+                                  const cse_step_measurement *measurement)
+{
+    cse_machine_limits limits = { .triad = 0 };
+    if (measurement->roofline)
+        cse_machine_limits_measure(&limits);
+    for (int i = 0; i < count; i++)
+        CSE_TRY(cse_kernel_bench_new(benches[i].runner, measurement->steps, &benches[i].kernels));
+    if (measurement->roofline)
+        cse_machine_limits_measure(&limits);
+    for (int i = 0; measurement->roofline && i < count; i++)
+        benches[i].roofline = cse_roofline_new(cse_step_runner_graph_view(benches[i].runner),
+                                               benches[i].kernels, &limits);
+    return CSE_OK;
+}
+
 cse_status cse_step_bench_measure(cse_step_bench *benches, int count,
                                   const cse_step_measurement *measurement)
 {
@@ -99,7 +117,7 @@ cse_status cse_step_bench_measure(cse_step_bench *benches, int count,
         b->median_processor_ms = cse_median_of_times(b->processor_ms, steps);
         b->samples_per_second = 1e3 * (double)cse_step_runner_batch_size(b->runner) / b->median_ms;
     }
-    for (int i = 0; measurement->kernels && i < count; i++)
-        CSE_TRY(cse_kernel_bench_new(benches[i].runner, steps, &benches[i].kernels));
-    return CSE_OK;
+    return measurement->kernels || measurement->roofline
+               ? measure_kernels(benches, count, measurement)
+               : CSE_OK;
 }

@@ -7,10 +7,12 @@
 #define CSE_RUN_MEASURE_STEP_BENCH_H
 
 #include "run/measure/kernel_bench.h"
+#include "run/measure/roofline.h"
 
 typedef struct cse_step_bench {
     cse_step_runner *runner;
     cse_kernel_bench *kernels; /* NULL: not asked for */
+    cse_roofline *roofline;    /* likewise */
     double *clock_ms, *processor_ms;
     int64_t count; /* of steps measured so far */
     /* Of the counted steps. */
@@ -28,6 +30,7 @@ void cse_step_bench_close(cse_step_bench *bench);
 typedef struct cse_step_measurement {
     int64_t steps; /* of each bench */
     bool kernels;  /* also each kernel, in further steps */
+    bool roofline; /* likewise, and the machine's limits before and after them */
     void *self;
     void (*on_turn)(void *self, int64_t done); /* steps of the last bench; or NULL */
 } cse_step_measurement;

@@ -1,7 +1,8 @@
 /* The structs behind the handles of the public API, and the states that they declare.
  *
  * A state's values live in the session, not in a graph: each execution traces its own graph and
- * binds the states that its step uses to it. Values are copied in before and out after it. */
+ * binds the states that its step uses to it. Values are copied in before and out after it; while
+ * steps train, those of the arena are the only ones. */
 #ifndef CSE_RUN_SESSION_HANDLES_H
 #define CSE_RUN_SESSION_HANDLES_H
 
@@ -18,7 +19,8 @@ struct cse_state {
     cse_initializer initializer;
     bool trainable;
     bool persistent; /* in checkpoints; a metric's states are not */
-    void *values;    /* NULL until they are needed or set */
+    void *values;    /* NULL until they are needed or set, and while an execution has them */
+    bool borrowed;   /* `values` lie in the arena of the execution under way */
     int index;       /* in the graph that is traced; -1: not in it */
     bool bfloat16;   /* stored as float32, but always rounded to bfloat16 */
 };

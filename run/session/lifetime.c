@@ -216,14 +216,16 @@ void cse_finish(void)
         return;
     the_session = NULL;
     for (int i = 0; i < session->state_count; i++)
-        free(session->states[i]->values);
+        cse_state_release_values(session->states[i]);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);
+    cse_control_endpoint_close(&session->endpoint);
     for (int i = 0; i < session->library_count; i++)
         dlclose(session->libraries[i]);
     cse_precision_destroy(&session->precision);
     cse_numerics_destroy(&session->numerics);
     free(session->states);
+    cse_name_index_clear(&session->state_names);
     free(session->models);
     free(session->libraries);
     free(session->failure);

@@ -5,6 +5,7 @@
 #ifndef CSE_RUN_SESSION_OBSERVER_H
 #define CSE_RUN_SESSION_OBSERVER_H
 
+#include "engine/codegen/codegen.h"
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"
 
@@ -23,6 +24,7 @@ typedef struct cse_session_report {
     double compile_seconds;
     bool compile_cached;
     char artefact_directory[4096];
+    char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels */
 } cse_session_report;
 
 /* One call of a closure. */

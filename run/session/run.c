@@ -141,16 +141,61 @@ static cse_status on_record(void *self, const cse_record *record)
     return call_closures(r, false, record);
 }
 
-static void keep_states(runner *r, const unsigned char *states, int64_t steps_done)
+/* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
+ * holds, and one may be written meanwhile: the session keeps them. */
+static void fill_states(void *self, unsigned char *states)
+{
+    const runner *r = self;
+    const cse_graph *graph = r->step->graph;
+    for (int i = 0; i < graph->state_count; i++) {
+        cse_state *state = r->step->bound[i];
+        memcpy(states + graph->states[i].offset_bytes, cse_state_values(r->session, state),
+               cse_state_bytes(state));
+        if (r->step->training)
+            cse_state_release_values(state);
+    }
+    r->session->states_lost = r->step->training;
+}
+
+static void keep_states(runner *r, const cse_standing_states *standing)
 {
     const cse_graph *graph = r->step->graph;
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
-        memcpy(cse_state_values(r->session, state), states + graph->states[i].offset_bytes,
-               cse_state_bytes(state));
+        const unsigned char *values = standing->states + graph->states[i].offset_bytes;
+        if (standing->last)
+            cse_state_borrow_values(state, values);
+        else
+            memcpy(cse_state_own_values(state), values, cse_state_bytes(state));
     }
+    r->session->states_lost = false;
     if (r->step->training)
-        r->session->global_step = steps_done;
+        r->session->global_step = standing->steps_done;
+}
+
+/* Gives up the values of states that were copied and that training changes now; and, after a
+ * failure, of those that are borrowed. */
+static void drop_states(const runner *r, bool borrowed)
+{
+    for (int i = 0; i < r->step->graph->state_count; i++) {
+        cse_state *state = r->step->bound[i];
+        if (state->borrowed != borrowed)
+            continue;
+        cse_state_release_values(state);
+        r->session->states_lost = true;
+    }
+}
+
+static bool is_kept(const runner *r, int64_t steps_done)
+{
+    return r->options->checkpoint_steps > 0 && steps_done != r->checkpointed_step;
+}
+
+static void on_states(void *self, const cse_standing_states *standing)
+{
+    runner *r = self;
+    if (standing->ended || is_kept(r, standing->steps_done))
+        keep_states(r, standing);
 }
 
 /* The states of training stand still during a validation: a checkpoint that an operator wants is
@@ -169,22 +214,19 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     runner *r = self;
     const int64_t steps_done = snapshot->steps_done;
-    const unsigned char *states = snapshot->states;
     r->session->ending = snapshot->ending;
     if (!r->step->training && snapshot->requested)
         CSE_TRY(save_between(r->session));
-    if (r->options->checkpoint_steps == 0 || steps_done == r->checkpointed_step)
+    if (!is_kept(r, steps_done))
         return CSE_OK;
     if (steps_done == r->first_step) {
         /* Stopped before the first step: keeps the initial states; closures have no values yet. */
-        keep_states(r, states, steps_done);
         r->checkpointed_step = steps_done;
         return CSE_OK;
     }
     if (r->fetched_step != steps_done)
         return cse_fail(CSE_INTERNAL, "step %lld: states arrived before the step's values",
                         (long long)steps_done);
-    keep_states(r, states, steps_done);
     r->checkpointed_step = steps_done;
     r->session->states_standing = true;
     const cse_record record = { .step = steps_done - 1,
@@ -193,6 +235,8 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
                                 .steps_done = steps_done };
     cse_status status = call_closures(r, true, &record);
     r->session->states_standing = false;
+    if (r->step->training)
+        drop_states(r, false);
     return status;
 }
 
@@ -208,19 +252,19 @@ static cse_stop_request stop_requested(void *self)
 
 /* ---- one execution ---- */
 
-static unsigned char *new_states(cse_session *session, const cse_step *step)
+/* Where operators reach the job, from its first execution on to its end. */
+static cse_status open_endpoint(cse_session *session)
 {
-    const cse_graph *graph = step->graph;
-    unsigned char *states = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE] + 64);
-    for (int i = 0; i < graph->state_count; i++)
-        memcpy(states + graph->states[i].offset_bytes, cse_state_values(session, step->bound[i]),
-               cse_state_bytes(step->bound[i]));
-    return states;
+    const char *directory = session->observer.run_directory;
+    if (directory == NULL || session->endpoint != NULL)
+        return CSE_OK;
+    return cse_control_endpoint_open(directory, session->cluster.transport, &session->endpoint);
 }
 
 static cse_status execute(runner *r, const char *artefact_directory)
 {
     cse_session *session = r->session;
+    CSE_TRY(open_endpoint(session));
     cse_run_result *result = &session->report.execution;
     cse_text dataloader = { 0 };
     session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
@@ -235,10 +279,12 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .num_steps = r->last_step - r->first_step,
         .paused = session->paused,
         .statistics_every = session->report.numerics_every,
-        .states = new_states(session, r->step),
         .cluster = session->cluster,
         .run_directory = session->observer.run_directory,
+        .endpoint = session->endpoint,
         .callbacks = { .self = r,
+                       .fill_states = fill_states,
+                       .on_states = on_states,
                        .on_record = on_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
@@ -253,25 +299,72 @@ static cse_status execute(runner *r, const char *artefact_directory)
     cse_status status = cse_execution_run(&execution, result);
     session->executing = false;
     session->paused = result->paused;
-    if (status == CSE_OK) {
-        keep_states(r, execution.states, result->steps_done);
+    if (status == CSE_OK)
         session->locked = r->checkpointed_step != result->steps_done;
-    }
+    else
+        drop_states(r, true);
     cse_text_clear(&dataloader);
-    free(execution.states);
     free(r->fetched);
     return status;
 }
 
-static cse_status compile(cse_session *session, const cse_graph *graph)
+/* Keeps the record of a training step's kernels, and tells where they are not those that the
+ * checkpoint was trained with: the run goes on as well, with other bits than where it began. */
+static void keep_kernels(cse_session *session, const char *kernels)
+{
+    static const char portable[] = "portable on ";
+    const char *before = session->kernels;
+    bool both_portable = before != NULL && strncmp(before, portable, sizeof portable - 1) == 0 &&
+                         strncmp(kernels, portable, sizeof portable - 1) == 0;
+    if (session->loaded_path != NULL && before != NULL && !both_portable &&
+        strcmp(before, kernels) != 0)
+        cse_log_line(CSE_LOG_WARNING,
+                     "checkpoint %s was trained with other kernels, which sum in another order: "
+                     "from here on the bits differ from those of a run that had stayed with them. "
+                     "There: %s. Here: %s",
+                     session->loaded_path, before, kernels);
+    if (before == NULL || strcmp(before, kernels) != 0)
+        session->kernels = cse_arena_string(session->arena, kernels);
+    session->loaded_path = NULL;
+}
+
+static cse_status finish_compilation(cse_session *session, cse_compilation *compilation,
+                                     const cse_step *step)
 {
     cse_compile_result compiled = { .cached = false };
-    CSE_TRY(cse_codegen_compile(graph, session->configuration.compile_dir, &compiled));
+    CSE_TRY(cse_compilation_finish(compilation, step->graph, &compiled));
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
+    memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
+    if (step->training)
+        keep_kernels(session, compiled.kernels);
     REPORT(session, on_compiled, &session->report);
     return CSE_OK;
+}
+
+/* Plans the traced step and, unless it is only validated, compiles it. */
+static cse_status compile(cse_session *session, const cse_step *step)
+{
+    const cse_configuration *c = &session->configuration;
+    cse_compilation *compilation = NULL;
+    cse_status status;
+    if (c->validate_only) {
+        status = cse_passes_run(step->graph, session->hooks.passes);
+    } else {
+        CSE_TRY(
+            cse_compilation_new(step->graph, session->hooks.passes, c->compile_dir, &compilation));
+        status = cse_compilation_plan(compilation, step->graph, session->hooks.passes);
+    }
+    if (status == CSE_OK) {
+        if (session->hooks.on_planned != NULL)
+            session->hooks.on_planned(session->hooks.self);
+        REPORT(session, on_graph, step);
+    }
+    if (status == CSE_OK && !c->validate_only)
+        status = finish_compilation(session, compilation, step);
+    cse_compilation_destroy(&compilation);
+    return status;
 }
 
 /* The end of the segment that `first_step` lies in. */
@@ -322,14 +415,8 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
     CSE_TRY(plan_steps(r, loader));
-    CSE_TRY(cse_passes_run(r->step->graph, session->hooks.passes));
-    if (session->hooks.on_planned != NULL)
-        session->hooks.on_planned(session->hooks.self);
-    REPORT(session, on_graph, r->step);
-    if (c->validate_only)
-        return CSE_OK;
-    CSE_TRY(compile(session, r->step->graph));
-    if (c->compile_only || r->last_step == r->first_step)
+    CSE_TRY(compile(session, r->step));
+    if (c->validate_only || c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
     r->monitor = cse_nan_monitor_new(r->step->graph);
@@ -345,6 +432,7 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
     if (session == NULL)
         return CSE_USAGE;
     CSE_TRY(cse_session_status());
+    CSE_TRY(cse_session_may_read(session, "cse_run"));
     if (session->executing || session->traced != NULL)
         return cse_fail(CSE_USAGE, "cse_run: an execution is under way already");
     if (executor == NULL)

@@ -12,6 +12,7 @@
 #include "engine/precision/numerics.h"
 #include "run/session/handles.h"
 #include "run/session/observer.h"
+#include "workers/control/control_endpoint.h"
 
 /* Callbacks and limits that a job sets for its executions; zeroes mean none. */
 typedef struct cse_session_hooks {
@@ -46,6 +47,7 @@ struct cse_session {
     bool refused;           /* cse_configure failed: nothing runs, `failure` is told */
     cse_state **states;
     int state_count, state_capacity;
+    cse_name_index state_names;
     cse_model **models;
     int model_count, model_capacity;
     void **libraries;
@@ -53,6 +55,10 @@ struct cse_session {
     /* Training so far. */
     int64_t global_step, batch_size;
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */
+    /* The record of kernels (kernel_record.h) of the checkpoint that was loaded or, once a training
+     * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
+     * the checkpoint while no step was compiled after it. */
+    const char *kernels, *loaded_path;
     bool locked; /* states are stale: the last execution left no checkpoint of its last step */
     /* Tracing. */
     cse_step *traced;     /* while a step is traced; else NULL */
@@ -60,8 +66,10 @@ struct cse_session {
     /* Executing. */
     bool executing;       /* between the start and the end of an execution */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
+    bool states_lost;     /* an execution that trained them failed: they have no values */
     bool ending;          /* the execution was asked to end */
     bool paused;          /* an operator paused the last execution when its steps were done */
+    cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
     cse_session_hooks hooks;
     cse_session_observer observer;
     cse_session_report report;
@@ -74,6 +82,14 @@ cse_status cse_session_fail(cse_status status);
 
 /* The state's values; initialized at the first call unless they were set. */
 void *cse_state_values(cse_session *session, cse_state *state);
+/* Memory of its own for values that the caller writes: what it holds, or new memory. */
+void *cse_state_own_values(cse_state *state);
+/* The values until the next of these three calls, in memory that outlives that. */
+void cse_state_borrow_values(cse_state *state, const void *values);
+/* Gives up the values and their memory. */
+void cse_state_release_values(cse_state *state);
+/* Fails with CSE_USAGE when states have no values to read; `caller` begins the message. */
+cse_status cse_session_may_read(const cse_session *session, const char *caller);
 /* Fails with CSE_USAGE when states must not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
 

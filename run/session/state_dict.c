@@ -14,6 +14,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .samples_seen = session->global_step * session->batch_size,
         .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
+        .kernels = session->kernels,
     };
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];
@@ -40,6 +41,7 @@ cse_status cse_save(const char *path)
             CSE_USAGE,
             "cse_save: weights cannot be saved here: they stand still only on checkpoint "
             "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
+    CSE_TRY(cse_session_may_read(session, "cse_save"));
     if (!session->executing)
         CSE_TRY(cse_session_settle_precision(session));
     cse_session_checkpoint(session, &checkpoint);
@@ -73,10 +75,7 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
 
 static bool is_declared(const cse_session *session, const char *name)
 {
-    for (int i = 0; i < session->state_count; i++)
-        if (strcmp(session->states[i]->name, name) == 0)
-            return true;
-    return false;
+    return cse_name_index_find(&session->state_names, name) >= 0;
 }
 
 static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,
@@ -103,12 +102,15 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
         cse_state *state = session->states[i];
         if (!state->persistent)
             continue;
-        if (state->values == NULL)
-            state->values = cse_malloc(cse_state_bytes(state));
-        memcpy(state->values, cse_checkpoint_find(checkpoint, state->name)->data,
+        memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
                cse_state_bytes(state));
         cse_state_round_held(state);
     }
+    session->kernels =
+        checkpoint->kernels != NULL ? cse_arena_string(session->arena, checkpoint->kernels) : NULL;
+    session->loaded_path = NULL;
+    session->locked = session->locked && !session->states_lost;
+    session->states_lost = false;
     session->global_step = checkpoint->global_step;
     if (checkpoint->global_step > 0)
         session->batch_size = checkpoint->samples_seen / checkpoint->global_step;
@@ -127,6 +129,7 @@ cse_status cse_load(const char *path)
     cse_status status = check_all(session, checkpoint, path);
     if (status == CSE_OK) {
         take_all(session, checkpoint);
+        session->loaded_path = cse_arena_string(session->arena, path);
         if (checkpoint->seed != session->configuration.seed)
             cse_log_line(
                 CSE_LOG_WARNING,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/pages.h"
 #include "engine/execute/execute.h"
 #include "engine/trace/trace.h"
 #include "engine/types/narrow.h"
@@ -32,9 +33,8 @@ static cse_status check_new_state(const cse_session *session, const cse_state_op
         if (options->shape.dims[i] < 1)
             return cse_fail(CSE_SHAPE, "state '%s' has shape %s; sizes must be at least 1", name,
                             cse_shape_text(options->shape, shape, sizeof shape));
-    for (int i = 0; i < session->state_count; i++)
-        if (strcmp(session->states[i]->name, name) == 0)
-            return cse_fail(CSE_USAGE, "there is a state '%s' already; names are unique", name);
+    if (cse_name_index_find(&session->state_names, name) >= 0)
+        return cse_fail(CSE_USAGE, "there is a state '%s' already; names are unique", name);
     return CSE_OK;
 }
 
@@ -64,6 +64,7 @@ cse_state *cse_session_state(const cse_state_options *options, const char *name_
                           .trainable = options->trainable,
                           .persistent = !options->transient,
                           .index = -1 };
+    cse_name_index_add(&session->state_names, state->name, session->state_count);
     CSE_GROW(session->states, session->state_count, session->state_capacity);
     return session->states[session->state_count++] = state;
 }
@@ -88,6 +89,30 @@ cse_shape cse_state_shape(const cse_state *state)
 
 /* ---- values ---- */
 
+void *cse_state_own_values(cse_state *state)
+{
+    if (state->borrowed)
+        cse_state_release_values(state);
+    if (state->values == NULL)
+        state->values = cse_pages_new(cse_state_bytes(state));
+    return state->values;
+}
+
+void cse_state_borrow_values(cse_state *state, const void *values)
+{
+    cse_state_release_values(state);
+    state->values = (void *)(uintptr_t)values;
+    state->borrowed = true;
+}
+
+void cse_state_release_values(cse_state *state)
+{
+    if (!state->borrowed)
+        cse_pages_release(state->values, cse_state_bytes(state));
+    state->values = NULL;
+    state->borrowed = false;
+}
+
 /* Initial values are computed by a graph that holds only this state. */
 void *cse_state_values(cse_session *session, cse_state *state)
 {
@@ -96,11 +121,12 @@ void *cse_state_values(cse_session *session, cse_state *state)
     cse_graph *graph = cse_graph_new(1, 1);
     int index = cse_state_bind(graph, state);
     state->index = -1;
-    unsigned char *bytes = cse_aligned_calloc((size_t)graph->space_bytes[CSE_SPACE_STATE]);
-    cse_states_initialize(graph, session->configuration.seed, bytes);
-    state->values = cse_malloc(cse_state_bytes(state));
-    memcpy(state->values, bytes + graph->states[index].offset_bytes, cse_state_bytes(state));
-    free(bytes);
+    const size_t bytes = (size_t)graph->space_bytes[CSE_SPACE_STATE];
+    unsigned char *space = cse_pages_new(bytes);
+    cse_states_initialize(graph, session->configuration.seed, space);
+    memcpy(cse_state_own_values(state), space + graph->states[index].offset_bytes,
+           cse_state_bytes(state));
+    cse_pages_release(space, bytes);
     cse_graph_destroy(&graph);
     cse_state_round_held(state);
     return state->values;
@@ -128,6 +154,16 @@ static cse_status check_size(const cse_state *state, size_t bytes, const char *c
     return CSE_OK;
 }
 
+cse_status cse_session_may_read(const cse_session *session, const char *caller)
+{
+    if (session->states_lost)
+        return cse_fail(CSE_USAGE,
+                        "%s: the last execution failed, and its states with it: load a checkpoint "
+                        "first",
+                        caller);
+    return CSE_OK;
+}
+
 cse_status cse_session_may_change(const cse_session *session, const char *caller)
 {
     if (session->traced != NULL)
@@ -135,7 +171,7 @@ cse_status cse_session_may_change(const cse_session *session, const char *caller
                         "%s: states have no value while a step is traced; use cse_assign", caller);
     if (session->executing)
         return cse_fail(CSE_USAGE, "%s: states cannot be changed while an execution runs", caller);
-    if (session->locked)
+    if (session->locked && !session->states_lost)
         return cse_fail(CSE_USAGE,
                         "%s: states may be changed between executions only if the last one took a "
                         "checkpoint on its last step; give that executor checkpoint_steps",
@@ -155,6 +191,7 @@ cse_status cse_state_get(cse_state *state, void *values, size_t bytes)
                         "during an execution a checkpoint closure",
                         state->name);
     CSE_TRY(check_size(state, bytes, "cse_state_get"));
+    CSE_TRY(cse_session_may_read(session, "cse_state_get"));
     memcpy(values, cse_state_values(session, state), bytes);
     return CSE_OK;
 }
@@ -165,11 +202,10 @@ cse_status cse_state_set(cse_state *state, const void *values, size_t bytes)
     if (session == NULL || state == NULL)
         return session == NULL ? CSE_USAGE
                                : cse_fail(CSE_USAGE, "cse_state_set: there is no state");
+    CSE_TRY(cse_session_may_read(session, "cse_state_set"));
     CSE_TRY(cse_session_may_change(session, "cse_state_set"));
     CSE_TRY(check_size(state, bytes, "cse_state_set"));
-    if (state->values == NULL)
-        state->values = cse_malloc(bytes);
-    memcpy(state->values, values, bytes);
+    memcpy(cse_state_own_values(state), values, bytes);
     cse_state_round_held(state);
     return CSE_OK;
 }

@@ -8,7 +8,7 @@ import time
 
 import support
 from jobs_test import act, history, root_server
-from support import API, EXECUTABLE, SLOW, Failure, Stream, check, configuration, end_jobs, equal
+from support import API, EXECUTABLE, SLOW, Failure, Server, Stream, check, configuration, end_jobs, equal
 
 STEPS = 60
 VALIDATION = """    val_dataloader:
@@ -264,6 +264,33 @@ def a_pause_at_the_last_step_stands_still():
         server.stop()
 
 
+def a_command_between_two_parts_is_not_lost():
+    """While the next part of a run is compiled, here for longer than any request waits."""
+    folder = support.folder()
+    compiler = f"{folder}/cc"
+    with open(compiler, "w") as file:
+        file.write('#!/bin/sh\nsleep 4\nexec cc "$@"\n')
+    os.chmod(compiler, 0o755)
+    server = Server("--root", folder + "/root", environment={"CSE_CC": compiler})
+    try:
+        wanted = undisturbed()
+        start(server, "a", validated())
+        wait_until(server, "a", "the last step of the part", lambda j: j["progress"]["step"] == 30)
+        act(server, "a", "pause")
+        equal(server.job("a")["state"], "RUNNING", "answered while the next part is compiled")
+        server.wait_for("a", "PAUSED")
+        job = server.job("a")
+        equal(job["progress"]["step"], 30, "before the validation's first batch")
+        time.sleep(0.3)
+        equal(server.job("a")["state"], "PAUSED", "it stands still")
+        act(server, "a", "resume")
+        server.wait_for("a", "SUCCEEDED")
+        equal(digest(server, "a"), wanted, "the same bits")
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 if __name__ == "__main__":
     support.main(
         [
@@ -272,5 +299,6 @@ if __name__ == "__main__":
             a_validation_can_be_cancelled,
             a_lost_process_leaves_a_trace,
             a_pause_at_the_last_step_stands_still,
+            a_command_between_two_parts_is_not_lost,
         ]
     )

@@ -334,6 +334,57 @@ START_TEST(closures_and_changes_between_executions)
 }
 END_TEST
 
+typedef struct failing_training {
+    cse_model *model;
+    cse_optimizer *optimizer;
+    bool fails;
+} failing_training;
+
+static cse_tensor *training_step(cse_step *step, void *self)
+{
+    const failing_training *t = self;
+    cse_tensor *loss = cse_model_loss(t->model, step, NULL);
+    cse_optimizer_step(step, loss, t->optimizer, NULL, NULL);
+    if (t->fails)
+        cse_step_closure(step, report_full_disk, NULL, loss);
+    return loss;
+}
+
+/* While steps train, their states are in the arena alone: a failure may leave them half updated. */
+START_TEST(a_failed_training_leaves_no_states_until_a_load)
+{
+    char path[sizeof folder + 16];
+    float before[3], after[3];
+    cse_executor_options options = { .input = val_data, .num_steps = 6, .activation_steps = 4 };
+    ck_assert_int_eq(
+        cse_configure(&(cse_configuration){ .model_dir = model_dir, .compile_dir = compile_dir }),
+        CSE_OK);
+    failing_training t = { .model = cse_compile(cse_model_new("fc_mnist", model_settings)) };
+    t.optimizer = cse_configure_optimizer("SGD", t.model, "{learning_rate: 0.1, momentum: 0.9}");
+    cse_state *bias = cse_parameter_at(t.model, 3);
+    snprintf(path, sizeof path, "%s/before.mdl", folder);
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), training_step, &t), CSE_OK);
+    ck_assert_int_eq(cse_state_get(bias, before, sizeof before), CSE_OK);
+    ck_assert_int_eq(cse_save(path), CSE_OK);
+
+    t.fails = true;
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), training_step, &t), CSE_IO);
+    ck_assert_int_eq(cse_state_get(bias, after, sizeof after), CSE_USAGE);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "load a checkpoint"));
+    ck_assert_int_eq(cse_save(path), CSE_USAGE);
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), training_step, &t), CSE_USAGE);
+
+    ck_assert_msg(cse_load(path) == CSE_OK, "%s", cse_error_message());
+    ck_assert_int_eq(cse_state_get(bias, after, sizeof after), CSE_OK);
+    ck_assert_mem_eq(after, before, sizeof before);
+    t.fails = false;
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), training_step, &t), CSE_OK);
+    ck_assert_int_eq(cse_state_get(bias, after, sizeof after), CSE_OK);
+    ck_assert_mem_ne(after, before, sizeof before);
+    cse_finish();
+}
+END_TEST
+
 int main(void)
 {
     if (getenv("CSENGINE_EXECUTABLE") == NULL) {
@@ -356,6 +407,7 @@ int main(void)
     tcase_add_test(cases, labels_are_kept_with_the_run);
     tcase_add_test(cases, values_that_nothing_read_are_listed);
     tcase_add_test(cases, closures_and_changes_between_executions);
+    tcase_add_test(cases, a_failed_training_leaves_no_states_until_a_load);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -222,9 +222,14 @@ typedef struct witness {
     int64_t sampled_step, compute_ns; /* of the spans of a sampled step, over all processes */
     unsigned char *expected_snapshot; /* states after `expected_at` steps */
     int64_t expected_at;
+    unsigned char *states;        /* those handed out last */
+    const unsigned char *lasting; /* where they stand in the arena until the end; NULL: nowhere */
+    int64_t states_steps;
+    bool ended;
 } witness;
 
 static witness seen;
+static cse_execution execution;
 
 /* Numbers of this process's children, oldest first. */
 static int list_children(pid_t children[], int most)
@@ -263,13 +268,43 @@ static cse_status on_record(void *self, const cse_record *record)
     return record->step == seen.fail_at ? cse_fail(CSE_FAILED, "the loss is not finite") : CSE_OK;
 }
 
+static void fill_states(void *self, unsigned char *states)
+{
+    (void)self;
+    if (execution.first_step == 0)
+        cse_states_initialize(graph, SEED, states);
+    else
+        memcpy(states, seen.states, (size_t)states_bytes()); /* goes on from the last execution */
+    seen.lasting = NULL;
+    seen.ended = false;
+}
+
+/* Those that are said to last must still stand when the workers are gone. */
+static void on_states(void *self, const cse_standing_states *standing)
+{
+    (void)self;
+    const size_t bytes = (size_t)states_bytes();
+    ck_assert(!seen.ended);
+    if (seen.lasting != NULL) {
+        ck_assert(standing->ended);
+        ck_assert_ptr_eq(standing->states, seen.lasting);
+        ck_assert_int_eq(standing->steps_done, seen.states_steps);
+        ck_assert_mem_eq(standing->states, seen.states, bytes);
+    }
+    memcpy(seen.states, standing->states, bytes);
+    seen.lasting = standing->last ? standing->states : NULL;
+    seen.states_steps = standing->steps_done;
+    seen.ended = standing->ended;
+}
+
 static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
 {
     (void)self;
     seen.snapshots++;
     seen.last_snapshot = snapshot->steps_done;
+    ck_assert_int_eq(seen.states_steps, snapshot->steps_done);
     if (seen.expected_snapshot != NULL && snapshot->steps_done == seen.expected_at)
-        ck_assert_mem_eq(snapshot->states, seen.expected_snapshot, (size_t)states_bytes());
+        ck_assert_mem_eq(seen.states, seen.expected_snapshot, (size_t)states_bytes());
     return CSE_OK;
 }
 
@@ -322,7 +357,6 @@ static cse_stop_request stop_requested(void *self)
     return seen.stop != CSE_STOP_NONE && seen.records >= seen.stop_at ? seen.stop : CSE_STOP_NONE;
 }
 
-static cse_execution execution;
 static cse_run_result result;
 
 static cse_status run(int64_t num_steps)
@@ -344,7 +378,9 @@ static void expect_straight(int64_t steps)
     unsigned char *states = run_straight(steps, losses);
     ck_assert_int_eq(seen.records, steps);
     ck_assert_mem_eq(seen.losses, losses, (size_t)steps * sizeof losses[0]);
-    ck_assert_mem_eq(execution.states, states, (size_t)states_bytes());
+    ck_assert(seen.ended);
+    ck_assert_int_eq(seen.states_steps, steps);
+    ck_assert_mem_eq(seen.states, states, (size_t)states_bytes());
     free(states);
 }
 
@@ -378,20 +414,20 @@ static void set_up(void)
     make_graph();
     cse_status status = cse_codegen_compile(graph, directory, &artefact);
     ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
-    seen = (witness){ .fail_at = -1 };
+    seen = (witness){ .fail_at = -1, .states = cse_malloc((size_t)states_bytes()) };
     execution = (cse_execution){
         .artefact_directory = artefact.directory,
         .graph = graph,
         .dataloader = encoded_loader(LOADER),
         .seed = SEED,
-        .states = cse_aligned_calloc((size_t)states_bytes()),
         .cluster = { .num_csx = 2, .num_workers_per_csx = 1 },
-        .callbacks = { .on_record = on_record,
+        .callbacks = { .fill_states = fill_states,
+                       .on_states = on_states,
+                       .on_record = on_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
                        .stop_requested = stop_requested },
     };
-    cse_states_initialize(graph, SEED, execution.states);
     descriptors_before = open_descriptors();
 }
 
@@ -410,7 +446,7 @@ static void tear_down(void)
         free(observed[i]);
         observed[i] = NULL;
     }
-    free(execution.states);
+    free(seen.states);
     free((char *)(uintptr_t)execution.dataloader);
     cse_graph_destroy(&graph);
     ck_assert(temporary_folder_remove(directory));
@@ -559,7 +595,7 @@ START_TEST(an_artefact_that_is_not_there_ends_the_run)
 {
     execution.artefact_directory = "/nowhere/step";
     ck_assert_int_eq(run(5), CSE_NO_INPUT);
-    ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/step/graph.json"));
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "/nowhere/step/step.plan"));
 }
 END_TEST
 

@@ -25,6 +25,7 @@ typedef struct stage {
     bool held, stopped;
 
     int64_t copied;
+    bool last_copied; /* no step may follow */
     int64_t seen_records;
     int64_t snapshots[MOST_SNAPSHOTS];
     int64_t snapshot_states[MOST_SNAPSHOTS];
@@ -96,6 +97,7 @@ static inline void arena_release(cse_cluster *self, int64_t steps)
 {
     (void)self;
     ck_assert_int_gt(steps, s.released);
+    ck_assert(!s.last_copied);
     s.released = steps;
 }
 
@@ -140,9 +142,11 @@ static inline void arena_stop(cse_cluster *self)
     s.stopped = true;
 }
 
-static inline void io_copy_states(void *self)
+static inline void io_copy_states(void *self, int64_t steps, bool last)
 {
     (void)self;
+    ck_assert_int_eq(steps, s.done);
+    s.last_copied = last;
     /* Whoever copies must have made sure that nothing changes: no step may be under way. */
     ck_assert(s.released == s.done || s.held);
     s.copied = s.done;

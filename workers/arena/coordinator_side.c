@@ -62,6 +62,11 @@ const unsigned char *cse_cluster_states_view(const cse_cluster *cluster)
     return cse_arena_states(cluster);
 }
 
+unsigned char *cse_cluster_initial_states(cse_cluster *cluster)
+{
+    return cse_arena_states(cluster);
+}
+
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
 {
     int64_t step = atomic_load(&cluster->control->closed);

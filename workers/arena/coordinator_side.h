@@ -43,6 +43,8 @@ void cse_cluster_unhold(cse_cluster *cluster);
 int64_t cse_cluster_steps_done(const cse_cluster *cluster);
 /* Borrowed; CSE_SPACE_STATE in the arena. */
 const unsigned char *cse_cluster_states_view(const cse_cluster *cluster);
+/* The same, to be filled before the first worker starts. */
+unsigned char *cse_cluster_initial_states(cse_cluster *cluster);
 
 /* The next committed step that is not closed yet; false when there is none. The record is valid
  * until cse_cluster_close_record, which frees its place; with K unclosed steps workers wait. */

@@ -98,7 +98,7 @@ static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
                         : (int)kind;
         atomic_init(&cluster->slots[i].roles, roles);
     }
-    if (head->state_bytes)
+    if (head->state_bytes && layout->states != NULL)
         memcpy(cse_arena_states(cluster), layout->states, (size_t)head->state_bytes);
 }
 

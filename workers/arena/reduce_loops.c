@@ -1,23 +1,12 @@
 /* Each loop runs over fixed blocks of 16 elements, which the compiler vectorises, and is compiled
- * for three instruction sets; the dynamic linker selects one for the machine (target_clones). */
+ * for three instruction sets. */
 #include "workers/arena/reduce_loops.h"
 
 #include <stddef.h>
 
 #include "engine/base/random.h"
+#include "engine/base/vector_clones.h"
 #include "engine/types/narrow.h"
-
-/* Not with sanitizers: they instrument the ifunc resolver, which runs before their set-up. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#if __GNUC__ >= 12
-#define VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-#else
-#define VECTOR_CLONES
-#endif
 
 #define FOR_EACH(i, n, statement)                   \
     do {                                            \
@@ -31,9 +20,8 @@
             statement;                              \
     } while (0)
 
-/* Static: otherwise the ifunc resolver would be exported from the library under this name. */
-VECTOR_CLONES
-static void add_exact(float *restrict y, const float *restrict x, int64_t n)
+CSE_VECTOR_CLONES(void, add_exact, (float *restrict y, const float *restrict x, int64_t n),
+                  (y, x, n))
 {
     FOR_EACH(i, n, y[i] += x[i]);
 }
@@ -54,39 +42,46 @@ static inline uint32_t drawn(cse_draw draw, int64_t i)
 #define FLOAT16(x, draw, i) ((void)(draw), cse_store_float16(x))
 #define CBFLOAT16(x, draw, i) ((void)(draw), cse_store_cbfloat16(x))
 
-#define LOOPS(name, STORE, load)                                                                  \
-    VECTOR_CLONES static void name##_pack(uint16_t *restrict y, const float *restrict x,          \
-                                          int64_t n, cse_draw y_draw)                             \
-    {                                                                                             \
-        FOR_EACH(i, n, y[i] = STORE(x[i], y_draw, i));                                            \
-    }                                                                                             \
-    VECTOR_CLONES static void name##_unpack(float *restrict y, const uint16_t *restrict x,        \
-                                            int64_t n)                                            \
-    {                                                                                             \
-        FOR_EACH(i, n, y[i] = load(x[i]));                                                        \
-    }                                                                                             \
-    VECTOR_CLONES static void name##_add_packed(uint16_t *restrict y, const uint16_t *restrict x, \
-                                                int64_t n, cse_draw y_draw)                       \
-    {                                                                                             \
-        FOR_EACH(i, n, y[i] = STORE(load(y[i]) + load(x[i]), y_draw, i));                         \
-    }                                                                                             \
-    VECTOR_CLONES static void name##_add_gradient(uint16_t *restrict y, const float *restrict x,  \
-                                                  int64_t n, cse_draw y_draw, cse_draw x_draw)    \
-    {                                                                                             \
-        FOR_EACH(i, n, y[i] = STORE(load(y[i]) + load(STORE(x[i], x_draw, i)), y_draw, i));       \
-    }                                                                                             \
-    VECTOR_CLONES static void name##_add_unpacked(float *restrict y, const uint16_t *restrict x,  \
-                                                  int64_t n, cse_draw y_draw)                     \
-    {                                                                                             \
-        FOR_EACH(i, n, y[i] = load(STORE(y[i] + load(x[i]), y_draw, i)));                         \
-    }                                                                                             \
-    VECTOR_CLONES static void name##_add_rounded(float *restrict y, const float *restrict x,      \
-                                                 int64_t n, cse_draw y_draw)                      \
-    {                                                                                             \
-        FOR_EACH(i, n, y[i] = load(STORE(y[i] + x[i], y_draw, i)));                               \
-    }                                                                                             \
-    static const cse_reduce_loops name##_loops = { name##_pack,         name##_unpack,            \
-                                                   name##_add_packed,   name##_add_gradient,      \
+#define LOOPS(name, STORE, load)                                                                   \
+    CSE_VECTOR_CLONES(void, name##_pack,                                                           \
+                      (uint16_t *restrict y, const float *restrict x, int64_t n, cse_draw y_draw), \
+                      (y, x, n, y_draw))                                                           \
+    {                                                                                              \
+        FOR_EACH(i, n, y[i] = STORE(x[i], y_draw, i));                                             \
+    }                                                                                              \
+    CSE_VECTOR_CLONES(void, name##_unpack,                                                         \
+                      (float *restrict y, const uint16_t *restrict x, int64_t n), (y, x, n))       \
+    {                                                                                              \
+        FOR_EACH(i, n, y[i] = load(x[i]));                                                         \
+    }                                                                                              \
+    CSE_VECTOR_CLONES(                                                                             \
+        void, name##_add_packed,                                                                   \
+        (uint16_t *restrict y, const uint16_t *restrict x, int64_t n, cse_draw y_draw),            \
+        (y, x, n, y_draw))                                                                         \
+    {                                                                                              \
+        FOR_EACH(i, n, y[i] = STORE(load(y[i]) + load(x[i]), y_draw, i));                          \
+    }                                                                                              \
+    CSE_VECTOR_CLONES(void, name##_add_gradient,                                                   \
+                      (uint16_t *restrict y, const float *restrict x, int64_t n, cse_draw y_draw,  \
+                       cse_draw x_draw),                                                           \
+                      (y, x, n, y_draw, x_draw))                                                   \
+    {                                                                                              \
+        FOR_EACH(i, n, y[i] = STORE(load(y[i]) + load(STORE(x[i], x_draw, i)), y_draw, i));        \
+    }                                                                                              \
+    CSE_VECTOR_CLONES(void, name##_add_unpacked,                                                   \
+                      (float *restrict y, const uint16_t *restrict x, int64_t n, cse_draw y_draw), \
+                      (y, x, n, y_draw))                                                           \
+    {                                                                                              \
+        FOR_EACH(i, n, y[i] = load(STORE(y[i] + load(x[i]), y_draw, i)));                          \
+    }                                                                                              \
+    CSE_VECTOR_CLONES(void, name##_add_rounded,                                                    \
+                      (float *restrict y, const float *restrict x, int64_t n, cse_draw y_draw),    \
+                      (y, x, n, y_draw))                                                           \
+    {                                                                                              \
+        FOR_EACH(i, n, y[i] = load(STORE(y[i] + x[i], y_draw, i)));                                \
+    }                                                                                              \
+    static const cse_reduce_loops name##_loops = { name##_pack,         name##_unpack,             \
+                                                   name##_add_packed,   name##_add_gradient,       \
                                                    name##_add_unpacked, name##_add_rounded }
 
 LOOPS(bf16, BFLOAT16, cse_load_bfloat16);

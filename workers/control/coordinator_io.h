@@ -20,8 +20,8 @@ typedef struct cse_coordinator_io {
     /* The slot's process is gone: frees what it had claimed, then reaps it. */
     void (*reap)(void *self, int slot);
     cse_status (*send)(void *self, int slot, const cse_message *message);
-    /* Copies the states to where `states` of the options points. */
-    void (*copy_states)(void *self);
+    /* Hands out the states after `steps` steps; `last`: no step will follow. */
+    void (*copy_states)(void *self, int64_t steps, bool last);
 } cse_coordinator_io;
 
 /* The arena, as workers/arena/coordinator_side.h describes it. */
@@ -45,7 +45,6 @@ typedef struct cse_coordinator_options {
     cse_cluster *cluster; /* passed to the arena's functions */
     const cse_run_callbacks *callbacks;
     const cse_run_events *events; /* may be NULL */
-    const unsigned char *states;  /* handed to on_snapshot */
     cse_message welcome;          /* the answer to a worker that joins */
     int slot_count;
     int most_replicas;             /* that may share a step */

@@ -76,15 +76,14 @@ void cse_coordinator_update_hold(cse_coordinator *c)
     }
 }
 
-/* The states are constant after `steps`: copies them, lets training go on, passes the copy on. */
+/* The states are constant after `steps`: hands them out, lets training go on, tells of them. */
 static void take_snapshot(cse_coordinator *c, int64_t steps)
 {
     const cse_run_callbacks *k = c->options.callbacks;
     const cse_snapshot snapshot = { .steps_done = steps,
-                                    .states = c->options.states,
                                     .ending = c->stop_wanted,
                                     .requested = wants_checkpoint(c) };
-    c->io->copy_states(c->io->self);
+    c->io->copy_states(c->io->self, steps, steps >= c->end_step || c->stop_wanted);
     c->snapshot_at = steps;
     if (steps > c->options.first_step)
         c->checkpoint_wanted = false;

@@ -16,6 +16,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
 #include "workers/arena/coordinator_side.h"
 #include "workers/control/coordinator.h"
 #include "workers/control/process.h"
@@ -39,6 +40,7 @@ enum {
 #define START_TIMEOUT_NS (120 * SECONDS)
 #define LEAVE_TIMEOUT_NS (2 * SECONDS)
 #define STALL_NS (60 * SECONDS)
+#define ANSWERED_OPERATOR "operator"
 
 /* The process that is attached to a slot. */
 typedef struct attached {
@@ -144,11 +146,20 @@ static cse_status io_send(void *self, int slot, const cse_message *message)
     return send_to(r, peer, message);
 }
 
-static void io_copy_states(void *self)
+static void hand_out_states(const run *r, int64_t steps, bool last, bool ended)
 {
-    run *r = self;
-    memcpy(r->execution->states, cse_cluster_states_view(r->cluster),
-           (size_t)r->execution->graph->space_bytes[CSE_SPACE_STATE]);
+    const cse_run_callbacks *k = &r->execution->callbacks;
+    const cse_standing_states standing = { .steps_done = steps,
+                                           .states = cse_cluster_states_view(r->cluster),
+                                           .last = last,
+                                           .ended = ended };
+    if (k->on_states != NULL)
+        k->on_states(k->self, &standing);
+}
+
+static void io_copy_states(void *self, int64_t steps, bool last)
+{
+    hand_out_states(self, steps, last, false);
 }
 
 static const cse_coordinator_io io_functions = {
@@ -202,10 +213,10 @@ static bool is_ready(const run *r, const cse_coordinator_event *event)
 
 /* The sender is identified by the name its peer connected with, so that a message cannot claim
  * another worker's slot. */
-static void take_message(run *r, const char *peer)
+static void take_message(run *r, const char *peer, const cse_text *bytes)
 {
     cse_message message;
-    if (cse_message_decode(r->received.data, r->received.size, &message) != CSE_OK) {
+    if (cse_message_decode(bytes->data, bytes->size, &message) != CSE_OK) {
         cse_log_line(CSE_LOG_WARNING, "from %s: %s", peer, cse_error_message());
         return;
     }
@@ -222,7 +233,7 @@ static void take_message(run *r, const char *peer)
     handle(r, event);
     if (is_ready(r, &event))
         cse_topology_note(r->topology, event.slot, CSE_TOPOLOGY_RUNNING, cse_clock_ns());
-    if (event.kind == CSE_EVENT_OPERATOR)
+    if (event.kind == CSE_EVENT_OPERATOR && strcmp(peer, ANSWERED_OPERATOR) != 0)
         answer_operator(r, peer, &reply);
 }
 
@@ -232,8 +243,19 @@ static void take_messages(run *r, int64_t deadline_ns)
     bool received = true;
     while (r->transport->receive(r->socket, deadline_ns, peer, &r->received, &received) == CSE_OK &&
            received) {
-        take_message(r, peer);
+        take_message(r, peer, &r->received);
         deadline_ns = 0;
+    }
+}
+
+/* What operators said while no execution ran; those who have had their answer get no second one. */
+static void take_kept_commands(run *r)
+{
+    cse_control_endpoint *endpoint = r->execution->endpoint;
+    cse_kept_command command;
+    while (endpoint != NULL && cse_control_endpoint_next(endpoint, &command)) {
+        take_message(r, command.peer[0] != '\0' ? command.peer : ANSWERED_OPERATOR, &command.bytes);
+        cse_text_clear(&command.bytes);
     }
 }
 
@@ -302,6 +324,7 @@ static void wait_running(run *r)
 static void serve(run *r)
 {
     handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
+    take_kept_commands(r);
     for (;;) {
         handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
         cse_coordinator_state state = cse_coordinator_state_now(r->coordinator);
@@ -338,7 +361,6 @@ static cse_status open_cluster(run *r)
                         e->cluster.max_wgt_servers);
     CSE_TRY(cse_cluster_create(
         &(cse_cluster_layout){ .graph = e->graph,
-                               .states = e->states,
                                .replica_count = replicas,
                                .weight_server_count = e->cluster.max_wgt_servers,
                                .input_worker_count = replicas * e->cluster.num_workers_per_csx,
@@ -349,6 +371,8 @@ static cse_status open_cluster(run *r)
                                .record_count = RECORD_COUNT,
                                .statistics_every = e->statistics_every },
         &r->cluster));
+    if (e->callbacks.fill_states != NULL)
+        e->callbacks.fill_states(e->callbacks.self, cse_cluster_initial_states(r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
     r->replica_count = replicas;
     r->attached = cse_calloc((size_t)r->slot_count, sizeof *r->attached);
@@ -378,9 +402,15 @@ static cse_status open_endpoints(run *r)
         CSE_TRY(cse_run_directory_make(&r->directory));
         path = r->directory.path;
     }
-    snprintf(r->control, sizeof r->control, "ipc://%s/control", path);
+    cse_control_endpoint *endpoint = r->execution->endpoint;
     snprintf(r->liveness_endpoint, sizeof r->liveness_endpoint, "ipc://%s/liveness", path);
-    CSE_TRY(r->transport->bind(r->control, &r->socket));
+    if (endpoint != NULL) {
+        snprintf(r->control, sizeof r->control, "%s", cse_control_endpoint_address(endpoint));
+        r->socket = cse_control_endpoint_take(endpoint);
+    } else {
+        snprintf(r->control, sizeof r->control, "ipc://%s/control", path);
+        CSE_TRY(r->transport->bind(r->control, &r->socket));
+    }
     return cse_liveness_open(&(cse_liveness_options){ .endpoint = r->liveness_endpoint,
                                                       .slot_count = r->slot_count,
                                                       .interval_ns = liveness_interval_ns(),
@@ -399,7 +429,6 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .cluster = r->cluster,
         .callbacks = &e->callbacks,
         .events = e->events,
-        .states = e->states,
         .welcome = { .kind = CSE_MESSAGE_WELCOME },
         .slot_count = r->slot_count,
         .most_replicas = r->replica_count,
@@ -425,7 +454,10 @@ static void close_run(run *r)
     cse_topology_destroy(&r->topology);
     cse_step_sampler_destroy(&r->sampler);
     cse_liveness_close(&r->liveness);
-    r->transport->close(&r->socket);
+    if (r->execution->endpoint == NULL)
+        r->transport->close(&r->socket);
+    else if (r->socket != NULL)
+        cse_control_endpoint_return(r->execution->endpoint);
     cse_run_directory_remove(&r->directory);
     cse_cluster_destroy(&r->cluster);
     free(r->attached);
@@ -454,12 +486,15 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         status = open_endpoints(&r);
     if (status == CSE_OK) {
         make_coordinator(&r, &io);
+        cse_heap_trim();
         r.topology = cse_topology_new(r.cluster, execution->loader, execution->events);
         r.sampler = cse_step_sampler_new(r.cluster, execution->events);
         CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
         serve(&r);
         CSE_RUN_EVENT(execution->events, on_endpoint, NULL);
         status = cse_coordinator_result(r.coordinator, result);
+        if (status == CSE_OK)
+            hand_out_states(&r, result->steps_done, false, true);
         result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
     }
     close_run(&r);

@@ -10,6 +10,7 @@
 #include "dataloader/input.h"
 #include "engine/graph/graph.h"
 #include "engine/types/rounding.h"
+#include "workers/control/control_endpoint.h"
 #include "workers/control/run_events.h"
 
 typedef struct cse_cluster_options {
@@ -32,10 +33,12 @@ typedef struct cse_execution {
     int64_t num_steps;  /* steps to run now */
     bool paused;        /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
-    unsigned char *states;    /* in: initial, out: final contents of CSE_SPACE_STATE */
     cse_cluster_options cluster;
     /* An existing directory for its sockets, of mode 0700, short path; NULL: makes its own. */
     const char *run_directory;
+    /* Where operators and workers connect; borrowed; NULL: one in run_directory, for this execution
+     * alone. */
+    cse_control_endpoint *endpoint;
     cse_run_callbacks callbacks;
     const cse_run_events *events; /* borrowed; may be NULL */
 } cse_execution;

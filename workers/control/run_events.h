@@ -74,18 +74,31 @@ typedef enum cse_stop_request { CSE_STOP_NONE, CSE_STOP_CHECKPOINT, CSE_STOP_NOW
 /* The states after `steps_done` steps, consistent, before any later update. */
 typedef struct cse_snapshot {
     int64_t steps_done;
-    const unsigned char *states; /* CSE_SPACE_STATE; borrowed for the call */
-    bool ending;                 /* the run was asked to end: its last snapshot */
-    bool requested;              /* an operator asked for a checkpoint */
+    bool ending;    /* the run was asked to end: its last snapshot */
+    bool requested; /* an operator asked for a checkpoint */
 } cse_snapshot;
 
-/* Each may be NULL. A failure of the first two ends the run with that status. */
+/* CSE_SPACE_STATE as it stands in the arena. */
+typedef struct cse_standing_states {
+    int64_t steps_done;
+    const unsigned char *states; /* constant during the call */
+    bool last;                   /* constant and in place for the rest of the execution */
+    bool ended;                  /* the execution's final states */
+} cse_standing_states;
+
+/* Each may be NULL. A failure of on_record or on_snapshot ends the run with that status. */
 typedef struct cse_run_callbacks {
     void *self; /* first argument of each */
+    /* Writes the initial CSE_SPACE_STATE, which is zeroed. */
+    void (*fill_states)(void *self, unsigned char *states);
+    /* The states of a snapshot, before on_snapshot; training waits for it, and takes what it will
+     * need later. At the end of an execution without failure, its final states, when all its
+     * workers are gone. */
+    void (*on_states)(void *self, const cse_standing_states *standing);
     /* In step order, while training goes on. */
     cse_status (*on_record)(void *self, const cse_record *record);
     /* Called for each step for which `wants_snapshot` was true, for an operator's checkpoint, and
-     * at the last step. Training waits only for the copy that precedes the call. */
+     * at the last step. Training waits only for on_states, which precedes the call. */
     cse_status (*on_snapshot)(void *self, const cse_snapshot *snapshot);
     bool (*wants_snapshot)(void *self, int64_t steps_done);
     /* The stop that a signal or a user requested; polled. */

@@ -1,8 +1,9 @@
 /* Control messages over ZeroMQ: a ROUTER that binds, DEALERs that connect.
  *
  * Inside a host the endpoint is ipc:// with a socket file in a directory of mode 0700, so that file
- * permissions decide who may connect. Four options are set on every socket, as their defaults
+ * permissions decide who may connect. Five options are set on every socket, as their defaults
  * lose messages or block for ever: ROUTER_MANDATORY (sending to an unknown peer is an error),
+ * ROUTER_HANDOVER (a name whose former owner has just gone can be had again),
  * LINGER (closing waits a bounded time), SNDHWM/RCVHWM (a bounded queue for each peer) and
  * IMMEDIATE (nothing is queued before a connection is established). */
 #include <errno.h>
@@ -53,7 +54,8 @@ static cse_status zeromq_new(bool bound, const char *endpoint, cse_socket **sock
     if (s->socket == NULL || !set_option(s, ZMQ_LINGER, LINGER_MS) ||
         !set_option(s, ZMQ_SNDHWM, QUEUED_MESSAGES) ||
         !set_option(s, ZMQ_RCVHWM, QUEUED_MESSAGES) || !set_option(s, ZMQ_IMMEDIATE, 1) ||
-        (bound && !set_option(s, ZMQ_ROUTER_MANDATORY, 1)) ||
+        (bound &&
+         (!set_option(s, ZMQ_ROUTER_MANDATORY, 1) || !set_option(s, ZMQ_ROUTER_HANDOVER, 1))) ||
         zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &most_bytes, sizeof most_bytes) != 0) {
         cse_status status = cse_fail(CSE_UNAVAILABLE, "control socket %s: cannot be made: %s",
                                      endpoint, zmq_strerror(errno));

@@ -153,7 +153,11 @@ bool cse_work_compute(cse_work *work, uint64_t step)
     frame->first_sample = gradient * head->micro_batch_size;
     frame->base[CSE_SPACE_INPUT] = cse_arena_input(cluster, q);
     frame->base[CSE_SPACE_PARTIAL] = head->exact ? sum_at(work, work->sum_count) : work->gradient;
+    /* States do not change before all nodes of the step are done, so that what depends on them
+     * alone is the same for every node that this process computes. */
+    frame->prepared = work->prepared == frame->step + 1;
     cse_work_run_program(work, CSE_PART_REPLICA);
+    work->prepared = frame->step + 1;
     fold(work, frame->step);
     CSE_FAILPOINT(GRADIENT_DONE);
     if (work->added < work->node.size)

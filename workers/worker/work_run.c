@@ -28,7 +28,7 @@ void cse_work_run_program(cse_work *work, cse_part part)
     }
     executable->timed(executable, &work->frame, part, work->group_ns);
     for (int g = 0; g < graph->group_count; g++)
-        if (graph->groups[g].part == part)
+        if (graph->groups[g].part == part && work->group_ns[g] >= 0)
             note_kernel(work, g, work->group_ns[g]);
 }
 

@@ -43,6 +43,7 @@ typedef struct cse_work {
     int64_t wait_since_ns;               /* 0: not waiting for input */
     unsigned char *sums, *gradient;      /* private: all sums but the first; one gradient */
     unsigned char *workspace;
+    int64_t prepared; /* sequence of the step whose per_step results the workspace holds */
     size_t workspace_bytes, sums_bytes;
 
     /* REDUCE, UPDATE */

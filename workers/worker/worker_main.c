@@ -16,6 +16,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
 #include "workers/arena/worker_side.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
@@ -268,6 +269,7 @@ static cse_status serve(worker *w)
         return CSE_OK;
     cse_set_float_mode();
     CSE_TRY(open_all(w));
+    cse_heap_trim();
     cse_message ready = { .kind = CSE_MESSAGE_READY };
     ready.ready.slot = w->given.slot;
     CSE_TRY(tell(w, &ready));

@@ -143,7 +143,8 @@ static bool put_facts(hid_t file, const cse_checkpoint *checkpoint)
            put_attribute(file, "seed", H5T_STD_U64LE, &checkpoint->seed) &&
            put_attribute(file, "samples_seen", H5T_STD_I64LE, &checkpoint->samples_seen) &&
            put_text(file, "model_name", checkpoint->model_name) &&
-           put_text(file, "config", checkpoint->config);
+           put_text(file, "config", checkpoint->config) &&
+           put_text(file, "kernels", checkpoint->kernels);
 }
 
 static hid_t space_of(cse_shape shape)
@@ -344,6 +345,7 @@ static cse_status get_facts(reading *read, int64_t *tensor_count)
                         read->path);
     checkpoint->model_name = get_text(read->arena, read->file, "model_name");
     checkpoint->config = get_text(read->arena, read->file, "config");
+    checkpoint->kernels = get_text(read->arena, read->file, "kernels");
     return CSE_OK;
 }
 

@@ -1,8 +1,9 @@
 /* Products with 16-bit operands: every combination of types, every way to compute them.
  *
  * The expected bits are computed with fmaf: one chain over k, or, for two bfloat16 operands,
- * the order of Intel's description of TDPBF16PS (Software Developer's Manual, volume 2), computed
- * here with the processor set to treat subnormal numbers as 0. */
+ * the orders of Intel's descriptions of TDPBF16PS and VDPBF16PS (Software Developer's Manual,
+ * volume 2), computed here with the processor set to treat subnormal numbers as 0. */
+#include "engine/base/instruction_set.h"
 #include "engine/kernels/convert.h"
 #include "tests/engine/kernels/narrow_fixture.h"
 
@@ -35,7 +36,7 @@ START_TEST(every_combination_of_types)
                 kernel_case_compare(&one, kernel, (double)p.k + 40, name);
                 kernel_case_same_bits(&one, kernel, 2, name);
                 cse_kernel_destroy(&kernel);
-                check_ways(&one, &p);
+                check_orders(&one, &p);
                 kernel_case_end(&one);
             }
 }
@@ -67,7 +68,7 @@ START_TEST(every_way_gives_the_same_bits)
             kernel_case one;
             build(&p, &one);
             draw(&one, (uint64_t)flags, (spread){ -3, 6, 0 });
-            check_ways(&one, &p);
+            check_orders(&one, &p);
             kernel_case_end(&one);
         }
 }
@@ -95,7 +96,7 @@ START_TEST(extreme_values_give_the_same_bits)
         build(&p, &one);
         draw(&one, (uint64_t)i, spreads[i % 6]);
         flush_subnormals(i & 16);
-        check_ways(&one, &p);
+        check_orders(&one, &p);
         flush_subnormals(false);
         kernel_case_end(&one);
     }
@@ -109,28 +110,64 @@ static float operand_at(const kernel_case *one, int leaf, int64_t at)
     return (float)cse_read_element(one->nodes[leaf]->dtype, one->values[leaf], at);
 }
 
-static float expected_sum(const kernel_case *one, const product *p, int64_t i, int64_t j)
+/* The term of step k in element (i, j), 0 beyond the depth. */
+static float add_step(const kernel_case *one, const product *p, const int64_t at[3], float sum)
+{
+    const int64_t i = at[0], j = at[1], k = at[2];
+    if (k >= p->k)
+        return fmaf(0, 0, sum);
+    return fmaf(operand_at(one, 0, p->transpose_a ? k * p->m + i : i * p->k + k),
+                operand_at(one, 1, p->transpose_b ? j * p->k + k : k * p->n + j), sum);
+}
+
+static float expected_chain(const kernel_case *one, const product *p, int64_t i, int64_t j)
+{
+    volatile float sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum = add_step(one, p, (const int64_t[]){ i, j, k }, sum);
+    return sum;
+}
+
+static float expected_pairs(const kernel_case *one, const product *p, int64_t i, int64_t j)
 {
     volatile float sum = 0, parts[2] = { 0, 0 };
-    bool paired = p->a == CSE_BFLOAT16 && p->b == CSE_BFLOAT16;
-    int64_t end = paired ? (p->k + 31) / 32 * 32 : p->k;
-    for (int64_t k = 0; k < end; k++) {
-        float a = 0, b = 0;
-        if (k < p->k) {
-            a = operand_at(one, 0, p->transpose_a ? k * p->m + i : i * p->k + k);
-            b = operand_at(one, 1, p->transpose_b ? j * p->k + k : k * p->n + j);
-        }
-        if (!paired) {
-            sum = fmaf(a, b, sum);
-            continue;
-        }
-        parts[k % 2] = fmaf(a, b, parts[k % 2]);
+    for (int64_t k = 0; k < (p->k + 31) / 32 * 32; k++) {
+        parts[k % 2] = add_step(one, p, (const int64_t[]){ i, j, k }, parts[k % 2]);
         if (k % 32 == 31) {
             sum = sum + (parts[0] + parts[1]);
             parts[0] = parts[1] = 0;
         }
     }
     return sum;
+}
+
+static float expected_dot(const kernel_case *one, const product *p, int64_t i, int64_t j)
+{
+    volatile float sum = 0;
+    for (int64_t k = 0; k < p->k; k += 2) {
+        sum = add_step(one, p, (const int64_t[]){ i, j, k + 1 }, sum);
+        sum = add_step(one, p, (const int64_t[]){ i, j, k }, sum);
+    }
+    return sum;
+}
+
+/* Random numbers of every range against the formula of an order, by one of its ways. */
+static void check_order(const kernel_case *one, const product *p, int order, const char *way)
+{
+    char name[200];
+    name_of(p, way, name, sizeof name);
+    float *got = run_way(one, way, name);
+    float *wanted = cse_calloc((size_t)(p->m * p->n), sizeof *wanted);
+    const bool narrow = is_bfloat16(p);
+    flush_subnormals(narrow);
+    for (int64_t e = 0; e < p->m * p->n; e++)
+        wanted[e] = (!narrow      ? expected_chain
+                     : order == 0 ? expected_pairs
+                                  : expected_dot)(one, p, e / p->n, e % p->n);
+    flush_subnormals(false);
+    check_same(one, got, wanted, name);
+    free(got);
+    free(wanted);
 }
 
 START_TEST(the_order_of_summation)
@@ -140,32 +177,17 @@ START_TEST(the_order_of_summation)
                                              { CSE_FLOAT16, CSE_FLOAT16 },
                                              { CSE_CBFLOAT16, CSE_CBFLOAT16 } };
     static const spread spreads[] = { { -3, 6, 0 }, { -75, 20, 0 }, { -130, 130, 2 } };
-    for (int i = 0; i < 48; i++) {
-        product p = { 1,
-                      37,
-                      21,
-                      10 + 5 * i,
-                      i & 1,
-                      i & 2,
-                      false,
-                      false,
-                      operands[i / 4 % 4][0],
-                      operands[i / 4 % 4][1],
-                      CSE_FLOAT32 };
+    for (int i = 0; i < 96; i++) {
+        const int order = i / 48, number = i % 48;
+        const product p = {
+            1,          37,    21,    10 + 5 * number,        i & 1,
+            i & 2,      false, false, operands[i / 4 % 4][0], operands[i / 4 % 4][1],
+            CSE_FLOAT32
+        };
         kernel_case one;
-        char name[200];
-        name_of(&p, ways[i % 3], name, sizeof name);
         build(&p, &one);
-        draw(&one, (uint64_t)i, spreads[i / 4 % 4 == 0 ? i / 16 : 0]);
-        float *got = run_way(&one, ways[i % 3], name);
-        float *wanted = cse_calloc((size_t)(p.m * p.n), sizeof *wanted);
-        flush_subnormals(p.a == CSE_BFLOAT16);
-        for (int64_t e = 0; e < p.m * p.n; e++)
-            wanted[e] = expected_sum(&one, &p, e / p.n, e % p.n);
-        flush_subnormals(false);
-        check_same(&one, got, wanted, name);
-        free(got);
-        free(wanted);
+        draw(&one, (uint64_t)i, spreads[i / 4 % 4 == 0 ? number / 16 : 0]);
+        check_order(&one, &p, order, ways[order][i % WAYS]);
         kernel_case_end(&one);
     }
 }
@@ -195,8 +217,8 @@ START_TEST(a_fused_relu_gives_the_bits_of_an_own_one)
         build(&bare, &without);
         draw(&with, 3, (spread){ -6, 10, 0 });
         draw(&without, 3, (spread){ -6, 10, 0 });
-        uint16_t *fused = run_way(&with, ways[i % 3], "fused");
-        uint16_t *apart = run_way(&without, ways[i % 3], "apart");
+        uint16_t *fused = run_way(&with, ways[i / 3 % ORDERS][i % WAYS], "fused");
+        uint16_t *apart = run_way(&without, ways[i / 3 % ORDERS][i % WAYS], "apart");
         for (int64_t e = 0; e < 2 * p.m * p.n; e++) {
             uint16_t wanted = apart[e] & 0x8000 && apart[e] != 0x8000 ? 0 : apart[e];
             ck_assert_msg(fused[e] == wanted, "element %lld is %04x, unfused %04x", (long long)e,
@@ -212,16 +234,18 @@ END_TEST
 
 /* ---- conversion of arrays ---- */
 
-/* All 65536 values of each format, and what lies between and beside neighbours. */
+/* All 65536 values of each format, and what lies between and beside neighbours, with each
+ * instruction set. */
 START_TEST(arrays_are_converted_exactly)
 {
     enum { COUNT = 65536 };
     static uint16_t bits[COUNT], rounded[COUNT];
     static float values[COUNT], near[COUNT];
+    cse_isa_limit((cse_isa)(_i / 6));
     cse_dtype dtype = formats[1 + _i % 3];
     for (int i = 0; i < COUNT; i++)
         bits[i] = (uint16_t)i;
-    flush_subnormals(_i >= 3);
+    flush_subnormals(_i % 6 >= 3);
     cse_widen(dtype, bits, values, COUNT);
     flush_subnormals(false);
     for (int i = 0; i < COUNT; i++) {
@@ -237,7 +261,7 @@ START_TEST(arrays_are_converted_exactly)
             uint32_t about = cse_float_bits(values[i]) + (1u << (step - 1)) * (shift % 2 != 0);
             near[i] = cse_float_from_bits(about + (uint32_t)(shift / 2));
         }
-        flush_subnormals(_i >= 3);
+        flush_subnormals(_i % 6 >= 3);
         cse_narrow(dtype, near, rounded, COUNT);
         flush_subnormals(false);
         for (int i = 0; i < COUNT; i++) {
@@ -252,6 +276,7 @@ END_TEST
 /* No element beyond the count is read or written. */
 START_TEST(arrays_of_any_length)
 {
+    cse_isa_limit((cse_isa)_i);
     for (int64_t count = 0; count < 40; count++) {
         float wide[48];
         uint16_t narrow[48];
@@ -280,8 +305,8 @@ int main(void)
     tcase_add_test(cases, extreme_values_give_the_same_bits);
     tcase_add_test(cases, the_order_of_summation);
     tcase_add_test(cases, a_fused_relu_gives_the_bits_of_an_own_one);
-    tcase_add_loop_test(cases, arrays_are_converted_exactly, 0, 6);
-    tcase_add_test(cases, arrays_of_any_length);
+    tcase_add_loop_test(cases, arrays_are_converted_exactly, 0, 6 * (CSE_ISA_AVX512 + 1));
+    tcase_add_loop_test(cases, arrays_of_any_length, 0, CSE_ISA_AVX512 + 1);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

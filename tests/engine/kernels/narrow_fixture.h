@@ -17,7 +17,14 @@ typedef struct product {
 } product;
 
 static const cse_dtype formats[] = { CSE_FLOAT32, CSE_BFLOAT16, CSE_FLOAT16, CSE_CBFLOAT16 };
-static const char *const ways[] = { "amx", "avx512", "plain" };
+
+/* The ways to compute a product, by order of summation. */
+enum { ORDERS = 2, WAYS = 4 };
+static const char *const orders[ORDERS] = { "pairs", "dot" };
+static const char *const ways[ORDERS][WAYS] = {
+    { "pairs:amx", "pairs:avx512", "pairs:avx2", "pairs:plain" },
+    { "dot:avx512_bf16", "dot:avx512", "dot:avx2", "dot:plain" },
+};
 
 /* The exponents that random operands have, as powers of two around 1; `wild` of 64 elements are
  * infinities, NaN, zeros or subnormal numbers. */
@@ -114,19 +121,31 @@ static inline void check_same(const kernel_case *one, const void *a, const void 
     }
 }
 
-/* All ways against the first one. */
-static inline void check_ways(const kernel_case *one, const product *p)
+/* All ways of an order against the first one. */
+static inline void check_ways(const kernel_case *one, const product *p, int order)
 {
     char name[200];
-    name_of(p, "amx and others", name, sizeof name);
-    void *first = run_way(one, ways[0], name);
-    for (int w = 1; w < 3; w++) {
-        name_of(p, ways[w], name, sizeof name);
-        void *other = run_way(one, ways[w], name);
+    name_of(p, orders[order], name, sizeof name);
+    void *first = run_way(one, ways[order][0], name);
+    for (int w = 1; w < WAYS; w++) {
+        name_of(p, ways[order][w], name, sizeof name);
+        void *other = run_way(one, ways[order][w], name);
         check_same(one, first, other, name);
         free(other);
     }
     free(first);
+}
+
+static inline bool is_bfloat16(const product *p)
+{
+    return p->a == CSE_BFLOAT16 && p->b == CSE_BFLOAT16;
+}
+
+/* The same for both orders; products of other types have one. */
+static inline void check_orders(const kernel_case *one, const product *p)
+{
+    for (int order = 0; order < (is_bfloat16(p) ? ORDERS : 1); order++)
+        check_ways(one, p, order);
 }
 
 static inline void flush_subnormals(bool on)

@@ -14,6 +14,7 @@ enum { SETTINGS = sizeof disabled / sizeof disabled[0] };
 static cse_graph *planned(int seed, const char *disable)
 {
     cse_graph *graph = random_graph_new((uint64_t)seed, NODES);
+    graph->microbatch_count = 1 + seed % 2;
     fixture_passes(graph, disable);
     return graph;
 }
@@ -23,15 +24,16 @@ static int64_t bytes_of(const cse_node *node)
     return cse_shape_elements(node->shape) * (int64_t)cse_dtype_size(node->dtype);
 }
 
-/* Groups after which a value is read no more. */
+/* Groups after which a value is read no more: what runs once a step is read for each microbatch. */
 static int last_reader(const cse_graph *graph, const cse_node *node)
 {
     int last = node->group;
+    const bool per_step = graph->groups[node->group].per_step;
     for (int g = 0; g < graph->group_count; g++)
         for (int n = 0; n < graph->groups[g].node_count; n++)
             for (int i = 0; i < graph->groups[g].nodes[n]->input_count; i++)
                 if (cse_node_storage(graph->groups[g].nodes[n]->inputs[i]) == node && g > last)
-                    last = g;
+                    last = per_step && !graph->groups[g].per_step ? graph->group_count : g;
     return node->op == &cse_op_materialize ? graph->group_count : last;
 }
 

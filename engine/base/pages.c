@@ -1,0 +1,36 @@
+/* Anonymous private mappings. */
+#include "engine/base/pages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <sys/mman.h>
+
+#include "csengine/status.h"
+
+void *cse_pages_new(size_t bytes)
+{
+    if (bytes == 0)
+        return NULL;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED)
+        return memory;
+    fprintf(stderr, "csengine: out of memory (asked for %zu bytes)\n", bytes);
+    exit(cse_status_exit_code(CSE_INTERNAL));
+}
+
+void cse_pages_release(void *memory, size_t bytes)
+{
+    if (memory != NULL)
+        munmap(memory, bytes);
+}
+
+void cse_heap_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}

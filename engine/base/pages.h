@@ -1,0 +1,18 @@
+/* Memory in whole pages, straight from the kernel: for large blocks that come and go, so that what
+ * is released leaves the process at once, whatever else the heap holds. */
+#ifndef CSE_BASE_PAGES_H
+#define CSE_BASE_PAGES_H
+
+#include <stddef.h>
+
+/* Zeroed, aligned to a page; takes no memory until touched. NULL for 0 bytes; when address space is
+ * exhausted the process ends with a message. */
+void *cse_pages_new(size_t bytes);
+/* `bytes` as at the allocation; harmless for NULL. */
+void cse_pages_release(void *memory, size_t bytes);
+
+/* Returns what the heap holds free to the kernel, as far as the C library can: called when a
+ * process has prepared (parsed, compiled, loaded) and its long work begins. */
+void cse_heap_trim(void);
+
+#endif

@@ -1,12 +1,13 @@
 /* Fusion: nodes are joined to groups, each of which runs as one piece of code.
  *
  * A LIBRARY group is a product with the epilogue that its kernel takes (bias, relu, store), each
- * step read only by the next; or it holds the results that one run of a kernel computes. A BLOCK
- * group is one op with code of its own, and an optional store.
- * All other nodes become fused loops, in two sweeps. Forward: a node joins the last group that
- * produces one of its inputs, if the group is a loop and remains one with the node in it (loop.h).
- * Backward: a loop moves into the first group that consumes one of its values. Then loops that read
- * the same values join, so that these are read once. A node only reads groups before its own, so the numbers of groups are an execution order.
+ * step read only by the next; or the results that one run of a kernel computes. A BLOCK group is
+ * one op with code of its own, and an optional store. All other nodes become fused loops, in three
+ * sweeps. Forward: a node joins the last group that produces one of its inputs, if the group is a
+ * loop and remains one with the node in it (loop.h). Backward: a loop moves into the first group
+ * that consumes one of its values. Then loops that read the same values join, so that these are
+ * read once. A node only reads groups before its own, so the numbers of groups are an execution
+ * order.
  *
  * Every consumer of a broadcast gets a copy of it, so that broadcasts are index arithmetic and not
  * memory. So does every loop that reads a value widened from 16 bits, which is free: what is kept

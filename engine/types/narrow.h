@@ -44,21 +44,23 @@ CSE_INLINE float cse_load_bfloat16(uint16_t bits)
     return cse_from_bits((int32_t)((uint32_t)bits << 16));
 }
 
-/* Nearest, ties to even; NaN stays NaN. */
+/* Nearest, ties to even; NaN stays NaN: the bits as float32, of which the upper half is the result.
+ */
+CSE_INLINE uint32_t cse_nearest_bfloat16(float x)
+{
+    const uint32_t bits = (uint32_t)cse_bits(x);
+    const uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1);
+    return x != x ? bits | 0x400000 : rounded;
+}
+
 CSE_INLINE uint16_t cse_store_bfloat16(float x)
 {
-    uint32_t bits = (uint32_t)cse_bits(x);
-    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = bits >> 16 | 0x40;
-    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+    return (uint16_t)(cse_nearest_bfloat16(x) >> 16);
 }
 
 CSE_INLINE float cse_round_bfloat16(float x)
 {
-    uint32_t bits = (uint32_t)cse_bits(x);
-    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1), nan = bits | 0x400000;
-    return cse_from_bits(
-        (int32_t)(((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded) & 0xffff0000u));
+    return cse_from_bits((int32_t)(cse_nearest_bfloat16(x) & 0xffff0000u));
 }
 
 /* For a value that the format holds exactly. */

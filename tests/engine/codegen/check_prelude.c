@@ -155,6 +155,55 @@ START_TEST(activations_and_their_slopes_are_as_exact_as_they_say)
 }
 END_TEST
 
+/* The same functions over an array, compiled for each instruction set as the step is. */
+enum { LANES_COUNT = 4096 };
+
+#define ALL_FUNCTIONS(name, features)                                             \
+    __attribute__((target(features), optimize("O3"), noinline)) static void name( \
+        const float *restrict x, float *restrict y)                               \
+    {                                                                             \
+        for (int i = 0; i < LANES_COUNT; i++) {                                   \
+            y[i] = cse_exp(x[i]);                                                 \
+            y[LANES_COUNT + i] = cse_tanh(x[i]);                                  \
+            y[2 * LANES_COUNT + i] = cse_erf(x[i]);                               \
+            y[3 * LANES_COUNT + i] = cse_silu(x[i]) + cse_silu_slope(x[i]);       \
+        }                                                                         \
+        for (int i = 0; i < LANES_COUNT; i++) {                                   \
+            y[4 * LANES_COUNT + i] = cse_gelu_tanh(x[i]);                         \
+            y[5 * LANES_COUNT + i] = cse_gelu_tanh_slope(x[i]);                   \
+            y[6 * LANES_COUNT + i] = cse_gelu_exact(x[i]);                        \
+            y[7 * LANES_COUNT + i] = cse_gelu_exact_slope(x[i]);                  \
+        }                                                                         \
+    }
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+ALL_FUNCTIONS(functions_of_avx2, "avx2,fma")
+ALL_FUNCTIONS(functions_of_avx512, "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")
+ALL_FUNCTIONS(functions_of_baseline, "sse2")
+
+START_TEST(every_instruction_set_computes_the_same_bits)
+{
+    enum { VALUES = 8 * LANES_COUNT };
+    float x[LANES_COUNT], *y[3];
+    for (int i = 0; i < LANES_COUNT; i++)
+        x[i] = (i % 2 ? -1.0f : 1.0f) * (float)ldexp(1 + (i % 61) / 64.0, i % 40 - 30);
+    for (int k = 0; k < 3; k++)
+        y[k] = calloc(VALUES, sizeof *y[k]);
+    functions_of_baseline(x, y[0]);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        functions_of_avx2(x, y[1]);
+        ck_assert_mem_eq(y[1], y[0], VALUES * sizeof **y);
+    }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+        functions_of_avx512(x, y[2]);
+        ck_assert_mem_eq(y[2], y[0], VALUES * sizeof **y);
+    }
+    for (int k = 0; k < 3; k++)
+        free(y[k]);
+}
+END_TEST
+#endif
+
 START_TEST(rsqrt_is_as_exact_as_it_says)
 {
     for (float x = 0x1p-100f; x < 0x1p100f; x *= 1.0009f)
@@ -309,6 +358,9 @@ int main(void)
     tcase_add_loop_test(cases, functions_are_as_exact_as_they_say, 0,
                         sizeof functions / sizeof functions[0]);
     tcase_add_loop_test(cases, activations_and_their_slopes_are_as_exact_as_they_say, 0, 6);
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+    tcase_add_test(cases, every_instruction_set_computes_the_same_bits);
+#endif
     tcase_add_test(cases, rsqrt_is_as_exact_as_it_says);
     tcase_add_test(cases, pow_is_as_exact_as_it_says);
     tcase_add_test(cases, special_values_are_as_in_c);

@@ -23,8 +23,9 @@
 enum { PANEL = CSE_PACKED_COLUMNS, STEP_BYTES = CSE_PANEL_STEP_BYTES };
 /* In units of the depth, columns and rows that are computed together. */
 enum { PIECE = 384, MOST_COLUMNS = 384, MOST_ROWS = 192 };
-/* Of packed columns. A deeper product is cut into stretches of the depth. */
-enum { COLUMNS_BYTES = 3 << 19 };
+/* Of packed columns: a deeper product is cut into stretches of the depth. Of the sums that it then
+ * keeps of all rows: with more rows, chunks have fewer columns. */
+enum { COLUMNS_BYTES = 1 << 22, SUMS_BYTES = 1 << 24 };
 /* Packed row by row: panels side by side whose source is read at once. */
 enum { PACKED_TOGETHER = 4 };
 
@@ -87,6 +88,11 @@ static layout layout_of(const cse_narrow_kernel *kernel)
     l.columns = part_of(columns, MOST_COLUMNS, PANEL);
     l.rows = part_of(rows, MOST_ROWS, PANEL);
     l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
+    if (l.stretch < units) {
+        const int64_t fitting = SUMS_BYTES / (int64_t)sizeof(float) / rows / PANEL * PANEL;
+        l.columns = least(l.columns, fitting > PANEL ? fitting : PANEL);
+        l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
+    }
     l.piece = part_of(l.stretch, PIECE, 1);
     /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
     l.sums_stride = l.columns + CSE_LANE_COUNT;

@@ -57,7 +57,7 @@ static const struct variant {
 } variants[VARIANTS] = {
     { "float32", "", CSE_FLOAT32, false },        { "onednn", "onednn", CSE_FLOAT32, false },
     { "bfloat16", "", CSE_BFLOAT16, false },      { "onednn", "onednn", CSE_BFLOAT16, true },
-    { "widened", "avx512", CSE_BFLOAT16, false }, { "float16", "avx512", CSE_FLOAT16, false },
+    { "widened", "avx512", CSE_BFLOAT16, false }, { "float16", "packed", CSE_FLOAT16, false },
 };
 
 typedef struct measured {

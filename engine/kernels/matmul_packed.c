@@ -23,22 +23,24 @@
 enum { PANEL = CSE_PACKED_COLUMNS, STEP_BYTES = CSE_PANEL_STEP_BYTES };
 /* In units of the depth, columns and rows that are computed together. */
 enum { PIECE = 384, MOST_COLUMNS = 384, MOST_ROWS = 192 };
-/* Of packed columns. A deeper product is cut into stretches of the depth. */
-enum { COLUMNS_BYTES = 3 << 19 };
+/* Of packed columns: a deeper product is cut into stretches of the depth. Of the sums that it then
+ * keeps of all rows: with more rows, chunks have fewer columns. */
+enum { COLUMNS_BYTES = 1 << 22, SUMS_BYTES = 1 << 24 };
 /* Packed row by row: panels side by side whose source is read at once. */
 enum { PACKED_TOGETHER = 4 };
 
 /* How a product is divided, and where its parts are in the scratch memory. */
 typedef struct layout {
     bool exchanged, packs_rows;
-    bool blocked;             /* finished sums are in the block and are taken from there */
-    int64_t steps;            /* of a unit: 2 in the order `dot`, else 1 */
-    int64_t stretch, piece;   /* of the depth, in units: the packed columns' and what is computed */
-    int64_t columns, rows;    /* of a chunk and of a block */
-    int64_t sums_stride;      /* of the kept sums */
-    int64_t sums_rows;        /* 0: no sums are kept */
-    char *column, *row;       /* panels */
-    float *sums, *transposed; /* transposed: [columns][rows] */
+    bool blocked;           /* finished sums are in the block and are taken from there */
+    int64_t steps;          /* of a unit: 2 in the order `dot`, else 1 */
+    int64_t stretch, piece; /* of the depth, in units: the packed columns' and what is computed */
+    int64_t columns, rows;  /* of a chunk and of a block */
+    int64_t sums_stride;    /* of the kept sums */
+    int64_t sums_rows;      /* 0: no sums are kept */
+    /* Places in the scratch: of packed rows (packed columns are at its beginning), of kept sums,
+     * and of a transposed block [columns][rows]; then its end. */
+    int64_t row_place, sums_place, transposed_place, bytes;
 } layout;
 
 static int64_t least(int64_t a, int64_t b)
@@ -74,7 +76,7 @@ static bool is_exchanged(const cse_narrow_kernel *kernel)
            kernel->sizes.n >= 4 * kernel->sizes.m;
 }
 
-static layout layout_of(const cse_narrow_kernel *kernel, char *place)
+static layout layout_of(const cse_narrow_kernel *kernel)
 {
     const cse_matmul_sizes *s = &kernel->sizes;
     layout l = { .exchanged = is_exchanged(kernel),
@@ -86,21 +88,25 @@ static layout layout_of(const cse_narrow_kernel *kernel, char *place)
     l.columns = part_of(columns, MOST_COLUMNS, PANEL);
     l.rows = part_of(rows, MOST_ROWS, PANEL);
     l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
+    if (l.stretch < units) {
+        const int64_t fitting = SUMS_BYTES / (int64_t)sizeof(float) / rows / PANEL * PANEL;
+        l.columns = least(l.columns, fitting > PANEL ? fitting : PANEL);
+        l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
+    }
     l.piece = part_of(l.stretch, PIECE, 1);
     /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
     l.sums_stride = l.columns + CSE_LANE_COUNT;
     l.sums_rows = l.stretch < units ? up(rows, PANEL) : l.blocked || l.piece < units ? l.rows : 0;
-    l.column = place;
-    l.row = l.column + l.columns / PANEL * l.stretch * STEP_BYTES;
-    l.sums = (float *)(void *)(l.row + (l.packs_rows ? l.rows / PANEL * l.piece * STEP_BYTES : 0));
-    l.transposed = l.sums + l.sums_rows * l.sums_stride;
+    l.row_place = l.columns / PANEL * l.stretch * STEP_BYTES;
+    l.sums_place = l.row_place + (l.packs_rows ? l.rows / PANEL * l.piece * STEP_BYTES : 0);
+    l.transposed_place = l.sums_place + l.sums_rows * l.sums_stride * (int64_t)sizeof(float);
+    l.bytes = l.transposed_place + (l.exchanged ? l.rows * l.columns * (int64_t)sizeof(float) : 0);
     return l;
 }
 
 static size_t scratch_bytes(const cse_narrow_kernel *kernel)
 {
-    const layout l = layout_of(kernel, NULL);
-    return (size_t)((char *)(l.transposed + (l.exchanged ? l.rows * l.columns : 0)) - (char *)NULL);
+    return (size_t)layout_of(kernel).bytes;
 }
 
 /* ---- packing ---- */
@@ -223,6 +229,8 @@ typedef struct work {
     const cse_matmul_side *rows, *columns;
     const cse_matmul_end *end;
     layout l;
+    char *column_panels, *row_panels;
+    float *sums, *transposed;
     int64_t all_units;
     int64_t column, width;   /* the chunk of columns */
     int64_t row, height;     /* the block of rows */
@@ -233,7 +241,7 @@ typedef struct work {
 /* The kept sums of the block's first row. */
 static float *sums_of(const work *w)
 {
-    return w->l.sums + (w->l.sums_rows > w->l.rows ? w->row * w->l.sums_stride : 0);
+    return w->sums + (w->l.sums_rows > w->l.rows ? w->row * w->l.sums_stride : 0);
 }
 
 /* The tile at row `i` of the block and column `j` of the chunk, as yet without operands. */
@@ -267,7 +275,7 @@ typedef struct row_source {
 static row_source rows_at(const work *w, int64_t i)
 {
     if (w->l.packs_rows)
-        return (row_source){ w->l.row + i / PANEL * w->units * STEP_BYTES, CSE_UNIT_BYTES,
+        return (row_source){ w->row_panels + i / PANEL * w->units * STEP_BYTES, CSE_UNIT_BYTES,
                              STEP_BYTES };
     const int64_t row_bytes = w->rows->outer_stride * (CSE_UNIT_BYTES / w->l.steps);
     return (row_source){ (const char *)w->rows->values + (w->row + i) * row_bytes +
@@ -291,7 +299,7 @@ static void multiply_rows(const work *w, int64_t i, int64_t count)
     const int64_t tiles = (count + CSE_PACKED_ROWS - 1) / CSE_PACKED_ROWS;
     for (int64_t j = 0; j < w->width; j += PANEL) {
         const char *panel =
-            w->l.column + (j / PANEL * w->packed + w->first - w->stretch) * STEP_BYTES;
+            w->column_panels + (j / PANEL * w->packed + w->first - w->stretch) * STEP_BYTES;
         if (!w->l.packs_rows)
             fetch_ahead(w, &rows, PANEL * j / w->width,
                         least(PANEL, PANEL * (j + PANEL) / w->width));
@@ -312,7 +320,7 @@ static void multiply_piece(const work *w)
 {
     if (w->l.packs_rows)
         pack(&(part){ w->rows, w->kernel->sizes.k, w->l.steps, w->row, w->height, w->first,
-                      w->units, w->l.row });
+                      w->units, w->row_panels });
     for (int64_t i = 0; i < w->height; i += PANEL)
         multiply_rows(w, i, least(PANEL, w->height - i));
 }
@@ -328,10 +336,10 @@ CSE_AVX512 static void transpose(const work *w, cse_matmul_block *block)
                 _mm512_load_ps(block->values + (r + i) * block->stride + c);
             cse_lanes_transpose(x);
             CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++)
-                _mm512_store_ps(w->l.transposed + (c + i) * stride + r, x[i]);
+                _mm512_store_ps(w->transposed + (c + i) * stride + r, x[i]);
         }
-    *block = (cse_matmul_block){ w->l.transposed, stride,     block->column,
-                                 block->columns,  block->row, block->rows };
+    *block = (cse_matmul_block){ w->transposed,  stride,     block->column,
+                                 block->columns, block->row, block->rows };
 }
 
 /* A block of rows times a chunk of columns, over the packed stretch of the depth. */
@@ -356,15 +364,18 @@ static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side side
                      const cse_matmul_end *end, void *place)
 {
     const bool exchanged = is_exchanged(kernel);
-    work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1], end,
-               .l = layout_of(kernel, place) };
+    work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1],
+               end,    .l = layout_of(kernel),    .column_panels = place };
+    w.row_panels = w.column_panels + w.l.row_place;
+    w.sums = (float *)(void *)(w.column_panels + w.l.sums_place);
+    w.transposed = (float *)(void *)(w.column_panels + w.l.transposed_place);
     w.all_units = (kernel->sizes.k + w.l.steps - 1) / w.l.steps;
     for (w.column = 0; w.column < w.columns->size; w.column += w.l.columns) {
         w.width = least(w.l.columns, w.columns->size - w.column);
         for (w.stretch = 0; w.stretch < w.all_units; w.stretch += w.l.stretch) {
             w.packed = least(w.l.stretch, w.all_units - w.stretch);
             pack(&(part){ w.columns, kernel->sizes.k, w.l.steps, w.column, w.width, w.stretch,
-                          w.packed, w.l.column });
+                          w.packed, w.column_panels });
             for (w.row = 0; w.row < w.rows->size; w.row += w.l.rows) {
                 w.height = least(w.l.rows, w.rows->size - w.row);
                 multiply_block(&w);

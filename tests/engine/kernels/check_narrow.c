@@ -5,6 +5,7 @@
  * volume 2), computed here with the processor set to treat subnormal numbers as 0. */
 #include "engine/base/instruction_set.h"
 #include "engine/kernels/convert.h"
+#include "engine/kernels/matmul_narrow.h"
 #include "tests/engine/kernels/narrow_fixture.h"
 
 /* ---- against double precision ---- */
@@ -47,7 +48,8 @@ START_TEST(every_way_gives_the_same_bits)
 {
     static const int64_t sizes[][3] = { { 1, 1, 1 },     { 1, 64, 128 },  { 16, 16, 32 },
                                         { 17, 31, 33 },  { 32, 32, 64 },  { 65, 66, 31 },
-                                        { 97, 10, 300 }, { 10, 200, 97 }, { 130, 40, 1100 } };
+                                        { 97, 10, 300 }, { 10, 200, 97 }, { 130, 40, 1100 },
+                                        { 30, 500, 250 } };
     static const cse_dtype operands[][2] = { { CSE_BFLOAT16, CSE_BFLOAT16 },
                                              { CSE_BFLOAT16, CSE_FLOAT32 },
                                              { CSE_CBFLOAT16, CSE_FLOAT16 } };
@@ -69,6 +71,59 @@ START_TEST(every_way_gives_the_same_bits)
             build(&p, &one);
             draw(&one, (uint64_t)flags, (spread){ -3, 6, 0 });
             check_orders(&one, &p);
+            kernel_case_end(&one);
+        }
+}
+END_TEST
+
+/* Depths beyond what is packed of the columns at a time, with sums kept in between. */
+START_TEST(deep_products_give_the_same_bits)
+{
+    static const cse_dtype operands[][2] = { { CSE_BFLOAT16, CSE_BFLOAT16 },
+                                             { CSE_FLOAT32, CSE_BFLOAT16 } };
+    for (int flags = 0; flags < 8; flags++) {
+        const cse_dtype *types = operands[flags / 4];
+        const product p = { 1,
+                            9,
+                            381,
+                            flags / 4 == 0 ? 5471 + flags : 2741 + flags,
+                            flags & 1,
+                            flags & 2,
+                            flags & 2,
+                            true,
+                            types[0],
+                            types[1],
+                            flags & 2 ? CSE_FLOAT32 : CSE_BFLOAT16 };
+        kernel_case one;
+        build(&p, &one);
+        draw(&one, (uint64_t)flags, (spread){ -3, 6, 0 });
+        check_ways(&one, &p, flags / 4 == 0 ? 1 : 0);
+        kernel_case_end(&one);
+    }
+}
+END_TEST
+
+/* What the comparisons are worth: a way that runs here is the one that was asked for. */
+START_TEST(the_wanted_ways_are_used)
+{
+    static const cse_narrow_way *const known[] = { &cse_narrow_amx, &cse_narrow_dot,
+                                                   &cse_narrow_packed, &cse_narrow_avx512,
+                                                   &cse_narrow_plain };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (int order = CSE_PRODUCT_ORDER_CHAIN; order < CSE_PRODUCT_ORDER_COUNT; order++) {
+            product p = {
+                1, 5, 7, 8, false, false, false, false, CSE_BFLOAT16, CSE_BFLOAT16, CSE_FLOAT32
+            };
+            kernel_case one;
+            if (!known[i]->runs_here() || (known[i]->orders >> order & 1) == 0)
+                continue;
+            build(&p, &one);
+            one.graph->product_order = (cse_product_order)order;
+            setenv("CSE_MATMUL", known[i]->name, 1);
+            cse_kernel *kernel = kernel_case_kernel(&one, known[i]->name);
+            unsetenv("CSE_MATMUL");
+            ck_assert_str_eq(kernel->implementation, known[i]->name);
+            cse_kernel_destroy(&kernel);
             kernel_case_end(&one);
         }
 }
@@ -302,6 +357,8 @@ int main(void)
     tcase_set_timeout(cases, 120);
     tcase_add_test(cases, every_combination_of_types);
     tcase_add_test(cases, every_way_gives_the_same_bits);
+    tcase_add_test(cases, deep_products_give_the_same_bits);
+    tcase_add_test(cases, the_wanted_ways_are_used);
     tcase_add_test(cases, extreme_values_give_the_same_bits);
     tcase_add_test(cases, the_order_of_summation);
     tcase_add_test(cases, a_fused_relu_gives_the_bits_of_an_own_one);

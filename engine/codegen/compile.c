@@ -3,9 +3,9 @@
  *
  * The key is a hash of everything that decides the bits: graph and plan, the generated text (which
  * includes the prelude), the library's version, what kernels are chosen by, and the compiler with
- * its version, flags and instruction set. An entry is written to a temporary directory beside its final place and renamed
- * when it is complete, so that a reader never finds an incomplete one and concurrent writers of the
- * same key do no harm. */
+ * its version, flags and instruction set. An entry is written to a temporary directory beside its
+ * final place and renamed when it is complete, so that a reader never finds an incomplete one and
+ * concurrent writers of the same key do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>

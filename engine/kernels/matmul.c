@@ -1,9 +1,9 @@
 /* Matrix products.
  *
  * [..., m, k] x [..., k, n]: the leading axes are one batch axis, and strides express
- * transposition. float32 runs on our own kernels (matmul_packed.c with AVX-512,
- * matmul_in_lanes.h with AVX2), on a lesser machine on oneDNN; products with a 16-bit operand or result run on our own kernels
- * (matmul_narrow.h). */
+ * transposition. float32 runs on our own kernels (matmul_packed.c with AVX-512, matmul_in_lanes.h
+ * with AVX2), on a lesser machine on oneDNN; products with a 16-bit operand or result run on our
+ * own kernels (matmul_narrow.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `deterministic: portable` gives one digest of the weights with every instruction set and any number
-# of replicas; the artefact and the checkpoint hold the kernels, and going on with others is told.
+# `deterministic: portable` gives one digest of the weights with every instruction set and any
+# number of replicas; the artefact and the checkpoint hold the kernels, and going on with others is told.
 # (On a processor without AVX-512 the levels beyond it make the same run again.)
 set -eu
 if ! grep -qw avx2 /proc/cpuinfo || ! grep -qw f16c /proc/cpuinfo; then

@@ -1,9 +1,13 @@
-/* Times the matrix products of one training step of a GPT-2 of width 384 over 2048 tokens, in
- * float32 and with 16-bit operands, by every implementation.
+/* Times the matrix products of training steps in float32 and with 16-bit operands, by our kernels
+ * and oneDNN, next to what the core's registers give: of a GPT-2 of width 384 over 2048 tokens, and
+ * of one of width 768 and a vocabulary of 50257 over 256 tokens.
  *
- * Rounds are interleaved, so that other load affects all equally, and medians are shown. */
+ * Rounds are interleaved, so that other load affects all equally, and medians are shown: as rates,
+ * and as our kernels' shares of the registers' rate in the same rounds. Arguments: words of which
+ * one must be in the name of a product. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "engine/base/arena.h"
@@ -12,7 +16,7 @@
 #include "engine/trace/arguments.h"
 #include "engine/trace/trace.h"
 
-enum { ROUNDS = 9, PRODUCTS = 11, VARIANTS = 5 };
+enum { ROUNDS = 9, PRODUCTS = 21, VARIANTS = 6, PEAK_STEPS = 30000 };
 
 typedef struct bench_product {
     const char *name;
@@ -22,28 +26,38 @@ typedef struct bench_product {
 } bench_product;
 
 static const bench_product products[PRODUCTS] = {
-    { "query, key, value", 1, 2048, 384, 384, false, true, false },
+    { "query, key, value", 1, 2048, 1152, 384, false, true, false },
+    { "projection", 1, 2048, 384, 384, false, true, false },
     { "feed-forward in", 1, 2048, 1536, 384, false, true, false },
     { "feed-forward out", 1, 2048, 384, 1536, false, true, false },
-    { "its input gradient", 1, 2048, 1536, 384, false, false, false },
-    { "its input gradient", 1, 2048, 384, 1536, false, false, false },
+    { "input gradient", 1, 2048, 384, 1152, false, false, false },
+    { "input gradient", 1, 2048, 384, 1536, false, false, false },
+    { "input gradient", 1, 2048, 1536, 384, false, false, false },
+    { "weight gradient", 1, 1152, 384, 2048, true, false, true },
     { "weight gradient", 1, 384, 384, 2048, true, false, true },
     { "weight gradient", 1, 1536, 384, 2048, true, false, true },
     { "weight gradient", 1, 384, 1536, 2048, true, false, true },
     { "attention scores", 48, 256, 256, 64, false, true, true },
     { "attention output", 48, 256, 64, 256, false, false, false },
     { "its gradient", 48, 256, 64, 256, true, false, false },
+    { "124M: in", 1, 256, 3072, 768, false, true, false },
+    { "124M: out", 1, 256, 768, 3072, false, true, false },
+    { "124M: weight gradient", 1, 3072, 768, 256, true, false, true },
+    { "124M: input gradient", 1, 256, 768, 3072, false, false, false },
+    { "head", 1, 256, 50257, 768, false, true, false },
+    { "head, input gradient", 1, 256, 768, 50257, false, false, false },
+    { "head, weight gradient", 1, 50257, 768, 256, true, false, true },
 };
 
+/* oneDNN has one type for operands and result. */
 static const struct variant {
     const char *name, *way;
     cse_dtype dtype;
+    bool one_type;
 } variants[VARIANTS] = {
-    { "float32", "", CSE_FLOAT32 },
-    { "bf16 amx", "amx", CSE_BFLOAT16 },
-    { "bf16 avx512", "avx512", CSE_BFLOAT16 },
-    { "float16", "avx512", CSE_FLOAT16 },
-    { "cbfloat16", "avx512", CSE_CBFLOAT16 },
+    { "float32", "", CSE_FLOAT32, false },        { "onednn", "onednn", CSE_FLOAT32, false },
+    { "bfloat16", "", CSE_BFLOAT16, false },      { "onednn", "onednn", CSE_BFLOAT16, true },
+    { "widened", "avx512", CSE_BFLOAT16, false }, { "float16", "avx512", CSE_FLOAT16, false },
 };
 
 typedef struct measured {
@@ -79,7 +93,7 @@ static void prepare(const bench_product *p, const struct variant *v, measured *m
                                  : cse_shape_of(p->batches, p->k, p->n);
     cse_tensor *left = operand(m, 0, a, v->dtype), *right = operand(m, 1, b, v->dtype);
     m->node = cse_matmul(left, right, p->transpose_a, p->transpose_b);
-    m->node->dtype = p->wide ? CSE_FLOAT32 : v->dtype;
+    m->node->dtype = p->wide && !v->one_type ? CSE_FLOAT32 : v->dtype;
     m->node->group = 0;
     CSE_GROW(m->graph->groups, m->graph->group_count, m->graph->group_capacity);
     m->graph->groups[m->graph->group_count++] =
@@ -99,33 +113,6 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void show(measured all[PRODUCTS][VARIANTS])
-{
-    double sums[VARIANTS] = { 0 };
-    printf("%-20s %-18s", "GFLOP/s", "m x n x k");
-    for (int v = 0; v < VARIANTS; v++)
-        printf("%12s", variants[v].name);
-    for (int p = 0; p < PRODUCTS; p++) {
-        char sizes[64];
-        snprintf(sizes, sizeof sizes, "%lldx%lldx%lld", (long long)products[p].m,
-                 (long long)products[p].n, (long long)products[p].k);
-        printf("\n%-20s %-18s", products[p].name, sizes);
-        for (int v = 0; v < VARIANTS; v++) {
-            measured *m = &all[p][v];
-            qsort(m->taken_ns, ROUNDS, sizeof *m->taken_ns, by_size);
-            sums[v] += m->taken_ns[ROUNDS / 2];
-            printf("%12.0f", m->kernel->flops / m->taken_ns[ROUNDS / 2]);
-        }
-    }
-    printf("\n%-39s", "sum, ms");
-    for (int v = 0; v < VARIANTS; v++)
-        printf("%12.2f", sums[v] / 1e6);
-    printf("\n%-39s", "implementation");
-    for (int v = 0; v < VARIANTS; v++)
-        printf("%12.12s", all[0][v].kernel->implementation);
-    printf("\n");
-}
-
 /* CPU time of this process, which excludes others on the core. */
 static double processor_ns(void)
 {
@@ -134,25 +121,136 @@ static double processor_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-int main(void)
+/* What the registers give: multiplications and additions per nanosecond, in float32 and of pairs of
+ * bfloat16; 0 where the processor has no such instructions. */
+enum { RATES = 2 };
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* A function that times `STEP` on each of 24 sums. */
+#define DEFINE_PEAK(NAME, TARGET, OPERATIONS, STEP)                                               \
+    __attribute__((target(TARGET))) static double NAME(void)                                      \
+    {                                                                                             \
+        __m512 sums[24], x = _mm512_set1_ps(0.5f);                                                \
+        _Pragma("GCC unroll 24") for (int i = 0; i < 24; i++) sums[i] = _mm512_set1_ps((float)i); \
+        const double start = processor_ns();                                                      \
+        for (int step = 0; step < PEAK_STEPS; step++) {                                           \
+            _Pragma("GCC unroll 24") for (int i = 0; i < 24; i++)                                 \
+            {                                                                                     \
+                sums[i] = STEP;                                                                   \
+                __asm__ volatile("" : "+v"(sums[i]));                                             \
+            }                                                                                     \
+        }                                                                                         \
+        return (OPERATIONS)*24.0 * PEAK_STEPS / (processor_ns() - start);                         \
+    }
+
+DEFINE_PEAK(peak_of_float32, "avx512f", 32, _mm512_fmadd_ps(sums[i], x, x))
+DEFINE_PEAK(peak_of_bfloat16, "avx512f,avx512bf16", 64,
+            _mm512_dpbf16_ps(sums[i], (__m512bh)x, (__m512bh)x))
+
+static void measure_peaks(double rates[RATES])
 {
-    static measured all[PRODUCTS][VARIANTS];
-    for (int p = 0; p < PRODUCTS; p++)
-        for (int v = 0; v < VARIANTS; v++)
-            prepare(&products[p], &variants[v], &all[p][v]);
-    for (int round = 0; round < ROUNDS; round++)
-        for (int p = 0; p < PRODUCTS; p++)
-            for (int v = 0; v < VARIANTS; v++) {
-                measured *m = &all[p][v];
-                const void *const inputs[2] = { m->values[0], m->values[1] };
-                double start = processor_ns();
-                m->kernel->run(m->kernel, inputs, m->output);
-                m->taken_ns[round] = processor_ns() - start;
-            }
-    show(all);
-    for (int p = 0; p < PRODUCTS; p++)
+    rates[0] = __builtin_cpu_supports("avx512f") ? peak_of_float32() : 0;
+    rates[1] = __builtin_cpu_supports("avx512bf16") ? peak_of_bfloat16() : 0;
+}
+#else
+static void measure_peaks(double rates[RATES])
+{
+    rates[0] = rates[1] = 0;
+}
+#endif
+
+static double median(double values[ROUNDS])
+{
+    qsort(values, ROUNDS, sizeof *values, by_size);
+    return values[ROUNDS / 2];
+}
+
+typedef struct bench {
+    int products[PRODUCTS], count;
+    measured all[PRODUCTS][VARIANTS];
+    double rates[RATES][ROUNDS];
+} bench;
+
+static void show_shares(const measured *of, const double peaks[RATES])
+{
+    for (int r = 0; r < RATES; r++)
+        if (peaks[r] > 0)
+            printf("   %.2f", of[2 * r].kernel->flops / of[2 * r].taken_ns[ROUNDS / 2] / peaks[r]);
+}
+
+static void show(bench *b)
+{
+    double sums[VARIANTS] = { 0 };
+    const double peaks[RATES] = { median(b->rates[0]), median(b->rates[1]) };
+    printf("%-22s %-18s", "GFLOP/s", "m x n x k");
+    for (int v = 0; v < VARIANTS; v++)
+        printf("%10s", variants[v].name);
+    printf("   share of the registers' %.0f and %.0f", peaks[0], peaks[1]);
+    for (int i = 0; i < b->count; i++) {
+        const bench_product *p = &products[b->products[i]];
+        char sizes[64];
+        snprintf(sizes, sizeof sizes, "%lldx%lldx%lld", (long long)p->m, (long long)p->n,
+                 (long long)p->k);
+        printf("\n%-22s %-18s", p->name, sizes);
         for (int v = 0; v < VARIANTS; v++) {
-            measured *m = &all[p][v];
+            measured *m = &b->all[i][v];
+            sums[v] += median(m->taken_ns);
+            printf("%10.0f", m->kernel->flops / m->taken_ns[ROUNDS / 2]);
+        }
+        show_shares(b->all[i], peaks);
+    }
+    printf("\n%-41s", "sum, ms");
+    for (int v = 0; v < VARIANTS; v++)
+        printf("%10.2f", sums[v] / 1e6);
+    printf("\n%-41s", "implementation");
+    for (int v = 0; v < VARIANTS; v++)
+        printf("  %.8s", b->all[0][v].kernel->implementation);
+    printf("\n");
+}
+
+static bool is_wanted(const char *name, char *const words[])
+{
+    bool wanted = words[0] == NULL;
+    for (; *words != NULL; words++)
+        wanted = wanted || strstr(name, *words) != NULL;
+    return wanted;
+}
+
+static void run_round(bench *b, int round)
+{
+    double rates[RATES];
+    measure_peaks(rates);
+    for (int r = 0; r < RATES; r++)
+        b->rates[r][round] = rates[r];
+    for (int i = 0; i < b->count; i++)
+        for (int v = 0; v < VARIANTS; v++) {
+            measured *m = &b->all[i][v];
+            const void *const inputs[2] = { m->values[0], m->values[1] };
+            double start = processor_ns();
+            m->kernel->run(m->kernel, inputs, m->output);
+            m->taken_ns[round] = processor_ns() - start;
+        }
+}
+
+int main(int argument_count, char *arguments[])
+{
+    static bench b;
+    (void)argument_count;
+    for (int p = 0; p < PRODUCTS; p++)
+        if (is_wanted(products[p].name, arguments + 1))
+            b.products[b.count++] = p;
+    for (int i = 0; i < b.count; i++)
+        for (int v = 0; v < VARIANTS; v++)
+            prepare(&products[b.products[i]], &variants[v], &b.all[i][v]);
+    for (int round = 0; round < ROUNDS; round++)
+        run_round(&b, round);
+    if (b.count > 0)
+        show(&b);
+    for (int i = 0; i < b.count; i++)
+        for (int v = 0; v < VARIANTS; v++) {
+            measured *m = &b.all[i][v];
             cse_kernel_destroy(&m->kernel);
             cse_graph_destroy(&m->graph);
             free(m->output);

@@ -7,10 +7,10 @@
  *
  *   bench_products [--json] [--rounds N] [--works W1,W2]
  *
- * Rounds are interleaved, so that other load affects all equally; the medians of times and of shares
- * of the peak are shown. Times are processor time, which excludes others on the core. `times` is how
- * often a step runs the product; the sums weigh by it. oneDNN stores weight gradients and attention
- * scores as bfloat16, where ours are float32: it has no such kernel. */
+ * Rounds are interleaved, so that other load affects all equally; the medians of times and of
+ * shares of the peak are shown. Times are processor time, which excludes others on the core.
+ * `times` is how often a step runs the product; the sums weigh by it. oneDNN stores weight
+ * gradients and attention scores as bfloat16, where ours are float32: it has no such kernel. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static void add_linear(bench *b, const struct work *w, const char *name, const i
     add(b, (bench_product){ w->name, name, "weight", 1, out, in, rows, true, false, true, count });
 }
 
-/* S = Q K', O = P V, and the gradients dV = P' dO, dP = dO V', dQ = dS K, dK = dS' Q, which have the
- * shapes of O (transposed), S, O and O (transposed). */
+/* S = Q K', O = P V, and the gradients dV = P' dO, dP = dO V', dQ = dS K, dK = dS' Q, which have
+ * the shapes of O (transposed), S, O and O (transposed). */
 static void add_attention(bench *b, const struct work *w)
 {
     const int64_t heads = w->batch * w->heads, time = w->time, head = w->width / w->heads;

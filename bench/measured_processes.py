@@ -1,5 +1,8 @@
-"""Processes that performance.py measures: PyTorch's steps, whole runs of ours, and the memory of each
-with all the processes that it started (PSS: shared pages are divided among those that share them)."""
+"""Processes that performance.py measures: PyTorch's steps, whole runs of ours, and the memory of
+each with all the processes that it started (PSS: shared pages are divided among those that share
+them).
+"""
+
 import json
 import os
 import selectors
@@ -18,14 +21,20 @@ class Failed(Exception):
     """A measurement that did not work: its text says what was run and what it said."""
 
 
-def pinned(cores):
-    """What a child does first: run on these cores alone, in a session of its own."""
+def pinned(command, cores):
+    """The command, on these cores alone."""
+    return ["taskset", "-c", ",".join(map(str, cores)), *command]
 
-    def prepare():
-        os.setsid()
-        os.sched_setaffinity(0, cores)
 
-    return prepare
+def end(process):
+    """Ends a process that still runs, as after an error or an interruption."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def descendants(process_id):
@@ -86,14 +95,20 @@ class MemoryWatch:
 
 def run(command, cores, seconds=600, **options):
     """Runs a command to its end; its standard output."""
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, preexec_fn=pinned(cores), **options)
+    process = subprocess.Popen(
+        pinned(command, cores),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
     try:
         output, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        process.terminate()
-        process.communicate()
         raise Failed(f"{' '.join(command)}: not done after {seconds} s") from None
+    finally:
+        end(process)
     if process.returncode != 0:
         raise Failed(f"{' '.join(command)}: {errors.strip()[-400:]}")
     return output
@@ -107,31 +122,39 @@ def whole_run(command, cores, seconds=600, watch=False):
     (ms; none for the first), their losses, its last line, and the most memory if asked for."""
     directory = tempfile.mkdtemp(prefix="performance-")
     command = [*command, "--json", "--no_dashboard", "--model_dir", directory]
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, preexec_fn=pinned(cores))
+    process = subprocess.Popen(
+        pinned(command, cores),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     alarm = threading.Timer(seconds, process.terminate)
     alarm.start()
     memory = MemoryWatch([process.pid]) if watch else None
-    times, losses, end = [], [], None
-    for line in process.stdout:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if event.get("event") == "step":
-            times.append(time.perf_counter())
-            losses.append(event["loss"])
-        elif event.get("event") == "end":
-            end = event
-    errors = process.stderr.read()
-    process.wait()
-    alarm.cancel()
-    most = memory.stop() if memory else None
-    shutil.rmtree(directory, ignore_errors=True)
-    if process.returncode != 0 or end is None:
+    times, losses, last, most = [], [], None, None
+    try:
+        for line in process.stdout:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if event.get("event") == "step":
+                times.append(time.perf_counter())
+                losses.append(event["loss"])
+            elif event.get("event") == "end":
+                last = event
+        errors = process.stderr.read()
+        process.wait()
+    finally:
+        alarm.cancel()
+        end(process)
+        most = memory.stop() if memory else None
+        shutil.rmtree(directory, ignore_errors=True)
+    if process.returncode != 0 or last is None:
         raise Failed(f"{' '.join(command)}: {errors.strip()[-400:]}")
     gaps = [(after - before) * 1e3 for before, after in zip(times, times[1:])]
-    return {"gaps_ms": gaps, "losses": losses, "end": end, "memory": most}
+    return {"gaps_ms": gaps, "losses": losses, "end": last, "memory": most}
 
 
 # ---- PyTorch's ----
@@ -145,8 +168,15 @@ class Peer:
         self.processes = []
         for command, own in zip(commands, cores):
             self.processes.append(
-                subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True, preexec_fn=pinned(own)))
+                subprocess.Popen(
+                    pinned(command, own),
+                    env=ENVIRONMENT,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
         self.version = self.answers(120)[0]["ready"]
 
     def answers(self, seconds):
@@ -188,9 +218,5 @@ class Peer:
         for process in self.processes:
             process.stdin.close()
             process.stdout.close()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
             process.stderr.close()

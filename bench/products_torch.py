@@ -1,9 +1,10 @@
 """The products that bench_products lists, in PyTorch on one thread.
 
-Reads the JSON of `bench_products --json` on standard input and prints it again with a column "torch"
-(GFLOP/s, medians of rounds, the second of two runs) in each product's float32 and bfloat16. Results
-go to tensors that exist already. `products_torch.py ROUNDS`.
+Reads the JSON of `bench_products --json` on standard input and prints it again with a column
+"torch" (GFLOP/s, medians of rounds, the second of two runs) in each product's float32 and
+bfloat16. Results go to tensors that exist already. `products_torch.py ROUNDS`.
 """
+
 import json
 import os
 import statistics

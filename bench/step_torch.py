@@ -1,15 +1,16 @@
-"""Training steps in PyTorch, equal to those that our configurations run: the other side of the rows of
-bench/performance.py.
+"""Training steps in PyTorch, equal to those that our configurations run: the other side of the
+rows of bench/performance.py.
 
     step_torch.py gpt2|fc|cnn [options]
 
-The same architecture, formats, optimizer, schedule, clipping, text or images, batch; initial weights of
-the same distribution. What is known to be fastest is on: fused updates, gradients set to None, scaled
-dot-product attention, autocast for bfloat16; channels-last images and DDP (gloo) by option. Obeys lines
-on standard input, and answers each with one line of JSON: `losses N` trains N steps and tells their
-losses, `steps N` trains N steps and tells the milliseconds of each; anything else ends it. Under DDP
-each process is one rank.
+The same architecture, formats, optimizer, schedule, clipping, text or images, batch; initial
+weights of the same distribution. What is known to be fastest is on: fused updates, gradients set
+to None, scaled dot-product attention, autocast for bfloat16; channels-last images and DDP (gloo)
+by option. Obeys lines on standard input, and answers each with one line of JSON: `losses N`
+trains N steps and tells their losses, `steps N` trains N steps and tells the milliseconds of
+each; anything else ends it. Under DDP each process is one rank.
 """
+
 import argparse
 import gzip
 import itertools
@@ -74,7 +75,9 @@ class Block(nn.Module):
 class Gpt2(nn.Module):
     def __init__(self, a):
         super().__init__()
-        self.words, self.positions = nn.Embedding(a.vocabulary, a.width), nn.Embedding(a.time, a.width)
+        self.words, self.positions = nn.Embedding(a.vocabulary, a.width), nn.Embedding(
+            a.time, a.width
+        )
         self.blocks = nn.ModuleList(Block(a.width, a.heads) for _ in range(a.layers))
         self.norm = nn.LayerNorm(a.width)
         residual = 0.02 / math.sqrt(2 * a.layers)
@@ -110,11 +113,27 @@ def text_batches(a):
 
 def small_model(a):
     if a.model == "fc":
-        return nn.Sequential(nn.Flatten(), nn.Linear(784, 500), nn.ReLU(), nn.Linear(500, 300), nn.ReLU(),
-                             nn.Linear(300, 10))
-    return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-                         nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                         nn.Linear(32 * 49, 128), nn.ReLU(), nn.Dropout(0.1), nn.Linear(128, 10))
+        return nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(784, 500),
+            nn.ReLU(),
+            nn.Linear(500, 300),
+            nn.ReLU(),
+            nn.Linear(300, 10),
+        )
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(32 * 49, 128),
+        nn.ReLU(),
+        nn.Dropout(0.1),
+        nn.Linear(128, 10),
+    )
 
 
 READY_BATCHES = 128  # made before the steps, so that their loading costs nothing
@@ -128,7 +147,9 @@ def image_batches(a):
     images = content("train-images-idx3-ubyte")[16:].view(-1, 1, 28, 28)
     labels = content("train-labels-idx1-ubyte")[8:].long()
     images = (images.float() / 255 - 0.1307) / 0.3081
-    chosen = torch.randperm(len(labels))[: READY_BATCHES * a.batch * a.ranks].view(READY_BATCHES, a.ranks, -1)
+    chosen = torch.randperm(len(labels))[: READY_BATCHES * a.batch * a.ranks].view(
+        READY_BATCHES, a.ranks, -1
+    )
     ready = [(images[row[a.rank]], labels[row[a.rank]]) for row in chosen]
     if a.channels_last:
         ready = [(x.contiguous(memory_format=torch.channels_last), y) for x, y in ready]
@@ -163,8 +184,9 @@ class Trainer:
             self.optimizer = torch.optim.SGD(parameters, lr=0.01, momentum=0.9, fused=True)
         else:
             betas, decay = ((0.9, 0.95), 0.1) if a.model == "gpt2" else ((0.9, 0.999), 0.01)
-            self.optimizer = torch.optim.AdamW(parameters, lr=0.001, betas=betas, weight_decay=decay,
-                                               fused=True)
+            self.optimizer = torch.optim.AdamW(
+                parameters, lr=0.001, betas=betas, weight_decay=decay, fused=True
+            )
         self.run = self.model
         if a.ranks > 1:
             self.run = nn.parallel.DistributedDataParallel(self.model, gradient_as_bucket_view=True)

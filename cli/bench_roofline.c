@@ -20,11 +20,11 @@ static void print_row(const cse_roofline_row *row)
 {
     const cse_kernel_times *times = row->times;
     const char *scope = times->result->scope;
-    printf("%6d %5d %9.3f %6.1f%% %9.3f %9.2f %9.1f %8.1f %9.1f %9.1f %-11s %6.1f%%  %s  %s%s\n",
+    printf("%6d %5d %9.3f %6.1f%% %9.3f %9.2f %9.1f %8.1f %9.1f %9.1f %-11s %6.1f%%  %s %s  %s%s\n",
            times->kernel, times->alike, (double)times->ns * 1e-6, 100 * times->share,
            row->flop * 1e-9, row->bytes * 1e-6, row->gflop_per_second, row->gb_per_second,
            row->intensity, row->limit_gflop_per_second, bound_of(row), 100 * row->share, times->ops,
-           scope[0] != '\0' ? scope : cse_part_name(times->part),
+           row->work.sizes, scope[0] != '\0' ? scope : cse_part_name(times->part),
            times->result->backward ? " (backward)" : "");
 }
 
@@ -81,13 +81,13 @@ static json_t *row_json(const cse_roofline_row *row)
                   times->alike, "part", cse_part_name(times->part), "ops", times->ops, "scope",
                   times->result->scope, "backward", (int)times->result->backward, "calls",
                   (json_int_t)times->calls, "ms", (double)times->ns * 1e-6, "share", times->share);
-    json_t *work = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}", "class",
-                             cse_work_class_name(row->work.work_class), "implementation",
-                             row->work.implementation, "flop", row->flop, "bytes", row->bytes,
-                             "gflop_per_second", row->gflop_per_second, "gb_per_second",
-                             row->gb_per_second, "flop_per_byte", row->intensity, "limited_by",
-                             bound_of(row), "limit_ms", row->limit_ms, "limit_gflop_per_second",
-                             row->limit_gflop_per_second, "share_of_limit", row->share);
+    json_t *work = json_pack(
+        "{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}", "class",
+        cse_work_class_name(row->work.work_class), "implementation", row->work.implementation,
+        "sizes", row->work.sizes, "flop", row->flop, "bytes", row->bytes, "gflop_per_second",
+        row->gflop_per_second, "gb_per_second", row->gb_per_second, "flop_per_byte", row->intensity,
+        "limited_by", bound_of(row), "limit_ms", row->limit_ms, "limit_gflop_per_second",
+        row->limit_gflop_per_second, "share_of_limit", row->share);
     json_object_update(object, work);
     json_decref(work);
     return object;

@@ -7,6 +7,7 @@
 #include "cli/job.h"
 #include "cli/report.h"
 #include "engine/base/text.h"
+#include "engine/passes/memory_plan.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
 
@@ -31,6 +32,13 @@ static void print_precision(const printing *wanted, const cse_graph *graph)
     cse_text_clear(&text);
 }
 
+static void print_figures(const cse_graph *graph, cse_text *out)
+{
+    const cse_memory_figures figures = cse_memory_plan_figures(graph);
+    cse_text_add(out, "replica workspace: %lld bytes; lower bound of this order: %lld bytes\n",
+                 (long long)figures.workspace_bytes, (long long)figures.lower_bound_bytes);
+}
+
 /* Prints the graph after the requested pass. */
 static void print_after(void *self, const cse_pass *pass, const cse_graph *graph)
 {
@@ -41,8 +49,15 @@ static void print_after(void *self, const cse_pass *pass, const cse_graph *graph
     if (wanted == NULL || (strcmp(wanted, pass->name) != 0 && strcmp(wanted, "all") != 0))
         return;
     cse_text text = { 0 };
-    cse_graph_print(graph, &text);
-    printf("# after %s\n%s\n", pass->name, text.data != NULL ? text.data : "");
+    if (printed->json) {
+        cse_graph_to_json(graph, &text);
+        printf("%s\n", text.data);
+    } else {
+        cse_graph_print(graph, &text);
+        if (strcmp(pass->name, "memory_plan") == 0)
+            print_figures(graph, &text);
+        printf("# after %s\n%s\n", pass->name, text.data);
+    }
     cse_text_clear(&text);
 }
 
@@ -84,7 +99,8 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
                         .precision = cse_option_is_on(line, "print_precision"),
                         .json = cse_option_is_on(line, "json") };
     cse_passes_options passes = { .after = print_after, .self = &wanted };
-    job->settings.passes = &passes;
+    if (pass != NULL || wanted.precision) /* a plan that is found was made without passes */
+        job->settings.passes = &passes;
     bool print_c = cse_option_is_on(line, "print_c");
     cse_job_result result = { 0 };
     CSE_TRY(cse_job_run(&job->settings, &result));
@@ -114,7 +130,7 @@ static const cse_option options[] = {
     { "validate_only", NULL, "backend.validate_only", NULL },
     { "print_after", "PASS", NULL, "print the step graph after a pass, or after all" },
     { "print_precision", NULL, NULL, "print the type of every op's values and the reason for it" },
-    { "json", NULL, NULL, "--print_precision as one JSON object per step" },
+    { "json", NULL, NULL, "--print_precision, --print_after as one JSON object per step" },
     { "print_c", NULL, NULL, "print the C file of the compiled step" },
     { 0 },
 };

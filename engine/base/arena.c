@@ -61,6 +61,17 @@ cse_arena *cse_arena_new(void)
     return cse_calloc(1, sizeof(cse_arena));
 }
 
+void cse_arena_take(cse_arena *arena, cse_arena *from)
+{
+    block **end = &arena->blocks;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = from->blocks;
+    arena->used_bytes += from->used_bytes;
+    from->blocks = NULL;
+    from->used_bytes = 0;
+}
+
 void cse_arena_destroy(cse_arena **arena)
 {
     if (arena == NULL || *arena == NULL)

@@ -14,6 +14,8 @@ typedef struct cse_arena cse_arena;
 
 cse_arena *cse_arena_new(void);
 void cse_arena_destroy(cse_arena **arena);
+/* Makes all that lives in `from` live in `arena`; `from` is empty afterwards. */
+void cse_arena_take(cse_arena *arena, cse_arena *from);
 
 /* Zeroed, aligned to 64 bytes when `size` is at least 64, else to 16. Never NULL. */
 void *cse_arena_alloc(cse_arena *arena, size_t size);

@@ -8,6 +8,9 @@
 
 #include "engine/base/arena.h"
 
+/* Room that is made before a text is formatted: most texts then need to be formatted only once. */
+enum { USUAL_BYTES = 96 };
+
 void cse_text_reserve(cse_text *text, size_t more)
 {
     if (text->size + more + 1 <= text->capacity)
@@ -19,14 +22,32 @@ void cse_text_reserve(cse_text *text, size_t more)
 void cse_text_add(cse_text *text, const char *format, ...)
 {
     va_list arguments, again;
+    cse_text_reserve(text, USUAL_BYTES);
+    const size_t room = text->capacity - text->size;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(text->data + text->size, room, format, arguments);
     va_end(arguments);
-    cse_text_reserve(text, (size_t)length);
-    vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
+    if ((size_t)length >= room) {
+        cse_text_reserve(text, (size_t)length);
+        vsnprintf(text->data + text->size, (size_t)length + 1, format, again);
+    }
     va_end(again);
     text->size += (size_t)length;
+}
+
+void cse_text_add_number(cse_text *text, int64_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (number < 0)
+        digits[--at] = '-';
+    cse_text_add_bytes(text, digits + at, sizeof digits - at);
 }
 
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size)

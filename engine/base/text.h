@@ -3,6 +3,7 @@
 #define CSE_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "csengine/status.h"
 
@@ -15,6 +16,8 @@ typedef struct cse_text {
 
 void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
+/* Adds a number in decimal digits. */
+void cse_text_add_number(cse_text *text, int64_t number);
 /* Makes room for `more` bytes after its end. */
 void cse_text_reserve(cse_text *text, size_t more);
 void cse_text_clear(cse_text *text);

@@ -1,11 +1,10 @@
-/* The compile cache: compile_dir/<key>/ holds graph.json, plan.txt, kernels.txt, step.c and
- * step.so.
+/* The compile cache: compile_dir/<key>/ holds step.plan, kernels.txt, step.c and step.so.
  *
- * The key is a hash of everything that decides the bits: graph and plan, the generated text (which
- * includes the prelude), the library's version, what kernels are chosen by, and the compiler with
- * its version, flags and instruction set. An entry is written to a temporary directory beside its
- * final place and renamed when it is complete, so that a reader never finds an incomplete one and
- * concurrent writers of the same key do no harm. */
+ * The key is a hash of everything that decides their bytes: the traced graph, what the passes are
+ * told, the library's version and build, what kernels are chosen by, and the compiler with its
+ * version, flags and instruction set. An entry is written to a temporary directory beside its final place and renamed when it is
+ * complete, so that a reader never finds an incomplete one and concurrent writers of the same key do
+ * no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -15,13 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/build_identity.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
+#include "engine/codegen/plan_file.h"
 #include "engine/kernels/kernel_record.h"
-#include "engine/passes/memory_plan.h"
+#include "engine/kernels/product_order.h"
+#include "engine/trace/trace.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -31,16 +33,18 @@
 
 enum { KEY_BYTES = 16, DIRECTORY_BYTES = 4096 + 64, PATH_BYTES = DIRECTORY_BYTES + 64 };
 
-static const char *const entry_files[] = { "graph.json", "plan.txt", "kernels.txt", "step.c",
-                                           "step.so" };
+static const char *const entry_files[] = { "step.plan", "kernels.txt", "step.c", "step.so" };
 
-typedef struct entry {
-    cse_text json, plan, source, kernels;
+struct cse_compilation {
     cse_compiler compiler;
     bool compiler_present;
     cse_isa isa;
-    char key[KEY_BYTES * 2 + 1];
-} entry;
+    cse_calls *calls; /* of the traced graph */
+    int64_t start_ns;
+    const char *compile_dir; /* borrowed */
+    char directory[4096];
+    bool found; /* the plan was read from the directory, which is whole */
+};
 
 static void add_part(crypto_generichash_state *state, const char *data, size_t size)
 {
@@ -49,36 +53,51 @@ static void add_part(crypto_generichash_state *state, const char *data, size_t s
     crypto_generichash_update(state, (const unsigned char *)data, size);
 }
 
-static void make_key(entry *e)
+static void add_compiler(const cse_compilation *c, crypto_generichash_state *state)
 {
-    crypto_generichash_state state;
-    unsigned char hash[KEY_BYTES];
-    cse_text flags = { 0 }, choices = { 0 };
-    crypto_generichash_init(&state, NULL, 0, sizeof hash);
-    add_part(&state, e->json.data, e->json.size);
-    add_part(&state, e->source.data, e->source.size);
-    add_part(&state, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
-    cse_kernel_record_choices(&choices);
-    add_part(&state, choices.data, choices.size);
-    cse_text_clear(&choices);
-    if (e->compiler_present) {
-        cse_compiler_flags(e->isa, &flags);
-        add_part(&state, flags.data, flags.size);
-        add_part(&state, e->compiler.path, strlen(e->compiler.path));
-        add_part(&state, e->compiler.version.data ? e->compiler.version.data : "",
-                 e->compiler.version.size);
-    }
-    crypto_generichash_final(&state, hash, sizeof hash);
-    sodium_bin2hex(e->key, sizeof e->key, hash, sizeof hash);
+    cse_text flags = { 0 };
+    if (!c->compiler_present)
+        return;
+    cse_compiler_flags(c->isa, &flags);
+    add_part(state, flags.data, flags.size);
+    add_part(state, c->compiler.path, strlen(c->compiler.path));
+    add_part(state, c->compiler.version.data ? c->compiler.version.data : "",
+             c->compiler.version.size);
     cse_text_clear(&flags);
 }
 
-static void write_plan(const cse_graph *graph, cse_text *out)
+/* What kernels are chosen by: the instruction set, the order of sums of a product, and what the
+ * environment wishes. */
+static void add_choices(const cse_compilation *c, const cse_graph *graph,
+                        crypto_generichash_state *state)
 {
-    cse_memory_figures figures = cse_memory_plan_figures(graph);
-    cse_graph_print(graph, out);
-    cse_text_add(out, "replica workspace: %lld bytes; lower bound of this order: %lld bytes\n",
-                 (long long)figures.workspace_bytes, (long long)figures.lower_bound_bytes);
+    cse_text choices = { 0 };
+    cse_text_add(&choices, "%s %s ", cse_isa_name(c->isa),
+                 cse_product_order_name(cse_product_order_choose(graph->portable)));
+    cse_kernel_record_choices(&choices);
+    add_part(state, choices.data, choices.size);
+    cse_text_clear(&choices);
+}
+
+static void make_key(const cse_compilation *c, const cse_graph *graph,
+                     const cse_passes_options *options, char key[KEY_BYTES * 2 + 1])
+{
+    crypto_generichash_state state;
+    unsigned char hash[KEY_BYTES], build[CSE_BUILD_IDENTITY_BYTES];
+    cse_text packed = { 0 }, passes = { 0 };
+    cse_graph_pack(graph, c->calls, &packed);
+    cse_passes_describe(graph, options, &passes);
+    crypto_generichash_init(&state, NULL, 0, sizeof hash);
+    add_part(&state, packed.data, packed.size);
+    add_part(&state, passes.data, passes.size);
+    add_part(&state, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
+    add_part(&state, (const char *)build, cse_build_identity(build));
+    add_choices(c, graph, &state);
+    add_compiler(c, &state);
+    crypto_generichash_final(&state, hash, sizeof hash);
+    sodium_bin2hex(key, KEY_BYTES * 2 + 1, hash, sizeof hash);
+    cse_text_clear(&packed);
+    cse_text_clear(&passes);
 }
 
 static cse_status write_file(const char *directory, const char *name, const cse_text *text)
@@ -111,64 +130,82 @@ static void remove_entry(const char *directory)
     rmdir(directory);
 }
 
-static bool has_file(const char *directory, const char *name)
+static cse_status write_plan(const cse_compilation *c, const cse_graph *graph,
+                             const cse_program *program, const char *directory)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return access(path, R_OK) == 0;
+    cse_text text = { 0 };
+    cse_object_facts object = { .bytes = 0 };
+    if (c->compiler_present)
+        object = cse_object_facts_read(directory);
+    cse_plan_file_write(graph, program, &object, c->calls, &text);
+    cse_status status = write_file(directory, "step.plan", &text);
+    cse_text_clear(&text);
+    return status;
 }
 
-static bool is_whole(const char *directory, bool compiler_present)
+static cse_status write_kernels(const cse_compilation *c, const cse_graph *graph,
+                                const char *directory)
 {
-    return has_file(directory, "graph.json") && has_file(directory, "kernels.txt") &&
-           (!compiler_present || has_file(directory, "step.so"));
+    cse_text record = { 0 };
+    cse_status status = CSE_OK;
+    if (c->compiler_present)
+        status = cse_kernel_record_new(graph, &record);
+    else
+        cse_text_add(&record, "interpreted");
+    cse_text_add(&record, "\n");
+    if (status == CSE_OK)
+        status = write_file(directory, "kernels.txt", &record);
+    cse_text_clear(&record);
+    return status;
 }
 
-static cse_status fill_entry(const entry *e, const char *directory)
+/* The plan is written last: it says which step.so it belongs to. */
+static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
+                             const char *directory)
 {
     char source[PATH_BYTES], object[PATH_BYTES];
-    CSE_TRY(write_file(directory, "graph.json", &e->json));
-    CSE_TRY(write_file(directory, "plan.txt", &e->plan));
-    CSE_TRY(write_file(directory, "kernels.txt", &e->kernels));
-    CSE_TRY(write_file(directory, "step.c", &e->source));
-    if (!e->compiler_present)
-        return CSE_OK;
+    cse_text text = { 0 };
+    cse_program program = { 0 };
+    cse_status status = cse_codegen_print(graph, &program, &text);
+    if (status == CSE_OK)
+        status = write_file(directory, "step.c", &text);
+    if (status == CSE_OK)
+        status = write_kernels(c, graph, directory);
     snprintf(source, sizeof source, "%s/step.c", directory);
     snprintf(object, sizeof object, "%s/step.so", directory);
-    return cse_compiler_run(&e->compiler, e->isa, source, object);
+    if (status == CSE_OK && c->compiler_present)
+        status = cse_compiler_run(&c->compiler, c->isa, source, object);
+    if (status == CSE_OK)
+        status = write_plan(c, graph, &program, directory);
+    cse_text_clear(&text);
+    cse_program_clear(&program);
+    return status;
 }
 
 /* Writes the entry to a temporary directory, then renames it. */
-static cse_status make_entry(const entry *e, const char *compile_dir, const char *directory)
+static cse_status make_entry(const cse_compilation *c, const cse_graph *graph)
 {
     char temporary[DIRECTORY_BYTES];
-    CSE_TRY(cse_make_directories("compile_dir", compile_dir));
-    snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", compile_dir);
+    CSE_TRY(cse_make_directories("compile_dir", c->compile_dir));
+    snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", c->compile_dir);
     if (mkdtemp(temporary) == NULL)
-        return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", compile_dir,
+        return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", c->compile_dir,
                         strerror(errno));
     chmod(temporary, 0755);
-    cse_status status = fill_entry(e, temporary);
-    if (status == CSE_OK && rename(temporary, directory) != 0 &&
-        !is_whole(directory, e->compiler_present)) {
+    cse_status status = fill_entry(c, graph, temporary);
+    if (status == CSE_OK && rename(temporary, c->directory) != 0 &&
+        !cse_plan_file_is_whole(c->directory, c->compiler_present)) {
         /* A damaged entry has this name: replace it. */
-        remove_entry(directory);
-        if (rename(temporary, directory) != 0)
-            status = cse_fail(CSE_CANNOT_CREATE, "%s: cannot be created: %s", directory,
+        remove_entry(c->directory);
+        if (rename(temporary, c->directory) != 0)
+            status = cse_fail(CSE_CANNOT_CREATE, "%s: cannot be created: %s", c->directory,
                               strerror(errno));
     }
     remove_entry(temporary);
     return status;
 }
 
-static void clear_entry(entry *e)
-{
-    cse_text_clear(&e->json);
-    cse_text_clear(&e->plan);
-    cse_text_clear(&e->source);
-    cse_text_clear(&e->kernels);
-    cse_text_clear(&e->compiler.version);
-}
+/* ---- the steps of a compilation ---- */
 
 /* Generated code sums a row in as many lanes as a vector has, so that portable bits want one width:
  * that of AVX2, which every machine of interest has. */
@@ -188,15 +225,71 @@ static cse_status check_instructions(const cse_graph *graph)
                     cse_isa_name(cse_isa_of_host()));
 }
 
-static cse_status write_kernels(const cse_graph *graph, entry *e)
+cse_status cse_compilation_new(const cse_graph *graph, const cse_passes_options *options,
+                               const char *compile_dir, cse_compilation **compilation)
 {
-    if (!e->compiler_present)
-        cse_text_add(&e->kernels, "interpreted");
-    else
-        CSE_TRY(cse_kernel_record_new(graph, &e->kernels));
-    cse_text_add(&e->kernels, "\n");
-    cse_text_add(&e->plan, "kernels: %s", e->kernels.data);
-    return CSE_OK;
+    char key[KEY_BYTES * 2 + 1];
+    *compilation = NULL;
+    if (sodium_init() < 0)
+        return cse_fail(CSE_INTERNAL, "libsodium cannot be initialized");
+    cse_compilation *c = cse_calloc(1, sizeof *c);
+    *c = (cse_compilation){ .isa = isa_of(graph),
+                            .start_ns = cse_clock_ns(),
+                            .compile_dir = compile_dir };
+    *compilation = c;
+    cse_status status = check_instructions(graph);
+    if (status == CSE_OK)
+        status = cse_compiler_find(&c->compiler, &c->compiler_present);
+    if (status == CSE_OK) {
+        c->calls = cse_calls_new(graph);
+        make_key(c, graph, options, key);
+        size_t needed =
+            (size_t)snprintf(c->directory, sizeof c->directory, "%s/%s", compile_dir, key);
+        if (needed >= sizeof c->directory)
+            status = cse_fail(CSE_CANNOT_CREATE, "compile_dir: the path is too long");
+    }
+    if (status != CSE_OK)
+        cse_compilation_destroy(compilation);
+    return status;
+}
+
+void cse_compilation_destroy(cse_compilation **compilation)
+{
+    if (*compilation == NULL)
+        return;
+    cse_calls_destroy(&(*compilation)->calls);
+    cse_text_clear(&(*compilation)->compiler.version);
+    free(*compilation);
+    *compilation = NULL;
+}
+
+/* Replaces the traced graph by the plan in the directory, if it is whole. */
+static bool read_plan(cse_compilation *c, cse_graph *graph)
+{
+    cse_plan_file plan;
+    if (cse_plan_file_read(c->directory, c->calls, &plan) != CSE_OK)
+        return false;
+    char kernels[CSE_KERNELS_BYTES];
+    bool whole = cse_codegen_read_kernels(c->directory, kernels, sizeof kernels) == CSE_OK &&
+                 (plan.object.bytes > 0) == c->compiler_present &&
+                 (!c->compiler_present ||
+                  cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
+                 plan.graph->state_count == graph->state_count &&
+                 plan.graph->fetch_count == graph->fetch_count &&
+                 plan.graph->input_count == graph->input_count;
+    if (whole)
+        cse_graph_take(graph, &plan.graph);
+    cse_plan_file_clear(&plan);
+    return whole;
+}
+
+cse_status cse_compilation_plan(cse_compilation *c, cse_graph *graph,
+                                const cse_passes_options *options)
+{
+    CSE_TRY(cse_trace_status(graph));
+    if (options == NULL || options->after == NULL)
+        c->found = read_plan(c, graph);
+    return c->found ? CSE_OK : cse_passes_run(graph, options);
 }
 
 cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t size)
@@ -213,44 +306,34 @@ cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t
     return CSE_OK;
 }
 
-cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
-                               cse_compile_result *result)
+cse_status cse_compilation_finish(cse_compilation *c, const cse_graph *graph,
+                                  cse_compile_result *result)
 {
-    int64_t start = cse_clock_ns();
-    entry e = { .isa = isa_of(graph) };
-    *result = (cse_compile_result){ .cached = false };
-    if (sodium_init() < 0)
-        return cse_fail(CSE_INTERNAL, "libsodium cannot be initialized");
-    cse_status status = check_instructions(graph);
-    if (status == CSE_OK)
-        status = cse_codegen_print(graph, &e.source);
-    if (status == CSE_OK)
-        status = cse_compiler_find(&e.compiler, &e.compiler_present);
-    if (status == CSE_OK) {
-        cse_graph_to_json(graph, &e.json);
-        write_plan(graph, &e.plan);
-        make_key(&e);
-        size_t needed = (size_t)snprintf(result->directory, sizeof result->directory, "%s/%s",
-                                         compile_dir, e.key);
-        if (needed >= sizeof result->directory)
-            status = cse_fail(CSE_CANNOT_CREATE, "compile_dir: the path is too long");
-    }
-    if (status == CSE_OK) {
-        result->cached = is_whole(result->directory, e.compiler_present);
-        result->compiler_present = e.compiler_present;
-        if (!e.compiler_present)
-            cse_log_line(CSE_LOG_WARNING,
-                         "there is no C compiler (cc, gcc, clang): the step runs interpreted, "
-                         "which is much slower; install gcc or set CSE_CC");
-        if (!result->cached)
-            status = write_kernels(graph, &e);
-        if (status == CSE_OK && !result->cached)
-            status = make_entry(&e, compile_dir, result->directory);
-    }
-    clear_entry(&e);
+    cse_status status = CSE_OK;
+    *result = (cse_compile_result){ .compiler_present = c->compiler_present };
+    memcpy(result->directory, c->directory, sizeof result->directory);
+    if (!c->compiler_present)
+        cse_log_line(CSE_LOG_WARNING,
+                     "there is no C compiler (cc, gcc, clang): the step runs interpreted, "
+                     "which is much slower; install gcc or set CSE_CC");
+    result->cached = c->found || cse_plan_file_is_whole(c->directory, c->compiler_present);
+    if (!result->cached)
+        status = make_entry(c, graph);
     if (status == CSE_OK)
         status =
             cse_codegen_read_kernels(result->directory, result->kernels, sizeof result->kernels);
-    result->seconds = (double)(cse_clock_ns() - start) * 1e-9;
+    result->seconds = (double)(cse_clock_ns() - c->start_ns) * 1e-9;
+    return status;
+}
+
+cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
+                               cse_compile_result *result)
+{
+    cse_compilation *compilation = NULL;
+    *result = (cse_compile_result){ .cached = false };
+    cse_status status = cse_compilation_new(graph, NULL, compile_dir, &compilation);
+    if (status == CSE_OK)
+        status = cse_compilation_finish(compilation, graph, result);
+    cse_compilation_destroy(&compilation);
     return status;
 }

@@ -13,7 +13,10 @@ enum { CSE_NAME_BYTES = 64 };
 const char *cse_emit_stored_type(cse_dtype dtype);
 const char *cse_emit_value_type(cse_dtype dtype);
 
-/* "CSE_PLACE(float, CSE_AT_REPLICA, 1024)". */
+/* "CSE_AT_REPLICA". */
+const char *cse_emit_space(cse_space space);
+
+/* "CSE_PLACE(float, CSE_AT_REPLICA, 1024, 400)": the type, space, offset and length in bytes. */
 void cse_emit_place(cse_text *out, const cse_node *node);
 
 /* "const float *const b12 = ...;" (const when `written` is false). */
@@ -47,21 +50,22 @@ void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_name
 void cse_emit_rounding_begin(cse_text *out, cse_dtype dtype);
 void cse_emit_rounding_end(cse_text *out, cse_dtype dtype);
 
-/* The functions of groups: "static void group_7(const cse_step_frame *frame)". */
+/* The functions of groups: "static void group_7(const cse_step_frame *frame)". Numbers that differ
+ * from one layer to the next are written in a form that share.h knows. */
 void cse_emit_loop_group(cse_text *out, const cse_graph *graph, const cse_group *group);
 void cse_emit_block_group(cse_text *out, const cse_graph *graph, const cse_group *group);
-void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group);
+/* `kernel`: the number of the group's kernel among all of the graph. */
+void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group,
+                            int kernel);
 /* "static void update_7(frame, lines, undo)". */
 void cse_emit_update_group(cse_text *out, const cse_graph *graph, const cse_group *group);
 
 /* Whether a loop has a variant for steps that take statistics, "group_7_statistics": it computes
  * tracked values that are counted before they are rounded. */
 bool cse_emit_has_statistics(const cse_graph *graph, const cse_group *group);
-/* "static void statistics_<name>": runs a part and counts each of its tracked tensors. */
-void cse_emit_statistics_part(cse_text *out, const cse_graph *graph, cse_part part,
-                              const char *name);
-/* "cse_step_propose": the values of UPDATE groups that statistics need; no state is changed. */
-void cse_emit_propose_entry(cse_text *out, const cse_graph *graph);
+/* "static void proposed_7(frame, lines, values)": the values of an UPDATE group that statistics
+ * need; no state is changed. */
+void cse_emit_proposal(cse_text *out, const cse_graph *graph, const cse_group *group);
 /* Computes UPDATE element i: values from outside the group are named x12, each node v12. */
 void cse_emit_update_element(cse_text *out, const cse_group *group, cse_node *const outside[],
                              int count);
@@ -70,7 +74,7 @@ void cse_emit_update_outside(cse_text *out, cse_node *const outside[], int count
 /* The C name of a value in an UPDATE element. */
 void cse_emit_update_name(const cse_group *group, cse_node *input, char name[CSE_NAME_BYTES]);
 
-/* The comment before a group: its number, program and nodes with shapes and scopes. */
-void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_group *group);
+/* The comment before the functions of a group: its program and nodes with shapes and scopes. */
+void cse_emit_group_comment(cse_text *out, const cse_group *group);
 
 #endif

@@ -42,28 +42,43 @@ void cse_emit_block_group(cse_text *out, const cse_graph *graph, const cse_group
 
 /* ---- library calls ---- */
 
-static int kernel_number(const cse_graph *graph, const cse_group *group)
+/* The places of the results, by number; 0 for one that nobody needs. */
+static void emit_results(cse_text *out, const cse_group *group)
 {
-    int number = 0;
-    for (const cse_group *g = graph->groups; g < group; g++)
-        number += g->kind == CSE_GROUP_LIBRARY;
-    return number;
+    cse_text_add(out, "    };\n    void *const results[] = {\n");
+    for (int r = 0; r < group->nodes[0]->op->kernel.results; r++) {
+        const cse_node *result = NULL;
+        for (int n = 0; n < group->node_count; n++)
+            if (cse_node_result(group->nodes[n]) == r)
+                result = group->nodes[n];
+        cse_text_add(out, "        ");
+        if (result != NULL)
+            cse_emit_place(out, result);
+        else
+            cse_text_add(out, "0");
+        cse_text_add(out, ",\n");
+    }
+    cse_text_add(out, "    };\n    kernel->run(kernel, inputs, (void *)results);\n}\n\n");
 }
 
-void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group)
+void cse_emit_library_group(cse_text *out, const cse_graph *graph, const cse_group *group,
+                            int kernel)
 {
     cse_node *inputs[CSE_MAX_INPUTS] = { NULL };
     int count = cse_group_inputs(graph, group, inputs, CSE_MAX_INPUTS);
-    int number = kernel_number(graph, group);
     cse_text_add(out,
                  "static void group_%d(const cse_step_frame *frame)\n{\n"
                  "    cse_step_kernel *const kernel = frame->kernels[%d];\n"
                  "    const void *const inputs[] = {\n",
-                 (int)(group - graph->groups), number);
+                 (int)(group - graph->groups), kernel);
     for (int i = 0; i < count && i < CSE_MAX_INPUTS; i++) {
         cse_text_add(out, "        ");
         cse_emit_place(out, inputs[i]);
         cse_text_add(out, ",\n");
+    }
+    if (group->nodes[0]->op->kernel.results > 1) {
+        emit_results(out, group);
+        return;
     }
     cse_text_add(out, "    };\n    kernel->run(kernel, inputs, ");
     cse_emit_place(out, group->nodes[group->node_count - 1]);

@@ -88,22 +88,36 @@ static bool reduces_row(const cse_loop_emitter *e, int n, int phase)
            !cse_loop_reduces_rows(e, n);
 }
 
-/* Declares the accumulators of one row, and the clauses that let the loop over it vectorise. */
-static void emit_row_accumulators(cse_loop_emitter *e, int phase)
+/* Declares the accumulators of one row, and begins the loop over its blocks where a sum has them,
+ * and over its columns, with the clauses that let it vectorise. Returns whether there are blocks.
+ */
+static bool emit_columns_begin(cse_loop_emitter *e, int phase)
 {
     cse_text clauses = { 0 };
-    bool lanes = true;
+    bool lanes = true, blocks = false;
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         if (!reduces_row(e, n, phase))
             continue;
         cse_loop_emit_row_accumulator(e, node);
-        cse_loop_add_reduction_clause(&clauses, node);
+        cse_loop_add_reduction_clause(e, &clauses, node);
+        blocks = blocks || cse_loop_has_long_sum(e, node);
         lanes = lanes && (node->op->role == CSE_OP_ROLE_SUM || node->op->role == CSE_OP_ROLE_MAX);
     }
+    if (blocks)
+        cse_loop_emit_blocks_begin(e);
+    for (int n = 0; blocks && n < e->group->node_count; n++)
+        if (reduces_row(e, n, phase))
+            cse_loop_emit_block_accumulator(e, e->group->nodes[n], false);
     if (lanes)
         cse_text_add(e->out, "#pragma omp simd%s\n", clauses.data ? clauses.data : "");
     cse_text_clear(&clauses);
+    if (blocks)
+        cse_text_add(e->out, "%sfor (int64_t c = block; c < end; c++) {\n", e->margin);
+    else
+        cse_text_add(e->out, "%sfor (int64_t c = 0; c < %lld; c++) {\n", e->margin,
+                     (long long)e->loop.columns);
+    return blocks;
 }
 
 /* Loads a value that an earlier pass stored or kept. */
@@ -138,9 +152,7 @@ static void emit_phase(cse_loop_emitter *e, int phase)
     bool needed[CSE_LOOP_MOST_NODES];
     mark_needed(e, phase, needed);
     const char *margin = e->margin;
-    emit_row_accumulators(e, phase);
-    cse_text_add(e->out, "%sfor (int64_t c = 0; c < %lld; c++) {\n", margin,
-                 (long long)e->loop.columns);
+    const bool blocks = emit_columns_begin(e, phase);
     e->margin = e->loop.rows > 1 ? "            " : "        ";
     emit_loads(e, phase);
     for (int n = 0; n < e->group->node_count; n++) {
@@ -155,6 +167,11 @@ static void emit_phase(cse_loop_emitter *e, int phase)
     emit_ends(e, phase);
     e->margin = margin;
     cse_text_add(e->out, "%s}\n", margin);
+    for (int n = 0; blocks && n < e->group->node_count; n++)
+        if (reduces_row(e, n, phase))
+            cse_loop_emit_block_accumulator(e, e->group->nodes[n], true);
+    if (blocks)
+        cse_text_add(e->out, "%s}\n", margin);
 }
 
 /* ---- rows ---- */
@@ -241,6 +258,8 @@ static void emit_rows(cse_loop_emitter *e)
         emit_phase(e, phase);
         emit_row_values(e, phase);
     }
+    for (int n = 0; n < e->group->node_count; n++)
+        cse_loop_emit_row_end(e, n);
     if (e->loop.rows > 1)
         cse_text_add(e->out, "    }\n");
     e->margin = "    ";

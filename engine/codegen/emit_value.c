@@ -34,10 +34,16 @@ const char *cse_emit_value_type(cse_dtype dtype)
     return cse_dtype_is_float(dtype) ? "float" : cse_emit_stored_type(dtype);
 }
 
+const char *cse_emit_space(cse_space space)
+{
+    return place_names[space];
+}
+
 void cse_emit_place(cse_text *out, const cse_node *node)
 {
-    cse_text_add(out, "CSE_PLACE(%s, %s, %lld)", cse_emit_stored_type(node->dtype),
-                 place_names[node->space], (long long)node->offset_bytes);
+    cse_text_add(out, "CSE_PLACE(%s, %s, %lld, %lld)", cse_emit_stored_type(node->dtype),
+                 place_names[node->space], (long long)node->offset_bytes,
+                 (long long)cse_node_bytes(node));
 }
 
 void cse_emit_base(cse_text *out, const cse_node *node, bool written)
@@ -178,10 +184,10 @@ void cse_emit_unrounded(cse_text *out, const cse_node *node, const cse_emit_name
     }
 }
 
-void cse_emit_group_comment(cse_text *out, const cse_graph *graph, const cse_group *group)
+void cse_emit_group_comment(cse_text *out, const cse_group *group)
 {
     char shape[128];
-    cse_text_add(out, "/* group %d, %s:", (int)(group - graph->groups), cse_part_name(group->part));
+    cse_text_add(out, "/* %s; the first of these groups:", cse_part_name(group->part));
     for (int n = 0; n < group->node_count; n++) {
         const cse_node *node = group->nodes[n];
         cse_text_add(out, "\n *   v%u = %s", node->id, node->op->name);

@@ -7,6 +7,7 @@
  *   b12, p12        the base of its storage; a pointer to the current row there
  *   s12, r12, x12   a value of another group: a scalar, one for each row, one for each element
  *   a12, t12        the accumulator of a reduction; one over all rows
+ *   h12             that of a block of a long row
  *   n12             whether a maximum has met a NaN
  *   k12             a row's values that are kept for a later pass
  *   u12, o12        a value before it is rounded; where such values are stored for statistics
@@ -91,10 +92,20 @@ void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES]);
  * its columns follows; "reduction(+ : a12)", for the pragma of that loop. */
 void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n);
 void cse_loop_emit_row_accumulator(cse_loop_emitter *e, const cse_node *node);
-void cse_loop_add_reduction_clause(cse_text *clauses, const cse_node *node);
+void cse_loop_add_reduction_clause(const cse_loop_emitter *e, cse_text *clauses,
+                                   const cse_node *node);
+
+/* Whether a row's sum is made of blocks of columns: float in a block, double over them. The loop
+ * over blocks, "for (...; block += ...) {" with the block's `end`; and in it, the declaration of
+ * the block's accumulator, and (`ends`) its addition to a12. */
+bool cse_loop_has_long_sum(const cse_loop_emitter *e, const cse_node *node);
+void cse_loop_emit_blocks_begin(cse_loop_emitter *e);
+void cse_loop_emit_block_accumulator(cse_loop_emitter *e, const cse_node *node, bool ends);
 
 /* Adds an element to a12, or to a12[c]. */
 void cse_loop_emit_accumulation(cse_loop_emitter *e, int n);
+/* After a block of rows: adds a12[c] to t12[c], where many rows are summed. */
+void cse_loop_emit_row_end(cse_loop_emitter *e, int n);
 /* Adds a row's sum to t12. */
 void cse_loop_emit_row_into_total(cse_loop_emitter *e, int n);
 

@@ -1,13 +1,15 @@
 /* Reductions in a fused loop; see loop_emitter.h.
  *
  * Within a row a sum is accumulated in float, in several vector lanes; the sums of rows are added
- * in double. Long rows and sums over many rows use double throughout. A maximum records NaN in a
+ * in double. In long rows, and in sums over many rows, what is accumulated in float is added to a
+ * double after each block of them: lanes of float are twice as many, and their sums stay short. A
+ * maximum records NaN in a
  * separate flag, because the comparison that merges the lanes would lose it. */
 #include <stdio.h>
 
 #include "engine/codegen/loop_emitter.h"
 
-enum { MOST_FLOAT_COLUMNS = 4096, MOST_FLOAT_ROWS = 1024 };
+enum { FLOAT_COLUMNS = 4096, MOST_FLOAT_ROWS = 1024, FLOAT_ROWS = 256 };
 
 static bool is_float_sum(const cse_node *node)
 {
@@ -23,6 +25,18 @@ static bool has_flag(const cse_node *node)
 static const char *accumulator_type(const cse_node *node, bool wide)
 {
     return wide && is_float_sum(node) ? "double" : cse_emit_value_type(node->dtype);
+}
+
+bool cse_loop_has_long_sum(const cse_loop_emitter *e, const cse_node *node)
+{
+    return is_float_sum(node) && e->loop.columns > FLOAT_COLUMNS;
+}
+
+/* Whether a sum over rows is moved from a12[c] to t12[c] after each block of rows. */
+static bool is_sum_of_many_rows(const cse_loop_emitter *e, int n)
+{
+    return cse_loop_reduces_rows(e, n) && is_float_sum(e->group->nodes[n]) &&
+           e->loop.rows > MOST_FLOAT_ROWS;
 }
 
 void cse_loop_initial_name(const cse_node *node, char name[CSE_NAME_BYTES])
@@ -45,9 +59,13 @@ void cse_loop_emit_outer_accumulator(cse_loop_emitter *e, int n)
         cse_text_add(e->out,
                      "    _Alignas(64) %s a%u[%lld];\n"
                      "    for (int64_t c = 0; c < %lld; c++)\n        a%u[c] = %s;\n",
-                     accumulator_type(node, e->loop.rows > MOST_FLOAT_ROWS), node->id, columns,
-                     columns, node->id, initial);
-    else
+                     accumulator_type(node, false), node->id, columns, columns, node->id, initial);
+    if (is_sum_of_many_rows(e, n))
+        cse_text_add(e->out,
+                     "    _Alignas(64) double t%u[%lld];\n"
+                     "    for (int64_t c = 0; c < %lld; c++)\n        t%u[c] = 0;\n",
+                     node->id, columns, columns, node->id);
+    else if (!cse_loop_reduces_rows(e, n))
         cse_text_add(e->out, "    %s t%u = %s;\n", accumulator_type(node, true), node->id, initial);
 }
 
@@ -56,15 +74,45 @@ void cse_loop_emit_row_accumulator(cse_loop_emitter *e, const cse_node *node)
     char initial[CSE_NAME_BYTES];
     cse_loop_initial_name(node, initial);
     cse_text_add(e->out, "%s%s a%u = %s;\n", e->margin,
-                 accumulator_type(node, e->loop.columns > MOST_FLOAT_COLUMNS), node->id, initial);
+                 accumulator_type(node, cse_loop_has_long_sum(e, node)), node->id, initial);
     if (has_flag(node))
         cse_text_add(e->out, "%sint32_t n%u = 0;\n", e->margin, node->id);
 }
 
-void cse_loop_add_reduction_clause(cse_text *clauses, const cse_node *node)
+void cse_loop_emit_blocks_begin(cse_loop_emitter *e)
 {
-    cse_text_add(clauses, " reduction(%s : a%u)", node->op->role == CSE_OP_ROLE_SUM ? "+" : "max",
-                 node->id);
+    cse_text_add(e->out,
+                 "%sfor (int64_t block = 0; block < %lld; block += %d) {\n"
+                 "%s    const int64_t end = block < %lld ? block + %d : %lld;\n",
+                 e->margin, (long long)e->loop.columns, FLOAT_COLUMNS, e->margin,
+                 (long long)e->loop.columns - FLOAT_COLUMNS, FLOAT_COLUMNS,
+                 (long long)e->loop.columns);
+}
+
+void cse_loop_emit_block_accumulator(cse_loop_emitter *e, const cse_node *node, bool ends)
+{
+    if (cse_loop_has_long_sum(e, node))
+        cse_text_add(e->out, ends ? "%s    a%u += h%u;\n" : "%s    float h%u = 0;\n", e->margin,
+                     node->id, node->id);
+}
+
+void cse_loop_emit_row_end(cse_loop_emitter *e, int n)
+{
+    const unsigned id = e->group->nodes[n]->id;
+    if (is_sum_of_many_rows(e, n))
+        cse_text_add(e->out,
+                     "%sif (r %% %d == %d || r == %lld)\n"
+                     "%s    for (int64_t c = 0; c < %lld; c++) {\n"
+                     "%s        t%u[c] += a%u[c];\n%s        a%u[c] = 0;\n%s    }\n",
+                     e->margin, FLOAT_ROWS, FLOAT_ROWS - 1, (long long)e->loop.rows - 1, e->margin,
+                     (long long)e->loop.columns, e->margin, id, id, e->margin, id, e->margin);
+}
+
+void cse_loop_add_reduction_clause(const cse_loop_emitter *e, cse_text *clauses,
+                                   const cse_node *node)
+{
+    cse_text_add(clauses, " reduction(%s : %c%u)", node->op->role == CSE_OP_ROLE_SUM ? "+" : "max",
+                 cse_loop_has_long_sum(e, node) ? 'h' : 'a', node->id);
     if (has_flag(node))
         cse_text_add(clauses, " reduction(| : n%u)", node->id);
 }
@@ -76,7 +124,8 @@ void cse_loop_emit_accumulation(cse_loop_emitter *e, int n)
     const unsigned id = node->id;
     cse_emit_names names = { .flat = "0", .last_index = "0" };
     cse_loop_input_name(e, node, 0, CSE_LEVEL_FULL, names.inputs[1]);
-    snprintf(names.inputs[0], CSE_NAME_BYTES, by_column ? "a%u[c]" : "a%u", id);
+    snprintf(names.inputs[0], CSE_NAME_BYTES, "%c%u%s",
+             cse_loop_has_long_sum(e, node) && !by_column ? 'h' : 'a', id, by_column ? "[c]" : "");
     cse_text_add(e->out, "%s%s = ", e->margin, names.inputs[0]);
     if (node->op->role == CSE_OP_ROLE_MAX && !by_column)
         cse_text_add(e->out, "%s > a%u ? %s : a%u", names.inputs[1], id, names.inputs[1], id);
@@ -122,7 +171,7 @@ void cse_loop_emit_result(cse_loop_emitter *e, int n)
     cse_text_add(e->out, "%sconst %s v%u = ", e->margin, type, node->id);
     cse_emit_rounding_begin(e->out, node->dtype);
     cse_text_add(e->out, level == CSE_LEVEL_COLUMN ? "(%s)%c%u[c]" : "(%s)%c%u", type,
-                 level == CSE_LEVEL_SCALAR ? 't' : 'a', node->id);
+                 level == CSE_LEVEL_SCALAR || is_sum_of_many_rows(e, n) ? 't' : 'a', node->id);
     cse_emit_rounding_end(e->out, node->dtype);
     cse_text_add(e->out, ";\n");
     cse_loop_emit_statistics(e, n);

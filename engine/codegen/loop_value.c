@@ -112,7 +112,9 @@ void cse_loop_emit_statistics_calls(cse_loop_emitter *e)
     for (int n = 0; n < e->group->node_count; n++) {
         const cse_node *node = e->group->nodes[n];
         if (is_tracked(e, node))
-            cse_text_add(e->out, "    frame->collector->count(frame->collector, frame, %d, o%u);\n",
+            cse_text_add(e->out,
+                         "    frame->collector->count(frame->collector, frame, CSE_TRACKED(%d), "
+                         "o%u);\n",
                          node->tracked - 1, node->id);
     }
 }

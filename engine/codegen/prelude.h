@@ -63,9 +63,14 @@ typedef struct cse_step_undo {
     uint64_t dirty_base;
 } cse_step_undo;
 
-/* The value stored at an offset of a space; offsets are multiples of 64 bytes, and so are bases. */
-#define CSE_PLACE(type, space, offset) \
+/* The value of `bytes` bytes stored at an offset of a space; offsets are multiples of 64 bytes, and
+ * so are bases. */
+#define CSE_PLACE(type, space, offset, bytes) \
     ((type *)__builtin_assume_aligned(frame->base[space] + (offset), 64))
+
+/* The number of a tensor that statistics are taken of, and of a stream of random numbers. */
+#define CSE_TRACKED(number) ((int)(number))
+#define CSE_STREAM(number) ((uint32_t)(number))
 
 /* Nothing is moved across it by the compiler; the processor keeps the order of stores itself. */
 #define CSE_BARRIER() __asm__ volatile("" ::: "memory")
@@ -105,28 +110,84 @@ CSE_INLINE float cse_rsqrt(float x)
     return 1.0f / __builtin_sqrtf(x);
 }
 
-/* e^x to 2 ulp: x = n ln2 + r with |r| <= ln2 / 2, e^r by its Taylor polynomial of degree 7 (rest
- * below 6e-9), times 2^n in two steps so that no intermediate overflows. Adding 1.5 * 2^23 rounds
- * to an integer, which is then in the low bits. */
+/* a * b + c, rounded once. Written out wherever it is meant, because the build contracts nothing:
+ * so every instruction set computes the same bits. */
+CSE_INLINE float cse_fma(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+
+/* x within [low, high], low < 0 < high; NaN stays NaN. Comparing the bits needs no branch on any
+ * instruction set: those of negative values are above all others as unsigned numbers, and below
+ * them as signed ones. */
+CSE_INLINE float cse_limited(float x, float low, float high)
+{
+    const uint32_t lowest = (uint32_t)cse_bits(low), bits = (uint32_t)cse_bits(x);
+    const int32_t highest = cse_bits(high), raised = (int32_t)(bits > lowest ? lowest : bits);
+    const float y = cse_from_bits(raised < highest ? raised : highest);
+    return x != x ? x : y;
+}
+
+/* e^r for |r| <= ln2 / 2: minimax polynomial, rest 3.2e-9. */
+CSE_INLINE float cse_exp_near_zero(float r)
+{
+    float p = 1.38213043e-3f;
+    p = cse_fma(p, r, 8.36866908e-3f);
+    p = cse_fma(p, r, 4.16682586e-2f);
+    p = cse_fma(p, r, 1.66665211e-1f);
+    p = cse_fma(p, r, 4.9999994e-1f);
+    p = cse_fma(p, r, 1.0f);
+    return cse_fma(p, r, 1.0f);
+}
+
+/* x = n ln2 + r with |r| <= ln2 / 2. Adding 1.5 * 2^23 + bias rounds to an integer: n + bias is
+ * then in the low bits of what is returned. */
+CSE_INLINE int32_t cse_reduce_exponent(float x, float bias, float *r)
+{
+    const float ruler = 12582912.0f + bias;
+    float shifted = cse_fma(x, 1.44269504f, ruler), n = shifted - ruler;
+    *r = cse_fma(n, 1.90465421e-9f, cse_fma(n, -0.693147182f, x));
+    return cse_bits(shifted);
+}
+
+/* 2^n of n + 127 in the low bits. */
+CSE_INLINE float cse_power_of_two(int32_t biased)
+{
+    return cse_from_bits((int32_t)((uint32_t)biased << 23));
+}
+
+/* e^x to 1 ulp: e^r times 2^n in two steps, so that no intermediate overflows. */
 CSE_INLINE float cse_exp(float x)
 {
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
-    float shifted = x * 1.44269504f + 12582912.0f;
-    float n = shifted - 12582912.0f;
-    int32_t exponent = cse_bits(shifted) - 0x4b400000;
-    float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-    float p = 1.98412698e-4f;
-    p = p * r + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
-    p = (p * (r * r) + r) + 1.0f;
-    int32_t half = exponent >> 1;
-    float first = cse_from_bits((int32_t)((uint32_t)(half + 127) << 23));
-    float second = cse_from_bits((int32_t)((uint32_t)(exponent - half + 127) << 23));
-    return p * first * second;
+    float r;
+    x = cse_limited(x, -104.0f, 89.0f);
+    /* The sum of two biases: each half of it gets one. */
+    int32_t exponents = cse_reduce_exponent(x, 254.0f, &r);
+    int32_t half = (int32_t)((uint32_t)exponents >> 1);
+    return cse_exp_near_zero(r) * cse_power_of_two(half) * cse_power_of_two(exponents - half);
+}
+
+/* e^x to 1 ulp for |x| <= 87.3; wrong beyond. */
+CSE_INLINE float cse_exp_limited(float x)
+{
+    float r;
+    int32_t exponent = cse_reduce_exponent(x, 127.0f, &r);
+    return cse_exp_near_zero(r) * cse_power_of_two(exponent);
+}
+
+/* 2^z to 1 ulp for |z| <= 126; wrong beyond. Minimax polynomial, rest 3.1e-9. */
+CSE_INLINE float cse_exp2_limited(float z)
+{
+    const float ruler = 12582912.0f + 127.0f;
+    float shifted = z + ruler, f = z - (shifted - ruler);
+    float p = 1.53278277e-4f;
+    p = cse_fma(p, f, 1.33909972e-3f);
+    p = cse_fma(p, f, 9.61850304e-3f);
+    p = cse_fma(p, f, 5.55035956e-2f);
+    p = cse_fma(p, f, 2.40226477e-1f);
+    p = cse_fma(p, f, 6.93147182e-1f);
+    p = cse_fma(p, f, 1.0f);
+    return p * cse_power_of_two(cse_bits(shifted));
 }
 
 /* ln x of a positive normal double, to 1e-11 relative to max(|ln x|, |x - 1|): x = m 2^e with m in
@@ -202,19 +263,20 @@ CSE_INLINE float cse_pow(float x, float y)
     return y == 0.0f || x == 1.0f ? 1.0f : result;
 }
 
-/* tanh x to 3 ulp: x + x^3 P(x^2) near 0 (minimax fit, rest 4.4e-9), else 1 - 2 / (e^2|x| + 1). */
+/* tanh x to 3 ulp: y / (y + 2) with y = e^2|x| - 1, which is 2^n (e^r - 1) + (2^n - 1). */
 CSE_INLINE float cse_tanh(float x)
 {
-    float a = __builtin_fabsf(x), z = x * x;
-    float p = -5.704984800e-03f;
-    p = p * z + 2.063908538e-02f;
-    p = p * z - 5.373971454e-02f;
-    p = p * z + 1.333144219e-01f;
-    p = p * z - 3.333328194e-01f;
-    float near_zero = x + x * z * p;
-    float far = 1.0f - 2.0f / (cse_exp(2.0f * a) + 1.0f);
-    float y = cse_with_sign(a < 0.625f ? near_zero : far, x);
-    return x != x ? x : y;
+    float a = __builtin_fabsf(x), r;
+    a = a > 10.0f ? 10.0f : a;
+    float power = cse_power_of_two(cse_reduce_exponent(a + a, 127.0f, &r));
+    float p = 1.38213043e-3f;
+    p = cse_fma(p, r, 8.36866908e-3f);
+    p = cse_fma(p, r, 4.16682586e-2f);
+    p = cse_fma(p, r, 1.66665211e-1f);
+    p = cse_fma(p, r, 4.9999994e-1f);
+    p = cse_fma(p * r, r, r);
+    float y = cse_fma(power, p, power - 1.0f);
+    return cse_with_sign(y / (y + 2.0f), x);
 }
 
 /* erf x to 3 ulp: x P(x^2) below 1, else 1 - e^Q(|x|); both polynomials are minimax fits (rests
@@ -223,25 +285,103 @@ CSE_INLINE float cse_erf(float x)
 {
     float a = __builtin_fabsf(x), z = x * x;
     float p = 7.853894327e-05f;
-    p = p * z - 8.010204775e-04f;
-    p = p * z + 5.188329137e-03f;
-    p = p * z - 2.685381284e-02f;
-    p = p * z + 1.128358518e-01f;
-    p = p * z - 3.761262583e-01f;
-    p = p * z + 1.28379166e-01f;
-    float near_zero = x + x * p;
+    p = cse_fma(p, z, -8.010204775e-04f);
+    p = cse_fma(p, z, 5.188329137e-03f);
+    p = cse_fma(p, z, -2.685381284e-02f);
+    p = cse_fma(p, z, 1.128358518e-01f);
+    p = cse_fma(p, z, -3.761262583e-01f);
+    p = cse_fma(p, z, 1.28379166e-01f);
+    float near_zero = cse_fma(x, p, x);
     float b = a > 4.0f ? 4.0f : a;
     float q = -2.168676323e-05f;
-    q = q * b + 4.413353007e-04f;
-    q = q * b - 4.204556262e-03f;
-    q = q * b + 2.520824080e-02f;
-    q = q * b - 1.084185507e-01f;
-    q = q * b - 6.332199193e-01f;
-    q = q * b - 1.129578410e+00f;
-    q = q * b + 1.880370496e-04f;
-    float far = 1.0f - cse_exp(q);
-    float y = a < 1.0f ? near_zero : cse_with_sign(far, x);
-    return x != x ? x : y;
+    q = cse_fma(q, b, 4.413353007e-04f);
+    q = cse_fma(q, b, -4.204556262e-03f);
+    q = cse_fma(q, b, 2.520824080e-02f);
+    q = cse_fma(q, b, -1.084185507e-01f);
+    q = cse_fma(q, b, -6.332199193e-01f);
+    q = cse_fma(q, b, -1.129578410e+00f);
+    q = cse_fma(q, b, 1.880370496e-04f);
+    float far = 1.0f - cse_exp_limited(q);
+    return a < 1.0f ? near_zero : cse_with_sign(far, x);
+}
+
+/* 1 / (1 + e^-x) to 3 ulp. */
+CSE_INLINE float cse_sigmoid(float x)
+{
+    x = cse_limited(x, -87.3f, 87.3f);
+    return 1.0f / (1.0f + cse_exp_limited(-x));
+}
+
+CSE_INLINE float cse_silu(float x)
+{
+    return x * cse_sigmoid(x);
+}
+
+/* The derivative of x s(x), s the logistic function: s (1 + x (1 - s)), with 1 - s = s(-x). */
+CSE_INLINE float cse_silu_slope(float x)
+{
+    x = cse_limited(x, -87.3f, 87.3f);
+    float e = cse_exp_limited(-x), s = 1.0f / (1.0f + e);
+    return s * cse_fma(x, e * s, 1.0f);
+}
+
+/* x / 2 * (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3) is x s(2 u), s the logistic
+ * function: one power of two and one quotient. Beyond |x| = 10 the factor is 0 or 1 in float.
+ * cse_gelu_power is 2^z = e^(-2 u). */
+CSE_INLINE float cse_gelu_power(float x)
+{
+    float squared = x * x;
+    return cse_exp2_limited(x * cse_fma(squared, -0.102943240f, -2.30220819f));
+}
+
+/* Errors of the four below: 4e-7 max(1, |x|). */
+CSE_INLINE float cse_gelu_tanh(float x)
+{
+    return x / (1.0f + cse_gelu_power(cse_limited(x, -10.0f, 10.0f)));
+}
+
+/* The derivative: s + x s (1 - s) 2 du/dx, with 1 - s = 2^z s. */
+CSE_INLINE float cse_gelu_tanh_slope(float x)
+{
+    x = cse_limited(x, -10.0f, 10.0f);
+    float power = cse_gelu_power(x), s = 1.0f / (1.0f + power);
+    float slope = cse_fma(x * x, 0.214064449f, 1.59576912f);
+    return s * cse_fma(x * slope, power * s, 1.0f);
+}
+
+/* The standard normal distribution function of x, and its density times sqrt(2 pi): with a = |x|,
+ * the tail beyond a is e^(-a^2/2) t P(t), t = 1 / (1 + 0.26 a); minimax fit, rest 2.6e-8. */
+CSE_INLINE float cse_normal_distribution(float x, float *power)
+{
+    float a = __builtin_fabsf(x);
+    a = a > 13.0f ? 13.0f : a;
+    float t = 1.0f / cse_fma(a, 0.26f, 1.0f);
+    float p = 0.0305044539f;
+    p = cse_fma(p, t, -0.152826473f);
+    p = cse_fma(p, t, 0.251485944f);
+    p = cse_fma(p, t, -0.150942281f);
+    p = cse_fma(p, t, 0.160942867f);
+    p = cse_fma(p, t, 0.0510299578f);
+    p = cse_fma(p, t, 0.103029631f);
+    p = cse_fma(p, t, 0.103016838f);
+    p = cse_fma(p, t, 0.10375905f);
+    *power = cse_exp_limited(-0.5f * a * a);
+    float tail = *power * (p * t);
+    return x < 0.0f ? tail : 1.0f - tail;
+}
+
+CSE_INLINE float cse_gelu_exact(float x)
+{
+    float power;
+    return x * cse_normal_distribution(x, &power);
+}
+
+/* The derivative: the distribution function plus x times the density. */
+CSE_INLINE float cse_gelu_exact_slope(float x)
+{
+    float power, distribution = cse_normal_distribution(x, &power);
+    x = cse_limited(x, -13.0f, 13.0f);
+    return cse_fma(x * 0.39894228f, power, distribution);
 }
 
 /* sin of r + quarter * pi/2 for |r| <= pi/4, in double: Taylor polynomials to r^11 and r^12. */

@@ -1,37 +1,43 @@
-/* Opening a compiled step: its graph, the library kernels and the shared object; the interpreter
- * where there is no shared object. */
+/* Opening a compiled step: its plan, the library kernels and the shared object; the interpreter where
+ * there is no shared object. A program runs by calling the function of each group in turn. */
 #include <assert.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
-#include "engine/execute/execute.h"
+#include "engine/codegen/plan_file.h"
+#include "engine/execute/tensor_statistics.h"
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/kernel_record.h"
 
 enum { PATH_BYTES = 4096 + 64 };
 
-typedef void part_function(const cse_frame *frame);
-typedef void update_function(const cse_frame *frame, int group, const int64_t lines[2],
-                             const cse_undo_log *undo);
+/* Generated code declares the same struct, so the order of the members is part of its ABI. */
+typedef struct step_function {
+    void (*run)(const int64_t *places, const cse_frame *frame);
+    void (*run_statistics)(const int64_t *places, const cse_frame *frame);
+    void (*update)(const int64_t *places, const cse_frame *frame, const int64_t lines[2],
+                   const cse_undo_log *undo);
+    void (*propose)(const int64_t *places, const cse_frame *frame, const int64_t lines[2],
+                    float *const values[]);
+} step_function;
 
-typedef void propose_function(const cse_frame *frame, int group, const int64_t lines[2],
-                              float *const values[]);
+/* What a group calls. */
+typedef struct call {
+    const step_function *function;
+    const int64_t *places;
+} call;
 
 typedef struct compiled {
     cse_executable base;
     void *object;
-    part_function *replica, *weights;
-    part_function *const *groups; /* by number; NULL for those of UPDATE */
-    update_function *update;
-    propose_function *propose; /* NULL for a graph without tracked tensors */
+    cse_plan_file plan; /* its program; the graph is the executable's */
+    call *calls;        /* by group */
     cse_kernel **kernels;
     int kernel_count;
 } compiled;
@@ -49,18 +55,51 @@ static void prepare(const compiled *self, cse_frame *frame)
     }
 }
 
+/* Counts the tracked values of a group that are read from where they are stored: results of
+ * products, and gradients. */
+static void count_stored(const cse_graph *graph, const cse_group *group, const cse_frame *frame)
+{
+    for (int n = 0; n < group->node_count; n++) {
+        const cse_node *node = group->nodes[n];
+        int tracked = node->tracked - 1;
+        if (tracked >= 0 && graph->tracked[tracked].scratch_offset < 0)
+            frame->collector->count(frame->collector, frame, tracked,
+                                    frame->base[node->space] + node->offset_bytes);
+    }
+}
+
+/* Whether an earlier microbatch of the step left the group's results in the workspace. A step that
+ * takes statistics runs all groups. */
+static bool is_done(const cse_graph *graph, int group, const cse_frame *frame)
+{
+    return graph->groups[group].per_step && frame->prepared && frame->collector == NULL;
+}
+
+static void run_part(compiled *self, cse_frame *frame, cse_part part)
+{
+    const cse_graph *graph = self->base.graph;
+    prepare(self, frame);
+    for (int g = 0; g < graph->group_count; g++) {
+        const call *to = &self->calls[g];
+        if (graph->groups[g].part != part || is_done(graph, g, frame))
+            continue;
+        if (frame->collector != NULL && to->function->run_statistics != NULL)
+            to->function->run_statistics(to->places, frame);
+        else
+            to->function->run(to->places, frame);
+        if (frame->collector != NULL)
+            count_stored(graph, &graph->groups[g], frame);
+    }
+}
+
 static void run_replica(cse_executable *executable, cse_frame *frame)
 {
-    compiled *self = (compiled *)executable;
-    prepare(self, frame);
-    self->replica(frame);
+    run_part((compiled *)executable, frame, CSE_PART_REPLICA);
 }
 
 static void run_weights(cse_executable *executable, cse_frame *frame)
 {
-    compiled *self = (compiled *)executable;
-    prepare(self, frame);
-    self->weights(frame);
+    run_part((compiled *)executable, frame, CSE_PART_WEIGHTS);
 }
 
 static void run_timed(cse_executable *executable, cse_frame *frame, cse_part part, int64_t ns[])
@@ -74,9 +113,9 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
         if (graph->groups[g].part != part)
             continue;
         ns[g] = -1;
-        if (graph->groups[g].per_step && frame->prepared)
+        if (is_done(graph, g, frame))
             continue;
-        self->groups[g](frame);
+        self->calls[g].function->run(self->calls[g].places, frame);
         const int64_t end_ns = cse_clock_ns();
         ns[g] = end_ns - start_ns;
         start_ns = end_ns;
@@ -86,15 +125,17 @@ static void run_timed(cse_executable *executable, cse_frame *frame, cse_part par
 static void run_update(cse_executable *executable, cse_frame *frame, int group,
                        const int64_t lines[2], const cse_undo_log *undo)
 {
+    const call *to = &((compiled *)executable)->calls[group];
     assert(executable->graph->groups[group].part == CSE_PART_UPDATE && lines[0] <= lines[1]);
-    ((compiled *)executable)->update(frame, group, lines, undo);
+    to->function->update(to->places, frame, lines, undo);
 }
 
 static void run_propose(cse_executable *executable, const cse_frame *frame, int group,
                         const int64_t lines[2], float *const values[])
 {
-    assert(executable->graph->tracked_count > 0 && lines[0] <= lines[1]);
-    ((compiled *)executable)->propose(frame, group, lines, values);
+    const call *to = &((compiled *)executable)->calls[group];
+    assert(to->function->propose != NULL && lines[0] <= lines[1]);
+    to->function->propose(to->places, frame, lines, values);
 }
 
 static void destroy(cse_executable *executable)
@@ -103,6 +144,8 @@ static void destroy(cse_executable *executable)
     for (int k = 0; k < self->kernel_count; k++)
         cse_kernel_destroy(&self->kernels[k]);
     free(self->kernels);
+    free(self->calls);
+    cse_program_clear(&self->plan.program);
     if (self->object != NULL)
         dlclose(self->object);
     free(self);
@@ -120,41 +163,21 @@ void cse_executable_destroy(cse_executable **executable)
 
 cse_status cse_executable_read_graph(const char *directory, cse_graph **graph)
 {
-    char path[PATH_BYTES], block[65536];
-    snprintf(path, sizeof path, "%s/graph.json", directory);
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return cse_fail(CSE_NO_INPUT, "compiled step: %s: %s", path, strerror(errno));
-    cse_text text = { 0 };
-    size_t size;
-    while ((size = fread(block, 1, sizeof block, file)) > 0)
-        cse_text_add_bytes(&text, block, size);
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    cse_status status;
-    if (failed)
-        status = cse_fail(CSE_IO, "compiled step: %s: cannot be read", path);
-    else
-        status = cse_graph_from_json(text.data ? text.data : "", text.size, graph);
-    cse_text_clear(&text);
-    return status == CSE_OK ? status : cse_fail_within(status, "%s: ", path);
-}
-
-/* dlsym returns a data pointer; POSIX allows to convert it to a function pointer. */
-static void find_function(void *object, const char *name, void *function)
-{
-    void *symbol = dlsym(object, name);
-    memcpy(function, &symbol, sizeof symbol);
+    cse_plan_file plan;
+    CSE_TRY(cse_plan_file_read(directory, NULL, &plan));
+    *graph = plan.graph;
+    plan.graph = NULL;
+    cse_plan_file_clear(&plan);
+    return CSE_OK;
 }
 
 static cse_status check_object(const compiled *self, const char *path)
 {
     const int *abi = dlsym(self->object, "cse_step_abi"),
-              *isa = dlsym(self->object, "cse_step_isa");
+              *isa = dlsym(self->object, "cse_step_isa"),
+              *count = dlsym(self->object, "cse_step_function_count");
     const char *fingerprint = dlsym(self->object, "cse_step_fingerprint");
-    char expected[33];
-    if (abi == NULL || isa == NULL || fingerprint == NULL || !self->replica || !self->weights ||
-        !self->update || !self->groups || (self->base.graph->tracked_count > 0 && !self->propose))
+    if (abi == NULL || isa == NULL || fingerprint == NULL || count == NULL)
         return cse_fail(CSE_DATA, "compiled step: %s: not a compiled step", path);
     if (*abi != CSE_STEP_ABI)
         return cse_fail(
@@ -167,12 +190,37 @@ static cse_status check_object(const compiled *self, const char *path)
                         "compiled step: %s: needs a processor with %s, this one has %s; compile "
                         "again on this machine",
                         path, cse_isa_name((cse_isa)*isa), cse_isa_name(cse_isa_of_processor()));
-    cse_graph_fingerprint(self->base.graph, expected);
-    if (strncmp(fingerprint, expected, sizeof expected) != 0)
+    if (strncmp(fingerprint, self->plan.fingerprint, sizeof self->plan.fingerprint) != 0 ||
+        *count != self->plan.program.function_count)
         return cse_fail(CSE_DATA,
-                        "compiled step: %s: belongs to another graph than the graph.json beside "
+                        "compiled step: %s: belongs to another graph than the step.plan beside "
                         "it; remove the directory and compile again",
                         path);
+    return CSE_OK;
+}
+
+/* Whether a function has what the program says, which was checked against the graph. */
+static bool has_entries(const step_function *function, int entries)
+{
+    return (function->run != NULL) == ((entries & CSE_ENTRY_RUN) != 0) &&
+           (function->run_statistics != NULL) == ((entries & CSE_ENTRY_STATISTICS) != 0) &&
+           (function->update != NULL) == ((entries & CSE_ENTRY_UPDATE) != 0) &&
+           (function->propose != NULL) == ((entries & CSE_ENTRY_PROPOSE) != 0);
+}
+
+static cse_status find_calls(compiled *self, const char *path)
+{
+    const cse_program *program = &self->plan.program;
+    const step_function *functions = dlsym(self->object, "cse_step_functions");
+    bool fits = functions != NULL;
+    for (int f = 0; fits && f < program->function_count; f++)
+        fits = has_entries(&functions[f], program->functions[f].entries);
+    if (!fits)
+        return cse_fail(CSE_DATA, "compiled step: %s: not a compiled step", path);
+    self->calls = cse_calloc((size_t)program->group_count + 1, sizeof *self->calls);
+    for (int g = 0; g < program->group_count; g++)
+        self->calls[g] = (call){ &functions[program->functions_of[g]],
+                                 program->values + program->first_values[g] };
     return CSE_OK;
 }
 
@@ -229,21 +277,20 @@ static cse_status load(compiled *self, const char *directory, const char *path)
     self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (self->object == NULL)
         return cse_fail(CSE_DATA, "compiled step: %s", dlerror());
-    find_function(self->object, "cse_step_replica", &self->replica);
-    find_function(self->object, "cse_step_weights", &self->weights);
-    find_function(self->object, "cse_step_update", &self->update);
-    self->groups = dlsym(self->object, "cse_step_groups");
-    find_function(self->object, "cse_step_propose", &self->propose);
     CSE_TRY(check_object(self, path));
+    CSE_TRY(find_calls(self, path));
     CSE_TRY(make_kernels(self));
     return check_kernels(self, directory);
 }
 
-static cse_status open_object(const cse_graph *graph, const char *directory, const char *path,
+/* Takes over the plan's program. */
+static cse_status open_object(cse_plan_file *plan, const char *directory,
                               cse_executable **executable)
 {
+    char path[PATH_BYTES];
+    CSE_TRY(cse_plan_file_check_object(plan, directory));
     compiled *self = cse_calloc(1, sizeof *self);
-    self->base = (cse_executable){ .graph = graph,
+    self->base = (cse_executable){ .graph = plan->graph,
                                    .kind = "compiled",
                                    .replica = run_replica,
                                    .weights = run_weights,
@@ -251,32 +298,32 @@ static cse_status open_object(const cse_graph *graph, const char *directory, con
                                    .update = run_update,
                                    .propose = run_propose,
                                    .destroy = destroy };
+    self->plan = *plan;
+    plan->program = (cse_program){ 0 };
     *executable = &self->base;
+    snprintf(path, sizeof path, "%s/step.so", directory);
     return load(self, directory, path);
 }
 
 cse_status cse_executable_open(const char *directory, cse_executable **executable)
 {
-    char path[PATH_BYTES];
-    struct stat info;
-    cse_graph *graph = NULL;
+    cse_plan_file plan;
     *executable = NULL;
-    cse_status status = cse_executable_read_graph(directory, &graph);
-    snprintf(path, sizeof path, "%s/step.so", directory);
-    if (status == CSE_OK)
-        status = follow_instructions(graph, directory);
-    if (status == CSE_OK && stat(path, &info) == 0) {
-        status = open_object(graph, directory, path, executable);
+    CSE_TRY(cse_plan_file_read(directory, NULL, &plan));
+    cse_status status = follow_instructions(plan.graph, directory);
+    if (status == CSE_OK && plan.object.bytes > 0) {
+        status = open_object(&plan, directory, executable);
     } else if (status == CSE_OK) {
         cse_log_line(CSE_LOG_WARNING,
                      "%s holds no compiled code (step.so): the step runs interpreted", directory);
-        status = cse_executable_interpret(graph, executable);
+        status = cse_executable_interpret(plan.graph, executable);
     }
-    if (status != CSE_OK) {
+    if (status == CSE_OK) {
+        (*executable)->owned = plan.graph;
+        plan.graph = NULL;
+    } else {
         cse_executable_destroy(executable);
-        cse_graph_destroy(&graph);
-        return status;
     }
-    (*executable)->owned = graph;
-    return CSE_OK;
+    cse_plan_file_clear(&plan);
+    return status;
 }

@@ -66,7 +66,7 @@ struct cse_executable {
     void (*destroy)(cse_executable *self);
 };
 
-/* Loads the artefact a compilation left in `directory` (graph.json, step.so when a compiler was
+/* Loads the artefact a compilation left in `directory` (step.plan, step.so when a compiler was
  * there): reads the graph, creates the library kernels, loads the code. */
 cse_status cse_executable_open(const char *directory, cse_executable **executable);
 /* The graph of such an artefact alone. */

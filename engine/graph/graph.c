@@ -287,11 +287,20 @@ int cse_group_inputs(const cse_graph *graph, const cse_group *group, cse_node *i
 
 int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MAX_PROPOSED])
 {
-    int count = 0;
-    for (int i = 0; i < graph->tracked_count; i++) {
-        const cse_tracked_tensor *row = &graph->tracked[i];
-        if (row->kind != CSE_TRACKED_STATE || row->node->group != group)
+    const cse_group *of = &graph->groups[group];
+    int rows[CSE_MAX_ASSIGNS], row_count = 0, count = 0;
+    for (int n = 0; graph->tracked_count > 0 && n < of->node_count; n++) {
+        const int row = of->nodes[n]->tracked - 1;
+        if (row < 0 || row >= graph->tracked_count || row_count == CSE_MAX_ASSIGNS ||
+            graph->tracked[row].kind != CSE_TRACKED_STATE)
             continue;
+        int at = row_count++;
+        for (; at > 0 && rows[at - 1] > row; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = row;
+    }
+    for (int r = 0; r < row_count; r++) {
+        const cse_tracked_tensor *row = &graph->tracked[rows[r]];
         nodes[count++] = row->node;
         if (row->kept != NULL) {
             nodes[count++] = row->kept;
@@ -299,4 +308,26 @@ int cse_group_proposed(const cse_graph *graph, int group, cse_node *nodes[CSE_MA
         }
     }
     return count;
+}
+
+void cse_graph_take(cse_graph *graph, cse_graph **other)
+{
+    const cse_graph kept = *graph;
+    cse_graph *from = *other;
+    cse_arena *emptied = from->arena;
+    cse_arena_take(kept.arena, emptied);
+    *graph = *from;
+    graph->arena = kept.arena;
+    graph->precision = kept.precision;
+    graph->numerics = kept.numerics;
+    graph->poison = kept.poison;
+    *from = (cse_graph){ .arena = emptied,
+                         .nodes = kept.nodes,
+                         .states = kept.states,
+                         .inputs = kept.inputs,
+                         .fetches = kept.fetches,
+                         .reductions = kept.reductions,
+                         .groups = kept.groups,
+                         .tracked = kept.tracked };
+    cse_graph_destroy(other);
 }

@@ -171,7 +171,9 @@ typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY
 typedef struct cse_group {
     cse_group_kind kind;
     cse_part part;
-    cse_node **nodes; /* inputs before users; the last one is the result of a LIBRARY group */
+    /* Inputs before users. The last one is the result of a LIBRARY group; of an op with several
+     * results, each node is one. */
+    cse_node **nodes;
     int node_count;
     /* UPDATE groups: elements of each state the group assigns (all the same), and the position of
      * its first line in the concatenation of all groups' lines (CSE_LINE_ELEMENTS each). */
@@ -267,6 +269,10 @@ void cse_graph_replace(cse_node *old, cse_node *replacement);
  * id). */
 void cse_graph_compact(cse_graph *graph);
 
+/* `graph` becomes what *other is, which is destroyed; its own settings (precision, numerics) stay, and
+ * so do the nodes that it had until now, as long as it lives: others may point to them. */
+void cse_graph_take(cse_graph *graph, cse_graph **other);
+
 /* Checks the invariants: input counts, shapes and types by the ops' rules, order, levels, and the
  * annotations that are set. Fails with CSE_INTERNAL naming the node. */
 cse_status cse_graph_verify(const cse_graph *graph);
@@ -327,6 +333,13 @@ static inline int64_t cse_group_lines(const cse_group *group)
 static inline bool cse_node_is_tiled(const cse_node *node)
 {
     return node->accumulation.emulated && node->accumulation.across != CSE_FLOAT32;
+}
+
+/* Which of its op's results the node is; -1 for an op of one result. */
+static inline int cse_node_result(const cse_node *node)
+{
+    const cse_attributes *a = &node->attributes;
+    return node->op->kernel.results > 1 ? (int)a->integers[a->integer_count - 1] : -1;
 }
 
 /* Structural ops, placed by the tracing API and by passes:

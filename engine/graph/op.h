@@ -11,7 +11,7 @@
 #include "csengine/tensor.h"
 #include "engine/base/text.h"
 
-enum { CSE_MAX_INPUTS = 16, CSE_MAX_INTEGERS = 24, CSE_MAX_NUMBERS = 4 };
+enum { CSE_MAX_INPUTS = 16, CSE_MAX_INTEGERS = 24, CSE_MAX_NUMBERS = 4, CSE_MAX_RESULTS = 3 };
 
 /* Everything about a node besides its inputs. Each op says in its file which entry means what. */
 typedef struct cse_attributes {
@@ -92,6 +92,9 @@ typedef struct cse_op_kernel {
     /* Axis, counted from the right (1: the last), along which a bias may be added in the epilogue,
      * then relu; 0: takes neither. */
     int bias_axis;
+    /* Results that one run computes; 0: one. A node is one of them, and its last integer says which.
+     * Nodes that differ in that alone share a run. */
+    int results;
 } cse_op_kernel;
 
 /* That inputs[1] holds indices: of rows of a table, of classes. */
@@ -171,6 +174,9 @@ typedef struct cse_op {
     /* BLOCK, and REDUCE over axes that do not fuse: writes a C block that fills `y` from `x0`,
      * `x1`, ... (pointers to contiguous values of the nodes' types, declared by the caller). */
     void (*emit)(cse_text *out, const cse_tensor *node);
+
+    /* BLOCK: 1 + the input that the result may overwrite, element by element; 0: none. */
+    int updates;
 
     /* LIBRARY: the kernels that compute it. */
     cse_op_kernel kernel;

@@ -1,7 +1,8 @@
 /* Convolutions and their two gradients, by oneDNN's direct convolution.
  *
- * oneDNN computes in layouts of its own choice (channels in blocks of 16); reorders copy the plain
- * operands to them before the call, and the result back.
+ * oneDNN computes in layouts of its own choice (channels in blocks of 16); the plain operands are
+ * copied to them before the call, and the result back. The batch is computed in parts of a few
+ * images, whose copies stay in the cache. The parts depend on the sizes only.
  *
  * Its sums depend on the machine: portable graphs get products of ours (portable_conv2d.h). */
 #include <string.h>
@@ -14,9 +15,13 @@
 /* The tensors of a convolution; any of the first three may be the result. */
 typedef enum role { INPUT, WEIGHT, OUTPUT, BIAS, ROLE_COUNT } role;
 
+/* At most this much for the images of a part: half of a small second-level cache. */
+enum { MOST_PART_BYTES = 256 << 10 };
+
 typedef struct convolution {
     const cse_kernel_plan *plan;
     cse_conv2d_sizes sizes;
+    int64_t parts, part; /* of the batch: how many, and images of each */
     dnnl_memory_desc_t plain[ROLE_COUNT], any[ROLE_COUNT];
     dnnl_dims_t stride, dilation, padding_before, padding_after;
 } convolution;
@@ -41,8 +46,8 @@ static dnnl_status_t describe_tensor(convolution *c, role which, int rank, const
 static cse_status describe(convolution *c)
 {
     const cse_conv2d_sizes *s = &c->sizes;
-    const dnnl_dims_t input = { s->batch, s->in, s->height[0], s->height[1] };
-    const dnnl_dims_t output = { s->batch, s->out, s->made[0], s->made[1] };
+    const dnnl_dims_t input = { c->part, s->in, s->height[0], s->height[1] };
+    const dnnl_dims_t output = { c->part, s->out, s->made[0], s->made[1] };
     const dnnl_dims_t bias = { s->out };
     dnnl_dims_t weight = { s->groups, s->out / s->groups, s->in / s->groups, s->kernel[0],
                            s->kernel[1] };
@@ -97,11 +102,33 @@ static cse_status new_empty(const cse_kernel_plan *plan, cse_kernel **kernel)
 
 /* ---- making kernels ---- */
 
+/* The sizes of one image's input and output. */
+static size_t image_bytes(const convolution *c, role which)
+{
+    const cse_conv2d_sizes *s = &c->sizes;
+    const int64_t elements =
+        which == INPUT ? s->in * s->height[0] * s->height[1] : s->out * s->made[0] * s->made[1];
+    return (size_t)elements * cse_dtype_size(c->plan->dtype);
+}
+
+/* The largest equal parts of the batch that are small enough. A sum over the batch is not cut. */
+static void choose_parts(convolution *c, bool sums_batch)
+{
+    const int64_t batch = c->sizes.batch;
+    const size_t bytes = image_bytes(c, INPUT) + image_bytes(c, OUTPUT);
+    c->parts = 1;
+    while (!sums_batch && c->parts < batch &&
+           (batch % c->parts != 0 || (size_t)(batch / c->parts) * bytes > MOST_PART_BYTES))
+        c->parts++;
+    c->part = batch / c->parts;
+}
+
 static cse_status prepare(const cse_kernel_plan *plan, cse_shape input, cse_shape weight,
-                          convolution *c)
+                          bool sums_batch, convolution *c)
 {
     *c = (convolution){ .plan = plan };
     CSE_TRY(cse_conv2d_sizes_of(&plan->product->attributes, input, weight, &c->sizes));
+    choose_parts(c, sums_batch);
     return is_empty(c) ? CSE_OK : describe(c);
 }
 
@@ -112,6 +139,13 @@ static double flops_of(const cse_conv2d_sizes *s)
            (double)(s->in / s->groups * s->kernel[0] * s->kernel[1]);
 }
 
+static cse_dnnl_operand operand_of(const convolution *c, int argument, int input, role which)
+{
+    const bool images = which == INPUT || which == OUTPUT;
+    return (cse_dnnl_operand){ argument, input, c->plain[which],
+                               images ? (size_t)c->part * image_bytes(c, which) : 0 };
+}
+
 static cse_status make(const convolution *c, const void *description,
                        const_dnnl_primitive_desc_t hint, const cse_dnnl_operand operands[4],
                        cse_kernel **kernel)
@@ -120,6 +154,7 @@ static cse_status make(const convolution *c, const void *description,
                            .description = description,
                            .hint = hint,
                            .operand_count = c->plan->bias >= 0 ? 4 : 3,
+                           .parts = c->parts,
                            .flops = flops_of(&c->sizes) };
     memcpy(call.operands, operands, sizeof call.operands);
     return cse_dnnl_kernel_new(&call, kernel);
@@ -129,17 +164,18 @@ cse_status cse_kernel_new_conv2d(const cse_kernel_plan *plan, cse_kernel **kerne
 {
     convolution c;
     dnnl_convolution_desc_t description;
-    CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->inputs[1]->shape, &c));
+    CSE_TRY(
+        prepare(plan, plan->product->inputs[0]->shape, plan->product->inputs[1]->shape, false, &c));
     if (is_empty(&c))
         return new_empty(plan, kernel);
     if (plan->graph->portable)
         return cse_kernel_new_portable_conv2d(plan, &c.sizes, CSE_CONV2D_OUTPUT, kernel);
     CSE_TRY(cse_dnnl_check(plan, describe_forward(&c, &description)));
     const cse_dnnl_operand operands[4] = {
-        { DNNL_ARG_SRC, plan->operands[0], c.plain[INPUT] },
-        { DNNL_ARG_WEIGHTS, plan->operands[1], c.plain[WEIGHT] },
-        { DNNL_ARG_DST, CSE_DNNL_OUTPUT, c.plain[OUTPUT] },
-        { DNNL_ARG_BIAS, plan->bias, c.plain[BIAS] },
+        operand_of(&c, DNNL_ARG_SRC, plan->operands[0], INPUT),
+        operand_of(&c, DNNL_ARG_WEIGHTS, plan->operands[1], WEIGHT),
+        operand_of(&c, DNNL_ARG_DST, CSE_DNNL_OUTPUT, OUTPUT),
+        operand_of(&c, DNNL_ARG_BIAS, plan->bias, BIAS),
     };
     return make(&c, &description, NULL, operands, kernel);
 }
@@ -165,7 +201,7 @@ cse_status cse_kernel_new_conv2d_gradient_input(const cse_kernel_plan *plan, cse
 {
     convolution c;
     dnnl_convolution_desc_t description;
-    CSE_TRY(prepare(plan, plan->product->shape, plan->product->inputs[0]->shape, &c));
+    CSE_TRY(prepare(plan, plan->product->shape, plan->product->inputs[0]->shape, false, &c));
     if (is_empty(&c))
         return new_empty(plan, kernel);
     if (plan->graph->portable)
@@ -175,9 +211,9 @@ cse_status cse_kernel_new_conv2d_gradient_input(const cse_kernel_plan *plan, cse
                                      &c.any[WEIGHT], &c.any[OUTPUT], c.stride, c.dilation,
                                      c.padding_before, c.padding_after)));
     const cse_dnnl_operand operands[4] = {
-        { DNNL_ARG_WEIGHTS, plan->operands[0], c.plain[WEIGHT] },
-        { DNNL_ARG_DIFF_DST, plan->operands[1], c.plain[OUTPUT] },
-        { DNNL_ARG_DIFF_SRC, CSE_DNNL_OUTPUT, c.plain[INPUT] },
+        operand_of(&c, DNNL_ARG_WEIGHTS, plan->operands[0], WEIGHT),
+        operand_of(&c, DNNL_ARG_DIFF_DST, plan->operands[1], OUTPUT),
+        operand_of(&c, DNNL_ARG_DIFF_SRC, CSE_DNNL_OUTPUT, INPUT),
     };
     return make_gradient(&c, &description, operands, kernel);
 }
@@ -186,7 +222,7 @@ cse_status cse_kernel_new_conv2d_gradient_weight(const cse_kernel_plan *plan, cs
 {
     convolution c;
     dnnl_convolution_desc_t description;
-    CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->shape, &c));
+    CSE_TRY(prepare(plan, plan->product->inputs[0]->shape, plan->product->shape, true, &c));
     if (is_empty(&c))
         return new_empty(plan, kernel);
     if (plan->graph->portable)
@@ -196,9 +232,9 @@ cse_status cse_kernel_new_conv2d_gradient_weight(const cse_kernel_plan *plan, cs
                                      &c.any[WEIGHT], NULL, &c.any[OUTPUT], c.stride, c.dilation,
                                      c.padding_before, c.padding_after)));
     const cse_dnnl_operand operands[4] = {
-        { DNNL_ARG_SRC, plan->operands[0], c.plain[INPUT] },
-        { DNNL_ARG_DIFF_DST, plan->operands[1], c.plain[OUTPUT] },
-        { DNNL_ARG_DIFF_WEIGHTS, CSE_DNNL_OUTPUT, c.plain[WEIGHT] },
+        operand_of(&c, DNNL_ARG_SRC, plan->operands[0], INPUT),
+        operand_of(&c, DNNL_ARG_DIFF_DST, plan->operands[1], OUTPUT),
+        operand_of(&c, DNNL_ARG_DIFF_WEIGHTS, CSE_DNNL_OUTPUT, WEIGHT),
     };
     return make_gradient(&c, &description, operands, kernel);
 }

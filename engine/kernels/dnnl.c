@@ -15,16 +15,23 @@
 #include "engine/base/arena.h"
 #include "engine/base/instruction_set.h"
 #include "engine/base/log.h"
+#include "engine/base/vector_clones.h"
+#include "engine/kernels/image_blocks.h"
+#include "engine/kernels/scratch.h"
 #include "engine/types/dtype.h"
 
 enum { NAME_BYTES = 64 };
 
 typedef struct bound_operand {
     int input;
+    size_t step_bytes;
     dnnl_memory_t plain, chosen; /* the same when oneDNN takes the plain layout */
+    /* How it is copied from one to the other: by a copy of ours where `blocked`. */
+    bool blocked;
+    cse_images images;
     dnnl_primitive_t reorder;
     dnnl_exec_arg_t reorder_arguments[2];
-    void *copy;
+    size_t copy; /* its place in the scratch */
 } bound_operand;
 
 typedef struct dnnl_kernel {
@@ -34,8 +41,10 @@ typedef struct dnnl_kernel {
     int operand_count;
     dnnl_exec_arg_t arguments[CSE_DNNL_MOST_OPERANDS + 1];
     dnnl_memory_t scratchpad;
-    void *scratchpad_bytes;
-    int64_t relu_elements; /* of the result; 0: no relu */
+    size_t scratchpad_place, scratch_bytes;
+    cse_scratch *scratch;  /* the copies, and what oneDNN wants */
+    int64_t relu_elements; /* of a part of the result; 0: no relu */
+    int64_t parts;
     bool bfloat16;
     char name[NAME_BYTES];
 } dnnl_kernel;
@@ -120,10 +129,9 @@ static void destroy(cse_kernel *base)
         if (operand->chosen != operand->plain)
             dnnl_memory_destroy(operand->chosen);
         dnnl_memory_destroy(operand->plain);
-        free(operand->copy);
     }
     dnnl_memory_destroy(kernel->scratchpad);
-    free(kernel->scratchpad_bytes);
+    cse_scratch_release(&kernel->scratch);
     dnnl_primitive_destroy(kernel->primitive);
     free(kernel);
 }
@@ -140,39 +148,128 @@ static void execute(const dnnl_kernel *kernel, const_dnnl_primitive_t primitive,
     }
 }
 
-/* Negative elements become 0; NaN and -0 stay. */
-static void apply_relu(const dnnl_kernel *kernel, void *output)
+/* ---- relu: negative elements become 0; NaN and -0 stay ---- */
+
+enum { RELU_BLOCK = 64 };
+
+CSE_VECTOR_INLINE void relu_floats(float *values, int64_t count)
 {
-    if (kernel->bfloat16) {
-        uint16_t *bits = output;
-        for (int64_t i = 0; i < kernel->relu_elements; i++)
-            bits[i] = cse_float_from_bfloat16(bits[i]) < 0 ? 0 : bits[i];
-        return;
-    }
-    float *values = output;
-    for (int64_t i = 0; i < kernel->relu_elements; i++)
+    for (int64_t i = 0; i < count; i++)
         values[i] = values[i] < 0 ? 0 : values[i];
+}
+
+CSE_VECTOR_INLINE void relu_bfloat16(uint16_t *bits, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        bits[i] = cse_float_from_bfloat16(bits[i]) < 0 ? 0 : bits[i];
+}
+
+/* The compiler makes vectors of loops of a known length. */
+CSE_VECTOR_CLONES(void, apply_relu, (void *output, bool bfloat16, int64_t count),
+                  (output, bfloat16, count))
+{
+    int64_t i = 0;
+    for (; i + RELU_BLOCK <= count; i += RELU_BLOCK)
+        if (bfloat16)
+            relu_bfloat16((uint16_t *)output + i, RELU_BLOCK);
+        else
+            relu_floats((float *)output + i, RELU_BLOCK);
+    if (bfloat16)
+        relu_bfloat16((uint16_t *)output + i, count - i);
+    else
+        relu_floats((float *)output + i, count - i);
+}
+
+/* ---- running ---- */
+
+/* From the plain layout to the chosen one, and for the result back, with relu. */
+static void copy_operand(const dnnl_kernel *kernel, const bound_operand *operand, const void *input,
+                         void *output)
+{
+    char *copy = (char *)cse_scratch_view(kernel->scratch) + operand->copy;
+    if (operand->blocked && output == NULL)
+        cse_images_to_blocks(&operand->images, input, copy);
+    else if (operand->blocked)
+        cse_images_to_planes(&operand->images, copy, output, kernel->relu_elements > 0);
+    else if (operand->reorder != NULL)
+        execute(kernel, operand->reorder, 2, operand->reorder_arguments);
+}
+
+/* The scratch may have moved since the last run. */
+static void place_in_scratch(const dnnl_kernel *kernel)
+{
+    char *scratch = cse_scratch_view(kernel->scratch);
+    for (int i = 0; i < kernel->operand_count; i++) {
+        const bound_operand *operand = &kernel->operands[i];
+        if (operand->chosen != operand->plain)
+            dnnl_memory_set_data_handle_v2(operand->chosen, scratch + operand->copy, the_stream);
+    }
+    dnnl_memory_set_data_handle_v2(kernel->scratchpad, scratch + kernel->scratchpad_place,
+                                   the_stream);
+}
+
+static void run_part(dnnl_kernel *kernel, int64_t part, const void *const inputs[], void *output)
+{
+    const bound_operand *result = NULL;
+    for (int i = 0; i < kernel->operand_count; i++) {
+        bound_operand *operand = &kernel->operands[i];
+        const bool made = operand->input == CSE_DNNL_OUTPUT;
+        if (part > 0 && operand->step_bytes == 0)
+            continue;
+        union {
+            const void *constant;
+            char *plain;
+        } place = { made ? output : inputs[operand->input] };
+        place.plain += (size_t)part * operand->step_bytes;
+        dnnl_memory_set_data_handle_v2(operand->plain, place.plain, the_stream);
+        if (!made)
+            copy_operand(kernel, operand, place.constant, NULL);
+        else {
+            result = operand;
+            output = place.plain;
+        }
+    }
+    execute(kernel, kernel->primitive, kernel->operand_count + 1, kernel->arguments);
+    copy_operand(kernel, result, NULL, output);
+    if (kernel->relu_elements > 0 && !result->blocked)
+        apply_relu(output, kernel->bfloat16, kernel->relu_elements);
 }
 
 static void run(cse_kernel *base, const void *const inputs[], void *output)
 {
     dnnl_kernel *kernel = (dnnl_kernel *)base;
     use_one_thread();
-    for (int i = 0; i < kernel->operand_count; i++) {
-        bound_operand *operand = &kernel->operands[i];
-        union {
-            const void *constant;
-            void *plain;
-        } place = { operand->input == CSE_DNNL_OUTPUT ? output : inputs[operand->input] };
-        dnnl_memory_set_data_handle_v2(operand->plain, place.plain, the_stream);
-        if (operand->reorder != NULL && operand->input != CSE_DNNL_OUTPUT)
-            execute(kernel, operand->reorder, 2, operand->reorder_arguments);
-    }
-    execute(kernel, kernel->primitive, kernel->operand_count + 1, kernel->arguments);
-    for (int i = 0; i < kernel->operand_count; i++)
-        if (kernel->operands[i].reorder != NULL && kernel->operands[i].input == CSE_DNNL_OUTPUT)
-            execute(kernel, kernel->operands[i].reorder, 2, kernel->operands[i].reorder_arguments);
-    apply_relu(kernel, output);
+    place_in_scratch(kernel);
+    for (int64_t part = 0; part < kernel->parts; part++)
+        run_part(kernel, part, inputs, output);
+}
+
+/* Whether `chosen` is `plain`, of images, in blocks of 16 channels; then fills `images`. */
+static bool is_blocked(const dnnl_memory_desc_t *plain, const dnnl_memory_desc_t *chosen,
+                       cse_images *images)
+{
+    dnnl_memory_desc_t planes, blocks;
+    const bool known = plain->ndims == 4 && cse_images_run_here() &&
+                       (plain->data_type == dnnl_f32 || plain->data_type == dnnl_bf16);
+    if (!known ||
+        dnnl_memory_desc_init_by_tag(&planes, 4, plain->dims, plain->data_type, dnnl_nchw) !=
+            dnnl_success ||
+        dnnl_memory_desc_init_by_tag(&blocks, 4, plain->dims, plain->data_type, dnnl_nChw16c) !=
+            dnnl_success)
+        return false;
+    *images = (cse_images){ .count = plain->dims[0],
+                            .channels = plain->dims[1],
+                            .pixels = plain->dims[2] * plain->dims[3],
+                            .dtype = plain->data_type == dnnl_f32 ? CSE_FLOAT32 : CSE_BFLOAT16 };
+    return dnnl_memory_desc_equal(&planes, plain) && dnnl_memory_desc_equal(&blocks, chosen);
+}
+
+/* Room for a memory object in the scratch. */
+static size_t reserve(dnnl_kernel *kernel, const dnnl_memory_desc_t *memory)
+{
+    const size_t place = kernel->scratch_bytes;
+    kernel->scratch_bytes += (dnnl_memory_desc_get_size(memory) + 63) / 64 * 64;
+    return place;
 }
 
 static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc_t *plain,
@@ -180,12 +277,13 @@ static dnnl_status_t make_reorder(bound_operand *operand, const dnnl_memory_desc
 {
     bool result = operand->input == CSE_DNNL_OUTPUT;
     dnnl_primitive_desc_t description;
-    operand->copy = cse_aligned_calloc(dnnl_memory_desc_get_size(chosen));
-    dnnl_status_t status = dnnl_memory_create(&operand->chosen, chosen, the_engine, operand->copy);
-    if (status == dnnl_success)
-        status =
-            dnnl_reorder_primitive_desc_create(&description, result ? chosen : plain, the_engine,
-                                               result ? plain : chosen, the_engine, NULL);
+    dnnl_status_t status =
+        dnnl_memory_create(&operand->chosen, chosen, the_engine, DNNL_MEMORY_NONE);
+    operand->blocked = is_blocked(plain, chosen, &operand->images);
+    if (status != dnnl_success || operand->blocked)
+        return status;
+    status = dnnl_reorder_primitive_desc_create(&description, result ? chosen : plain, the_engine,
+                                                result ? plain : chosen, the_engine, NULL);
     if (status != dnnl_success)
         return status;
     status = dnnl_primitive_create(&operand->reorder, description);
@@ -205,13 +303,16 @@ static dnnl_status_t bind_operand(dnnl_kernel *kernel, const cse_dnnl_operand *w
     const dnnl_memory_desc_t *chosen =
         dnnl_primitive_desc_query_md(description, dnnl_query_exec_arg_md, wanted->argument);
     operand->input = wanted->input;
+    operand->step_bytes = wanted->step_bytes;
     dnnl_status_t status =
         dnnl_memory_create(&operand->plain, &wanted->plain, the_engine, DNNL_MEMORY_NONE);
     if (status != dnnl_success)
         return status;
     operand->chosen = operand->plain;
-    if (!dnnl_memory_desc_equal(chosen, &wanted->plain))
+    if (!dnnl_memory_desc_equal(chosen, &wanted->plain)) {
+        operand->copy = reserve(kernel, chosen);
         status = make_reorder(operand, &wanted->plain, chosen);
+    }
     kernel->arguments[at] = (dnnl_exec_arg_t){ wanted->argument, operand->chosen };
     return status;
 }
@@ -220,9 +321,9 @@ static dnnl_status_t bind_scratchpad(dnnl_kernel *kernel, const_dnnl_primitive_d
 {
     const dnnl_memory_desc_t *wanted =
         dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0);
-    kernel->scratchpad_bytes = cse_aligned_calloc(dnnl_memory_desc_get_size(wanted) + 64);
+    kernel->scratchpad_place = reserve(kernel, wanted);
     dnnl_status_t status =
-        dnnl_memory_create(&kernel->scratchpad, wanted, the_engine, kernel->scratchpad_bytes);
+        dnnl_memory_create(&kernel->scratchpad, wanted, the_engine, DNNL_MEMORY_NONE);
     kernel->arguments[kernel->operand_count] =
         (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, kernel->scratchpad };
     return status;
@@ -269,9 +370,12 @@ cse_status cse_dnnl_kernel_new(const cse_dnnl_call *call, cse_kernel **result)
     CSE_TRY(cse_dnnl_check(call->plan, describe(call, &description)));
     dnnl_kernel *kernel = cse_calloc(1, sizeof *kernel);
     kernel->bfloat16 = call->plan->dtype == CSE_BFLOAT16;
-    kernel->relu_elements = call->plan->relu ? cse_shape_elements(call->plan->product->shape) : 0;
+    kernel->parts = call->parts > 1 ? call->parts : 1;
+    if (call->plan->relu)
+        kernel->relu_elements = cse_shape_elements(call->plan->product->shape) / kernel->parts;
     dnnl_status_t status = bind(kernel, call, description);
     dnnl_primitive_desc_destroy(description);
+    kernel->scratch = cse_scratch_share(call->plan->graph, kernel->scratch_bytes);
     kernel->base = (cse_kernel){
         .run = run, .destroy = destroy, .implementation = kernel->name, .flops = call->flops
     };

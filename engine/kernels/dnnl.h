@@ -1,8 +1,11 @@
 /* Kernels of oneDNN: one primitive, its memory objects, and a copy of each operand for which oneDNN
  * chose another layout than the plain one; a reorder around the call refreshes the copy.
  *
- * Everything is created once. A run only sets the data handles and executes; the scratchpad is
- * memory of ours. */
+ * The primitive may compute a part of a batch, and run once for each part, so that the copies are
+ * small and stay in the cache.
+ *
+ * Everything is created once. A run only sets the data handles and executes; the copies and the
+ * scratchpad lie in the memory that all kernels of the graph share. */
 #ifndef CSE_KERNELS_DNNL_H
 #define CSE_KERNELS_DNNL_H
 
@@ -17,6 +20,7 @@ typedef struct cse_dnnl_operand {
     int argument; /* DNNL_ARG_SRC, ... */
     int input;    /* its place among the group's inputs; CSE_DNNL_OUTPUT for the result */
     dnnl_memory_desc_t plain;
+    size_t step_bytes; /* from one part of the batch to the next; 0: the same for all */
 } cse_dnnl_operand;
 
 typedef struct cse_dnnl_call {
@@ -25,6 +29,7 @@ typedef struct cse_dnnl_call {
     const_dnnl_primitive_desc_t hint; /* of the forward pass, for gradients; or NULL */
     cse_dnnl_operand operands[CSE_DNNL_MOST_OPERANDS];
     int operand_count;
+    int64_t parts; /* of the batch: the primitive runs once for each; 0: as 1 */
     double flops;
 } cse_dnnl_call;
 

@@ -41,7 +41,7 @@ bool cse_kernel_accepts(cse_node *const nodes[], int node_count, const cse_node 
     for (int i = 1; i < node_count; i++)
         computed = computed || nodes[i]->op->role == CSE_OP_ROLE_RELU ||
                    nodes[i]->op->role == CSE_OP_ROLE_STORE;
-    if (kernel->make == NULL || last->op->role == CSE_OP_ROLE_STORE ||
+    if (kernel->make == NULL || kernel->results > 1 || last->op->role == CSE_OP_ROLE_STORE ||
         node->dtype != product->dtype)
         return false;
     if (role == CSE_OP_ROLE_STORE)
@@ -114,11 +114,23 @@ static cse_status read_group(const cse_graph *graph, const cse_group *group, cse
     *plan = (cse_kernel_plan){
         .graph = graph, .product = product, .dtype = product->dtype, .bias = -1
     };
-    for (int i = 0; i < product->input_count && i < 2; i++) {
+    if (product->input_count > CSE_MAX_OPERANDS)
+        return cse_fail(CSE_INTERNAL, "%%%u (%s): a kernel of %d operands", product->id,
+                        product->op->name, product->input_count);
+    for (int i = 0; i < product->input_count; i++) {
         plan->operand_dtypes[i] = product->inputs[i]->dtype;
         CSE_TRY(find_input(inputs, count, product->inputs[i], &plan->operands[i]));
     }
-    return read_epilogue(group, inputs, count, plan);
+    if (product->op->kernel.results <= 1)
+        return read_epilogue(group, inputs, count, plan);
+    for (int n = 0; n < group->node_count; n++) {
+        int result = cse_node_result(group->nodes[n]);
+        if (group->nodes[n]->op != product->op || result < 0 || result >= CSE_MAX_RESULTS)
+            return cse_fail(CSE_INTERNAL, "%%%u (%s): cannot be a result of a run of %s",
+                            group->nodes[n]->id, group->nodes[n]->op->name, product->op->name);
+        plan->results[result] = group->nodes[n];
+    }
+    return CSE_OK;
 }
 
 cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_kernel **kernel)
@@ -140,7 +152,7 @@ cse_status cse_kernel_new(const cse_graph *graph, const cse_group *group, cse_ke
                       (plan.dtype == CSE_BFLOAT16 && of->types == CSE_KERNEL_BFLOAT16_TOO)));
     if (native && of->make(&plan, kernel) == CSE_OK)
         return CSE_OK;
-    if (one_type && plan.dtype == CSE_FLOAT32)
+    if ((one_type && plan.dtype == CSE_FLOAT32) || of->results > 1)
         return CSE_UNAVAILABLE;
     return cse_kernel_new_widened(&plan, of->make, kernel);
 }

@@ -1,9 +1,8 @@
 /* Matrix products.
  *
  * [..., m, k] x [..., k, n]: the leading axes are one batch axis, and strides express
- * transposition. float32 runs on our own kernels (matmul_packed.c with AVX-512, matmul_in_lanes.h
- * with AVX2), on a lesser machine on oneDNN; products with a 16-bit operand or result run on our
- * own kernels (matmul_narrow.h). */
+ * transposition. They run on our own kernels (matmul_narrow.h says which), but float32 on oneDNN
+ * where the machine has not even AVX2. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "engine/kernels/dnnl.h"
 #include "engine/kernels/empty.h"
 #include "engine/kernels/matmul_narrow.h"
-#include "engine/kernels/matmul_packed.h"
 #include "engine/kernels/product_order.h"
 
 /* ---- oneDNN ---- */
@@ -66,13 +64,6 @@ static cse_status new_dnnl(const cse_kernel_plan *plan, const cse_matmul_sizes *
     return cse_dnnl_kernel_new(&call, kernel);
 }
 
-/* Whether k is long and the rows are contiguous along it: panels over the whole of k are then
- * faster than panels of a part of it; the order of sums is the same. */
-static bool is_deep(const cse_matmul_sizes *sizes)
-{
-    return sizes->k >= 512 && !sizes->transpose_a && sizes->m >= 128;
-}
-
 /* Prefers our own kernels where they run. For tests and comparisons CSE_MATMUL in the environment
  * (product_order.h) selects oneDNN ("onednn") or one of the implementations of matmul_narrow.h. The
  * bits of oneDNN differ from ours, so all processes of a run must use the same setting. */
@@ -91,9 +82,6 @@ cse_status cse_kernel_new_product(const cse_kernel_plan *plan, const cse_matmul_
                         : cse_fail(CSE_UNAVAILABLE,
                                    "%s: oneDNN does not support operands of different types here",
                                    cse_kernel_plan_text(plan, text, sizeof text));
-    else if (one_type && plan->dtype == CSE_FLOAT32 && cse_matmul_packed_runs_here() &&
-             !is_deep(sizes))
-        *kernel = cse_matmul_packed_new(plan, sizes);
     else
         *kernel = cse_matmul_narrow_new(plan, sizes, wanted);
     return CSE_OK;

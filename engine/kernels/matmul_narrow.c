@@ -1,5 +1,5 @@
-/* Products with 16-bit operands: the choice of an implementation, the loop over batches, and the
- * epilogue of each block of sums; see matmul_narrow.h. */
+/* Our own products: the choice of an implementation, the loop over batches, and the epilogue of
+ * each block of sums; see matmul_narrow.h. */
 #include "engine/kernels/matmul_narrow.h"
 
 #include <assert.h>
@@ -65,8 +65,10 @@ static void destroy(cse_kernel *base)
 /* The fastest implementation of the order that runs here, from the requested one on. */
 static const cse_narrow_way *choose(const char *wanted, cse_product_order order)
 {
-    static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_avx512,
-                                                  &cse_narrow_avx2, &cse_narrow_plain };
+    static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_dot,
+                                                  &cse_narrow_packed, &cse_narrow_avx512,
+                                                  &cse_narrow_avx2,
+                                                  &cse_narrow_plain };
     enum { WAYS = sizeof ways / sizeof *ways };
     int first = 0;
     for (int i = 0; wanted != NULL && i < WAYS; i++)

@@ -1,4 +1,4 @@
-/* Products with 16-bit operands, and their implementations.
+/* Our own products, of float32 and of 16-bit operands, and their implementations.
  *
  * The result depends on the operands' values and the sizes only; all implementations give the same
  * bits:
@@ -67,9 +67,11 @@ struct cse_narrow_way {
                      const cse_matmul_end *end, void *place);
 };
 
-extern const cse_narrow_way cse_narrow_amx, cse_narrow_avx512, cse_narrow_avx2, cse_narrow_plain;
+extern const cse_narrow_way cse_narrow_amx, cse_narrow_dot, cse_narrow_packed, cse_narrow_avx512,
+    cse_narrow_avx2,
+    cse_narrow_plain;
 
-/* The kernel of a product with a 16-bit operand or result; sizes must not be 0. `wanted`: the name
+/* The kernel of a product; sizes must not be 0. `wanted`: the name
  * of the implementation with which the search for one that runs here begins, or NULL for the
  * fastest one. */
 cse_kernel *cse_matmul_narrow_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,

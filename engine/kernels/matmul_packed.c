@@ -1,266 +1,399 @@
-/* Our own float32 matrix product for AVX-512.
+/* Products with packed panels in AVX-512: of bfloat16 by AVX512_BF16, in the order `dot`, and all
+ * others in float32, in the order `chain`.
  *
- * One operand gives rows: its elements are read in place, whatever their strides, and broadcast.
- * The other gives columns: panels of up to 64 of them are packed, at most DEPTH deep, so that the
- * inner loop reads them in order and from the cache. A tile of rows x columns stays in registers
- * for the depth of a panel: 6 x 64, or other shapes of 24 registers where fewer columns are left.
- * Rows and panels are divided into near-equal tiles, so that no thin one remains at the end.
+ * The product is divided so that each part stays in a level of the cache: pieces of the depth whose
+ * panels of 32 columns fit L1 or nearly, a chunk of columns whose panels are packed once for all
+ * rows, blocks of rows. Between two pieces of the depth the sums are kept in float32, which is
+ * exact, in a block that stays in L2; the last piece adds the bias, rounds and stores. So the bits
+ * depend on the operands and the order alone.
  *
- * Every element of the result is one chain of fused multiply-adds over k in its order, from 0, then
- * bias, then relu. Between chunks of the depth the partial chain is stored and loaded again, which
- * is exact. So the bits depend on the operands alone: not on the other sizes, on tiles, on
- * alignment or on which operand gives the rows.
+ * Rows whose units (packed_tiles.h) lie one behind the other in memory are read in place. All
+ * others are packed to panels like those of the columns: steps are interleaved two by two where
+ * they form pairs, zeros fill up an odd depth, and 16-bit values that are no pairs are widened.
  *
- * Exchanged operands: the product is computed as its transpose where that makes packing or reading
- * cheaper: when the second operand is stored transposed and the first has fewer rows, or only the
- * first is transposed and has many more. The result is transposed while its bias is added. */
-#include "engine/kernels/matmul_packed.h"
+ * Exchanged operands: where both could be read in place and the first one is much the smaller, the
+ * second gives the rows, so that the larger one need not be packed; each block is transposed at its
+ * end. */
+#include "engine/kernels/matmul_narrow.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <assert.h>
-#include <stdlib.h>
 
-#include "engine/base/arena.h"
-#include "engine/kernels/matmul_tiles.h"
-#include "engine/kernels/scratch.h"
+#include "engine/kernels/packed_tiles.h"
 
-enum { LANES = CSE_LANE_COUNT, MOST_VECTORS = CSE_TILE_MOST_VECTORS };
-/* A panel (66 KiB) and a strip of the result (512 KiB) stay in the L2 cache. Panels of 32 KiB,
- * which fit L1, and prefetching rows were no faster. */
-enum { DEPTH = 264, MOST_PANELS = 16, STRIP_FLOATS = 1 << 17 };
+enum { PANEL = CSE_PACKED_COLUMNS, STEP_BYTES = CSE_PANEL_STEP_BYTES };
+/* In units of the depth, columns and rows that are computed together. */
+enum { PIECE = 384, MOST_COLUMNS = 384, MOST_ROWS = 192 };
+/* Of packed columns. A deeper product is cut into stretches of the depth. */
+enum { COLUMNS_BYTES = 3 << 19 };
+/* Packed row by row: panels side by side whose source is read at once. */
+enum { PACKED_TOGETHER = 4 };
 
-/* An operand as the loops see it: element (i, p) of the outer index and of k. */
-typedef struct side {
-    const float *values;
-    int64_t outer_stride, depth_stride;
-    int64_t size; /* of the outer index */
-} side;
+/* How a product is divided, and where its parts are in the scratch memory. */
+typedef struct layout {
+    bool exchanged, packs_rows;
+    bool blocked;             /* finished sums are in the block and are taken from there */
+    int64_t steps;            /* of a unit: 2 in the order `dot`, else 1 */
+    int64_t stretch, piece;   /* of the depth, in units: the packed columns' and what is computed */
+    int64_t columns, rows;    /* of a chunk and of a block */
+    int64_t sums_stride;      /* of the kept sums */
+    int64_t sums_rows;        /* 0: no sums are kept */
+    char *column, *row;       /* panels */
+    float *sums, *transposed; /* transposed: [columns][rows] */
+} layout;
 
-typedef struct packed_kernel {
-    cse_kernel base;
-    cse_matmul_sizes sizes;
-    int operands[2], bias;
-    bool relu, exchanged;
-    int64_t group_panels; /* that share a strip of the result */
-    cse_scratch *scratch; /* of the panel, then the strip */
-    float *panel;         /* [depth][vectors * LANES] */
-    float *strip;         /* exchanged: [rows][strip_stride], the result before it is transposed */
-    int64_t panel_floats, strip_stride;
-} packed_kernel;
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t up(int64_t size, int64_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+/* The size of near-equal parts of `size`, none larger than `most`, in whole units. */
+static int64_t part_of(int64_t size, int64_t most, int64_t unit)
+{
+    int64_t parts = (size + most - 1) / most;
+    return up((size + parts - 1) / parts, unit);
+}
+
+/* Whether an operand's units are in its memory; a pair is where it begins at an even step. */
+static bool has_units(const cse_narrow_kernel *kernel, int operand)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    const bool along_depth = operand == 0 ? !s->transpose_a : s->transpose_b;
+    return along_depth &&
+           (kernel->order == CSE_PRODUCT_ORDER_DOT ? s->k % 2 == 0
+                                                   : kernel->dtypes[operand] == CSE_FLOAT32);
+}
+
+static bool is_exchanged(const cse_narrow_kernel *kernel)
+{
+    return has_units(kernel, 1) && !kernel->sizes.transpose_a &&
+           kernel->sizes.n >= 4 * kernel->sizes.m;
+}
+
+static layout layout_of(const cse_narrow_kernel *kernel, char *place)
+{
+    const cse_matmul_sizes *s = &kernel->sizes;
+    layout l = { .exchanged = is_exchanged(kernel),
+                 .steps = kernel->order == CSE_PRODUCT_ORDER_DOT ? 2 : 1 };
+    const int64_t rows = l.exchanged ? s->n : s->m, columns = l.exchanged ? s->m : s->n;
+    const int64_t units = (s->k + l.steps - 1) / l.steps;
+    l.packs_rows = !l.exchanged && !has_units(kernel, 0);
+    l.blocked = l.exchanged || (kernel->result != CSE_FLOAT32 && kernel->result != CSE_BFLOAT16);
+    l.columns = part_of(columns, MOST_COLUMNS, PANEL);
+    l.rows = part_of(rows, MOST_ROWS, PANEL);
+    l.stretch = part_of(units, COLUMNS_BYTES / CSE_UNIT_BYTES / l.columns, 1);
+    l.piece = part_of(l.stretch, PIECE, 1);
+    /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
+    l.sums_stride = l.columns + CSE_LANE_COUNT;
+    l.sums_rows = l.stretch < units ? up(rows, PANEL) : l.blocked || l.piece < units ? l.rows : 0;
+    l.column = place;
+    l.row = l.column + l.columns / PANEL * l.stretch * STEP_BYTES;
+    l.sums = (float *)(void *)(l.row + (l.packs_rows ? l.rows / PANEL * l.piece * STEP_BYTES : 0));
+    l.transposed = l.sums + l.sums_rows * l.sums_stride;
+    return l;
+}
+
+static size_t scratch_bytes(const cse_narrow_kernel *kernel)
+{
+    const layout l = layout_of(kernel, NULL);
+    return (size_t)((char *)(l.transposed + (l.exchanged ? l.rows * l.columns : 0)) - (char *)NULL);
+}
 
 /* ---- packing ---- */
 
-/* What one panel holds: columns [column, column + width) of depth [first, first + depth). */
-typedef struct panel_range {
-    int64_t column, width, first, depth;
-} panel_range;
+/* A part of an operand, and where its panels begin. */
+typedef struct part {
+    const cse_matmul_side *side;
+    int64_t k, steps;     /* the operand's depth: what lies beyond is 0; steps of a unit */
+    int64_t outer, width; /* outer indices: `width` from `outer` on */
+    int64_t first, units; /* of the depth */
+    char *to;             /* [panel][units][PANEL] */
+} part;
 
-/* Columns that are contiguous along the outer index: rows of the panel are copied. */
-CSE_AVX512 static void pack_rows(const side *columns, const panel_range *range, float *panel)
+/* Interleaves two rows of 32 values: [2i] is low[i], [2i + 1] is high[i]. */
+CSE_LANES void store_interleaved(char *to, __m512i low, __m512i high)
 {
-    int vectors = (int)((range->width + LANES - 1) / LANES);
-    __mmask16 last = (__mmask16)(0xffffu >> (vectors * LANES - range->width));
-    const float *from = columns->values + range->column + range->first * columns->depth_stride;
-    for (int64_t p = 0; p < range->depth; p++) {
-        __builtin_prefetch(from + 4 * columns->depth_stride);
-        __builtin_prefetch(from + 4 * columns->depth_stride + 2 * LANES);
-        for (int v = 0; v < vectors - 1; v++)
-            _mm512_store_ps(panel + v * LANES, _mm512_loadu_ps(from + v * LANES));
-        _mm512_store_ps(panel + (vectors - 1) * LANES,
-                        _mm512_maskz_loadu_ps(last, from + (vectors - 1) * LANES));
-        from += columns->depth_stride;
-        panel += vectors * LANES;
+    static const uint16_t order[2][32] = {
+        { 0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+          8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47 },
+        { 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
+          24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63 },
+    };
+    CSE_UNROLL for (int i = 0; i < 2; i++)
+    {
+        const __m512i from = _mm512_loadu_si512(order[i]);
+        _mm512_store_si512(to + i * (STEP_BYTES / 2), _mm512_permutex2var_epi16(low, from, high));
     }
 }
 
-/* Loads `rows` rows of `lanes` elements, the rest zero, and transposes them. */
-CSE_AVX512 static inline void load_transposed(const float *from, int64_t stride, int64_t rows,
-                                              __mmask16 lanes, __m512 x[LANES])
+/* One unit of one panel, from an operand that is contiguous along the outer index: `at` is the
+ * first element, `left` how many columns there are from it on. */
+CSE_LANES void pack_unit(const part *p, cse_dtype dtype, int64_t unit, int64_t at, int64_t left)
 {
-    CSE_UNROLL for (int i = 0; i < LANES; i++) x[i] =
-        i < rows ? _mm512_maskz_loadu_ps(lanes, from + i * stride) : _mm512_setzero_ps();
-    cse_lanes_transpose(x);
+    char *to = p->to + (p->units * ((p->width - left) / PANEL) + unit) * STEP_BYTES;
+    if (p->steps == 2) {
+        const uint16_t *from = (const uint16_t *)p->side->values + at;
+        const __mmask32 lanes = left >= PANEL ? 0xffffffffu : (1u << left) - 1u;
+        const bool whole = 2 * (p->first + unit) + 1 < p->k;
+        store_interleaved(
+            to, _mm512_maskz_loadu_epi16(lanes, from),
+            _mm512_maskz_loadu_epi16(whole ? lanes : 0, from + p->side->depth_stride));
+        return;
+    }
+    CSE_UNROLL for (int64_t i = 0; i < PANEL; i += CSE_LANE_COUNT) _mm512_store_ps(
+        (float *)(void *)(to + i * CSE_UNIT_BYTES),
+        cse_lanes_load(dtype, p->side->values, at + i, cse_lanes_of(left > i ? left - i : 0)));
 }
 
-/* Columns that are contiguous along k: transposed block by block. */
-CSE_AVX512 static void pack_transposed(const side *columns, const panel_range *range, float *panel)
+CSE_LANES void pack_along(const part *p, cse_dtype dtype)
 {
-    int64_t stride = (range->width + LANES - 1) / LANES * LANES;
-    for (int64_t c = 0; c < range->width; c += LANES) {
-        const float *from =
-            columns->values + (range->column + c) * columns->outer_stride + range->first;
-        for (int64_t p = 0; p < range->depth; p += LANES) {
-            __m512 x[LANES];
-            load_transposed(from + p, columns->outer_stride, range->width - c,
-                            cse_lanes_of(range->depth - p), x);
-            for (int64_t i = 0; i < LANES && p + i < range->depth; i++)
-                _mm512_store_ps(panel + (p + i) * stride + c, x[i]);
+    enum { AHEAD = 8, MOST_LEFT = PACKED_TOGETHER * PANEL };
+    const int64_t stride = p->side->depth_stride, size = (int64_t)cse_dtype_size(dtype);
+    for (int64_t first = 0; first < p->width; first += MOST_LEFT)
+        for (int64_t unit = 0; unit < p->units; unit++) {
+            const int64_t begin = (p->first + unit) * p->steps * stride + p->outer;
+            for (int64_t i = first; i < least(p->width, first + MOST_LEFT); i += PANEL) {
+                const char *ahead =
+                    (const char *)p->side->values + (begin + i + AHEAD * stride) * size;
+                __builtin_prefetch(ahead);
+                __builtin_prefetch(ahead + (p->steps == 2 ? stride * size : 64));
+                pack_unit(p, dtype, unit, begin + i, p->width - i);
+            }
         }
-    }
+}
+
+/* From an operand that is contiguous along the depth: blocks of 16 x 16 units are transposed. */
+CSE_LANES void pack_turned(const part *p, cse_dtype dtype)
+{
+    const int64_t stride = p->side->outer_stride;
+    for (int64_t i = 0; i < p->width; i += CSE_LANE_COUNT)
+        for (int64_t unit = 0; unit < p->units; unit += CSE_LANE_COUNT) {
+            const int64_t step = (p->first + unit) * p->steps;
+            const int64_t left = least(p->k - step, (p->units - unit) * p->steps);
+            const __mmask32 pairs = left >= 32 ? 0xffffffffu : (1u << left) - 1u;
+            const int64_t at = (p->outer + i) * stride + step;
+            char *to =
+                p->to + (i / PANEL * p->units + unit) * STEP_BYTES + i % PANEL * CSE_UNIT_BYTES;
+            __m512 x[CSE_LANE_COUNT];
+            CSE_UNROLL for (int j = 0; j < CSE_LANE_COUNT; j++)
+            {
+                const bool there = i + j < p->width;
+                x[j] = p->steps == 2 ? _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(
+                                           there ? pairs : 0,
+                                           (const uint16_t *)p->side->values + at + j * stride))
+                                     : cse_lanes_load(dtype, p->side->values, at + j * stride,
+                                                      there ? cse_lanes_of(left) : 0);
+            }
+            cse_lanes_transpose(x);
+            for (int64_t j = 0; j < CSE_LANE_COUNT && unit + j < p->units; j++)
+                _mm512_store_ps((float *)(void *)(to + j * STEP_BYTES), x[j]);
+        }
+}
+
+CSE_LANES void pack_as(const part *p, cse_dtype dtype)
+{
+    if (p->side->outer_stride == 1)
+        pack_along(p, dtype);
+    else
+        pack_turned(p, dtype);
+}
+
+CSE_AVX512 static void pack(const part *p)
+{
+    if (p->side->dtype == CSE_FLOAT32)
+        pack_as(p, CSE_FLOAT32);
+    else if (p->side->dtype == CSE_BFLOAT16)
+        pack_as(p, CSE_BFLOAT16);
+    else if (p->side->dtype == CSE_FLOAT16)
+        pack_as(p, CSE_FLOAT16);
+    else
+        pack_as(p, CSE_CBFLOAT16);
 }
 
 /* ---- the product ---- */
 
-/* Panels that share a strip of the result, so that its sums stay in the cache over all chunks of
- * the depth. */
-typedef struct panel_group {
-    int count;
-    int64_t first[MOST_PANELS + 1]; /* borders in columns; the last is the end */
-    float *values;                  /* the strip: the result itself, or what is transposed later */
-    int64_t stride;
-    const float *bias; /* of its first column, or NULL */
-    bool relu;
-} panel_group;
+/* The operands of a product after a possible exchange, and where the loops are. The depth is
+ * counted in units. */
+typedef struct work {
+    const cse_narrow_kernel *kernel;
+    const cse_matmul_side *rows, *columns;
+    const cse_matmul_end *end;
+    layout l;
+    int64_t all_units;
+    int64_t column, width;   /* the chunk of columns */
+    int64_t row, height;     /* the block of rows */
+    int64_t stretch, packed; /* where the packed columns begin, and their depth */
+    int64_t first, units;    /* the piece */
+} work;
 
-static void multiply_group(const packed_kernel *kernel, const side *rows, const side *columns,
-                           const panel_group *group)
+/* The kept sums of the block's first row. */
+static float *sums_of(const work *w)
 {
-    int64_t k = kernel->sizes.k, chunks = (k + DEPTH - 1) / DEPTH;
-    for (int64_t i = 0; i < chunks; i++) {
-        int64_t first = cse_border(k, chunks, i), depth = cse_border(k, chunks, i + 1) - first;
-        bool last = i == chunks - 1;
-        for (int p = 0; p < group->count; p++) {
-            int64_t column = group->first[p], offset = column - group->first[0];
-            const panel_range range = { column, group->first[p + 1] - column, first, depth };
-            cse_tile t = { .from = rows->values + first * rows->depth_stride,
-                           .row_stride = rows->outer_stride,
-                           .depth_stride = rows->depth_stride,
-                           .panel = kernel->panel,
-                           .depth = depth,
-                           .to = group->values + offset,
-                           .to_stride = group->stride,
-                           .first = i == 0,
-                           .relu = last && group->relu,
-                           .bias = last && group->bias ? group->bias + offset : NULL };
-            (columns->outer_stride == 1 ? pack_rows : pack_transposed)(columns, &range,
-                                                                       kernel->panel);
-            cse_tiles_run(&cse_tiles_chain, &t, rows->size, range.width);
+    return w->l.sums + (w->l.sums_rows > w->l.rows ? w->row * w->l.sums_stride : 0);
+}
+
+/* The tile at row `i` of the block and column `j` of the chunk, as yet without operands. */
+static cse_packed_tile tile_at(const work *w, int64_t i, int64_t j)
+{
+    const cse_matmul_end *end = w->end;
+    float *kept = sums_of(w) + i * w->l.sums_stride + j;
+    cse_packed_tile tile = { .units = w->units,
+                             .dot = w->l.steps == 2,
+                             .old = w->first > 0 ? kept : NULL,
+                             .old_stride = w->l.sums_stride,
+                             .to = kept,
+                             .to_stride = w->l.sums_stride };
+    if (w->first + w->units < w->all_units || w->l.blocked)
+        return tile;
+    const int64_t column = w->column + j, at = (w->row + i) * end->stride + column;
+    tile.narrow = end->dtype == CSE_BFLOAT16;
+    tile.to = tile.narrow ? (void *)((uint16_t *)end->to + at) : (float *)end->to + at;
+    tile.to_stride = end->stride;
+    tile.bias = end->bias != NULL ? end->bias + column : NULL;
+    tile.relu = end->relu;
+    return tile;
+}
+
+/* Where rows are read: the first one of the block's row `i`, and the distances. */
+typedef struct row_source {
+    const char *from;
+    int64_t row_bytes, unit_bytes;
+} row_source;
+
+static row_source rows_at(const work *w, int64_t i)
+{
+    if (w->l.packs_rows)
+        return (row_source){ w->l.row + i / PANEL * w->units * STEP_BYTES, CSE_UNIT_BYTES,
+                             STEP_BYTES };
+    const int64_t row_bytes = w->rows->outer_stride * (CSE_UNIT_BYTES / w->l.steps);
+    return (row_source){ (const char *)w->rows->values + (w->row + i) * row_bytes +
+                             w->first * CSE_UNIT_BYTES,
+                         row_bytes, CSE_UNIT_BYTES };
+}
+
+/* Fetches rows [first, end) of the 32 rows that come after those of the source: many rows of one or
+ * two pages each are more than the processor foresees. */
+static void fetch_ahead(const work *w, const row_source *rows, int64_t first, int64_t end)
+{
+    for (int64_t r = PANEL + first; r < PANEL + end; r++)
+        for (int64_t at = 0; at < w->units * CSE_UNIT_BYTES; at += 64)
+            __builtin_prefetch(rows->from + r * rows->row_bytes + at);
+}
+
+/* Rows `i` to `i + count` of the block, a panel's at most, times all panels of the chunk. */
+static void multiply_rows(const work *w, int64_t i, int64_t count)
+{
+    const row_source rows = rows_at(w, i);
+    const int64_t tiles = (count + CSE_PACKED_ROWS - 1) / CSE_PACKED_ROWS;
+    for (int64_t j = 0; j < w->width; j += PANEL) {
+        const char *panel =
+            w->l.column + (j / PANEL * w->packed + w->first - w->stretch) * STEP_BYTES;
+        if (!w->l.packs_rows)
+            fetch_ahead(w, &rows, PANEL * j / w->width,
+                        least(PANEL, PANEL * (j + PANEL) / w->width));
+        for (int64_t t = 0, done = 0, size; t < tiles; t++, done += size) {
+            cse_packed_tile tile = tile_at(w, i + done, j);
+            size = (count - done) / (tiles - t);
+            tile.from = rows.from + done * rows.row_bytes;
+            tile.row_bytes = rows.row_bytes;
+            tile.unit_bytes = rows.unit_bytes;
+            tile.panel = panel;
+            cse_packed_tile_run(&tile, size, least(PANEL, w->width - j));
         }
     }
 }
 
-/* Transposes the strip [n][width] into columns of the exchanged result: rows of y. */
-CSE_AVX512 static void transpose_strip(const packed_kernel *kernel, const int64_t span[2],
-                                       const float *bias, float *y)
+/* One piece of the depth: a block of rows times a chunk of columns. */
+static void multiply_piece(const work *w)
 {
-    int64_t n = kernel->sizes.n, width = span[1] - span[0];
-    for (int64_t r = 0; r < n; r += LANES) {
-        __mmask16 lanes = cse_lanes_of(n - r);
-        __m512 add = bias ? _mm512_maskz_loadu_ps(lanes, bias + r) : _mm512_setzero_ps();
-        for (int64_t c = 0; c < width; c += LANES) {
-            __m512 x[LANES];
-            load_transposed(kernel->strip + r * kernel->strip_stride + c, kernel->strip_stride,
-                            n - r, cse_lanes_of(width - c), x);
-            for (int64_t i = 0; i < LANES && c + i < width; i++) {
-                __m512 sum = bias ? _mm512_add_ps(x[i], add) : x[i];
-                sum = kernel->relu ? _mm512_max_ps(_mm512_setzero_ps(), sum) : sum;
-                _mm512_mask_storeu_ps(y + (span[0] + c + i) * n + r, lanes, sum);
+    if (w->l.packs_rows)
+        pack(&(part){ w->rows, w->kernel->sizes.k, w->l.steps, w->row, w->height, w->first,
+                      w->units, w->l.row });
+    for (int64_t i = 0; i < w->height; i += PANEL)
+        multiply_rows(w, i, least(PANEL, w->height - i));
+}
+
+/* Transposes the block of finished sums, of the exchanged product. */
+CSE_AVX512 static void transpose(const work *w, cse_matmul_block *block)
+{
+    const int64_t stride = w->l.rows;
+    for (int64_t r = 0; r < block->rows; r += CSE_LANE_COUNT)
+        for (int64_t c = 0; c < block->columns; c += CSE_LANE_COUNT) {
+            __m512 x[CSE_LANE_COUNT];
+            CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++) x[i] =
+                _mm512_load_ps(block->values + (r + i) * block->stride + c);
+            cse_lanes_transpose(x);
+            CSE_UNROLL for (int64_t i = 0; i < CSE_LANE_COUNT; i++)
+                _mm512_store_ps(w->l.transposed + (c + i) * stride + r, x[i]);
+        }
+    *block = (cse_matmul_block){ w->l.transposed, stride,     block->column,
+                                 block->columns,  block->row, block->rows };
+}
+
+/* A block of rows times a chunk of columns, over the packed stretch of the depth. */
+static void multiply_block(work *w)
+{
+    const int64_t end = w->stretch + w->packed;
+    for (w->first = w->stretch; w->first < end; w->first += w->l.piece) {
+        w->units = least(w->l.piece, end - w->first);
+        multiply_piece(w);
+    }
+    if (!w->l.blocked || end < w->all_units)
+        return;
+    cse_matmul_block block = {
+        sums_of(w), w->l.sums_stride, w->row, w->height, w->column, w->width
+    };
+    if (w->l.exchanged)
+        transpose(w, &block);
+    cse_matmul_finish_avx512(w->end, &block);
+}
+
+static void multiply(const cse_narrow_kernel *kernel, const cse_matmul_side sides[2],
+                     const cse_matmul_end *end, void *place)
+{
+    const bool exchanged = is_exchanged(kernel);
+    work w = { kernel, &sides[exchanged ? 1 : 0], &sides[exchanged ? 0 : 1], end,
+               .l = layout_of(kernel, place) };
+    w.all_units = (kernel->sizes.k + w.l.steps - 1) / w.l.steps;
+    for (w.column = 0; w.column < w.columns->size; w.column += w.l.columns) {
+        w.width = least(w.l.columns, w.columns->size - w.column);
+        for (w.stretch = 0; w.stretch < w.all_units; w.stretch += w.l.stretch) {
+            w.packed = least(w.l.stretch, w.all_units - w.stretch);
+            pack(&(part){ w.columns, kernel->sizes.k, w.l.steps, w.column, w.width, w.stretch,
+                          w.packed, w.l.column });
+            for (w.row = 0; w.row < w.rows->size; w.row += w.l.rows) {
+                w.height = least(w.l.rows, w.rows->size - w.row);
+                multiply_block(&w);
             }
         }
     }
 }
 
-static void multiply(const packed_kernel *kernel, const side *a, const side *b, const float *bias,
-                     float *y)
-{
-    const side *rows = kernel->exchanged ? b : a, *columns = kernel->exchanged ? a : b;
-    int64_t vectors = (columns->size + LANES - 1) / LANES;
-    int64_t total = (vectors + MOST_VECTORS - 1) / MOST_VECTORS;
-    int64_t groups = (total + kernel->group_panels - 1) / kernel->group_panels;
-    for (int64_t i = 0; i < groups; i++) {
-        int64_t first = cse_border(total, groups, i), end = cse_border(total, groups, i + 1);
-        panel_group group = { .count = (int)(end - first) };
-        for (int64_t panel = first; panel <= end; panel++) {
-            int64_t column = cse_border(vectors, total, panel) * LANES;
-            group.first[panel - first] = column < columns->size ? column : columns->size;
-        }
-        const int64_t span[2] = { group.first[0], group.first[group.count] };
-        group.values = kernel->exchanged ? kernel->strip : y + span[0];
-        group.stride = kernel->exchanged ? kernel->strip_stride : kernel->sizes.n;
-        group.bias = bias && !kernel->exchanged ? bias + span[0] : NULL;
-        group.relu = kernel->relu && !kernel->exchanged;
-        multiply_group(kernel, rows, columns, &group);
-        if (kernel->exchanged)
-            transpose_strip(kernel, span, bias, y);
-    }
-}
-
-static void run(cse_kernel *base, const void *const inputs[], void *output)
-{
-    packed_kernel *kernel = (packed_kernel *)base;
-    const cse_matmul_sizes *s = &kernel->sizes;
-    kernel->panel = cse_scratch_view(kernel->scratch);
-    kernel->strip = kernel->panel + kernel->panel_floats;
-    const float *bias = kernel->bias >= 0 ? inputs[kernel->bias] : NULL;
-    side a = { inputs[kernel->operands[0]], s->transpose_a ? 1 : s->k, s->transpose_a ? s->m : 1,
-               s->m };
-    side b = { inputs[kernel->operands[1]], s->transpose_b ? s->k : 1, s->transpose_b ? 1 : s->n,
-               s->n };
-    for (int64_t batch = 0; batch < s->batches; batch++) {
-        multiply(kernel, &a, &b, bias, (float *)output + batch * s->m * s->n);
-        a.values += s->m * s->k;
-        b.values += s->k * s->n;
-    }
-}
-
-static void destroy(cse_kernel *base)
-{
-    packed_kernel *kernel = (packed_kernel *)base;
-    cse_scratch_release(&kernel->scratch);
-    free(kernel);
-}
-
-bool cse_matmul_packed_runs_here(void)
-{
-    return cse_lanes_run_here();
-}
-
-cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes)
-{
-    packed_kernel *kernel = cse_calloc(1, sizeof *kernel);
-    int64_t depth = sizes->k < DEPTH ? sizes->k : DEPTH;
-    assert(sizes->batches * sizes->m * sizes->n > 0 && sizes->k > 0);
-    assert(plan->dtype == CSE_FLOAT32 && cse_kernel_plan_has_one_type(plan));
-    *kernel = (packed_kernel){
-        .base = { .run = run,
-                  .destroy = destroy,
-                  .implementation = "packed:avx512",
-                  .order = "chain",
-                  .flops = cse_matmul_flops(sizes) },
-        .sizes = *sizes,
-        .operands = { plan->operands[0], plan->operands[1] },
-        .bias = plan->bias,
-        .relu = plan->relu,
-        .exchanged = sizes->transpose_b ? sizes->m < sizes->n
-                                        : sizes->transpose_a && sizes->m > 2 * sizes->n,
-    };
-    int64_t rows = kernel->exchanged ? sizes->n : sizes->m;
-    int64_t columns = kernel->exchanged ? sizes->m : sizes->n;
-    int64_t all = (columns + MOST_VECTORS * LANES - 1) / (MOST_VECTORS * LANES);
-    int64_t fitting = STRIP_FLOATS / (rows * MOST_VECTORS * LANES);
-    fitting = fitting < 1 ? 1 : fitting < MOST_PANELS ? fitting : MOST_PANELS;
-    kernel->group_panels = fitting < all ? fitting : all;
-    kernel->panel_floats = depth * MOST_VECTORS * LANES;
-    /* An odd number of cache lines, so that rows do not fall into the same cache sets. */
-    kernel->strip_stride = kernel->group_panels * MOST_VECTORS * LANES + LANES;
-    int64_t floats = kernel->panel_floats;
-    floats += kernel->exchanged ? sizes->n * kernel->strip_stride : 0;
-    kernel->scratch = cse_scratch_share(plan->graph, (size_t)floats * sizeof(float));
-    return &kernel->base;
-}
+#define RUNS_DOT cse_packed_dot_runs_here
+#define RUNS_CHAIN cse_lanes_run_here
+#define MULTIPLY .scratch_bytes = scratch_bytes, .multiply = multiply
 
 #else
 
-bool cse_matmul_packed_runs_here(void)
+static bool runs_here(void)
 {
     return false;
 }
 
-cse_kernel *cse_matmul_packed_new(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes)
-{
-    (void)plan;
-    (void)sizes;
-    return NULL;
-}
+#define RUNS_DOT runs_here
+#define RUNS_CHAIN runs_here
+#define MULTIPLY .multiply = NULL
 
 #endif
+
+const cse_narrow_way cse_narrow_dot = {
+    .name = "avx512_bf16", .runs_here = RUNS_DOT, .orders = 1 << CSE_PRODUCT_ORDER_DOT, MULTIPLY
+};
+
+const cse_narrow_way cse_narrow_packed = {
+    .name = "packed", .runs_here = RUNS_CHAIN, .orders = 1 << CSE_PRODUCT_ORDER_CHAIN, MULTIPLY
+};

@@ -9,7 +9,8 @@
 typedef struct cse_kernel cse_kernel;
 struct cse_kernel {
     /* `inputs`: the group's inputs in the order of cse_group_inputs (stored values, contiguous);
-     * `output`: the place of the group's last node. */
+     * `output`: the place of the group's last node. Of an op with several results: an array of
+     * their places, void *const[], where NULL stands for a result that nobody needs. */
     void (*run)(cse_kernel *self, const void *const inputs[], void *output);
     void (*destroy)(cse_kernel *self);
     const char *implementation; /* what the library chose, for reports: "brg:avx512_core" */
@@ -22,21 +23,25 @@ struct cse_kernel {
 
 void cse_kernel_destroy(cse_kernel **kernel);
 
+enum { CSE_MAX_OPERANDS = 6 };
+
 typedef struct cse_kernel_plan {
     const cse_graph *graph;
-    const cse_node *product;     /* shapes and attributes; the first node of the group */
-    cse_dtype dtype;             /* of the output as the kernel sees it; a bias is float32 */
-    cse_dtype operand_dtypes[2]; /* likewise */
-    int operands[2];             /* positions of the product's inputs among the group's inputs */
-    int bias;                    /* position of the bias; -1: none */
+    const cse_node *product; /* shapes and attributes; the first node of the group */
+    cse_dtype dtype;         /* of the output as the kernel sees it; a bias is float32 */
+    cse_dtype operand_dtypes[CSE_MAX_OPERANDS]; /* likewise */
+    int operands[CSE_MAX_OPERANDS]; /* positions of the product's inputs among the group's inputs */
+    int bias;                       /* position of the bias; -1: none */
     bool relu;
+    const cse_node *results[CSE_MAX_RESULTS]; /* of an op with several; NULL: not needed */
 } cse_kernel_plan;
 
 /* The makers that ops name in their descriptors; `tiled` ones emulate accumulation in 16 bits. */
 cse_kernel_maker cse_kernel_new_matmul, cse_kernel_new_conv2d, cse_kernel_new_conv2d_gradient_input,
     cse_kernel_new_conv2d_gradient_weight, cse_kernel_new_max_pool2d,
     cse_kernel_new_max_pool2d_gradient, cse_kernel_new_avg_pool2d,
-    cse_kernel_new_avg_pool2d_gradient, cse_kernel_new_tiled_matmul, cse_kernel_new_tiled_conv2d,
+    cse_kernel_new_avg_pool2d_gradient, cse_kernel_new_attention, cse_kernel_new_attention_gradient,
+    cse_kernel_new_tiled_matmul, cse_kernel_new_tiled_conv2d,
     cse_kernel_new_tiled_conv2d_gradient_input, cse_kernel_new_tiled_conv2d_gradient_weight;
 
 /* Whether operands and result are of one type. */

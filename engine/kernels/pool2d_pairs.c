@@ -5,51 +5,93 @@
 #include "engine/base/vector_clones.h"
 #include "engine/kernels/pool2d.h"
 
-/* Windows that are computed together; the compiler makes vectors of loops of a known length. */
+/* Windows that are computed together. The compiler makes vectors of loops of a known length over
+ * arrays that no pointer reaches. */
 enum { BLOCK = 16 };
 
-/* Windows over the rows `top` and `bottom`. */
-CSE_VECTOR_INLINE void take_maxima(const float *top, const float *bottom, float *pooled,
-                                   int64_t count)
+typedef struct columns {
+    float even[BLOCK], odd[BLOCK];
+} columns;
+
+/* The columns of up to a block of windows; what is behind the last window is 0. */
+CSE_VECTOR_INLINE void load(const float *row, int64_t windows, columns *to)
 {
-    for (int64_t i = 0; i < count; i++) {
-        float result = cse_pool2d_later(-INFINITY, top[2 * i]);
-        result = cse_pool2d_later(result, top[2 * i + 1]);
-        result = cse_pool2d_later(result, bottom[2 * i]);
-        pooled[i] = cse_pool2d_later(result, bottom[2 * i + 1]);
+    float both[2 * BLOCK] = { 0 };
+    memcpy(both, row, (size_t)windows * 2 * sizeof *row);
+    for (int i = 0; i < BLOCK; i++) {
+        to->even[i] = both[2 * i];
+        to->odd[i] = both[2 * i + 1];
+    }
+}
+
+CSE_VECTOR_INLINE void store(float *row, int64_t windows, const columns *from)
+{
+    float both[2 * BLOCK];
+    for (int i = 0; i < BLOCK; i++) {
+        both[2 * i] = from->even[i];
+        both[2 * i + 1] = from->odd[i];
+    }
+    memcpy(row, both, (size_t)windows * 2 * sizeof *row);
+}
+
+CSE_VECTOR_INLINE void take_maxima(const float *values, int64_t size, float *pooled,
+                                   int64_t windows)
+{
+    columns top, bottom;
+    float result[BLOCK];
+    load(values, windows, &top);
+    load(values + size, windows, &bottom);
+    for (int i = 0; i < BLOCK; i++) {
+        const float first = cse_pool2d_later(top.even[i], top.odd[i]);
+        result[i] = cse_pool2d_later(cse_pool2d_later(first, bottom.even[i]), bottom.odd[i]);
+    }
+    memcpy(pooled, result, (size_t)windows * sizeof *pooled);
+}
+
+/* Keeps the first maxima and their numbers in the window. */
+CSE_VECTOR_INLINE void keep_first(float *largest, int32_t *winners, const float *x, int32_t number)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const bool takes = cse_pool2d_takes(largest[i], x[i]);
+        winners[i] = takes ? number : winners[i];
+        largest[i] = takes ? x[i] : largest[i];
     }
 }
 
 /* Each window's share goes to its first maximum; `gradient` has the rows of `values`, `size`
  * columns each. */
-CSE_VECTOR_INLINE void give_to_maxima(const float *restrict values, float *restrict gradient,
-                                      int64_t size, const float *restrict pooled, int64_t count)
+CSE_VECTOR_INLINE void give_to_maxima(const float *values, float *gradient, int64_t size,
+                                      const float *pooled, int64_t windows)
 {
-    for (int64_t i = 0; i < count; i++) {
-        const float a = values[2 * i], b = values[2 * i + 1];
-        const float c = values[size + 2 * i], d = values[size + 2 * i + 1];
-        float largest = a;
-        const bool takes_b = cse_pool2d_takes(largest, b);
-        largest = takes_b ? b : largest;
-        const bool takes_c = cse_pool2d_takes(largest, c);
-        largest = takes_c ? c : largest;
-        const bool takes_d = cse_pool2d_takes(largest, d);
-        const float share = 0.0f + pooled[i];
-        gradient[2 * i] = takes_b | takes_c | takes_d ? 0.0f : share;
-        gradient[2 * i + 1] = takes_b & !takes_c & !takes_d ? share : 0.0f;
-        gradient[size + 2 * i] = takes_c & !takes_d ? share : 0.0f;
-        gradient[size + 2 * i + 1] = takes_d ? share : 0.0f;
+    columns top, bottom, to_top, to_bottom;
+    float shares[BLOCK] = { 0 }, largest[BLOCK];
+    int32_t winners[BLOCK] = { 0 };
+    memcpy(shares, pooled, (size_t)windows * sizeof *pooled);
+    load(values, windows, &top);
+    load(values + size, windows, &bottom);
+    memcpy(largest, top.even, sizeof largest);
+    keep_first(largest, winners, top.odd, 1);
+    keep_first(largest, winners, bottom.even, 2);
+    keep_first(largest, winners, bottom.odd, 3);
+    for (int i = 0; i < BLOCK; i++) {
+        const float share = 0.0f + shares[i];
+        to_top.even[i] = winners[i] == 0 ? share : 0.0f;
+        to_top.odd[i] = winners[i] == 1 ? share : 0.0f;
+        to_bottom.even[i] = winners[i] == 2 ? share : 0.0f;
+        to_bottom.odd[i] = winners[i] == 3 ? share : 0.0f;
     }
+    store(gradient, windows, &to_top);
+    store(gradient + size, windows, &to_bottom);
 }
 
-CSE_VECTOR_CLONES(void, pool_row,
-                  (const float *top, const float *bottom, float *pooled, int64_t count),
-                  (top, bottom, pooled, count))
+CSE_VECTOR_CLONES(void, pool_row, (const float *values, int64_t size, float *pooled, int64_t count),
+                  (values, size, pooled, count))
 {
     int64_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK)
-        take_maxima(top + 2 * i, bottom + 2 * i, pooled + i, BLOCK);
-    take_maxima(top + 2 * i, bottom + 2 * i, pooled + i, count - i);
+        take_maxima(values + 2 * i, size, pooled + i, BLOCK);
+    if (i < count)
+        take_maxima(values + 2 * i, size, pooled + i, count - i);
 }
 
 CSE_VECTOR_CLONES(void, pool_gradient_row,
@@ -60,7 +102,8 @@ CSE_VECTOR_CLONES(void, pool_gradient_row,
     int64_t i = 0;
     for (; i + BLOCK <= count; i += BLOCK)
         give_to_maxima(values + 2 * i, gradient + 2 * i, size, pooled + i, BLOCK);
-    give_to_maxima(values + 2 * i, gradient + 2 * i, size, pooled + i, count - i);
+    if (i < count)
+        give_to_maxima(values + 2 * i, gradient + 2 * i, size, pooled + i, count - i);
 }
 
 static void run(const cse_pool2d *kernel, const cse_pool2d_plane *plane)
@@ -70,7 +113,7 @@ static void run(const cse_pool2d *kernel, const cse_pool2d_plane *plane)
         const float *values = plane->values + 2 * row * size;
         float *pooled = plane->pooled + row * count;
         if (!kernel->gradient) {
-            pool_row(values, values + size, pooled, count);
+            pool_row(values, size, pooled, count);
             continue;
         }
         float *gradient = plane->gradient + 2 * row * size;

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+enum { AHEAD = 1024 }; /* elements that are fetched before they are read */
+
 /* The lanes of up to 16 windows, and those of the two vectors of their 32 columns. */
 typedef struct span {
     __mmask16 windows, low, high;
@@ -103,6 +105,16 @@ CSE_AVX512 static void pool(const cse_pool2d *kernel, const cse_pool2d_plane *pl
     }
 }
 
+/* Fetches what will be read and written some rows later. The planes were computed long ago, and the
+ * two rows of a window are too short for the processor to foresee what comes after them. */
+CSE_LANES void fetch_next(const float *values, const float *gradient, int64_t size)
+{
+    for (int64_t i = 0; i < 2 * size; i += CSE_LANE_COUNT) {
+        __builtin_prefetch(values + i, 0, 2);
+        __builtin_prefetch(gradient + i, 1, 2);
+    }
+}
+
 CSE_AVX512 static void pool_gradient(const cse_pool2d *kernel, const cse_pool2d_plane *plane)
 {
     const int64_t size = kernel->sizes[1], count = kernel->pooled[1];
@@ -111,6 +123,7 @@ CSE_AVX512 static void pool_gradient(const cse_pool2d *kernel, const cse_pool2d_
     for (int64_t row = 0; row < kernel->pooled[0]; row++) {
         const float *values = plane->values + 2 * row * size, *pooled = plane->pooled + row * count;
         float *gradient = plane->gradient + 2 * row * size;
+        fetch_next(values + AHEAD, gradient + AHEAD, size);
         for (int64_t i = 0; i < whole; i += CSE_LANE_COUNT)
             give_block(values + 2 * i, gradient + 2 * i, size, pooled + i, all);
         if (whole < count)

@@ -17,9 +17,9 @@
 
 enum { LANES = 16, MOST_TAPS = 32, FEWEST_WINDOWS = 4 };
 
-/* The compiler makes several vectors of one where the processor's are shorter. */
+/* Sums that stay in registers. Only added to: comparisons of such vectors become slow code where
+ * the processor's vectors are as long. */
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
-typedef int32_t integers __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 /* Lengths in floats, multiples of LANES. */
 typedef struct layout {
@@ -27,7 +27,14 @@ typedef struct layout {
     int64_t phase, phases;
     int64_t line;  /* a row with its padding */
     int64_t slots; /* of the ring */
+    int64_t front; /* zeros before the shares of a row of windows */
 } layout;
+
+/* The number of a tap in its window, and the windows of a row. */
+typedef struct window_numbers {
+    int32_t first;
+    int64_t count;
+} window_numbers;
 
 /* The working memory. Slot y % slots of a ring belongs to row y of the plane. */
 typedef struct rows {
@@ -42,41 +49,69 @@ typedef struct rows {
     int32_t *taps;
     int32_t *first_taps; /* of each window: the first one outside the padding */
     float *columns;      /* of each window: those outside the padding */
+    float *divisors;     /* of each window of the row */
     float *result;       /* of a row of windows; or the gradient's share of each */
     int32_t *winners;    /* of a row of windows: row in the window * taps of a row + tap */
     int64_t next;        /* rows that are in the ring, or were */
     int64_t written;     /* rows of the gradient that are stored */
 } rows;
 
-CSE_VECTOR_INLINE void load(lanes *to, const float *from)
+/* ---- operations on rows of windows ----
+ *
+ * `count` is a multiple of LANES. The inner loops have a known length and their operands are
+ * copied, so that the compiler makes vectors of them without asking whether rows overlap. */
+
+CSE_VECTOR_INLINE void keep_later(float *result, const float *x, int64_t count)
 {
-    memcpy(to, from, sizeof *to);
+    float r[LANES], b[LANES];
+    for (int64_t c = 0; c < count; c += LANES) {
+        memcpy(r, result + c, sizeof r);
+        memcpy(b, x + c, sizeof b);
+        for (int i = 0; i < LANES; i++)
+            r[i] = cse_pool2d_later(r[i], b[i]);
+        memcpy(result + c, r, sizeof r);
+    }
 }
 
-CSE_VECTOR_INLINE void load_integers(integers *to, const int32_t *from)
+/* Keeps the first maxima and their numbers. Those of x are numbers[c] + more, or just `more`. */
+CSE_VECTOR_INLINE void keep_first(float *largest, int32_t *winners, const float *x,
+                                  const int32_t *numbers, window_numbers more)
 {
-    memcpy(to, from, sizeof *to);
+    float r[LANES], b[LANES];
+    int32_t w[LANES], n[LANES] = { 0 };
+    for (int64_t c = 0; c < more.count; c += LANES) {
+        memcpy(r, largest + c, sizeof r);
+        memcpy(b, x + c, sizeof b);
+        memcpy(w, winners + c, sizeof w);
+        if (numbers != NULL)
+            memcpy(n, numbers + c, sizeof n);
+        for (int i = 0; i < LANES; i++) {
+            const bool takes = cse_pool2d_takes(r[i], b[i]);
+            w[i] = takes ? n[i] + more.first : w[i];
+            r[i] = takes ? b[i] : r[i];
+        }
+        memcpy(largest + c, r, sizeof r);
+        memcpy(winners + c, w, sizeof w);
+    }
 }
 
-/* `to` becomes x where the lanes of `where` are -1. */
-CSE_VECTOR_INLINE void choose(lanes *to, const integers *where, const lanes *x)
+CSE_VECTOR_INLINE void divide(float *result, const float *divisors, int64_t count)
 {
-    *to = (lanes)(((integers)*x & *where) | ((integers)*to & ~*where));
+    float r[LANES], b[LANES];
+    for (int64_t c = 0; c < count; c += LANES) {
+        memcpy(r, result + c, sizeof r);
+        memcpy(b, divisors + c, sizeof b);
+        for (int i = 0; i < LANES; i++)
+            r[i] /= b[i];
+        memcpy(result + c, r, sizeof r);
+    }
 }
 
-CSE_VECTOR_INLINE void keep_later(lanes *result, const lanes *x)
+CSE_VECTOR_INLINE void fill(float *values, float with, int64_t count)
 {
-    const integers where = (*x > *result) | (*x != *x);
-    choose(result, &where, x);
-}
-
-/* Keeps the first maximum, and its number. */
-CSE_VECTOR_INLINE void keep_first(lanes *largest, integers *winner, const lanes *x,
-                                  const integers *number)
-{
-    const integers where = (*x > *largest) | ((*x != *x) & (*largest == *largest));
-    choose(largest, &where, x);
-    *winner = (*number & where) | (*winner & ~where);
+    for (int64_t c = 0; c < count; c += LANES)
+        for (int i = 0; i < LANES; i++)
+            values[c + i] = with;
 }
 
 /* ---- working memory ---- */
@@ -94,6 +129,7 @@ static layout layout_of(const cse_pool2d *kernel)
     at.phase = whole_lanes(at.windows + (taps - 1) / stride);
     at.phases = (stride < taps ? stride : taps) * at.phase;
     at.line = whole_lanes(padded > at.phase * stride ? padded : at.phase * stride);
+    at.front = whole_lanes((taps - 1) / stride);
     at.slots = kernel->kernel[0] < kernel->sizes[0] ? kernel->kernel[0] : kernel->sizes[0];
     return at;
 }
@@ -101,15 +137,10 @@ static layout layout_of(const cse_pool2d *kernel)
 static size_t scratch_bytes(const cse_pool2d *kernel)
 {
     const layout at = layout_of(kernel);
-    const int64_t floats =
-        2 * at.line + (at.slots + 1) * at.phases + 2 * at.slots * at.windows + 4 * at.windows;
+    const int64_t lines = 2 * at.line, ring = at.slots * (at.phases + 2 * at.windows);
+    const int64_t row = at.phases + 3 * at.windows + 2 * (at.front + at.phase);
+    const int64_t floats = lines + ring + row;
     return (size_t)floats * sizeof(float);
-}
-
-static void fill(float *values, float with, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        values[i] = with;
 }
 
 static float *take(char **place, int64_t count)
@@ -140,8 +171,13 @@ static void begin(const cse_pool2d *kernel, const cse_pool2d_plane *plane, rows 
     r->taps = take_integers(&place, at.slots * at.windows);
     r->first_taps = take_integers(&place, at.windows);
     r->columns = take(&place, at.windows);
-    fill(r->result = take(&place, at.windows), 0, at.windows);
-    r->winners = take_integers(&place, at.windows);
+    r->divisors = take(&place, at.windows);
+    const int64_t shares = at.front + at.phase;
+    fill(r->result = take(&place, shares), 0, shares);
+    r->winners = take_integers(&place, shares);
+    memset(r->winners, 0, (size_t)shares * sizeof *r->winners);
+    r->result += at.front;
+    r->winners += at.front;
     for (int64_t c = 0; c < at.windows; c++) {
         const cse_pool2d_span span = cse_pool2d_span_of(kernel, 1, c);
         r->first_taps[c] = (int32_t)(span.first + kernel->padding[1] - c * kernel->stride[1]);
@@ -156,10 +192,31 @@ static void begin(const cse_pool2d *kernel, const cse_pool2d_plane *plane, rows 
 CSE_VECTOR_INLINE void cut_line(const rows *r, int64_t stride, float *phases)
 {
     const layout *at = &r->at;
+    float taken[LANES];
     for (int64_t q = 0; q * at->phase < at->phases; q++)
-        for (int64_t i = 0; i < at->phase; i += LANES)
+        for (int64_t i = 0; i < at->phase; i += LANES) {
+            const float *line = r->cut_line + i * stride + q;
             for (int64_t lane = 0; lane < LANES; lane++)
-                phases[q * at->phase + i + lane] = r->cut_line[(i + lane) * stride + q];
+                taken[lane] = line[lane * stride];
+            memcpy(phases + q * at->phase + i, taken, sizeof taken);
+        }
+}
+
+/* The usual stride: both phases at once. */
+CSE_VECTOR_INLINE void cut_pairs(const rows *r, float *phases)
+{
+    const int64_t phase = r->at.phase;
+    float even[LANES], odd[LANES], both[2 * LANES];
+    for (int64_t i = 0; i < phase; i += LANES) {
+        memcpy(both, r->cut_line + 2 * i, sizeof both);
+        for (int64_t lane = 0; lane < LANES; lane++) {
+            even[lane] = both[2 * lane];
+            odd[lane] = both[2 * lane + 1];
+        }
+        memcpy(phases + i, even, sizeof even);
+        if (r->at.phases > phase)
+            memcpy(phases + phase + i, odd, sizeof odd);
+    }
 }
 
 /* Row y of the plane in phases; what lies around it stays as it is. */
@@ -170,18 +227,39 @@ CSE_VECTOR_INLINE void cut(const rows *r, int64_t y, float *phases)
     float *line = kernel->stride[1] == 1 ? phases : r->cut_line;
     memcpy(line + kernel->padding[1], row, (size_t)kernel->sizes[1] * sizeof *row);
     if (kernel->stride[1] == 2)
-        cut_line(r, 2, phases);
+        cut_pairs(r, phases);
     else if (kernel->stride[1] > 2)
         cut_line(r, kernel->stride[1], phases);
 }
 
+/* Phases that no window reaches stay 0. */
 CSE_VECTOR_INLINE void join_line(const rows *r, int64_t stride, const float *phases)
 {
     const layout *at = &r->at;
-    for (int64_t i = 0; i < at->phase; i += LANES)
-        for (int64_t q = 0; q * at->phase < at->phases; q++)
+    float taken[LANES];
+    for (int64_t q = 0; q * at->phase < at->phases; q++)
+        for (int64_t i = 0; i < at->phase; i += LANES) {
+            float *line = r->joined_line + i * stride + q;
+            memcpy(taken, phases + q * at->phase + i, sizeof taken);
             for (int64_t lane = 0; lane < LANES; lane++)
-                r->joined_line[(i + lane) * stride + q] = phases[q * at->phase + i + lane];
+                line[lane * stride] = taken[lane];
+        }
+}
+
+CSE_VECTOR_INLINE void join_pairs(const rows *r, const float *phases)
+{
+    const int64_t phase = r->at.phase;
+    float even[LANES], odd[LANES] = { 0 }, both[2 * LANES];
+    for (int64_t i = 0; i < phase; i += LANES) {
+        memcpy(even, phases + i, sizeof even);
+        if (r->at.phases > phase)
+            memcpy(odd, phases + phase + i, sizeof odd);
+        for (int64_t lane = 0; lane < LANES; lane++) {
+            both[2 * lane] = even[lane];
+            both[2 * lane + 1] = odd[lane];
+        }
+        memcpy(r->joined_line + 2 * i, both, sizeof both);
+    }
 }
 
 /* Stores the rows of the gradient before row `end`, and clears their slots. Rows that no window
@@ -199,7 +277,7 @@ CSE_VECTOR_INLINE void store_gradient(rows *r, int64_t end)
         }
         const float *line = kernel->stride[1] == 1 ? phases : r->joined_line;
         if (kernel->stride[1] == 2)
-            join_line(r, 2, phases);
+            join_pairs(r, phases);
         else if (kernel->stride[1] > 2)
             join_line(r, kernel->stride[1], phases);
         memcpy(row, line + kernel->padding[1], (size_t)size * sizeof *row);
@@ -211,79 +289,78 @@ CSE_VECTOR_INLINE void store_gradient(rows *r, int64_t end)
 
 CSE_VECTOR_INLINE void maxima_along(const rows *r, int64_t y)
 {
-    const float *taps = r->values;
     float *maxima = r->maxima + y % r->at.slots * r->at.windows;
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes result = (lanes){ 0 } - INFINITY, x;
-        for (int64_t j = 0; j < r->kernel->kernel[1]; j++) {
-            load(&x, taps + r->offsets[j] + c);
-            keep_later(&result, &x);
-        }
-        memcpy(maxima + c, &result, sizeof result);
-    }
+    fill(maxima, -INFINITY, r->at.windows);
+    for (int64_t j = 0; j < r->kernel->kernel[1]; j++)
+        keep_later(maxima, r->values + r->offsets[j], r->at.windows);
 }
 
 CSE_VECTOR_INLINE void first_maxima_along(const rows *r, int64_t y)
 {
     const int64_t slot = y % r->at.slots * r->at.windows;
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes largest = (lanes){ 0 } - INFINITY, x;
-        integers winner;
-        load_integers(&winner, r->first_taps + c);
-        for (int64_t j = 0; j < r->kernel->kernel[1]; j++) {
-            const integers number = (integers){ 0 } + (int32_t)j;
-            load(&x, r->values + r->offsets[j] + c);
-            keep_first(&largest, &winner, &x, &number);
-        }
-        memcpy(r->maxima + slot + c, &largest, sizeof largest);
-        memcpy(r->taps + slot + c, &winner, sizeof winner);
-    }
+    fill(r->maxima + slot, -INFINITY, r->at.windows);
+    memcpy(r->taps + slot, r->first_taps, (size_t)r->at.windows * sizeof *r->taps);
+    for (int64_t j = 0; j < r->kernel->kernel[1]; j++)
+        keep_first(r->maxima + slot, r->taps + slot, r->values + r->offsets[j], NULL,
+                   (window_numbers){ (int32_t)j, r->at.windows });
 }
 
 /* The maxima over the rows of one row of windows. */
 CSE_VECTOR_INLINE void maxima_across(const rows *r, cse_pool2d_span span)
 {
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes result = (lanes){ 0 } - INFINITY, x;
-        for (int64_t y = span.first; y < span.end; y++) {
-            load(&x, r->maxima + y % r->at.slots * r->at.windows + c);
-            keep_later(&result, &x);
-        }
-        memcpy(r->result + c, &result, sizeof result);
-    }
+    fill(r->result, -INFINITY, r->at.windows);
+    for (int64_t y = span.first; y < span.end; y++)
+        keep_later(r->result, r->maxima + y % r->at.slots * r->at.windows, r->at.windows);
 }
 
+/* The winners of one row of windows; `result` has their values for now. */
 CSE_VECTOR_INLINE void first_maxima_across(const rows *r, cse_pool2d_span span)
 {
     const int32_t taps = (int32_t)r->kernel->kernel[1];
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        int64_t slot = span.first % r->at.slots * r->at.windows + c;
-        lanes largest, x;
-        integers winner, number;
-        load(&largest, r->maxima + slot);
-        load_integers(&winner, r->taps + slot);
-        for (int64_t y = span.first + 1; y < span.end; y++) {
-            slot = y % r->at.slots * r->at.windows + c;
-            load(&x, r->maxima + slot);
-            load_integers(&number, r->taps + slot);
-            number += (int32_t)(y - span.first) * taps;
-            keep_first(&largest, &winner, &x, &number);
-        }
-        memcpy(r->winners + c, &winner, sizeof winner);
+    int64_t slot = span.first % r->at.slots * r->at.windows;
+    memcpy(r->result, r->maxima + slot, (size_t)r->at.windows * sizeof *r->result);
+    memcpy(r->winners, r->taps + slot, (size_t)r->at.windows * sizeof *r->winners);
+    for (int64_t y = span.first + 1; y < span.end; y++) {
+        slot = y % r->at.slots * r->at.windows;
+        keep_first(r->result, r->winners, r->maxima + slot, r->taps + slot,
+                   (window_numbers){ (int32_t)(y - span.first) * taps, r->at.windows });
     }
 }
 
-/* Adds the shares of the windows whose maximum is tap j of row y, the `number`-th of the window. */
-CSE_VECTOR_INLINE void add_where(const rows *r, float *sums, int32_t number)
+/* The pooled gradient of a row of windows; 0 behind its end. */
+CSE_VECTOR_INLINE void load_shares(const rows *r, int64_t row)
 {
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes sum, share;
-        integers winner;
-        load(&sum, sums + c);
-        load(&share, r->result + c);
-        load_integers(&winner, r->winners + c);
-        sum += (lanes)((integers)share & (winner == number));
-        memcpy(sums + c, &sum, sizeof sum);
+    const int64_t count = r->kernel->pooled[1];
+    memcpy(r->result, r->plane->pooled + row * count, (size_t)count * sizeof *r->result);
+    for (int64_t c = count; c < r->at.windows; c++)
+        r->result[c] = 0;
+}
+
+/* Adds the shares of one row of windows to the gradient of row y, the `down`-th row of the windows:
+ * to each element those of its windows in their order, which is that of the taps from the last. */
+CSE_VECTOR_INLINE void give(const rows *r, int64_t y, int64_t down)
+{
+    const int64_t taps = r->kernel->kernel[1], stride = r->kernel->stride[1];
+    const bool maximum = r->kernel->maximum;
+    float shares[LANES];
+    int32_t winners[LANES];
+    lanes sums, chosen;
+    for (int64_t q = 0; q < stride && q < taps; q++) {
+        float *phase = r->phases + y % r->at.slots * r->at.phases + q * r->at.phase;
+        const int64_t last = q + (taps - 1 - q) / stride * stride;
+        for (int64_t i = 0; i < r->at.phase; i += LANES) {
+            memcpy(&sums, phase + i, sizeof sums);
+            for (int64_t j = last, from = i - last / stride; j >= 0; j -= stride, from++) {
+                const int32_t number = (int32_t)(down * taps + j);
+                memcpy(shares, r->result + from, sizeof shares);
+                memcpy(winners, r->winners + from, sizeof winners);
+                for (int lane = 0; lane < LANES; lane++)
+                    shares[lane] = !maximum || winners[lane] == number ? shares[lane] : 0.0f;
+                memcpy(&chosen, shares, sizeof chosen);
+                sums += chosen;
+            }
+            memcpy(phase + i, &sums, sizeof sums);
+        }
     }
 }
 
@@ -305,7 +382,6 @@ CSE_VECTOR_CLONES(void, pool_maxima, (rows * r), (r))
 CSE_VECTOR_CLONES(void, give_to_maxima, (rows * r), (r))
 {
     const cse_pool2d *kernel = r->kernel;
-    const int64_t taps = kernel->kernel[1];
     for (int64_t row = 0; row < kernel->pooled[0]; row++) {
         const cse_pool2d_span span = cse_pool2d_span_of(kernel, 0, row);
         store_gradient(r, span.first);
@@ -314,63 +390,38 @@ CSE_VECTOR_CLONES(void, give_to_maxima, (rows * r), (r))
             first_maxima_along(r, r->next);
         }
         first_maxima_across(r, span);
-        memcpy(r->result, r->plane->pooled + row * kernel->pooled[1],
-               (size_t)kernel->pooled[1] * sizeof(float));
+        load_shares(r, row);
         for (int64_t y = span.first; y < span.end; y++)
-            for (int64_t j = taps - 1; j >= 0; j--)
-                add_where(r, r->phases + y % r->at.slots * r->at.phases + r->offsets[j],
-                          (int32_t)((y - span.first) * taps + j));
+            give(r, y, y - span.first);
     }
     store_gradient(r, kernel->sizes[0]);
 }
 
 /* ---- average ---- */
 
-/* What the averages of a row of windows with `height` rows outside the padding are divided by. */
-CSE_VECTOR_INLINE void load_divisors(const rows *r, int64_t height, int64_t c, lanes *divisors)
+/* Divides by the elements of each window, of which `height` rows are outside the padding. */
+CSE_VECTOR_INLINE void divide_by_sizes(const rows *r, int64_t height)
 {
     const cse_pool2d *kernel = r->kernel;
-    load(divisors, r->columns + c);
-    *divisors *= (float)height;
-    if (kernel->count_padding)
-        *divisors = (lanes){ 0 } + (float)(kernel->kernel[0] * kernel->kernel[1]);
+    const float all = (float)(kernel->kernel[0] * kernel->kernel[1]);
+    for (int64_t c = 0; c < r->at.windows; c++)
+        r->divisors[c] = kernel->count_padding ? all : (float)height * r->columns[c];
+    divide(r->result, r->divisors, r->at.windows);
 }
 
 CSE_VECTOR_INLINE void averages(const rows *r, cse_pool2d_span span)
 {
     for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes sum = { 0 }, x, divisors;
+        lanes sums = { 0 }, x;
         for (int64_t y = span.first; y < span.end; y++)
             for (int64_t j = 0; j < r->kernel->kernel[1]; j++) {
-                load(&x, r->phases + y % r->at.slots * r->at.phases + r->offsets[j] + c);
-                sum += x;
+                memcpy(&x, r->phases + y % r->at.slots * r->at.phases + r->offsets[j] + c,
+                       sizeof x);
+                sums += x;
             }
-        load_divisors(r, span.end - span.first, c, &divisors);
-        sum /= divisors;
-        memcpy(r->result + c, &sum, sizeof sum);
+        memcpy(r->result + c, &sums, sizeof sums);
     }
-}
-
-CSE_VECTOR_INLINE void shares(const rows *r, cse_pool2d_span span)
-{
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes share, divisors;
-        load(&share, r->result + c);
-        load_divisors(r, span.end - span.first, c, &divisors);
-        share /= divisors;
-        memcpy(r->result + c, &share, sizeof share);
-    }
-}
-
-CSE_VECTOR_INLINE void add_shares(const rows *r, float *sums)
-{
-    for (int64_t c = 0; c < r->at.windows; c += LANES) {
-        lanes sum, share;
-        load(&sum, sums + c);
-        load(&share, r->result + c);
-        sum += share;
-        memcpy(sums + c, &sum, sizeof sum);
-    }
+    divide_by_sizes(r, span.end - span.first);
 }
 
 CSE_VECTOR_CLONES(void, pool_averages, (rows * r), (r))
@@ -393,12 +444,10 @@ CSE_VECTOR_CLONES(void, give_to_all, (rows * r), (r))
         const cse_pool2d_span span = cse_pool2d_span_of(kernel, 0, row);
         store_gradient(r, span.first);
         r->next = r->next > span.end ? r->next : span.end;
-        memcpy(r->result, r->plane->pooled + row * kernel->pooled[1],
-               (size_t)kernel->pooled[1] * sizeof(float));
-        shares(r, span);
+        load_shares(r, row);
+        divide_by_sizes(r, span.end - span.first);
         for (int64_t y = span.first; y < span.end; y++)
-            for (int64_t j = kernel->kernel[1] - 1; j >= 0; j--)
-                add_shares(r, r->phases + y % r->at.slots * r->at.phases + r->offsets[j]);
+            give(r, y, y - span.first);
     }
     store_gradient(r, kernel->sizes[0]);
 }

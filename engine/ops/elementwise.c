@@ -12,7 +12,7 @@ void cse_reference_unary(const cse_reference *call, double (*function)(double))
                           function(cse_read_element(from, call->inputs[0], i)));
 }
 
-static void reference_binary(const cse_reference *call, double (*function)(double, double))
+void cse_reference_binary(const cse_reference *call, double (*function)(double, double))
 {
     int64_t count = cse_shape_elements(call->node->shape);
     cse_dtype from = call->node->inputs[0]->dtype, to = call->node->dtype;
@@ -30,7 +30,7 @@ void cse_reference_elementwise(const cse_reference *call)
     if (op->unary != NULL)
         cse_reference_unary(call, op->unary);
     else
-        reference_binary(call, op->binary);
+        cse_reference_binary(call, op->binary);
 }
 
 void cse_extremum_gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[],

@@ -16,6 +16,7 @@
 void cse_reference_elementwise(const cse_reference *call);
 /* The same for an op whose function depends on its attributes. */
 void cse_reference_unary(const cse_reference *call, double (*function)(double));
+void cse_reference_binary(const cse_reference *call, double (*function)(double, double));
 
 /* The gradient of minimum and maximum: all to the input for which `is_chosen` (cse_less or
  * cse_greater) holds against the other, half to each where they are equal. */

@@ -12,7 +12,7 @@
 extern const cse_op cse_op_gelu;
 
 static const double sqrt_half = 0.70710678118654752, sqrt_2_over_pi = 0.79788456080286536,
-                    one_over_sqrt_2pi = 0.39894228040143268, cubic = 0.044715;
+                    cubic = 0.044715;
 
 /** x * Phi(x), where Phi is the standard normal distribution function; `tanh_form` selects the
  * approximation by tanh, which GPT-2 uses. */
@@ -22,31 +22,10 @@ CSE_API cse_tensor *cse_gelu(cse_tensor *x, bool tanh_form)
     return cse_trace_1(&cse_op_gelu, &attributes, x);
 }
 
-/* The derivative Phi(x) + x * phi(x), where phi is the density. */
-static cse_tensor *exact_slope(cse_tensor *x)
-{
-    cse_tensor *phi = cse_scale(cse_exp(cse_scale(cse_square(x), -0.5)), one_over_sqrt_2pi);
-    cse_tensor *distribution = cse_shift(cse_scale(cse_erf(cse_scale(x, sqrt_half)), 0.5), 0.5);
-    return cse_add(distribution, cse_mul(x, phi));
-}
-
-/* The derivative, with u the argument of tanh and t its value: (1 + t) / 2 + x / 2 * (1 - t^2) *
- * du/dx. */
-static cse_tensor *tanh_slope(cse_tensor *x)
-{
-    cse_tensor *squared = cse_square(x);
-    cse_tensor *u = cse_scale(cse_mul(x, cse_shift(cse_scale(squared, cubic), 1)), sqrt_2_over_pi);
-    cse_tensor *du = cse_scale(cse_shift(cse_scale(squared, 3 * cubic), 1), sqrt_2_over_pi);
-    cse_tensor *t = cse_tanh(u);
-    cse_tensor *bend = cse_mul(cse_sub(cse_constant_like(x, 1), cse_square(t)), du);
-    return cse_add(cse_shift(cse_scale(t, 0.5), 0.5), cse_mul(cse_scale(x, 0.5), bend));
-}
-
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    cse_tensor *x = node->inputs[0];
     gradients[0] =
-        cse_mul(output_gradient, node->attributes.integers[0] ? tanh_slope(x) : exact_slope(x));
+        cse_gelu_gradient(node->inputs[0], output_gradient, node->attributes.integers[0] != 0);
 }
 
 static double exact(double x)
@@ -89,10 +68,6 @@ const cse_op cse_op_gelu = {
     .infer = cse_infer_floats,
     .gradient = gradient,
     .reference = reference,
-    /* The arguments of tanh and erf are written as in the gradient: where both stand in one loop,
-     * the C compiler then merges the two computations. */
-    .expression = "$a0 ? 0.5f * $0 * (1.0f + cse_tanh(($0 * ($0 * $0 * 0.044715f + 1.0f)) *"
-                  " 0.7978845608f))"
-                  " : 0.5f * $0 * (1.0f + cse_erf($0 * 0.7071067812f))",
+    .expression = "$a0 ? cse_gelu_tanh($0) : cse_gelu_exact($0)",
     .samples = samples,
 };

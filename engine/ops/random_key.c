@@ -61,6 +61,6 @@ const cse_op cse_op_random_key = {
     .max_inputs = 1,
     .infer = infer,
     .reference = reference,
-    .expression = "cse_key_half(cse_hash_key($seed, $0, (uint32_t)$a0, 0, 0), $a1)",
+    .expression = "cse_key_half(cse_hash_key($seed, $0, CSE_STREAM($a0), 0, 0), $a1)",
     .samples = samples,
 };

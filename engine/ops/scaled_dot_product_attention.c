@@ -3,29 +3,32 @@
  *
  * Inputs: q [batch, heads, query, head], k [batch, heads, key, head], v [batch, heads, key, value];
  * with dropout also the samples of the weights, int32 [batch, heads, query, key]
- * (engine/trace/random_arguments.h). Output: [batch, heads, query, value]. Attributes: integers[0]
- * and [1] stream and elements of a sample for dropout, [2] causal; numbers[0] and [1] probability
- * and factor of dropout, [2] the scale.
+ * (engine/trace/random_arguments.h). Output: [batch, heads, query, value]. Attributes:
+ * engine/trace/attention.h.
  *
- * The op is expanded into matmul, softmax and dropout. The gradient traces the weights a second
- * time; the simplify pass merges both computations, so the weights are stored from the forward to
- * the backward pass. Scores, softmax and their sums are float32 whatever the type of the inputs;
- * the four products take that type. */
+ * Where the attention pass marked it as whole, the op becomes fused_attention, which stores nothing
+ * for each pair of a query and a key. Else it is expanded into matmul, softmax and dropout. The
+ * gradient then traces the weights a second time; the simplify pass merges both computations, so
+ * the weights are stored from the forward to the backward pass. Scores, softmax and their sums are
+ * float32 whatever the type of the inputs; the four products take that type. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/ops/attention.h"
 #include "engine/ops/samples.h"
 #include "engine/trace/random_arguments.h"
 #include "engine/trace/rows.h"
 
 extern const cse_op cse_op_scaled_dot_product_attention, cse_op_dropout;
 
-enum { STREAM, SAMPLE_ELEMENTS, CAUSAL, INTEGERS };
-enum { PROBABILITY, FACTOR, SCALE, NUMBERS };
-
-/* Far below any score of finite inputs, so that exp of the difference to the row's maximum is
- * exactly 0; finite, so that it is never taken for an overflow. */
-static const double masked_score = -1e30;
+enum {
+    CAUSAL = CSE_ATTENTION_CAUSAL,
+    INTEGERS = CSE_ATTENTION_RESULT, /* this op has one result */
+    PROBABILITY = CSE_ATTENTION_PROBABILITY,
+    FACTOR = CSE_ATTENTION_FACTOR,
+    SCALE = CSE_ATTENTION_SCALE,
+    NUMBERS = CSE_ATTENTION_NUMBERS
+};
 
 static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention_options *options,
                                 cse_attributes *attributes)
@@ -105,20 +108,12 @@ static cse_tensor *dropped(const cse_tensor *node, cse_tensor *x)
     return cse_trace_2(&cse_op_dropout, &attributes, x, node->inputs[3]);
 }
 
-/* The softmax, float32 [batch, heads, query, key]. */
-static cse_tensor *attention_weights(const cse_tensor *node)
-{
-    cse_tensor *products = cse_matmul(node->inputs[0], node->inputs[1], false, true);
-    cse_tensor *scores =
-        cse_scale(cse_cast(products, CSE_FLOAT32), node->attributes.numbers[SCALE]);
-    if (node->attributes.integers[CAUSAL])
-        scores = cse_causal_mask(scores, masked_score);
-    return cse_softmax(scores, -1);
-}
-
 static cse_tensor *expand(cse_tensor *node)
 {
-    cse_tensor *weights = dropped(node, attention_weights(node));
+    if (node->attributes.integers[CSE_ATTENTION_WHOLE])
+        return cse_attention_fuse(node);
+    cse_tensor *weights = cse_attention_weights(node);
+    weights = dropped(node, weights);
     return cse_matmul(cse_cast(weights, node->dtype), node->inputs[2], false, false);
 }
 
@@ -130,17 +125,20 @@ static cse_tensor *expand(cse_tensor *node)
  *   dQ = dS K
  *   dK = dS' Q
  *
- * Where a score is masked, P is 0 and so is dS. */
+ * Where a score is masked, P is 0 and so is dS. Without dropout the gradient is a composite of its
+ * own. */
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *q = node->inputs[0], *k = node->inputs[1], *v = node->inputs[2];
-    cse_tensor *weights = attention_weights(node);
+    if (node->input_count < 4) {
+        cse_attention_trace_gradients(node, output_gradient, gradients);
+        return;
+    }
+    cse_tensor *weights = cse_attention_weights(node);
     cse_tensor *used = cse_cast(dropped(node, weights), node->dtype);
     cse_tensor *by_weight = cse_matmul(output_gradient, v, false, true);
     by_weight = dropped(node, cse_cast(by_weight, CSE_FLOAT32));
-    cse_tensor *mean = cse_row_sum(cse_mul(weights, by_weight));
-    cse_tensor *by_score = cse_mul(weights, cse_sub(by_weight, mean));
-    by_score = cse_cast(cse_scale(by_score, node->attributes.numbers[SCALE]), node->dtype);
+    cse_tensor *by_score = cse_attention_by_score(node, weights, by_weight);
     gradients[0] = cse_matmul(by_score, k, false, false);
     gradients[1] = cse_matmul(by_score, q, true, false);
     gradients[2] = cse_matmul(used, output_gradient, true, false);
@@ -200,9 +198,7 @@ static void reference(const cse_reference *call)
  * weights sum to 1, which keeps the second one near its terms' size. Dropout multiplies by 4/3. */
 #define OPTIONS(causal, head)                                           \
     .attributes = { .integer_count = INTEGERS,                          \
-                    .integers = { [STREAM] = 3735928559,                \
-                                  [SAMPLE_ELEMENTS] = 3 * 5 * 5,        \
-                                  [CAUSAL] = (causal) },                \
+                    .integers = { 3735928559, 3 * 5 * 5, (causal) },    \
                     .number_count = NUMBERS,                            \
                     .numbers = { 0.25, 4.0 / 3, 1 / (double)(head) } }, \
     .tolerance = 6.5e-5

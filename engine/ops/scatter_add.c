@@ -1,8 +1,11 @@
-/* scatter_add: adds rows into a table of zeros at given indices; the transpose of gather.
+/* scatter_add: adds rows into a table at given indices, of zeros or another's values; the transpose
+ * of gather.
  *
- * Inputs: rows [indices..., row...], indices int32. Attributes: integers[0] the rows of the table.
- * Rows are added in float32 in the order of the indices, so that the bits of the sums are fixed. */
+ * Inputs: rows [indices..., row...], indices int32, and the table that is added to (absent: zeros).
+ * Attributes: integers[0] the rows of the table. Rows are added in float32 in the order of the
+ * indices, so that the bits of the sums are fixed. The result may lie where the table does. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
@@ -16,6 +19,15 @@ CSE_API cse_tensor *cse_scatter_add(cse_tensor *rows, cse_tensor *indices, int64
 {
     const cse_attributes attributes = { .integer_count = 1, .integers = { count } };
     return cse_trace_2(&cse_op_scatter_add, &attributes, rows, indices);
+}
+
+/** The same, added to the rows of `table` [count, row...]. */
+CSE_API cse_tensor *cse_scatter_add_to(cse_tensor *table, cse_tensor *rows, cse_tensor *indices)
+{
+    cse_attributes attributes = { .integer_count = 1 };
+    if (!cse_trace_is_poison(table))
+        attributes.integers[0] = table->shape.rank > 0 ? table->shape.dims[0] : 0;
+    return cse_trace(&cse_op_scatter_add, &attributes, 3, (cse_tensor *[]){ rows, indices, table });
 }
 
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
@@ -33,6 +45,10 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
     for (int i = indices.rank; i < rows.rank; i++)
         shape->dims[shape->rank++] = rows.dims[i];
     *dtype = in->dtypes[0];
+    if (in->input_count > 2 &&
+        (in->dtypes[2] != CSE_FLOAT32 || !cse_shape_equal(in->shapes[2], *shape)))
+        return cse_fail(CSE_SHAPE, "the table must be float32 [count, row...], with rows as those "
+                                   "that are added");
     return cse_check_size(*shape);
 }
 
@@ -48,6 +64,8 @@ static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *
         cse_logical_and(cse_greater_equal(indices, cse_constant_int(0)), cse_less(indices, count));
     gradients[0] = cse_where(cse_reshape(inside, column), cse_gather(output_gradient, indices),
                              cse_constant_like(output_gradient, 0));
+    if (node->input_count > 2)
+        gradients[2] = output_gradient;
 }
 
 static int64_t row_elements(const cse_tensor *node)
@@ -62,6 +80,8 @@ static void reference(const cse_reference *call)
     int64_t count = cse_shape_elements(node->inputs[1]->shape);
     const int32_t *indices = call->inputs[1];
     double *sums = cse_calloc((size_t)total + 1, sizeof *sums);
+    for (int64_t i = 0; node->input_count > 2 && i < total; i++)
+        sums[i] = cse_read_element(node->dtype, call->inputs[2], i);
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; indices[i] >= 0 && indices[i] < rows && j < length; j++)
             sums[indices[i] * length + j] +=
@@ -74,17 +94,27 @@ static void reference(const cse_reference *call)
 static void emit(cse_text *out, const cse_tensor *node)
 {
     long long rows = node->shape.dims[0], length = row_elements(node);
+    const long long elements = rows * length;
+    if (node->input_count > 2)
+        cse_text_add(out,
+                     "if (y != x2)\n"
+                     "for (int64_t i = 0; i < %lld; i++)\n"
+                     "y[i] = x2[i];\n",
+                     elements);
+    else
+        cse_text_add(out,
+                     "for (int64_t i = 0; i < %lld; i++)\n"
+                     "y[i] = 0;\n",
+                     elements);
     cse_text_add(out,
-                 "for (int64_t i = 0; i < %lld; i++)\n"
-                 "y[i] = 0;\n"
                  "for (int64_t i = 0; i < %lld; i++) {\n"
                  "int32_t row = x1[i];\n"
                  "if (row >= 0 && row < %lld)\n"
                  "for (int64_t j = 0; j < %lld; j++)\n"
                  "y[row * (int64_t)%lld + j] += x0[i * %lld + j];\n"
                  "}\n",
-                 rows * length, (long long)cse_shape_elements(node->inputs[1]->shape), rows, length,
-                 length, length);
+                 (long long)cse_shape_elements(node->inputs[1]->shape), rows, length, length,
+                 length);
 }
 
 /* At most 15 rows below 2 added in float32: 15 * 30 * 2^-24. */
@@ -94,19 +124,25 @@ static const cse_op_sample samples[] = {
       .input_count = 2,
       CSE_WITH_INTEGERS(4),
       .tolerance = 3e-5 },
+    { .name = "added to a table",
+      .inputs = { CSE_FLOATS(-2, 2, 3, 5, 7), CSE_INTEGERS(-1, 5, 3, 5), CSE_FLOATS(-2, 2, 4, 7) },
+      .input_count = 3,
+      CSE_WITH_INTEGERS(4),
+      .tolerance = 3e-5 },
     { .name = NULL },
 };
 
 const cse_op cse_op_scatter_add = {
     .name = "scatter_add",
-    .summary = "rows added into a table of zeros at given indices",
+    .summary = "rows added into a table at given indices",
     .kind = CSE_OP_BLOCK,
     .precision = CSE_FAMILY_FLOAT32,
     .min_inputs = 2,
-    .max_inputs = 2,
+    .max_inputs = 3,
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
     .emit = emit,
+    .updates = 3,
     .samples = samples,
 };

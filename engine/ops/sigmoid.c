@@ -30,6 +30,6 @@ const cse_op cse_op_sigmoid = {
     .infer = cse_infer_floats,
     .gradient = gradient,
     .unary = value_of,
-    .expression = "1.0f / (1.0f + cse_exp(-$0))",
+    .expression = "cse_sigmoid($0)",
     .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

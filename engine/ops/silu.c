@@ -13,9 +13,7 @@ CSE_API cse_tensor *cse_silu(cse_tensor *x)
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    cse_tensor *x = node->inputs[0], *one = cse_constant_like(x, 1), *s = cse_sigmoid(x);
-    cse_tensor *slope = cse_mul(s, cse_add(one, cse_mul(x, cse_sub(one, s))));
-    gradients[0] = cse_mul(output_gradient, slope);
+    gradients[0] = cse_silu_gradient(node->inputs[0], output_gradient);
 }
 
 static double value_of(double x)
@@ -31,6 +29,6 @@ const cse_op cse_op_silu = {
     .infer = cse_infer_floats,
     .gradient = gradient,
     .unary = value_of,
-    .expression = "$0 / (1.0f + cse_exp(-$0))",
+    .expression = "cse_silu($0)",
     .samples = CSE_UNARY_SAMPLES(-2, 2, CSE_PRELUDE_TOLERANCE),
 };

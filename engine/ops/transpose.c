@@ -83,12 +83,18 @@ static const cse_op_sample samples[] = {
     { .name = NULL },
 };
 
+/* The identity, and the inverse of the transpose that it reads. */
 static cse_tensor *simplify(cse_tensor *node)
 {
-    bool identity = true;
-    for (int i = 0; i < node->shape.rank; i++)
-        identity = identity && node->attributes.integers[i] == i;
-    return identity ? node->inputs[0] : NULL;
+    bool identity = true, inverse = node->inputs[0]->op == &cse_op_transpose;
+    for (int i = 0; i < node->shape.rank; i++) {
+        int64_t axis = node->attributes.integers[i];
+        identity = identity && axis == i;
+        inverse = inverse && node->inputs[0]->attributes.integers[axis] == i;
+    }
+    if (identity)
+        return node->inputs[0];
+    return inverse ? node->inputs[0]->inputs[0] : NULL;
 }
 
 static bool is_matrix_transpose(const cse_tensor *node)

@@ -8,6 +8,8 @@
 #include "engine/passes/pass.h"
 #include "engine/trace/trace.h"
 
+extern const cse_op cse_op_scatter_add;
+
 typedef struct walk {
     cse_graph *graph;
     int count;           /* nodes before differentiation */
@@ -47,6 +49,15 @@ static void mark_wanted(walk *w, const cse_node *loss)
     }
 }
 
+/* The sum of two gradients of one value. Rows that go to places of a table are added there: a sum
+ * of two tables would pass over all of both. */
+static cse_node *sum_of(cse_node *before, cse_node *more)
+{
+    bool rows = more->op == &cse_op_scatter_add && more->input_count == 2;
+    return rows ? cse_scatter_add_to(before, more->inputs[0], more->inputs[1])
+                : cse_add(before, more);
+}
+
 static void differentiate_node(walk *w, cse_node *node)
 {
     cse_node *gradients[CSE_MAX_INPUTS] = { NULL };
@@ -63,7 +74,7 @@ static void differentiate_node(walk *w, cse_node *node)
         int64_t at = node->inputs[k]->scratch;
         if (gradients[k] == NULL || !w->wanted[at])
             continue;
-        w->adjoints[at] = w->adjoints[at] ? cse_add(w->adjoints[at], gradients[k]) : gradients[k];
+        w->adjoints[at] = w->adjoints[at] ? sum_of(w->adjoints[at], gradients[k]) : gradients[k];
     }
     cse_trace_end();
 }

@@ -1,14 +1,15 @@
 /* Fusion: nodes are joined to groups, each of which runs as one piece of code.
  *
  * A LIBRARY group is a product with the epilogue that its kernel takes (bias, relu, store), each
- * step read only by the next. A BLOCK group is one op with code of its own, and an optional store.
+ * step read only by the next; or the results that one run of a kernel computes. A BLOCK group is one op with code of its own, and an optional store.
  * All other nodes become fused loops, in two sweeps. Forward: a node joins the last group that
  * produces one of its inputs, if the group is a loop and remains one with the node in it (loop.h).
- * Backward: a loop moves into the first group that consumes one of its values. A node only reads
- * groups before its own, so the numbers of groups are an execution order.
+ * Backward: a loop moves into the first group that consumes one of its values. Then loops that read
+ * the same values join, so that these are read once. A node only reads groups before its own, so the numbers of groups are an execution order.
  *
  * Every consumer of a broadcast gets a copy of it, so that broadcasts are index arithmetic and not
- * memory.
+ * memory. So does every loop that reads a value widened from 16 bits, which is free: what is kept
+ * is the narrow value.
  *
  * What decides bits and depends on the machine, the order in which LIBRARY groups sum, is chosen
  * here too, so that it stands in the graph.
@@ -49,7 +50,21 @@ static bool has_code(const cse_node *node)
     return node->part != CSE_PART_NONE && node->op->kind != CSE_OP_RESHAPE;
 }
 
-/* ---- broadcasts, one for each consumer ---- */
+/* ---- broadcasts and widening casts, one for each consumer ---- */
+
+static bool is_widening(const cse_node *node)
+{
+    return node->op->role == CSE_OP_ROLE_CAST && node->dtype == CSE_FLOAT32 &&
+           cse_dtype_is_float(node->inputs[0]->dtype) &&
+           cse_dtype_size(node->inputs[0]->dtype) == 2;
+}
+
+/* Whether the consumer of the value computes it itself. */
+static bool is_free_for(const cse_node *node, const cse_node *consumer)
+{
+    return node->op->kind == CSE_OP_BROADCAST || (is_widening(node) && cse_loop_takes(consumer) &&
+                                                  consumer->op->role != CSE_OP_ROLE_STORE);
+}
 
 /* Consumers first, so that a broadcast of a broadcast is split as well. */
 static void split_broadcasts(cse_graph *graph)
@@ -60,7 +75,7 @@ static void split_broadcasts(cse_graph *graph)
         cse_node *node = graph->nodes[n];
         for (int i = 0; i < node->input_count; i++) {
             cse_node *input = node->inputs[i];
-            if (input->op->kind != CSE_OP_BROADCAST || input->part == CSE_PART_NONE ||
+            if (!is_free_for(input, node) || input->part == CSE_PART_NONE ||
                 input->part == CSE_PART_UPDATE || input->scratch++ == 0)
                 continue;
             node->inputs[i] = cse_graph_clone(graph, input);
@@ -156,11 +171,42 @@ static bool is_ready(const cse_node *bias, int number)
            (source->part == CSE_PART_NONE || (source->group >= 0 && source->group < number));
 }
 
+/* Whether both are results of one run of a kernel. */
+static bool share_a_run(const cse_node *a, const cse_node *b)
+{
+    const cse_attributes *p = &a->attributes, *q = &b->attributes;
+    bool same = a->op == b->op && a->part == b->part && a->input_count == b->input_count &&
+                p->integer_count == q->integer_count && p->number_count == q->number_count;
+    for (int i = 0; same && i < a->input_count; i++)
+        same = cse_node_storage(a->inputs[i]) == cse_node_storage(b->inputs[i]);
+    return same &&
+           memcmp(p->integers, q->integers, sizeof(int64_t) * (size_t)(p->integer_count - 1)) ==
+               0 &&
+           memcmp(p->numbers, q->numbers, sizeof(double) * (size_t)p->number_count) == 0;
+}
+
+/* The other results of the run that computes `node`: all read an input of it. */
+static void add_results(fusion *f, int number, const cse_node *node)
+{
+    bool filled[CSE_MAX_RESULTS] = { false };
+    int at = position_of(f, cse_node_storage(node->inputs[0]));
+    filled[cse_node_result(node)] = true;
+    for (int u = 0; u < f->user_counts[at]; u++) {
+        cse_node *other = f->users[at][u];
+        if (other->group >= 0 || !share_a_run(node, other) || filled[cse_node_result(other)])
+            continue;
+        filled[cse_node_result(other)] = true;
+        add_node(f, number, other);
+    }
+}
+
 static void draft_product(fusion *f, cse_node *node, bool enabled)
 {
     bool library = node->op->kind == CSE_OP_LIBRARY;
     int number = add_draft(f, library ? CSE_GROUP_LIBRARY : CSE_GROUP_BLOCK, node->part);
     add_node(f, number, node);
+    if (enabled && node->op->kernel.results > 1)
+        add_results(f, number, node);
     cse_node *next = enabled ? only_user(f, node) : NULL;
     while (library && next != NULL &&
            cse_kernel_accepts(f->drafts[number].nodes, f->drafts[number].count, next)) {
@@ -207,7 +253,7 @@ static int gather_broadcasts(cse_node *node, cse_node *set[], int count)
 {
     for (int i = 0; i < node->input_count; i++) {
         cse_node *input = cse_node_storage(node->inputs[i]);
-        if (input->op->kind == CSE_OP_BROADCAST && input->group < 0 && input->part == node->part) {
+        if (is_free_for(input, node) && input->group < 0 && input->part == node->part) {
             count = gather_broadcasts(input, set, count);
             if (count < CSE_LOOP_MOST_NODES / 2) {
                 set[count++] = input;
@@ -276,7 +322,7 @@ static void draft_part(fusion *f, cse_part part, bool enabled)
         cse_node *node = graph->nodes[n];
         if (node->part != part || !has_code(node) || node->group >= 0)
             continue;
-        if (enabled && node->op->kind == CSE_OP_BROADCAST && only_user(f, node) != NULL)
+        if (enabled && only_user(f, node) != NULL && is_free_for(node, only_user(f, node)))
             continue;
         if (cse_loop_takes(node)) {
             draft_loop_node(f, node, enabled);
@@ -306,6 +352,15 @@ static int first_consumer(const fusion *f, int number)
     return first;
 }
 
+static void move_group(fusion *f, int from, int to)
+{
+    draft *d = &f->drafts[from];
+    for (int n = 0; n < d->count; n++)
+        add_node(f, to, d->nodes[n]);
+    sort_nodes(f, f->drafts[to].nodes, f->drafts[to].count);
+    d->count = 0;
+}
+
 static void sink_loops(fusion *f)
 {
     for (int g = f->count - 1; g >= 0; g--) {
@@ -313,11 +368,78 @@ static void sink_loops(fusion *f)
         int reader = d->kind == CSE_GROUP_LOOP ? first_consumer(f, g) : -1;
         if (reader < 0 || !fits_together(f, &f->drafts[reader], d->nodes, d->count))
             continue;
-        for (int n = 0; n < d->count; n++)
-            add_node(f, reader, d->nodes[n]);
-        sort_nodes(f, f->drafts[reader].nodes, f->drafts[reader].count);
-        d->count = 0;
+        move_group(f, g, reader);
     }
+}
+
+/* ---- groups that read the same values ---- */
+
+enum { FEWEST_SHARED_ELEMENTS = 1024 };
+
+static bool is_backward(const draft *d)
+{
+    bool backward = false;
+    for (int n = 0; n < d->count; n++)
+        backward = backward || d->nodes[n]->backward;
+    return backward;
+}
+
+/* The last group that `number` reads. */
+static int last_producer(const fusion *f, int number)
+{
+    const draft *d = &f->drafts[number];
+    int last = -1;
+    for (int n = 0; n < d->count; n++)
+        for (int i = 0; i < d->nodes[n]->input_count; i++) {
+            int group = cse_node_storage(d->nodes[n]->inputs[i])->group;
+            if (group != number && group > last)
+                last = group;
+        }
+    return last;
+}
+
+/* Joins two loops, first < second, in the place of either in which what they read is computed and
+ * what they compute is not yet read. One of the forward pass stays apart from one of the backward
+ * pass, whose values would have to be kept in between. */
+static bool join_two(fusion *f, int first, int second)
+{
+    draft *a = &f->drafts[first], *b = &f->drafts[second];
+    if (a->kind != CSE_GROUP_LOOP || b->kind != CSE_GROUP_LOOP || a->part != b->part ||
+        a->count == 0 || b->count == 0 || is_backward(a) != is_backward(b))
+        return false;
+    bool early = last_producer(f, second) <= first;
+    int reader = early ? -1 : first_consumer(f, first);
+    if ((!early && reader >= 0 && reader < second) || !fits_together(f, a, b->nodes, b->count))
+        return false;
+    move_group(f, early ? second : first, early ? first : second);
+    return true;
+}
+
+/* Joins the group with an earlier one that reads one of the large values it reads. */
+static bool join_sibling(fusion *f, int number)
+{
+    const draft *d = &f->drafts[number];
+    for (int n = 0; n < d->count; n++)
+        for (int i = 0; i < d->nodes[n]->input_count; i++) {
+            const cse_node *input = cse_node_storage(d->nodes[n]->inputs[i]);
+            int at = position_of(f, input);
+            if (input->group == number || cse_shape_elements(input->shape) < FEWEST_SHARED_ELEMENTS)
+                continue;
+            for (int u = 0; u < f->user_counts[at]; u++) {
+                int other = f->users[at][u]->group;
+                if (other >= 0 && other < number && join_two(f, other, number))
+                    return true;
+            }
+        }
+    return false;
+}
+
+static void join_siblings(fusion *f)
+{
+    for (int g = 0; g < f->count; g++)
+        if (f->drafts[g].kind == CSE_GROUP_LOOP)
+            while (f->drafts[g].count > 0 && join_sibling(f, g))
+                ;
 }
 
 /* ---- UPDATE ---- */
@@ -393,8 +515,10 @@ cse_status cse_pass_fusion(cse_graph *graph, bool enabled)
     find_users(&f);
     draft_part(&f, CSE_PART_REPLICA, enabled);
     draft_part(&f, CSE_PART_WEIGHTS, enabled);
-    if (enabled)
+    if (enabled) {
         sink_loops(&f);
+        join_siblings(&f);
+    }
     draft_updates(&f);
     finish_groups(&f);
     drop_users(&f);

@@ -243,7 +243,7 @@ static bool place_reduce(const analysis *a, const cse_node *node, cse_loop_value
     if (form == REDUCES_ALL)
         return input->level == CSE_LEVEL_FULL || input->level == CSE_LEVEL_ROW;
     return form == REDUCES_FIRST && input->level == CSE_LEVEL_FULL &&
-           elements == a->loop->columns && elements <= CSE_LOOP_MOST_KEPT_COLUMNS;
+           elements == a->loop->columns && elements <= CSE_LOOP_MOST_SUMMED_COLUMNS;
 }
 
 static bool is_expanding(const cse_node *node)
@@ -286,6 +286,24 @@ static void postpone(const analysis *a)
     }
 }
 
+/* The number of values of one phase that a later one reads. */
+static int64_t kept_values(const analysis *a)
+{
+    bool kept[CSE_LOOP_MOST_NODES] = { false };
+    int64_t count = 0;
+    for (int n = 0; n < a->count; n++)
+        for (int i = 0; i < a->nodes[n]->input_count; i++) {
+            cse_node *input = cse_node_storage(a->nodes[n]->inputs[i]);
+            int at = cse_loop_position(a->nodes, a->count, input);
+            if (at < 0 || a->loop->values[at].level != CSE_LEVEL_FULL || is_expanding(input) ||
+                a->loop->values[n].phase <= a->loop->values[at].phase || kept[at])
+                continue;
+            kept[at] = true;
+            count++;
+        }
+    return count;
+}
+
 bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t columns,
                    cse_loop *loop)
 {
@@ -315,7 +333,7 @@ bool cse_loop_fits(cse_node *const nodes[], int count, int64_t rows, int64_t col
     a.count = count;
     if (loop->phases > 1)
         postpone(&a);
-    return loop->phases <= 1 || columns <= CSE_LOOP_MOST_KEPT_COLUMNS;
+    return loop->phases <= 1 || kept_values(&a) * columns <= CSE_LOOP_MOST_KEPT_ELEMENTS;
 }
 
 /* The rows and columns that a node by itself would loop over. */

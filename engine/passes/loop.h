@@ -16,8 +16,10 @@
 
 enum {
     CSE_LOOP_MOST_NODES = 96,
-    /* Bounds what a loop keeps of one row between phases, and of sums over rows. */
-    CSE_LOOP_MOST_KEPT_COLUMNS = 16384,
+    /* Bounds sums over rows; and what a loop keeps of one row between phases, all values of it
+     * together. */
+    CSE_LOOP_MOST_SUMMED_COLUMNS = 16384,
+    CSE_LOOP_MOST_KEPT_ELEMENTS = 131072,
 };
 
 typedef enum cse_loop_level {

@@ -4,8 +4,9 @@
  * workspaces of REPLICA and WEIGHTS are packed best fit by decreasing size: values from large to
  * small, each into the smallest gap among the values whose lifetimes overlap. A fused loop's result
  * reuses the storage of an input whose lifetime ends there, when the loop reads each element of it
- * before it writes the same one. Results of WEIGHTS that updates read live until the end of the
- * step, and so does in REPLICA what is computed once a step and read for each microbatch. */
+ * before it writes the same one; a value that a block adds to lies where the block's result does.
+ * Results of WEIGHTS that updates read live until the end of the step, and so does in REPLICA what
+ * is computed once a step and read for each microbatch. */
 #include "engine/passes/memory_plan.h"
 
 #include <assert.h>
@@ -21,6 +22,7 @@ typedef struct placed {
     int first, last;       /* groups between which it is live */
     struct placed *reuses; /* the value whose storage it reuses */
     bool reused;           /* by another value */
+    cse_node *lies_in;     /* a result outside of the workspace that takes its place */
 } placed;
 
 typedef struct plan {
@@ -161,6 +163,37 @@ static bool reads_before_write(const cse_group *group, const cse_loop *loop, con
     return true;
 }
 
+/* The value that a block's result may overwrite; NULL: none. */
+static cse_node *updated_by(const cse_group *group)
+{
+    const cse_node *block = group->nodes[0];
+    bool updates = group->kind == CSE_GROUP_BLOCK && block->op->updates > 0 &&
+                   block->input_count >= block->op->updates;
+    return updates ? cse_node_storage(block->inputs[block->op->updates - 1]) : NULL;
+}
+
+/* A value that ends in a block which updates it lies where the block's result does. A result
+ * outside of the workspace takes the value there. */
+static void update_in_place(plan *p)
+{
+    for (int g = 0; g < p->graph->group_count; g++) {
+        const cse_group *group = &p->graph->groups[g];
+        cse_node *table = updated_by(group), *result = group->nodes[group->node_count - 1];
+        placed *input =
+            table && p->value_of[table->id] ? &p->values[p->value_of[table->id] - 1] : NULL;
+        if (input == NULL || input->last != g || input->first >= g || input->reused ||
+            input->reuses != NULL || table->part != group->part)
+            continue;
+        int at = p->value_of[result->id];
+        if (at != 0) {
+            p->values[at - 1].reuses = input;
+            input->reused = true;
+        } else if (result->op == &cse_op_partial) {
+            input->lies_in = result;
+        }
+    }
+}
+
 /* The values that each group is the last to read, in their order. */
 typedef struct ends {
     int *first; /* by group; -1: none */
@@ -260,7 +293,8 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
     int count = 0, done = 0;
     int64_t end = 0;
     for (int v = 0; v < p->count; v++)
-        if (p->values[v].node->part == part && p->values[v].reuses == NULL)
+        if (p->values[v].node->part == part && p->values[v].reuses == NULL &&
+            p->values[v].lies_in == NULL)
             order[count++] = &p->values[v];
     qsort(order, (size_t)count, sizeof *order, compare_sizes);
     for (int v = 0; v < count; v++) {
@@ -275,7 +309,9 @@ static void pack(plan *p, cse_part part, cse_space space, bool share)
         const placed *owner = value;
         while (owner->reuses != NULL)
             owner = owner->reuses;
-        if (value->node->part == part)
+        if (value->node->part == part && owner->lies_in != NULL)
+            place_at(value->node, owner->lies_in->space, owner->lies_in->offset_bytes);
+        else if (value->node->part == part)
             place_at(value->node, space, owner->offset);
     }
     free(order);
@@ -299,8 +335,10 @@ cse_status cse_pass_memory_plan(cse_graph *graph, bool enabled)
         place_at(graph->nodes[n], CSE_SPACE_NONE, 0);
     place_tables(graph);
     collect_values(&p);
-    if (enabled)
+    if (enabled) {
+        update_in_place(&p);
         reuse_inputs(&p);
+    }
     extend_lifetimes(&p);
     pack(&p, CSE_PART_REPLICA, CSE_SPACE_REPLICA, enabled);
     pack(&p, CSE_PART_WEIGHTS, CSE_SPACE_WEIGHTS, enabled);

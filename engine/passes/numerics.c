@@ -108,7 +108,8 @@ static bool is_visible(const cse_group *group, int n)
     bool computes = node->op->kind == CSE_OP_ELEMENTWISE || node->op->kind == CSE_OP_REDUCE ||
                     node->op->kind == CSE_OP_BLOCK || node->op->kind == CSE_OP_LIBRARY;
     return computes && node->op->role != CSE_OP_ROLE_STORE && cse_dtype_is_float(node->dtype) &&
-           (group->kind == CSE_GROUP_LOOP || n == group->node_count - 1);
+           (group->kind == CSE_GROUP_LOOP || n == group->node_count - 1 ||
+            cse_node_result(node) >= 0);
 }
 
 static bool is_asked_for(survey *s, const char *name, const cse_node *node)

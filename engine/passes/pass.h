@@ -31,8 +31,14 @@ typedef struct cse_passes_options {
  * or required name in `disable`, or as a pass or the verifier says. `options` may be NULL. */
 cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options);
 
+/* Everything besides the traced graph that decides what the passes make of it: the passes that are
+ * switched off, the settings of precision and the tensors that statistics are asked of. For the key
+ * of a compiled step. */
+void cse_passes_describe(const cse_graph *graph, const cse_passes_options *options, cse_text *out);
+
 cse_status cse_pass_input_indices(cse_graph *graph, bool enabled);
 cse_status cse_pass_autodiff(cse_graph *graph, bool enabled);
+cse_status cse_pass_attention(cse_graph *graph, bool enabled);
 cse_status cse_pass_precision(cse_graph *graph, bool enabled);
 cse_status cse_pass_expand(cse_graph *graph, bool enabled);
 cse_status cse_pass_simplify(cse_graph *graph, bool enabled);

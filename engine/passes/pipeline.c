@@ -5,12 +5,14 @@
 
 #include "engine/base/registry.h"
 #include "engine/passes/pass.h"
+#include "engine/precision/graphamp.h"
 #include "engine/trace/trace.h"
 
 const cse_pass cse_passes[] = {
     { "input_indices", "inputs that hold indices, and how many values they may have",
       cse_pass_input_indices, true },
     { "autodiff", "gradients of losses become nodes", cse_pass_autodiff, true },
+    { "attention", "attentions that one kernel computes", cse_pass_attention, false },
     { "precision", "16-bit types for edges, casts, how sums accumulate", cse_pass_precision,
       false },
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
@@ -58,9 +60,27 @@ static cse_status check_disable(const char *names)
     return CSE_OK;
 }
 
+static const char *disabled(const cse_passes_options *options)
+{
+    return options && options->disable ? options->disable : getenv("CSE_DISABLE");
+}
+
+void cse_passes_describe(const cse_graph *graph, const cse_passes_options *options, cse_text *out)
+{
+    const char *disable = disabled(options);
+    cse_text_add(out, "disable %s\n", disable != NULL ? disable : "");
+    if (graph->precision != NULL)
+        cse_precision_describe(graph->precision, out);
+    if (graph->numerics == NULL)
+        return;
+    cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);
+    for (int p = 0; p < graph->numerics->pattern_count; p++)
+        cse_text_add(out, "pattern %s\n", graph->numerics->patterns[p]);
+}
+
 cse_status cse_passes_run(cse_graph *graph, const cse_passes_options *options)
 {
-    const char *disable = options && options->disable ? options->disable : getenv("CSE_DISABLE");
+    const char *disable = disabled(options);
     CSE_TRY(cse_trace_status(graph));
     CSE_TRY(check_disable(disable));
     for (const cse_pass *pass = cse_passes; pass->name != NULL; pass++) {

@@ -11,12 +11,14 @@
  * Gradients are classified as the op they are the gradient of. Elementwise nodes that one op's
  * gradient rule made, and that read one another, form a chain and count as one op: they compute in
  * float32 and round once, where the result leaves the chain; inside, they read what is stored and
- * request nothing. Consumers without float results (comparisons) request nothing either. Reading a
- * 16-bit value as float32 is exact. */
+ * request nothing, nor of what their op of one input read. Consumers without float results
+ * (comparisons) request nothing either. Reading a 16-bit value as float32 is exact. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "csengine/generated/ops.h"
 #include "engine/precision/graphamp.h"
+#include "engine/trace/attention.h"
 #include "engine/trace/trace.h"
 #include "engine/types/dtype.h"
 
@@ -48,15 +50,28 @@ static node_types *types_of(const typing *p, const cse_node *node)
 
 /* ---- before the walk ---- */
 
-/* Attention is expanded first: its products and its softmax are classified one by one. */
+static bool is_attention(const cse_node *node)
+{
+    return node->op->kind == CSE_OP_COMPOSITE && node->op->precision == CSE_FAMILY_PRODUCT;
+}
+
+/* A gradient has the class of its attention. */
+static cse_precision_class class_of_attention(const cse_precision *precision, const cse_node *node)
+{
+    bool gradient = node->gradient_of != NULL && node->gradient_of->op->kind == CSE_OP_COMPOSITE;
+    return cse_precision_class_of(precision, gradient ? node->gradient_of->op : node->op);
+}
+
+/* Attention is expanded first: its products and its softmax are classified one by one. One that is
+ * computed as a whole counts as a product. */
 static cse_status expand_products(const cse_precision *precision, cse_graph *graph)
 {
     bool expanded = false;
     for (int n = 0; n < graph->node_count && graph->error == CSE_OK; n++) {
         cse_node *node = graph->nodes[n];
-        bool allowed = cse_precision_class_of(precision, node->op) == CSE_ALLOW;
-        if (node->op->kind != CSE_OP_COMPOSITE || node->op->precision != CSE_FAMILY_PRODUCT ||
-            !allowed || node->request.graphamp_off || node->dtype != CSE_FLOAT32)
+        bool allowed = is_attention(node) && class_of_attention(precision, node) == CSE_ALLOW;
+        if (!allowed || node->request.graphamp_off || node->dtype != CSE_FLOAT32 ||
+            node->attributes.integers[CSE_ATTENTION_WHOLE])
             continue;
         cse_trace_begin_for(graph, node, node->backward, node->gradient_of);
         cse_graph_replace(node, node->op->expand(node));
@@ -116,6 +131,8 @@ static cse_precision_class gradient_class(const cse_precision *precision, const 
 {
     const cse_op *origin = node->gradient_of->op;
     cse_precision_class own = cse_precision_class_of(precision, node->op);
+    if (is_attention(node))
+        return class_of_attention(precision, node);
     if (node->op->precision == CSE_FAMILY_PRODUCT || node->op->precision == CSE_FAMILY_MOVEMENT ||
         node->op->precision == CSE_FAMILY_REDUCTION || origin->precision == CSE_FAMILY_PRODUCT ||
         origin->precision == CSE_FAMILY_MOVEMENT)
@@ -212,9 +229,19 @@ static vote vote_of_infer(const typing *p, const cse_node *node)
                                                                                       : FOR_FLOAT32;
 }
 
+/* Whether a gradient rule reads the value that its op of one input read: kept for it alone, that
+ * value has the type that the forward pass stores. */
+static bool reads_forward_input(const cse_node *node, const cse_node *input)
+{
+    return is_gradient_arithmetic(node) && node->gradient_of->input_count == 1 &&
+           node->gradient_of->inputs[0] == input;
+}
+
 /* Inside a chain nodes request nothing; of other nodes that the gradient rule made, float32. */
 static vote vote_on(const typing *p, const cse_node *node, const cse_node *input, vote usual)
 {
+    if (reads_forward_input(node, input))
+        return ABSTAINS;
     if (node->gradient_of == NULL || input->gradient_of != node->gradient_of)
         return usual;
     if (is_gradient_arithmetic(node) && types_of(p, input)->chained)
@@ -289,6 +316,35 @@ static void retype_inputs(typing *p, cse_node *node)
         if (input->dtype != wanted)
             node->inputs[i] = as_type(p, input, wanted);
     }
+}
+
+/* ---- attention as a whole ---- */
+
+/* Ops that attention is expanded to; whoever moves one of them to another set chooses the types
+ * inside. */
+static bool is_inside_attention(const cse_op *op)
+{
+    static const char *const inside[] = { "matmul", "softmax", "causal_mask", "mul",  "sub",
+                                          "sum",    "max",     "exp",         "cast", NULL };
+    bool found = false;
+    for (int i = 0; inside[i] != NULL; i++)
+        found = found || strcmp(op->name, inside[i]) == 0;
+    return found;
+}
+
+bool cse_precision_permits_whole(const cse_precision *precision, const cse_node *attention)
+{
+    const cse_op *softmax = cse_op_find("softmax");
+    if (precision == NULL)
+        return true;
+    bool low = attention->dtype == CSE_FLOAT32 && !attention->request.graphamp_off &&
+               class_of_attention(precision, attention) == CSE_ALLOW;
+    bool permitted = cse_pol_level(precision, attention) < 2 &&
+                     !(precision->emulated && precision->tiling_given);
+    for (int i = 0; i < precision->override_count; i++)
+        permitted = permitted && !is_inside_attention(precision->overrides[i].op);
+    return permitted && (!low || (precision->low == CSE_BFLOAT16 && !precision->low_softmax &&
+                                  cse_precision_class_of(precision, softmax) == CSE_DENY));
 }
 
 /* ---- the pass ---- */

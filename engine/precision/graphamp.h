@@ -52,6 +52,9 @@ cse_status cse_precision_new(const cse_settings *settings, cse_precision **preci
 cse_status cse_precision_parse(const char *yaml, cse_precision **precision);
 void cse_precision_destroy(cse_precision **precision);
 
+/* All settings as text: equal for settings that have the same effect on every graph. */
+void cse_precision_describe(const cse_precision *precision, cse_text *out);
+
 /* ---- presets ---- */
 
 /* "mp2". */
@@ -77,6 +80,11 @@ const char *cse_precision_class_name(cse_precision_class precision_class);
 cse_status cse_precision_apply_patterns(const cse_precision *precision, cse_graph *graph,
                                         bool strict);
 
+/* Whether the configuration lets one kernel compute an attention, or its gradient, as a whole: it
+ * says nothing about the types and sums inside but what such a kernel keeps to (float32 for
+ * all of them; operands of the products in float32 or bfloat16). `precision` may be NULL. */
+bool cse_precision_permits_whole(const cse_precision *precision, const cse_node *attention);
+
 /* Retypes the edges of a differentiated graph and adds the casts; see graphamp.c. */
 cse_status cse_graphamp_run(const cse_precision *precision, cse_graph *graph);
 
@@ -85,6 +93,9 @@ void cse_pol_run(const cse_precision *precision, cse_graph *graph);
 
 /* Whether the op has sums inside that a level may round. */
 bool cse_pol_applies(const cse_op *op);
+
+/* The level in force for a node. */
+int cse_pol_level(const cse_precision *precision, const cse_node *node);
 
 /* Terms of one sum inside a node with inputs. */
 int64_t cse_pol_terms(const cse_node *node);

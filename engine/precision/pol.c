@@ -52,9 +52,9 @@ int64_t cse_pol_terms(const cse_node *node)
     return a.rank > 0 ? a.dims[a.rank - 1] : 1;
 }
 
-/* The level in force: that of the code or of a pattern, else the model's. Exception: in a model of
- * level 1, the backward pass of a head has level 0. */
-static int level_of(const cse_precision *precision, const cse_node *node)
+/* That of the code or of a pattern, else the model's. Exception: in a model of level 1, the backward
+ * pass of a head has level 0. */
+int cse_pol_level(const cse_precision *precision, const cse_node *node)
 {
     int asked = node->backward ? node->request.pol_backward : node->request.pol_forward;
     if (asked > 0)
@@ -99,7 +99,7 @@ static cse_accumulation accumulation_of(const cse_precision *precision, const cs
     cse_dtype low = node->input_count > 0 ? low_type_of(node) : CSE_FLOAT32;
     if (low == CSE_FLOAT32)
         return made;
-    bool rounded = is_rounded(node, level_of(precision, node));
+    bool rounded = is_rounded(node, cse_pol_level(precision, node));
     bool tiled = cse_pol_terms(node) > precision->tile_length;
     if (node->op->precision == CSE_FAMILY_PRODUCT && precision->tiling_given)
         made = tiled ? precision->tiling : made;

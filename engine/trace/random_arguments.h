@@ -13,7 +13,7 @@
 
 /* In expressions: an element's counter; input number `sample` has the sample positions. */
 #define CSE_DRAW_COUNTER(sample) \
-    "$seed, $step, (uint32_t)$a0, (uint32_t)" sample ", (uint32_t)($n % $a1)"
+    "$seed, $step, CSE_STREAM($a0), (uint32_t)" sample ", (uint32_t)($n % $a1)"
 
 /* The samples of a tensor of the shape (and level) of `like`, or of `shape` where `like` is NULL,
  * and the op's attributes for the stream named `stream`. A batch-level tensor must hold its samples

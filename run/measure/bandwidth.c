@@ -29,7 +29,7 @@ struct cse_bandwidth_arrays {
 
 const char *cse_memory_level_name(cse_memory_level level)
 {
-    static const char *const names[CSE_MEMORY_LEVEL_COUNT] = { "L2", "L3", "memory" };
+    static const char *const names[CSE_MEMORY_LEVEL_COUNT] = { "L1", "L2", "L3", "memory" };
     return names[level];
 }
 
@@ -51,11 +51,14 @@ static int64_t cache_bytes(int index)
 
 int64_t cse_memory_level_bytes(cse_memory_level level)
 {
+    static const struct {
+        int index; /* in sysfs: 1 holds the first level's instructions */
+        int64_t usual;
+    } caches[CSE_MAIN_MEMORY] = { { 0, 32 << 10 }, { 2, 1 << 20 }, { 3, 16 << 20 } };
     if (level == CSE_MAIN_MEMORY)
         return INT64_MAX;
-    const int64_t found = cache_bytes(level == CSE_LEVEL_2_CACHE ? 2 : 3);
-    const int64_t usual = level == CSE_LEVEL_2_CACHE ? (int64_t)1 << 20 : (int64_t)16 << 20;
-    return found > 0 ? found : usual;
+    const int64_t found = cache_bytes(caches[level].index);
+    return found > 0 ? found : caches[level].usual;
 }
 
 cse_bandwidth_arrays *cse_bandwidth_arrays_new(void)

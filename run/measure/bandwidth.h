@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 typedef enum cse_memory_level {
+    CSE_LEVEL_1_CACHE,
     CSE_LEVEL_2_CACHE,
     CSE_LEVEL_3_CACHE,
     CSE_MAIN_MEMORY,
     CSE_MEMORY_LEVEL_COUNT
 } cse_memory_level;
 
-/* "L2", "L3", "memory". */
+/* "L1", "L2", "L3", "memory". */
 const char *cse_memory_level_name(cse_memory_level level);
 
 /* Bytes of a cache that this core can use; the caches' sizes as the system tells them, or usual

@@ -61,6 +61,11 @@ int64_t cse_group_bytes(const cse_graph *graph, const cse_group *group)
 
 /* ---- operations ---- */
 
+static bool is_matmul(const cse_node *node)
+{
+    return strcmp(node->op->name, "matmul") == 0;
+}
+
 static double elements_read(const cse_node *node)
 {
     double most = 0;
@@ -104,13 +109,27 @@ static void count_product(const cse_graph *graph, const cse_group *group, cse_gr
         work->operands[i] = product->inputs[i]->dtype;
 }
 
+static void describe_sizes(const cse_group *group, cse_group_work *work)
+{
+    const cse_node *product = group->nodes[0], *result = group->nodes[group->node_count - 1];
+    const size_t room = sizeof work->sizes;
+    if (!is_matmul(product)) {
+        cse_shape_text(result->shape, work->sizes, room);
+        return;
+    }
+    const cse_matmul_sizes s = cse_matmul_sizes_of(product);
+    const int used = s.batches > 1 ? snprintf(work->sizes, room, "%lld*", (long long)s.batches) : 0;
+    snprintf(work->sizes + used, room - (size_t)used, "%lldx%lldx%lld", (long long)s.m,
+             (long long)s.n, (long long)s.k);
+}
+
 /* ---- classes ---- */
 
 static bool is_attention_product(const cse_node *node)
 {
     if (strstr(node->op->name, "attention") != NULL)
         return true;
-    return strcmp(node->op->name, "matmul") == 0 && cse_matmul_sizes_of(node).batches > 1;
+    return is_matmul(node) && cse_matmul_sizes_of(node).batches > 1;
 }
 
 static bool reads_attention(const cse_graph *graph, const cse_group *group)
@@ -139,6 +158,7 @@ void cse_group_work_of(const cse_graph *graph, const cse_group *group, cse_group
 {
     *work = (cse_group_work){ .operands = { CSE_FLOAT32, CSE_FLOAT32 } };
     count_product(graph, group, work);
+    describe_sizes(group, work);
     for (int n = work->product_flop > 0 ? 1 : 0; n < group->node_count; n++)
         work->other_flop += operations_of(group->nodes[n]);
     work->bytes = cse_group_bytes(graph, group);

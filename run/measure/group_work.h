@@ -17,7 +17,7 @@ typedef enum cse_work_class {
 /* "product", for tables and JSON. */
 const char *cse_work_class_name(cse_work_class work_class);
 
-enum { CSE_IMPLEMENTATION_BYTES = 48 };
+enum { CSE_IMPLEMENTATION_BYTES = 48, CSE_WORK_SIZES_BYTES = 96 };
 
 typedef struct cse_group_work {
     cse_work_class work_class;
@@ -30,6 +30,9 @@ typedef struct cse_group_work {
     int64_t bytes;                                 /* as cse_group_bytes counts */
     cse_dtype operands[2];                         /* of the product; float32 without one */
     char implementation[CSE_IMPLEMENTATION_BYTES]; /* as its kernel calls it; "" without one */
+    /* Of a matrix product "2048x384x1536", with "48*" before it for a batch; else the shape of the
+     * result, "[2048, 384]". */
+    char sizes[CSE_WORK_SIZES_BYTES];
 } cse_group_work;
 
 /* Stored values that one run of the group reads and writes, each once. Of a table that is read by

@@ -13,7 +13,7 @@ double cse_roofline_limit_ns(const cse_machine_limits *limits, int64_t set_bytes
 {
     const cse_group_work *work = &row->work;
     row->peak = cse_machine_peak_of(limits, work->operands);
-    row->level = CSE_LEVEL_2_CACHE;
+    row->level = CSE_LEVEL_1_CACHE;
     while (row->level < CSE_MAIN_MEMORY && set_bytes > cse_memory_level_bytes(row->level))
         row->level++;
     const double compute_ns = work->product_flop / limits->peaks[row->peak] +

@@ -294,18 +294,43 @@ static void keep_kernels(cse_session *session, const char *kernels)
     session->loaded_path = NULL;
 }
 
-static cse_status compile(cse_session *session, const cse_graph *graph, bool training)
+static cse_status finish_compilation(cse_session *session, cse_compilation *compilation,
+                                     const cse_step *step)
 {
     cse_compile_result compiled = { .cached = false };
-    CSE_TRY(cse_codegen_compile(graph, session->configuration.compile_dir, &compiled));
+    CSE_TRY(cse_compilation_finish(compilation, step->graph, &compiled));
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
     memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
-    if (training)
+    if (step->training)
         keep_kernels(session, compiled.kernels);
     REPORT(session, on_compiled, &session->report);
     return CSE_OK;
+}
+
+/* Plans the traced step and, unless it is only validated, compiles it. */
+static cse_status compile(cse_session *session, const cse_step *step)
+{
+    const cse_configuration *c = &session->configuration;
+    cse_compilation *compilation = NULL;
+    cse_status status;
+    if (c->validate_only) {
+        status = cse_passes_run(step->graph, session->hooks.passes);
+    } else {
+        CSE_TRY(cse_compilation_new(step->graph, session->hooks.passes, c->compile_dir,
+                                    &compilation));
+        status = cse_compilation_plan(compilation, step->graph, session->hooks.passes);
+    }
+    if (status == CSE_OK) {
+        if (session->hooks.on_planned != NULL)
+            session->hooks.on_planned(session->hooks.self);
+        REPORT(session, on_graph, step);
+    }
+    if (status == CSE_OK && !c->validate_only)
+        status = finish_compilation(session, compilation, step);
+    cse_compilation_destroy(&compilation);
+    return status;
 }
 
 /* The end of the segment that `first_step` lies in. */
@@ -356,14 +381,8 @@ static cse_status run_traced(runner *r, const cse_dataloader *loader)
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
     CSE_TRY(plan_steps(r, loader));
-    CSE_TRY(cse_passes_run(r->step->graph, session->hooks.passes));
-    if (session->hooks.on_planned != NULL)
-        session->hooks.on_planned(session->hooks.self);
-    REPORT(session, on_graph, r->step);
-    if (c->validate_only)
-        return CSE_OK;
-    CSE_TRY(compile(session, r->step->graph, r->step->training));
-    if (c->compile_only || r->last_step == r->first_step)
+    CSE_TRY(compile(session, r->step));
+    if (c->validate_only || c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
     r->monitor = cse_nan_monitor_new(r->step->graph);

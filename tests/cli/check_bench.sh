@@ -55,6 +55,25 @@ bench --precision fp32,bf16 --steps 2 --kernels >"$work/table" || fail "no table
 [ "$(grep -c 'matmul.* model' "$work/table")" -ge 4 ] ||
     fail "no products of two variants: $(cat "$work/table")"
 
+# Roofline: every shown kernel is at or below what its operations or bytes allow (twice that is
+# accepted: the loops that measure the limits may have been disturbed; a sanitizer slows them alone),
+# classes sum to all kernels.
+most=2
+[ "${CSE_SANITIZE:-no}" = no ] || most=1e9
+bench --steps 5 --roofline --json >"$work/json" || fail "no roofline"
+grep -o '"share_of_limit":[^,}]*' "$work/json" | awk -F: -v most="$most" '
+    { good = good + ($2 > 0 && $2 < most) }
+    END { exit !(NR > 3 && good == NR) }' || fail "shares of the limits: $(cat "$work/json")"
+grep -o '"class_ms":{[^}]*},"kernels_ms":[^,]*' "$work/json" | tr -c '0-9.e\n-' ' ' | awk '
+    { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]/) { sum += $i; last = $i } }
+    END { exit !(last > 0 && ((sum - last) / last - 1) ^ 2 < 1e-6) }' ||
+    fail "the classes' times are not those of all kernels: $(cat "$work/json")"
+grep -q '"lower_bound_bytes":[1-9]' "$work/json" || fail "no lower bound of the workspace"
+bench --steps 3 --roofline >"$work/table" || fail "no table of the roofline"
+grep -q '^limits of one core.* float32 FMA [0-9.]* GFLOP/s.* triad ' "$work/table" ||
+    fail "no limits: $(cat "$work/table")"
+grep -q '^step over its own products: [0-9]' "$work/table" || fail "no sums: $(cat "$work/table")"
+
 refused() { # words arguments...
     words=$1
     shift

@@ -155,6 +155,16 @@ def attention_cases():
              numbers=[0, 1, 0.5])
 
 
+def activation_gradient_cases():
+    def gradient_of(activation):
+        return lambda x, dy: torch.autograd.grad(activation(x), [x], dy, create_graph=True)[0]
+
+    for integers, form in (([0], "none"), ([1], "tanh")):
+        case("gelu_gradient", gradient_of(lambda x, form=form: functional.gelu(x, approximate=form)),
+             special, floats(8), integers=integers)
+    case("silu_gradient", gradient_of(functional.silu), special, floats(8))
+
+
 TYPES = {torch.float32: "CSE_FLOAT32", torch.int32: "CSE_INT32", torch.bool: "CSE_BOOL",
          torch.float64: "CSE_FLOAT32", torch.int64: "CSE_INT32"}
 
@@ -224,11 +234,12 @@ print("/* clang-format off */\n#define V(...) (const double[]){ __VA_ARGS__ }")
 print("static const reference_case reference_cases[] = {")
 for one in cases:
     write(*one)
-# Drawn from a state of their own: these leave the values above as they are, and the other way round.
-random = numpy.random.RandomState(2)
-cases.clear()
-attention_cases()
-for one in cases:
-    write(*one)
+# Drawn from states of their own: each of these leaves the others' values as they are.
+for state, more in ((2, attention_cases), (3, activation_gradient_cases)):
+    random = numpy.random.RandomState(state)
+    cases.clear()
+    more()
+    for one in cases:
+        write(*one)
 print("};")
 draws()

@@ -139,7 +139,7 @@ END_TEST
 /* ---- limits ---- */
 
 static const cse_machine_limits machine = { .peaks = { 200, 400, 0 },
-                                            .reads = { 100, 50, 10 },
+                                            .reads = { 300, 100, 50, 10 },
                                             .triad = 20 };
 
 START_TEST(the_longer_of_operations_and_bytes)
@@ -147,7 +147,7 @@ START_TEST(the_longer_of_operations_and_bytes)
     cse_roofline_row row = { .work = { .product_flop = 8000, .bytes = 1000 } };
     const int64_t beyond = INT64_MAX;
     ck_assert_double_eq(cse_roofline_limit_ns(&machine, 1000, &row), 8000 / 200.0);
-    ck_assert(row.compute_bound && row.level == CSE_LEVEL_2_CACHE);
+    ck_assert(row.compute_bound && row.level == CSE_LEVEL_1_CACHE);
     ck_assert_double_eq(cse_roofline_limit_ns(&machine, beyond, &row), 1000 / 20.0);
     ck_assert(!row.compute_bound && row.level == CSE_MAIN_MEMORY);
     /* Two bfloat16 operands: the fastest instruction there is; other operations stay float32. */
@@ -182,9 +182,10 @@ START_TEST(rows_and_their_sums)
     const cse_roofline_row *row = &roofline->rows[0];
     ck_assert_double_eq(row->flop, flop);
     ck_assert_double_eq(row->bytes, bytes);
+    ck_assert_str_eq(row->work.sizes, "64x32x48");
     ck_assert_double_eq_tol(row->intensity, flop / bytes, 1e-9);
     ck_assert_double_eq_tol(row->gflop_per_second, flop / 12000, 1e-9);
-    ck_assert_double_eq_tol(row->limit_gflop_per_second, fmin(200, 100 * flop / bytes), 1e-9);
+    ck_assert_double_eq_tol(row->limit_gflop_per_second, fmin(200, 300 * flop / bytes), 1e-9);
     ck_assert_double_eq_tol(row->share, row->gflop_per_second / row->limit_gflop_per_second, 1e-9);
     ck_assert_double_eq_tol(roofline->class_ms[CSE_WORK_PRODUCT], 0.012, 1e-12);
     ck_assert_double_eq_tol(roofline->over_products, 1.5, 1e-9);

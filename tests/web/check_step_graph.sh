@@ -21,11 +21,9 @@ compile() {
     name=$1
     shift
     "$CSENGINE_EXECUTABLE" compile "$top_srcdir/configs/gpt2_tiny.yaml" --model_dir "$work/$name" \
-        --set trainer.init.precision.fp16_type=bfloat16 "$@" >"$work/$name.log" 2>&1 ||
-        { cat "$work/$name.log"; exit 1; }
-    set -- "$work/$name"/compiled/*/graph.training.json
-    [ -f "$1" ] || set -- "$work/$name"/compiled/*/graph.json
-    cp "$1" "$work/$name.json"
+        --print_after=numerics --json --set trainer.init.precision.fp16_type=bfloat16 "$@" \
+        >"$work/$name.graphs" 2>"$work/$name.log" || { cat "$work/$name.log"; exit 1; }
+    head -n 1 "$work/$name.graphs" >"$work/$name.json"
 }
 compile permitted
 compile emulated --set trainer.init.precision.emulate_accumulation=true

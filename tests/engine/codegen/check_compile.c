@@ -124,7 +124,7 @@ START_TEST(the_second_compilation_is_found)
     ck_assert(!first.cached && second.cached && first.compiler_present);
     ck_assert_str_eq(first.directory, second.directory);
     ck_assert(has_file(&first, "step.c") && has_file(&first, "step.so") &&
-              has_file(&first, "graph.json") && has_file(&first, "plan.txt"));
+              has_file(&first, "step.plan"));
     ck_assert_int_eq(entries_of_directory(), 1);
 }
 END_TEST
@@ -255,12 +255,73 @@ START_TEST(damaged_files_are_named)
     ck_assert_int_eq(truncate(path, 100), 0);
     ck_assert_int_eq(open_status(&result), CSE_DATA);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "step.so"));
-    snprintf(path, sizeof path, "%s/graph.json", result.directory);
+    snprintf(path, sizeof path, "%s/step.plan", result.directory);
     ck_assert_int_eq(truncate(path, 1000), 0);
     ck_assert_int_eq(open_status(&result), CSE_DATA);
-    ck_assert_ptr_nonnull(strstr(cse_error_message(), "graph.json"));
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "step.plan"));
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(open_status(&result), CSE_NO_INPUT);
+}
+END_TEST
+
+/* Changes one byte in the middle of a file. */
+static void damage(const cse_compile_result *result, const char *name)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", result->directory, name);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    fseek(file, 0, SEEK_END);
+    long middle = ftell(file) / 2;
+    fseek(file, middle, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, middle, SEEK_SET);
+    fputc(byte ^ 0x10, file);
+    fclose(file);
+}
+
+START_TEST(a_changed_byte_is_refused_and_made_again)
+{
+    static const char *const names[] = { "step.plan", "step.so" };
+    cse_compile_result first = compile();
+    damage(&first, names[_i]);
+    ck_assert_int_eq(open_status(&first), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), names[_i]));
+    cse_compile_result second = compile(), third = compile();
+    ck_assert(!second.cached && third.cached);
+    ck_assert_str_eq(first.directory, second.directory);
+    ck_assert_int_eq(entries_of_directory(), 1);
+}
+END_TEST
+
+static void read_whole(const cse_compile_result *result, const char *name, cse_text *text)
+{
+    char path[PATH_BYTES], block[4096];
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", result->directory, name);
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    while ((size = fread(block, 1, sizeof block, file)) > 0)
+        cse_text_add_bytes(text, block, size);
+    fclose(file);
+}
+
+START_TEST(compiling_twice_gives_the_same_bytes)
+{
+    static const char *const names[] = { "step.plan", "step.c", "step.so" };
+    cse_compile_result first = compile();
+    snprintf(directory + strlen(directory), sizeof directory - strlen(directory), "/again");
+    cse_compile_result second = compile();
+    ck_assert(!second.cached);
+    for (int i = 0; i < 3; i++) {
+        cse_text a = { 0 }, b = { 0 };
+        read_whole(&first, names[i], &a);
+        read_whole(&second, names[i], &b);
+        ck_assert_msg(a.size == b.size && memcmp(a.data, b.data, a.size) == 0, "%s", names[i]);
+        cse_text_clear(&a);
+        cse_text_clear(&b);
+    }
+    *strrchr(directory, '/') = '\0';
 }
 END_TEST
 
@@ -335,6 +396,8 @@ int main(void)
     tcase_add_test(cases, a_directory_that_cannot_be_written_is_named);
     tcase_add_test(cases, a_damaged_entry_is_made_again);
     tcase_add_test(cases, damaged_files_are_named);
+    tcase_add_loop_test(cases, a_changed_byte_is_refused_and_made_again, 0, 2);
+    tcase_add_test(cases, compiling_twice_gives_the_same_bytes);
     tcase_add_test(cases, a_step_of_another_graph_is_refused);
     tcase_add_test(cases, a_step_allocates_nothing);
     suite_add_tcase(suite, cases);

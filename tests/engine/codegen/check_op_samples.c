@@ -116,11 +116,13 @@ static void draw_inputs(const cse_graph *graph, const fixture_memory *memory, in
 
 /* Both compute from the same 16-bit values and round to the same format: what float arithmetic
  * leaves open moves a result to a neighbour at most, one epsilon away. An op that stands for
- * several others rounds after each: four such moves, of values as large as 1 or the result. */
+ * several others (a composite, a kernel of several results) rounds after each: four such moves, of
+ * values as large as 1 or the result. */
 static double bound_of(const sample_case *at, int format, double expected)
 {
     double bound = at->sample->tolerance * fmax(1, fabs(expected));
-    double steps = at->op->kind == CSE_OP_COMPOSITE ? 4 * fmax(1, fabs(expected)) : fabs(expected);
+    bool several = at->op->kind == CSE_OP_COMPOSITE || at->op->kernel.results > 1;
+    double steps = several ? 4 * fmax(1, fabs(expected)) : fabs(expected);
     return bound + formats[format].epsilon * steps + formats[format].least;
 }
 

@@ -29,6 +29,11 @@ static float negated_sine(float x)
     return -cse_sin(-x);
 }
 
+static double exact_sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
 static const struct {
     const char *name;
     float (*function)(float);
@@ -36,7 +41,10 @@ static const struct {
     float low, high;
     double bound;
 } functions[] = {
-    { "exp", cse_exp, exp, -103.0f, 88.7f, 2 },
+    { "exp", cse_exp, exp, -103.0f, 88.7f, 1 },
+    { "exp, limited", cse_exp_limited, exp, -87.3f, 87.3f, 1 },
+    { "exp2, limited", cse_exp2_limited, exp2, -126.0f, 126.0f, 1 },
+    { "sigmoid", cse_sigmoid, exact_sigmoid, -87.3f, 87.3f, 3 },
     { "log", cse_log, log, 0x1p-126f, 0x1.fffffep127f, 1 },
     { "tanh, near 0", cse_tanh, tanh, -0.7f, 0.7f, 3 },
     { "tanh", cse_tanh, tanh, -12.0f, 12.0f, 3 },
@@ -74,6 +82,79 @@ START_TEST(functions_are_as_exact_as_they_say)
 }
 END_TEST
 
+/* Errors relative to max(1, |x|), for functions that cross zero or end in a tail. */
+static double exact_normal(double x)
+{
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+static double exact_silu(double x)
+{
+    return x / (1 + exp(-x));
+}
+
+static double exact_silu_slope(double x)
+{
+    double s = 1 / (1 + exp(-x));
+    return s * (1 + x / (1 + exp(x)));
+}
+
+static double gelu_exact(double x)
+{
+    return x * exact_normal(x);
+}
+
+static double gelu_exact_slope(double x)
+{
+    return exact_normal(x) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI);
+}
+
+static double gelu_tanh(double x)
+{
+    return x * exact_sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+}
+
+static double gelu_tanh_slope(double x)
+{
+    double twice = 2 * sqrt(2 / M_PI), u = twice * (x + 0.044715 * x * x * x);
+    double s = exact_sigmoid(u);
+    return s + x * s * exact_sigmoid(-u) * twice * (1 + 3 * 0.044715 * x * x);
+}
+
+START_TEST(activations_and_their_slopes_are_as_exact_as_they_say)
+{
+    static const struct {
+        const char *name;
+        float (*function)(float);
+        double (*exact)(double);
+        double left, right; /* limits far from zero, the right one as a multiple of x if `grows` */
+        bool grows;
+    } activations[] = {
+        { "silu", cse_silu, exact_silu, 0, 1, true },
+        { "silu's slope", cse_silu_slope, exact_silu_slope, 0, 1, false },
+        { "gelu", cse_gelu_exact, gelu_exact, 0, 1, true },
+        { "gelu's slope", cse_gelu_exact_slope, gelu_exact_slope, 0, 1, false },
+        { "gelu by tanh", cse_gelu_tanh, gelu_tanh, 0, 1, true },
+        { "gelu by tanh, slope", cse_gelu_tanh_slope, gelu_tanh_slope, 0, 1, false },
+    };
+    const char *name = activations[_i].name;
+    float (*function)(float) = activations[_i].function;
+    for (int i = -400000; i <= 400000; i++) {
+        float x = (float)i * (i % 3 ? 2e-5f : 2e-4f);
+        double exact = activations[_i].exact((double)x), got = (double)function(x);
+        cse_expect(fabs(got - exact) <= 4e-7 * fmax(1, fabs((double)x)),
+                   "%s of %.9g: %.9g, not %.9g", name, (double)x, got, exact);
+    }
+    for (float x = 20; x < 3e38f; x *= 1.7f) {
+        double far = activations[_i].right * (activations[_i].grows ? (double)x : 1);
+        cse_expect(fabs((double)function(x) - far) <= 4e-7 * far, "%s of %g", name, (double)x);
+        cse_expect(fabs((double)function(-x)) < 1e-6 * (activations[_i].grows ? (double)x : 1),
+                   "%s of %g", name, (double)-x);
+    }
+    ck_assert(isnan(function(NAN)) && isnan(function(-NAN)));
+}
+END_TEST
+
 START_TEST(rsqrt_is_as_exact_as_it_says)
 {
     for (float x = 0x1p-100f; x < 0x1p100f; x *= 1.0009f)
@@ -107,6 +188,11 @@ START_TEST(special_values_are_as_in_c)
 {
     ck_assert_float_eq(cse_exp(-INFINITY), 0.0f);
     ck_assert(isinf(cse_exp(INFINITY)) && isinf(cse_exp(89.0f)) && isnan(cse_exp(NAN)));
+    ck_assert(isnan(cse_exp(-NAN)) && isnan(cse_sigmoid(-NAN)) && isnan(cse_tanh(-NAN)));
+    ck_assert_float_eq(cse_exp(0.0f), 1.0f);
+    ck_assert_float_eq(cse_exp(-1e30f), 0.0f);
+    ck_assert_float_eq(cse_sigmoid(INFINITY), 1.0f);
+    ck_assert_float_le(cse_sigmoid(-INFINITY), 0x1p-125f);
     ck_assert(isinf(cse_log(0.0f)) && cse_log(0.0f) < 0 && isnan(cse_log(-1.0f)));
     ck_assert(isinf(cse_log(INFINITY)) && isnan(cse_log(NAN)));
     ck_assert_double_le(ulps(cse_log(0x1p-149f), log(0x1p-149)), 1);
@@ -222,6 +308,7 @@ int main(void)
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, functions_are_as_exact_as_they_say, 0,
                         sizeof functions / sizeof functions[0]);
+    tcase_add_loop_test(cases, activations_and_their_slopes_are_as_exact_as_they_say, 0, 6);
     tcase_add_test(cases, rsqrt_is_as_exact_as_it_says);
     tcase_add_test(cases, pow_is_as_exact_as_it_says);
     tcase_add_test(cases, special_values_are_as_in_c);

@@ -349,9 +349,11 @@ START_TEST(no_statistics_are_taken_unless_asked)
     run_step(&run, false);
     const cse_graph *graph = run.traced.step->graph;
     ck_assert_int_eq(graph->tracked_count, 0);
-    ck_assert_int_eq(cse_codegen_print(graph, &text), CSE_OK);
+    cse_program program = { 0 };
+    ck_assert_int_eq(cse_codegen_print(graph, &program, &text), CSE_OK);
     ck_assert_ptr_null(strstr(text.data, "collector->"));
-    ck_assert_ptr_null(strstr(text.data, "_propose"));
+    ck_assert_ptr_null(strstr(text.data, "proposed_"));
+    cse_program_clear(&program);
     cse_text_clear(&text);
     close_run(&run);
 }

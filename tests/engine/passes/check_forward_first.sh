@@ -8,15 +8,15 @@ command -v "$python" >/dev/null || { echo 'skipped: no python'; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$csengine" compile "${top_srcdir:-.}/configs/gpt2_tiny.yaml" --compile_dir "$work" \
-    --set model.num_layers=1 --set model.hidden_size=32 >"$work/output" 2>&1 ||
-    { cat "$work/output"; exit 1; }
-"$python" - "$work"/*/graph.json <<'END'
+    --set model.num_layers=1 --set model.hidden_size=32 --print_after=numerics --json \
+    >"$work/graphs" 2>"$work/output" || { cat "$work/output"; exit 1; }
+"$python" - "$work/graphs" <<'END'
 import json
 import sys
 
 REPLICA = 1
 with open(sys.argv[1]) as file:
-    nodes = json.load(file)["nodes"]
+    nodes = json.loads(file.readline())["nodes"]
 wrong = [
     f"{node['op']} in {node.get('scope')} reads the gradient's {nodes[i]['op']}"
     for node in nodes

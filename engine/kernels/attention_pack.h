@@ -1,0 +1,50 @@
+/* Packing for the attention kernels with AVX-512 vectors; included by each file that has its own
+ * narrow_lanes, which rounds a vector to bfloat16. */
+
+ROWS_INLINE void pack_lanes(uint16_t *at, lanes x)
+{
+    _mm256_store_si256((__m256i *)(void *)at, narrow_lanes(x));
+}
+
+ROWS_INLINE void pack_pairs(float *at, lanes low, lanes high)
+{
+    const __m512i first = _mm512_cvtepu16_epi32(narrow_lanes(low));
+    const __m512i second = _mm512_cvtepu16_epi32(narrow_lanes(high));
+    store_lanes(at, _mm512_castsi512_ps(_mm512_or_epi32(first, _mm512_slli_epi32(second, 16))));
+}
+
+ROWS_FUNCTION void pack_turned(const cse_attention_matrix *m, float *to)
+{
+    const int64_t per_word = m->dtype == CSE_FLOAT32 ? 1 : 2, width = CSE_ATTENTION_TURNED_COLUMNS;
+    const int64_t depth = (m->columns + per_word - 1) / per_word;
+    const int64_t rows = (m->rows + width - 1) / width * width;
+    const char *values = m->values;
+    const int64_t bytes = 4 / per_word;
+    for (int64_t row = 0; row < rows; row += LANES)
+        for (int64_t word = 0; word < depth; word += LANES) {
+            float *place = to + row / width * depth * width + word * width + row % width;
+            lanes x[LANES];
+            CSE_UNROLL for (int i = 0; i < LANES; i++)
+            {
+                x[i] = set_lanes(0);
+                if (row + i < m->rows)
+                    x[i] = read_words(m->dtype, values + (row + i) * m->stride * bytes,
+                                      word * per_word, m->columns - word * per_word);
+            }
+            cse_lanes_transpose(x);
+            CSE_UNROLL for (int i = 0; i < LANES; i++) if (word + i < depth)
+                store_lanes(place + i * width, x[i]);
+        }
+}
+
+ROWS_FUNCTION void interleave(const uint16_t *low, const uint16_t *high, int64_t count,
+                              uint32_t *to)
+{
+    for (int64_t c = 0; c < count; c += LANES) {
+        const __mmask16 mask = first_lanes(count - c);
+        const __m512i first = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, low + c));
+        const __m512i second = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, high + c));
+        _mm512_mask_storeu_epi32(to + c, mask,
+                                 _mm512_or_epi32(first, _mm512_slli_epi32(second, 16)));
+    }
+}

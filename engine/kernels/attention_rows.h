@@ -1,0 +1,132 @@
+/* The row functions of the attention kernels, written once over vectors of 16 lanes. A file that
+ * includes this has defined
+ *
+ *   ROWS_FUNCTION   the attributes of a function
+ *   lanes           the type of a vector, with load_lanes(at), store_lanes(at, x), set_lanes(value),
+ *                   fma_lanes(a, b, c), mul_, add_, sub_, max_ and min_lanes(a, b) (b where one is
+ *                   NaN), nearest_lanes(x), scale_lanes(x, n) = x 2^n, sum_lanes(x) and
+ *                   maximum_lanes(x), keep_lanes(x, from, end), which makes other lanes 0 (or
+ *                   below every number: lowest_lanes), read_lanes(dtype, at, index, count) and
+ *                   write_lanes(dtype, at, index, count, x), pack_lanes(at, x) to bfloat16 and
+ *                   pack_pairs(at, low, high) to words. */
+
+/* 2^x; see attention.h. The error of the polynomial is below 2e-9. */
+ROWS_INLINE lanes exp2_lanes(lanes x)
+{
+    x = min_lanes(set_lanes(126.0f), max_lanes(set_lanes(-125.0f), x));
+    const lanes n = nearest_lanes(x), r = sub_lanes(x, n);
+    lanes p = set_lanes(0x1.41fbbcp-13f);
+    p = fma_lanes(p, r, set_lanes(0x1.5f3e52p-10f));
+    p = fma_lanes(p, r, set_lanes(0x1.3b2d4cp-7f));
+    p = fma_lanes(p, r, set_lanes(0x1.c6aee8p-5f));
+    p = fma_lanes(p, r, set_lanes(0x1.ebfbdcp-3f));
+    p = fma_lanes(p, r, set_lanes(0x1.62e430p-1f));
+    p = fma_lanes(p, r, set_lanes(1.0f));
+    return scale_lanes(p, n);
+}
+
+ROWS_INLINE void softmax_row(const cse_attention_softmax *s, float *row, int64_t seen, bool paired,
+                             float statistics[2])
+{
+    lanes maximum = set_lanes(-__builtin_inff()), sum = set_lanes(0);
+    int64_t j = 0;
+    for (; j + LANES <= seen; j += LANES)
+        maximum = max_lanes(maximum, load_lanes(row + j));
+    if (j < seen)
+        maximum = max_lanes(maximum, lowest_lanes(load_lanes(row + j), seen - j));
+    const lanes factor = set_lanes(s->factor);
+    statistics[0] = maximum_lanes(maximum);
+    maximum = set_lanes(statistics[0]);
+    for (j = 0; j < s->most; j += LANES) {
+        lanes weight = exp2_lanes(mul_lanes(sub_lanes(load_lanes(row + j), maximum), factor));
+        if (j + LANES > seen)
+            weight = keep_lanes(weight, 0, seen - j);
+        sum = add_lanes(sum, weight);
+        if (paired)
+            pack_lanes((uint16_t *)(void *)row + j, weight);
+        else
+            store_lanes(row + j, weight);
+    }
+    statistics[1] = 1.0f / sum_lanes(sum);
+}
+
+ROWS_FUNCTION void softmax(const cse_attention_softmax *s)
+{
+    for (int64_t r = 0; r < s->rows; r++) {
+        int64_t seen = s->seen + r * s->seen_step;
+        float statistics[2], *row = s->scores + r * s->stride;
+        seen = seen < s->most ? seen : s->most;
+        if (s->paired)
+            softmax_row(s, row, seen, true, statistics);
+        else
+            softmax_row(s, row, seen, false, statistics);
+        s->maxima[r] = statistics[0];
+        s->reciprocals[r] = statistics[1];
+    }
+}
+
+/* 16 queries of one key: the weights replace `scores`, the result is the gradient. */
+ROWS_INLINE lanes differentiate_lanes(const cse_attention_scores *s, int64_t row, int64_t column,
+                                      bool paired)
+{
+    float *scores = s->scores + row * s->stride, *gradient = s->gradient + row * s->stride;
+    const int64_t hidden = s->first_seen + row - column;
+    const lanes below = sub_lanes(load_lanes(scores + column), load_lanes(s->maxima + column));
+    const lanes x = mul_lanes(below, set_lanes(s->factor));
+    lanes weight = mul_lanes(exp2_lanes(x), load_lanes(s->reciprocals + column));
+    lanes change = sub_lanes(load_lanes(gradient + column), load_lanes(s->means + column));
+    change = mul_lanes(weight, change);
+    if (hidden > 0) {
+        weight = keep_lanes(weight, hidden, LANES);
+        change = keep_lanes(change, hidden, LANES);
+    }
+    if (paired) {
+        pack_lanes((uint16_t *)(void *)scores + column, weight);
+        pack_lanes((uint16_t *)(void *)gradient + column, change);
+    } else {
+        store_lanes(scores + column, weight);
+        store_lanes(gradient + column, change);
+    }
+    return change;
+}
+
+ROWS_FUNCTION void differentiate(const cse_attention_scores *s)
+{
+    if (!s->paired) {
+        for (int64_t r = 0; r < s->rows; r++)
+            for (int64_t column = 0; column < s->columns; column += LANES)
+                differentiate_lanes(s, r, column, false);
+        return;
+    }
+    for (int64_t r = 0; r < s->rows; r += 2)
+        for (int64_t column = 0; column < s->columns; column += LANES) {
+            const lanes low = differentiate_lanes(s, r, column, true);
+            lanes high = set_lanes(0);
+            if (r + 1 < s->rows)
+                high = differentiate_lanes(s, r + 1, column, true);
+            pack_pairs(s->turned + r / 2 * s->stride + column, low, high);
+        }
+}
+
+ROWS_FUNCTION void dot_rows(const cse_attention_matrix *a, const cse_attention_matrix *b,
+                            float *means)
+{
+    for (int64_t i = 0; i < a->rows; i++) {
+        lanes sum = set_lanes(0);
+        for (int64_t c = 0; c < a->columns; c += LANES)
+            sum =
+                fma_lanes(read_lanes(a->dtype, a->values, i * a->stride + c, a->columns - c),
+                          read_lanes(b->dtype, b->values, i * b->stride + c, b->columns - c), sum);
+        means[i] = sum_lanes(sum);
+    }
+}
+
+ROWS_FUNCTION void store(const cse_attention_store *s)
+{
+    for (int64_t i = 0; i < s->rows; i++) {
+        const lanes factor = set_lanes(s->factors != NULL ? s->factors[i] : s->factor);
+        for (int64_t c = 0; c < s->columns; c += LANES)
+            write_lanes(s->dtype, s->to, i * s->to_stride + c, s->columns - c,
+                        mul_lanes(load_lanes(s->from + i * s->from_stride + c), factor));
+    }
+}

@@ -249,7 +249,8 @@ static void show_json(const bench *b)
                    "\"onednn_share\": %.4f, \"implementation\": \"%s\"}",
                    cse_dtype_name(types[t]), median(b, b->all[p][t][0].rates),
                    median(b, b->all[p][t][0].shares), median(b, b->all[p][t][1].rates),
-                   median(b, b->all[p][t][1].shares), b->all[p][t][0].kernel->implementation);
+                   median(b, b->all[p][t][1].shares),
+                   b->all[p][t][0].kernel ? b->all[p][t][0].kernel->implementation : "none");
         printf("}");
     }
     printf("],\n \"peaks\": {\"float32\": %.2f, \"bfloat16\": %.2f}}\n", b->peaks[0], b->peaks[1]);

@@ -54,12 +54,21 @@ def descendants(process_id):
     return found
 
 
+def role_of(process_id):
+    """What a process is in its run: a worker's role, else the name of its program."""
+    with open(f"/proc/{process_id}/cmdline") as file:
+        words = file.read().split("\0")
+    roles = [word.removeprefix("--role=") for word in words if word.startswith("--role=")]
+    return roles[0] if roles else " ".join(os.path.basename(word) for word in words[:2])
+
+
 def memory_of(process_ids):
-    """MB by kind, and the number of processes, of these and of all that they started."""
+    """MB by kind and by role, and the number of processes, of these and of all that they started."""
     processes = {one for process_id in process_ids for one in descendants(process_id)}
-    kilobytes = dict.fromkeys(PSS_KINDS, 0)
+    kilobytes, roles = dict.fromkeys(PSS_KINDS, 0), {}
     for process_id in processes:
         try:
+            role = role_of(process_id)
             with open(f"/proc/{process_id}/smaps_rollup") as file:
                 lines = file.read().splitlines()
         except OSError:
@@ -68,27 +77,38 @@ def memory_of(process_ids):
             kind, _, rest = line.partition(":")
             if kind in kilobytes:
                 kilobytes[kind] += int(rest.split()[0])
+            if kind == "Pss":
+                roles[role] = round(roles.get(role, 0) + int(rest.split()[0]) * 1024e-6, 1)
     memory = {kind.lower() + "_mb": round(kilobytes[kind] * 1024e-6, 1) for kind in PSS_KINDS}
-    return dict(memory, processes=len(processes))
+    return dict(memory, processes=len(processes), roles_mb=roles)
 
 
 class MemoryWatch:
-    """Keeps the most memory that processes took at once, looking every so often."""
+    """Keeps the most memory that processes took at once. Looks every half second, more seldom where
+    a look takes long, as it does in large processes: it shall cost those that it watches nothing.
+    """
 
-    def __init__(self, process_ids, every=0.25):
-        self.process_ids, self.every, self.most, self.over = process_ids, every, None, False
+    SECONDS, MOST_SHARE = 0.5, 0.02
+
+    def __init__(self, process_ids):
+        self.process_ids, self.most, self.over = process_ids, None, threading.Event()
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
 
     def watch(self):
-        while not self.over:
-            now = memory_of(self.process_ids)
-            if self.most is None or now["pss_mb"] > self.most["pss_mb"]:
-                self.most = now
-            time.sleep(self.every)
+        pause = self.SECONDS
+        while not self.over.wait(pause):
+            start = time.perf_counter()
+            self.look()
+            pause = max(self.SECONDS, (time.perf_counter() - start) / self.MOST_SHARE)
+
+    def look(self):
+        now = memory_of(self.process_ids)
+        if self.most is None or now["pss_mb"] > self.most["pss_mb"]:
+            self.most = now
 
     def stop(self):
-        self.over = True
+        self.over.set()
         self.thread.join()
         return self.most
 
@@ -205,9 +225,10 @@ class Peer:
 
     def steps(self, count):
         """Milliseconds of each step, of the slowest rank; the memory is watched meanwhile."""
-        watch = MemoryWatch([process.pid for process in self.processes], every=0.5)
+        watch = MemoryWatch([process.pid for process in self.processes])
         try:
             taken = self.ask(f"steps {count}")
+            watch.look()
         finally:
             most = watch.stop()
         if self.memory is None or most["pss_mb"] > self.memory["pss_mb"]:

@@ -11,7 +11,7 @@ How it measures: all entries of a row in turns, `rounds` times, so that other lo
 affects all of them; medians; processes pinned to the first one or two cores they may use. Before
 a row counts, the losses of both sides must agree: same architecture, text or images, optimizer
 and schedule, initial weights of the same distribution but other random numbers. So the first loss
-may differ by 3 %, and the mean of the last third of the checked steps by 10 %.
+may differ by 5 %, and the mean of the last third of the checked steps by 10 %.
 
 PyTorch is looked for in --python, $CSE_BENCH_PYTHON, this Python, python3; without it our side is
 measured alone. A row that fails is told, and the others go on; sections that the time limit does
@@ -26,6 +26,7 @@ import os
 import platform
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -38,7 +39,7 @@ from performance_schema import FORMAT, faults
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BF16 = ["--set", "precision.fp16_type=bfloat16", "--set", "precision.graphamp.preset=mp2"]
-FIRST_LOSS, LAST_LOSSES = 0.03, 0.10  # relative
+FIRST_LOSS, LAST_LOSSES = 0.05, 0.10  # relative
 FLAGS = [
     "sse4_2",
     "avx",
@@ -150,6 +151,15 @@ class Bench:
             str(steps),
             "--log_steps",
             str(every),
+        ]
+
+    def ranks(self, *arguments):
+        """The two processes of a DDP run of a twin, with a port that is free now."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        return [
+            self.twin(*arguments, "--ranks", 2, "--rank", rank, "--port", port) for rank in (0, 1)
         ]
 
     def twin(self, model, *arguments):
@@ -271,10 +281,7 @@ def gpt_row(bench, name, half, two):
     arguments = arguments + precision + micro
     ours = OurRun(bench, arguments, 2, steps=steps + 3)
     check = bench.start(arguments, 2, checked, 1)
-    ranks = [
-        bench.twin("gpt2", *shape, "--batch", batch // 2, "--ranks", 2, "--rank", rank)
-        for rank in (0, 1)
-    ]
+    ranks = bench.ranks("gpt2", *shape, "--batch", batch // 2)
     threads = [bench.twin("gpt2", *shape, "--batch", batch, "--threads", 2)]
     return ours, check, {"PyTorch, 2 threads": threads, "PyTorch, DDP": ranks}
 
@@ -295,7 +302,7 @@ def small_row(bench, name, two):
     twin = bench.twin("fc", "--inner", 50)
     if not two:
         return ours, check, {"PyTorch": [[*twin, "--batch", "128"]]}
-    ranks = [[*twin, "--batch", "128", "--ranks", "2", "--rank", str(rank)] for rank in (0, 1)]
+    ranks = bench.ranks("fc", "--inner", 50, "--batch", 128)
     return (
         ours,
         check,
@@ -350,9 +357,10 @@ def measure_row(bench, ours, check, peers):
         peer.name: compare_losses(checked["losses"], peer.losses(len(checked["losses"])))
         for peer in peers
     }
+    slow = len(checked["losses"]) <= 3  # steps of many seconds
     entries = {"csengine": ours}
     for peer in peers:
-        entries[peer.name] = TheirSteps(peer, 2 if bench.options.quick else 3)
+        entries[peer.name] = TheirSteps(peer, 2 if bench.options.quick or slow else 3)
     until = time.monotonic() + bench.options.row_seconds
     for done in range(bench.rounds):
         if done >= 2 and time.monotonic() > until:

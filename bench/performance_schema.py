@@ -15,6 +15,7 @@ MEMORY = (
         "pss_file_mb": NUMBER,
         "pss_shmem_mb": NUMBER,
         "processes": int,
+        "roles_mb": {str: NUMBER},
     },
     None,
 )
@@ -93,6 +94,8 @@ ROOFLINE = {
     "product_flop": NUMBER,
     "step_over_products": NUMBER,
     "step_over_products_at_peak": NUMBER,
+    "update_ms": NUMBER,
+    "update_gb_per_second": NUMBER,
 }
 DOCUMENT = {
     "format": int,

@@ -54,8 +54,14 @@ void cse_roofline_print(const cse_roofline *roofline)
         printf("%-18s %10.3f ms\n", cse_work_class_name(c), roofline->class_ms[c]);
     printf("%-18s %10.3f ms, of a step's %.3f ms\n", "all kernels", roofline->total_ms,
            roofline->step_ms);
-    printf("step over its own products: %.3f; over them at the registers' peak: %.3f\n",
+    printf("%-18s %10.3f ms, %.1f GB/s, %.0f%% of triad\n", "update alone", roofline->update_ms,
+           roofline->update_gb_per_second,
+           100 * roofline->update_gb_per_second / roofline->limits.triad);
+    printf("step over its own products: %.3f; over them at the registers' peak: %.3f",
            roofline->over_products, roofline->over_peak);
+    if (roofline->over_peak > 0)
+        printf("; products at %.1f%% of it", 100 * roofline->over_products / roofline->over_peak);
+    printf("\n");
     print_limits(&roofline->limits);
 }
 
@@ -101,9 +107,10 @@ json_t *cse_roofline_json(const cse_roofline *roofline)
             json_array_append_new(rows, row_json(&roofline->rows[i]));
     for (cse_work_class c = 0; c < CSE_WORK_CLASS_COUNT; c++)
         json_object_set_new(sums, cse_work_class_name(c), json_real(roofline->class_ms[c]));
-    return json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f}", "limits",
+    return json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "limits",
                      limits_json(&roofline->limits), "kernels", rows, "class_ms", sums,
                      "kernels_ms", roofline->total_ms, "step_ms", roofline->step_ms, "product_flop",
                      roofline->flop, "step_over_products", roofline->over_products,
-                     "step_over_products_at_peak", roofline->over_peak);
+                     "step_over_products_at_peak", roofline->over_peak, "update_ms",
+                     roofline->update_ms, "update_gb_per_second", roofline->update_gb_per_second);
 }

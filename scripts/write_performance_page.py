@@ -129,7 +129,7 @@ def losses(document):
 def memory(document):
     rows = []
     for row in document["steps"]:
-        if row["cores"] != 1 or row["row"].split("-")[0] not in ("W1", "W2", "W4", "W5", "cnn"):
+        if row["cores"] != 1 or row["row"].split("-")[0] not in ("W1", "W2", "W4", "W5"):
             continue
         ours, best = entries(row)[0]["memory"], best_peer(row)
         if ours is None:
@@ -150,6 +150,7 @@ def memory(document):
                 f"{plan['workspace_bytes'] / 1e6:.0f} ({bound:.3f})" if plan else "",
                 f"{ours['pss_mb'] - planned:.0f}" if plan else "",
                 f"{ours['pss_anon_mb']:.0f} / {ours['pss_shmem_mb']:.0f} / {ours['pss_file_mb']:.0f}",
+                ", ".join(f"{role} {mb:.0f}" for role, mb in sorted(ours["roles_mb"].items())),
             ]
         )
     if not rows:
@@ -176,6 +177,7 @@ def memory(document):
             "Workspace (over its bound)",
             "Beyond the plan",
             "Anonymous / shared / files",
+            "By process",
         ],
         rows,
     )
@@ -357,9 +359,15 @@ def roofline(document):
         )
         parts = ", ".join(f"{name} {ms:.1f}" for name, ms in one["class_ms"].items())
         lines += [
-            f"Milliseconds: {parts}; all kernels {one['kernels_ms']:.1f} of a step's {one['step_ms']:.1f}. "
-            f"The step takes {one['step_over_products']:.3f} times its own products, attention's included, "
-            f"and {one['step_over_products_at_peak']:.3f} times what they would take at the registers' peak.",
+            f"Milliseconds: {parts}; all kernels {one['kernels_ms']:.1f} of a step's "
+            f"{one['step_ms']:.1f}.",
+            "",
+            f"The step takes {one['step_over_products']:.3f} times its own products, attention's "
+            f"included, and {one['step_over_products_at_peak']:.3f} times what they would take at the "
+            "registers' peak: inside the step they run at "
+            f"{one['step_over_products'] / max(1e-9, one['step_over_products_at_peak']):.0%} of it. The "
+            f"update takes {one['update_ms']:.1f} ms, {one['update_gb_per_second']:.0f} GB/s, "
+            f"{one['update_gb_per_second'] / limits['triad_gb_per_second']:.0%} of triad.",
             "",
         ]
     return lines

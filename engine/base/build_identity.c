@@ -18,8 +18,8 @@ static bool holds(const struct dl_phdr_info *object, uintptr_t address)
     for (int i = 0; i < object->dlpi_phnum && !found; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t start = object->dlpi_addr + segment->p_vaddr;
-        found = segment->p_type == PT_LOAD && address >= start &&
-                address - start < segment->p_memsz;
+        found =
+            segment->p_type == PT_LOAD && address >= start && address - start < segment->p_memsz;
     }
     return found;
 }

@@ -1,5 +1,5 @@
-/* Which build of this code is running, so that what one build has cached is not taken for the result
- * of another. */
+/* Which build of this code is running, so that what one build has cached is not taken for the
+ * result of another. */
 #ifndef CSE_BASE_BUILD_IDENTITY_H
 #define CSE_BASE_BUILD_IDENTITY_H
 

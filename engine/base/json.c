@@ -1,7 +1,6 @@
 /* Escapes and numbers of JSON; see json.h. */
 #include "engine/base/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,5 +75,5 @@ void cse_json_add_finite(cse_text *out, double number)
 
 void cse_json_add_integer(cse_text *out, int64_t number)
 {
-    cse_text_add(out, "%" PRId64, number);
+    cse_text_add_number(out, number);
 }

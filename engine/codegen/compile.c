@@ -1,10 +1,10 @@
 /* The compile cache: compile_dir/<key>/ holds step.plan, kernels.txt, step.c and step.so.
  *
- * The key is a hash of everything that decides their bytes: the traced graph, what the passes are
- * told, the library's version and build, what kernels are chosen by, and the compiler with its
- * version, flags and instruction set. An entry is written to a temporary directory beside its final place and renamed when it is
- * complete, so that a reader never finds an incomplete one and concurrent writers of the same key do
- * no harm. */
+ * The key is a hash of everything that decides their bytes: the traced graph, what the passes
+ * are told, the library's version and build, what kernels are chosen by, and the compiler with its
+ * version, flags and instruction set. An entry is written to a temporary directory beside its final
+ * place and renamed when it is complete, so that a reader never finds an incomplete one and
+ * concurrent writers of the same key do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>

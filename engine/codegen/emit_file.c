@@ -17,19 +17,18 @@ static cse_status check_types(const cse_graph *graph)
     return CSE_OK;
 }
 
-static void emit_heading(const cse_graph *graph, cse_text *out)
+static void emit_heading(const cse_graph *graph, const char *fingerprint, cse_text *out)
 {
-    char fingerprint[33];
-    cse_graph_fingerprint(graph, fingerprint);
-    cse_text_add(out,
-                 "/* A training step, written by csengine from a step graph (%s).\n *\n"
-                 " * %d microbatches of %lld samples; %d groups; %d states.\n"
-                 " *\n"
-                 " * One function stands for all groups that are alike. `places` holds what differs:\n"
-                 " * offsets of values, numbers of kernels, tensors and random streams. Which function\n"
-                 " * each group calls, and with which places, is in the file step.plan. */\n",
-                 fingerprint, graph->microbatch_count, (long long)graph->micro_batch_size,
-                 graph->group_count, graph->state_count);
+    cse_text_add(
+        out,
+        "/* A training step, written by csengine from a step graph (%s).\n *\n"
+        " * %d microbatches of %lld samples; %d groups; %d states.\n"
+        " *\n"
+        " * One function stands for all groups that are alike. `places` holds what differs:\n"
+        " * offsets of values, numbers of kernels, tensors and random streams. Which function\n"
+        " * each group calls, and with which places, is in the file step.plan. */\n",
+        fingerprint, graph->microbatch_count, (long long)graph->micro_batch_size,
+        graph->group_count, graph->state_count);
 }
 
 static void emit_groups(const cse_graph *graph, cse_program *program, cse_text *out)
@@ -64,12 +63,12 @@ cse_status cse_codegen_print(const cse_graph *graph, cse_program *program, cse_t
 {
     char fingerprint[33];
     CSE_TRY(check_types(graph));
-    emit_heading(graph, out);
+    cse_graph_fingerprint(graph, fingerprint);
+    emit_heading(graph, fingerprint, out);
     cse_text_add(out, "\n");
     cse_text_add_bytes(out, cse_prelude_text, strlen(cse_prelude_text));
     cse_text_add(out, "\n#define CSE_ENTRY __attribute__((visibility(\"default\")))\n\n");
     emit_groups(graph, program, out);
-    cse_graph_fingerprint(graph, fingerprint);
     cse_text_add(out,
                  "CSE_ENTRY const int cse_step_abi = %d;\n"
                  "CSE_ENTRY const int cse_step_isa = CSE_STEP_ISA;\n"

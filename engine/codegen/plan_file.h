@@ -26,8 +26,8 @@ typedef struct cse_plan_file {
 void cse_plan_file_write(const cse_graph *graph, const cse_program *program,
                          const cse_object_facts *object, const cse_calls *calls, cse_text *out);
 
-/* Reads the plan of a directory; `calls` as for cse_graph_unpack. Fails with CSE_NO_INPUT when it is
- * not there and with CSE_DATA when it is damaged or of another version, naming the file. */
+/* Reads the plan of a directory; `calls` as for cse_graph_unpack. Fails with CSE_NO_INPUT when
+ * it is not there and with CSE_DATA when it is damaged or of another version, naming the file. */
 cse_status cse_plan_file_read(const char *directory, const cse_calls *calls, cse_plan_file *plan);
 /* Whether the directory holds a plan that is whole and the step.so that belongs to it. */
 bool cse_plan_file_is_whole(const char *directory, bool compiler_present);

@@ -106,7 +106,8 @@ void cse_program_pack(const cse_program *program, cse_text *out)
 void cse_program_unpack(cse_unpacker *from, cse_program *program)
 {
     *program = (cse_program){ .function_count = cse_unpack_records(from) };
-    program->functions = cse_calloc((size_t)program->function_count + 1, sizeof *program->functions);
+    program->functions =
+        cse_calloc((size_t)program->function_count + 1, sizeof *program->functions);
     for (int f = 0; f < program->function_count; f++)
         program->functions[f] =
             (cse_program_function){ .entries = (int)cse_unpack_count(from, INT32_MAX),

@@ -125,8 +125,8 @@ static size_t before_number(const char *word, size_t length, cse_program_paramet
         char *bytes;
         strtoll(end += 2, &bytes, 10);
         *parameter = (cse_program_parameter){ .kind = CSE_PARAMETER_PLACE,
-                                      .space = space_of(space + 2),
-                                      .bytes = strtoll(bytes + 2, NULL, 10) };
+                                              .space = space_of(space + 2),
+                                              .bytes = strtoll(bytes + 2, NULL, 10) };
     } else if (is(word, length, "kernels") && word[length] == '[') {
         end = word + length + 1;
     } else if (is(word, length, "CSE_TRACKED") || is(word, length, "CSE_STREAM")) {
@@ -197,8 +197,7 @@ static void take_numbers_out(cse_sharer *sharer, const cse_text *text, int group
             cse_text_add_bytes(out, kept, (size_t)(at - kept));
             cse_text_add_bytes(out, function >= 0 ? "$f" : at, function >= 0 ? 2 : 1);
             cse_text_add_bytes(out, "$", 1);
-            cse_text_add_number(out, function >= 0 ? function
-                                                   : number_of(&numbers, atol(at + 1)));
+            cse_text_add_number(out, function >= 0 ? function : number_of(&numbers, atol(at + 1)));
             at = kept = at + length;
         } else {
             at += length;
@@ -335,8 +334,8 @@ static void print_functions(const kind *k, int number, cse_text *out)
             at = after_number(at + before);
         } else if (function >= 0) {
             print_name(function, number, out);
-            cse_text_add(out, "(%s", is_definition(at + length) ? "const int64_t *const places, "
-                                                                : "places, ");
+            cse_text_add(out, "(%s",
+                         is_definition(at + length) ? "const int64_t *const places, " : "places, ");
             at += length + 1;
             at += strspn(at, " \n");
         } else {
@@ -369,7 +368,8 @@ static void print_table(const cse_sharer *sharer, cse_text *out)
         }
         cse_text_add(out, " },\n");
     }
-    cse_text_add(out, "    { 0, 0, 0, 0 }\n};\nCSE_ENTRY const int cse_step_function_count = %d;\n\n",
+    cse_text_add(out,
+                 "    { 0, 0, 0, 0 }\n};\nCSE_ENTRY const int cse_step_function_count = %d;\n\n",
                  sharer->count);
 }
 

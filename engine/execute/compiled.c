@@ -1,5 +1,5 @@
-/* Opening a compiled step: its plan, the library kernels and the shared object; the interpreter where
- * there is no shared object. A program runs by calling the function of each group in turn. */
+/* Opening a compiled step: its plan, the library kernels and the shared object; the interpreter
+ * where there is no shared object. A program runs by calling the function of each group in turn. */
 #include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>

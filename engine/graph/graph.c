@@ -28,6 +28,7 @@ void cse_graph_destroy(cse_graph **graph)
     cse_graph *g = *graph;
     free(g->nodes);
     free(g->states);
+    cse_name_index_clear(&g->state_names);
     free(g->inputs);
     free(g->fetches);
     free(g->reductions);
@@ -108,7 +109,9 @@ cse_node *cse_graph_clone(cse_graph *graph, const cse_node *node)
 
 int cse_graph_find_state(const cse_graph *graph, const char *name)
 {
-    for (int i = 0; i < graph->state_count; i++)
+    if (graph->state_names.count == graph->state_count)
+        return cse_name_index_find(&graph->state_names, name);
+    for (int i = 0; i < graph->state_count; i++) /* they were read from a file */
         if (strcmp(graph->states[i].name, name) == 0)
             return i;
     return -1;
@@ -125,6 +128,8 @@ cse_status cse_graph_add_state(cse_graph *graph, const cse_state_entry *entry, i
     cse_state_entry *state = &graph->states[graph->state_count];
     *state = *entry;
     state->name = cse_arena_string(graph->arena, entry->name);
+    if (graph->state_names.count == graph->state_count)
+        cse_name_index_add(&graph->state_names, state->name, graph->state_count);
     state->read = state->next = NULL;
     int64_t bytes = cse_shape_elements(entry->shape) * (int64_t)cse_dtype_size(entry->dtype);
     state->offset_bytes = graph->space_bytes[CSE_SPACE_STATE];
@@ -324,6 +329,7 @@ void cse_graph_take(cse_graph *graph, cse_graph **other)
     *from = (cse_graph){ .arena = emptied,
                          .nodes = kept.nodes,
                          .states = kept.states,
+                         .state_names = kept.state_names,
                          .inputs = kept.inputs,
                          .fetches = kept.fetches,
                          .reductions = kept.reductions,

@@ -13,6 +13,7 @@
 
 #include "csengine/train.h"
 #include "engine/base/arena.h"
+#include "engine/base/name_index.h"
 #include "engine/graph/op.h"
 
 typedef struct cse_node cse_node;
@@ -201,6 +202,7 @@ struct cse_graph {
     int node_count, node_capacity;
     cse_state_entry *states;
     int state_count, state_capacity;
+    cse_name_index state_names; /* of those that cse_graph_add_state has added */
     cse_input_entry *inputs;
     int input_count, input_capacity;
     cse_fetch_entry *fetches;
@@ -269,8 +271,9 @@ void cse_graph_replace(cse_node *old, cse_node *replacement);
  * id). */
 void cse_graph_compact(cse_graph *graph);
 
-/* `graph` becomes what *other is, which is destroyed; its own settings (precision, numerics) stay, and
- * so do the nodes that it had until now, as long as it lives: others may point to them. */
+/* `graph` becomes what *other is, which is destroyed; its own settings (precision, numerics)
+ * stay, and so do the nodes that it had until now, as long as it lives: others may point to
+ * them. */
 void cse_graph_take(cse_graph *graph, cse_graph **other);
 
 /* Checks the invariants: input counts, shapes and types by the ops' rules, order, levels, and the

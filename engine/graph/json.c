@@ -1,4 +1,4 @@
-/* A graph as JSON and back: a compilation saves it for the processes that run it.
+/* A graph as JSON and back, for the pages of the dashboard and for tools.
  *
  * One table lists each record's fields for writing and reading (json_fields.h); code beside it
  * handles what tables cannot express (lists, checks between fields). A graph that is read is
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/json_fields.h"
 
@@ -162,69 +163,74 @@ enum { TABLES = sizeof tables / sizeof tables[0] };
 
 /* ---- writing ---- */
 
-static json_t *write_positions(cse_node *const nodes[], int count)
-{
-    json_t *positions = json_array();
-    for (int n = 0; n < count; n++)
-        json_array_append_new(positions, json_integer(nodes[n]->scratch));
-    return positions;
-}
-
-static json_t *write_node(const cse_node *node)
+static void write_node(const cse_node *node, cse_text *out)
 {
     const cse_attributes *attributes = &node->attributes;
-    json_t *integers = json_array(), *numbers = json_array();
-    json_t *object = cse_fields_write(node_fields, node);
-    for (int i = 0; i < attributes->integer_count; i++)
-        json_array_append_new(integers, json_integer(attributes->integers[i]));
+    cse_text_add_bytes(out, "{", 1);
+    cse_fields_write(node_fields, node, out);
+    cse_json_key(out, "op");
+    cse_json_add_string(out, node->op->name);
+    cse_json_key(out, "inputs");
+    cse_json_positions(out, node->inputs, node->input_count);
+    cse_json_key(out, "integers");
+    cse_json_integers(out, attributes->integers, attributes->integer_count);
+    cse_json_key(out, "numbers");
+    cse_text_add_bytes(out, "[", 1);
     for (int i = 0; i < attributes->number_count; i++)
-        json_array_append_new(numbers, json_sprintf("%a", attributes->numbers[i]));
-    json_object_set_new(object, "op", json_string(node->op->name));
-    json_object_set_new(object, "inputs", write_positions(node->inputs, node->input_count));
-    json_object_set_new(object, "integers", integers);
-    json_object_set_new(object, "numbers", numbers);
-    if (node->accumulation.across != CSE_FLOAT32)
-        json_object_set_new(object, "accumulation",
-                            cse_fields_write(accumulation_fields, &node->accumulation));
-    return object;
+        cse_text_add(out, "%s\"%a\"", i > 0 ? "," : "", attributes->numbers[i]);
+    cse_text_add_bytes(out, "]", 1);
+    if (node->accumulation.across != CSE_FLOAT32) {
+        cse_json_key(out, "accumulation");
+        cse_text_add_bytes(out, "{", 1);
+        cse_fields_write(accumulation_fields, &node->accumulation, out);
+        cse_text_add_bytes(out, "}", 1);
+    }
+    cse_text_add_bytes(out, "}", 1);
 }
 
-static json_t *write_table(const cse_graph *graph, const table *t)
+static void write_table(const cse_graph *graph, const table *t, cse_text *out)
 {
-    json_t *rows = json_array();
     const char *records;
     int count;
     memcpy(&records, (const char *)graph + t->records, sizeof records);
     memcpy(&count, (const char *)graph + t->count, sizeof count);
-    for (int i = 0; i < count; i++)
-        json_array_append_new(rows,
-                              cse_fields_write(t->fields, records + (size_t)i * t->record_bytes));
-    return rows;
+    cse_json_key(out, t->key);
+    cse_text_add_bytes(out, "[", 1);
+    for (int i = 0; i < count; i++) {
+        if (i > 0)
+            cse_text_add_bytes(out, ",", 1);
+        cse_text_add_bytes(out, "{", 1);
+        cse_fields_write(t->fields, records + (size_t)i * t->record_bytes, out);
+        if (t->fields == group_fields) {
+            cse_json_key(out, "nodes");
+            cse_json_positions(out, graph->groups[i].nodes, graph->groups[i].node_count);
+        }
+        cse_text_add_bytes(out, "}", 1);
+    }
+    cse_text_add_bytes(out, "]", 1);
 }
 
 void cse_graph_to_json(const cse_graph *graph, cse_text *out)
 {
-    json_t *root = cse_fields_write(graph_fields, graph);
-    json_t *nodes = json_array(), *spaces = json_array();
     for (int n = 0; n < graph->node_count; n++)
         graph->nodes[n]->scratch = n;
-    for (int n = 0; n < graph->node_count; n++)
-        json_array_append_new(nodes, write_node(graph->nodes[n]));
-    for (int s = 0; s < CSE_SPACE_COUNT; s++)
-        json_array_append_new(spaces, json_integer(graph->space_bytes[s]));
-    json_object_set_new(root, "version", json_integer(FORMAT_VERSION));
-    json_object_set_new(root, "nodes", nodes);
-    json_object_set_new(root, "space_bytes", spaces);
+    cse_text_add_bytes(out, "{", 1);
+    cse_fields_write(graph_fields, graph, out);
+    cse_json_key(out, "version");
+    cse_text_add_number(out, FORMAT_VERSION);
+    cse_json_key(out, "nodes");
+    cse_text_add_bytes(out, "[", 1);
+    for (int n = 0; n < graph->node_count; n++) {
+        if (n > 0)
+            cse_text_add_bytes(out, ",", 1);
+        write_node(graph->nodes[n], out);
+    }
+    cse_text_add_bytes(out, "]", 1);
+    cse_json_key(out, "space_bytes");
+    cse_json_integers(out, graph->space_bytes, CSE_SPACE_COUNT);
     for (int t = 0; t < TABLES; t++)
-        json_object_set_new(root, tables[t].key, write_table(graph, &tables[t]));
-    json_t *groups = json_object_get(root, "groups");
-    for (int g = 0; g < graph->group_count; g++)
-        json_object_set_new(json_array_get(groups, (size_t)g), "nodes",
-                            write_positions(graph->groups[g].nodes, graph->groups[g].node_count));
-    char *text = json_dumps(root, JSON_COMPACT);
-    cse_text_add_bytes(out, text, strlen(text));
-    free(text);
-    json_decref(root);
+        write_table(graph, &tables[t], out);
+    cse_text_add_bytes(out, "}", 1);
 }
 
 /* ---- reading ---- */

@@ -3,68 +3,120 @@
 #include "engine/graph/json_fields.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/json.h"
 
 /* Limit on elements, so that products of sizes do not overflow. */
 #define MOST_ELEMENTS ((int64_t)1 << 40)
 
 /* ---- writing ---- */
 
-static json_t *write_shape(const cse_shape *shape)
+void cse_json_positions(cse_text *out, cse_node *const nodes[], int count)
 {
-    json_t *dims = json_array();
-    for (int i = 0; i < shape->rank; i++)
-        json_array_append_new(dims, json_integer(shape->dims[i]));
-    return dims;
+    cse_text_add_bytes(out, "[", 1);
+    for (int n = 0; n < count; n++) {
+        if (n > 0)
+            cse_text_add_bytes(out, ",", 1);
+        cse_text_add_number(out, nodes[n]->scratch);
+    }
+    cse_text_add_bytes(out, "]", 1);
 }
 
-static json_t *write_value(const cse_field *field, const void *at)
+void cse_json_integers(cse_text *out, const int64_t integers[], int count)
+{
+    cse_text_add_bytes(out, "[", 1);
+    for (int i = 0; i < count; i++) {
+        if (i > 0)
+            cse_text_add_bytes(out, ",", 1);
+        cse_text_add_number(out, integers[i]);
+    }
+    cse_text_add_bytes(out, "]", 1);
+}
+
+void cse_json_key(cse_text *out, const char *key)
+{
+    char last = out->size > 0 ? out->data[out->size - 1] : '{';
+    if (last != '{' && last != '[')
+        cse_text_add_bytes(out, ",", 1);
+    cse_text_add_bytes(out, "\"", 1);
+    cse_text_add_bytes(out, key, strlen(key));
+    cse_text_add_bytes(out, "\":", 2);
+}
+
+/* The number in a field of a type that is one. */
+static int64_t number_in(const cse_field *field, const void *at)
 {
     switch (field->type) {
     case CSE_FIELD_INT:
-        return json_integer(*(const int *)at);
+        return *(const int *)at;
     case CSE_FIELD_UINT:
-        return json_integer(*(const uint32_t *)at);
+        return *(const uint32_t *)at;
     case CSE_FIELD_LEVEL:
-        return *(const uint8_t *)at > 0 ? json_integer(*(const uint8_t *)at - 1) : NULL;
+        return *(const uint8_t *)at - 1;
     case CSE_FIELD_INT64:
-        return json_integer(*(const int64_t *)at);
-    case CSE_FIELD_BOOL:
-        return json_boolean(*(const bool *)at);
-    case CSE_FIELD_TEXT: {
-        const char *text = *(const char *const *)at;
-        return json_string(text != NULL ? text : "");
-    }
-    case CSE_FIELD_DTYPE:
-        return json_string(cse_dtype_name(*(const cse_dtype *)at));
-    case CSE_FIELD_SHAPE:
-        return write_shape(at);
+        return *(const int64_t *)at;
     case CSE_FIELD_NODE: {
         const cse_node *node = *(cse_node *const *)at;
-        return json_integer(node != NULL ? node->scratch : -1);
+        return node != NULL ? node->scratch : -1;
     }
+    default:
+        return 0;
+    }
+}
+
+static void write_value(const cse_field *field, const void *at, cse_text *out)
+{
+    const char *text;
+    const cse_shape *shape = at;
+    switch (field->type) {
+    case CSE_FIELD_BOOL:
+        text = *(const bool *)at ? "true" : "false";
+        cse_text_add_bytes(out, text, strlen(text));
+        break;
+    case CSE_FIELD_TEXT:
+        text = *(const char *const *)at;
+        cse_json_add_string(out, text != NULL ? text : "");
+        break;
+    case CSE_FIELD_DTYPE:
+        cse_json_add_string(out, cse_dtype_name(*(const cse_dtype *)at));
+        break;
+    case CSE_FIELD_SHAPE:
+        cse_json_integers(out, shape->dims, shape->rank);
+        break;
     case CSE_FIELD_DOUBLE:
-        return json_sprintf("%a", *(const double *)at);
+        cse_text_add(out, "\"%a\"", *(const double *)at);
+        break;
+    default:
+        cse_text_add_number(out, number_in(field, at));
     }
-    return NULL;
 }
 
-static bool is_nothing(const json_t *value)
+/* Whether an optional field is left out. */
+static bool is_nothing(const cse_field *field, const void *at)
 {
-    return json_is_false(value) || (json_is_integer(value) && json_integer_value(value) == 0) ||
-           (json_is_string(value) && json_string_length(value) == 0);
+    const char *text;
+    switch (field->type) {
+    case CSE_FIELD_BOOL:
+        return !*(const bool *)at;
+    case CSE_FIELD_TEXT:
+        text = *(const char *const *)at;
+        return text == NULL || text[0] == '\0';
+    default:
+        return number_in(field, at) == 0;
+    }
 }
 
-json_t *cse_fields_write(const cse_field *fields, const void *record)
+void cse_fields_write(const cse_field *fields, const void *record, cse_text *out)
 {
-    json_t *object = json_object();
     for (const cse_field *field = fields; field->key != NULL; field++) {
-        json_t *value = write_value(field, (const char *)record + field->offset);
-        if (field->optional && is_nothing(value))
-            json_decref(value);
-        else if (value != NULL)
-            json_object_set_new(object, field->key, value);
+        const void *at = (const char *)record + field->offset;
+        bool missing = field->type == CSE_FIELD_LEVEL && number_in(field, at) < 0;
+        if (missing || (field->optional && is_nothing(field, at)))
+            continue;
+        cse_json_key(out, field->key);
+        write_value(field, at, out);
     }
-    return object;
 }
 
 /* ---- reading ---- */

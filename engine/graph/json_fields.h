@@ -29,8 +29,14 @@ typedef struct cse_field {
     bool optional;     /* left out when 0, false, NULL or empty, and read as that */
 } cse_field;
 
-/* A new object. Nodes are written as the position that their `scratch` holds. */
-json_t *cse_fields_write(const cse_field *fields, const void *record);
+/* Writes the fields into an object that was begun with "{". Nodes are written as the position that
+ * their `scratch` holds. */
+void cse_fields_write(const cse_field *fields, const void *record, cse_text *out);
+
+/* "key": with a comma before it where one belongs; and lists of positions and of numbers. */
+void cse_json_key(cse_text *out, const char *key);
+void cse_json_positions(cse_text *out, cse_node *const nodes[], int count);
+void cse_json_integers(cse_text *out, const int64_t integers[], int count);
 
 /* State of reading a graph file: the graph so far, and the first problem. */
 typedef struct cse_field_reader {

@@ -25,8 +25,9 @@ struct cse_calls {
 static uint64_t slot_of_call(const cse_calls *calls, const cse_node *node)
 {
     uint64_t slot = ((uint64_t)(uintptr_t)node->file ^ (uint64_t)node->line << 32) *
-                        UINT64_C(0x9E3779B97F4A7C15) >>
-                    20 & calls->mask;
+                            UINT64_C(0x9E3779B97F4A7C15) >>
+                        20 &
+                    calls->mask;
     for (; calls->slots[slot] != 0; slot = (slot + 1) & calls->mask) {
         const call *known = &calls->list[calls->slots[slot] - 1];
         if (known->line == node->line && known->file == node->file)
@@ -127,11 +128,11 @@ static void code_bool(codec *c, bool *value)
     *value = number != 0;
 }
 
-#define CODE_ENUM(c, value, type, count)    \
-    do {                                    \
-        int code_enum = (int)(value);       \
-        code_int(c, &code_enum, 0, count);  \
-        (value) = (type)code_enum;          \
+#define CODE_ENUM(c, value, type, count)   \
+    do {                                   \
+        int code_enum = (int)(value);      \
+        code_int(c, &code_enum, 0, count); \
+        (value) = (type)code_enum;         \
     } while (0)
 
 static uint64_t hash_text(const char *text)
@@ -341,8 +342,8 @@ static void code_node(codec *c, cse_node *node, int position)
     CODE_ENUM(c, node->dtype, cse_dtype, CSE_DTYPE_COUNT);
     code_int(c, &node->input_count, 0, CSE_MAX_INPUTS + 1);
     if (c->reads && node->input_count > 0)
-        node->inputs = cse_arena_alloc(c->graph->arena,
-                                       (size_t)node->input_count * sizeof *node->inputs);
+        node->inputs =
+            cse_arena_alloc(c->graph->arena, (size_t)node->input_count * sizeof *node->inputs);
     code_inputs(c, node, position);
     code_shape(c, &node->shape);
     code_attributes(c, &node->attributes);
@@ -441,15 +442,15 @@ static void code_tracked(codec *c, cse_tracked_tensor *row)
 }
 
 /* Each table: its length, then its rows. */
-#define CODE_TABLE(c, rows, count, capacity, code_row)                                \
-    do {                                                                              \
+#define CODE_TABLE(c, rows, count, capacity, code_row)                                     \
+    do {                                                                                   \
         code_int(c, &(count), 0, c->reads ? c->graph->node_count * 2 + 65536 : INT32_MAX); \
-        if ((c)->reads) {                                                             \
-            (capacity) = (count) + 1;                                                 \
-            (rows) = cse_calloc((size_t)(capacity), sizeof *(rows));                  \
-        }                                                                             \
-        for (int row = 0; row < (count) && !(c)->from->wrong; row++)                  \
-            code_row(c, &(rows)[row]);                                                \
+        if ((c)->reads) {                                                                  \
+            (capacity) = (count) + 1;                                                      \
+            (rows) = cse_calloc((size_t)(capacity), sizeof *(rows));                       \
+        }                                                                                  \
+        for (int row = 0; row < (count) && !(c)->from->wrong; row++)                       \
+            code_row(c, &(rows)[row]);                                                     \
     } while (0)
 
 static void code_tables(codec *c)
@@ -544,7 +545,7 @@ static bool is_leaf_well(const cse_graph *graph, const cse_node *node)
 
 static cse_status check(const codec *c)
 {
-    const cse_graph *graph = c->graph;
+    cse_graph *graph = c->graph;
     bool fits = !c->from->wrong && graph->microbatch_count > 0 && graph->micro_batch_size > 0;
     int64_t offset = 0;
     for (int n = 0; fits && n < graph->node_count; n++)
@@ -552,7 +553,9 @@ static cse_status check(const codec *c)
     for (int s = 0; fits && s < graph->state_count; s++) {
         const cse_state_entry *state = &graph->states[s];
         int64_t bytes = cse_shape_elements(state->shape) * (int64_t)cse_dtype_size(state->dtype);
-        fits = state->offset_bytes == offset && offset < INT64_MAX / 2 - bytes;
+        fits = state->offset_bytes == offset && offset < INT64_MAX / 2 - bytes &&
+               cse_name_index_find(&graph->state_names, state->name) < 0;
+        cse_name_index_add(&graph->state_names, fits ? state->name : "", s);
         offset += cse_aligned_bytes(bytes);
     }
     fits = fits && offset <= graph->space_bytes[CSE_SPACE_STATE];

@@ -1,7 +1,8 @@
 /* A graph in a compact binary form, for the processes that run it and for the key of a compiled
- * step. It holds everything that a graph does, except where the model's code called: lines of source
- * change without changing what is computed. A node names its call by a number in a list that the
- * traced graph gives, so that a plan that is found again speaks of the lines as they are now. */
+ * step. It holds everything that a graph does, except where the model's code called: lines of
+ * source change without changing what is computed. A node names its call by a number in a list
+ * that the traced graph gives, so that a plan that is found again speaks of the lines as they
+ * are now. */
 #ifndef CSE_GRAPH_PACK_H
 #define CSE_GRAPH_PACK_H
 

@@ -7,11 +7,21 @@
  *
  * With several microbatches, the groups of REPLICA that depend on states and the step alone (a
  * weight rounded to 16 bits) come first: their results are the same for all microbatches of a step,
- * and a process computes them once. */
+ * and a process computes them once.
+ *
+ * The groups that are ready stand in a heap. What a group frees changes when it becomes the only
+ * one that still reads a value: it is then added again, and its older entry is passed over. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/passes/pass.h"
+
+/* A group that was ready, and how much memory it would take. */
+typedef struct entry {
+    bool per_step;
+    int64_t growth;
+    int group;
+} entry;
 
 typedef struct schedule {
     const cse_graph *graph;
@@ -21,8 +31,10 @@ typedef struct schedule {
     int *first_user; /* by group, and one more: where its users begin in `users` */
     int *users;      /* groups of the same part, once for each value that they read */
     int *readers;    /* by id: groups that will still read the value */
-    int *ready;      /* groups of the part whose inputs are computed, in no order */
-    int ready_count;
+    int64_t *growth; /* by group that is ready: its latest */
+    bool *is_ready;  /* by group: its inputs are computed, and it is not taken yet */
+    struct entry *heap;
+    int heap_count, heap_capacity;
     int *order; /* new position -> old group */
 } schedule;
 
@@ -109,48 +121,90 @@ static int64_t growth_of(const schedule *s, int g)
     return growth;
 }
 
-/* Takes the next group from those that are ready; -1 when there is none. */
-static int take_next_group(schedule *s, bool enabled)
+/* ---- the heap ---- */
+
+static bool comes_before(const entry *a, const entry *b)
 {
-    const cse_group *groups = s->graph->groups;
-    int best = -1, at = -1;
-    int64_t best_growth = 0;
-    for (int i = 0; i < s->ready_count; i++) {
-        int g = s->ready[i];
-        if (best >= 0 && groups[best].per_step && !groups[g].per_step)
-            continue;
-        const bool earlier = best < 0 || (groups[g].per_step && !groups[best].per_step);
-        int64_t growth = enabled ? growth_of(s, g) : 0;
-        if (earlier || growth < best_growth || (growth == best_growth && g < best)) {
-            best = g;
-            at = i;
-            best_growth = growth;
-        }
-    }
-    if (best >= 0)
-        s->ready[at] = s->ready[--s->ready_count];
-    return best;
+    if (a->per_step != b->per_step)
+        return a->per_step;
+    return a->growth != b->growth ? a->growth < b->growth : a->group < b->group;
 }
 
-static void finish_group(schedule *s, int g)
+static void heap_add(schedule *s, entry added)
 {
-    for (int i = s->ranges[g][0]; i < s->ranges[g][1]; i++)
-        s->readers[s->inputs[i]->id]--;
+    CSE_GROW(s->heap, s->heap_count, s->heap_capacity);
+    int at = s->heap_count++;
+    for (; at > 0 && comes_before(&added, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        s->heap[at] = s->heap[(at - 1) / 2];
+    s->heap[at] = added;
+}
+
+static entry heap_take(schedule *s)
+{
+    const entry first = s->heap[0], last = s->heap[--s->heap_count];
+    int at = 0;
+    for (int child; (child = 2 * at + 1) < s->heap_count; at = child) {
+        if (child + 1 < s->heap_count && comes_before(&s->heap[child + 1], &s->heap[child]))
+            child++;
+        if (!comes_before(&s->heap[child], &last))
+            break;
+        s->heap[at] = s->heap[child];
+    }
+    s->heap[at] = last;
+    return first;
+}
+
+/* ---- the schedule ---- */
+
+/* Adds a group that is ready, or whose growth may have changed. */
+static void offer(schedule *s, int g, bool enabled)
+{
+    int64_t growth = enabled ? growth_of(s, g) : 0;
+    if (s->is_ready[g] && growth == s->growth[g])
+        return;
+    s->is_ready[g] = true;
+    s->growth[g] = growth;
+    heap_add(s, (entry){ s->graph->groups[g].per_step, growth, g });
+}
+
+/* Takes the next group from those that are ready; -1 when there is none. */
+static int take_next_group(schedule *s)
+{
+    while (s->heap_count > 0) {
+        const entry first = heap_take(s);
+        if (!s->is_ready[first.group] || s->growth[first.group] != first.growth)
+            continue;
+        s->is_ready[first.group] = false;
+        return first.group;
+    }
+    return -1;
+}
+
+static void finish_group(schedule *s, int g, bool enabled)
+{
+    const cse_part part = s->graph->groups[g].part;
+    for (int i = s->ranges[g][0]; i < s->ranges[g][1]; i++) {
+        const cse_node *input = s->inputs[i];
+        bool last_reader_left = --s->readers[input->id] == 1 && is_made_by_group(input, part);
+        for (int u = last_reader_left ? s->first_user[input->group] : 0;
+             last_reader_left && u < s->first_user[input->group + 1]; u++)
+            if (s->is_ready[s->users[u]])
+                offer(s, s->users[u], enabled);
+    }
     for (int u = s->first_user[g]; u < s->first_user[g + 1]; u++)
         if (--s->waiting[s->users[u]] == 0)
-            s->ready[s->ready_count++] = s->users[u];
+            offer(s, s->users[u], enabled);
 }
 
 static int schedule_part(schedule *s, cse_part part, bool enabled, int count)
 {
     const cse_graph *graph = s->graph;
-    s->ready_count = 0;
     for (int g = 0; g < graph->group_count; g++)
         if (graph->groups[g].part == part && s->waiting[g] == 0)
-            s->ready[s->ready_count++] = g;
-    for (int g; (g = take_next_group(s, enabled)) >= 0;) {
+            offer(s, g, enabled);
+    for (int g; (g = take_next_group(s)) >= 0;) {
         s->order[count++] = g;
-        finish_group(s, g);
+        finish_group(s, g, enabled);
     }
     return count;
 }
@@ -179,7 +233,8 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     s.ranges = cse_calloc(groups, sizeof *s.ranges);
     s.waiting = cse_calloc(groups, sizeof *s.waiting);
     s.first_user = cse_calloc(groups + 1, sizeof *s.first_user);
-    s.ready = cse_calloc(groups, sizeof *s.ready);
+    s.growth = cse_calloc(groups, sizeof *s.growth);
+    s.is_ready = cse_calloc(groups, sizeof *s.is_ready);
     s.order = cse_calloc(groups, sizeof *s.order);
     s.readers = cse_calloc((size_t)graph->next_id + 1, sizeof *s.readers);
     collect_inputs(&s);
@@ -199,7 +254,9 @@ cse_status cse_pass_order(cse_graph *graph, bool enabled)
     free(s.waiting);
     free(s.first_user);
     free(s.users);
-    free(s.ready);
+    free(s.growth);
+    free(s.is_ready);
+    free(s.heap);
     free(s.order);
     free(s.readers);
     return status;

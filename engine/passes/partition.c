@@ -24,6 +24,11 @@ typedef struct cut {
     cse_node **replica;      /* by id: the copy for REPLICA */
     cse_node **materialized; /* by id */
     int *owner;              /* by state: representative state of its update group (union_find.h) */
+    /* The states of each group that are assigned, in order: by representative 1 + the first, by
+     * state 1 + the next; 0: none. */
+    int *first_member, *next_member;
+    cse_node **copies; /* by id: of the update group that `copied_for` says, 1 + representative */
+    int *copied_for;
 } cut;
 
 static cse_node *add_identity(cse_graph *graph, const cse_op *op, int64_t number, cse_node *input)
@@ -179,7 +184,6 @@ typedef struct update_copy {
     cut *c;
     int state; /* representative of the group */
     int64_t elements;
-    cse_node **of; /* by id: copies made for this group */
 } update_copy;
 
 static bool is_readable_leaf(const update_copy *u, const cse_node *node)
@@ -200,20 +204,33 @@ static cse_node *copy_update_node(update_copy *u, cse_node *node)
         return is_readable_leaf(u, node) ? node : materialize(u->c, node);
     if (!is_flat_inside(node, u->elements))
         return materialize(u->c, node);
-    if (u->of[node->id] != NULL)
-        return u->of[node->id];
+    if (u->c->copied_for[node->id] == u->state + 1)
+        return u->c->copies[node->id];
     cse_node *copy = cse_graph_clone(u->c->graph, node);
     copy->part = CSE_PART_UPDATE;
     for (int i = 0; i < copy->input_count; i++)
         copy->inputs[i] = copy_update_node(u, node->inputs[i]);
-    return u->of[node->id] = copy;
+    u->c->copied_for[node->id] = u->state + 1;
+    return u->c->copies[node->id] = copy;
 }
 
-static int group_size(cut *c, int representative)
+/* Backwards, so that each list is in the order of the states. */
+static void collect_members(cut *c, cse_node *const values[])
+{
+    for (int state = c->graph->state_count - 1; state >= 0; state--) {
+        if (values[state] == NULL)
+            continue;
+        int *first = &c->first_member[owner_of(c, state)];
+        c->next_member[state] = *first;
+        *first = state + 1;
+    }
+}
+
+static int group_size(const cut *c, int representative)
 {
     int size = 0;
-    for (int s = 0; s < c->graph->state_count; s++)
-        size += c->graph->states[s].next != NULL && owner_of(c, s) == representative;
+    for (int s = c->first_member[representative]; s > 0; s = c->next_member[s - 1])
+        size++;
     return size;
 }
 
@@ -223,13 +240,11 @@ static void cut_update_group(cut *c, int representative, cse_node **values)
     cse_graph *graph = c->graph;
     int64_t elements = cse_shape_elements(graph->states[representative].shape);
     update_copy u = { .c = c, .state = representative, .elements = elements };
-    u.of = cse_calloc(c->ids + 1, sizeof *u.of);
     /* The undo log holds a bounded number of arrays: larger groups are computed by WEIGHTS, and
      * UPDATE only stores the results. */
     bool whole = elements > 1 && group_size(c, representative) <= CSE_MAX_ASSIGNS;
-    for (int s = 0; s < graph->state_count; s++) {
-        if (values[s] == NULL || owner_of(c, s) != representative)
-            continue;
+    for (int at = c->first_member[representative]; at > 0; at = c->next_member[at - 1]) {
+        const int s = at - 1;
         cse_node *value = values[s];
         bool constant = value->op == &cse_op_constant;
         cse_node *input = whole && !constant ? copy_update_node(&u, value) : materialize(c, value);
@@ -238,7 +253,6 @@ static void cut_update_group(cut *c, int representative, cse_node **values)
         assign->scope = graph->states[s].name;
         graph->states[s].next = assign;
     }
-    free(u.of);
 }
 
 static void cut_updates(cut *c)
@@ -249,6 +263,7 @@ static void cut_updates(cut *c)
     for (int s = 0; s < graph->state_count; s++)
         if ((values[s] = graph->states[s].next) != NULL)
             unite(c, claim, values[s], s, cse_shape_elements(graph->states[s].shape));
+    collect_members(c, values);
     for (int s = 0; s < graph->state_count; s++)
         if (values[s] != NULL && owner_of(c, s) == s)
             cut_update_group(c, s, values);
@@ -294,6 +309,10 @@ cse_status cse_pass_partition(cse_graph *graph, bool enabled)
     c.replica = cse_calloc(c.ids + 1, sizeof *c.replica);
     c.materialized = cse_calloc(c.ids + 1, sizeof *c.materialized);
     c.owner = cse_union_find_new(graph->state_count);
+    c.first_member = cse_calloc((size_t)graph->state_count + 1, sizeof *c.first_member);
+    c.next_member = cse_calloc((size_t)graph->state_count + 1, sizeof *c.next_member);
+    c.copies = cse_calloc(c.ids + 1, sizeof *c.copies);
+    c.copied_for = cse_calloc(c.ids + 1, sizeof *c.copied_for);
     cse_status status = cut_reductions(&c);
     if (status == CSE_OK) {
         cut_updates(&c);
@@ -310,5 +329,9 @@ cse_status cse_pass_partition(cse_graph *graph, bool enabled)
     free(c.replica);
     free(c.materialized);
     free(c.owner);
+    free(c.first_member);
+    free(c.next_member);
+    free(c.copies);
+    free(c.copied_for);
     return status;
 }

@@ -1,9 +1,9 @@
 /* The precision report: class, types and accumulation of every op, as text and as JSON. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/precision/graphamp.h"
 
 typedef struct totals {
@@ -140,41 +140,57 @@ void cse_precision_report(const cse_graph *graph, const char *step, cse_text *ou
 
 /* ---- JSON ---- */
 
-static json_t *json_row(const cse_node *node)
+static void add_string(cse_text *out, const char *key, const char *value)
 {
+    cse_text_add(out, "\"%s\":", key);
+    cse_json_add_string(out, value);
+    cse_text_add_bytes(out, ",", 1);
+}
+
+static void json_row(const cse_node *node, cse_text *out)
+{
+    const cse_accumulation *a = &node->accumulation;
     char permitted[SUM_BYTES], executed[SUM_BYTES];
-    json_t *types = json_array();
+    cse_text_add_bytes(out, "{", 1);
+    add_string(out, "op", node->op->name);
+    add_string(out, "scope", node->scope);
+    cse_text_add(out, "\"backward\":%s,", node->backward ? "true" : "false");
+    add_string(out, "set", cse_precision_class_name(node->precision_class));
+    add_string(out, "why", reason_of(node));
+    cse_text_add(out, "\"in\":[");
     for (int i = 0; i < node->input_count; i++)
-        json_array_append_new(types, json_string(cse_dtype_name(node->inputs[i]->dtype)));
-    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:o, s:s, s:s, s:s, s:{s:s, s:b, s:b, s:s, s:i},"
-                     "s:i}",
-                     "op", node->op->name, "scope", node->scope, "backward", (int)node->backward,
-                     "set", cse_precision_class_name(node->precision_class), "why", reason_of(node),
-                     "in", types, "out", cse_dtype_name(node->dtype), "permitted",
-                     permitted_text(node, permitted), "executed", executed_text(node, executed),
-                     "accumulation", "dtype", cse_dtype_name(node->accumulation.across),
-                     "stochastic", (int)node->accumulation.stochastic, "emulated",
-                     (int)node->accumulation.emulated, "arithmetic",
-                     cse_dtype_name(node->accumulation.arithmetic), "tile_length",
-                     (int)node->accumulation.tile_length, "casts", casts_of(node));
+        cse_text_add(out, "%s\"%s\"", i > 0 ? "," : "", cse_dtype_name(node->inputs[i]->dtype));
+    cse_text_add(out, "],\"out\":\"%s\",", cse_dtype_name(node->dtype));
+    add_string(out, "permitted", permitted_text(node, permitted));
+    add_string(out, "executed", executed_text(node, executed));
+    cse_text_add(out,
+                 "\"accumulation\":{\"dtype\":\"%s\",\"stochastic\":%s,\"emulated\":%s,"
+                 "\"arithmetic\":\"%s\",\"tile_length\":%d},\"casts\":%d}",
+                 cse_dtype_name(a->across), a->stochastic ? "true" : "false",
+                 a->emulated ? "true" : "false", cse_dtype_name(a->arithmetic), (int)a->tile_length,
+                 casts_of(node));
 }
 
 void cse_precision_report_json(const cse_graph *graph, const char *step, cse_text *out)
 {
     const totals t = totals_of(graph);
-    json_t *rows = json_array();
-    for (int n = 0; n < graph->node_count; n++)
-        if (is_listed(graph->nodes[n]))
-            json_array_append_new(rows, json_row(graph->nodes[n]));
-    json_t *root = json_pack(
-        "{s:s, s:o, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}}", "step", step,
-        "ops", rows, "totals", "ops", t.ops, "allow", t.sets[CSE_ALLOW], "infer", t.sets[CSE_INFER],
-        "deny", t.sets[CSE_DENY], "products", t.products, "products_low", t.products_low,
-        "casts_low", t.casts_low, "casts_weights", t.casts_weights, "casts_float32", t.casts_wide,
-        "float_bytes", (json_int_t)t.bytes, "float_bytes_float32", (json_int_t)t.bytes_float32);
-    char *text = json_dumps(root, JSON_COMPACT);
-    cse_text_add_bytes(out, text, strlen(text));
-    cse_text_add_bytes(out, "\n", 1);
-    free(text);
-    json_decref(root);
+    bool first = true;
+    cse_text_add_bytes(out, "{", 1);
+    add_string(out, "step", step);
+    cse_text_add(out, "\"ops\":[");
+    for (int n = 0; n < graph->node_count; n++) {
+        if (!is_listed(graph->nodes[n]))
+            continue;
+        if (!first)
+            cse_text_add_bytes(out, ",", 1);
+        json_row(graph->nodes[n], out);
+        first = false;
+    }
+    cse_text_add(out,
+                 "],\"totals\":{\"ops\":%d,\"allow\":%d,\"infer\":%d,\"deny\":%d,\"products\":%d,"
+                 "\"products_low\":%d,\"casts_low\":%d,\"casts_weights\":%d,\"casts_float32\":%d,"
+                 "\"float_bytes\":%lld,\"float_bytes_float32\":%lld}}\n",
+                 t.ops, t.sets[CSE_ALLOW], t.sets[CSE_INFER], t.sets[CSE_DENY], t.products,
+                 t.products_low, t.casts_low, t.casts_weights, t.casts_wide, (long long)t.bytes,
+                 (long long)t.bytes_float32);
 }

@@ -93,11 +93,11 @@ static void emit_end_of_tile(cse_text *out, const cse_tensor *node)
     const cse_accumulation *how = &node->accumulation;
     const char *format = cse_dtype_name(how->across);
     if (how->stochastic)
-        cse_text_add(
-            out,
-            "            const uint64_t key = cse_hash_key(frame->seed, frame->step, CSE_STREAM(%u),\n"
-            "                (uint32_t)%s, tiles);\n",
-            (unsigned)how->stream, node->batch ? "frame->first_sample" : "0");
+        cse_text_add(out,
+                     "            const uint64_t key = cse_hash_key(frame->seed, frame->step, "
+                     "CSE_STREAM(%u),\n"
+                     "                (uint32_t)%s, tiles);\n",
+                     (unsigned)how->stream, node->batch ? "frame->first_sample" : "0");
     cse_text_add(out, "#pragma omp simd\n            for (int64_t l = 0; l < lanes; l++) {\n");
     if (how->stochastic)
         cse_text_add(out,

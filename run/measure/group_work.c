@@ -114,7 +114,8 @@ static void describe_sizes(const cse_group *group, cse_group_work *work)
     const cse_node *product = group->nodes[0], *result = group->nodes[group->node_count - 1];
     const size_t room = sizeof work->sizes;
     if (!is_matmul(product)) {
-        cse_shape_text(result->shape, work->sizes, room);
+        const cse_node *shown = group->kind == CSE_GROUP_LIBRARY ? product : result;
+        cse_shape_text(shown->shape, work->sizes, room);
         return;
     }
     const cse_matmul_sizes s = cse_matmul_sizes_of(product);

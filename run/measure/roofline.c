@@ -48,7 +48,7 @@ cse_roofline *cse_roofline_new(const cse_graph *graph, const cse_kernel_bench *b
                                const cse_machine_limits *limits)
 {
     cse_roofline *roofline = cse_calloc(1, sizeof *roofline);
-    double peak_ms = 0, products_ms = 0;
+    double peak_ms = 0, products_ms = 0, update_bytes = 0;
     roofline->limits = *limits;
     roofline->rows = cse_calloc((size_t)bench->count + 1, sizeof *roofline->rows);
     roofline->count = bench->count;
@@ -63,8 +63,12 @@ cse_roofline *cse_roofline_new(const cse_graph *graph, const cse_kernel_bench *b
         roofline->total_ms += ms;
         roofline->flop += products;
         products_ms += products > 0 ? ms : 0;
+        roofline->update_ms += row->times->part == CSE_PART_UPDATE ? ms : 0;
+        update_bytes += row->times->part == CSE_PART_UPDATE ? row->bytes : 0;
         peak_ms += products / limits->peaks[row->peak] * 1e-6;
     }
+    if (roofline->update_ms > 0)
+        roofline->update_gb_per_second = update_bytes / roofline->update_ms * 1e-6;
     roofline->over_products = products_ms > 0 ? roofline->step_ms / products_ms : 0;
     roofline->over_peak = peak_ms > 0 ? roofline->step_ms / peak_ms : 0;
     return roofline;

@@ -26,7 +26,8 @@ typedef struct cse_roofline {
     cse_roofline_row *rows; /* the slowest first; all kernels that ran */
     int count;
     double class_ms[CSE_WORK_CLASS_COUNT], total_ms, step_ms;
-    double flop; /* of all products of a step */
+    double flop;                            /* of all products of a step */
+    double update_ms, update_gb_per_second; /* of the UPDATE program, whose limit is triad */
     /* The step's time over that of its own products, those of attention included; 0 without. */
     double over_products;
     /* Over the time that all products would take at the peak of their types. */

@@ -318,8 +318,8 @@ static cse_status compile(cse_session *session, const cse_step *step)
     if (c->validate_only) {
         status = cse_passes_run(step->graph, session->hooks.passes);
     } else {
-        CSE_TRY(cse_compilation_new(step->graph, session->hooks.passes, c->compile_dir,
-                                    &compilation));
+        CSE_TRY(
+            cse_compilation_new(step->graph, session->hooks.passes, c->compile_dir, &compilation));
         status = cse_compilation_plan(compilation, step->graph, session->hooks.passes);
     }
     if (status == CSE_OK) {

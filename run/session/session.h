@@ -47,6 +47,7 @@ struct cse_session {
     bool refused;           /* cse_configure failed: nothing runs, `failure` is told */
     cse_state **states;
     int state_count, state_capacity;
+    cse_name_index state_names;
     cse_model **models;
     int model_count, model_capacity;
     void **libraries;

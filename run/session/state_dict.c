@@ -74,10 +74,7 @@ static cse_status check_state(const cse_checkpoint *checkpoint, const cse_state 
 
 static bool is_declared(const cse_session *session, const char *name)
 {
-    for (int i = 0; i < session->state_count; i++)
-        if (strcmp(session->states[i]->name, name) == 0)
-            return true;
-    return false;
+    return cse_name_index_find(&session->state_names, name) >= 0;
 }
 
 static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,

@@ -32,9 +32,8 @@ static cse_status check_new_state(const cse_session *session, const cse_state_op
         if (options->shape.dims[i] < 1)
             return cse_fail(CSE_SHAPE, "state '%s' has shape %s; sizes must be at least 1", name,
                             cse_shape_text(options->shape, shape, sizeof shape));
-    for (int i = 0; i < session->state_count; i++)
-        if (strcmp(session->states[i]->name, name) == 0)
-            return cse_fail(CSE_USAGE, "there is a state '%s' already; names are unique", name);
+    if (cse_name_index_find(&session->state_names, name) >= 0)
+        return cse_fail(CSE_USAGE, "there is a state '%s' already; names are unique", name);
     return CSE_OK;
 }
 
@@ -64,6 +63,7 @@ cse_state *cse_session_state(const cse_state_options *options, const char *name_
                           .trainable = options->trainable,
                           .persistent = !options->transient,
                           .index = -1 };
+    cse_name_index_add(&session->state_names, state->name, session->state_count);
     CSE_GROW(session->states, session->state_count, session->state_capacity);
     return session->states[session->state_count++] = state;
 }

@@ -56,7 +56,7 @@ bench --precision fp32,bf16 --steps 2 --kernels >"$work/table" || fail "no table
     fail "no products of two variants: $(cat "$work/table")"
 
 # Roofline: every shown kernel is at or below what its operations or bytes allow (twice that is
-# accepted: the loops that measure the limits may have been disturbed; a sanitizer slows them alone),
+# accepted: the loops that measure the limits may have been disturbed, and a sanitizer slows them),
 # classes sum to all kernels.
 most=2
 [ "${CSE_SANITIZE:-no}" = no ] || most=1e9

@@ -189,6 +189,7 @@ START_TEST(rows_and_their_sums)
     ck_assert_double_eq_tol(row->share, row->gflop_per_second / row->limit_gflop_per_second, 1e-9);
     ck_assert_double_eq_tol(roofline->class_ms[CSE_WORK_PRODUCT], 0.012, 1e-12);
     ck_assert_double_eq_tol(roofline->over_products, 1.5, 1e-9);
+    ck_assert_double_eq(roofline->update_ms, 0);
     ck_assert_double_eq_tol(roofline->over_peak, 0.018 / (flop / 200 * 1e-6), 1e-9);
     cse_roofline_destroy(&roofline);
     cse_graph_destroy(&graph);

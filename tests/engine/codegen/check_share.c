@@ -92,13 +92,13 @@ START_TEST(groups_that_compute_something_else_do_not)
 }
 END_TEST
 
-#define UPDATE(number, place, kernel)                                                           \
-    "static inline void values_" number "(\n    const cse_step_frame *frame, float *n1)\n"      \
-    "{\n    n1[0] = CSE_PLACE(const float, CSE_AT_STATE, " place ", 4)[0] + 1e5f;\n}\n\n"       \
-    "static void update_" number "(const cse_step_frame *frame, const int64_t lines[2],\n"      \
-    "    const cse_step_undo *undo)\n{\n    values_" number "(frame, frame->kernels[" kernel    \
-    "]);\n}\n\n"                                                                                \
-    "static void proposed_" number "(const cse_step_frame *frame, const int64_t lines[2],\n"    \
+#define UPDATE(number, place, kernel)                                                        \
+    "static inline void values_" number "(\n    const cse_step_frame *frame, float *n1)\n"   \
+    "{\n    n1[0] = CSE_PLACE(const float, CSE_AT_STATE, " place ", 4)[0] + 1e5f;\n}\n\n"    \
+    "static void update_" number "(const cse_step_frame *frame, const int64_t lines[2],\n"   \
+    "    const cse_step_undo *undo)\n{\n    values_" number "(frame, frame->kernels[" kernel \
+    "]);\n}\n\n"                                                                             \
+    "static void proposed_" number "(const cse_step_frame *frame, const int64_t lines[2],\n" \
     "    float *const values[])\n{\n    values_" number "(frame, values[0]);\n}\n\n"
 
 START_TEST(functions_of_a_group_call_each_other)

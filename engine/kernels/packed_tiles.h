@@ -9,7 +9,7 @@
 #ifndef CSE_KERNELS_PACKED_TILES_H
 #define CSE_KERNELS_PACKED_TILES_H
 
-#include "engine/kernels/lanes_16.h"
+#include "engine/kernels/lanes.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 

@@ -2,7 +2,12 @@
 # `deterministic: portable` gives one digest of the weights with every instruction set and any
 # number of replicas; the artefact and the checkpoint hold the kernels, and going on with others is
 # told. (On a processor without AVX-512 the levels beyond it make the same run again.)
-set -eu=$(mktemp -d)
+set -eu
+if ! grep -qw avx2 /proc/cpuinfo || ! grep -qw f16c /proc/cpuinfo; then
+    echo "skipped: portable runs need AVX2"
+    exit 77
+fi
+folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 train() { # ISA|native, options: trains in a new folder, or in $model_dir; prints to $folder/output

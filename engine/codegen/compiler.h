@@ -14,7 +14,8 @@ typedef struct cse_compiler {
  * PATH. `present` is false, and CSE_OK returned, when there is none. Clear `version` after use. */
 cse_status cse_compiler_find(cse_compiler *compiler, bool *present);
 
-/* The flags generated code is compiled with, separated by spaces; it uses nothing beyond AVX-512. */
+/* The flags generated code is compiled with, separated by spaces; it uses nothing beyond AVX-512.
+ */
 void cse_compiler_flags(cse_isa isa, cse_text *flags);
 
 /* Compiles `source` to the shared object `object`. Fails with CSE_FAILED and the beginning of what

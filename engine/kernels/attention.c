@@ -594,9 +594,10 @@ static void destroy(cse_kernel *base)
  * and comparisons. All have the same bits. */
 static const cse_attention_way *choose_way(bool paired)
 {
-    const cse_attention_way *const ways[2][4] = {
-        { &cse_attention_avx512, &cse_attention_plain },
-        { &cse_attention_avx512_bf16, &cse_attention_avx512_paired, &cse_attention_plain_paired }
+    const cse_attention_way *const ways[2][5] = {
+        { &cse_attention_avx512, &cse_attention_avx2, &cse_attention_plain },
+        { &cse_attention_avx512_bf16, &cse_attention_avx512_paired, &cse_attention_avx2_paired,
+          &cse_attention_plain_paired }
     };
     const cse_attention_way *const *list = ways[paired ? 1 : 0], *const *at = list;
     const char *wanted = getenv("CSE_ATTENTION");

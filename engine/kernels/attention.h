@@ -92,6 +92,7 @@ typedef struct cse_attention_way {
 
 /* By kind of operand. */
 extern const cse_attention_way cse_attention_avx512, cse_attention_avx512_paired,
-    cse_attention_avx512_bf16, cse_attention_plain, cse_attention_plain_paired;
+    cse_attention_avx512_bf16, cse_attention_avx2, cse_attention_avx2_paired, cse_attention_plain,
+    cse_attention_plain_paired;
 
 #endif

@@ -1,5 +1,6 @@
 /* Conversion of arrays, and the epilogue of a block of sums, for lanes of either width; see
- * convert.h and matmul_narrow.h. Each has one loop for each format, so that no loop tests for it. */
+ * convert.h and matmul_narrow.h. Each has one loop for each format, so that no loop tests for it.
+ */
 #ifndef CSE_KERNELS_CONVERT_IN_LANES_H
 #define CSE_KERNELS_CONVERT_IN_LANES_H
 

@@ -6,9 +6,9 @@
 #include "engine/base/text.h"
 #include "engine/kernels/plan.h"
 
-/* One line: "portable on avx512; matmul: packed:avx512 (chain), avx512 (dot)". It names the setting
- * `deterministic`, the instruction set, and for each op its kernels, with their orders of sums where
- * these are ours. `kernels` are those of the graph's LIBRARY groups in their order. */
+/* One line: "portable on avx512; matmul: packed (chain), avx512 (dot)". It names the setting
+ * `deterministic`, the instruction set, and for each op its kernels, with their orders of sums
+ * where these are ours. `kernels` are those of the graph's LIBRARY groups in their order. */
 void cse_kernel_record(const cse_graph *graph, cse_kernel *const kernels[], cse_text *record);
 
 /* The same for a graph whose kernels are not made: makes and destroys them. */

@@ -2,8 +2,8 @@
  *
  * Operands are widened to float32 while they are packed, so that no float32 copy of a whole one
  * exists: panels of a tile's columns over the whole depth, as many as stay in the L2 cache, and
- * blocks of rows. Finished sums lie in a small block until bias, relu and the rounding are applied. The tiles
- * are those of the float32 product; without AVX-512 these are its loops, too.
+ * blocks of rows. Finished sums lie in a small block until bias, relu and the rounding are applied.
+ * The tiles are those of the float32 product; without AVX-512 these are its loops, too.
  *
  * Exchanged operands: when the second operand is stored transposed and the first has fewer rows,
  * the second gives the rows, which are cheaper to pack, and each block is transposed at its end. */

@@ -13,8 +13,8 @@ typedef struct cse_matmul_sizes {
 /* The sizes of a matmul node. */
 cse_matmul_sizes cse_matmul_sizes_of(const cse_node *product);
 
-/* The kernel of a product of these sizes, whatever node `plan` names, as cse_kernel_new_matmul makes
- * it for a matmul node. */
+/* The kernel of a product of these sizes, whatever node `plan` names, as cse_kernel_new_matmul
+ * makes it for a matmul node. */
 cse_status cse_kernel_new_product(const cse_kernel_plan *plan, const cse_matmul_sizes *sizes,
                                   cse_kernel **kernel);
 

@@ -374,13 +374,13 @@ static void compare_bits(const scene *a, const scene *b, const char *what)
 
 START_TEST(every_way_has_the_same_bits_wherever_the_operands_lie)
 {
-    static const char *const ways[] = { "avx512_bf16", "avx512", "plain" };
+    static const char *const ways[] = { "avx512_bf16", "avx512", "avx2", "plain" };
     scene first, other;
     attention_case c = random_case(_i);
     unsetenv("CSE_ATTENTION");
     open_scene(&first, &c);
     run_both(&first, 0);
-    for (int w = 0; w < 3; w++) {
+    for (int w = 0; w < 4; w++) {
         setenv("CSE_ATTENTION", ways[w], 1);
         open_scene(&other, &c);
         run_both(&other, 1 + w * 3);

@@ -11,7 +11,7 @@
  * others are packed to panels like those of the columns: steps are interleaved two by two where
  * they form pairs, zeros fill up an odd depth, and 16-bit values that are no pairs are widened.
  *
- * Exchanged operands: where both could be read in place and the first one is much the smaller, the
+ * Exchanged operands: where both could be read in place and the first one is the smaller, the
  * second gives the rows, so that the larger one need not be packed; each block is transposed at its
  * end. */
 #include "engine/kernels/matmul_narrow.h"
@@ -70,10 +70,11 @@ static bool has_units(const cse_narrow_kernel *kernel, int operand)
                                                    : kernel->dtypes[operand] == CSE_FLOAT32);
 }
 
+/* Whether fewer elements are packed then, less those that are transposed. */
 static bool is_exchanged(const cse_narrow_kernel *kernel)
 {
-    return has_units(kernel, 1) && !kernel->sizes.transpose_a &&
-           kernel->sizes.n >= 4 * kernel->sizes.m;
+    const cse_matmul_sizes *s = &kernel->sizes;
+    return has_units(kernel, 1) && !s->transpose_a && (s->n - s->m) * s->k >= s->m * s->n;
 }
 
 static layout layout_of(const cse_narrow_kernel *kernel)

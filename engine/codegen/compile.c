@@ -68,11 +68,10 @@ static void add_compiler(const cse_compilation *c, crypto_generichash_state *sta
 
 /* What kernels are chosen by: the instruction set, the order of sums of a product, and what the
  * environment wishes. */
-static void add_choices(const cse_compilation *c, const cse_graph *graph,
-                        crypto_generichash_state *state)
+static void add_choices(const cse_graph *graph, crypto_generichash_state *state)
 {
     cse_text choices = { 0 };
-    cse_text_add(&choices, "%s %s ", cse_isa_name(c->isa),
+    cse_text_add(&choices, "%s %s ", cse_isa_name(cse_isa_of_host()),
                  cse_product_order_name(cse_product_order_choose(graph->portable)));
     cse_kernel_record_choices(&choices);
     add_part(state, choices.data, choices.size);
@@ -92,7 +91,7 @@ static void make_key(const cse_compilation *c, const cse_graph *graph,
     add_part(&state, passes.data, passes.size);
     add_part(&state, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
     add_part(&state, (const char *)build, cse_build_identity(build));
-    add_choices(c, graph, &state);
+    add_choices(graph, &state);
     add_compiler(c, &state);
     crypto_generichash_final(&state, hash, sizeof hash);
     sodium_bin2hex(key, KEY_BYTES * 2 + 1, hash, sizeof hash);
@@ -270,13 +269,13 @@ static bool read_plan(cse_compilation *c, cse_graph *graph)
     if (cse_plan_file_read(c->directory, c->calls, &plan) != CSE_OK)
         return false;
     char kernels[CSE_KERNELS_BYTES];
-    bool whole = cse_codegen_read_kernels(c->directory, kernels, sizeof kernels) == CSE_OK &&
-                 (plan.object.bytes > 0) == c->compiler_present &&
-                 (!c->compiler_present ||
-                  cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
-                 plan.graph->state_count == graph->state_count &&
-                 plan.graph->fetch_count == graph->fetch_count &&
-                 plan.graph->input_count == graph->input_count;
+    bool whole =
+        cse_codegen_read_kernels(c->directory, kernels, sizeof kernels) == CSE_OK &&
+        (plan.object.bytes > 0) == c->compiler_present &&
+        (!c->compiler_present || cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
+        plan.graph->state_count == graph->state_count &&
+        plan.graph->fetch_count == graph->fetch_count &&
+        plan.graph->input_count == graph->input_count;
     if (whole)
         cse_graph_take(graph, &plan.graph);
     cse_plan_file_clear(&plan);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1, MOST_DIMENSION_BITS = 40, MOST_LEVEL = 3 };
+enum { FORMAT = 1, MOST_DIMENSION_BITS = 40, MOST_LEVEL = 3, RECENT_TEXTS = 256 };
 
 /* ---- places of source ---- */
 
@@ -78,9 +78,11 @@ typedef struct codec {
     int text_count, text_capacity;
     int *slots; /* of writing: a hash table of 1 + index */
     uint64_t mask;
-    const char *last_text; /* the one that was written last, and its number */
-    int last_number;
-    const cse_op **ops; /* of reading: by the number of its name; NULL: not looked up */
+    struct {
+        const char *text;
+        int number;
+    } recent[RECENT_TEXTS]; /* numbers of texts that were written lately, by their address */
+    const cse_op **ops;     /* of reading: by the number of its name; NULL: not looked up */
 } codec;
 
 /* A number in [low, low + range). */
@@ -163,8 +165,9 @@ static int number_of_text(codec *c, const char *text)
 {
     if (text == NULL)
         return 0;
-    if (text == c->last_text)
-        return c->last_number;
+    const size_t place = ((uintptr_t)text >> 4 ^ (uintptr_t)text >> 10) % RECENT_TEXTS;
+    if (c->recent[place].text == text)
+        return c->recent[place].number;
     grow_slots(c);
     uint64_t slot = hash_text(text) & c->mask;
     while (c->slots[slot] != 0 && strcmp(c->texts[c->slots[slot] - 1], text) != 0)
@@ -174,8 +177,8 @@ static int number_of_text(codec *c, const char *text)
         c->texts[c->text_count++] = text;
         c->slots[slot] = c->text_count;
     }
-    c->last_text = text;
-    return c->last_number = c->slots[slot];
+    c->recent[place].text = text;
+    return c->recent[place].number = c->slots[slot];
 }
 
 static void code_text(codec *c, const char **text)

@@ -25,7 +25,7 @@
 #include "engine/models/models.h"
 #include "engine/trace/trace.h"
 
-enum { MAX_LAYERS = 128, NAME_BYTES = 128 };
+enum { MAX_LAYERS = 256, NAME_BYTES = 128 };
 
 static const double deviation = 0.02;
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Equal layers share their code: a model of more layers has the same functions and calls them more
 # often. So the C of 48 layers is hardly longer than that of 6, with dropout and with tensor
-# statistics too.
+# statistics too; and the plan, which is all that is saved for each layer, grows in proportion.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -31,6 +31,10 @@ compare() {
     echo "$name: $few and $many functions, $few_bytes and $many_bytes bytes"
     [ "$few" -gt 10 ] || { echo 'FAIL: hardly any functions'; exit 1; }
     [ $((many_bytes * 2)) -le $((few_bytes * 3)) ] || { echo 'FAIL: the C grows'; exit 1; }
+    few_plan=$(cat "$work/$name-6"/compiled/*/step.plan | wc -c)
+    many_plan=$(cat "$work/$name-48"/compiled/*/step.plan | wc -c)
+    [ "$many_plan" -le $((few_plan * 9)) ] ||
+        { echo "FAIL: plans of $few_plan and $many_plan bytes"; exit 1; }
     [ "$many" -le $((few + few / 4)) ] || { echo 'FAIL: layers do not share'; exit 1; }
 }
 compare plain

@@ -9,6 +9,7 @@
 #include "csengine/train.h"
 #include "dataloader/input.h"
 #include "engine/config/config.h"
+#include "engine/passes/memory_plan.h"
 #include "engine/passes/pass.h"
 #include "run/job/job_event.h"
 
@@ -80,6 +81,7 @@ typedef struct cse_job_result {
     char weights_digest[65];       /* as `csengine checkpoint digest` of the last state */
     char checkpoint_path[4096];    /* last one written or loaded; "" if none */
     char artefact_directory[4096]; /* of the training step */
+    cse_memory_figures memory;     /* of that step */
     /* Settings without effect, as CSE_JOB_WARNING told them: those that nothing had read when the
      * step was planned; those of val_dataloader once a validation was planned. They live as long as
      * the configuration. */

@@ -5,6 +5,7 @@
 #ifndef CSE_RUN_SESSION_OBSERVER_H
 #define CSE_RUN_SESSION_OBSERVER_H
 
+#include "engine/passes/memory_plan.h"
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"
 
@@ -23,6 +24,7 @@ typedef struct cse_session_report {
     double compile_seconds;
     bool compile_cached;
     char artefact_directory[4096];
+    cse_memory_figures memory; /* of the compiled step */
 } cse_session_report;
 
 /* One call of a closure. */

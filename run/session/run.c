@@ -303,6 +303,7 @@ static cse_status compile(cse_session *session, const cse_graph *graph)
     CSE_TRY(cse_codegen_compile(graph, session->configuration.compile_dir, &compiled));
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
+    session->report.memory = cse_memory_plan_figures(graph);
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
     REPORT(session, on_compiled, &session->report);
     return CSE_OK;

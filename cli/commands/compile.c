@@ -90,6 +90,18 @@ static cse_status print_file(const char *directory, const char *name)
     return status;
 }
 
+/* The ratio tells whether the plan wastes memory: 1 is the least that this order of work allows. */
+static void print_memory(FILE *to, const cse_memory_figures *memory)
+{
+    const double bound = memory->lower_bound_bytes > 0 ? (double)memory->lower_bound_bytes : 1;
+    fprintf(to,
+            "Memory: %.1f MB of workspace a replica (%.3f of what is live at once), %.1f MB of "
+            "states, %.1f MB a sum of gradients\n",
+            (double)memory->workspace_bytes * 1e-6,
+            memory->workspace_bytes > 0 ? (double)memory->workspace_bytes / bound : 1,
+            (double)memory->state_bytes * 1e-6, (double)memory->sum_bytes * 1e-6);
+}
+
 static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
 {
     const char *pass = cse_option_value(line, "print_after");
@@ -106,11 +118,13 @@ static cse_status compile(const cse_command_line *line, cse_prepared_job *job)
     CSE_TRY(cse_job_run(&job->settings, &result));
     if (print_c)
         CSE_TRY(print_file(result.artefact_directory, "step.c"));
-    if (result.artefact_directory[0] != '\0')
-        fprintf(print_c || pass != NULL || wanted.precision ? stderr : stdout,
-                "%s in %.3f seconds: %s\nKernels: %s\n",
-                result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
-                result.artefact_directory, result.kernels);
+    if (result.artefact_directory[0] == '\0')
+        return CSE_OK;
+    FILE *to = print_c || pass != NULL || wanted.precision ? stderr : stdout;
+    fprintf(to, "%s in %.3f seconds: %s\nKernels: %s\n",
+            result.compile_cached ? "Found compiled" : "Compiled", result.compile_seconds,
+            result.artefact_directory, result.kernels);
+    print_memory(to, &result.memory);
     return CSE_OK;
 }
 

@@ -1,12 +1,14 @@
 /* Anonymous private mappings. */
 #include "engine/base/pages.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "csengine/status.h"
 
@@ -26,6 +28,15 @@ void cse_pages_release(void *memory, size_t bytes)
 {
     if (memory != NULL)
         munmap(memory, bytes);
+}
+
+void cse_pages_discard(const void *start, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)start + bytes) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_REMOVE);
 }
 
 void cse_heap_trim(void)

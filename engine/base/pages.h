@@ -10,6 +10,9 @@
 void *cse_pages_new(size_t bytes);
 /* `bytes` as at the allocation; harmless for NULL. */
 void cse_pages_release(void *memory, size_t bytes);
+/* Returns the whole pages inside a range of a shared mapping of memory to the kernel: they read as
+ * zeros from then on. What lies in no whole page stays as it is. */
+void cse_pages_discard(const void *start, size_t bytes);
 
 /* Returns what the heap holds free to the kernel, as far as the C library can: called when a
  * process has prepared (parsed, compiled, loaded) and its long work begins. */

@@ -411,7 +411,9 @@ static bool is_reuse(const lifetime *all, int count, const lifetime *value)
 
 cse_memory_figures cse_memory_plan_figures(const cse_graph *graph)
 {
-    cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA] };
+    cse_memory_figures figures = { .workspace_bytes = graph->space_bytes[CSE_SPACE_REPLICA],
+                                   .state_bytes = graph->space_bytes[CSE_SPACE_STATE],
+                                   .sum_bytes = graph->space_bytes[CSE_SPACE_PARTIAL] };
     /* Bytes that are live in a group more than in the one before it. */
     int64_t *growth = cse_calloc((size_t)graph->group_count + 2, sizeof *growth), live = 0;
     int count;

@@ -450,6 +450,7 @@ static cse_status run_loop(job *j, const cse_config_plugin *loader,
         memcpy(j->result->kernels, report->kernels, sizeof report->kernels);
         j->result->compile_seconds = report->compile_seconds;
         j->result->compile_cached = report->compile_cached;
+        j->result->memory = report->memory;
     }
     j->result->stopped = report->execution.stopped;
     return status;

@@ -10,6 +10,7 @@
 #include "dataloader/input.h"
 #include "engine/codegen/codegen.h"
 #include "engine/config/config.h"
+#include "engine/passes/memory_plan.h"
 #include "engine/passes/pass.h"
 #include "run/job/job_event.h"
 
@@ -82,6 +83,7 @@ typedef struct cse_job_result {
     char checkpoint_path[4096];      /* last one written or loaded; "" if none */
     char artefact_directory[4096];   /* of the training step */
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
+    cse_memory_figures memory;       /* of that step */
     /* Settings without effect, as CSE_JOB_WARNING told them: those that nothing had read when the
      * step was planned; those of val_dataloader once a validation was planned. They live as long as
      * the configuration. */

@@ -6,6 +6,7 @@
 #define CSE_RUN_SESSION_OBSERVER_H
 
 #include "engine/codegen/codegen.h"
+#include "engine/passes/memory_plan.h"
 #include "run/session/traced_step.h"
 #include "workers/control/execution.h"
 
@@ -25,6 +26,7 @@ typedef struct cse_session_report {
     bool compile_cached;
     char artefact_directory[4096];
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels */
+    cse_memory_figures memory; /* of the compiled step */
 } cse_session_report;
 
 /* One call of a closure. */

@@ -12,6 +12,7 @@
 #include "dataloader/input.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/pages.h"
 #include "engine/codegen/codegen.h"
 #include "run/session/configured.h"
 #include "run/session/divergence.h"
@@ -163,10 +164,13 @@ static void keep_states(runner *r, const cse_standing_states *standing)
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         const unsigned char *values = standing->states + graph->states[i].offset_bytes;
-        if (standing->last)
+        if (standing->last) {
             cse_state_borrow_values(state, values);
-        else
-            memcpy(cse_state_own_values(state), values, cse_state_bytes(state));
+            continue;
+        }
+        memcpy(cse_state_own_values(state), values, cse_state_bytes(state));
+        if (standing->ended) /* so that there are never two copies of all */
+            cse_pages_discard(values, cse_state_bytes(state));
     }
     r->session->states_lost = false;
     if (r->step->training)
@@ -335,6 +339,7 @@ static cse_status finish_compilation(cse_session *session, cse_compilation *comp
     CSE_TRY(cse_compilation_finish(compilation, step->graph, &compiled));
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
+    session->report.memory = cse_memory_plan_figures(graph);
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
     memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
     if (step->training)

@@ -67,6 +67,11 @@ sed "s/^    loop:/    $section\n    loop:/" "$config" >"$own"
 "$csengine" eval "$own" --model_dir "$work/trained" >/dev/null 2>"$work/err" ||
     fail "an evaluation fails for patterns of training: $(cat "$work/err")"
 
+# The plan's memory, and its ratio to the least that the order of work allows.
+"$csengine" compile "$config" --model_dir "$work/model" >"$work/out" 2>/dev/null
+grep -Eq '^Memory: [0-9.]+ MB of workspace a replica \([1-9]\.[0-9]{3} of what' "$work/out" ||
+    fail "no memory: $(cat "$work/out")"
+
 digests=''
 for replicas in 1 3; do
     digest=$("$csengine" start "$config" --model_dir "$work/run$replicas" --num_csx "$replicas" \

@@ -83,7 +83,7 @@ typedef struct cse_standing_states {
     int64_t steps_done;
     const unsigned char *states; /* constant during the call */
     bool last;                   /* constant and in place for the rest of the execution */
-    bool ended;                  /* the execution's final states */
+    bool ended;                  /* the execution's final states; the receiver may discard them */
 } cse_standing_states;
 
 /* Each may be NULL. A failure of on_record or on_snapshot ends the run with that status. */

@@ -339,7 +339,7 @@ static cse_status finish_compilation(cse_session *session, cse_compilation *comp
     CSE_TRY(cse_compilation_finish(compilation, step->graph, &compiled));
     session->report.compile_seconds = compiled.seconds;
     session->report.compile_cached = compiled.cached;
-    session->report.memory = cse_memory_plan_figures(graph);
+    session->report.memory = cse_memory_plan_figures(step->graph);
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
     memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
     if (step->training)

@@ -65,10 +65,9 @@ static void destroy(cse_kernel *base)
 /* The fastest implementation of the order that runs here, from the requested one on. */
 static const cse_narrow_way *choose(const char *wanted, cse_product_order order)
 {
-    static const cse_narrow_way *const ways[] = { &cse_narrow_amx, &cse_narrow_dot,
+    static const cse_narrow_way *const ways[] = { &cse_narrow_amx,    &cse_narrow_dot,
                                                   &cse_narrow_packed, &cse_narrow_avx512,
-                                                  &cse_narrow_avx2,
-                                                  &cse_narrow_plain };
+                                                  &cse_narrow_avx2,   &cse_narrow_plain };
     enum { WAYS = sizeof ways / sizeof *ways };
     int first = 0;
     for (int i = 0; wanted != NULL && i < WAYS; i++)

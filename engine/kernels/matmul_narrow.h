@@ -68,8 +68,7 @@ struct cse_narrow_way {
 };
 
 extern const cse_narrow_way cse_narrow_amx, cse_narrow_dot, cse_narrow_packed, cse_narrow_avx512,
-    cse_narrow_avx2,
-    cse_narrow_plain;
+    cse_narrow_avx2, cse_narrow_plain;
 
 /* The kernel of a product; sizes must not be 0. `wanted`: the name
  * of the implementation with which the search for one that runs here begins, or NULL for the

@@ -98,7 +98,7 @@ CSE_VECTOR_CLONES(void, read_array, (const words *values, int64_t count), (value
         __asm__ volatile("" : : "m"(sums[k]));
 }
 
-CSE_VECTOR_CLONES(void, triad, (lanes *a, const lanes *b, const lanes *c, int64_t count),
+CSE_VECTOR_CLONES(void, triad, (lanes * a, const lanes *b, const lanes *c, int64_t count),
                   (a, b, c, count))
 {
     for (int64_t i = 0; i < count; i++)

@@ -26,7 +26,7 @@ typedef struct cse_session_report {
     bool compile_cached;
     char artefact_directory[4096];
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels */
-    cse_memory_figures memory; /* of the compiled step */
+    cse_memory_figures memory;       /* of the compiled step */
 } cse_session_report;
 
 /* One call of a closure. */

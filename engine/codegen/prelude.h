@@ -163,8 +163,9 @@ CSE_INLINE float cse_exp(float x)
     x = cse_limited(x, -104.0f, 89.0f);
     /* The sum of two biases: each half of it gets one. */
     int32_t exponents = cse_reduce_exponent(x, 254.0f, &r);
-    int32_t half = (int32_t)((uint32_t)exponents >> 1);
-    return cse_exp_near_zero(r) * cse_power_of_two(half) * cse_power_of_two(exponents - half);
+    const uint32_t half = (uint32_t)exponents >> 1, rest = (uint32_t)exponents - half;
+    return cse_exp_near_zero(r) * cse_power_of_two((int32_t)half) *
+           cse_power_of_two((int32_t)rest);
 }
 
 /* e^x to 1 ulp for |x| <= 87.3; wrong beyond. */

@@ -98,8 +98,8 @@ done
 grep -q '^tensors: equal at all 8 steps' "$work/out" || fail "compare: $(cat "$work/out")"
 
 # Processes that are killed while every step is observed.
-run whole $low --set loop.num_steps=600 || fail "whole: $(cat "$work/whole.out")"
-run killed $low --set loop.num_steps=600 --num_csx 3 &
+run whole $low --set loop.num_steps=1500 || fail "whole: $(cat "$work/whole.out")"
+run killed $low --set loop.num_steps=1500 --num_csx 3 &
 kills=0
 for round in $(seq 1 400); do
     grep -q 'Step=3,' "$work/killed.out" && break

@@ -164,8 +164,7 @@ CSE_INLINE float cse_exp(float x)
     /* The sum of two biases: each half of it gets one. */
     int32_t exponents = cse_reduce_exponent(x, 254.0f, &r);
     const uint32_t half = (uint32_t)exponents >> 1, rest = (uint32_t)exponents - half;
-    return cse_exp_near_zero(r) * cse_power_of_two((int32_t)half) *
-           cse_power_of_two((int32_t)rest);
+    return cse_exp_near_zero(r) * cse_power_of_two((int32_t)half) * cse_power_of_two((int32_t)rest);
 }
 
 /* e^x to 1 ulp for |x| <= 87.3; wrong beyond. */

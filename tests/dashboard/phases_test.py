@@ -15,11 +15,11 @@ VALIDATION = """    val_dataloader:
       data_processor: synthetic
       features: [16]
       classes: 4
-      samples: 1280000
+      samples: 5120000
       batch_size: 64
       micro_batch_size: 16
 """
-BATCHES = 20000
+BATCHES = 80000
 
 
 def validated():

@@ -86,16 +86,38 @@ START_TEST(a_worker_that_cannot_be_started_ends_the_run)
 }
 END_TEST
 
-START_TEST(a_worker_that_never_joins_is_killed_and_named)
+START_TEST(a_lack_of_processes_is_waited_out)
 {
+    s.start_status = CSE_TEMPORARY;
+    begin();
+    expect_state(CSE_COORDINATOR_STARTING);
+    s.start_status = CSE_OK;
+    s.now_ns += SECOND;
+    tick();
+    for (int slot = 0; slot < SLOTS; slot++) {
+        ck_assert_int_eq(s.starts[slot], 1);
+        get_ready(slot);
+    }
+    expect_state(CSE_COORDINATOR_RUNNING);
+}
+END_TEST
+
+START_TEST(a_worker_that_never_joins_is_killed_and_replaced)
+{
+    set_up_with(10, 1);
     begin();
     get_ready(0);
-    get_ready(2);
-    s.now_ns += 61 * SECOND;
-    tick();
-    ck_assert_int_eq(s.last_signal[1], SIGKILL);
-    ck_assert_int_eq(s.last_signal[0], 0);
-    die(1, -1, SIGKILL);
+    say(2, CSE_MESSAGE_JOIN);
+    for (int time = 0; time < 2; time++) {
+        s.now_ns += 31 * SECOND;
+        tick();
+        ck_assert_int_eq(s.last_signal[1], SIGKILL);
+        ck_assert_int_eq(s.last_signal[0], 0);
+        ck_assert_int_eq(s.last_signal[2], 0); /* it has longer to open everything */
+        die(1, -1, SIGKILL);
+        if (time == 0)
+            say(2, CSE_MESSAGE_READY);
+    }
     expect_state(CSE_COORDINATOR_STOPPING);
     all_leave();
     expect_result(CSE_UNAVAILABLE, "replica 1 was not ready in time", 0, false);
@@ -133,11 +155,40 @@ START_TEST(ready_without_join_and_strangers_do_not_count)
 }
 END_TEST
 
-START_TEST(death_before_ready_ends_the_run)
+/* Killed between exec and JOIN, between JOIN and READY, and after READY while others start. */
+START_TEST(death_before_the_run_is_made_good)
 {
     begin();
+    die(0, -1, SIGKILL);
+    ck_assert_int_eq(s.starts[0], 2);
     say(1, CSE_MESSAGE_JOIN);
-    die(1, 3, 0);
+    die(1, -1, SIGSEGV);
+    ck_assert_int_eq(s.starts[1], 2);
+    get_ready(2);
+    die(2, -1, SIGKILL);
+    ck_assert_int_eq(s.starts[2], 2);
+    ck_assert_str_eq(s.phases, "S");
+    get_ready(0);
+    get_ready(1);
+    expect_state(CSE_COORDINATOR_STARTING);
+    ck_assert_int_eq(s.released, 0);
+    get_ready(2);
+    expect_state(CSE_COORDINATOR_RUNNING);
+    ck_assert_int_eq(s.recoveries, 3);
+}
+END_TEST
+
+START_TEST(a_worker_that_never_gets_ready_ends_the_run_with_its_words)
+{
+    set_up_with(10, 6);
+    begin();
+    for (int start = 1; start <= 4; start++) { /* less than its budget: it ended itself */
+        ck_assert_int_eq(s.starts[1], start);
+        say(1, CSE_MESSAGE_JOIN);
+        die(1, 3, 0);
+        s.now_ns += SECOND;
+        tick();
+    }
     expect_state(CSE_COORDINATOR_STOPPING);
     ck_assert_int_eq(s.last_signal[0], SIGTERM); /* had not joined: cannot be told otherwise */
     all_leave();
@@ -186,7 +237,7 @@ START_TEST(a_nonsense_status_is_an_internal_error)
 }
 END_TEST
 
-START_TEST(death_in_the_run_is_made_good_within_the_limit)
+START_TEST(death_in_the_run_is_made_good_within_the_budget)
 {
     start_all();
     commit();
@@ -201,25 +252,73 @@ START_TEST(death_in_the_run_is_made_good_within_the_limit)
     ck_assert_int_eq(s.welcomes[0], 2);
     die(1, 0, 0); /* leaving in the middle is a death, too */
     ck_assert_int_eq(s.starts[1], 2);
-    s.now_ns += 30 * SECOND;
-    die(2, -1, SIGSEGV); /* the third within a minute; two are allowed */
+    die(2, -1, SIGSEGV); /* another slot has a budget of its own */
+    ck_assert_int_eq(s.starts[2], 2);
+    get_ready(2);
+    die(2, -1, SIGSEGV); /* two restarts without a step are allowed */
+    s.now_ns += SECOND;
+    tick();
+    ck_assert_int_eq(s.starts[2], 3);
+    get_ready(2);
+    die(2, -1, SIGSEGV);
     expect_state(CSE_COORDINATOR_STOPPING);
-    ck_assert_int_eq(s.starts[2], 1);
     all_leave();
     expect_result(CSE_UNAVAILABLE, "replica 2 was killed by signal 11", 1, false);
 }
 END_TEST
 
-START_TEST(deaths_that_are_far_apart_never_reach_the_limit)
+START_TEST(the_pauses_between_restarts_grow_and_are_forgiven)
 {
+    static const int64_t pauses_ms[] = { 0, 100, 400, 1600, 6400, 25600, 30000, 30000 };
+    set_up_with(1000, 10);
     start_all();
-    for (int i = 0; i < 10; i++) {
+    for (int loss = 0; loss < 8; loss++) {
         die(0, -1, SIGKILL);
+        s.now_ns += pauses_ms[loss] * 1000000 - 1;
+        tick();
+        ck_assert_int_eq(s.starts[0], loss == 0 ? 2 : 1 + loss);
+        s.now_ns += 1;
+        tick();
+        ck_assert_int_eq(s.starts[0], 2 + loss);
         get_ready(0);
-        s.now_ns += 40 * SECOND;
+    }
+    commit();
+    s.now_ns += 301 * SECOND;
+    tick();
+    die(0, -1, SIGKILL);
+    ck_assert_int_eq(s.starts[0], 10); /* at once */
+}
+END_TEST
+
+START_TEST(deaths_with_steps_between_them_never_reach_the_limit)
+{
+    set_up_with(1000, 2);
+    start_all();
+    for (int i = 0; i < 50; i++) {
+        commit();
+        tick();
+        die(0, -1, SIGKILL);
+        s.now_ns += 31 * SECOND;
+        tick();
+        get_ready(0);
     }
     expect_state(CSE_COORDINATOR_RUNNING);
-    ck_assert_int_eq(s.starts[0], 11);
+    ck_assert_int_eq(s.starts[0], 51);
+}
+END_TEST
+
+START_TEST(no_pause_outlasts_the_end)
+{
+    start_all();
+    die(0, -1, SIGKILL);
+    get_ready(0);
+    die(0, -1, SIGKILL); /* waits for its turn */
+    s.request = CSE_STOP_NOW;
+    tick();
+    s.now_ns += 31 * SECOND;
+    tick();
+    ck_assert_int_eq(s.starts[0], 2);
+    all_leave();
 }
 END_TEST
 
@@ -375,15 +474,19 @@ int main(void)
     tcase_add_test(tests, a_log_record_is_from_the_slot_that_sent_it);
     tcase_add_test(tests, the_last_step_is_handed_out_once_even_when_wanted);
     tcase_add_test(tests, a_worker_that_cannot_be_started_ends_the_run);
-    tcase_add_test(tests, a_worker_that_never_joins_is_killed_and_named);
+    tcase_add_test(tests, a_worker_that_never_joins_is_killed_and_replaced);
     tcase_add_test(tests, joining_twice_is_ignored);
     tcase_add_test(tests, ready_without_join_and_strangers_do_not_count);
-    tcase_add_test(tests, death_before_ready_ends_the_run);
+    tcase_add_test(tests, death_before_the_run_is_made_good);
+    tcase_add_test(tests, a_worker_that_never_gets_ready_ends_the_run_with_its_words);
+    tcase_add_test(tests, a_lack_of_processes_is_waited_out);
     tcase_add_test(tests, a_failure_in_the_arena_beats_the_exit_code);
     tcase_add_test(tests, a_failure_message_ends_the_run_and_later_ones_do_not_replace_it);
     tcase_add_test(tests, a_nonsense_status_is_an_internal_error);
-    tcase_add_test(tests, death_in_the_run_is_made_good_within_the_limit);
-    tcase_add_test(tests, deaths_that_are_far_apart_never_reach_the_limit);
+    tcase_add_test(tests, death_in_the_run_is_made_good_within_the_budget);
+    tcase_add_test(tests, the_pauses_between_restarts_grow_and_are_forgiven);
+    tcase_add_test(tests, deaths_with_steps_between_them_never_reach_the_limit);
+    tcase_add_test(tests, no_pause_outlasts_the_end);
     tcase_add_test(tests, a_frozen_worker_is_killed_first_and_then_replaced);
     tcase_add_test(tests, a_clean_exit_after_the_last_step_is_no_death);
     tcase_add_test(tests, a_stop_with_checkpoint_finishes_the_step_in_flight);

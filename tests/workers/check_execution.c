@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -543,13 +544,25 @@ START_TEST(a_frozen_worker_changes_no_bit)
 }
 END_TEST
 
-START_TEST(too_many_deaths_end_the_run)
+START_TEST(deaths_without_a_step_between_them_end_the_run)
 {
-    seen.strike_every = 2;
-    seen.strike_signal = SIGKILL;
-    seen.most_strikes = 1000;
-    ck_assert_int_eq(run(MOST_STEPS), CSE_UNAVAILABLE);
+    execution.cluster.restarts = 2;
+    setenv("CSE_TEST_WORKER", "die", 1);
+    ck_assert_int_eq(run(5), CSE_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "was killed by signal 9"));
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "as the 2 before it"));
+}
+END_TEST
+
+/* Each slot's first process ends between exec and READY: killed by itself, or stopped until it is
+ * given up. */
+START_TEST(deaths_while_the_cluster_starts_change_no_bit)
+{
+    static const char *const kinds[] = { "die once", "die soon", "stop soon" };
+    setenv("CSENGINE_SILENCE_MS", "1000", 1);
+    setenv("CSE_TEST_WORKER", kinds[_i], 1);
+    expect_run(20);
+    expect_straight(20);
 }
 END_TEST
 
@@ -618,6 +631,22 @@ START_TEST(stop_now_stops)
 }
 END_TEST
 
+static int struck_with;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    raise(struck_with);
+}
+
+/* A signal while the worker connects, joins or opens the artefact. */
+static void strike_soon(int number)
+{
+    struck_with = number;
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { 0, 3000 } }, NULL);
+}
+
 static int be_a_worker(int argc, char **argv)
 {
     const char *kind = getenv("CSE_TEST_WORKER");
@@ -625,6 +654,13 @@ static int be_a_worker(int argc, char **argv)
         return 3;
     while (kind != NULL && strcmp(kind, "sleep") == 0)
         pause();
+    bool first = false;
+    for (int i = 1; i < argc; i++)
+        first = first || strcmp(argv[i], "--incarnation=0") == 0;
+    if (kind != NULL && (strcmp(kind, "die") == 0 || (first && strcmp(kind, "die once") == 0)))
+        raise(SIGKILL);
+    if (kind != NULL && first && strstr(kind, " soon") != NULL)
+        strike_soon(strncmp(kind, "die", 3) == 0 ? SIGKILL : SIGSTOP);
     return cse_worker_main(argc - 1, argv + 1);
 }
 
@@ -646,7 +682,8 @@ int main(int argc, char **argv)
     tcase_add_test(tests, no_steps_start_nothing);
     tcase_add_test(tests, killed_workers_change_no_bit);
     tcase_add_test(tests, a_frozen_worker_changes_no_bit);
-    tcase_add_test(tests, too_many_deaths_end_the_run);
+    tcase_add_test(tests, deaths_without_a_step_between_them_end_the_run);
+    tcase_add_loop_test(tests, deaths_while_the_cluster_starts_change_no_bit, 0, 3);
     tcase_add_test(tests, a_missing_executable_is_named);
     tcase_add_test(tests, a_worker_that_ends_at_once_is_named);
     tcase_add_test(tests, a_worker_that_is_no_worker_is_made_to_leave);

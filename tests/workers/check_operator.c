@@ -191,6 +191,7 @@ START_TEST(a_recovery_is_reported_with_its_time)
     s.now_ns += 3 * SECOND;
     die(1, 7, 0); /* before it was ready: the same recovery */
     s.now_ns += 2 * SECOND;
+    tick();
     get_ready(1);
     ck_assert_int_eq(s.recoveries, 1);
     ck_assert_int_eq(s.recovery_ns, 5 * SECOND);

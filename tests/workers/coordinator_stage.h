@@ -280,7 +280,8 @@ static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
         .num_steps = num_steps,
         .paused = paused,
         .record_count = RECORDS,
-        .restarts_per_minute = restarts,
+        .restarts = restarts,
+        .join_timeout_ns = 30 * SECOND,
         .start_timeout_ns = 60 * SECOND,
         .leave_timeout_ns = 2 * SECOND,
     };

@@ -51,9 +51,10 @@ typedef struct cse_coordinator_options {
     int64_t first_step, num_steps; /* num_steps at least 1 */
     bool paused;                   /* stands still before the first step */
     int record_count;              /* steps that may be released ahead of the last closed record */
-    int restarts_per_minute;       /* limit on replacing dead workers; 0: none is replaced */
-    int64_t start_timeout_ns;      /* from the start of a process until it is ready */
-    int64_t leave_timeout_ns;      /* from the request to exit until SIGTERM, and on to SIGKILL */
+    int restarts; /* of one slot in a row without a step between; see coordinator_losses.c */
+    int64_t join_timeout_ns;  /* from the start of a process until it has connected */
+    int64_t start_timeout_ns; /* until it is ready */
+    int64_t leave_timeout_ns; /* from the request to exit until SIGTERM, and on to SIGKILL */
 } cse_coordinator_options;
 
 typedef enum cse_coordinator_event_kind {

@@ -1,8 +1,9 @@
 /* Internals of the coordinator: its state, and the functions its files share.
  *
  * coordinator.c is the table of handlers; coordinator_phase.c reports phases and ends the run;
- * coordinator_workers.c follows each worker from its start to its end; coordinator_steps.c releases
- * steps, hands out records and takes snapshots; coordinator_operator.c executes commands. */
+ * coordinator_workers.c follows each worker from its start to its end; coordinator_losses.c
+ * replaces those that are lost; coordinator_steps.c releases steps, hands out records and takes
+ * snapshots; coordinator_operator.c executes commands. */
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
 #define CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
 
@@ -18,8 +19,7 @@ typedef enum cse_worker_state {
 enum {
     CSE_PROCESS_NAME_BYTES = 64,
     CSE_CAUSE_BYTES = 128,
-    REPLY_BYTES = sizeof((cse_operator_reply *)NULL)->text,
-    MOST_RESTARTS = 64
+    REPLY_BYTES = sizeof((cse_operator_reply *)NULL)->text
 };
 
 typedef struct cse_worker {
@@ -28,8 +28,14 @@ typedef struct cse_worker {
     int64_t started_ns;
     bool frozen;     /* killed for not answering */
     bool late;       /* killed for not being ready in time */
-    int64_t lost_ns; /* when the process before it was lost; 0: it is the first */
+    int64_t lost_ns; /* when the last process that was ready was lost; 0: none is missed */
     char lost_cause[CSE_CAUSE_BYTES];
+    int64_t ready_ns, ready_steps; /* when the process was ready, and the steps done then; 0: not */
+    bool was_ready;                /* a process of this slot was */
+    int losses;                    /* close together: the pause before the next process follows */
+    int fruitless;                 /* losses in a row without a step between them */
+    int64_t pause_ns;              /* the last such pause */
+    int64_t restart_ns;            /* VACANT: when the next process is started; 0: never */
 } cse_worker;
 
 typedef struct cse_coordinator {
@@ -52,8 +58,6 @@ typedef struct cse_coordinator {
     int64_t running_ns, last_commit_ns;
     int64_t stopping_ns;
     int escalation; /* 0: asked to leave, SIGTERM and SIGKILL follow */
-    int64_t restarts_ns[MOST_RESTARTS];
-    int64_t restart_count;
     cse_status status;
     char *message;
     cse_worker workers[];
@@ -81,13 +85,21 @@ void cse_coordinator_escalate(cse_coordinator *c);
 /* ---- coordinator_workers.c ---- */
 
 void cse_coordinator_kill_late_workers(cse_coordinator *c);
+void cse_coordinator_start_worker(cse_coordinator *c, int slot);
 void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_late_message(cse_coordinator *c, const cse_coordinator_event *event);
-void cse_coordinator_on_gone_starting(cse_coordinator *c, const cse_coordinator_event *event);
-void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_gone(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *event);
+
+/* ---- coordinator_losses.c ---- */
+
+/* The slot, now VACANT, has lost its process; `ended_itself`: with an exit code of its own. Another
+ * one is started after a pause, or the run fails. */
+void cse_coordinator_replace(cse_coordinator *c, int slot, const char *cause, bool ended_itself);
+/* Starts the processes whose pause is over. */
+void cse_coordinator_restart_due(cse_coordinator *c);
 
 /* ---- coordinator_steps.c ---- */
 

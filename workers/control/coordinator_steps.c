@@ -147,6 +147,7 @@ void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_
 {
     (void)event;
     cse_coordinator_kill_late_workers(c);
+    cse_coordinator_restart_due(c);
     look_for_stop(c);
     watch_cancel(c);
     if (c->state == CSE_COORDINATOR_STARTING && c->stop_wanted) {
@@ -159,6 +160,7 @@ void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_e
 {
     (void)event;
     cse_coordinator_kill_late_workers(c);
+    cse_coordinator_restart_due(c);
     pump(c);
     watch_cancel(c);
 }

@@ -1,21 +1,31 @@
-/* The life cycle of each worker: started, joined, ready, gone; and the handling of its death. */
+/* The life cycle of each worker: started, joined, ready, gone. */
 #include <signal.h>
 #include <stdio.h>
 
 #include "engine/base/log.h"
 #include "workers/control/coordinator_state.h"
 
-static void start_worker(cse_coordinator *c, int slot)
+/* What is known of the slot's losses stays. A lack of memory or processes counts as a loss: it may
+ * be over at the next attempt. */
+void cse_coordinator_start_worker(cse_coordinator *c, int slot)
 {
     cse_worker *w = &c->workers[slot];
-    *w = (cse_worker){ .state = CSE_WORKER_STARTED,
-                       .incarnation = w->incarnation + 1,
-                       .started_ns = cse_coordinator_now_ns(c) };
+    w->state = CSE_WORKER_STARTED;
+    w->incarnation++;
+    w->started_ns = cse_coordinator_now_ns(c);
+    w->ready_ns = w->restart_ns = 0;
+    w->frozen = w->late = false;
     cse_status status = c->io->start(c->io->self, slot, w->incarnation);
     if (status == CSE_OK)
         return;
     w->state = CSE_WORKER_VACANT;
-    char name[CSE_PROCESS_NAME_BYTES];
+    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
+    if (status == CSE_TEMPORARY) {
+        w->incarnation--;
+        snprintf(cause, sizeof cause, "cannot be started: %s", cse_error_message());
+        cse_coordinator_replace(c, slot, cause, false);
+        return;
+    }
     cse_coordinator_fail(c, cse_fail_within(status, "%s cannot be started: ",
                                             cse_coordinator_name_of(c, slot, name)));
 }
@@ -25,7 +35,7 @@ void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *e
     (void)event;
     cse_coordinator_set_phase(c, CSE_PHASE_STARTING, NULL);
     for (int s = 0; s < c->options.slot_count && c->state == CSE_COORDINATOR_STARTING; s++)
-        start_worker(c, s);
+        cse_coordinator_start_worker(c, s);
 }
 
 static void begin_running_when_all_ready(cse_coordinator *c)
@@ -47,6 +57,9 @@ static void on_ready(cse_coordinator *c, int slot)
     if (w->state != CSE_WORKER_JOINED)
         return;
     w->state = CSE_WORKER_READY;
+    w->was_ready = true;
+    w->ready_ns = cse_coordinator_now_ns(c);
+    w->ready_steps = c->arena->steps_done(c->cluster);
     if (c->state == CSE_COORDINATOR_STARTING)
         begin_running_when_all_ready(c);
     else if (c->phase == CSE_PHASE_RECOVERING)
@@ -56,7 +69,8 @@ static void on_ready(cse_coordinator *c, int slot)
     const cse_process_recovery recovery = { .process = cse_coordinator_name_of(c, slot, name),
                                             .reason = w->lost_cause,
                                             .lost_ns = w->lost_ns,
-                                            .ready_ns = cse_coordinator_now_ns(c) };
+                                            .ready_ns = w->ready_ns };
+    w->lost_ns = 0;
     CSE_RUN_EVENT(c->options.events, on_recovery, &recovery);
 }
 
@@ -158,70 +172,17 @@ static bool reap(cse_coordinator *c, int slot)
     return status != CSE_OK;
 }
 
-void cse_coordinator_on_gone_starting(cse_coordinator *c, const cse_coordinator_event *event)
+void cse_coordinator_on_gone(cse_coordinator *c, const cse_coordinator_event *event)
 {
-    cse_worker w = c->workers[event->slot];
+    const cse_worker w = c->workers[event->slot];
+    const cse_exit how = event->how;
     if (w.state == CSE_WORKER_VACANT || reap(c, event->slot))
         return;
-    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
-    cse_coordinator_fail(
-        c,
-        cse_fail(CSE_UNAVAILABLE, "%s %s before the run began; its own messages, if any, are above",
-                 cse_coordinator_name_of(c, event->slot, name), cause_of(&w, event->how, cause)));
-}
-
-/* Whether the limit allows one more restart; counts it. */
-static bool may_restart(cse_coordinator *c)
-{
-    int limit = c->options.restarts_per_minute;
-    if (limit > MOST_RESTARTS)
-        limit = MOST_RESTARTS;
-    if (limit <= 0)
-        return false;
-    int64_t now = cse_coordinator_now_ns(c), oldest = c->restarts_ns[c->restart_count % limit];
-    if (c->restart_count >= limit && now - oldest < INT64_C(60000000000))
-        return false;
-    c->restarts_ns[c->restart_count++ % limit] = now;
-    return true;
-}
-
-/* `before` was lost; a process that took its place and was lost before it was ready belongs to the
- * same recovery. */
-static void note_loss(cse_coordinator *c, int slot, const cse_worker *before, const char *cause)
-{
-    cse_worker *w = &c->workers[slot];
-    bool again = before->lost_ns != 0 && before->state != CSE_WORKER_READY;
-    w->lost_ns = again ? before->lost_ns : cse_coordinator_now_ns(c);
-    snprintf(w->lost_cause, sizeof w->lost_cause, "%s", cause);
-}
-
-void cse_coordinator_on_gone_running(cse_coordinator *c, const cse_coordinator_event *event)
-{
-    cse_worker w = c->workers[event->slot];
-    if (w.state == CSE_WORKER_VACANT || reap(c, event->slot))
-        return;
-    int64_t done = c->arena->steps_done(c->cluster);
-    if (event->how.signal == 0 && event->how.code == 0 && done >= c->end_step)
+    if (how.signal == 0 && how.code == 0 && c->arena->steps_done(c->cluster) >= c->end_step)
         return; /* there was no more work for it */
-    char name[CSE_PROCESS_NAME_BYTES], cause[CSE_CAUSE_BYTES];
-    cse_coordinator_name_of(c, event->slot, name);
-    cause_of(&w, event->how, cause);
-    if (may_restart(c)) {
-        char line[CSE_PROCESS_NAME_BYTES + CSE_CAUSE_BYTES + 64];
-        snprintf(line, sizeof line, "%s %s in step %lld; a new process takes its place", name,
-                 cause, (long long)done);
-        cse_log_line(CSE_LOG_WARNING, "%s", line);
-        start_worker(c, event->slot);
-        note_loss(c, event->slot, &w, cause);
-        if (c->state == CSE_COORDINATOR_RUNNING && !c->paused && !c->stop_wanted)
-            cse_coordinator_set_phase(c, CSE_PHASE_RECOVERING, line);
-        return;
-    }
-    cse_coordinator_fail(
-        c, cse_fail(CSE_UNAVAILABLE,
-                    "%s %s in step %lld, after %lld restarts; see the log and the kernel's "
-                    "messages (out of memory?), then start again to go on from the last checkpoint",
-                    name, cause, (long long)done, (long long)c->restart_count));
+    char cause[CSE_CAUSE_BYTES];
+    bool ended_itself = how.signal == 0 && how.code != cse_status_exit_code(CSE_INTERRUPTED);
+    cse_coordinator_replace(c, event->slot, cause_of(&w, how, cause), ended_itself);
 }
 
 void cse_coordinator_on_gone_stopping(cse_coordinator *c, const cse_coordinator_event *event)
@@ -247,8 +208,10 @@ void cse_coordinator_kill_late_workers(cse_coordinator *c)
     int64_t now = cse_coordinator_now_ns(c);
     for (int s = 0; s < c->options.slot_count; s++) {
         cse_worker *w = &c->workers[s];
+        int64_t limit = w->state == CSE_WORKER_STARTED ? c->options.join_timeout_ns
+                                                       : c->options.start_timeout_ns;
         if (w->state == CSE_WORKER_VACANT || w->state == CSE_WORKER_READY || w->late ||
-            now - w->started_ns < c->options.start_timeout_ns)
+            now - w->started_ns < limit)
             continue;
         w->late = true;
         c->io->signal(c->io->self, s, SIGKILL);

@@ -29,7 +29,7 @@
 
 enum {
     RECORD_COUNT = 64,
-    RESTARTS_PER_MINUTE = 5,
+    RESTARTS = 6,
     LIVENESS_MISSES = 10,
     SILENCE_MS = 10000, /* until a worker counts as frozen; CSENGINE_SILENCE_MS sets another */
     ENDPOINT_BYTES = CSE_RUN_DIRECTORY_BYTES + 32,
@@ -37,6 +37,7 @@ enum {
 #define MILLISECONDS INT64_C(1000000)
 #define SECONDS INT64_C(1000000000)
 #define LOOK_INTERVAL_NS (10 * MILLISECONDS)
+#define LEAST_JOIN_TIMEOUT_NS (10 * SECONDS)
 #define START_TIMEOUT_NS (120 * SECONDS)
 #define LEAVE_TIMEOUT_NS (2 * SECONDS)
 #define STALL_NS (60 * SECONDS)
@@ -122,9 +123,9 @@ static void io_signal(void *self, int slot, int number)
 static void io_reap(void *self, int slot)
 {
     run *r = self;
-    const bool running = cse_coordinator_state_now(r->coordinator) == CSE_COORDINATOR_RUNNING;
+    const bool leaves = cse_coordinator_state_now(r->coordinator) >= CSE_COORDINATOR_STOPPING;
     cse_cluster_recover(r->cluster, slot);
-    cse_topology_note(r->topology, slot, running ? CSE_TOPOLOGY_LOST : CSE_TOPOLOGY_LEFT,
+    cse_topology_note(r->topology, slot, leaves ? CSE_TOPOLOGY_LEFT : CSE_TOPOLOGY_LOST,
                       cse_clock_ns());
     cse_liveness_forget(r->liveness, slot);
     r->launcher->destroy(&r->attached[slot].process);
@@ -228,7 +229,8 @@ static void take_message(run *r, const char *peer, const cse_text *bytes)
         event.kind = CSE_EVENT_MESSAGE;
     else if (strncmp(peer, "operator", strlen("operator")) != 0)
         return;
-    if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_READY)
+    /* A thread of the worker answers from its first message on. */
+    if (event.kind == CSE_EVENT_MESSAGE && message.kind == CSE_MESSAGE_JOIN)
         cse_liveness_expect(r->liveness, event.slot, event.incarnation);
     handle(r, event);
     if (is_ready(r, &event))
@@ -394,6 +396,13 @@ static int64_t liveness_interval_ns(void)
     return silence_ms * MILLISECONDS / LIVENESS_MISSES;
 }
 
+/* Until a process that has not connected counts as frozen: it answers no question yet. */
+static int64_t join_timeout_ns(void)
+{
+    int64_t silences_ns = 3 * LIVENESS_MISSES * liveness_interval_ns();
+    return silences_ns > LEAST_JOIN_TIMEOUT_NS ? silences_ns : LEAST_JOIN_TIMEOUT_NS;
+}
+
 static cse_status open_endpoints(run *r)
 {
     const char *path = r->execution->run_directory;
@@ -436,7 +445,8 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .num_steps = e->num_steps,
         .paused = e->paused,
         .record_count = RECORD_COUNT,
-        .restarts_per_minute = RESTARTS_PER_MINUTE,
+        .restarts = e->cluster.restarts > 0 ? e->cluster.restarts : RESTARTS,
+        .join_timeout_ns = join_timeout_ns(),
         .start_timeout_ns = START_TIMEOUT_NS,
         .leave_timeout_ns = LEAVE_TIMEOUT_NS,
     };

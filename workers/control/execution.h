@@ -20,6 +20,7 @@ typedef struct cse_cluster_options {
     cse_rounding weight_grad_reduce;  /* format of partial sums; see reduce.h */
     const char *launcher, *transport; /* names in their registries; NULL: the defaults */
     const char *worker_executable;    /* NULL: found beside this process, or as installed */
+    int restarts;                     /* coordinator_io.h; 0: the default */
     const char *library;              /* shared object with the model's plugins, or NULL */
 } cse_cluster_options;
 

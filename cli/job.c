@@ -7,6 +7,7 @@
 #include "cli/dashboard_child.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
@@ -27,7 +28,8 @@ cse_status cse_job_prepare(const cse_command_line *line, cse_job_mode mode, cse_
     const cse_config_text text = { .source = line->arguments[line->argument_count - 1],
                                    .overrides = overrides,
                                    .override_count = count,
-                                   .kinds = cse_kinds };
+                                   .kinds = cse_kinds,
+                                   .confinement = cse_confinement_view() };
     cse_status status = cse_config_check(&text, &job->diagnostics, &job->config);
     free(overrides);
     CSE_TRY(status);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dashboard/job_limits.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
@@ -29,7 +30,7 @@
 
 extern char **environ;
 
-enum { CHECK_SECONDS = 20, MOST_OUTPUT = 1 << 16, MOST_OVERRIDES = 256 };
+enum { CHECK_SECONDS = 20, MOST_OUTPUT = 1 << 16, MOST_OVERRIDES = 256, MOST_LIMITS = 256 };
 
 static const char source[] = "config.yaml";
 
@@ -56,12 +57,23 @@ static void add_warnings(const cse_config *config, json_t *warnings)
         add_error(warnings, "warning", &list[i]);
 }
 
+static void warn_of_library(json_t *warnings)
+{
+    json_array_append_new(
+        warnings,
+        json_pack("{s:s, s:s}", "severity", "warning", "message",
+                  "model.library is not loaded merely to validate: the model's own settings, its "
+                  "step and the data were not checked; a job does so when it starts"));
+}
+
 /* ---- in this process ---- */
 
 static void read_facts(const cse_config *config, cse_config_facts *facts)
 {
     const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
     facts->num_csx = cse_settings_integer(cluster, "num_csx");
+    facts->has_library = cse_config_plugin_count(config, "model") > 0 &&
+                         cse_config_plugin_view(config, "model", 0)->library != NULL;
     facts->label_words = json_array();
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++)
         json_array_append_new(facts->label_words,
@@ -108,12 +120,17 @@ static void clear_overrides(cse_config_override *list, int count)
     free(list);
 }
 
-bool cse_check_settings(const char *yaml, const json_t *overrides, const cse_check_result *result,
+bool cse_check_settings(const cse_check *check, const cse_check_result *result,
                         cse_config_facts *facts)
 {
     cse_config_override *list = NULL;
-    int count = read_overrides(overrides, &list);
-    const cse_config_text text = { source, yaml, list, count, cse_kinds };
+    int count = read_overrides(check->overrides, &list);
+    const cse_config_text text = { .source = source,
+                                   .yaml = check->yaml,
+                                   .overrides = list,
+                                   .override_count = count,
+                                   .kinds = cse_kinds,
+                                   .confinement = check->confinement };
     cse_config *config = NULL;
     cse_diagnostics found = { 0 };
     cse_status status = cse_config_check(&text, &found, &config);
@@ -146,7 +163,7 @@ static cse_status write_file(const char *path, const char *text)
 static char **make_words(const cse_check *check, const char *directory)
 {
     static const char *const fixed[] = { "--validate_only", "--json", "--no_dashboard" };
-    char **words = cse_calloc(2 * MOST_OVERRIDES + 16, sizeof *words);
+    char **words = cse_calloc(2 * MOST_OVERRIDES + MOST_LIMITS + 16, sizeof *words);
     int n = 0;
     words[n++] = cse_strdup(check->executable);
     words[n++] = cse_strdup("start");
@@ -156,13 +173,14 @@ static char **make_words(const cse_check *check, const char *directory)
         n++;
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         words[n++] = cse_strdup(fixed[i]);
+    n += cse_job_limits_words(check->confinement, words + n, MOST_LIMITS);
     const char *path;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)check->overrides, path, value)
     {
         words[n++] = cse_strdup("--set");
         words[n++] = setting_text(path, value);
-        if (n > 2 * MOST_OVERRIDES)
+        if (n > 2 * MOST_OVERRIDES + MOST_LIMITS)
             break;
     }
     return words;
@@ -282,9 +300,15 @@ static cse_status check_step(const cse_check *check, const char *directory,
 
 cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result)
 {
-    if (!cse_check_settings(check->yaml, check->overrides, result, NULL) ||
-        check->executable == NULL)
+    cse_config_facts facts = { .num_csx = 1 };
+    bool right = cse_check_settings(check, result, &facts);
+    json_decref(facts.label_words);
+    if (!right || check->executable == NULL)
         return CSE_OK;
+    if (facts.has_library) {
+        warn_of_library(result->warnings);
+        return CSE_OK;
+    }
     char directory[] = "/tmp/csengine-check-XXXXXX";
     if (mkdtemp(directory) == NULL)
         return cse_fail(CSE_TEMPORARY, "%s: %s", directory, strerror(errno));

@@ -4,13 +4,14 @@
 
 #include <jansson.h>
 
-#include "csengine/status.h"
+#include "engine/base/confinement.h"
 
 typedef struct cse_check {
     const char *yaml;
     const json_t *overrides; /* path -> value, or NULL */
     const char *executable;  /* csengine: the model is traced in a process of its own; NULL: only
                               * the settings are checked, in this one */
+    const cse_confinement *confinement; /* what the job would be restricted to; NULL: nothing */
 } cse_check;
 
 /* What a check found, as arrays of Diagnostic objects. */
@@ -19,19 +20,21 @@ typedef struct cse_check_result {
     json_t *warnings;    /* settings that would have no effect */
 } cse_check_result;
 
-/* Appends to both lists. CSE_TEMPORARY when the check itself could not be made. */
+/* A model that stands in a library is not traced, since nothing is loaded merely to check; a
+ * warning says so. Appends to both lists. CSE_TEMPORARY when the check itself could not be made. */
 cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result);
 
 /* What a configuration says of a job. */
 typedef struct cse_config_facts {
     int64_t num_csx;
     json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
+    bool has_library;    /* the model is a shared object's */
 } cse_config_facts;
 
-/* Settings, with these overrides (path -> value, or NULL), against their tables, in this process,
- * without a model: appends what is wrong, all of it, and the settings of which this alone shows
- * that they have no effect. `facts` may be NULL. */
-bool cse_check_settings(const char *yaml, const json_t *overrides, const cse_check_result *result,
+/* The settings, with the overrides, against their tables, in this process, without a model: appends
+ * what is wrong, all of it, and the settings of which this alone shows that they have no effect.
+ * `facts` may be NULL. */
+bool cse_check_settings(const cse_check *check, const cse_check_result *result,
                         cse_config_facts *facts);
 
 #endif

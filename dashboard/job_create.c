@@ -202,8 +202,10 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome != CSE_JOB_CREATED)
         return outcome;
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    const json_t *overrides = json_object_get(request->spec, "overrides");
-    if (!cse_check_settings(config, overrides, found, &facts))
+    const cse_check check = { .yaml = config,
+                              .overrides = json_object_get(request->spec, "overrides"),
+                              .confinement = jobs->options.confinement };
+    if (!cse_check_settings(&check, found, &facts))
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);

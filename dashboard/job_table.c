@@ -237,6 +237,11 @@ const char *cse_jobs_executable_view(const cse_jobs *jobs)
     return jobs->executable;
 }
 
+const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs)
+{
+    return jobs->options.confinement;
+}
+
 cse_job_budget cse_jobs_budget(cse_jobs *jobs)
 {
     cse_job_budget budget = { .cores = jobs->cores, .memory_bytes = jobs->memory_bytes };

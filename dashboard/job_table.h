@@ -11,6 +11,7 @@
 
 #include "dashboard/jobs_db.h"
 #include "dashboard/readers.h"
+#include "engine/base/confinement.h"
 #include "store/reserve.h"
 
 typedef struct cse_jobs cse_jobs;
@@ -22,6 +23,7 @@ typedef struct cse_jobs_options {
     const char *executable;      /* csengine, for jobs and checks */
     int64_t cores, memory_bytes; /* what all jobs together may use; 0: what the machine has */
     cse_readers *readers;        /* borrowed */
+    const cse_confinement *confinement; /* of the processes of jobs; borrowed; NULL: none */
     /* Called after the server changed a job's state; `payload` is JSON. May be NULL. */
     void (*on_state)(void *self, const char *job, const char *payload);
     void *self;
@@ -54,6 +56,7 @@ cse_job_budget cse_jobs_budget(cse_jobs *jobs);
 /* Directory that holds the runs. Borrowed. */
 const char *cse_jobs_directory_view(const cse_jobs *jobs);
 const char *cse_jobs_executable_view(const cse_jobs *jobs);
+const cse_confinement *cse_jobs_confinement_view(const cse_jobs *jobs);
 
 /* Wakes the thread that supervises. */
 void cse_jobs_wake(cse_jobs *jobs);

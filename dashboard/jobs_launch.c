@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "dashboard/job_limits.h"
 #include "dashboard/jobs_origin.h"
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
@@ -25,7 +26,7 @@
 
 extern char **environ;
 
-enum { MOST_ARGUMENTS = 640 };
+enum { MOST_ARGUMENTS = 896, MOST_LIMITS = 256 };
 
 typedef struct command {
     char *words[MOST_ARGUMENTS];
@@ -93,6 +94,7 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     add_word(c, "%s/submitted.yaml", entry->record.model_dir);
     add_word(c, "--json");
     add_word(c, "--no_dashboard");
+    c->count += cse_job_limits_words(jobs->options.confinement, c->words + c->count, MOST_LIMITS);
     json_object_foreach(json_object_get(spec, "overrides"), path, value)
         add_override(c, path, value);
     add_word(c, "--model_dir=%s", entry->record.model_dir);

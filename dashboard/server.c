@@ -1,10 +1,12 @@
 /* Starting and stopping the parts of the server. */
 #include "dashboard/server.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dashboard/call_record.h"
@@ -40,15 +42,27 @@ static void post_state(void *self, const char *job, const char *payload)
 
 /* ---- beginning and end ---- */
 
+/* A queue's root is made here if need be. */
+static cse_status limit_jobs(cse_server *server)
+{
+    const cse_server_options *o = &server->options;
+    if (o->root != NULL && mkdir(o->root, 0777) != 0 && errno != EEXIST)
+        return cse_fail(CSE_CANNOT_CREATE, "root %s: %s", o->root, strerror(errno));
+    return cse_job_limits_make(&o->limits, o->root != NULL ? o->root : o->run_dir, o->root != NULL,
+                               &server->confinement);
+}
+
 static cse_status start(cse_server *server)
 {
     const cse_server_options *o = &server->options;
+    CSE_TRY(limit_jobs(server));
     const cse_jobs_options jobs = { .root = o->root,
                                     .run_dir = o->run_dir,
                                     .executable = server->executable,
                                     .cores = o->cores,
                                     .memory_bytes = o->memory_bytes,
                                     .readers = server->readers,
+                                    .confinement = server->confinement,
                                     .on_state = post_state,
                                     .self = server };
     const cse_feed_options feed = { .readers = server->readers,
@@ -117,6 +131,7 @@ void cse_server_stop(cse_server **result)
     cse_jobs_close(&server->jobs);
     cse_feed_destroy(&server->feed);
     cse_readers_destroy(&server->readers);
+    cse_confinement_destroy(&server->confinement);
     free(server->executable);
     free(server);
 }

@@ -11,6 +11,7 @@
 
 #include "dashboard/event_stream.h"
 #include "dashboard/http.h"
+#include "dashboard/job_limits.h"
 #include "dashboard/jobs.h"
 
 typedef struct cse_server_options {
@@ -18,6 +19,7 @@ typedef struct cse_server_options {
     const char *listen;         /* NULL: 127.0.0.1:0 */
     const char *token_file, *web_dir;
     const char *const *host_names;
+    cse_job_limits limits;
     const char *executable; /* NULL: this program */
     int64_t cores, memory_bytes;
     int connection_limit;
@@ -31,6 +33,7 @@ typedef struct cse_server {
     cse_jobs *jobs;
     cse_feed *feed;
     cse_readers *readers;
+    cse_confinement *confinement; /* of jobs */
     cse_call_hooks hooks;
     char *executable;
     char *address_files[2]; /* paths of server.json */

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/confinement.h"
 
 enum { BUFFER_BYTES = 256 * 1024, FIRST_PIECE_BYTES = 1024 * 1024 };
 
@@ -20,13 +21,15 @@ struct cse_byte_source {
 
 bool cse_byte_source_exists(const char *path)
 {
-    struct stat info;
-    return stat(path, &info) == 0;
+    int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_PATH, 0);
+    return descriptor >= 0 && close(descriptor) == 0;
 }
 
 static cse_status open_failure(const char *path, int error)
 {
     cse_status status = CSE_IO;
+    if (error == EXDEV)
+        return cse_confinement_refuse(CSE_PATH_INPUT, path);
     if (error == ENOENT || error == ENOTDIR)
         status = CSE_NO_INPUT;
     else if (error == EACCES || error == EPERM)
@@ -38,7 +41,7 @@ cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
 {
     struct stat info;
     /* Non-blocking: opening a named pipe must not hang the run. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
     if (descriptor < 0)
         return open_failure(path, errno);
     if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {

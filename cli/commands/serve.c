@@ -86,7 +86,28 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
     return CSE_OK;
 }
 
-static cse_status read_options(const cse_command_line *line, const char **names,
+/* Options that may be given more than once; each list is one allocation. */
+typedef struct option_lists {
+    const char **host_names, **data_roots, **output_roots, **libraries;
+} option_lists;
+
+static option_lists read_lists(const cse_command_line *line)
+{
+    return (option_lists){ .host_names = cse_option_all_values(line, "host_name"),
+                           .data_roots = cse_option_all_values(line, "data_root"),
+                           .output_roots = cse_option_all_values(line, "output_root"),
+                           .libraries = cse_option_all_values(line, "allow_library") };
+}
+
+static void clear_lists(const option_lists *lists)
+{
+    free(lists->host_names);
+    free(lists->data_roots);
+    free(lists->output_roots);
+    free(lists->libraries);
+}
+
+static cse_status read_options(const cse_command_line *line, const option_lists *lists,
                                cse_server_options *o)
 {
     *o = (cse_server_options){ .root = cse_option_value(line, "root"),
@@ -94,7 +115,10 @@ static cse_status read_options(const cse_command_line *line, const char **names,
                                .listen = cse_option_value(line, "listen"),
                                .token_file = cse_option_value(line, "token_file"),
                                .web_dir = cse_option_value(line, "web_dir"),
-                               .host_names = names };
+                               .host_names = lists->host_names,
+                               .limits = { .data_roots = lists->data_roots,
+                                           .output_roots = lists->output_roots,
+                                           .libraries = lists->libraries } };
     CSE_TRY(read_numbers(line, o));
     if ((o->root == NULL) == (o->run_dir == NULL))
         return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
@@ -105,7 +129,7 @@ static cse_status read_options(const cse_command_line *line, const char **names,
 static int run(const cse_command_line *line)
 {
     cse_server_options options;
-    const char **names = cse_option_all_values(line, "host_name");
+    const option_lists lists = read_lists(line);
     cse_server *server = NULL;
     sigset_t ending;
     sigemptyset(&ending);
@@ -116,10 +140,10 @@ static int run(const cse_command_line *line)
     cse_followed followed;
     cse_status status = cse_followed_open(cse_option_value(line, "follow"), &followed);
     if (status == CSE_OK)
-        status = read_options(line, names, &options);
+        status = read_options(line, &lists, &options);
     if (status == CSE_OK && !cse_followed_is_gone(&followed))
         status = start_server(&options, &followed, &server);
-    free(names);
+    clear_lists(&lists);
     if (cse_followed_is_gone(&followed)) {
         cse_server_stop(&server);
         return 0;
@@ -145,6 +169,13 @@ static const cse_option options[] = {
       "127.0.0.1:PORT (default, with a free port), [::1]:PORT, unix:PATH; others need a token" },
     { "token_file", "FILE", NULL, "file of mode 0600 with the token that clients must send" },
     { "host_name", "NAME", NULL, "a further host name to accept in requests; repeatable" },
+    { "data_root", "DIR", NULL,
+      "folder below which jobs may read data, besides the queue's; repeatable; default: the data "
+      "sets of Debian" },
+    { "output_root", "DIR", NULL,
+      "folder below which jobs may write, besides their own; repeatable; default: none" },
+    { "allow_library", "DIR", NULL,
+      "folder whose shared objects model.library may load; repeatable; default: none" },
     { "cores", "N", NULL, "cores that all jobs together may use; default: all" },
     { "memory_mib", "N", NULL, "memory that all jobs together may use; default: all" },
     { "connections", "N", NULL, "most connections at the same time; default 4096" },

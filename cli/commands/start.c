@@ -1,10 +1,12 @@
 /* `csengine start`: train, and validate if there is data for it. */
 #include <stddef.h>
 
+#include "cli/confine.h"
 #include "cli/dashboard_child.h"
 #include "cli/detach.h"
 #include "cli/job.h"
 #include "cli/report.h"
+#include "engine/base/confinement.h"
 
 typedef struct started {
     const cse_command_line *line;
@@ -56,8 +58,14 @@ static int run(const cse_command_line *line)
     cse_status status = listen != NULL ? cse_dashboard_child_check(listen) : CSE_OK;
     if (status != CSE_OK)
         return cse_report(status);
+    status = cse_confine_if_asked(line);
+    if (status != CSE_OK)
+        return cse_report(status);
     status = cse_job_prepare(line, CSE_JOB_TRAIN, &job);
     job.settings.run_store = true;
+    if (cse_confinement_view() != NULL)
+        job.settings.session.model_dir =
+            cse_confinement_folder(cse_confinement_view(), CSE_PATH_OUTPUT, 0);
     int exit_code = status == CSE_OK ? run_started(line, &job) : cse_job_report(line, &job, status);
     cse_job_clear(&job);
     return exit_code;
@@ -67,6 +75,7 @@ static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_LOOP_OPTIONS,
     { "listen", "ADDRESS", NULL, "where the dashboard listens: 127.0.0.1:PORT, unix:PATH" },
+    CSE_CONFINE_OPTIONS,
     { "no_dashboard", NULL, NULL, "starts no dashboard, as with CSE_DASHBOARD=0" },
     { "detach", NULL, NULL,
       "returns when training has started, and leaves it running in the background" },

@@ -15,6 +15,7 @@ static void validate(const cse_request *request, cse_answer *answer)
     bool deep = depth == NULL || strcmp(depth, "step") == 0;
     const cse_check check = { .yaml = yaml,
                               .overrides = json_object_get(body, "overrides"),
+                              .confinement = cse_jobs_confinement_view(request->server->jobs),
                               .executable =
                                   deep ? cse_jobs_executable_view(request->server->jobs) : NULL };
     const cse_check_result found = { .diagnostics = json_array(), .warnings = json_array() };

@@ -9,9 +9,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/confinement.h"
+
+static cse_status failed(const char *what, const char *path, const char *at)
+{
+    return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
+                    "%s %s: %s cannot be created: %s", what, path, at, strerror(errno));
+}
+
+static cse_status make_confined(const char *what, const char *path)
+{
+    if (cse_confined_make_directories(path) == 0)
+        return CSE_OK;
+    return errno == EXDEV ? cse_confinement_refuse(CSE_PATH_OUTPUT, path)
+                          : failed(what, path, path);
+}
+
 cse_status cse_make_directories(const char *what, const char *path)
 {
     char partial[PATH_MAX];
+    if (cse_confinement_view() != NULL)
+        return make_confined(what, path);
     if (*path == '\0' || strlen(path) >= sizeof partial)
         return cse_fail(CSE_CANNOT_CREATE, "%s: a path of 1 to %zu bytes is accepted, this has %zu",
                         what, sizeof partial - 1, strlen(path));
@@ -26,9 +44,7 @@ cse_status cse_make_directories(const char *what, const char *path)
             return cse_fail(CSE_CANNOT_CREATE, "%s %s: %s is a file; give the path of a directory",
                             what, path, partial);
         if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
-                            "%s %s: %s cannot be created: %s", what, path, partial,
-                            strerror(errno));
+            return failed(what, path, partial);
         if (kept == '\0')
             return CSE_OK;
         *c = kept;

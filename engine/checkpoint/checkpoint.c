@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/checkpoint/format.h"
 #include "engine/checkpoint/seal.h"
@@ -51,6 +52,8 @@ void cse_checkpoint_path(const char *directory, int64_t step, char *path, size_t
 static cse_status open_failed(const char *path)
 {
     int error = errno;
+    if (error == EXDEV && cse_confinement_view() != NULL)
+        return cse_confinement_refuse(CSE_PATH_INPUT, path);
     cse_status status = error == ENOENT || error == ENOTDIR ? CSE_NO_INPUT
                         : error == EACCES || error == EPERM ? CSE_PERMISSION
                                                             : CSE_IO;
@@ -64,7 +67,7 @@ static cse_status open_checkpoint(const char *path, int *descriptor,
     char start[64];
     struct stat status;
     /* O_NONBLOCK: opening a pipe by mistake must not wait for a writer. */
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
     if (*descriptor < 0)
         return open_failed(path);
     if (fstat(*descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {

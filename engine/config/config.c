@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/config_paths.h"
 #include "engine/config/settings.h"
 
 struct cse_config {
@@ -56,7 +57,9 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
             cse_config_override_apply(loading->arena, &loading->root, &text->overrides[i])));
     CSE_TRY(cse_settings_check(loading->arena, &expected, loading->root, &config->settings));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
-    return cse_config_read_plugins(loading, config->sections);
+    CSE_TRY(cse_config_read_plugins(loading, config->sections));
+    return cse_config_check_paths(cse_settings_section(config->settings, "trainer"),
+                                  config->sections, text->confinement, diagnostics);
 }
 
 cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagnostics,

@@ -9,6 +9,7 @@
 #ifndef CSE_CONFIG_CONFIG_H
 #define CSE_CONFIG_CONFIG_H
 
+#include "engine/base/confinement.h"
 #include "engine/base/diagnostics.h"
 #include "engine/config/config_overrides.h"
 #include "engine/config/config_plugins.h"
@@ -24,6 +25,7 @@ typedef struct cse_config_text {
     const cse_config_override *overrides; /* later ones win */
     int override_count;
     const cse_kind *kinds; /* available plugins; NULL: their settings are not checked */
+    const cse_confinement *confinement; /* what paths may lead to; NULL: anything */
 } cse_config_text;
 
 /* Loads and checks. Fails with CSE_NO_INPUT (no such file) or CSE_CONFIG (wrong text or values: the

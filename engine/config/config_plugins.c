@@ -87,6 +87,8 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     if (strcmp(about->kind, "models") != 0)
         return CSE_OK;
     CSE_TRY(read_library(arena, section, &plugin->library));
+    if (plugin->library != NULL)
+        plugin->library_place = cse_yaml_find(section, "library")->place;
     plugin->tree = cse_yaml_without(arena, section, model_words);
     return CSE_OK;
 }

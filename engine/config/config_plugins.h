@@ -15,6 +15,7 @@ typedef struct cse_config_plugin {
     const cse_settings *settings; /* checked against its table; NULL where `descriptor` is */
     cse_yaml_node *tree;          /* source of `settings`; checked again once a library is loaded */
     cse_place place;              /* of the name */
+    cse_place library_place;      /* of `library` */
 } cse_config_plugin;
 
 /* A configuration while it is loaded. */

@@ -4,12 +4,14 @@
  * column, and a run that is continued appends to the same file. Values have 17 digits, so that
  * reading gives the same number back. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/confinement.h"
 #include "run/loggers/logger.h"
 
 typedef struct csv {
@@ -67,10 +69,11 @@ static cse_status open_logger(const cse_settings *settings, const char *model_di
     csv *c = cse_calloc(1, sizeof *c);
     snprintf(c->path, sizeof c->path, "%s%s", given != NULL ? given : model_dir,
              given != NULL ? "" : "/metrics.csv");
-    c->file = fopen(c->path, "ae");
+    c->file = cse_confined_stream(c->path, O_APPEND);
     if (c->file == NULL) {
-        cse_status status =
-            cse_fail(CSE_CANNOT_CREATE, "%s cannot be opened: %s", c->path, strerror(errno));
+        cse_status status = errno == EXDEV ? cse_confinement_refuse(CSE_PATH_OUTPUT, c->path)
+                                           : cse_fail(CSE_CANNOT_CREATE, "%s cannot be opened: %s",
+                                                      c->path, strerror(errno));
         free(c);
         return status;
     }

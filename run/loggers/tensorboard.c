@@ -7,6 +7,7 @@
  * The first record says "brain.Event:2". A run that goes on writes a further file: TensorBoard
  * joins the files of a directory in the order of their names, which begin with the time. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/confinement.h"
 #include "engine/base/crc32c.h"
 #include "engine/base/directory.h"
 #include "engine/base/text.h"
@@ -146,7 +148,9 @@ static cse_status open_file(tensorboard *t, const char *directory)
         if (length >= (int)sizeof t->path)
             return cse_fail(CSE_CANNOT_CREATE, "%s: the path of an event file there is too long",
                             directory);
-        t->file = fopen(t->path, "wbxe");
+        t->file = cse_confined_stream(t->path, O_EXCL);
+        if (t->file == NULL && errno == EXDEV)
+            return cse_confinement_refuse(CSE_PATH_OUTPUT, t->path);
         if (t->file == NULL && errno != EEXIST)
             return cse_fail(CSE_CANNOT_CREATE, "%s cannot be created: %s", t->path,
                             strerror(errno));

@@ -2,10 +2,12 @@
 #include "run/session/session.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/confinement.h"
 #include "engine/base/error.h"
 #include "engine/base/path.h"
 #include "engine/config/config_rules.h"
@@ -133,7 +135,11 @@ static cse_status set_directories(cse_session *session)
     CSE_TRY(set_path(session->arena, "model_dir", &c->model_dir));
     if (c->compile_dir == NULL)
         c->compile_dir = cse_arena_printf(session->arena, "%s/compiled", c->model_dir);
-    return set_path(session->arena, "compile_dir", &c->compile_dir);
+    CSE_TRY(set_path(session->arena, "compile_dir", &c->compile_dir));
+    char where[PATH_MAX];
+    c->compile_dir =
+        cse_arena_string(session->arena, cse_confined_output(c->compile_dir, where, sizeof where));
+    return CSE_OK;
 }
 
 /* A session whose cse_configure failed gives way to the next; any other must be finished first. */

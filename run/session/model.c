@@ -1,10 +1,13 @@
 /* Models: loading and building one, and the traced calls into it. */
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/confinement.h"
 #include "engine/base/path.h"
 #include "engine/base/registry.h"
 #include "engine/trace/trace.h"
@@ -81,6 +84,28 @@ cse_model *cse_model_new(const char *name, const char *settings)
     return NULL;
 }
 
+/* A confined process loads the file that it opened, and keeps it open: the loader knows the library
+ * by the name of the descriptor. */
+static cse_status load_library(const char *path, void **handle)
+{
+    char opened[64];
+    const char *name = path;
+    if (cse_confinement_view() != NULL) {
+        int descriptor = cse_confined_open(CSE_PATH_LIBRARY, path, O_RDONLY, 0);
+        if (descriptor < 0 && errno == EXDEV)
+            return cse_confinement_refuse(CSE_PATH_LIBRARY, path);
+        if (descriptor < 0)
+            return cse_fail(CSE_NO_INPUT, "model library %s cannot be loaded: %s", path,
+                            strerror(errno));
+        snprintf(opened, sizeof opened, "/proc/self/fd/%d", descriptor);
+        name = opened;
+    }
+    *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return *handle != NULL
+               ? CSE_OK
+               : cse_fail(CSE_NO_INPUT, "model library %s cannot be loaded: %s", path, dlerror());
+}
+
 static cse_status find_in_library(cse_session *session, const char *library, const char *name,
                                   const cse_model_descriptor **descriptor)
 {
@@ -92,9 +117,8 @@ static cse_status find_in_library(cse_session *session, const char *library, con
                         cse_path_hint);
     /* A plain file name means the file here, not a search of the system's library folders. */
     snprintf(path, sizeof path, "%s%s", strchr(library, '/') ? "" : "./", library);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return cse_fail(CSE_NO_INPUT, "model library %s cannot be loaded: %s", library, dlerror());
+    void *handle = NULL;
+    CSE_TRY(load_library(path, &handle));
     CSE_GROW(session->libraries, session->library_count, session->library_capacity);
     session->libraries[session->library_count++] = handle;
     snprintf(symbol, sizeof symbol, "cse_model_%s", name);

@@ -61,7 +61,8 @@ class Server:
     """`csengine serve` with these arguments, on a free port."""
 
     def __init__(self, *arguments, listen="127.0.0.1:0", environment=None):
-        self.arguments = [EXECUTABLE, "serve", "--json", "--listen", listen, *arguments]
+        compiled = ["--output_root", COMPILED] if COMPILED else []
+        self.arguments = [EXECUTABLE, "serve", "--json", "--listen", listen, *compiled, *arguments]
         self.environment = {**os.environ, **(environment or {})}
         self.process = None
         self.start()

@@ -61,10 +61,14 @@ const LONG = new Set(["validated", "repaired"]);
 
 async function startServer() {
   const root = join(directory, "root");
+  const compiled = join(directory, "compiled");
   mkdirSync(root);
+  mkdirSync(compiled);
   const server = spawn(
     csengine,
-    ["serve", "--root", root, "--listen", "127.0.0.1:0", "--web_dir", dist, "--cores", "64"],
+    // prettier-ignore
+    ["serve", "--root", root, "--output_root", compiled, "--listen", "127.0.0.1:0", "--web_dir",
+      dist, "--cores", "64"],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const url = await new Promise((resolve, reject) => {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "workers/arena/coordinator_side.h"
@@ -56,6 +57,7 @@ typedef struct run {
     const cse_transport *transport;
     char executable[PATH_MAX];
     cse_run_directory directory;
+    cse_text confinement; /* of this process, for the workers; empty without one */
     char control[ENDPOINT_BYTES], liveness_endpoint[ENDPOINT_BYTES];
     cse_cluster *cluster;
     cse_socket *socket;
@@ -453,6 +455,9 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
     options.welcome.welcome.artefact_directory = e->artefact_directory;
     options.welcome.welcome.dataloader = e->dataloader;
     options.welcome.welcome.seed = (int64_t)e->seed;
+    if (cse_confinement_view() != NULL)
+        cse_confinement_encode(cse_confinement_view(), &r->confinement);
+    options.welcome.welcome.confinement = r->confinement.data;
     r->coordinator = cse_coordinator_new(&options);
 }
 
@@ -469,6 +474,7 @@ static void close_run(run *r)
     else if (r->socket != NULL)
         cse_control_endpoint_return(r->execution->endpoint);
     cse_run_directory_remove(&r->directory);
+    cse_text_clear(&r->confinement);
     cse_cluster_destroy(&r->cluster);
     free(r->attached);
     free(r->polls);

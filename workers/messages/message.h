@@ -33,7 +33,8 @@ enum {
             FIELD(INTEGER, slot) FIELD(INTEGER, incarnation) FIELD(INTEGER, process_id))           \
     /* coordinator: where the compiled step and its data are */                                    \
     MESSAGE(2, WELCOME, welcome,                                                                   \
-            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed))          \
+            FIELD(TEXT, artefact_directory) FIELD(TEXT, dataloader) FIELD(INTEGER, seed)           \
+                FIELD(TEXT, confinement))                                                          \
     /* worker: has opened everything; from here on the arena directs its work */                   \
     MESSAGE(3, READY, ready, FIELD(INTEGER, slot))                                                 \
     /* operator: keep the states unchanged after the step in flight, until RESUME */               \

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "workers/arena/worker_side.h"
@@ -47,6 +48,7 @@ typedef struct worker {
     cse_work *work;
     cse_text sent, received, welcome_bytes;
     cse_message welcome;
+    cse_confinement *confinement; /* NULL: the worker is not confined */
     bool told_to_stop;
 } worker;
 
@@ -190,6 +192,17 @@ static cse_status join(worker *w)
 
 /* ---- Resources of a role ---- */
 
+/* Before anything of the job is opened. */
+static cse_status confine(worker *w)
+{
+    const char *text = w->welcome.welcome.confinement;
+    if (text == NULL || *text == '\0')
+        return CSE_OK;
+    CSE_TRY(cse_confinement_decode(text, &w->confinement));
+    cse_confine(w->confinement);
+    return CSE_OK;
+}
+
 static cse_status open_input(worker *w)
 {
     CSE_TRY(cse_executable_read_graph(w->welcome.welcome.artefact_directory, &w->graph));
@@ -235,6 +248,8 @@ static void close_all(worker *w)
     cse_text_clear(&w->sent);
     cse_text_clear(&w->received);
     cse_text_clear(&w->welcome_bytes);
+    cse_confine(NULL);
+    cse_confinement_destroy(&w->confinement);
 }
 
 /* ---- Work ---- */
@@ -267,6 +282,7 @@ static cse_status serve(worker *w)
     CSE_TRY(join(w));
     if (terminated || w->told_to_stop)
         return CSE_OK;
+    CSE_TRY(confine(w));
     cse_set_float_mode();
     CSE_TRY(open_all(w));
     cse_heap_trim();

@@ -30,7 +30,9 @@ static const char good[] = "trainer:\n"
 static cse_status parse(const char *source, const char *yaml, const cse_config_override *overrides,
                         int count, cse_config **config)
 {
-    const cse_config_text text = { source, yaml, overrides, count, NULL };
+    const cse_config_text text = {
+        .source = source, .yaml = yaml, .overrides = overrides, .override_count = count
+    };
     return cse_config_check(&text, NULL, config);
 }
 
@@ -388,7 +390,11 @@ START_TEST(what_was_not_read_is_known)
         "trainer.init.precision.pol.0.level", "trainer.init.seed"
     };
     const cse_config_override override = { "seed", "7", "--seed", true };
-    const cse_config_text text = { "a.yaml", yaml, &override, 1, cse_kinds };
+    const cse_config_text text = { .source = "a.yaml",
+                                   .yaml = yaml,
+                                   .overrides = &override,
+                                   .override_count = 1,
+                                   .kinds = cse_kinds };
     cse_config *config = NULL;
     cse_yaml_unread *unread = NULL;
     ck_assert_msg(cse_config_check(&text, NULL, &config) == CSE_OK, "%s", cse_error_message());
@@ -443,7 +449,7 @@ START_TEST(settings_without_effect_are_named)
     char yaml[1024], found[1024];
     snprintf(yaml, sizeof yaml, "trainer: {init: {model: {name: fc_mnist}, %s}}",
              without_effect[_i].init);
-    const cse_config_text text = { "a.yaml", yaml, NULL, 0, cse_kinds };
+    const cse_config_text text = { .source = "a.yaml", .yaml = yaml, .kinds = cse_kinds };
     cse_config *config = NULL;
     cse_error *warnings = NULL;
     ck_assert_msg(cse_config_check(&text, NULL, &config) == CSE_OK, "%s", cse_error_message());

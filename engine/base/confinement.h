@@ -1,0 +1,74 @@
+/* What a job may touch that somebody else asked for: the folders below which it may read input,
+ * write output, and load libraries.
+ *
+ * It is a value: a server checks the paths of a configuration against it, and the processes of the
+ * job make it their own (cse_confine). Every place that opens a path of a setting does so by the
+ * functions here; in a process that is not confined they are open(2). */
+#ifndef CSE_BASE_CONFINEMENT_H
+#define CSE_BASE_CONFINEMENT_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "engine/base/text.h"
+
+typedef enum cse_path_use {
+    CSE_PATH_INPUT,  /* data files, checkpoints to start from */
+    CSE_PATH_OUTPUT, /* what loggers and the compiler write; the job's own folder is the first */
+    CSE_PATH_LIBRARY /* shared objects of models */
+} cse_path_use;
+enum { CSE_PATH_USES = 3 };
+
+typedef struct cse_confinement cse_confinement;
+
+cse_confinement *cse_confinement_new(void);
+void cse_confinement_destroy(cse_confinement **confinement);
+
+/* Adds a folder, which must exist: CSE_NO_INPUT. Relative paths of output are taken from the first
+ * folder for output. */
+cse_status cse_confinement_allow(cse_confinement *confinement, cse_path_use use,
+                                 const char *folder);
+/* The same for a folder whose own files are nobody's input, but what its subfolders hold is: that
+ * of a queue, where the server keeps its table and token. */
+cse_status cse_confinement_allow_queue(cse_confinement *confinement, const char *folder);
+/* Adds the folders in which Debian's packages put data; those that are missing are left out. */
+void cse_confinement_allow_data_sets(cse_confinement *confinement);
+
+int cse_confinement_count(const cse_confinement *confinement, cse_path_use use);
+/* The real path of a folder. Borrowed. */
+const char *cse_confinement_folder(const cse_confinement *confinement, cse_path_use use, int index);
+
+/* Whether the folder for input is that of a queue. */
+bool cse_confinement_is_queue(const cse_confinement *confinement, int index);
+
+/* CSE_OK when the path is written as one below an allowed folder, without "..". Where it really
+ * leads is checked when it is opened. Else it fails with CSE_CONFIG and says what is accepted.
+ * Always CSE_OK with NULL. */
+cse_status cse_confinement_check(const cse_confinement *confinement, cse_path_use use,
+                                 const char *path);
+
+/* For another process of the same version. The decoded value is the caller's. */
+void cse_confinement_encode(const cse_confinement *confinement, cse_text *text);
+cse_status cse_confinement_decode(const char *text, cse_confinement **confinement);
+
+/* ---- of this process ---- */
+
+/* From here on this process opens paths of settings below these folders alone. Borrowed: it must
+ * live to the end of the process. */
+void cse_confine(const cse_confinement *confinement);
+/* NULL: this process is not confined. */
+const cse_confinement *cse_confinement_view(void);
+
+/* As open(2), with O_CLOEXEC. -1 with errno EXDEV: the path is not, or does not lead, below an
+ * allowed folder. */
+int cse_confined_open(cse_path_use use, const char *path, int flags, mode_t mode);
+/* A stream to write to a new file or the end of one (O_EXCL, O_APPEND); NULL with errno. */
+FILE *cse_confined_stream(const char *path, int flags);
+/* Makes a directory for output, and those above it; 0, or -1 with errno. */
+int cse_confined_make_directories(const char *path);
+/* Fails with CSE_PERMISSION and what is accepted, after EXDEV. */
+cse_status cse_confinement_refuse(cse_path_use use, const char *path);
+/* Where a relative path of output leads. Cut to `size`; returns `to`. */
+const char *cse_confined_output(const char *path, char *to, size_t size);
+
+#endif

@@ -1,0 +1,229 @@
+"""What a job that came over the API may touch: each attack is refused, and nothing changes outside
+of its own folder."""
+import hashlib
+import os
+import shutil
+import subprocess
+
+import support
+from support import API, Server, check, equal
+
+SECRET = "secret-line-of-another-user"
+DATA = "\n".join(f"{i % 7},{i % 3},{i % 2}" for i in range(256)) + "\n"
+
+
+def configuration(path=None, model="{ name: fc_mnist, input_size: 2, hidden_sizes: [8], num_classes: 2 }", init="",
+                  steps=4):
+    loader = f"data_processor: csv, path: {path}, label: 2, header: false" if path else (
+        "data_processor: synthetic, features: [2], classes: 2, samples: 256")
+    return f"""trainer:
+  init:
+    model: {model}
+    optimizer: {{ SGD: {{ lr: 0.01 }} }}
+    loop: {{ num_steps: {steps} }}
+    seed: 1
+{init}  fit:
+    train_dataloader: {{ {loader}, batch_size: 64, micro_batch_size: 32 }}
+"""
+
+
+class Place:
+    """A server, data in its root, and what must stay as it is."""
+
+    def __init__(self, *arguments):
+        self.top = support.folder()
+        self.root, self.outside, self.data = (f"{self.top}/{name}" for name in ("root", "outside", "data"))
+        os.makedirs(f"{self.top}/compiled")
+        for path in (self.root, self.outside, self.data, f"{self.root}/shared", f"{self.root}/victim"):
+            os.makedirs(path)
+        self.write(f"{self.root}/shared/good.csv", DATA)
+        self.write(f"{self.data}/good.csv", DATA)
+        self.write(f"{self.data}/bad.csv", f"1,2,{SECRET}\n")
+        self.write(f"{self.outside}/secret", SECRET + "\n")
+        self.write(f"{self.root}/victim/checkpoint_4.mdl", SECRET + "\n")
+        os.symlink(f"{self.outside}/secret", f"{self.root}/shared/link.csv")
+        os.symlink("/proc/self/root/etc/shadow", f"{self.root}/shared/magic.csv")
+        self.before = self.digest()
+        self.server = Server("--root", self.root, *[a.format(place=self) for a in arguments])
+        self.write(f"{self.root}/own-secret", SECRET + "\n")
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w") as f:
+            f.write(text)
+
+    def digest(self):
+        """Of all that jobs must not change."""
+        lines = []
+        for top in (self.outside, self.data, f"{self.root}/victim", f"{self.root}/shared"):
+            for folder, folders, files in sorted(os.walk(top)):
+                for name in sorted(folders + files):
+                    path = f"{folder}/{name}"
+                    lines.append(path)
+                    if os.path.isfile(path) and not os.path.islink(path):
+                        with open(path, "rb") as f:
+                            lines.append(hashlib.sha256(f.read()).hexdigest())
+        return lines
+
+    def validate(self, text):
+        answer = self.server.request("POST", f"{API}/config:validate", {"config": text, "depth": "step"})
+        equal(answer.status, 200, answer.body)
+        check(SECRET.encode() not in answer.body or "bad.csv" in text, "a secret is told:", answer.body)
+        return answer.json()
+
+    def refused(self, text, word, line=True):
+        """Neither validated nor taken; the answer names the place."""
+        found = self.validate(text)
+        check(not found["valid"], "valid:", text)
+        answer = self.server.request("PUT", f"{API}/jobs/attack", {"config": text})
+        equal(answer.status, 422, answer.body)
+        check(SECRET.encode() not in answer.body and b"root:" not in answer.body, answer.body)
+        for first in (found["diagnostics"][0], answer.json()["errors"][0]):
+            check(word in first["message"], word, "is not in", first)
+            check(not line or first.get("line", 0) > 0, "no place:", first)
+        equal(self.server.get(f"{API}/jobs/attack").status, 404)
+
+    def submit(self, id, text):
+        answer = self.server.request("PUT", f"{API}/jobs/{id}", {"config": text})
+        equal(answer.status, 201, answer.body)
+
+    def ends(self, id, text, state):
+        self.submit(id, text)
+        job = self.ended(id)
+        log = self.log(id)
+        equal(job["state"], state, job["message"] + log)
+        check(SECRET not in log + job["message"], "a secret is told:", log)
+        return log
+
+    def ended(self, id):
+        """The job, when its process is gone and has said all."""
+        self.server.wait_for(id, "SUCCEEDED", "FAILED")
+        support.until(lambda: not self.server.job(id)["alive"])
+        return self.server.job(id)
+
+    def log(self, id):
+        with open(f"{self.root}/{id}/start.log") as f:
+            return f.read()
+
+    def stop(self):
+        support.end_jobs(self.server)
+        self.server.stop()
+        equal(self.digest(), self.before, "what lies outside")
+
+
+def outputs_stay_in_the_folder_of_the_job():
+    place = Place()
+    try:
+        def logger(path):
+            return configuration(init=f"    loggers: [ {{ CSVLogger: {{ path: {path} }} }} ]\n")
+
+        for path in ("../victim/checkpoint_4.mdl", f"{place.root}/../outside/x.csv", "/etc/x.csv", f"{place.outside}/x.csv",
+                     "a/../../victim/x.csv"):
+            place.refused(logger(path), "may not write")
+        place.refused(configuration(init=f"    backend: {{ compile_dir: {place.outside}/compiled }}\n"), "may not write")
+        place.refused(configuration(init="    backend: { compile_dir: ../victim }\n"), "may not write")
+        place.refused(configuration(init="    loggers: [ { TensorBoardLogger: { summary_dir: /tmp/x } } ]\n"), "may not write")
+        log = place.ends("other", logger(f"{place.root}/victim/checkpoint_4.mdl"), "FAILED")
+        check("may not write" in log, log)
+        place.ends("inner", logger("metrics.csv"), "SUCCEEDED")
+        check(os.path.getsize(f"{place.root}/inner/metrics.csv") > 20, "metrics.csv")
+        place.ends("named", configuration(init="    backend: { compile_dir: steps }\n    loggers:\n"
+                                               f"    - CSVLogger: {{ path: {place.root}/named/m.csv }}\n"
+                                               "    - TensorBoardLogger: { summary_dir: a/b }\n"), "SUCCEEDED")
+        equal(sorted(set(os.listdir(f"{place.root}/named")) & {"steps", "m.csv", "a", "compiled"}), ["a", "m.csv", "steps"])
+    finally:
+        place.stop()
+
+
+def links_that_come_later_lead_nowhere():
+    place = Place("--cores", "1")
+    try:
+        place.submit("first", configuration(steps=support.LONG))
+        place.submit("second", configuration(init="    loggers: [ { CSVLogger: { path: link/x.csv } } ]\n"))
+        os.symlink("../victim", f"{place.root}/second/link")
+        place.submit("third", configuration(init="    backend: { compile_dir: link }\n"))
+        os.symlink(place.outside, f"{place.root}/third/link")
+        place.server.request("POST", f"{API}/jobs/first/kill")
+        for id in ("second", "third"):
+            equal(place.ended(id)["state"], "FAILED", id)
+            check("may not write" in place.log(id), place.log(id))
+    finally:
+        place.stop()
+
+
+def input_lies_below_the_folders_of_the_operator():
+    place = Place()
+    try:
+        for path in ("/etc/shadow", "/etc/passwd", f"{place.outside}/secret", f"{place.root}/shared/../../outside/secret",
+                     f"{place.data}/good.csv", "../outside/secret", "/usr/share/datasets/../../../etc/passwd",
+                     "/proc/self/environ"):
+            place.refused(configuration(path), "may not read")
+        place.refused(configuration().replace("  fit:", "  fit:\n    ckpt_path: /etc/shadow"), "may not read")
+        for name in ("shared/link.csv", "shared/magic.csv", "own-secret", "jobs.db"):
+            text = configuration(f"{place.root}/{name}")
+            found = place.validate(text)
+            check(not found["valid"] and "may not read" in found["diagnostics"][0]["message"], name, found)
+            log = place.ends("try-" + name.replace("/", "-"), text, "FAILED")
+            check("may not read" in log, name, log)
+        text = configuration().replace("  fit:", f"  fit:\n    ckpt_path: {place.root}/shared/link.csv")
+        check("may not read" in place.ends("checkpoint", text, "FAILED"), "a checkpoint outside")
+        place.ends("good", configuration(f"{place.root}/shared/good.csv"), "SUCCEEDED")
+        place.ends("from", configuration().replace("  fit:", f"  fit:\n    ckpt_path: {place.root}/good/checkpoint_4.mdl"),
+                   "SUCCEEDED")
+    finally:
+        place.stop()
+
+
+def the_operator_names_folders():
+    place = Place("--data_root", "{place.data}", "--output_root", "{place.top}/compiled")
+    try:
+        place.ends("good", configuration(f"{place.data}/good.csv",
+                                         init=f"    backend: {{ compile_dir: {place.top}/compiled/steps }}\n"), "SUCCEEDED")
+        found = place.validate(configuration(f"{place.data}/bad.csv"))
+        check(SECRET in found["diagnostics"][0]["message"], "a line of data that may be read is quoted:", found)
+        place.refused(configuration("/usr/share/common-licenses/GPL-3"), "may not read")
+    finally:
+        place.stop()
+
+
+def build_library(place, name):
+    """The model of examples/outside with code of its own, which runs when it is loaded."""
+    source, include = os.environ["top_srcdir"], f"-I{os.environ['top_srcdir']}/include"
+    os.makedirs(f"{place}/libraries", exist_ok=True)
+    library = f"{place}/libraries/{name}.so"
+    subprocess.run([os.environ.get("CC", "cc").split()[-1], "-shared", "-fPIC", "-O1", include, f"-DTOP=\"{place}\"", "-o", library,
+                    f"{source}/examples/outside/linear_model.c", f"{source}/tests/dashboard/libraries/attacks.c"], check=True)
+    return library
+
+
+def libraries_are_the_operators():
+    model = "{{ library: {}, name: linear_model, input_size: 2, num_classes: 2 }}".format
+    place = Place()
+    library = build_library(place.top, "attacks")
+    loaded = f"{place.top}/loaded"
+    try:
+        place.refused(configuration(model=model(library)), "may not load")
+        place.refused(configuration(model=model("attacks.so")), "may not load")
+        check(not os.path.exists(loaded), "the library was loaded")
+    finally:
+        place.stop()
+    place = Place("--allow_library", "{place.top}/compiled")
+    try:
+        library = build_library(place.top, "attacks")
+        shutil.copy(library, f"{place.top}/compiled/attacks.so")
+        os.symlink(library, f"{place.top}/compiled/link.so")
+        place.refused(configuration(model=model(library)), "may not load")
+        text = configuration(model=model(f"{place.top}/compiled/attacks.so"))
+        found = place.validate(text)
+        check(found["valid"] and "not loaded merely to validate" in found["warnings"][0]["message"], found)
+        log = place.ends("link", configuration(model=model(f"{place.top}/compiled/link.so")), "FAILED")
+        check("may not load" in log, log)
+        log = place.ends("attacks", text, "SUCCEEDED")
+        check("attacks: " in log, log)
+    finally:
+        place.stop()
+
+
+if __name__ == "__main__":
+    support.main([outputs_stay_in_the_folder_of_the_job, links_that_come_later_lead_nowhere,
+                  input_lies_below_the_folders_of_the_operator, the_operator_names_folders, libraries_are_the_operators])

@@ -338,9 +338,10 @@ CSE_API cse_executor *cse_executor_new(const cse_executor_options *options);
 /* Traces `function(step, self)`, compiles it and runs it. A step with cse_optimizer_step is
  * training: it goes on from the global step (also its place in the data) and moves it. Any other
  * starts at the first batch. Fails with what the session, tracing, compiling, the data, a worker or
- * a closure failed with. While steps train, their states are with the workers alone: after training
- * that failed they have no values, and reading, saving or running them fails with CSE_USAGE until a
- * checkpoint is loaded. */
+ * a closure failed with. After training that failed the states are those of the last step that was
+ * committed (cse_global_step) and may be read and saved. Training that is ended at once, or whose
+ * last step cannot be finished, leaves none: reading, saving or running them fails with CSE_USAGE
+ * until a checkpoint is loaded. */
 CSE_API cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self);
 
 /* Asks the running execution to stop, from a closure or a signal handler: after the step in flight,

@@ -38,6 +38,9 @@ typedef struct job {
     cse_run_directory directory;    /* sockets of the recorder and the executions */
     bool has_accuracy;              /* the validation step had labels to compare with */
     bool evaluating, evaluated;     /* a validation is being traced; one was traced */
+    int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
+    bool failed;                    /* a failure ends it: its last step is saved, where it is not */
+    bool cannot_save;               /* a checkpoint that had to be written was not */
     bool accepted;                  /* CSE_JOB_ACCEPTED was told */
     cse_previous_run previous;      /* in model_dir */
     int64_t logged_step, logged_ns; /* of the last logged step */
@@ -152,10 +155,21 @@ static void digest_states(const job *j, char digits[65])
     free(own.tensors);
 }
 
+/* A run that diverged and is saved because it failed: under a name that no start loads by itself,
+ * so that the newest checkpoint is the last sound one. */
+static void checkpoint_path(const job *j, int64_t step, char path[PATH_MAX])
+{
+    const char *model_dir = j->session->configuration.model_dir;
+    if (j->failed && !cse_weights_are_sound(j->session))
+        snprintf(path, PATH_MAX, "%s/diverged_%lld.mdl", model_dir, (long long)step);
+    else
+        cse_checkpoint_path(model_dir, step, path, PATH_MAX);
+}
+
 static cse_status write_checkpoint(job *j, int64_t step)
 {
     char path[PATH_MAX];
-    cse_checkpoint_path(j->session->configuration.model_dir, step, path, sizeof path);
+    checkpoint_path(j, step, path);
     char digits[65];
     cse_written_checkpoint written = { .step = step, .path = path, .digest = digits };
     const cse_job_phase phase = j->watch.phase;
@@ -165,6 +179,7 @@ static cse_status write_checkpoint(job *j, int64_t step)
     written.end_ns = cse_clock_ns();
     cse_job_watch_phase(&j->watch, phase);
     CSE_TRY(status);
+    j->saved_step = step;
     if (j->recorder != NULL) {
         digest_states(j, digits);
         cse_recorder_checkpoint(j->recorder, &written);
@@ -190,8 +205,10 @@ static cse_status save_step(void *self, const cse_values *values)
     int64_t step = cse_values_step(values);
     cse_status status = save(j, step);
     bool ends = j->session->ending || step == j->session->report.run_last_step;
-    if (ends || (status != CSE_IO && status != CSE_CANNOT_CREATE))
+    if (ends || (status != CSE_IO && status != CSE_CANNOT_CREATE)) {
+        j->cannot_save = status != CSE_OK;
         return status;
+    }
     cse_log_line(CSE_LOG_WARNING, "checkpoint of step %lld: %s; training goes on without it",
                  (long long)step, cse_error_message());
     return CSE_OK;
@@ -422,6 +439,7 @@ static cse_status load(job *j)
         return CSE_OK;
     }
     CSE_TRY(cse_load(path));
+    j->saved_step = cse_global_step();
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
              (long long)cse_global_step());
@@ -547,6 +565,28 @@ static int64_t steps_count_from(const job *j)
     return j->settings->num_steps_from_here ? cse_global_step() : 0;
 }
 
+/* A failure of the run ends it only after the last committed step is saved, where its states are
+ * whole and not yet in a checkpoint. The failure is told with what became of them. */
+static cse_status keep_last_step(job *j, cse_status status)
+{
+    const int64_t step = cse_global_step();
+    if (status == CSE_OK || status == CSE_INTERRUPTED || !job_executes(j) ||
+        j->settings->no_checkpoints || j->cannot_save || j->session->states_lost ||
+        step == j->saved_step)
+        return status;
+    cse_error *failure = cse_error_copy(cse_error_last());
+    failure->status = status;
+    j->failed = true;
+    if (save(j, step) == CSE_OK)
+        cse_fail_at(failure, "%s; all %lld steps that were done are saved: %s", failure->message,
+                    (long long)step, j->result->checkpoint_path);
+    else
+        cse_fail_at(failure, "%s; and its %lld steps cannot be saved: %s", failure->message,
+                    (long long)step, cse_error_message());
+    free(failure);
+    return status;
+}
+
 /* Alternates training segments and validations. num_steps and num_epochs of all segments count from
  * the start of the first one. */
 static cse_status train(job *j)
@@ -638,7 +678,7 @@ static cse_status run_session(job *j)
     if (executes || s->checkpoint_path != NULL)
         CSE_TRY(load(j));
     j->result->steps = cse_global_step();
-    return trains ? train(j) : evaluate(j);
+    return trains ? keep_last_step(j, train(j)) : evaluate(j);
 }
 
 /* Digests the session's states. An evaluation has the model's states but not the optimizer's, so it

@@ -97,6 +97,12 @@ static const cse_state *largest_parameter(cse_session *session, float *largest)
     return found;
 }
 
+bool cse_weights_are_sound(cse_session *session)
+{
+    float largest;
+    return largest_parameter(session, &largest) == NULL || largest <= LARGEST_SOUND_WEIGHT;
+}
+
 /* How to begin before the divergence: the checkpoint before `step`, or anew. */
 static void tell_way_out(const char *model_dir, int64_t step, cse_text *text)
 {

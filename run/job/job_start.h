@@ -31,6 +31,9 @@ bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t gl
 void cse_tell_divergence(cse_session *session, const char *path, const cse_previous_run *previous,
                          cse_text *text);
 
+/* Whether no weight shows that training has diverged. */
+bool cse_weights_are_sound(cse_session *session);
+
 /* The message of a job that has no step to do. */
 void cse_tell_complete(const cse_session_report *report, const char *model_dir, cse_text *text);
 

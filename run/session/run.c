@@ -142,6 +142,15 @@ static cse_status on_record(void *self, const cse_record *record)
     return call_closures(r, false, record);
 }
 
+/* The run has failed: only observers are told of the step, if its values are finite. */
+static void on_late_record(void *self, const cse_record *record)
+{
+    runner *r = self;
+    r->session->report.commit_ns = record->committed_ns;
+    if (cse_check_divergence(r->step, record, NULL) == CSE_OK)
+        REPORT(r->session, on_step, record);
+}
+
 /* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
  * holds, and one may be written meanwhile: the session keeps them. */
 static void fill_states(void *self, unsigned char *states)
@@ -281,6 +290,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
         .seed = session->configuration.seed,
         .first_step = r->first_step,
         .num_steps = r->last_step - r->first_step,
+        .settles = r->step->training,
         .paused = session->paused,
         .statistics_every = session->report.numerics_every,
         .cluster = session->cluster,
@@ -290,6 +300,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
                        .fill_states = fill_states,
                        .on_states = on_states,
                        .on_record = on_record,
+                       .on_late_record = on_late_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
                        .stop_requested = stop_requested },

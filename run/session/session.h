@@ -66,9 +66,9 @@ struct cse_session {
     /* Executing. */
     bool executing;       /* between the start and the end of an execution */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
-    bool states_lost;     /* an execution that trained them failed: they have no values */
-    bool ending;          /* the execution was asked to end */
-    bool paused;          /* an operator paused the last execution when its steps were done */
+    bool states_lost; /* an execution that trained them failed amid a step: they have no values */
+    bool ending;      /* the execution was asked to end */
+    bool paused;      /* an operator paused the last execution when its steps were done */
     cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
     cse_session_hooks hooks;
     cse_session_observer observer;

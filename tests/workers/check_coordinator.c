@@ -465,6 +465,112 @@ START_TEST(a_failing_callback_ends_the_run_with_its_status)
 }
 END_TEST
 
+static void set_up_settling(void)
+{
+    settles = true;
+    set_up_with(10, 1);
+    start_all();
+    commit();
+    commit();
+}
+
+/* Expects that the run failed with the states of `steps` whole steps, or of none: -1. */
+static void expect_settled(cse_status status, int64_t steps)
+{
+    cse_run_result result = { 0 };
+    all_leave();
+    ck_assert_int_eq(cse_coordinator_result(coordinator, &result), status);
+    ck_assert_int_eq(result.settled, steps >= 0);
+    if (steps >= 0)
+        ck_assert_int_eq(result.steps_done, steps);
+}
+
+START_TEST(a_failing_run_stands_after_a_whole_step)
+{
+    set_up_settling();
+    s.failing_record = 0;
+    tick();
+    expect_state(CSE_COORDINATOR_SETTLING);
+    tick(); /* the arena is just deciding */
+    expect_state(CSE_COORDINATOR_SETTLING);
+    ck_assert_int_eq(s.late_records, 1);
+    s.hold_result = 3; /* a step has begun to change the states */
+    tick();
+    expect_state(CSE_COORDINATOR_SETTLING);
+    ck_assert(s.held);
+    ck_assert(commit());
+    tick();
+    expect_state(CSE_COORDINATOR_STOPPING);
+    ck_assert_int_eq(s.late_records, 2);
+    expect_settled(CSE_FAILED, 3);
+}
+END_TEST
+
+START_TEST(a_budget_that_is_spent_leaves_the_states_of_a_whole_step)
+{
+    set_up_settling();
+    tick();
+    for (int death = 0; death < 2; death++) {
+        die(0, -1, SIGKILL);
+        if (death == 0)
+            get_ready(0);
+    }
+    expect_state(CSE_COORDINATOR_SETTLING);
+    ck_assert_int_eq(s.starts[0], 2);
+    s.hold_result = 3;
+    tick();
+    ck_assert_int_eq(s.starts[0], 3); /* one more, which ends the step */
+    get_ready(0);
+    ck_assert_int_eq(s.welcomes[0], 3);
+    commit();
+    tick();
+    expect_settled(CSE_UNAVAILABLE, 3);
+}
+END_TEST
+
+START_TEST(what_cannot_be_settled_ends_all_the_same)
+{
+    for (int way = 0; way < 3; way++) {
+        set_up_settling();
+        tick();
+        cse_message failure = { .kind = CSE_MESSAGE_FAILURE };
+        failure.failure.status = CSE_DATA;
+        failure.failure.text = "file is truncated";
+        s.hold_result = 3;
+        say_as(2, 0, failure);
+        tick();
+        expect_state(CSE_COORDINATOR_SETTLING);
+        if (way == 0) { /* the step never ends */
+            s.now_ns += 21 * SECOND;
+            tick();
+        } else if (way == 1) { /* whoever could end it dies */
+            for (int time = 0; time < 2; time++) {
+                for (int slot = 0; slot < SLOTS; slot++)
+                    die(slot, -1, SIGSEGV);
+                tick();
+            }
+        } else { /* nobody wants to wait */
+            operator_says(CSE_MESSAGE_KILL);
+            ck_assert_int_eq(s.last_signal[0], SIGKILL);
+            tick();
+        }
+        expect_state(way == 1 ? CSE_COORDINATOR_ENDED : CSE_COORDINATOR_STOPPING);
+        expect_settled(CSE_DATA, -1);
+    }
+}
+END_TEST
+
+START_TEST(who_ends_a_run_now_gets_no_states)
+{
+    set_up_settling();
+    tick();
+    s.request = CSE_STOP_NOW;
+    tick();
+    expect_state(CSE_COORDINATOR_STOPPING);
+    expect_settled(CSE_INTERRUPTED, -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("coordinator");
@@ -496,6 +602,10 @@ int main(void)
     tcase_add_test(tests, who_does_not_leave_is_made_to);
     tcase_add_test(tests, a_second_stop_hurries_those_that_leave);
     tcase_add_test(tests, a_failing_callback_ends_the_run_with_its_status);
+    tcase_add_test(tests, a_failing_run_stands_after_a_whole_step);
+    tcase_add_test(tests, a_budget_that_is_spent_leaves_the_states_of_a_whole_step);
+    tcase_add_test(tests, what_cannot_be_settled_ends_all_the_same);
+    tcase_add_test(tests, who_ends_a_run_now_gets_no_states);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -269,6 +269,12 @@ static cse_status on_record(void *self, const cse_record *record)
     return record->step == seen.fail_at ? cse_fail(CSE_FAILED, "the loss is not finite") : CSE_OK;
 }
 
+static void on_late_record(void *self, const cse_record *record)
+{
+    seen.fail_at = -1;
+    on_record(self, record);
+}
+
 static void fill_states(void *self, unsigned char *states)
 {
     (void)self;
@@ -425,6 +431,7 @@ static void set_up(void)
         .callbacks = { .fill_states = fill_states,
                        .on_states = on_states,
                        .on_record = on_record,
+                       .on_late_record = on_late_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
                        .stop_requested = stop_requested },
@@ -621,6 +628,18 @@ START_TEST(a_failing_closure_ends_the_run)
 }
 END_TEST
 
+/* Its states are those of all the steps that were committed, also those after the failure. */
+START_TEST(a_failed_run_hands_out_the_states_of_its_last_step)
+{
+    execution.settles = true;
+    seen.fail_at = 3 + _i;
+    ck_assert_int_eq(run(MOST_STEPS), CSE_FAILED);
+    ck_assert(result.settled);
+    ck_assert_int_ge(result.steps_done, 4 + _i);
+    expect_straight(result.steps_done);
+}
+END_TEST
+
 START_TEST(stop_now_stops)
 {
     seen.stop = CSE_STOP_NOW;
@@ -690,6 +709,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, a_loader_that_cannot_open_ends_the_run_with_its_words);
     tcase_add_test(tests, an_artefact_that_is_not_there_ends_the_run);
     tcase_add_test(tests, a_failing_closure_ends_the_run);
+    tcase_add_loop_test(tests, a_failed_run_hands_out_the_states_of_its_last_step, 0, 10);
     tcase_add_test(tests, stop_now_stops);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

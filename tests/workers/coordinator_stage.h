@@ -26,7 +26,7 @@ typedef struct stage {
 
     int64_t copied;
     bool last_copied; /* no step may follow */
-    int64_t seen_records;
+    int64_t seen_records, late_records;
     int64_t snapshots[MOST_SNAPSHOTS];
     int64_t snapshot_states[MOST_SNAPSHOTS];
     int snapshot_count;
@@ -242,8 +242,16 @@ static const cse_coordinator_arena arena = {
     .process = arena_process,
 };
 
+static inline void on_late_record(void *self, const cse_record *record)
+{
+    (void)self;
+    ck_assert_int_eq(record->step, s.seen_records + s.late_records);
+    s.late_records++;
+}
+
 static const cse_run_callbacks callbacks = {
     .on_record = on_record,
+    .on_late_record = on_late_record,
     .on_snapshot = on_snapshot,
     .wants_snapshot = wants_snapshot,
     .stop_requested = stop_requested,
@@ -260,6 +268,8 @@ static inline void drop_record(void *self, const cse_log_record *record)
     (void)self;
     (void)record;
 }
+
+static bool settles; /* of the coordinators made from now on */
 
 static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
 {
@@ -278,6 +288,7 @@ static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
         .slot_count = SLOTS,
         .most_replicas = 2,
         .num_steps = num_steps,
+        .settles = settles,
         .paused = paused,
         .record_count = RECORDS,
         .restarts = restarts,
@@ -296,6 +307,7 @@ static inline void set_up_with(int64_t num_steps, int restarts)
 
 static inline void set_up(void)
 {
+    settles = false;
     set_up_with(10, 2);
 }
 

@@ -19,7 +19,7 @@ cse_coordinator *cse_coordinator_new(const cse_coordinator_options *options)
     c->paused = options->paused;
     c->end_step = options->first_step + options->num_steps;
     c->closed = c->released = options->first_step;
-    c->barrier = c->held_at = c->snapshot_at = -1;
+    c->barrier = c->held_at = c->snapshot_at = c->settled_at = -1;
     for (int s = 0; s < options->slot_count; s++)
         c->workers[s].incarnation = -1;
     return c;
@@ -49,6 +49,11 @@ static handler *const handlers[CSE_COORDINATOR_STATE_COUNT][CSE_EVENT_COUNT] = {
                                   [CSE_EVENT_GONE] = cse_coordinator_on_gone,
                                   [CSE_EVENT_FROZEN] = cse_coordinator_on_frozen,
                                   [CSE_EVENT_TICK] = cse_coordinator_on_tick_running },
+    [CSE_COORDINATOR_SETTLING] = { [CSE_EVENT_MESSAGE] = cse_coordinator_on_message,
+                                   [CSE_EVENT_OPERATOR] = cse_coordinator_on_operator_stopping,
+                                   [CSE_EVENT_GONE] = cse_coordinator_on_gone_settling,
+                                   [CSE_EVENT_FROZEN] = cse_coordinator_on_frozen,
+                                   [CSE_EVENT_TICK] = cse_coordinator_on_tick_settling },
     [CSE_COORDINATOR_STOPPING] = { [CSE_EVENT_MESSAGE] = cse_coordinator_on_late_message,
                                    [CSE_EVENT_OPERATOR] = cse_coordinator_on_operator_stopping,
                                    [CSE_EVENT_GONE] = cse_coordinator_on_gone_stopping,
@@ -84,6 +89,7 @@ int cse_coordinator_incarnation(const cse_coordinator *coordinator, int slot)
 cse_status cse_coordinator_result(const cse_coordinator *c, cse_run_result *result)
 {
     result->steps_done = c->status == CSE_OK ? c->closed : c->arena->steps_done(c->cluster);
+    result->settled = c->status != CSE_OK && c->settled_at >= 0;
     result->stopped = c->stopped;
     result->paused = c->paused;
     result->train_seconds = (double)(c->last_commit_ns - c->running_ns) * 1e-9;

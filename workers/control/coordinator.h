@@ -5,8 +5,9 @@
  * own: it acts through the functions of coordinator_io.h. Events are handled one at a time by one
  * thread.
  *
- *     STARTING -- all workers ready --> RUNNING -- all steps done, stop or failure --> STOPPING
- *         `------------ stop or failure ------------------------------------------------>
+ *     STARTING -- all workers ready --> RUNNING -- all steps done, or stop --> STOPPING
+ *         |                               `-- failure --> SETTLING -- the states stand --> STOPPING
+ *         `------------ stop or failure ---------------------------------------------> STOPPING
  *     STOPPING -- all processes gone --> ENDED
  */
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_H

@@ -49,6 +49,7 @@ typedef struct cse_coordinator_options {
     int slot_count;
     int most_replicas;             /* that may share a step */
     int64_t first_step, num_steps; /* num_steps at least 1 */
+    bool settles;                  /* a failure of the run leaves the states of a whole step */
     bool paused;                   /* stands still before the first step */
     int record_count;              /* steps that may be released ahead of the last closed record */
     int restarts; /* of one slot in a row without a step between; see coordinator_losses.c */
@@ -87,6 +88,7 @@ typedef struct cse_coordinator_event {
 typedef enum cse_coordinator_state {
     CSE_COORDINATOR_STARTING,
     CSE_COORDINATOR_RUNNING,
+    CSE_COORDINATOR_SETTLING,
     CSE_COORDINATOR_STOPPING,
     CSE_COORDINATOR_ENDED,
     CSE_COORDINATOR_STATE_COUNT

@@ -24,8 +24,9 @@ static void pause_or_resume(cse_coordinator *c, bool paused, const char *reason)
 static void end_now(cse_coordinator *c, const char *what)
 {
     c->stopped = true;
-    cse_coordinator_fail(c, cse_fail(CSE_INTERRUPTED, "%s in step %lld, without a checkpoint of it",
-                                     what, (long long)c->arena->steps_done(c->cluster)));
+    cse_coordinator_fail_now(c, cse_fail(CSE_INTERRUPTED,
+                                         "%s in step %lld, without a checkpoint of it", what,
+                                         (long long)c->arena->steps_done(c->cluster)));
 }
 
 static void cancel_with_checkpoint(cse_coordinator *c, const char *reason, int64_t grace_ms)

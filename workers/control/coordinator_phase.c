@@ -82,14 +82,34 @@ void cse_coordinator_enter_stopping(cse_coordinator *c)
     cse_coordinator_end_when_all_gone(c);
 }
 
-/* Ends the run with `status` and the thread's last message, unless it is ending already. */
-void cse_coordinator_fail(cse_coordinator *c, cse_status status)
+/* Keeps the first failure; false when there was one, or the run is ending. */
+static bool take_failure(cse_coordinator *c, cse_status status)
 {
-    if (c->state >= CSE_COORDINATOR_STOPPING)
-        return;
+    if (c->state >= CSE_COORDINATOR_SETTLING)
+        return false;
     c->status = status;
     c->message = cse_strdup(cse_error_message());
-    cse_coordinator_enter_stopping(c);
+    return true;
+}
+
+void cse_coordinator_fail(cse_coordinator *c, cse_status status)
+{
+    if (!take_failure(c, status))
+        return;
+    if (c->options.settles && c->state == CSE_COORDINATOR_STARTING)
+        c->settled_at = c->options.first_step; /* nothing was released */
+    if (!c->options.settles || c->state != CSE_COORDINATOR_RUNNING) {
+        cse_coordinator_enter_stopping(c);
+        return;
+    }
+    c->state = CSE_COORDINATOR_SETTLING;
+    c->settling_ns = cse_coordinator_now_ns(c);
+}
+
+void cse_coordinator_fail_now(cse_coordinator *c, cse_status status)
+{
+    if (take_failure(c, status))
+        cse_coordinator_enter_stopping(c);
 }
 
 void cse_coordinator_escalate(cse_coordinator *c)

@@ -2,8 +2,9 @@
  *
  * coordinator.c is the table of handlers; coordinator_phase.c reports phases and ends the run;
  * coordinator_workers.c follows each worker from its start to its end; coordinator_losses.c
- * replaces those that are lost; coordinator_steps.c releases steps, hands out records and takes
- * snapshots; coordinator_operator.c executes commands. */
+ * replaces those that are lost; coordinator_settling.c keeps the last step of a run that failed;
+ * coordinator_steps.c releases steps, hands out records and takes snapshots; coordinator_operator.c
+ * executes commands. */
 #ifndef CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
 #define CSE_WORKERS_CONTROL_COORDINATOR_STATE_H
 
@@ -36,6 +37,7 @@ typedef struct cse_worker {
     int fruitless;                 /* losses in a row without a step between them */
     int64_t pause_ns;              /* the last such pause */
     int64_t restart_ns;            /* VACANT: when the next process is started; 0: never */
+    bool helps;                    /* started to end the step in flight of a run that failed */
 } cse_worker;
 
 typedef struct cse_coordinator {
@@ -56,6 +58,8 @@ typedef struct cse_coordinator {
     bool phase_told; /* a phase was reported */
     bool stopped;    /* ended by a request before the last step */
     int64_t running_ns, last_commit_ns;
+    int64_t settling_ns; /* when the run failed */
+    int64_t settled_at;  /* steps after which the states stand although the run failed, or -1 */
     int64_t stopping_ns;
     int escalation; /* 0: asked to leave, SIGTERM and SIGKILL follow */
     cse_status status;
@@ -77,6 +81,8 @@ void cse_coordinator_settle_phase(cse_coordinator *c, const char *message);
 /* Ends the run with `status` and the thread's last message, unless it is ending already. */
 void cse_coordinator_fail(cse_coordinator *c, cse_status status);
 void cse_coordinator_enter_stopping(cse_coordinator *c);
+/* Ends the run with that failure and leaves the states as they are. */
+void cse_coordinator_fail_now(cse_coordinator *c, cse_status status);
 void cse_coordinator_tell_to_leave(cse_coordinator *c, int slot);
 void cse_coordinator_end_when_all_gone(cse_coordinator *c);
 /* Signals workers that have not left in time: SIGTERM, then SIGKILL. */
@@ -100,6 +106,11 @@ void cse_coordinator_on_frozen(cse_coordinator *c, const cse_coordinator_event *
 void cse_coordinator_replace(cse_coordinator *c, int slot, const char *cause, bool ended_itself);
 /* Starts the processes whose pause is over. */
 void cse_coordinator_restart_due(cse_coordinator *c);
+
+/* ---- coordinator_settling.c ---- */
+
+void cse_coordinator_on_gone_settling(cse_coordinator *c, const cse_coordinator_event *event);
+void cse_coordinator_on_tick_settling(cse_coordinator *c, const cse_coordinator_event *event);
 
 /* ---- coordinator_steps.c ---- */
 

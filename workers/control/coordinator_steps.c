@@ -49,10 +49,10 @@ static void look_for_stop(cse_coordinator *c)
         cse_coordinator_set_phase(c, CSE_PHASE_CANCELLING, "a stop was requested");
     if (request == CSE_STOP_NOW) {
         c->stopped = true;
-        cse_coordinator_fail(c,
-                             cse_fail(CSE_INTERRUPTED,
-                                      "stopped on request in step %lld, without a checkpoint of it",
-                                      (long long)c->arena->steps_done(c->cluster)));
+        cse_coordinator_fail_now(
+            c,
+            cse_fail(CSE_INTERRUPTED, "stopped on request in step %lld, without a checkpoint of it",
+                     (long long)c->arena->steps_done(c->cluster)));
     } else if (request == CSE_STOP_CHECKPOINT) {
         c->stop_wanted = true;
     }
@@ -132,11 +132,11 @@ static void pump(cse_coordinator *c)
 /* Ends a cancelled run whose checkpoint is not written within its time limit. */
 static void watch_cancel(cse_coordinator *c)
 {
-    if (c->cancel_ns == 0 || c->state >= CSE_COORDINATOR_STOPPING ||
+    if (c->cancel_ns == 0 || c->state >= CSE_COORDINATOR_SETTLING ||
         cse_coordinator_now_ns(c) < c->cancel_ns)
         return;
     c->stopped = true;
-    cse_coordinator_fail(
+    cse_coordinator_fail_now(
         c, cse_fail(CSE_INTERRUPTED,
                     "cancelled in step %lld, without a checkpoint of it: none was there within "
                     "the time given",

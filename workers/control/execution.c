@@ -445,6 +445,7 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .most_replicas = r->replica_count,
         .first_step = e->first_step,
         .num_steps = e->num_steps,
+        .settles = e->settles,
         .paused = e->paused,
         .record_count = RECORD_COUNT,
         .restarts = e->cluster.restarts > 0 ? e->cluster.restarts : RESTARTS,
@@ -509,7 +510,7 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         serve(&r);
         CSE_RUN_EVENT(execution->events, on_endpoint, NULL);
         status = cse_coordinator_result(r.coordinator, result);
-        if (status == CSE_OK)
+        if (status == CSE_OK || result->settled)
             hand_out_states(&r, result->steps_done, false, true);
         result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
     }

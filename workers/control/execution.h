@@ -32,6 +32,7 @@ typedef struct cse_execution {
     uint64_t seed;
     int64_t first_step; /* steps already done: position of the data, schedules and random numbers */
     int64_t num_steps;  /* steps to run now */
+    bool settles;       /* see coordinator_io.h */
     bool paused;        /* stands still before its first step, until an operator resumes it */
     int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
     cse_cluster_options cluster;

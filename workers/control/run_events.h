@@ -92,11 +92,13 @@ typedef struct cse_run_callbacks {
     /* Writes the initial CSE_SPACE_STATE, which is zeroed. */
     void (*fill_states)(void *self, unsigned char *states);
     /* The states of a snapshot, before on_snapshot; training waits for it, and takes what it will
-     * need later. At the end of an execution without failure, its final states, when all its
-     * workers are gone. */
+     * need later. At the end of an execution, its final states, when all its workers are gone;
+     * after a failure only where they are those of a step. */
     void (*on_states)(void *self, const cse_standing_states *standing);
     /* In step order, while training goes on. */
     cse_status (*on_record)(void *self, const cse_record *record);
+    /* Of the steps that were committed, but not yet reported, when the run failed. */
+    void (*on_late_record)(void *self, const cse_record *record);
     /* Called for each step for which `wants_snapshot` was true, for an operator's checkpoint, and
      * at the last step. Training waits only for on_states, which precedes the call. */
     cse_status (*on_snapshot)(void *self, const cse_snapshot *snapshot);
@@ -107,6 +109,7 @@ typedef struct cse_run_callbacks {
 
 typedef struct cse_run_result {
     int64_t steps_done;        /* first_step + steps that were committed */
+    bool settled;              /* it failed, and its states are those after steps_done */
     bool stopped;              /* by a request, before num_steps */
     bool paused;               /* an operator paused it when all steps were done */
     double train_seconds;      /* from the first step's start to the last commit */

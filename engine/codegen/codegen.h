@@ -9,6 +9,7 @@
 #ifndef CSE_CODEGEN_CODEGEN_H
 #define CSE_CODEGEN_CODEGEN_H
 
+#include "engine/codegen/artefact.h"
 #include "engine/codegen/program.h"
 #include "engine/passes/pass.h"
 
@@ -17,8 +18,8 @@ enum { CSE_KERNELS_BYTES = 2048 };
 enum { CSE_STEP_ABI = 4 };
 
 typedef struct cse_compile_result {
-    /* Holds step.plan, kernels.txt, step.c and, with a compiler, step.so. */
-    char directory[4096];
+    char directory[4096];                 /* see artefact.h */
+    char digest[CSE_ARTEFACT_DIGITS + 1]; /* of its manifest */
     char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
     bool cached;                     /* found in the cache */
     double seconds;                  /* from the call to the end */
@@ -57,8 +58,8 @@ void cse_compilation_destroy(cse_compilation **compilation);
 cse_status cse_codegen_compile(const cse_graph *graph, const char *compile_dir,
                                cse_compile_result *result);
 
-/* The record of kernels of an artefact's directory. CSE_NO_INPUT when there is none. */
-cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t size);
+/* The record of kernels of an artefact. */
+void cse_codegen_kernels(const cse_artefact *artefact, char kernels[CSE_KERNELS_BYTES]);
 
 /* The prelude as text; written by autogen.sh. */
 extern const char cse_prelude_text[];

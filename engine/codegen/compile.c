@@ -1,16 +1,19 @@
-/* The compile cache: compile_dir/<key>/ holds step.plan, kernels.txt, step.c and step.so.
+/* The compile cache: compile_dir/<key>/ holds step.plan, kernels.txt, step.c and step.so, and the
+ * manifest that vouches for them (artefact.h).
  *
  * The key is a hash of everything that decides their bytes: the traced graph, what the passes
  * are told, the library's version and build, what kernels are chosen by, and the compiler with its
  * version, flags and instruction set. An entry is written to a temporary directory beside its final
- * place and renamed when it is complete, so that a reader never finds an incomplete one and
- * concurrent writers of the same key do no harm. */
+ * place, made durable and renamed when it is complete, so that a reader never finds an incomplete
+ * one. An entry that does not match its manifest, or that others could change, is told and replaced
+ * by a new one in one move. Processes that place entries of one compile_dir take turns. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "engine/base/log.h"
+#include "engine/codegen/artefact.h"
 #include "engine/codegen/codegen.h"
 #include "engine/codegen/compiler.h"
 #include "engine/codegen/plan_file.h"
@@ -32,8 +36,7 @@
 #endif
 
 enum { KEY_BYTES = 16, DIRECTORY_BYTES = 4096 + 64, PATH_BYTES = DIRECTORY_BYTES + 64 };
-
-static const char *const entry_files[] = { "step.plan", "kernels.txt", "step.c", "step.so" };
+enum { TURN_ATTEMPTS = 1000, TURN_PAUSE_US = 10000 };
 
 struct cse_compilation {
     cse_compiler compiler;
@@ -43,7 +46,9 @@ struct cse_compilation {
     int64_t start_ns;
     const char *compile_dir; /* borrowed */
     char directory[4096];
-    bool found; /* the plan was read from the directory, which is whole */
+    cse_artefact artefact; /* what the directory holds, when that is whole */
+    bool looked, whole;    /* the directory was read; it holds a whole entry */
+    bool found;            /* its plan is the graph's */
 };
 
 static void add_part(crypto_generichash_state *state, const char *data, size_t size)
@@ -119,24 +124,11 @@ static cse_status write_file(const char *directory, const char *name, const cse_
     return CSE_OK;
 }
 
-static void remove_entry(const char *directory)
-{
-    char path[PATH_BYTES];
-    for (size_t n = 0; n < sizeof entry_files / sizeof entry_files[0]; n++) {
-        snprintf(path, sizeof path, "%s/%s", directory, entry_files[n]);
-        unlink(path);
-    }
-    rmdir(directory);
-}
-
 static cse_status write_plan(const cse_compilation *c, const cse_graph *graph,
                              const cse_program *program, const char *directory)
 {
     cse_text text = { 0 };
-    cse_object_facts object = { .bytes = 0 };
-    if (c->compiler_present)
-        object = cse_object_facts_read(directory);
-    cse_plan_file_write(graph, program, &object, c->calls, &text);
+    cse_plan_file_write(graph, program, c->compiler_present, c->calls, &text);
     cse_status status = write_file(directory, "step.plan", &text);
     cse_text_clear(&text);
     return status;
@@ -158,7 +150,6 @@ static cse_status write_kernels(const cse_compilation *c, const cse_graph *graph
     return status;
 }
 
-/* The plan is written last: it says which step.so it belongs to. */
 static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
                              const char *directory)
 {
@@ -176,13 +167,86 @@ static cse_status fill_entry(const cse_compilation *c, const cse_graph *graph,
         status = cse_compiler_run(&c->compiler, c->isa, source, object);
     if (status == CSE_OK)
         status = write_plan(c, graph, &program, directory);
+    if (status == CSE_OK)
+        status = cse_artefact_seal(directory, strrchr(c->directory, '/') + 1);
     cse_text_clear(&text);
     cse_program_clear(&program);
     return status;
 }
 
-/* Writes the entry to a temporary directory, then renames it. */
-static cse_status make_entry(const cse_compilation *c, const cse_graph *graph)
+/* ---- what the directory holds ---- */
+
+static cse_status read_entry(cse_compilation *c)
+{
+    cse_artefact_clear(&c->artefact);
+    cse_status status = cse_artefact_read(c->directory, NULL, &c->artefact);
+    c->whole = status == CSE_OK && c->artefact.compiled == c->compiler_present;
+    return status;
+}
+
+/* Whether the directory holds a whole entry. It is read once; one that does not match is told. */
+static bool look(cse_compilation *c)
+{
+    if (c->looked)
+        return c->whole;
+    c->looked = true;
+    cse_status status = read_entry(c);
+    if (status != CSE_OK && status != CSE_NO_INPUT)
+        cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
+    return c->whole;
+}
+
+/* ---- placing an entry ---- */
+
+/* Waits for its turn, but not for ever: a process that was stopped may have it, and not every file
+ * system has locks. Without turns, two processes that replace one damaged entry might move each
+ * other's away. */
+static int take_turn(const char *compile_dir)
+{
+    int descriptor = open(compile_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < TURN_ATTEMPTS && flock(descriptor, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK)
+            break;
+        usleep(TURN_PAUSE_US);
+    }
+    return descriptor;
+}
+
+/* Gives the new entry its name. What had it is called `temporary` afterwards. */
+static cse_status exchange(const cse_compilation *c, const char *temporary)
+{
+    char old[DIRECTORY_BYTES + 8];
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, c->directory, RENAME_EXCHANGE) == 0)
+        return CSE_OK;
+    /* Not every file system can exchange two names. */
+    snprintf(old, sizeof old, "%s.old", temporary);
+    bool placed = rename(c->directory, old) == 0 && rename(temporary, c->directory) == 0;
+    int error = errno;
+    cse_remove_tree(old);
+    if (placed)
+        return CSE_OK;
+    return cse_fail(CSE_CANNOT_CREATE,
+                    "%s: cannot be replaced: %s; remove it, or set another compile_dir",
+                    c->directory, strerror(error));
+}
+
+/* Another process may have placed the same entry meanwhile, which is as good. */
+static cse_status place(cse_compilation *c, const char *temporary)
+{
+    int turn = take_turn(c->compile_dir);
+    cse_status status = CSE_OK;
+    if (rename(temporary, c->directory) != 0) {
+        read_entry(c);
+        if (!c->whole)
+            status = exchange(c, temporary);
+    }
+    fsync(turn); /* not possible everywhere; a name that is lost is made again */
+    close(turn);
+    return status;
+}
+
+/* Writes the entry to a temporary directory, gives it its name and reads it. */
+static cse_status make_entry(cse_compilation *c, const cse_graph *graph)
 {
     char temporary[DIRECTORY_BYTES];
     CSE_TRY(cse_make_directories("compile_dir", c->compile_dir));
@@ -190,18 +254,11 @@ static cse_status make_entry(const cse_compilation *c, const cse_graph *graph)
     if (mkdtemp(temporary) == NULL)
         return cse_fail(CSE_CANNOT_CREATE, "compile_dir: %s: cannot be written: %s", c->compile_dir,
                         strerror(errno));
-    chmod(temporary, 0755);
     cse_status status = fill_entry(c, graph, temporary);
-    if (status == CSE_OK && rename(temporary, c->directory) != 0 &&
-        !cse_plan_file_is_whole(c->directory, c->compiler_present)) {
-        /* A damaged entry has this name: replace it. */
-        remove_entry(c->directory);
-        if (rename(temporary, c->directory) != 0)
-            status = cse_fail(CSE_CANNOT_CREATE, "%s: cannot be created: %s", c->directory,
-                              strerror(errno));
-    }
-    remove_entry(temporary);
-    return status;
+    if (status == CSE_OK)
+        status = place(c, temporary);
+    cse_remove_tree(temporary);
+    return status == CSE_OK ? read_entry(c) : status;
 }
 
 /* ---- the steps of a compilation ---- */
@@ -257,29 +314,33 @@ void cse_compilation_destroy(cse_compilation **compilation)
     if (*compilation == NULL)
         return;
     cse_calls_destroy(&(*compilation)->calls);
+    cse_artefact_clear(&(*compilation)->artefact);
     cse_text_clear(&(*compilation)->compiler.version);
     free(*compilation);
     *compilation = NULL;
 }
 
-/* Replaces the traced graph by the plan in the directory, if it is whole. */
-static bool read_plan(cse_compilation *c, cse_graph *graph)
+/* Replaces the traced graph by the entry's plan. A plan that was verified and is still not one of
+ * this graph is made again, like a damaged one. */
+static bool take_plan(cse_compilation *c, cse_graph *graph)
 {
     cse_plan_file plan;
-    if (cse_plan_file_read(c->directory, c->calls, &plan) != CSE_OK)
+    if (!look(c))
         return false;
-    char kernels[CSE_KERNELS_BYTES];
-    bool whole =
-        cse_codegen_read_kernels(c->directory, kernels, sizeof kernels) == CSE_OK &&
-        (plan.object.bytes > 0) == c->compiler_present &&
-        (!c->compiler_present || cse_plan_file_check_object(&plan, c->directory) == CSE_OK) &&
-        plan.graph->state_count == graph->state_count &&
-        plan.graph->fetch_count == graph->fetch_count &&
-        plan.graph->input_count == graph->input_count;
-    if (whole)
+    if (cse_plan_file_read(&c->artefact.files[CSE_ARTEFACT_PLAN], c->directory, c->calls, &plan) !=
+        CSE_OK) {
+        cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
+        c->whole = false;
+        return false;
+    }
+    c->whole = plan.compiled == c->compiler_present &&
+               plan.graph->state_count == graph->state_count &&
+               plan.graph->fetch_count == graph->fetch_count &&
+               plan.graph->input_count == graph->input_count;
+    if (c->whole)
         cse_graph_take(graph, &plan.graph);
     cse_plan_file_clear(&plan);
-    return whole;
+    return c->whole;
 }
 
 cse_status cse_compilation_plan(cse_compilation *c, cse_graph *graph,
@@ -287,22 +348,15 @@ cse_status cse_compilation_plan(cse_compilation *c, cse_graph *graph,
 {
     CSE_TRY(cse_trace_status(graph));
     if (options == NULL || options->after == NULL)
-        c->found = read_plan(c, graph);
+        c->found = take_plan(c, graph);
     return c->found ? CSE_OK : cse_passes_run(graph, options);
 }
 
-cse_status cse_codegen_read_kernels(const char *directory, char *kernels, size_t size)
+void cse_codegen_kernels(const cse_artefact *artefact, char kernels[CSE_KERNELS_BYTES])
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/kernels.txt", directory);
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return cse_fail(CSE_NO_INPUT, "compiled step: %s: %s", path, strerror(errno));
-    size_t read = fread(kernels, 1, size - 1, file);
-    fclose(file);
-    kernels[read] = '\0';
-    kernels[strcspn(kernels, "\n")] = '\0';
-    return CSE_OK;
+    const cse_text *text = &artefact->files[CSE_ARTEFACT_KERNELS];
+    const size_t length = text->size > 0 ? strcspn(text->data, "\n") : 0;
+    snprintf(kernels, CSE_KERNELS_BYTES, "%.*s", (int)length, text->size > 0 ? text->data : "");
 }
 
 cse_status cse_compilation_finish(cse_compilation *c, const cse_graph *graph,
@@ -315,12 +369,13 @@ cse_status cse_compilation_finish(cse_compilation *c, const cse_graph *graph,
         cse_log_line(CSE_LOG_WARNING,
                      "there is no C compiler (cc, gcc, clang): the step runs interpreted, "
                      "which is much slower; install gcc or set CSE_CC");
-    result->cached = c->found || cse_plan_file_is_whole(c->directory, c->compiler_present);
+    result->cached = look(c);
     if (!result->cached)
         status = make_entry(c, graph);
-    if (status == CSE_OK)
-        status =
-            cse_codegen_read_kernels(result->directory, result->kernels, sizeof result->kernels);
+    if (status == CSE_OK) {
+        cse_codegen_kernels(&c->artefact, result->kernels);
+        memcpy(result->digest, c->artefact.digest, sizeof result->digest);
+    }
     result->seconds = (double)(cse_clock_ns() - c->start_ns) * 1e-9;
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -36,6 +37,9 @@ typedef struct call {
 typedef struct compiled {
     cse_executable base;
     void *object;
+    /* What `object` was loaded from; open as long as it, since the loader takes a path that it has
+     * seen for the object that it has. */
+    int descriptor;
     cse_plan_file plan; /* its program; the graph is the executable's */
     call *calls;        /* by group */
     cse_kernel **kernels;
@@ -148,6 +152,8 @@ static void destroy(cse_executable *executable)
     cse_program_clear(&self->plan.program);
     if (self->object != NULL)
         dlclose(self->object);
+    if (self->descriptor >= 0)
+        close(self->descriptor);
     free(self);
 }
 
@@ -161,10 +167,15 @@ void cse_executable_destroy(cse_executable **executable)
     *executable = NULL;
 }
 
-cse_status cse_executable_read_graph(const char *directory, cse_graph **graph)
+cse_status cse_executable_read_graph(const char *directory, const char *digest, cse_graph **graph)
 {
+    cse_artefact artefact;
     cse_plan_file plan;
-    CSE_TRY(cse_plan_file_read(directory, NULL, &plan));
+    CSE_TRY(cse_artefact_read(directory, digest, &artefact));
+    cse_status status =
+        cse_plan_file_read(&artefact.files[CSE_ARTEFACT_PLAN], directory, NULL, &plan);
+    cse_artefact_clear(&artefact);
+    CSE_TRY(status);
     *graph = plan.graph;
     plan.graph = NULL;
     cse_plan_file_clear(&plan);
@@ -239,13 +250,14 @@ static cse_status make_kernels(compiled *self)
 
 /* Every process of a run must run the kernels that the artefact was compiled for, or they would
  * compute other bits. Portable bits are those of any kernel. */
-static cse_status check_kernels(const compiled *self, const char *directory)
+static cse_status check_kernels(const compiled *self, const cse_artefact *artefact,
+                                const char *directory)
 {
     char expected[CSE_KERNELS_BYTES];
     cse_text made = { 0 };
     if (self->base.graph->portable)
         return CSE_OK;
-    CSE_TRY(cse_codegen_read_kernels(directory, expected, sizeof expected));
+    cse_codegen_kernels(artefact, expected);
     cse_kernel_record(self->base.graph, self->kernels, &made);
     cse_status status = CSE_OK;
     if (strncmp(made.data, expected, sizeof expected - 1) != 0)
@@ -272,23 +284,27 @@ static cse_status follow_instructions(const cse_graph *graph, const char *direct
     return CSE_OK;
 }
 
-static cse_status load(compiled *self, const char *directory, const char *path)
+/* The bytes that were verified are loaded from memory: the file beside the plan may change, or be
+ * cut off, without this process noticing. */
+static cse_status load(compiled *self, const cse_artefact *artefact, const char *directory)
 {
+    char path[PATH_BYTES];
+    CSE_TRY(cse_artefact_object_new(artefact, &self->descriptor));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", self->descriptor);
     self->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    snprintf(path, sizeof path, "%s/step.so", directory);
     if (self->object == NULL)
-        return cse_fail(CSE_DATA, "compiled step: %s", dlerror());
+        return cse_fail(CSE_DATA, "compiled step: %s: cannot be loaded: %s", path, dlerror());
     CSE_TRY(check_object(self, path));
     CSE_TRY(find_calls(self, path));
     CSE_TRY(make_kernels(self));
-    return check_kernels(self, directory);
+    return check_kernels(self, artefact, directory);
 }
 
 /* Takes over the plan's program. */
-static cse_status open_object(cse_plan_file *plan, const char *directory,
-                              cse_executable **executable)
+static cse_status open_object(cse_plan_file *plan, const cse_artefact *artefact,
+                              const char *directory, cse_executable **executable)
 {
-    char path[PATH_BYTES];
-    CSE_TRY(cse_plan_file_check_object(plan, directory));
     compiled *self = cse_calloc(1, sizeof *self);
     self->base = (cse_executable){ .graph = plan->graph,
                                    .kind = "compiled",
@@ -298,21 +314,26 @@ static cse_status open_object(cse_plan_file *plan, const char *directory,
                                    .update = run_update,
                                    .propose = run_propose,
                                    .destroy = destroy };
+    self->descriptor = -1;
     self->plan = *plan;
     plan->program = (cse_program){ 0 };
     *executable = &self->base;
-    snprintf(path, sizeof path, "%s/step.so", directory);
-    return load(self, directory, path);
+    return load(self, artefact, directory);
 }
 
-cse_status cse_executable_open(const char *directory, cse_executable **executable)
+static cse_status open_artefact(const cse_artefact *artefact, const char *directory,
+                                cse_executable **executable)
 {
     cse_plan_file plan;
-    *executable = NULL;
-    CSE_TRY(cse_plan_file_read(directory, NULL, &plan));
+    CSE_TRY(cse_plan_file_read(&artefact->files[CSE_ARTEFACT_PLAN], directory, NULL, &plan));
     cse_status status = follow_instructions(plan.graph, directory);
-    if (status == CSE_OK && plan.object.bytes > 0) {
-        status = open_object(&plan, directory, executable);
+    if (status == CSE_OK && plan.compiled != artefact->compiled) {
+        status = cse_fail(CSE_DATA,
+                          "compiled step: %s: step.plan and step.so are not of one step; remove "
+                          "the directory and compile again",
+                          directory);
+    } else if (status == CSE_OK && plan.compiled) {
+        status = open_object(&plan, artefact, directory, executable);
     } else if (status == CSE_OK) {
         cse_log_line(CSE_LOG_WARNING,
                      "%s holds no compiled code (step.so): the step runs interpreted", directory);
@@ -326,4 +347,20 @@ cse_status cse_executable_open(const char *directory, cse_executable **executabl
     }
     cse_plan_file_clear(&plan);
     return status;
+}
+
+cse_status cse_executable_open_verified(const char *directory, const char *digest,
+                                        cse_executable **executable)
+{
+    cse_artefact artefact;
+    *executable = NULL;
+    CSE_TRY(cse_artefact_read(directory, digest, &artefact));
+    cse_status status = open_artefact(&artefact, directory, executable);
+    cse_artefact_clear(&artefact);
+    return status;
+}
+
+cse_status cse_executable_open(const char *directory, cse_executable **executable)
+{
+    return cse_executable_open_verified(directory, NULL, executable);
 }

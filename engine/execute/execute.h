@@ -66,11 +66,14 @@ struct cse_executable {
     void (*destroy)(cse_executable *self);
 };
 
-/* Loads the artefact a compilation left in `directory` (step.plan, step.so when a compiler was
- * there): reads the graph, creates the library kernels, loads the code. */
+/* Loads the artefact a compilation left in `directory`, verified (engine/codegen/artefact.h): reads
+ * the graph, creates the library kernels, loads the code. `digest`: of the manifest that the run was
+ * started with; NULL: any. */
+cse_status cse_executable_open_verified(const char *directory, const char *digest,
+                                        cse_executable **executable);
 cse_status cse_executable_open(const char *directory, cse_executable **executable);
 /* The graph of such an artefact alone. */
-cse_status cse_executable_read_graph(const char *directory, cse_graph **graph);
+cse_status cse_executable_read_graph(const char *directory, const char *digest, cse_graph **graph);
 /* Interprets `graph` (borrowed) with reference kernels; needs every pass up to memory_plan. */
 cse_status cse_executable_interpret(const cse_graph *graph, cse_executable **executable);
 void cse_executable_destroy(cse_executable **executable);

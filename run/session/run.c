@@ -284,6 +284,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
     cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
+        .artefact_digest = session->report.artefact_digest,
         .graph = r->step->graph,
         .dataloader = dataloader.data,
         .loader = r->loader,
@@ -352,6 +353,7 @@ static cse_status finish_compilation(cse_session *session, cse_compilation *comp
     session->report.compile_cached = compiled.cached;
     session->report.memory = cse_memory_plan_figures(step->graph);
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
+    memcpy(session->report.artefact_digest, compiled.digest, sizeof compiled.digest);
     memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
     if (step->training)
         keep_kernels(session, compiled.kernels);

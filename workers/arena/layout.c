@@ -3,6 +3,7 @@
 #include "workers/arena/layout.h"
 
 #include <sched.h>
+#include <stdio.h>
 
 #include "engine/execute/tensor_statistics.h"
 #include "workers/arena/sums.h"
@@ -106,6 +107,9 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     head->cores = allowed_cores();
     head->seed = layout->seed;
     head->end_step = layout->first_step + layout->num_steps;
+    if (layout->artefact_digest != NULL)
+        snprintf(head->artefact_digest, sizeof head->artefact_digest, "%s",
+                 layout->artefact_digest);
     head->replicas = layout->replica_count;
     head->weight_servers = layout->weight_server_count;
     head->input_workers = layout->input_worker_count;

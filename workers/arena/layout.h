@@ -45,7 +45,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 6,
+    CSE_ARENA_VERSION = 7,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -55,6 +55,7 @@ enum {
     CSE_SPIN_NS = 200 * 1000,
     CSE_MOST_SPANS = 256,
     CSE_RECENT_RUNS = 26,
+    CSE_ARENA_DIGEST_BYTES = 65,
 };
 
 /* An interval of one process's time in a sampled step. */
@@ -129,6 +130,7 @@ typedef struct cse_arena_head {
     int64_t partial_sum_statistics_offset;       /* from the start of a partial sum */
     int64_t group_count;                         /* of the graph: kernels that are timed */
     int64_t spin_ns;
+    char artefact_digest[CSE_ARENA_DIGEST_BYTES]; /* of the manifest; "": any */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         records_offset, statistics_offset, kernels_offset, weights_offset, reduced_offset,

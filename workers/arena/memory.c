@@ -190,6 +190,12 @@ void cse_cluster_destroy(cse_cluster **cluster)
     *cluster = NULL;
 }
 
+const char *cse_cluster_artefact_digest(const cse_cluster *cluster)
+{
+    const char *digest = cluster->head->artefact_digest;
+    return digest[0] != '\0' ? digest : NULL;
+}
+
 int cse_cluster_descriptor(const cse_cluster *cluster)
 {
     return cluster->descriptor;

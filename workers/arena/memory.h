@@ -17,6 +17,9 @@ cse_status cse_cluster_map(int descriptor, cse_cluster **cluster);
  * freed with the last of them. */
 void cse_cluster_destroy(cse_cluster **cluster);
 
+/* The digest of the manifest of the compiled step that this cluster runs; NULL: any. */
+const char *cse_cluster_artefact_digest(const cse_cluster *cluster);
+
 /* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */
 int cse_cluster_descriptor(const cse_cluster *cluster);
 

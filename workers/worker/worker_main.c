@@ -205,7 +205,8 @@ static cse_status confine(worker *w)
 
 static cse_status open_input(worker *w)
 {
-    CSE_TRY(cse_executable_read_graph(w->welcome.welcome.artefact_directory, &w->graph));
+    CSE_TRY(cse_executable_read_graph(w->welcome.welcome.artefact_directory,
+                                      cse_cluster_artefact_digest(w->cluster), &w->graph));
     cse_settings *settings = NULL;
     CSE_TRY(cse_dataloader_settings_decode(w->welcome.welcome.dataloader, &settings));
     cse_status status =
@@ -223,7 +224,9 @@ static cse_status open_all(worker *w)
     if (cse_cluster_slot_kind(w->cluster, w->given.slot) == CSE_ROLE_INPUT)
         CSE_TRY(open_input(w));
     else
-        CSE_TRY(cse_executable_open(w->welcome.welcome.artefact_directory, &w->executable));
+        CSE_TRY(cse_executable_open_verified(w->welcome.welcome.artefact_directory,
+                                             cse_cluster_artefact_digest(w->cluster),
+                                             &w->executable));
     return cse_work_new(&(cse_work_options){ .cluster = w->cluster,
                                              .slot = w->given.slot,
                                              .executable = w->executable,

@@ -260,7 +260,8 @@ START_TEST(damaged_files_are_named)
     ck_assert_int_eq(open_status(&result), CSE_DATA);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "step.plan"));
     ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(open_status(&result), CSE_NO_INPUT);
+    ck_assert_int_eq(open_status(&result), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "step.plan"));
 }
 END_TEST
 
@@ -310,9 +311,11 @@ START_TEST(compiling_twice_gives_the_same_bytes)
 {
     static const char *const names[] = { "step.plan", "step.c", "step.so" };
     cse_compile_result first = compile();
+    ck_assert_uint_eq(strlen(first.digest), CSE_ARTEFACT_DIGITS);
     snprintf(directory + strlen(directory), sizeof directory - strlen(directory), "/again");
     cse_compile_result second = compile();
     ck_assert(!second.cached);
+    ck_assert_str_eq(first.digest, second.digest);
     for (int i = 0; i < 3; i++) {
         cse_text a = { 0 }, b = { 0 };
         read_whole(&first, names[i], &a);
@@ -336,6 +339,11 @@ START_TEST(a_step_of_another_graph_is_refused)
     snprintf(from, sizeof from, "%s/step.so", first.directory);
     snprintf(to, sizeof to, "%s/step.so", second.directory);
     ck_assert_int_eq(rename(from, to), 0);
+    ck_assert_int_eq(open_status(&second), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "step.so"));
+    /* With a manifest that says so, the step itself tells. */
+    ck_assert_int_eq(cse_artefact_seal(second.directory, strrchr(second.directory, '/') + 1),
+                     CSE_OK);
     ck_assert_int_eq(open_status(&second), CSE_DATA);
     ck_assert_ptr_nonnull(strstr(cse_error_message(), "another graph"));
 }

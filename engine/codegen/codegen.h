@@ -20,9 +20,9 @@ enum { CSE_STEP_ABI = 4 };
 typedef struct cse_compile_result {
     char directory[4096];                 /* see artefact.h */
     char digest[CSE_ARTEFACT_DIGITS + 1]; /* of its manifest */
-    char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels (kernel_record.h) */
-    bool cached;                     /* found in the cache */
-    double seconds;                  /* from the call to the end */
+    char kernels[CSE_KERNELS_BYTES];      /* the record of its kernels (kernel_record.h) */
+    bool cached;                          /* found in the cache */
+    double seconds;                       /* from the call to the end */
     bool compiler_present;
 } cse_compile_result;
 

@@ -26,8 +26,8 @@ typedef struct cse_session_report {
     bool compile_cached;
     char artefact_directory[4096];
     char artefact_digest[CSE_ARTEFACT_DIGITS + 1]; /* of its manifest */
-    char kernels[CSE_KERNELS_BYTES]; /* the record of its kernels */
-    cse_memory_figures memory;       /* of the compiled step */
+    char kernels[CSE_KERNELS_BYTES];               /* the record of its kernels */
+    cse_memory_figures memory;                     /* of the compiled step */
 } cse_session_report;
 
 /* One call of a closure. */

@@ -66,9 +66,9 @@ struct cse_executable {
     void (*destroy)(cse_executable *self);
 };
 
-/* Loads the artefact a compilation left in `directory`, verified (engine/codegen/artefact.h): reads
- * the graph, creates the library kernels, loads the code. `digest`: of the manifest that the run was
- * started with; NULL: any. */
+/* Loads the artefact that a compilation left in `directory`, verified (engine/codegen/artefact.h):
+ * reads the graph, creates the library kernels, loads the code. `digest`: of the manifest that the
+ * run was started with; NULL: any. */
 cse_status cse_executable_open_verified(const char *directory, const char *digest,
                                         cse_executable **executable);
 cse_status cse_executable_open(const char *directory, cse_executable **executable);

@@ -263,6 +263,104 @@ CSE_INLINE float cse_pow(float x, float y)
     return y == 0.0f || x == 1.0f ? 1.0f : result;
 }
 
+/* ln(1 + x) to 1 ulp: 1 + x is exact enough in double, and ln of it loses what the sum lost. The
+ * quotient of the two puts it back (Kahan; Higham, Accuracy and Stability, section 1.14.1). */
+CSE_INLINE float cse_log1p(float x)
+{
+    double u = 1.0 + (double)x, d = u - 1.0;
+    double y = d != 0.0 ? cse_log_double(u) * ((double)x / d) : (double)x;
+    float z = x > -1.0f ? (float)y : x == -1.0f ? -__builtin_inff() : __builtin_nanf("");
+    z = x == __builtin_inff() || x == 0.0f ? x : z;
+    return x != x ? x : z;
+}
+
+/* e^x - 1 to 2 ulp: with x = n ln2 + r it is 2^n (e^r - 1) + (2^n - 1), of which e^r - 1 has its
+ * own polynomial. */
+CSE_INLINE float cse_expm1(float x)
+{
+    float r;
+    int32_t exponent = cse_reduce_exponent(cse_limited(x, -25.0f, 88.0f), 127.0f, &r);
+    float power = cse_power_of_two(exponent);
+    float p = 1.38213043e-3f;
+    p = cse_fma(p, r, 8.36866908e-3f);
+    p = cse_fma(p, r, 4.16682586e-2f);
+    p = cse_fma(p, r, 1.66665211e-1f);
+    p = cse_fma(p, r, 4.9999994e-1f);
+    p = cse_fma(p * r, r, r);
+    float y = cse_fma(power, p, power - 1.0f);
+    y = x > 88.0f ? cse_exp(x) : y;
+    return x == 0.0f ? x : x != x ? x : y;
+}
+
+/* Whole numbers. Floats of 2^23 and more are whole; below, a conversion to int32 cuts towards 0.
+ * The sign is x's, also that of a zero. */
+CSE_INLINE float cse_floor(float x)
+{
+    float cut = (float)(int32_t)cse_limited(x, -8388608.0f, 8388608.0f);
+    float y = cut > x ? cut - 1.0f : cut;
+    return __builtin_fabsf(x) < 8388608.0f ? cse_with_sign(y, x) : x;
+}
+
+CSE_INLINE float cse_ceil(float x)
+{
+    float cut = (float)(int32_t)cse_limited(x, -8388608.0f, 8388608.0f);
+    float y = cut < x ? cut + 1.0f : cut;
+    return __builtin_fabsf(x) < 8388608.0f ? cse_with_sign(y, x) : x;
+}
+
+/* To the nearest, halves to even: adding 2^23 leaves no bits for a fraction. */
+CSE_INLINE float cse_round(float x)
+{
+    float a = __builtin_fabsf(x), y = (a + 8388608.0f) - 8388608.0f;
+    return a < 8388608.0f ? cse_with_sign(y, x) : x;
+}
+
+/* The quotient rounded down; 0 for a division by 0. It wraps for INT32_MIN / -1. */
+CSE_INLINE int32_t cse_floor_divide(int32_t a, int32_t b)
+{
+    int64_t divisor = b == 0 ? 1 : b, quotient = a / divisor;
+    quotient -= (quotient * divisor != a) & ((a < 0) != (divisor < 0));
+    return b == 0 ? 0 : (int32_t)(uint32_t)quotient;
+}
+
+CSE_INLINE int32_t cse_remainder(int32_t a, int32_t b)
+{
+    int64_t divisor = b == 0 ? 1 : b, quotient = a / divisor;
+    quotient -= (quotient * divisor != a) & ((a < 0) != (divisor < 0));
+    return b == 0 ? a : (int32_t)(a - quotient * divisor);
+}
+
+/* Whether a, at index i, comes before b, at j: the larger first (or the smaller), equal ones by
+ * index, NaN as larger than any number. */
+CSE_INLINE _Bool cse_comes_before(double a, int32_t i, double b, int32_t j, _Bool smallest)
+{
+    if (a != a || b != b)
+        return (a != a && b != b) ? i < j : smallest ? b != b : a != a;
+    return a == b ? i < j : smallest ? a < b : a > b;
+}
+
+/* The angle of (x, y) to 3 ulp: of the smaller over the larger size t, atan t = t + t z P(z) with
+ * z = t^2 (a minimax fit, rest 2.6e-09), then the octants. */
+CSE_INLINE float cse_atan2(float y, float x)
+{
+    float a = __builtin_fabsf(x), b = __builtin_fabsf(y);
+    float large = a > b ? a : b, small = a > b ? b : a;
+    float t = large == 0.0f ? 0.0f : small == large ? 1.0f : small / large, z = t * t;
+    float p = -1.793621780e-03f;
+    p = cse_fma(p, z, 1.091460615e-02f);
+    p = cse_fma(p, z, -3.117784678e-02f);
+    p = cse_fma(p, z, 5.795759470e-02f);
+    p = cse_fma(p, z, -8.403450407e-02f);
+    p = cse_fma(p, z, 1.095218581e-01f);
+    p = cse_fma(p, z, -1.426424169e-01f);
+    p = cse_fma(p, z, 1.999854828e-01f);
+    p = cse_fma(p, z, -3.333329909e-01f);
+    float angle = cse_fma(p * z, t, t);
+    angle = b > a ? (1.57079637f - angle) - 4.37113883e-8f : angle;
+    angle = cse_bits(x) < 0 ? (3.14159274f - angle) - 8.74227766e-8f : angle;
+    return x != x || y != y ? x + y : cse_with_sign(angle, y);
+}
+
 /* tanh x to 3 ulp: y / (y + 2) with y = e^2|x| - 1, which is 2^n (e^r - 1) + (2^n - 1). */
 CSE_INLINE float cse_tanh(float x)
 {

@@ -17,6 +17,13 @@ CSE_API cse_tensor *cse_argmax(cse_tensor *x, int axis)
     return cse_trace_1(&cse_op_argmax, &attributes, x);
 }
 
+/** Index of the smallest element along `axis`, as cse_argmax gives that of the largest: the first
+ * of equals; a NaN counts as the smallest. Of int32, INT32_MIN is not told from its opposite. */
+CSE_API cse_tensor *cse_argmin(cse_tensor *x, int axis)
+{
+    return cse_argmax(cse_neg(x), axis);
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     int64_t axis = in->attributes->integers[0];

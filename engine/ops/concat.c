@@ -16,6 +16,24 @@ CSE_API cse_tensor *cse_concat(cse_tensor *const tensors[], int count, int axis)
     return cse_trace(&cse_op_concat, &attributes, count, tensors);
 }
 
+/** x with its elements moved by `shift` places along `axis` (both negative: from the end); those
+ * that leave at one end come in at the other, as in PyTorch's and NumPy's roll. */
+CSE_API cse_tensor *cse_roll(cse_tensor *x, int axis, int64_t shift)
+{
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_concat, NULL, x);
+    int along = cse_axis(axis, x->shape.rank);
+    if (along < 0)
+        return cse_trace_fail(CSE_SHAPE, "roll: axis %d is outside rank %d", axis, x->shape.rank);
+    int64_t size = x->shape.dims[along];
+    int64_t cut = size > 0 ? ((shift % size) + size) % size : 0;
+    if (cut == 0)
+        return x;
+    cse_tensor *parts[] = { cse_slice_axis(x, along, size - cut, size),
+                            cse_slice_axis(x, along, 0, size - cut) };
+    return cse_concat(parts, 2, along);
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     int64_t axis = in->attributes->integers[0], length = 0;

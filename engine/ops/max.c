@@ -16,6 +16,28 @@ CSE_API cse_tensor *cse_max(cse_tensor *x, const int axes[], int axis_count, boo
     return cse_trace_reduce(&cse_op_max, x, axes, axis_count, keep_dims);
 }
 
+/** The smallest element over the given axes, as cse_max gives the largest. */
+CSE_API cse_tensor *cse_min(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
+{
+    return cse_neg(cse_max(cse_neg(x), axes, axis_count, keep_dims));
+}
+
+/** Whether any element over the given axes (negative: from the end; none: all axes) is not 0, or
+ * true; a bool. */
+CSE_API cse_tensor *cse_any(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
+{
+    cse_tensor *holds = cse_cast(cse_cast(x, CSE_BOOL), CSE_FLOAT32);
+    return cse_cast(cse_max(holds, axes, axis_count, keep_dims), CSE_BOOL);
+}
+
+/** Whether all elements over the given axes (negative: from the end; none: all axes) are not 0, or
+ * true; a bool. */
+CSE_API cse_tensor *cse_all(cse_tensor *x, const int axes[], int axis_count, bool keep_dims)
+{
+    cse_tensor *lacks = cse_logical_not(cse_cast(x, CSE_BOOL));
+    return cse_logical_not(cse_any(lacks, axes, axis_count, keep_dims));
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     if (!cse_dtype_is_float(in->dtypes[0]))

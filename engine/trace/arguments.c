@@ -37,6 +37,15 @@ cse_status cse_infer_numbers(const cse_infer *in, cse_shape *shape, cse_dtype *d
     return CSE_OK;
 }
 
+cse_status cse_infer_integers(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
+{
+    CSE_TRY(infer_same(in, shape, dtype));
+    if (*dtype != CSE_INT32)
+        return cse_fail(CSE_SHAPE, "the inputs must be int32, not %s; cast them first",
+                        cse_dtype_name(*dtype));
+    return CSE_OK;
+}
+
 cse_status cse_infer_comparison(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     CSE_TRY(cse_infer_numbers(in, shape, dtype));

@@ -10,9 +10,10 @@
 #include "engine/types/shape.h"
 
 /* Shape rules of elementwise ops. All inputs have one shape and one type, which are the output's;
- * floats only, or floats and int32. */
+ * floats only, floats and int32, or int32 only. */
 cse_status cse_infer_floats(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 cse_status cse_infer_numbers(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
+cse_status cse_infer_integers(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 /* Two numbers of one shape and type give a bool; bools give a bool. */
 cse_status cse_infer_comparison(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
 cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);

@@ -3,10 +3,12 @@
 
 Run once with PyTorch installed (the stored file says which release):
     python3 tests/reference/make_reference_values.py > tests/reference/op_values.h
+    python3 tests/reference/make_reference_values.py axes > tests/reference/op_values_axes.h
 Values are computed in float64 from float32 inputs, so that they are right to every digit of
 float32. Each case names an op of the engine with its attributes (engine/ops says what they
 mean), its inputs, and PyTorch's function for it. Gradients are those of sum(output * upstream).
 """
+import sys
 import textwrap
 
 import numpy
@@ -165,6 +167,40 @@ def activation_gradient_cases():
     case("silu_gradient", gradient_of(functional.silu), special[::2], floats(4))
 
 
+def whole_number_cases():
+    halves = torch.tensor([-2.5, -1.5, -0.7, -0.0, 0.5, 1.5, 2.5, 3.2])
+    for name in ("floor", "ceil", "round"):
+        case(name, getattr(torch, name), halves)
+    case("log1p", torch.log1p, torch.tensor([-0.9, -1e-6, 0.0, 1e-6, 0.5, 40.0]))
+    case("expm1", torch.expm1, torch.tensor([-9.0, -1e-6, 0.0, 1e-6, 0.5, 4.0]))
+    case("atan2", torch.atan2, floats(8), floats(8))
+    a, b = ints(12, low=-40, high=41), ints(12, low=1, high=5) * (1 - 2 * ints(12, high=2))
+    case("floor_divide", torch.floor_divide, a, b, gradient=False)
+    case("remainder", torch.remainder, a, b, gradient=False)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        case(name, getattr(torch, name), a, b, gradient=False)
+    case("bitwise_not", torch.bitwise_not, a, gradient=False)
+    case("iota", lambda x: torch.arange(-3, 9, 2, dtype=torch.int32), ints(6), integers=[-3, 2],
+         gradient=False)
+
+
+def axis_cases():
+    case("cumsum", lambda x: x.cumsum(1), floats(2, 4, 3), integers=[1, 0])
+    case("cumsum", lambda x: x.flip(1).cumsum(1).flip(1), floats(2, 5), integers=[1, 1])
+    case("flip", lambda x: x.flip((0, 2)), floats(2, 2, 3), integers=[5])
+    case("take_along", lambda x, i: torch.gather(x, 1, i.long()), floats(2, 4, 2),
+         ints(2, 3, 2), integers=[1])
+    case("scatter_add_along",
+         lambda x, i: torch.zeros(3, 4).double().scatter_add(1, i.long(), x), floats(3, 5),
+         ints(3, 5), integers=[1, 4])
+    case("top_k", lambda x: x.topk(3, 1).indices.to(torch.int32), floats(3, 7), integers=[1, 3, 0],
+         gradient=False)
+    case("top_k", lambda x: x.argsort(stable=True, dim=0).to(torch.int32), ints(6, 2, high=3),
+         integers=[0, 6, 1], gradient=False)
+    case("rms_norm", lambda x, w: functional.rms_norm(x, (6,), w, 1e-5), floats(3, 6), floats(6),
+         numbers=[1e-5])
+
+
 TYPES = {torch.float32: "CSE_FLOAT32", torch.int32: "CSE_INT32", torch.bool: "CSE_BOOL",
          torch.float64: "CSE_FLOAT32", torch.int64: "CSE_INT32"}
 
@@ -228,18 +264,28 @@ def draws():
     print("};")
 
 
+def write_all(groups):
+    """Each group draws from a state of its own, so that it leaves the others' values as they are."""
+    global random
+    for state, fill in groups:
+        if fill is not None:
+            random = numpy.random.RandomState(state)
+            cases.clear()
+            fill()
+        for one in cases:
+            write(*one)
+
+
 print("/* Written by make_reference_values.py with PyTorch "
       f"{torch.__version__.split('+')[0]} and SciPy {scipy.__version__}. */")
-print("/* clang-format off */\n#define V(...) (const double[]){ __VA_ARGS__ }")
-print("static const reference_case reference_cases[] = {")
-for one in cases:
-    write(*one)
-# Drawn from states of their own: each of these leaves the others' values as they are.
-for state, more in ((2, attention_cases), (3, activation_gradient_cases)):
-    random = numpy.random.RandomState(state)
-    cases.clear()
-    more()
-    for one in cases:
-        write(*one)
-print("};")
-draws()
+print("/* clang-format off */")
+if sys.argv[1:] == ["axes"]:
+    print("static const reference_case axes_cases[] = {")
+    write_all([(4, whole_number_cases), (5, axis_cases)])
+    print("};")
+else:
+    print("#define V(...) (const double[]){ __VA_ARGS__ }")
+    print("static const reference_case plain_cases[] = {")
+    write_all([(1, None), (2, attention_cases), (3, activation_gradient_cases)])
+    print("};")
+    draws()

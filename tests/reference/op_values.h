@@ -1,7 +1,7 @@
 /* Written by make_reference_values.py with PyTorch 2.13.0 and SciPy 1.17.1. */
 /* clang-format off */
 #define V(...) (const double[]){ __VA_ARGS__ }
-static const reference_case reference_cases[] = {
+static const reference_case plain_cases[] = {
 { "neg", { 0, 0, { 0 }, { 0 }, NULL }, 1, { { { 1, { 8 } }, CSE_FLOAT32, V(-3, -1, -0.5, 0, 0.5, 1,
   3, 10) } }, { { 1, { 8 } }, CSE_FLOAT32, V(3, 1, 0.5, -0, -0.5, -1, -3, -10) }, { { 1, { 8 } },
   CSE_FLOAT32, V(1.12211823, -0.500496209, 1.08129013, 1.00249732, 0.452844858, -0.392536312,

@@ -50,6 +50,13 @@ static const struct {
     { "tanh", cse_tanh, tanh, -12.0f, 12.0f, 3 },
     { "erf, near 0", cse_erf, erf, -1.1f, 1.1f, 3 },
     { "erf", cse_erf, erf, -6.0f, 6.0f, 3 },
+    { "log1p, near 0", cse_log1p, log1p, -0.5f, 0.5f, 1 },
+    { "log1p", cse_log1p, log1p, -0x1.fffffep-1f, 1e30f, 1 },
+    { "expm1, near 0", cse_expm1, expm1, -0.5f, 0.5f, 3 },
+    { "expm1", cse_expm1, expm1, -30.0f, 88.7f, 3 },
+    { "floor", cse_floor, floor, -1e8f, 1e8f, 0 },
+    { "ceil", cse_ceil, ceil, -100.0f, 100.0f, 0 },
+    { "round", cse_round, nearbyint, -100.0f, 100.0f, 0 },
     { "sin", cse_sin, sin, -30.0f, 30.0f, 1 },
     { "sin, far", negated_sine, sin, -1e6f, 1e6f, 1 },
     { "cos", cse_cos, cos, -30.0f, 30.0f, 1 },
@@ -252,6 +259,48 @@ START_TEST(special_values_are_as_in_c)
     ck_assert_float_eq(cse_erf(-INFINITY), -1.0f);
     ck_assert(isnan(cse_erf(NAN)) && signbit(cse_erf(-0.0f)));
     ck_assert(isnan(cse_sin(INFINITY)) && isnan(cse_cos(NAN)));
+    ck_assert(isinf(cse_log1p(-1.0f)) && isnan(cse_log1p(-1.5f)) && isnan(cse_log1p(NAN)));
+    ck_assert(isinf(cse_log1p(INFINITY)) && signbit(cse_log1p(-0.0f)));
+    ck_assert(isinf(cse_expm1(INFINITY)) && isnan(cse_expm1(NAN)) && signbit(cse_expm1(-0.0f)));
+    ck_assert_float_eq(cse_expm1(-INFINITY), -1.0f);
+    ck_assert(isnan(cse_floor(NAN)) && isinf(cse_ceil(INFINITY)) && signbit(cse_round(-0.4f)));
+    ck_assert_float_eq(cse_round(2.5f), 2.0f);
+    ck_assert_float_eq(cse_round(-1.5f), -2.0f);
+}
+END_TEST
+
+/* All quarters and both axes, equal sizes, and the special cases of C's atan2. */
+START_TEST(angles_are_those_of_c)
+{
+    const float sizes[] = { 0.0f, 0x1p-149f, 1e-20f, 0.3f, 1.0f, 3.0f, 1e20f, INFINITY };
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    for (int i = 0; i < 4 * SIZES * SIZES; i++) {
+        float y = sizes[i % SIZES] * (i / (SIZES * SIZES) % 2 ? -1.0f : 1.0f);
+        float x = sizes[i / SIZES % SIZES] * (i / (2 * SIZES * SIZES) ? -1.0f : 1.0f);
+        cse_expect(ulps(cse_atan2(y, x), atan2((double)y, (double)x)) <= 3, "atan2(%g, %g) is %.9g",
+                   (double)y, (double)x, (double)cse_atan2(y, x));
+    }
+    for (int i = 0; i < 200000; i++) {
+        double angle = 3.14159 * (i / 100000.0 - 1), size = exp(i % 41 - 20);
+        float y = (float)(size * sin(angle)), x = (float)(size * cos(angle));
+        cse_expect(ulps(cse_atan2(y, x), atan2((double)y, (double)x)) <= 3, "atan2(%g, %g) is %.9g",
+                   (double)y, (double)x, (double)cse_atan2(y, x));
+    }
+    ck_assert(isnan(cse_atan2(NAN, 1.0f)) && isnan(cse_atan2(1.0f, NAN)));
+}
+END_TEST
+
+/* Integers around 0 and at the ends, against quotients in double. */
+START_TEST(integers_are_divided_as_in_python)
+{
+    const int32_t values[] = { INT32_MIN, -7, -6, -2, -1, 0, 1, 2, 3, 6, 7, INT32_MAX };
+    enum { VALUES = sizeof values / sizeof values[0] };
+    for (int i = 0; i < VALUES * VALUES; i++) {
+        int32_t a = values[i % VALUES], b = values[i / VALUES];
+        int64_t quotient = b == 0 ? 0 : (int64_t)floor((double)a / (double)b);
+        ck_assert_int_eq(cse_floor_divide(a, b), (int32_t)(uint32_t)quotient);
+        ck_assert_int_eq(cse_remainder(a, b), a - quotient * b);
+    }
 }
 END_TEST
 
@@ -364,6 +413,8 @@ int main(void)
     tcase_add_test(cases, rsqrt_is_as_exact_as_it_says);
     tcase_add_test(cases, pow_is_as_exact_as_it_says);
     tcase_add_test(cases, special_values_are_as_in_c);
+    tcase_add_test(cases, angles_are_those_of_c);
+    tcase_add_test(cases, integers_are_divided_as_in_python);
     tcase_add_loop_test(cases, narrow_formats_are_those_of_the_library, 0, 3);
     tcase_add_test(cases, normal_numbers_are_those_of_the_library);
     tcase_add_test(cases, bfloat16_rounds_to_nearest_even);

@@ -27,6 +27,12 @@ typedef struct reference_case {
 } reference_case;
 
 #include "tests/reference/op_values.h"
+#include "tests/reference/op_values_axes.h"
+
+enum {
+    PLAIN_CASES = sizeof plain_cases / sizeof *plain_cases,
+    AXES_CASES = sizeof axes_cases / sizeof *axes_cases
+};
 
 static cse_node *leaf(evaluation *values, cse_graph *graph, const reference_tensor *tensor)
 {
@@ -60,7 +66,7 @@ static void compare(const char *op, evaluation *values, cse_node *node,
 
 START_TEST(values_and_gradients_are_those_of_pytorch)
 {
-    const reference_case *at = &reference_cases[_i];
+    const reference_case *at = _i < PLAIN_CASES ? &plain_cases[_i] : &axes_cases[_i - PLAIN_CASES];
     cse_graph *graph = cse_graph_new(1, 1);
     evaluation *values = evaluation_new(graph, 0, 0, 0);
     cse_node *inputs[MOST_INPUTS], *gradients[CSE_MAX_INPUTS] = { NULL };
@@ -211,7 +217,7 @@ int main(void)
     TCase *values = tcase_create("values");
     tcase_set_timeout(values, 60);
     tcase_add_loop_test(values, values_and_gradients_are_those_of_pytorch, 0,
-                        (int)(sizeof reference_cases / sizeof *reference_cases));
+                        PLAIN_CASES + AXES_CASES);
     tcase_add_test(values, random_words_are_those_of_philox);
     tcase_add_loop_test(values, a_sample_draws_the_same_in_any_split_of_the_batch, 0, 5);
     tcase_add_test(values, a_sample_draws_the_same_however_its_elements_are_arranged);

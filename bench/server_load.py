@@ -43,9 +43,10 @@ CONFIG = """trainer:
 """
 
 
-def request(path, stream=False, port=0):
+def request(path, stream=False, server=None):
     accept = "text/event-stream" if stream else "application/json"
-    return f"GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nAccept: {accept}\r\n\r\n".encode()
+    return (f"GET {path} HTTP/1.1\r\nHost: localhost:{server.port}\r\nAccept: {accept}\r\n"
+            f"Authorization: Bearer {server.token}\r\n\r\n").encode()
 
 
 class Server:
@@ -55,11 +56,14 @@ class Server:
              "--connections", "8000"],
             stdout=subprocess.PIPE,
         )
-        self.port = int(json.loads(self.process.stdout.readline())["url"].rsplit(":", 1)[1])
+        note = json.loads(self.process.stdout.readline())
+        self.port = int(note["url"].rsplit(":", 1)[1])
+        with open(note["token_file"]) as f:
+            self.token = f.read().strip()
 
     def connect(self, path, stream=True):
         s = socket.create_connection(("127.0.0.1", self.port))
-        s.sendall(request(path, stream, self.port))
+        s.sendall(request(path, stream, self))
         return s
 
     def cpu_seconds(self):
@@ -103,12 +107,12 @@ class Reader:
         self.paths = [f"/api/v1/jobs/{job}", f"/api/v1/jobs/{job}/metrics?names=loss&max_points=500",
                       "/api/v1/jobs", "/api/v1/version", f"/api/v1/jobs/{job}/logs?tail=50",
                       f"/api/v1/jobs/{job}/topology", f"/api/v1/jobs/{job}/transitions", "/metrics"]
-        self.number, self.port, self.waits, self.got, self.left = number, server.port, False, b"", -1
+        self.number, self.server, self.waits, self.got, self.left = number, server, False, b"", -1
         self.answers, self.errors, self.begun, self.times_ms = 0, 0, 0.0, []
 
     def ask(self):
         self.number += 1
-        self.socket.sendall(request(self.paths[self.number % len(self.paths)], False, self.port))
+        self.socket.sendall(request(self.paths[self.number % len(self.paths)], False, self.server))
         self.waits, self.got, self.begun = True, b"", time.monotonic()
 
     def read(self):

@@ -1,8 +1,9 @@
 /* The command line's client of the REST API: finding the server, calls, streams of events.
  *
  * The server is the first that is given of: --server, CSE_SERVER, and the server.json that a server
- * on this machine writes (client_note.h). A token is read only from a file, since other users can
- * see a command line. An error response (problem details, RFC 9457) becomes a status with its
+ * on this machine writes (client_note.h). A noted server is called over its unix socket, which asks
+ * this user for no token. A token is read only from a file, since other users can see a command
+ * line. An error response (problem details, RFC 9457) becomes a status with its
  * message, so that commands report it as any other failure. */
 #ifndef CSE_CLI_CLIENT_H
 #define CSE_CLI_CLIENT_H
@@ -31,6 +32,10 @@ cse_status cse_client_open(const cse_command_line *line, cse_client **api);
 void cse_client_close(cse_client **api);
 /* "http://127.0.0.1:8080" or "unix:/path". Borrowed. */
 const char *cse_client_server_view(const cse_client *api);
+/* The file that the server's note names, or "". Borrowed. */
+const char *cse_client_token_file_view(const cse_client *api);
+/* Adds "?token=TOKEN" to a page's address, where the file is given and we can read it. */
+void cse_client_add_sign_in(const char *token_file, cse_text *address);
 
 typedef struct cse_client_request {
     const char *method;          /* "GET" when NULL */

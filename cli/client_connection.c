@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/client_note.h"
 #include "config.h"
 #include "engine/base/arena.h"
+#include "engine/base/socket_path.h"
 
 enum { MAX_TOKEN_BYTES = 4096, CONNECT_TIMEOUT_MS = 5000 };
 
@@ -41,14 +43,20 @@ static cse_status read_token(const char *path, char **token)
     return CSE_OK;
 }
 
+static cse_status set_socket(cse_client *api, const char *path)
+{
+    char name[CSE_SOCKET_PATH_BYTES];
+    CSE_TRY(cse_socket_path(path, name, &api->directory));
+    api->socket = cse_strdup(name);
+    api->base = cse_strdup("http://localhost");
+    return CSE_OK;
+}
+
 static cse_status set_address(cse_client *api, const char *server, const char *origin)
 {
     api->server = cse_strdup(server);
-    if (strncmp(server, "unix:", 5) == 0 && server[5] == '/') {
-        api->socket = cse_strdup(server + 5);
-        api->base = cse_strdup("http://localhost");
-        return CSE_OK;
-    }
+    if (strncmp(server, "unix:", 5) == 0 && server[5] == '/')
+        return set_socket(api, server + 5);
     if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0)
         return cse_fail(CSE_USAGE,
                         "%s: \"%s\" is no address of a server; accepted: http://HOST:PORT, "
@@ -61,9 +69,26 @@ static cse_status set_address(cse_client *api, const char *server, const char *o
     return CSE_OK;
 }
 
-/* The given address, else that in server.json, which may also name the token's file. */
-static cse_status find_server(const cse_command_line *line, cse_client *api, char *token_file,
-                              size_t size)
+/* A noted server is called over its unix socket where we may use that, which takes no token. */
+static cse_status set_noted(cse_client *api, const cse_client_note *note, const char *origin)
+{
+    snprintf(api->token_file, sizeof api->token_file, "%s", note->token_file);
+    if (*note->socket == '\0' || access(note->socket, R_OK | W_OK) != 0)
+        return set_address(api, note->url, origin);
+    api->server = cse_strdup(note->url);
+    return set_socket(api, note->socket);
+}
+
+/* The token of an address that the server started last has, which is on this machine. */
+static void find_token_of(cse_client *api)
+{
+    cse_client_note note;
+    if (cse_client_note_read(NULL, &note) == CSE_OK && strcmp(note.url, api->base) == 0)
+        snprintf(api->token_file, sizeof api->token_file, "%s", note.token_file);
+}
+
+/* The given address, else that in server.json, which also names the token's file. */
+static cse_status find_server(const cse_command_line *line, cse_client *api)
 {
     const char *environment = getenv("CSE_SERVER"), *given = cse_option_value(line, "server");
     const char *origin = given != NULL ? "--server" : "CSE_SERVER";
@@ -72,24 +97,32 @@ static cse_status find_server(const cse_command_line *line, cse_client *api, cha
     if (given == NULL && environment != NULL && *environment != '\0')
         given = environment;
     bool is_root = given != NULL && stat(given, &info) == 0 && S_ISDIR(info.st_mode);
-    if (given != NULL && !is_root)
-        return set_address(api, given, origin);
+    if (given != NULL && !is_root) {
+        CSE_TRY(set_address(api, given, origin));
+        find_token_of(api);
+        return CSE_OK;
+    }
     CSE_TRY(cse_client_note_read(given, &note));
-    snprintf(token_file, size, "%s", note.token_file);
-    return set_address(api, note.url, is_root ? origin : "the local server's note");
+    return set_noted(api, &note, is_root ? origin : "the local server's note");
+}
+
+/* A socket that we found beside a TCP address: its server knows us by our user. */
+static bool is_own_socket(const cse_client *api)
+{
+    return api->socket != NULL && api->server != NULL && strncmp(api->server, "unix:", 5) != 0;
 }
 
 cse_status cse_client_open(const cse_command_line *line, cse_client **api)
 {
-    char noted[4096] = "";
     *api = cse_calloc(1, sizeof **api);
+    (*api)->directory = -1;
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    cse_status status = find_server(line, *api, noted, sizeof noted);
+    cse_status status = find_server(line, *api);
     const char *token_file = cse_option_value(line, "token_file");
     if (token_file == NULL)
         token_file = getenv("CSE_TOKEN_FILE");
     if (token_file == NULL || *token_file == '\0')
-        token_file = noted;
+        token_file = is_own_socket(*api) ? "" : (*api)->token_file;
     if (status == CSE_OK && *token_file != '\0')
         status = read_token(token_file, &(*api)->token);
     if (status == CSE_OK && ((*api)->curl = curl_easy_init()) == NULL)
@@ -108,6 +141,8 @@ void cse_client_close(cse_client **api)
     free((*api)->server);
     free((*api)->base);
     free((*api)->socket);
+    if ((*api)->directory >= 0)
+        close((*api)->directory);
     free((*api)->token);
     free((*api)->source);
     free(*api);
@@ -118,6 +153,21 @@ void cse_client_close(cse_client **api)
 const char *cse_client_server_view(const cse_client *api)
 {
     return api->server;
+}
+
+const char *cse_client_token_file_view(const cse_client *api)
+{
+    return api->token_file;
+}
+
+void cse_client_add_sign_in(const char *token_file, cse_text *address)
+{
+    char *token = NULL;
+    if (*token_file == '\0' || read_token(token_file, &token) != CSE_OK)
+        return;
+    cse_text_add(address, "?token=");
+    cse_url_encode(address, token);
+    free(token);
 }
 
 void cse_client_name_source(cse_client *api, const char *source)

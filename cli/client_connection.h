@@ -7,11 +7,13 @@
 #include "cli/client.h"
 
 struct cse_client {
-    char *server; /* as given */
-    char *base;   /* "http://host:port", which paths are added to */
-    char *socket; /* path of a unix socket, or NULL */
-    char *token;  /* or NULL */
-    char *source; /* name of the file that is sent, or NULL */
+    char *server;          /* as given */
+    char *base;            /* "http://host:port", which paths are added to */
+    char *socket;          /* path of a unix socket, or NULL */
+    int directory;         /* of the socket, while its name goes by way of it; -1 */
+    char *token;           /* or NULL */
+    char token_file[4096]; /* of the server's note; "": unknown */
+    char *source;          /* name of the file that is sent, or NULL */
     CURL *curl;
 };
 

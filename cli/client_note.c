@@ -30,8 +30,10 @@ cse_status cse_client_note_read(const char *root, cse_client_note *note)
     bool ours = file != NULL && fstat(fileno(file), &info) == 0 && info.st_uid == geteuid();
     json_t *json = ours ? json_loadf(file, 0, NULL) : NULL;
     const char *url = json_string_value(json_object_get(json, "url"));
+    const char *socket = json_string_value(json_object_get(json, "socket"));
     const char *token = json_string_value(json_object_get(json, "token_file"));
     snprintf(note->url, sizeof note->url, "%s", url != NULL ? url : "");
+    snprintf(note->socket, sizeof note->socket, "%s", socket != NULL ? socket : "");
     snprintf(note->token_file, sizeof note->token_file, "%s", token != NULL ? token : "");
     bool found = url != NULL;
     json_decref(json);

@@ -1,4 +1,5 @@
-/* server.json, by which a server tells local clients its address and its token's file. */
+/* server.json, by which a server tells local clients its address, its unix socket and its token's
+ * file. */
 #ifndef CSE_CLI_CLIENT_NOTE_H
 #define CSE_CLI_CLIENT_NOTE_H
 
@@ -6,7 +7,8 @@
 
 typedef struct cse_client_note {
     char url[1024];
-    char token_file[4096]; /* "" when it needs none */
+    char socket[4096];     /* "" when it has none */
+    char token_file[4096]; /* "" when it has none */
 } cse_client_note;
 
 /* Reads the file of the server of `root` (a server's directory or a run's model_dir), or with NULL

@@ -25,7 +25,7 @@
 #include "engine/base/log.h"
 #include "workers/control/process.h"
 
-enum { NICE = 5, PATIENCE_MS = 5000, REPLY_BYTES = 1024 };
+enum { NICE = 5, PATIENCE_MS = 5000, REPLY_BYTES = 16384 };
 
 /* What the process set aside needs; made before the fork. */
 typedef struct waiting {
@@ -46,12 +46,13 @@ cse_status cse_dashboard_child_check(const char *listen)
     cse_status status = cse_listen(listen, false, &listener);
     cse_listener_clear(&listener);
     if (status == CSE_PERMISSION)
-        return cse_fail(CSE_USAGE,
-                        "start: --listen %s: other machines could reach this address, and the "
-                        "dashboard of `start` asks nobody for a token; listen on 127.0.0.1:PORT, "
-                        "[::1]:PORT or unix:PATH, or give --no_dashboard and show the run by "
-                        "`csengine serve --run MODEL_DIR --listen %s --token_file FILE`",
-                        listen, listen);
+        return cse_fail(
+            CSE_USAGE,
+            "start: --listen %s: other machines could reach this address, which takes a "
+            "token that you have chosen; listen on 127.0.0.1:PORT, "
+            "[::1]:PORT or unix:PATH, or give --no_dashboard and show the run by "
+            "`csengine serve --run MODEL_DIR --listen %s --token_file FILE`",
+            listen, listen);
     return status == CSE_OK ? CSE_OK : cse_fail_within(status, "start: --");
 }
 
@@ -177,13 +178,14 @@ static void show_reply(const cse_dashboard_child *child, const char *line)
 {
     json_t *note = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
     const char *url = json_string_value(json_object_get(note, "url"));
+    const char *page = json_string_value(json_object_get(note, "page"));
     const char *message = json_string_value(json_object_get(note, "message"));
     if (url != NULL && child->quiet)
         ; /* it is in the run's folder */
     else if (url != NULL && child->json)
         printf("%.*s\n", (int)strcspn(line, "\n"), line);
     else if (url != NULL)
-        printf("Dashboard: %s\n", url);
+        printf("Dashboard: %s\n", page != NULL ? page : url);
     else if (message != NULL)
         cse_log_line(CSE_LOG_WARNING, "no dashboard: %s; training goes on without it", message);
     else

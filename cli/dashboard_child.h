@@ -20,8 +20,8 @@ typedef struct cse_dashboard_child {
     int reply;    /* its output: its address */
 } cse_dashboard_child;
 
-/* Whether the server could listen there, without a token: CSE_USAGE for an address that is wrong or
- * that other machines reach, CSE_UNAVAILABLE where another program listens. */
+/* Whether the server could listen there, without a token file: CSE_USAGE for an address that is
+ * wrong or that other machines reach, CSE_UNAVAILABLE where another program listens. */
 cse_status cse_dashboard_child_check(const char *listen);
 
 /* Sets the process aside. It keeps nothing of this process but the other ends of the two pipes, and

@@ -5,26 +5,24 @@
  * time. */
 #include "dashboard/access.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "dashboard/token.h"
 #include "engine/base/arena.h"
 
-enum { MAX_TOKEN = 4096, MIN_TOKEN = 16, FORGOTTEN = 256, PROOF_TEXT = crypto_auth_BYTES * 2 + 1 };
+enum { FORGOTTEN = 256, PROOF_TEXT = crypto_auth_BYTES * 2 + 1 };
 
 static const char cookie_context[] = "csengine session cookie";
 
 struct cse_access {
-    char *token; /* NULL: none is required */
+    char *token; /* NULL: nobody has one */
+    char cookie_name[sizeof CSE_COOKIE_NAME + 12];
     unsigned char key[crypto_auth_KEYBYTES];
     char *host;
     char **host_names;
@@ -33,40 +31,6 @@ struct cse_access {
     char forgotten[FORGOTTEN][PROOF_TEXT];
     int forgotten_count;
 };
-
-static cse_status read_token(const char *path, char **token)
-{
-    char buffer[MAX_TOKEN + 2];
-    struct stat about;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return cse_fail(errno == EACCES ? CSE_PERMISSION : CSE_NO_INPUT,
-                        "token file %s: %s; make one with: (umask 077; openssl rand -hex 32 > %s)",
-                        path, strerror(errno), path);
-    ssize_t size = fstat(file, &about) == 0 ? read(file, buffer, sizeof buffer - 1) : -1;
-    close(file);
-    if (size < 0)
-        return cse_fail(CSE_IO, "token file %s: %s", path, strerror(errno));
-    if (!S_ISREG(about.st_mode) || (about.st_mode & 077) != 0)
-        return cse_fail(CSE_PERMISSION,
-                        "token file %s: others may read it (mode %03o); accepted is a file that "
-                        "its owner alone may read: chmod 600 %s",
-                        path, (unsigned)(about.st_mode & 0777), path);
-    while (size > 0 && (buffer[size - 1] == '\n' || buffer[size - 1] == '\r'))
-        size--;
-    buffer[size] = '\0';
-    bool printable = true;
-    for (ssize_t i = 0; i < size; i++)
-        printable = printable && buffer[i] > ' ' && buffer[i] < 127;
-    if (size < MIN_TOKEN || size > MAX_TOKEN || !printable)
-        return cse_fail(CSE_DATA,
-                        "token file %s: accepted is one line of %d to %d printable characters "
-                        "without blanks",
-                        path, MIN_TOKEN, MAX_TOKEN);
-    *token = cse_strdup(buffer);
-    sodium_memzero(buffer, sizeof buffer);
-    return CSE_OK;
-}
 
 cse_status cse_access_new(const cse_access_options *options, cse_access **access)
 {
@@ -83,25 +47,24 @@ cse_status cse_access_new(const cse_access_options *options, cse_access **access
     for (int i = 0; i < count; i++)
         a->host_names[i] = cse_strdup(options->host_names[i]);
     a->host_name_count = count;
-    cse_status status = CSE_OK;
-    if (options->token_file != NULL)
-        status = read_token(options->token_file, &a->token);
-    if (status == CSE_OK && a->token != NULL)
+    if (options->port > 0)
+        snprintf(a->cookie_name, sizeof a->cookie_name, "%s_%u", CSE_COOKIE_NAME, options->port);
+    else
+        snprintf(a->cookie_name, sizeof a->cookie_name, "%s", CSE_COOKIE_NAME);
+    if (options->token != NULL)
+        a->token = cse_strdup(options->token);
+    if (a->token != NULL)
         crypto_generichash(a->key, sizeof a->key, (const unsigned char *)a->token, strlen(a->token),
                            (const unsigned char *)cookie_context, sizeof cookie_context - 1);
-    if (status != CSE_OK)
-        cse_access_destroy(&a);
     *access = a;
-    return status;
+    return CSE_OK;
 }
 
 void cse_access_destroy(cse_access **access)
 {
     if (*access == NULL)
         return;
-    if ((*access)->token != NULL)
-        sodium_memzero((*access)->token, strlen((*access)->token));
-    free((*access)->token);
+    cse_token_clear(&(*access)->token);
     free((*access)->host);
     for (int i = 0; i < (*access)->host_name_count; i++)
         free((*access)->host_names[i]);
@@ -121,7 +84,7 @@ bool cse_access_token_is_right(const cse_access *access, const char *token)
 {
     unsigned char ours[32], theirs[32];
     if (access->token == NULL)
-        return true;
+        return false;
     crypto_generichash(ours, sizeof ours, (const unsigned char *)access->token,
                        strlen(access->token), NULL, 0);
     crypto_generichash(theirs, sizeof theirs, (const unsigned char *)token, strlen(token), NULL, 0);
@@ -129,6 +92,11 @@ bool cse_access_token_is_right(const cse_access *access, const char *token)
 }
 
 /* ---- cookies ---- */
+
+const char *cse_access_cookie_name_view(const cse_access *access)
+{
+    return access->cookie_name;
+}
 
 static void prove(const cse_access *access, const char *text, size_t size, char proof[PROOF_TEXT])
 {
@@ -187,7 +155,7 @@ void cse_access_forget_cookie(cse_access *access, const char *cookie)
 bool cse_access_authorizes(cse_access *access, const char *authorization, const char *cookie)
 {
     if (access->token == NULL)
-        return true;
+        return false;
     if (authorization != NULL)
         return strncasecmp(authorization, "Bearer ", 7) == 0 &&
                cse_access_token_is_right(access, authorization + 7);
@@ -222,13 +190,13 @@ static bool host_name(const char *host, char *name, size_t size)
     return true;
 }
 
-bool cse_access_host_is_ours(const cse_access *access, const char *host)
+bool cse_access_host_is_ours(const cse_access *access, const char *host, bool over_socket)
 {
     char name[256];
     if (host == NULL || !host_name(host, name, sizeof name))
         return false;
     if (cse_address_is_loopback(name))
-        return access->host == NULL || cse_address_is_loopback(access->host) ||
+        return over_socket || access->host == NULL || cse_address_is_loopback(access->host) ||
                strcmp(access->host, "0.0.0.0") == 0 || strcmp(access->host, "::") == 0;
     if (access->host != NULL && strcasecmp(name, access->host) == 0)
         return true;

@@ -1,11 +1,11 @@
 /* Authorization: a bearer token for programs, a session cookie made from it for browsers, and the
  * check that a request is addressed to this server.
  *
- * A server that only this machine can reach needs no token, but it needs the Host and Origin
- * checks: a page of another site, opened in a browser on this machine, can send requests here
- * (cross-site request forgery), and can point a name it controls at this address (DNS rebinding).
- * A cookie is an expiry time with a message authentication code under a key derived from the token,
- * so that no session has to be stored and a restarted server accepts it. */
+ * The Host and Origin checks stand beside the token: a page of another site, opened in a browser on
+ * this machine, can send requests here (cross-site request forgery), and can point a name it
+ * controls at this address (DNS rebinding). A cookie is an expiry time with a message
+ * authentication code under a key derived from the token, so that no session has to be stored and a
+ * restarted server with the same token accepts it. */
 #ifndef CSE_DASHBOARD_ACCESS_H
 #define CSE_DASHBOARD_ACCESS_H
 
@@ -14,15 +14,18 @@
 typedef struct cse_access cse_access;
 
 typedef struct cse_access_options {
-    const char *token_file;        /* NULL: every caller is authorized */
+    const char *token;             /* NULL: no caller has one */
     const char *host;              /* as listened on: "127.0.0.1"; NULL for a unix socket */
+    unsigned port;                 /* 0: none */
     const char *const *host_names; /* further names under which clients know it, ended by NULL */
 } cse_access_options;
 
 enum { CSE_COOKIE_BYTES = 160, CSE_SESSION_SECONDS = 7 * 24 * 3600 };
 
-/* The token file: one line of 16 to 4096 printable characters, readable by its owner alone.
- * CSE_PERMISSION when others may read it, CSE_NO_INPUT, CSE_DATA. */
+/* Browsers send a host's cookies to each of its ports, so that a server adds its port to the name.
+ */
+#define CSE_COOKIE_NAME "csengine_session"
+
 cse_status cse_access_new(const cse_access_options *options, cse_access **access);
 void cse_access_destroy(cse_access **access);
 
@@ -31,13 +34,15 @@ bool cse_access_token_is_right(const cse_access *access, const char *token);
 /* "Bearer TOKEN" of Authorization, the value of the cookie, or both NULL. */
 bool cse_access_authorizes(cse_access *access, const char *authorization, const char *cookie);
 
+const char *cse_access_cookie_name_view(const cse_access *access);
 /* The value of a new cookie. */
 void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTES]);
 /* Revokes the cookie. */
 void cse_access_forget_cookie(cse_access *access, const char *cookie);
 
-/* Whether "name:port" is one of this server's names. NULL: none was sent. */
-bool cse_access_host_is_ours(const cse_access *access, const char *host);
+/* Whether "name:port" is one of this server's names; by way of a unix socket that is also this
+ * machine. NULL: none was sent. */
+bool cse_access_host_is_ours(const cse_access *access, const char *host, bool over_socket);
 /* Whether a page of `origin` may send requests to `host`: the same place, or none was sent. */
 bool cse_access_origin_is_ours(const char *origin, const char *host);
 

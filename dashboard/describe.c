@@ -356,9 +356,14 @@ static json_t *head(void)
 
 cse_status cse_describe(const cse_route *const *routes, json_t **document)
 {
-    json_t *schemes =
-        json_pack("{s:{s:s, s:s}, s:{s:s, s:s, s:s}}", "bearer", "type", "http", "scheme", "bearer",
-                  "cookie", "type", "apiKey", "in", "cookie", "name", "csengine_session");
+    json_t *schemes = json_pack(
+        "{s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}}", "bearer", "type", "http", "scheme", "bearer",
+        "description",
+        "The line of the file that server.json names as token_file. On the unix socket "
+        "that it names as socket, the server's own user needs none.",
+        "cookie", "type", "apiKey", "in", "cookie", "name", "csengine_session", "description",
+        "From POST /session or a page's address with ?token=TOKEN; over TCP \"_PORT\" is "
+        "added to the name.");
     description d = { .document = head(),
                       .paths = json_object(),
                       .tags = json_array(),

@@ -12,9 +12,12 @@
 
 #include "dashboard/encoding.h"
 #include "dashboard/pages.h"
+#include "dashboard/sign_in.h"
 #include "engine/base/arena.h"
 
 enum { MAX_HEADERS = 64 };
+
+#define OVER_SOCKET "unix" /* the address of a peer on a unix socket */
 
 cse_exchange *cse_exchange_new(cse_exchange_context *context, struct MHD_Connection *connection,
                                const char *target)
@@ -111,12 +114,17 @@ static bool check_well_formed(cse_exchange *exchange)
 
 /* ---- addressed to this server ---- */
 
+static bool is_over_socket(const cse_exchange *exchange)
+{
+    return strcmp(exchange->peer, OVER_SOCKET) == 0;
+}
+
 static bool check_host_and_origin(cse_exchange *exchange)
 {
     const cse_access *access = exchange->context->access;
     const char *host = header(exchange, "Host");
     const char *site = header(exchange, "Sec-Fetch-Site");
-    if (!cse_access_host_is_ours(access, host)) {
+    if (!cse_access_host_is_ours(access, host, is_over_socket(exchange))) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_FORBIDDEN,
                            "Host is not a name of this server; accepted is the address it listens "
                            "on, and what --host_name adds");
@@ -141,19 +149,23 @@ static bool check_host_and_origin(cse_exchange *exchange)
 /* The session's cookie, in the exchange's memory, or NULL. */
 static const char *session_cookie(const cse_exchange *exchange)
 {
-    return MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND, "csengine_session");
+    return MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND,
+                                       cse_access_cookie_name_view(exchange->context->access));
 }
 
 static bool check_access(cse_exchange *exchange)
 {
     exchange->request.cookie = session_cookie(exchange);
-    exchange->request.authorized = cse_access_authorizes(
-        exchange->context->access, header(exchange, "Authorization"), exchange->request.cookie);
+    exchange->request.authorized =
+        exchange->from_owner ||
+        cse_access_authorizes(exchange->context->access, header(exchange, "Authorization"),
+                              exchange->request.cookie);
     if (exchange->request.authorized || exchange->match.operation->open)
         return true;
     cse_answer_problem(&exchange->answer, CSE_PROBLEM_UNAUTHORIZED,
                        "send Authorization: Bearer TOKEN with the token of the server's token "
-                       "file, or swap it for a cookie with POST /session");
+                       "file, or open the address that the server has printed; the server's own "
+                       "user needs no token on the unix socket of its directory");
     cse_answer_header(&exchange->answer, "WWW-Authenticate", "Bearer realm=\"csengine\"");
     return false;
 }
@@ -165,6 +177,10 @@ static bool check_route(cse_exchange *exchange)
     cse_answer *answer = &exchange->answer;
     const char *method = exchange->request.method;
     if (!cse_api_find(exchange->context->api, method, exchange->target.path, &exchange->match)) {
+        if (strcmp(method, "GET") == 0 &&
+            cse_sign_in(exchange->context->access, &exchange->target, exchange->target_text,
+                        header(exchange, "Cookie"), answer))
+            return false;
         cse_pages_answer(exchange->context->web_dir, &exchange->request, answer);
         return false;
     }
@@ -250,7 +266,7 @@ static void note_peer(cse_exchange *exchange)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct sockaddr *address = info != NULL ? info->client_addr : NULL;
-    snprintf(exchange->peer, sizeof exchange->peer, "unix");
+    snprintf(exchange->peer, sizeof exchange->peer, "%s", OVER_SOCKET);
     if (address != NULL && address->sa_family == AF_INET)
         inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr,
                   exchange->peer, sizeof exchange->peer);

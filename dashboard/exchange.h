@@ -46,7 +46,8 @@ typedef struct cse_exchange {
     json_t *values, *body_json;
     cse_text body;
     bool body_too_large, head;
-    bool prepared; /* the answer was tagged and packed */
+    bool from_owner; /* over a unix socket, by the server's own user */
+    bool prepared;   /* the answer was tagged and packed */
 } cse_exchange;
 
 /* Takes a copy of the target. */

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dashboard/listen.h"
 #include "dashboard/send.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
@@ -33,9 +32,9 @@ enum {
 
 struct cse_http {
     cse_http_options options;
-    struct MHD_Daemon *daemon;
+    struct MHD_Daemon *daemons[2]; /* of the address, and of the directory's unix socket */
     cse_exchange_context context;
-    cse_listener listener;
+    cse_entry entry;
     atomic_int under_way; /* requests whose answer is not sent */
 
     /* The queue of the worker threads. */
@@ -51,6 +50,13 @@ static cse_guarded *guarded_of(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info != NULL ? info->socket_context : NULL;
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info != NULL ? info->connect_fd : -1;
 }
 
 /* How long a request's headers may take. */
@@ -76,9 +82,7 @@ static void note_connection(void *self, struct MHD_Connection *connection, void 
         cse_guard_remove(http->context.guard, &guarded);
         return;
     }
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    int socket = info != NULL ? info->connect_fd : -1, room = SEND_BYTES;
+    int socket = socket_of(connection), room = SEND_BYTES;
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     cse_guarded *guarded = cse_guard_add(http->context.guard, socket);
     cse_guard_expect(http->context.guard, guarded, idle_ns(http));
@@ -91,7 +95,9 @@ static void *begin_exchange(void *self, const char *target, struct MHD_Connectio
     cse_http *http = self;
     atomic_fetch_add(&http->under_way, 1);
     cse_guard_expect(http->context.guard, guarded_of(connection), header_ns(http));
-    return cse_exchange_new(&http->context, connection, target);
+    cse_exchange *exchange = cse_exchange_new(&http->context, connection, target);
+    exchange->from_owner = cse_peer_is_owner(socket_of(connection));
+    return exchange;
 }
 
 static void end_exchange(void *self, struct MHD_Connection *connection, void **context,
@@ -228,34 +234,38 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static cse_status start_daemon(cse_http *http)
+static cse_status start_daemon(cse_http *http, const cse_listener *listener,
+                               struct MHD_Daemon **daemon)
 {
+    if (listener->socket < 0)
+        return CSE_OK;
     int limit =
         http->options.connection_limit > 0 ? http->options.connection_limit : CONNECTION_LIMIT;
     /* A thread of the pool takes its part of the limit, and connections do not spread evenly. */
-    http->daemon = MHD_start_daemon(
+    *daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         take_call, http, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET,
-        http->listener.socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
+        listener->socket, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL_THREADS,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)limit, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(IDLE_TIMES * header_ns(http) / SECONDS), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, http,
         MHD_OPTION_NOTIFY_CONNECTION, note_connection, http, MHD_OPTION_URI_LOG_CALLBACK,
         begin_exchange, http, MHD_OPTION_END);
-    return http->daemon != NULL ? CSE_OK
-                                : cse_fail(CSE_UNAVAILABLE, "the HTTP library cannot start");
+    return *daemon != NULL ? CSE_OK : cse_fail(CSE_UNAVAILABLE, "the HTTP library cannot start");
 }
 
 static cse_status start(cse_http *http)
 {
     const cse_http_options *o = &http->options;
     CSE_TRY(cse_api_new(cse_routes, &http->context.api));
-    CSE_TRY(cse_listen(o->listen, o->token_file != NULL, &http->listener));
-    const cse_access_options access = { .token_file = o->token_file,
-                                        .host = http->listener.host,
+    CSE_TRY(cse_entry_open(&o->entry, &http->entry));
+    const cse_access_options access = { .token = http->entry.token,
+                                        .host = http->entry.main.host,
+                                        .port = http->entry.main.port,
                                         .host_names = o->host_names };
     CSE_TRY(cse_access_new(&access, &http->context.access));
-    return start_daemon(http);
+    CSE_TRY(start_daemon(http, &http->entry.main, &http->daemons[0]));
+    return start_daemon(http, &http->entry.local, &http->daemons[1]);
 }
 
 cse_status cse_http_start(const cse_http_options *options, cse_http **http)
@@ -263,7 +273,7 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     cse_http *h = cse_calloc(1, sizeof *h);
     double rate = options->requests_per_second > 0 ? options->requests_per_second : 2000;
     h->options = *options;
-    h->listener.socket = -1;
+    h->entry.main.socket = h->entry.local.socket = -1;
     h->context.hooks = options->hooks;
     h->context.web_dir = options->web_dir;
     signal(SIGPIPE, SIG_IGN);
@@ -289,8 +299,9 @@ void cse_http_stop(cse_http **http)
     if (h == NULL)
         return;
     /* No connection may be suspended when the library stops: the queue is finished first. */
-    if (h->daemon != NULL)
-        MHD_quiesce_daemon(h->daemon);
+    for (int i = 0; i < 2; i++)
+        if (h->daemons[i] != NULL)
+            MHD_quiesce_daemon(h->daemons[i]);
     pthread_mutex_lock(&h->lock);
     h->ending = true;
     pthread_cond_broadcast(&h->work);
@@ -298,12 +309,13 @@ void cse_http_stop(cse_http **http)
     for (int i = 0; i < WORKERS; i++)
         pthread_join(h->workers[i], NULL);
     /* Requests under way are answered, also the one that stops this server. */
-    for (int i = 0; h->daemon != NULL && i < SHUTDOWN_POLLS && atomic_load(&h->under_way) > 0; i++)
+    for (int i = 0; i < SHUTDOWN_POLLS && atomic_load(&h->under_way) > 0; i++)
         cse_sleep_ns(SHUTDOWN_POLL_MS * INT64_C(1000000));
-    if (h->daemon != NULL)
-        MHD_stop_daemon(h->daemon);
-    /* Not earlier: until here the library's threads may use the socket. */
-    cse_listener_clear(&h->listener);
+    for (int i = 0; i < 2; i++)
+        if (h->daemons[i] != NULL)
+            MHD_stop_daemon(h->daemons[i]);
+    /* Not earlier: until here the library's threads may use the sockets. */
+    cse_entry_close(&h->entry);
     cse_guard_destroy(&h->context.guard);
     cse_access_destroy(&h->context.access);
     cse_api_destroy(&h->context.api);
@@ -314,9 +326,9 @@ void cse_http_stop(cse_http **http)
     *http = NULL; /* routes may have used it until now */
 }
 
-const char *cse_http_url_view(const cse_http *http)
+const cse_entry *cse_http_entry_view(const cse_http *http)
 {
-    return http->listener.url;
+    return &http->entry;
 }
 
 const cse_access *cse_http_access_view(const cse_http *http)

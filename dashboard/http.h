@@ -11,6 +11,7 @@
 #define CSE_DASHBOARD_HTTP_H
 
 #include "dashboard/access.h"
+#include "dashboard/entry.h"
 #include "dashboard/route.h"
 
 typedef struct cse_http cse_http;
@@ -18,8 +19,7 @@ typedef struct cse_http cse_http;
 typedef struct cse_http_options {
     /* "127.0.0.1:8080", "[::1]:0", "localhost:0", "unix:/path"; port 0: any free one. An address
      * that other machines reach is refused without a token file. */
-    const char *listen;
-    const char *token_file;
+    cse_entry_options entry;
     const char *const *host_names;
     const char *web_dir;        /* pages from there instead of the embedded ones; NULL */
     int connection_limit;       /* 0: 4096 */
@@ -36,8 +36,8 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http);
 /* Ends all connections. Streams must have been ended by their producers. */
 void cse_http_stop(cse_http **http);
 
-/* "http://127.0.0.1:8080", or "unix:/path". Borrowed. */
-const char *cse_http_url_view(const cse_http *http);
+/* Where it listens, and the token. Borrowed. */
+const cse_entry *cse_http_entry_view(const cse_http *http);
 const cse_access *cse_http_access_view(const cse_http *http);
 /* The API's description, made from the routes. Borrowed. */
 const json_t *cse_http_description_view(const cse_http *http);

@@ -27,7 +27,7 @@ static void add_entry(void *self, const cse_job_record *record)
 static cse_status lock_root(cse_jobs *jobs)
 {
     char path[PATH_MAX];
-    if (mkdir(jobs->root, 0777) != 0 && errno != EEXIST)
+    if (mkdir(jobs->root, 0700) != 0 && errno != EEXIST)
         return cse_fail(CSE_CANNOT_CREATE, "root %s: %s", jobs->root, strerror(errno));
     snprintf(path, sizeof path, "%s/server.lock", jobs->root);
     jobs->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

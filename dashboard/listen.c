@@ -2,12 +2,14 @@
 #include "dashboard/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,6 +17,7 @@
 
 #include "dashboard/access.h"
 #include "engine/base/arena.h"
+#include "engine/base/socket_path.h"
 
 enum { BACKLOG = 512 };
 
@@ -29,43 +32,73 @@ static cse_status wrong(const char *listen)
 /* Whether a process accepts connections there. */
 static bool is_served(const struct sockaddr_un *address)
 {
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool served =
-        probe >= 0 && connect(probe, (const struct sockaddr *)address, sizeof *address) == 0;
+        probe >= 0 && (connect(probe, (const struct sockaddr *)address, sizeof *address) == 0 ||
+                       errno == EAGAIN); /* its queue is full */
     if (probe >= 0)
         close(probe);
     return served;
 }
 
-static cse_status listen_unix(cse_listener *listener, const char *path)
+/* The place is free, or the socket of a server that has ended is removed from it. */
+static cse_status clear_place(const struct sockaddr_un *address, const char *path)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (*path == '\0' || strlen(path) >= sizeof address.sun_path)
-        return cse_fail(CSE_USAGE, "listen unix:%s: the path must have 1 to %zu characters", path,
-                        sizeof address.sun_path - 1);
-    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     struct stat about;
-    if (lstat(path, &about) == 0) {
-        if (!S_ISSOCK(about.st_mode))
-            return cse_fail(CSE_USAGE, "listen unix:%s: there is a file that is no socket", path);
-        if (is_served(&address))
-            return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: another server listens there", path);
-        unlink(path);
-    }
+    if (lstat(address->sun_path, &about) != 0)
+        return CSE_OK;
+    if (!S_ISSOCK(about.st_mode))
+        return cse_fail(CSE_USAGE, "listen unix:%s: there is a file that is no socket", path);
+    if (is_served(address))
+        return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: another server listens there", path);
+    unlink(address->sun_path);
+    return CSE_OK;
+}
+
+/* The file gets the socket's own mode: nobody else can connect at any moment. */
+static cse_status bind_unix(cse_listener *listener, const struct sockaddr_un *address,
+                            const char *path)
+{
     listener->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    mode_t before = umask(0177);
-    int failed = listener->socket < 0 ||
-                 bind(listener->socket, (struct sockaddr *)&address, sizeof address) != 0 ||
-                 listen(listener->socket, BACKLOG) != 0;
-    int code = errno;
-    umask(before);
-    if (failed)
-        return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: %s", path, strerror(code));
+    if (listener->socket < 0 || fchmod(listener->socket, 0600) != 0 ||
+        bind(listener->socket, (const struct sockaddr *)address, sizeof *address) != 0 ||
+        listen(listener->socket, BACKLOG) != 0)
+        return cse_fail(CSE_UNAVAILABLE, "listen unix:%s: %s", path, strerror(errno));
     listener->unix_path = cse_strdup(path);
     cse_text url = { 0 };
     cse_text_add(&url, "unix:%s", path);
     listener->url = url.data;
     return CSE_OK;
+}
+
+/* Two servers that begin at once look one after the other: the directory is locked meanwhile. */
+static int lock_directory(const char *path)
+{
+    cse_text parent = { 0 };
+    const char *slash = strrchr(path, '/');
+    cse_text_add(&parent, "%.*s/", slash == NULL ? 1 : (int)(slash - path),
+                 slash == NULL ? "." : path);
+    int directory = open(parent.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0)
+        flock(directory, LOCK_EX);
+    cse_text_clear(&parent);
+    return directory;
+}
+
+static cse_status listen_unix(cse_listener *listener, const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int directory = -1;
+    CSE_TRY(cse_socket_path(path, address.sun_path, &directory));
+    int lock = lock_directory(path);
+    cse_status status = clear_place(&address, path);
+    if (status == CSE_OK)
+        status = bind_unix(listener, &address, path);
+    if (lock >= 0)
+        close(lock);
+    if (directory >= 0)
+        close(directory);
+    return status;
 }
 
 /* "[::1]:80" -> "::1" and "80". */
@@ -115,12 +148,13 @@ static cse_status name_address(cse_listener *listener)
         return cse_fail(CSE_INTERNAL, "listen: the socket has no address");
     cse_text url = { 0 };
     bool six = strchr(host, ':') != NULL;
+    listener->port = (unsigned)atoi(port);
     cse_text_add(&url, "http://%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
     listener->url = url.data;
     return CSE_OK;
 }
 
-cse_status cse_listen(const char *listen_text, bool has_token, cse_listener *listener)
+cse_status cse_listen(const char *listen_text, bool has_token_file, cse_listener *listener)
 {
     char host[256], port[8];
     *listener = (cse_listener){ .socket = -1 };
@@ -128,11 +162,12 @@ cse_status cse_listen(const char *listen_text, bool has_token, cse_listener *lis
         return listen_unix(listener, listen_text + 5);
     if (!split_address(listen_text, host, port))
         return wrong(listen_text);
-    if (!cse_address_is_loopback(host) && !has_token)
-        return cse_fail(CSE_PERMISSION,
-                        "listen %s: other machines could reach this address, and nobody would be "
-                        "asked who they are; give --token_file FILE, or listen on 127.0.0.1",
-                        listen_text);
+    if (!cse_address_is_loopback(host) && !has_token_file)
+        return cse_fail(
+            CSE_PERMISSION,
+            "listen %s: other machines could reach this address, which takes a token that "
+            "you have chosen; give --token_file FILE, or listen on 127.0.0.1",
+            listen_text);
     const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
                                     .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *found = NULL;

@@ -78,8 +78,11 @@ static cse_status start(cse_server *server)
                                       .self = cse_jobs_db_view(server->jobs),
                                       .replay = cse_call_replay,
                                       .done = cse_call_record };
-    const cse_http_options http = { .listen = o->listen != NULL ? o->listen : "127.0.0.1:0",
-                                    .token_file = o->token_file,
+    const cse_entry_options entry = { .listen = o->listen != NULL ? o->listen : "127.0.0.1:0",
+                                      .token_file = o->token_file,
+                                      .directory = cse_jobs_directory_view(server->jobs),
+                                      .keep_token = o->root != NULL };
+    const cse_http_options http = { .entry = entry,
                                     .host_names = o->host_names,
                                     .web_dir = o->web_dir,
                                     .connection_limit = o->connection_limit,
@@ -87,10 +90,12 @@ static cse_status start(cse_server *server)
                                     .client_seconds = o->client_seconds,
                                     .hooks = &server->hooks };
     CSE_TRY(cse_http_start(&http, &server->http));
-    const cse_server_address address = { .url = cse_http_url_view(server->http),
+    const cse_entry *opened = cse_http_entry_view(server->http);
+    const cse_server_address address = { .url = opened->main.url,
+                                         .socket = opened->local.unix_path,
                                          .directory = cse_jobs_directory_view(server->jobs),
                                          .root = o->root != NULL,
-                                         .token_file = o->token_file,
+                                         .token_file = opened->token_path,
                                          .started_ms = server->started_ms };
     cse_server_address_publish(&address, server->address_files);
     return CSE_OK;
@@ -111,11 +116,6 @@ cse_status cse_server_start(const cse_server_options *options, cse_server **resu
     if (status != CSE_OK)
         cse_server_stop(result);
     return status;
-}
-
-const char *cse_server_url_view(const cse_server *server)
-{
-    return cse_http_url_view(server->http);
 }
 
 void cse_server_stop(cse_server **result)

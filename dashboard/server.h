@@ -42,7 +42,6 @@ typedef struct cse_server {
 
 /* Fails as the jobs, the address or the token file do. */
 cse_status cse_server_start(const cse_server_options *options, cse_server **server);
-const char *cse_server_url_view(const cse_server *server);
 /* Ends connections and streams; jobs go on. */
 void cse_server_stop(cse_server **server);
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +16,14 @@ static void write_file(const cse_server_address *a, const char *path)
 {
     cse_text part = { 0 };
     json_t *address = json_object();
-    char token[PATH_MAX];
-    bool has_token = a->token_file != NULL && realpath(a->token_file, token) != NULL;
     json_object_set_new(address, "url", json_string(a->url));
+    json_object_set_new(address, "socket",
+                        a->socket != NULL ? json_string(a->socket) : json_null());
     json_object_set_new(address, "pid", json_integer(getpid()));
     json_object_set_new(address, "mode", json_string(a->root ? "root" : "run"));
     json_object_set_new(address, a->root ? "root" : "run", json_string(a->directory));
-    json_object_set_new(address, "token_file", has_token ? json_string(token) : json_null());
+    json_object_set_new(address, "token_file",
+                        a->token_file != NULL ? json_string(a->token_file) : json_null());
     json_object_set_new(address, "started_ms", json_integer(a->started_ms));
     char *text = json_dumps(address, JSON_INDENT(2));
     json_decref(address);

@@ -1,6 +1,6 @@
 /* Where a server listens, for commands that look for it: server.json in the server's directory and,
  * for a root, in the user's run-time directory ($XDG_RUNTIME_DIR/csengine):
- * {"url","pid","mode","root"|"run","token_file","started_ms"}. */
+ * {"url","socket","pid","mode","root"|"run","token_file","started_ms"}. */
 #ifndef CSE_DASHBOARD_SERVER_ADDRESS_H
 #define CSE_DASHBOARD_SERVER_ADDRESS_H
 
@@ -9,8 +9,9 @@
 
 typedef struct cse_server_address {
     const char *url, *directory;
+    const char *socket; /* path of the unix socket in `directory`; NULL: none */
     bool root;
-    const char *token_file; /* NULL: none */
+    const char *token_file; /* absolute; NULL: none */
     int64_t started_ms;
 } cse_server_address;
 

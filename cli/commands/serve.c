@@ -126,6 +126,23 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
     return CSE_OK;
 }
 
+/* The page's address holds a token that the server has made; one of the operator's is not shown. */
+static void print_address(const cse_command_line *line, const cse_server *server)
+{
+    const cse_entry *entry = cse_http_entry_view(server->http);
+    if (cse_option_is_on(line, "json")) {
+        json_t *note =
+            json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:I}", "event", "listening", "url",
+                      entry->main.url, "page", entry->page, "socket", entry->local.unix_path,
+                      "token_file", entry->token_path, "pid", (json_int_t)getpid());
+        cse_json_print(note);
+        json_decref(note);
+    } else {
+        printf("Dashboard: %s\n", entry->page);
+    }
+    fflush(stdout);
+}
+
 static int run(const cse_command_line *line)
 {
     cse_server_options options;
@@ -150,12 +167,7 @@ static int run(const cse_command_line *line)
     }
     if (status != CSE_OK)
         return report_failure(line, status);
-    if (cse_option_is_on(line, "json"))
-        printf("{\"event\":\"listening\",\"url\":\"%s\",\"pid\":%ld}\n",
-               cse_server_url_view(server), (long)getpid());
-    else
-        printf("Dashboard: %s\n", cse_server_url_view(server));
-    fflush(stdout);
+    print_address(line, server);
     wait_for_end(&ending, &followed, server);
     cse_server_stop(&server);
     cse_followed_close(&followed);
@@ -166,8 +178,10 @@ static const cse_option options[] = {
     { "root", "DIR", NULL, "runs a queue of jobs that is stored in DIR; one server per DIR" },
     { "run", "MODEL_DIR", NULL, "shows one run, in progress or ended" },
     { "listen", "ADDRESS", NULL,
-      "127.0.0.1:PORT (default, with a free port), [::1]:PORT, unix:PATH; others need a token" },
-    { "token_file", "FILE", NULL, "file of mode 0600 with the token that clients must send" },
+      "127.0.0.1:PORT (default, with a free port), [::1]:PORT, unix:PATH; others need "
+      "--token_file" },
+    { "token_file", "FILE", NULL,
+      "file of mode 0600 with the token that clients must send; default: one is made" },
     { "host_name", "NAME", NULL, "a further host name to accept in requests; repeatable" },
     { "data_root", "DIR", NULL,
       "folder below which jobs may read data, besides the queue's; repeatable; default: the data "
@@ -200,6 +214,10 @@ static const cse_command_note examples[] = {
 static const cse_command_note files[] = {
     { "ROOT/jobs.db", "the queue: what each job was asked to do" },
     { "ROOT/server.json, MODEL_DIR/server.json", "address of the server" },
+    { "ROOT/server.sock, MODEL_DIR/server.sock",
+      "unix socket with the same API, for the server's own user, who needs no token there" },
+    { "ROOT/token, MODEL_DIR/token",
+      "the token that clients show over TCP; that of a queue stays until the file is removed" },
     { "$XDG_RUNTIME_DIR/csengine/server.json", "address of the server of a queue that was started "
                                                "last, which the commands of jobs talk to" },
     { 0 },
@@ -212,7 +230,10 @@ const cse_command cse_command_serve = {
     .arguments = "",
     .doc = "Writes its address to server.json in DIR or MODEL_DIR (for a queue also in\n"
            "$XDG_RUNTIME_DIR/csengine). Jobs are separate processes: they continue when the\n"
-           "server ends or is killed, and the next server with the same DIR finds them.",
+           "server ends or is killed, and the next server with the same DIR finds them.\n"
+           "\n"
+           "The address that is printed holds a token: opened in a browser it lets that browser\n"
+           "in. Whoever has the token may run jobs as the user of the server.",
     .options = options,
     .min_arguments = 0,
     .max_arguments = 0,

@@ -1,5 +1,6 @@
 /* Exchanges the token for a session cookie: event streams of browsers cannot send headers. */
 #include "dashboard/server.h"
+#include "dashboard/sign_in.h"
 
 static cse_access *access_of(const cse_request *request)
 {
@@ -15,7 +16,6 @@ static void answer_state(const cse_request *request, cse_answer *answer)
 
 static void create(const cse_request *request, cse_answer *answer)
 {
-    char cookie[CSE_COOKIE_BYTES];
     const cse_access *access = access_of(request);
     const char *token = json_string_value(json_object_get(request->body, "token"));
     if (!cse_access_token_is_right(access, token)) {
@@ -24,12 +24,7 @@ static void create(const cse_request *request, cse_answer *answer)
         return;
     }
     cse_answer_empty(answer, 204);
-    if (!cse_access_wants_token(access))
-        return;
-    cse_access_new_cookie(access, cookie);
-    cse_answer_header(answer, "Set-Cookie",
-                      "csengine_session=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d", cookie,
-                      CSE_SESSION_SECONDS);
+    cse_sign_in_add_cookie(access, answer);
 }
 
 static void forget(const cse_request *request, cse_answer *answer)
@@ -37,8 +32,8 @@ static void forget(const cse_request *request, cse_answer *answer)
     if (request->cookie != NULL)
         cse_access_forget_cookie(access_of(request), request->cookie);
     cse_answer_empty(answer, 204);
-    cse_answer_header(answer, "Set-Cookie",
-                      "csengine_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    cse_answer_header(answer, "Set-Cookie", "%s=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0",
+                      cse_access_cookie_name_view(access_of(request)));
 }
 
 static const char schemas[] = "SessionRequest\n"
@@ -46,7 +41,7 @@ static const char schemas[] = "SessionRequest\n"
                               "  = {\"token\": \"0123456789abcdef\"}\n"
                               "SessionState\n"
                               "  authenticated boolean\n"
-                              "  required boolean  # whether this server wants a token\n";
+                              "  required boolean  # whether this server wants a token over TCP\n";
 
 const cse_route cse_route_session = {
     .path = "/session",

@@ -56,7 +56,8 @@ grep -q 'Dashboard' "$work/out" && fail "no data, but a dashboard"
 # A good run: one address, its log in the run's folder, nothing behind it.
 timeout 100 sh -c '"$0" start "$1" --model_dir "$2" 2>&1 | cat' "$csengine" "$source" "$work/good" \
     >"$work/out" || fail "a good start: $(cat "$work/out")"
-[ "$(grep -c '^Dashboard: http://127.0.0.1:[0-9]*$' "$work/out")" = 1 ] ||
+page='^Dashboard: http://127.0.0.1:[0-9]*/?token=[A-Za-z0-9_-]\{43\}$'
+[ "$(grep -c "$page" "$work/out")" = 1 ] ||
     fail "not one address: $(cat "$work/out")"
 grep -q 'error\|warning' "$work/out" && fail "a good start: $(cat "$work/out")"
 [ -f "$work/good/logs/dashboard.log" ] || fail "the dashboard has no log"
@@ -84,7 +85,7 @@ done
     fail "its errors go to $(readlink /proc/"$server"/fd/2)"
 
 # A port that is taken: known before anything is started.
-taken=$(sed -n 's/^Dashboard: http:..127.0.0.1:/127.0.0.1:/p' "$work/streams.out")
+taken=$(sed -n 's/^Dashboard: http:..\(127.0.0.1:[0-9]*\).*/\1/p' "$work/streams.out")
 timeout 100 "$csengine" start "$source" --model_dir "$work/taken" --listen "$taken" \
     >"$work/out" 2>&1
 [ $? = 69 ] && [ "$(grep -c "error: .*$taken" "$work/out")" = 1 ] ||

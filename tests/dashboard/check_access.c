@@ -9,22 +9,114 @@
 #include <unistd.h>
 
 #include "dashboard/guard.h"
+#include "dashboard/sign_in.h"
+#include "dashboard/token.h"
 #include "engine/base/clock.h"
 
 static const char token[] = "0123456789abcdef";
 
-/* An access with the token, whose file is gone again. */
 static cse_access *with_token(void)
 {
-    char path[] = "/tmp/cse-token-XXXXXX";
-    int file = mkstemp(path);
     cse_access *access = NULL;
-    ck_assert_int_eq(write(file, token, sizeof token - 1), (int)sizeof token - 1);
-    close(file);
-    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .token_file = path }, &access), CSE_OK);
-    unlink(path);
+    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .token = token }, &access), CSE_OK);
     return access;
 }
+
+START_TEST(nobody_is_let_in_without_a_token)
+{
+    cse_access *access = NULL;
+    ck_assert_int_eq(cse_access_new(&(cse_access_options){ .token = NULL }, &access), CSE_OK);
+    ck_assert(!cse_access_wants_token(access));
+    ck_assert(!cse_access_token_is_right(access, ""));
+    ck_assert(!cse_access_authorizes(access, NULL, NULL));
+    ck_assert(!cse_access_authorizes(access, "Bearer ", NULL));
+    ck_assert(!cse_access_authorizes(access, NULL, "9999999999.00.00"));
+    cse_access_destroy(&access);
+}
+END_TEST
+
+/* A token is made once, kept where that is asked for, and never taken from a file of others. */
+START_TEST(tokens_are_made_private)
+{
+    char directory[] = "/tmp/cse-token-XXXXXX", path[64];
+    char *first = NULL, *second = NULL, *where = NULL;
+    struct stat about;
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/token", directory);
+    mode_t before = umask(0);
+    ck_assert_int_eq(cse_token_make(directory, true, &first, &where), CSE_OK);
+    umask(before);
+    ck_assert_str_eq(where, path);
+    ck_assert_uint_eq(strlen(first), 43);
+    ck_assert_uint_eq(
+        strspn(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 43);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_uint_eq(about.st_mode & 07777, 0600);
+    free(where);
+    ck_assert_int_eq(cse_token_make(directory, true, &second, &where), CSE_OK);
+    ck_assert_str_eq(first, second);
+    free(where);
+    cse_token_clear(&second);
+    ck_assert_int_eq(cse_token_make(directory, false, &second, &where), CSE_OK);
+    ck_assert_str_ne(first, second);
+    free(where);
+    cse_token_clear(&first);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    ck_assert_int_eq(cse_token_make(directory, true, &first, &where), CSE_OK);
+    ck_assert_str_ne(first, second);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_uint_eq(about.st_mode & 07777, 0600);
+    free(where);
+    cse_token_clear(&first);
+    cse_token_clear(&second);
+    unlink(path);
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+START_TEST(addresses_lose_their_token)
+{
+    static const char *const rows[][2] = { { "/?token=0123456789abcdef", "/" },
+                                           { "/jobs/a?x=1&token=wrong&y=%20", "/jobs/a?x=1&y=%20" },
+                                           { "/a?token=", "/a" } };
+    cse_access *access = with_token();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cse_target target = { .query_count = 0 };
+        cse_answer answer = { .file = -1 };
+        ck_assert(cse_target_split(rows[i][0], &target));
+        ck_assert(cse_sign_in(access, &target, rows[i][0], NULL, &answer));
+        ck_assert_int_eq(answer.status, 303);
+        ck_assert_str_eq(cse_answer_header_view(&answer, "Location"), rows[i][1]);
+        ck_assert_int_eq(cse_answer_header_view(&answer, "Set-Cookie") != NULL, i == 0);
+        cse_answer_clear(&answer);
+        cse_target_clear(&target);
+    }
+    cse_access_destroy(&access);
+}
+END_TEST
+
+/* Of twelve cookies of other servers the four oldest are dropped, and the own one never. */
+START_TEST(old_cookies_are_dropped)
+{
+    cse_access *access = with_token();
+    cse_text cookies = { 0 };
+    cse_target target = { .query_count = 0 };
+    cse_answer answer = { .file = -1 };
+    const char *address = "/?token=0123456789abcdef";
+    cse_text_add(&cookies, "csengine_session=1");
+    for (int i = 1; i < 13; i++)
+        cse_text_add(&cookies, "; csengine_session_%d=x", i);
+    ck_assert(cse_target_split(address, &target));
+    ck_assert(cse_sign_in(access, &target, address, cookies.data, &answer));
+    ck_assert_int_eq(answer.header_count, 6);
+    ck_assert_str_eq(answer.headers[2].value, "csengine_session_1=; Path=/; Max-Age=0");
+    ck_assert_str_eq(answer.headers[5].value, "csengine_session_4=; Path=/; Max-Age=0");
+    cse_answer_clear(&answer);
+    cse_target_clear(&target);
+    cse_text_clear(&cookies);
+    cse_access_destroy(&access);
+}
+END_TEST
 
 START_TEST(tokens_are_compared_whole)
 {
@@ -75,11 +167,13 @@ START_TEST(hosts_are_ours_by_name)
     ck_assert_int_eq(cse_access_new(&options, &local), CSE_OK);
     options.host = "10.1.2.3";
     ck_assert_int_eq(cse_access_new(&options, &open), CSE_OK);
-    ck_assert(cse_access_host_is_ours(local, "localhost:80"));
-    ck_assert(cse_access_host_is_ours(local, "[::1]:80"));
-    ck_assert(cse_access_host_is_ours(local, "Train.Example"));
-    ck_assert(cse_access_host_is_ours(open, "10.1.2.3:8080"));
-    ck_assert(!cse_access_host_is_ours(open, "127.0.0.1:8080"));
+    ck_assert(cse_access_host_is_ours(local, "localhost:80", false));
+    ck_assert(cse_access_host_is_ours(local, "[::1]:80", false));
+    ck_assert(cse_access_host_is_ours(local, "Train.Example", false));
+    ck_assert(cse_access_host_is_ours(open, "10.1.2.3:8080", false));
+    ck_assert(!cse_access_host_is_ours(open, "127.0.0.1:8080", false));
+    ck_assert(cse_access_host_is_ours(open, "localhost", true));
+    ck_assert(!cse_access_host_is_ours(open, "evil.example", true));
     static const char *const foreign[] = { "evil.example",
                                            "127.0.0.1.evil.example",
                                            "localhost:80:80",
@@ -90,8 +184,8 @@ START_TEST(hosts_are_ours_by_name)
                                            ":80",
                                            "[]" };
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        ck_assert_msg(!cse_access_host_is_ours(local, foreign[i]), "%s", foreign[i]);
-    ck_assert(!cse_access_host_is_ours(local, NULL));
+        ck_assert_msg(!cse_access_host_is_ours(local, foreign[i], false), "%s", foreign[i]);
+    ck_assert(!cse_access_host_is_ours(local, NULL, false));
     ck_assert(cse_access_origin_is_ours(NULL, "a:1"));
     ck_assert(cse_access_origin_is_ours("http://a:1", "a:1"));
     ck_assert(!cse_access_origin_is_ours("http://a:2", "a:1"));
@@ -126,6 +220,10 @@ int main(void)
 {
     Suite *suite = suite_create("access");
     TCase *cases = tcase_create("access");
+    tcase_add_test(cases, nobody_is_let_in_without_a_token);
+    tcase_add_test(cases, tokens_are_made_private);
+    tcase_add_test(cases, addresses_lose_their_token);
+    tcase_add_test(cases, old_cookies_are_dropped);
     tcase_add_test(cases, tokens_are_compared_whole);
     tcase_add_test(cases, cookies_hold_until_forgotten);
     tcase_add_test(cases, hosts_are_ours_by_name);

@@ -19,9 +19,10 @@ def programs_with_generated_clients_work():
     )
     equal(run.returncode, 0, run.stderr.decode())
     server = Server("--run", f"{folder}/run1")
+    token = server.authorization["Authorization"].split()[1]
     try:
         for command in ([NODE, "program.js"], ["venv/bin/python", "program.py"]):
-            done = subprocess.run([*command, server.url, "run1"], cwd=WORK, capture_output=True, timeout=120)
+            done = subprocess.run([*command, server.url, "run1", token], cwd=WORK, capture_output=True, timeout=120)
             print(done.stdout.decode(), end="")
             check(done.returncode == 0, command, done.stdout.decode(), done.stderr.decode()[-1500:])
     finally:

@@ -192,7 +192,8 @@ def readers_that_stand_still_are_dropped():
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             s.connect((server.host, server.port))
             # Pages of logs and curves, asked for but not read, fill what lies between.
-            s.sendall(f"GET {API}/jobs/a/events?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            s.sendall(f"GET {API}/jobs/a/events?after=0 HTTP/1.1\r\nHost: localhost\r\n"
+                      f"{support.lines_of(server.authorization)}\r\n".encode())
             still.append(s)
         until = time.monotonic() + 60 * support.SLOW
         while time.monotonic() < until:

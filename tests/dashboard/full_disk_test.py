@@ -152,7 +152,7 @@ def a_job_without_room_trains_on_and_says_so():
         job = goes_on(server, "runs")
         equal(fits(document, document["components"]["schemas"]["Job"], job), [])
         told_live(server, "runs")
-        shown = subprocess.run([support.EXECUTABLE, "get", "job", "runs", "--server", server.url], capture_output=True,
+        shown = subprocess.run([support.EXECUTABLE, "get", "job", "runs", *server.named], capture_output=True,
                                timeout=60 * support.SLOW)
         check(b"not recorded since" in shown.stdout, shown)
         check('csengine_job_store_failing{job="runs",name="runs"} 1' in server.get("/metrics").body.decode(), "figures")

@@ -611,6 +611,7 @@ def a_run_started_by_hand_shows_itself():
         server = Server.__new__(Server)
         server.host, _, port = note["url"][7:].rpartition(":")
         server.port = int(port)
+        server.authorization = support.authorization(note["token_file"])
         server.wait_for("r", "RUNNING")
         equal(server.request("POST", f"{API}/jobs", {"config": "a: 1"}).status, 501)
         act(server, "r", "cancel", {"save": False})

@@ -63,7 +63,7 @@ def saved_steps(server, id):
 def shown(server, id):
     """`csengine get job` as text."""
     return subprocess.run(
-        [EXECUTABLE, "get", "job", id, "--server", server.url], capture_output=True, text=True, check=True
+        [EXECUTABLE, "get", "job", id, *server.named], capture_output=True, text=True, check=True
     ).stdout
 
 

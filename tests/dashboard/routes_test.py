@@ -141,7 +141,7 @@ def ask(server, method, target, body, headers):
         import http.client
 
         connection = http.client.HTTPConnection(server.host, server.port, timeout=20)
-        connection.request(method.upper(), target, body, headers)
+        connection.request(method.upper(), target, body, {**server.authorization, **headers})
         response = connection.getresponse()
         stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
         answer = support.Answer(response.status, response.headers, b"" if stream else response.read())

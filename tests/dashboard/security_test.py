@@ -20,6 +20,7 @@ def head(server, *lines, target=f"{API}/version", method="GET", host=True):
     text = f"{method} {target} HTTP/1.1\r\nConnection: close\r\n"
     if host:
         text += f"Host: 127.0.0.1:{server.port}\r\n"
+    text += support.lines_of(server.authorization)
     return (text + "".join(line + "\r\n" for line in lines) + "\r\n").encode("latin-1")
 
 
@@ -139,6 +140,7 @@ def write_token(text="0123456789abcdef0123", mode=0o600):
 def tokens_are_asked_for():
     token = "0123456789abcdef0123"
     server = root_server("--token_file", write_token(token))
+    server.authorization = {}
     try:
         for path in ("/healthz", "/readyz", "/openapi.json", "/session", "/"):
             equal(server.get(path).status, 200, path)
@@ -186,6 +188,7 @@ def open_addresses_need_a_token():
     server = root_server("--token_file", write_token(), listen="0.0.0.0:0")
     server.host = "127.0.0.1"
     try:
+        server.authorization = {}
         equal(server.get(f"{API}/jobs").status, 401)
     finally:
         server.stop()
@@ -305,7 +308,10 @@ def odd_bytes_harm_nothing():
     pid = server.process.pid
     try:
         for i in range(FUZZ_ROUNDS):
-            data = mutate(rng, rng.choice(SEEDS).encode())
+            seed = rng.choice(SEEDS)
+            if rng.randrange(8) > 0:
+                seed = seed.replace("\r\n\r\n", "\r\n" + support.lines_of(server.authorization) + "\r\n", 1)
+            data = mutate(rng, seed.encode())
             with socket.create_connection((server.host, server.port)) as s:
                 s.settimeout(0.004)
                 try:

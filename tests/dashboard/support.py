@@ -57,6 +57,18 @@ class Answer:
         return json.loads(self.body)
 
 
+def authorization(token_file):
+    """The header that lets in, of the token in this file."""
+    if token_file is None:
+        return {}
+    with open(token_file) as f:
+        return {"Authorization": "Bearer " + f.read().strip()}
+
+
+def lines_of(headers):
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
+
 class Server:
     """`csengine serve` with these arguments, on a free port."""
 
@@ -74,7 +86,11 @@ class Server:
         line = self.process.stdout.readline()
         if not line:
             raise Failure("no server:", self.process.stderr.read().decode())
-        self.url = json.loads(line)["url"]
+        self.note = json.loads(line)
+        self.url = self.note["url"]
+        self.authorization = authorization(self.note["token_file"])
+        # As commands name it, over TCP.
+        self.named = ["--server", self.url, "--token_file", self.note["token_file"] or ""]
         if self.url.startswith("http://"):
             host, _, port = self.url[7:].rpartition(":")
             self.host, self.port = host.strip("[]"), int(port)
@@ -96,8 +112,11 @@ class Server:
         equal(code, 0, "exit code of the server")
 
     def request(self, method, path, body=None, headers=None):
+        """With the server's token, unless the headers say who asks."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         headers = dict(headers or {})
+        if not {"Authorization", "Cookie"} & set(headers):
+            headers.update(self.authorization)
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
             headers.setdefault("Content-Type", "application/json")
@@ -155,7 +174,8 @@ class Stream:
 
     def __init__(self, server, path, last_id=None, timeout=20.0):
         self.socket = socket.create_connection((server.host, server.port), timeout=timeout * SLOW)
-        extra = f"Last-Event-ID: {last_id}\r\n" if last_id is not None else ""
+        extra = lines_of(server.authorization)
+        extra += f"Last-Event-ID: {last_id}\r\n" if last_id is not None else ""
         self.socket.sendall(
             f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{extra}\r\n"
             .encode()

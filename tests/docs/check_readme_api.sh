@@ -11,7 +11,7 @@ server=
 finish() {
     [ -z "$server" ] || kill "$server" 2>/dev/null
     [ -z "$server" ] || wait "$server" 2>/dev/null
-    for lock in "$work"/runs/*/run.lock; do
+    for lock in "$work"/here/runs/*/run.lock; do
         [ -f "$lock" ] && "$csengine" kill "${lock%/run.lock}" >/dev/null 2>&1
     done
     rm -rf "$work"
@@ -33,13 +33,13 @@ chmod -R u+w "$work/here"
 cd "$work/here" || exit 1
 case $csengine in /*) ;; *) csengine=$OLDPWD/$csengine ;; esac
 export CSENGINE_EXECUTABLE="$csengine"
-"$csengine" serve --root "$work/runs" --listen 127.0.0.1:0 >"$work/served" 2>&1 &
+"$csengine" serve --root runs --listen 127.0.0.1:0 >"$work/served" 2>&1 &
 server=$!
 for i in $(seq 100); do
-    [ -f "$work/runs/server.json" ] && break
+    [ -f runs/server.json ] && break
     sleep 0.1
 done
-url=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' "$work/runs/server.json")
+url=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' runs/server.json)
 [ -n "$url" ] || { echo "FAIL: no server: $(cat "$work/served")"; exit 1; }
 
 # No example may wait for ever: all of them have two minutes.

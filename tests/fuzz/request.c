@@ -108,38 +108,19 @@ static char *read_headers(char *at, struct MHD_Connection *connection)
     return at;
 }
 
-/* The token of the corpus, in a file for as long as it is read. */
-static void make_access(const char *token, cse_access **access)
-{
-    char path[] = "/tmp/fuzz-token-XXXXXX";
-    int file = token != NULL ? mkstemp(path) : -1;
-    if (token != NULL && (file < 0 || write(file, token, strlen(token)) < 0))
-        abort();
-    const cse_access_options options = { .host = "127.0.0.1",
-                                         .token_file = token != NULL ? path : NULL };
-    if (cse_access_new(&options, access) != CSE_OK)
-        abort();
-    if (file >= 0) {
-        close(file);
-        unlink(path);
-    }
-}
-
-/* A server that wants a token for requests that send one, an open server for the others. */
-static cse_exchange_context *server(struct MHD_Connection *connection)
+/* A server with the token of the corpus. */
+static cse_exchange_context *server(void)
 {
     static cse_exchange_context context;
-    static cse_access *open, *guarded;
+    const cse_access_options options = { .host = "127.0.0.1",
+                                         .token = "a-token-of-32-printable-letters." };
     if (context.api == NULL) {
         if (cse_api_new(idle_routes(), &context.api) != CSE_OK)
             abort();
         context.guard = cse_guard_new(&(cse_guard_options){ .requests_per_second = 0 });
-        make_access(NULL, &open);
-        make_access("a-token-of-32-printable-letters.", &guarded);
+        if (cse_access_new(&options, &context.access) != CSE_OK)
+            abort();
     }
-    bool tries = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization") ||
-                 MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, "");
-    context.access = tries ? guarded : open;
     return &context;
 }
 
@@ -152,7 +133,12 @@ static void run(cse_exchange *exchange, char *text, const char *end)
     at = read_headers(at, exchange->connection);
     free(exchange->target_text);
     exchange->target_text = cse_strdup(target);
-    exchange->context = server(exchange->connection);
+    exchange->context = server();
+    /* Requests that show a token are those of a stranger, the others come from the owner. */
+    exchange->from_owner =
+        MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, "Authorization") ==
+            NULL &&
+        MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND, "") == NULL;
     bool passes = cse_exchange_check_head(exchange, method);
     if (passes && exchange->match.operation->body != NULL && at < end)
         cse_text_add_bytes(&exchange->body, at, (size_t)(end - at));

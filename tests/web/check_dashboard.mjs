@@ -33,6 +33,8 @@ const config = (setting, rate = "lr: 0.01") => `trainer:
       micro_batch_size: 32
 `;
 
+let token = ""; // of the server that has made one
+
 function startServer(name, ...more) {
   const root = join(directory, name);
   mkdirSync(root, { recursive: true });
@@ -45,18 +47,22 @@ function startServer(name, ...more) {
     let text = "";
     server.stdout.on("data", (part) => {
       text += part;
-      const found = /(http:\/\/\S+)/.exec(text);
-      if (found) resolve(found[1].replace(/\/$/, ""));
+      const found = /(http:\/\/[^\s/]+)(?:\/\?token=(\S+))?\n/.exec(text);
+      if (found?.[2]) token = found[2];
+      if (found) resolve(found[1]);
     });
     server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
   });
   return { server, url };
 }
 
-const ask = async (url, path) => (await fetch(`${url}/api/v1${path}`)).json();
+const authorization = () => ({ Authorization: `Bearer ${token}` });
+
+const ask = async (url, path) =>
+  (await fetch(`${url}/api/v1${path}`, { headers: authorization() })).json();
 
 const order = (url, id, command) =>
-  fetch(`${url}/api/v1/jobs/${id}/${command}`, { method: "POST" });
+  fetch(`${url}/api/v1/jobs/${id}/${command}`, { method: "POST", headers: authorization() });
 
 async function until(what, test, wait_ms = 30_000) {
   const end = Date.now() + wait_ms;
@@ -239,6 +245,15 @@ const stop = async (server) => {
   await new Promise((done) => server.once("exit", done));
 };
 
+/* The printed address lets in, and loses its token on the way. */
+async function enterByAddress(checks, context, url) {
+  const page = await context.newPage();
+  await page.goto(`${url}/jobs?token=${token}`);
+  await page.locator("h1", { hasText: "Jobs" }).waitFor({ timeout: 30_000 });
+  checks.that(page.url() === `${url}/jobs`, "the token has left the address", page.url());
+  await page.close();
+}
+
 /* A server with a token: refused with a word, let in, and out again. */
 async function signIn(checks, context) {
   const file = join(directory, "token");
@@ -254,7 +269,9 @@ async function signIn(checks, context) {
   };
   await field.waitFor({ timeout: 30_000 });
   const cookie = async () =>
-    (await context.cookies(url)).find((one) => one.name === "csengine_session");
+    (await context.cookies(url)).find(
+      (one) => one.name === `csengine_session_${new URL(url).port}`,
+    );
   await enter("a-wrong-token");
   await page
     .locator("#sign-in-error", { hasText: "this is not the token" })
@@ -357,6 +374,7 @@ const url = await starting;
 const { context, close } = await openBrowser();
 let id;
 try {
+  await enterByAddress(checks, context, url);
   const { page, faults } = await openTab(context, url);
   id = await submit(checks, page, url);
   await orders(checks, page, url, id);

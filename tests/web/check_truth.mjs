@@ -71,27 +71,28 @@ async function startServer() {
       dist, "--cores", "64"],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
-  const url = await new Promise((resolve, reject) => {
+  const [url, token] = await new Promise((resolve, reject) => {
     let text = "";
     server.stdout.on("data", (part) => {
       text += part;
-      const found = /(http:\/\/\S+)/.exec(text);
-      if (found) resolve(found[1].replace(/\/$/, ""));
+      const found = /(http:\/\/[^\s/]+)\/\?token=(\S+)\n/.exec(text);
+      if (found) resolve(found.slice(1));
     });
     server.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
   });
-  return { server, url };
+  return { server, url, token };
 }
 
 /* ---- what the API says ---- */
 
 class Api {
-  constructor(url) {
+  constructor(url, token) {
     this.url = url;
+    this.headers = { Authorization: `Bearer ${token}` };
   }
 
   async get(path) {
-    const answer = await fetch(`${this.url}/api/v1${path}`);
+    const answer = await fetch(`${this.url}/api/v1${path}`, { headers: this.headers });
     return answer.ok ? answer.json() : null;
   }
 
@@ -102,14 +103,17 @@ class Api {
   async submit(id, text) {
     const answer = await fetch(`${this.url}/api/v1/jobs/${id}`, {
       method: "PUT",
-      headers: { "Content-Type": "application/json" },
+      headers: { ...this.headers, "Content-Type": "application/json" },
       body: JSON.stringify({ config: text }),
     });
     if (answer.status !== 201) throw new Error(`${id}: ${await answer.text()}`);
   }
 
   async order(id, command) {
-    const answer = await fetch(`${this.url}/api/v1/jobs/${id}/${command}`, { method: "POST" });
+    const answer = await fetch(`${this.url}/api/v1/jobs/${id}/${command}`, {
+      method: "POST",
+      headers: this.headers,
+    });
     if (!answer.ok) throw new Error(`${command} ${id}: ${await answer.text()}`);
   }
 
@@ -397,12 +401,13 @@ const permitted = (checks, api, page) => precision(checks, api, page, "permitted
 const CASES = { halved, resumed, gone, emulated, permitted, repaired, pausedValidation };
 
 const checks = new Checks();
-const { server, url } = await startServer();
-const api = new Api(url);
+const { server, url, token } = await startServer();
+const api = new Api(url, token);
 const { context, close } = await openBrowser();
 let tab;
 try {
   for (const [id, one] of Object.entries(JOBS)) if (!LONG.has(id)) await api.submit(id, one);
+  await (await context.newPage()).goto(`${url}/jobs?token=${token}`);
   tab = await openTab(context, url);
   const { page } = tab;
   for (const [name, one] of Object.entries(CASES)) {

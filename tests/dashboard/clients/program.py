@@ -1,11 +1,11 @@
 """A program of a user: its client comes from openapi-python-client.
 
-Usage: program.py URL JOB, with the generated package csengine_client beside it."""
+Usage: program.py URL JOB TOKEN, with the generated package csengine_client beside it."""
 import json
 import sys
 
 import csengine_client.models as models
-from csengine_client import Client
+from csengine_client import AuthenticatedClient
 from csengine_client.api.config import validate_config
 from csengine_client.api.control import pause_job
 from csengine_client.api.data import get_graph, get_metrics, get_numerics, get_precision, list_tensors
@@ -59,7 +59,7 @@ def read_events(client, id):
     assert {"state", "metric", "log", "end"} <= seen, seen
 
 
-with Client(base_url=sys.argv[1], raise_on_unexpected_status=True) as the_client:
+with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[3], raise_on_unexpected_status=True) as the_client:
     read_jobs(the_client, sys.argv[2])
     read_data(the_client, sys.argv[2])
     read_events(the_client, sys.argv[2])

@@ -21,7 +21,9 @@ export function SignIn() {
       <form onSubmit={(event) => void send(event)}>
         <h1>csengine</h1>
         <label for="token">
-          This server wants its token: the line in the file that it was started with (--token_file).
+          This server wants its token: the line in the file "token" of its directory, or in the file
+          that it was started with (--token_file). The address that it printed holds the token as
+          well.
         </label>
         <input
           id="token"

@@ -46,7 +46,7 @@ static void post_state(void *self, const char *job, const char *payload)
 static cse_status limit_jobs(cse_server *server)
 {
     const cse_server_options *o = &server->options;
-    if (o->root != NULL && mkdir(o->root, 0777) != 0 && errno != EEXIST)
+    if (o->root != NULL && mkdir(o->root, 0700) != 0 && errno != EEXIST)
         return cse_fail(CSE_CANNOT_CREATE, "root %s: %s", o->root, strerror(errno));
     return cse_job_limits_make(&o->limits, o->root != NULL ? o->root : o->run_dir, o->root != NULL,
                                &server->confinement);

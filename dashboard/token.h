@@ -15,8 +15,8 @@
 cse_status cse_token_read(const char *path, char **token);
 
 /* A new token of 32 random bytes, as URL-safe text, in DIRECTORY/token (mode 0600). With `reuse`
- * one that is there and that nobody else could read is kept. *path is NULL where the file could not be
- * written, which is a line in the log: the token then stands nowhere but in this process. */
+ * one that is there and that nobody else could read is kept. *path is NULL where the file could not
+ * be written, which is a line in the log: the token then stands nowhere but in this process. */
 cse_status cse_token_make(const char *directory, bool reuse, char **token, char **path);
 
 /* Overwrites and frees it. */

@@ -36,6 +36,11 @@ static bool is_switched_off(const cse_config *config)
     return cse_settings_has(precision, "enabled") && !cse_settings_bool(precision, "enabled");
 }
 
+static bool keeps_all(const cse_config *config)
+{
+    return !cse_settings_has(cse_config_section_view(config, "init.checkpoint"), "keep");
+}
+
 static const char not_dynamic[] = "loss_scaling_factor is not dynamic";
 static const char no_validation[] = "there is no val_dataloader";
 
@@ -49,6 +54,8 @@ static const effect_rule rules[] = {
     { "init.precision.overflow_tolerance", scale_is_fixed, not_dynamic },
     { "init.loop.eval_frequency", has_no_validation, no_validation },
     { "init.loop.eval_steps", has_no_validation, no_validation },
+    { "init.checkpoint.keep_best.*", has_no_validation, no_validation },
+    { "init.checkpoint.keep_best.*", keeps_all, "without keep all checkpoints stay" },
 };
 
 static const char trainer[] = "trainer.";

@@ -57,9 +57,24 @@ static const cse_setting loop_table[] = {
     { 0 },
 };
 
+static const cse_setting keep_best_table[] = {
+    { "metric", CSE_SETTING_CHOICE, "null", 0, 0, "val_loss|val_accuracy",
+      "of the validation after a checkpoint's step", NULL },
+    { "goal", CSE_SETTING_CHOICE, "null", 0, 0, "min|max",
+      "which value is the best; null: min for val_loss, max for val_accuracy", NULL },
+    { 0 },
+};
+
 static const cse_setting checkpoint_table[] = {
     { "steps", CSE_SETTING_INTEGER, "null", 0, MAX_STEPS, NULL,
-      "steps between checkpoints; null or 0: at the end only", NULL },
+      "steps between checkpoints, besides the last one; null or 0: by time only", NULL },
+    { "minutes", CSE_SETTING_NUMBER, "10", 0, MAX_STEPS, NULL,
+      "a checkpoint follows when the last one is so old; 0: by steps only", NULL },
+    { "keep", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
+      "so many of the run's newest checkpoints stay, older ones are removed; null: all stay",
+      NULL },
+    { "keep_best", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
+      "with keep: the best checkpoint stays as well", keep_best_table },
     { "autoload_last_checkpoint", CSE_SETTING_BOOL, "true", 0, 0, NULL,
       "resume from the newest checkpoint of model_dir", NULL },
     { "save_initial_checkpoint", CSE_SETTING_BOOL, "false", 0, 0, NULL,

@@ -328,6 +328,8 @@ typedef struct cse_executor_options {
     int64_t num_epochs;
     int64_t steps_per_epoch;  /* with num_epochs; at most the whole batches of an epoch */
     int64_t checkpoint_steps; /* every n steps and at the last one; 0: never */
+    double
+        checkpoint_minutes; /* when the last checkpoint is so old, and at the last step; 0: never */
     int64_t activation_steps; /* step closures see every n-th step and the last one; 0: every one */
 } cse_executor_options;
 

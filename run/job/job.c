@@ -18,6 +18,7 @@
 #include "engine/trace/trace.h"
 #include "run/job/job_start.h"
 #include "run/job/job_watch.h"
+#include "run/job/retention.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/configured.h"
@@ -35,6 +36,7 @@ typedef struct job {
     cse_metric *loss, *accuracy;
     cse_logger_set *loggers;
     cse_recorder *recorder;         /* NULL: the job has no run store */
+    cse_retention *retention;       /* NULL: all checkpoints stay */
     cse_run_directory directory;    /* sockets of the recorder and the executions */
     bool has_accuracy;              /* the validation step had labels to compare with */
     bool evaluating, evaluated;     /* a validation is being traced; one was traced */
@@ -189,11 +191,24 @@ static cse_status write_checkpoint(job *j, int64_t step)
     return CSE_OK;
 }
 
+static void tell_removed(void *self, const char *path)
+{
+    const job *j = self;
+    char printable[PATH_MAX + 64], line[PATH_MAX + 128];
+    cse_text_printable(path, printable, sizeof printable);
+    snprintf(line, sizeof line, "removed checkpoint %s (checkpoint.keep)", printable);
+    cse_recorder_line(j->recorder, line);
+}
+
 static cse_status save(job *j, int64_t step)
 {
     cse_recorder_saving(j->recorder, true);
     cse_status status = write_checkpoint(j, step);
     cse_recorder_saving(j->recorder, false);
+    if (status == CSE_OK && !j->failed) {
+        cse_retention_written(j->retention, step);
+        cse_retention_apply(j->retention, tell_removed, j);
+    }
     return status;
 }
 
@@ -440,6 +455,8 @@ static cse_status load(job *j)
     }
     CSE_TRY(cse_load(path));
     j->saved_step = cse_global_step();
+    if (s->checkpoint_path != NULL)
+        cse_retention_named(j->retention, path);
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
              (long long)cse_global_step());
@@ -475,14 +492,16 @@ static cse_status run_loop(job *j, const cse_config_plugin *loader,
 }
 
 /* Logs validation metrics at the training step whose weights were evaluated. */
-static void log_validation(const job *j)
+static void log_validation(job *j)
 {
     for (int i = 0; i < j->result->metric_count; i++) {
         char name[64];
         snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
         cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
         cse_recorder_metric(j->recorder, name, cse_global_step(), j->result->metrics[i].value);
+        cse_retention_metric(j->retention, name, cse_global_step(), j->result->metrics[i].value);
     }
+    cse_retention_apply(j->retention, tell_removed, j);
     cse_logger_set_flush(j->loggers);
 }
 
@@ -537,6 +556,7 @@ static cse_status train_segment(job *j)
         .checkpoint_steps = s->no_checkpoints         ? 0
                             : s->checkpoint_steps > 0 ? s->checkpoint_steps
                                                       : INT64_MAX,
+        .checkpoint_minutes = s->no_checkpoints ? 0 : s->checkpoint_minutes,
         .activation_steps = s->log_steps > 0 ? s->log_steps : DEFAULT_LOG_STEPS,
     };
     cse_job_result *result = j->result;
@@ -619,6 +639,11 @@ static cse_status look_back(job *j)
     if (s->mode != CSE_JOB_TRAIN || !job_executes(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);
+    j->retention =
+        cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
+                                                    .keep = s->no_checkpoints ? 0 : s->keep,
+                                                    .best = s->keep_best,
+                                                    .best_is_greatest = s->best_is_greatest });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint;
     return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;
 }
@@ -716,6 +741,7 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                        &(cse_recorder_end){ .status = status,
                                             .stopped = result->stopped,
                                             .weights_digest = result->weights_digest });
+    cse_retention_destroy(&j.retention);
     cse_run_directory_remove(&j.directory);
     cse_finish();
     return status;

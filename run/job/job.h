@@ -39,8 +39,12 @@ typedef struct cse_job_settings {
     /* Training steps between validations; below 1: a fraction of the run; 0: only at the end. */
     double eval_frequency;
 
-    int64_t checkpoint_steps; /* 0: only after the last step, which is always saved */
-    bool no_checkpoints;      /* nothing is saved at all */
+    int64_t checkpoint_steps;  /* 0: only after the last step, which is always saved */
+    double checkpoint_minutes; /* and when the last one is so old; 0: no */
+    int64_t keep;              /* checkpoints of the run that stay; 0: all */
+    const char *keep_best;     /* the validation metric of one more; NULL: none */
+    bool best_is_greatest;
+    bool no_checkpoints; /* nothing is saved at all */
     bool save_initial_checkpoint;
     bool autoload_last_checkpoint;
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */

@@ -48,6 +48,14 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
     settings->numerics = cse_settings_nested(init, "numerics");
 }
 
+static void read_keep_best(const cse_settings *best, cse_job_settings *settings)
+{
+    settings->keep_best = cse_settings_text(best, "metric");
+    settings->best_is_greatest = strcmp(settings->keep_best, "val_accuracy") == 0;
+    if (cse_settings_has(best, "goal"))
+        settings->best_is_greatest = strcmp(cse_settings_text(best, "goal"), "max") == 0;
+}
+
 static void read_loop(const cse_config *config, const cse_settings *init,
                       cse_job_settings *settings)
 {
@@ -66,6 +74,12 @@ static void read_loop(const cse_config *config, const cse_settings *init,
         settings->eval_frequency = number_or_zero(loop, "eval_frequency");
     }
     settings->checkpoint_steps = integer_or_zero(checkpoint, "steps");
+    settings->checkpoint_minutes = number_or_zero(checkpoint, "minutes");
+    settings->keep = integer_or_zero(checkpoint, "keep");
+    const cse_settings *best = cse_settings_nested(checkpoint, "keep_best");
+    if (settings->keep > 0 && cse_config_plugin_count(config, "val_dataloader") > 0 &&
+        cse_settings_has(best, "metric"))
+        read_keep_best(best, settings);
     settings->save_initial_checkpoint = cse_settings_bool(checkpoint, "save_initial_checkpoint");
     cse_config_start start = cse_config_start_from(config, &settings->checkpoint_path);
     settings->autoload_last_checkpoint = start == CSE_START_NEWEST;

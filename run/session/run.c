@@ -51,9 +51,10 @@ static cse_executor *make_executor(const cse_executor_options *options, const cs
     if (session == NULL)
         return NULL;
     if ((options->input == NULL && input == NULL) || options->checkpoint_steps < 0 ||
-        options->activation_steps < 0) {
-        cse_session_fail(cse_fail(CSE_CONFIG, "executor: input must be given, checkpoint_steps and "
-                                              "activation_steps must not be negative"));
+        !(options->checkpoint_minutes >= 0) || options->activation_steps < 0) {
+        cse_session_fail(cse_fail(CSE_CONFIG,
+                                  "executor: input must be given, checkpoint_steps, "
+                                  "checkpoint_minutes and activation_steps must not be negative"));
         return NULL;
     }
     cse_executor *executor = cse_arena_alloc(session->arena, sizeof *executor);
@@ -113,6 +114,21 @@ static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record 
     return CSE_OK;
 }
 
+static bool makes_checkpoints(const runner *r)
+{
+    return r->options->checkpoint_steps > 0 || r->options->checkpoint_minutes > 0;
+}
+
+/* By the clock of the whole run, over its executions. When it is due changes nothing but where
+ * checkpoints lie. */
+static bool checkpoint_due(void *self)
+{
+    const runner *r = self;
+    const double minutes = r->options->checkpoint_minutes;
+    return r->step->training && minutes > 0 && r->session->checkpoint_ns != 0 &&
+           (double)(cse_clock_ns() - r->session->checkpoint_ns) >= minutes * 60e9;
+}
+
 static bool wants_snapshot(void *self, int64_t steps_done)
 {
     const runner *r = self;
@@ -125,6 +141,8 @@ static cse_status on_record(void *self, const cse_record *record)
     runner *r = self;
     cse_session_report *report = &r->session->report;
     int64_t steps_done = record->step + 1, every = r->options->activation_steps;
+    if (r->session->checkpoint_ns == 0)
+        r->session->checkpoint_ns = cse_clock_ns();
     if (report->first_commit_step == 0) {
         report->first_commit_step = steps_done;
         report->first_commit_ns = record->committed_ns;
@@ -135,7 +153,7 @@ static cse_status on_record(void *self, const cse_record *record)
     CSE_TRY(cse_check_divergence(r->step, record, r->monitor));
     REPORT(r->session, on_step, record);
     r->fetched_step = steps_done;
-    if (r->options->checkpoint_steps > 0)
+    if (makes_checkpoints(r))
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
     if (!is_due(r, every > 0 ? every : 1, steps_done))
         return CSE_OK;
@@ -201,7 +219,7 @@ static void drop_states(const runner *r, bool borrowed)
 
 static bool is_kept(const runner *r, int64_t steps_done)
 {
-    return r->options->checkpoint_steps > 0 && steps_done != r->checkpointed_step;
+    return makes_checkpoints(r) && steps_done != r->checkpointed_step;
 }
 
 static void on_states(void *self, const cse_standing_states *standing)
@@ -248,6 +266,7 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
                                 .steps_done = steps_done };
     cse_status status = call_closures(r, true, &record);
     r->session->states_standing = false;
+    r->session->checkpoint_ns = cse_clock_ns();
     if (r->step->training)
         drop_states(r, false);
     return status;
@@ -304,6 +323,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
                        .on_late_record = on_late_record,
                        .on_snapshot = on_snapshot,
                        .wants_snapshot = wants_snapshot,
+                       .checkpoint_due = checkpoint_due,
                        .stop_requested = stop_requested },
         .events = &session->observer.events,
     };

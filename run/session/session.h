@@ -61,8 +61,9 @@ struct cse_session {
     const char *kernels, *loaded_path;
     bool locked; /* states are stale: the last execution left no checkpoint of its last step */
     /* Tracing. */
-    cse_step *traced;     /* while a step is traced; else NULL */
-    bool fetches_metrics; /* training steps deliver learning rate, loss scale, gradient norm */
+    cse_step *traced;      /* while a step is traced; else NULL */
+    bool fetches_metrics;  /* training steps deliver learning rate, loss scale, gradient norm */
+    int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */
     /* Executing. */
     bool executing;       /* between the start and the end of an execution */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */

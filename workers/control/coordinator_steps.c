@@ -58,6 +58,13 @@ static void look_for_stop(cse_coordinator *c)
     }
 }
 
+static void look_for_due_checkpoint(cse_coordinator *c)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    if (!c->paused && k->checkpoint_due != NULL && k->checkpoint_due(k->self))
+        c->checkpoint_wanted = true;
+}
+
 /* An operator's checkpoint waits for the first step: the initial states are saved already or follow
  * from the seed. */
 static bool wants_checkpoint(const cse_coordinator *c)
@@ -120,6 +127,7 @@ static void pump(cse_coordinator *c)
         look_for_stop(c);
     if (c->state != CSE_COORDINATOR_RUNNING)
         return;
+    look_for_due_checkpoint(c);
     cse_coordinator_update_hold(c);
     cse_coordinator_advance_release(c);
     int64_t done = c->arena->steps_done(c->cluster);

@@ -103,6 +103,8 @@ typedef struct cse_run_callbacks {
      * at the last step. Training waits only for on_states, which precedes the call. */
     cse_status (*on_snapshot)(void *self, const cse_snapshot *snapshot);
     bool (*wants_snapshot)(void *self, int64_t steps_done);
+    /* Whether a checkpoint is due, as if an operator had asked for one; polled. */
+    bool (*checkpoint_due)(void *self);
     /* The stop that a signal or a user requested; polled. */
     cse_stop_request (*stop_requested)(void *self);
 } cse_run_callbacks;

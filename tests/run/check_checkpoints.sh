@@ -1,0 +1,78 @@
+#!/bin/sh
+# When checkpoints are written and which stay: by steps and by time, the newest and the best, over
+# several starts of a run; with the same bits as without any.
+set -u
+csengine=${CSENGINE_EXECUTABLE:-./csengine}
+config=${top_srcdir:-.}/configs/synthetic.yaml
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+start() { # NAME ARGUMENTS...
+    folder=$1
+    shift
+    "$csengine" start "$config" --json --no_dashboard --model_dir "$work/$folder" \
+        --compile_dir "$work/compiled" "$@" >"$work/$folder.out" 2>"$work/$folder.err" ||
+        fail "$folder: exit code $?: $(cat "$work/$folder.err")"
+}
+digest() { sed -n 's/.*"event":"end".*"weights_digest":"\([^"]*\)".*/\1/p' "$work/$1.out"; }
+steps() { # the steps of the checkpoints of a folder, in order
+    (cd "$work/$1" && ls checkpoint_*.mdl) | tr -cd '0-9\n' | sort -n | tr '\n' ' '
+}
+expect() { # NAME STEPS...
+    name=$1
+    shift
+    [ "$(steps "$name")" = "$* " ] || fail "$name: checkpoints $(steps "$name"), not $*"
+}
+
+no_validation='fit.val_dataloader=null'
+
+# By time: as many as fit in, and the same bits.
+start plain --max_steps 3000 --set loop.num_steps=null --set $no_validation
+expect plain 3000
+start timed --max_steps 3000 --set loop.num_steps=null --set $no_validation \
+    --set checkpoint.minutes=0.0002
+[ "$(steps timed | wc -w)" -ge 3 ] || fail "timed: few checkpoints: $(steps timed)"
+[ "$(digest timed)" = "$(digest plain)" ] || fail "timed: another digest"
+# A checkpoint by time is one that a run may go on from.
+first=$(steps timed | cut -d ' ' -f 1)
+start resumed --max_steps 3000 --set loop.num_steps=null --set $no_validation \
+    --checkpoint_path "$work/timed/checkpoint_$first.mdl"
+[ "$(digest resumed)" = "$(digest plain)" ] || fail "resumed: another digest"
+start never --num_steps 200 --set $no_validation --set checkpoint.minutes=0
+expect never 200
+
+# The newest; those of an earlier start are the run's, too. Others' files stay.
+start newest --num_steps 50 --set checkpoint.steps=10 --set checkpoint.keep=2 --set $no_validation
+expect newest 40 50
+cp "$work/newest/checkpoint_40.mdl" "$work/newest/checkpoint_7.mdl"
+cp "$work/newest/checkpoint_40.mdl" "$work/newest/mine.mdl"
+start newest --num_steps 30 --set checkpoint.steps=10 --set checkpoint.keep=3 --set $no_validation
+expect newest 7 60 70 80
+[ -f "$work/newest/mine.mdl" ] || fail "newest: a file of somebody else is gone"
+start newest --num_steps 10 --set checkpoint.steps=10 --set $no_validation
+expect newest 7 60 70 80 90
+# The one that was named stays, and so does the one that the next start would load.
+start newest --num_steps 20 --set checkpoint.steps=10 --set checkpoint.keep=1 --set $no_validation \
+    --checkpoint_path "$work/newest/checkpoint_60.mdl"
+expect newest 7 60 80 90
+
+# The best: the loss of this run falls, so the first checkpoint has the greatest.
+keep="--set checkpoint.steps=10 --set checkpoint.keep=1 --set loop.eval_frequency=10"
+start best $keep --num_steps 40 --set 'checkpoint.keep_best={metric: val_loss}'
+expect best 40
+start worst $keep --num_steps 40 --set 'checkpoint.keep_best={metric: val_loss, goal: max}'
+expect worst 10 40
+start worst $keep --num_steps 20 --set 'checkpoint.keep_best={metric: val_loss, goal: max}'
+expect worst 10 60
+
+# What has no effect is said.
+start told --num_steps 10 --set 'checkpoint.keep_best={metric: val_accuracy}'
+grep -q 'keep_best.*without keep all checkpoints stay' "$work/told.err" ||
+    fail "told: $(cat "$work/told.err")"
+[ $failures -eq 0 ]

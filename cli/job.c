@@ -9,9 +9,11 @@
 #include "cli/report.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
+#include "engine/base/sandbox.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
 #include "workers/control/supervisor.h"
+#include "workers/messages/run_directory.h"
 
 /* The batch size, for the estimate of the remaining time. */
 static int64_t batch_size_of(const cse_config_plugin *loader)
@@ -132,16 +134,38 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
 typedef struct supervised_job {
     const cse_command_line *line;
     cse_prepared_job *job;
+    cse_run_directory directory; /* of a confined job, made and removed outside of it */
 } supervised_job;
+
+/* In the coordinator, before it has threads, reads input or loads code. */
+static cse_status enter_sandbox(const supervised_job *supervised)
+{
+    const cse_confinement *confinement = cse_confinement_view();
+    if (confinement == NULL)
+        return CSE_OK;
+    cse_run_directory_use(supervised->directory.path);
+    setenv("TMPDIR", supervised->directory.path, 1); /* for the compiler */
+    CSE_TRY(cse_sandbox_enter(CSE_SANDBOX_COORDINATOR, confinement, supervised->directory.path));
+    return CSE_OK;
+}
 
 static int run_supervised(void *self)
 {
     const supervised_job *supervised = self;
-    return cse_job_run_shown(supervised->line, supervised->job);
+    cse_status status = enter_sandbox(supervised);
+    return status == CSE_OK ? cse_job_run_shown(supervised->line, supervised->job)
+                            : cse_job_report(supervised->line, supervised->job, status);
 }
 
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
-    supervised_job supervised = { .line = line, .job = job };
-    return cse_supervisor_run(run_supervised, &supervised);
+    supervised_job supervised = { .line = line, .job = job, .directory.lock = -1 };
+    bool confined = cse_confinement_view() != NULL;
+    cse_status status = confined ? cse_run_directory_make(&supervised.directory) : CSE_OK;
+    if (status != CSE_OK)
+        return cse_job_report(line, job, status);
+    int exit_code = cse_supervisor_run(run_supervised, &supervised);
+    if (confined)
+        cse_run_directory_remove(&supervised.directory);
+    return exit_code;
 }

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/command_line.h"
 #include "cli/completion_scripts.h"
@@ -45,6 +46,8 @@ int main(int argc, char **argv)
     /* Exceeding the file size limit must fail the write, like a full disk, and not kill the
      * process. */
     signal(SIGXFSZ, SIG_IGN);
+    /* The only place that says so: what this program makes is its user's alone (0600, 0700). */
+    umask(0077);
     if (argc < 2) {
         cse_print_help(stderr);
         return cse_status_exit_code(CSE_USAGE);

@@ -17,6 +17,7 @@
 
 #include "cli/command_line.h"
 #include "cli/report.h"
+#include "engine/base/sandbox.h"
 #include "engine/base/text.h"
 
 typedef enum verdict { PASS, WARN, FAIL } verdict;
@@ -233,6 +234,19 @@ static void find_onednn(const cse_command_line *line, finding *f)
     cse_text_add(&f->text, "%d.%d.%d", version->major, version->minor, version->patch);
 }
 
+static void find_confinement(const cse_command_line *line, finding *f)
+{
+    (void)line;
+    const cse_sandbox_figures there = cse_sandbox_available();
+    cse_text_add(&f->text, "jobs of csengine serve: ");
+    cse_sandbox_describe(&f->text);
+    if (there.landlock > 0 && there.system_calls)
+        return;
+    f->verdict = WARN;
+    f->fix = "Linux 5.13 or later, with landlock in the boot parameter lsm= and seccomp allowed, "
+             "keeps jobs from the rest of the file system; see docs/security.md";
+}
+
 static const struct {
     const char *name;
     void (*find)(const cse_command_line *line, finding *f);
@@ -241,7 +255,7 @@ static const struct {
     { "compiler", find_compiler }, { "shared memory", find_shared_memory },
     { "limits", find_limits },     { "model_dir", find_model_dir },
     { "HDF5", find_hdf5 },         { "ZeroMQ", find_zeromq },
-    { "oneDNN", find_onednn },
+    { "oneDNN", find_onednn },     { "confinement", find_confinement },
 };
 
 static int run(const cse_command_line *line)

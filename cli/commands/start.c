@@ -19,10 +19,11 @@ static bool takes_steps(const cse_prepared_job *job)
     return !session->compile_only && !session->validate_only;
 }
 
-/* Only for a run that executes steps. */
+/* Only for a run that executes steps, and not for a confined one, which may not listen. */
 static bool wants_dashboard(const cse_command_line *line, const cse_prepared_job *job)
 {
-    return takes_steps(job) && !cse_dashboard_is_off() && !cse_option_is_on(line, "no_dashboard");
+    return takes_steps(job) && cse_confinement_view() == NULL && !cse_dashboard_is_off() &&
+           !cse_option_is_on(line, "no_dashboard");
 }
 
 /* Runs in the supervisor; the dashboard ends with it and the coordinator. */

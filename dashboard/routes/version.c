@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "dashboard/server.h"
+#include "engine/base/sandbox.h"
 
 static void answer_version(const cse_request *request, cse_answer *answer)
 {
@@ -11,11 +12,14 @@ static void answer_version(const cse_request *request, cse_answer *answer)
     json_t *features =
         json_pack("{s:b, s:b, s:b, s:b, s:b}", "submit", (int)root, "queue", (int)root, "validate",
                   1, "scale", 1, "audit", (int)(cse_jobs_db_view(server->jobs) != NULL));
+    const cse_sandbox_figures there = cse_sandbox_available();
+    json_t *confinement = json_pack("{s:b, s:i, s:b}", "no_new_privileges", 1, "landlock",
+                                    there.landlock, "system_calls", (int)there.system_calls);
     cse_answer_json(answer, 200,
-                    json_pack("{s:s, s:s, s:s, s:o, s:I, s:I}", "version", PACKAGE_VERSION, "api",
-                              "v1", "mode", root ? "root" : "run", "features", features,
-                              "started_ms", (json_int_t)server->started_ms, "pid",
-                              (json_int_t)getpid()));
+                    json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I}", "version", PACKAGE_VERSION,
+                              "api", "v1", "mode", root ? "root" : "run", "features", features,
+                              "confinement", confinement, "started_ms",
+                              (json_int_t)server->started_ms, "pid", (json_int_t)getpid()));
 }
 
 static const char schemas[] =
@@ -23,10 +27,16 @@ static const char schemas[] =
     "  version,api string\n"
     "  mode 'run'|'root'  # run: serves one run; root: owns a queue of jobs\n"
     "  features {boolean}\n"
+    "  confinement? Confinement  # what the processes of jobs restrict themselves by\n"
     "  started_ms time\n"
     "  pid integer\n"
     "  = {\"version\": \"0.1.0\", \"api\": \"v1\", \"mode\": \"root\", \"features\": {\"submit\": "
-    "true, \"scale\": false}, \"started_ms\": 1700000000000, \"pid\": 4242}\n";
+    "true, \"scale\": false}, \"started_ms\": 1700000000000, \"pid\": 4242}\n"
+    "Confinement\n"
+    "  no_new_privileges boolean\n"
+    "  landlock integer  # version of the kernel's Landlock; 0: it has none\n"
+    "  system_calls boolean  # a filter refuses those that no job needs\n"
+    "  = {\"no_new_privileges\": true, \"landlock\": 3, \"system_calls\": true}\n";
 
 const cse_route cse_route_version = {
     .path = "/api/v1/version",

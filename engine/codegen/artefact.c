@@ -245,7 +245,7 @@ static cse_status settle_file(const reading *r, const char *name, file_facts *fa
     *facts = (file_facts){ .present = file >= 0 };
     if (file < 0)
         return errno == ENOENT ? CSE_OK : cannot_write(r->path, name);
-    bool good = fstat(file, &found) == 0 && fchmod(file, 0644) == 0 &&
+    bool good = fstat(file, &found) == 0 && fchmod(file, 0600) == 0 &&
                 read_bytes(file, facts->bytes = (uint64_t)found.st_size, &text) && fsync(file) == 0;
     cse_status status = good ? CSE_OK : cannot_write(r->path, name);
     digest_of(text.data != NULL ? text.data : "", text.size, facts->digest);
@@ -259,13 +259,13 @@ static cse_status write_manifest(const reading *r, const manifest *m)
     char digest[CSE_ARTEFACT_DIGITS + 1];
     cse_text text = { 0 };
     int file = openat(r->directory, manifest_name,
-                      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+                      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return cannot_write(r->path, manifest_name);
     print_manifest(m, &text, digest);
     errno = ENOSPC; /* of a write that is cut short */
     bool good = write(file, text.data, text.size) == (ssize_t)text.size &&
-                fchmod(file, 0644) == 0 && fsync(file) == 0;
+                fchmod(file, 0600) == 0 && fsync(file) == 0;
     cse_status status = good ? CSE_OK : cannot_write(r->path, manifest_name);
     cse_text_clear(&text);
     close(file);
@@ -287,7 +287,7 @@ cse_status cse_artefact_seal(const char *directory, const char *key)
         status = write_manifest(&r, &m);
     /* Some file systems do not support fsync of a directory and return EINVAL. */
     if (status == CSE_OK &&
-        (fchmod(r.directory, 0755) != 0 || (fsync(r.directory) != 0 && errno != EINVAL)))
+        (fchmod(r.directory, 0700) != 0 || (fsync(r.directory) != 0 && errno != EINVAL)))
         status = cannot_write(directory, manifest_name);
     close(r.directory);
     return status;

@@ -1,8 +1,10 @@
 """What a job that came over the API may touch: each attack is refused, and nothing changes outside
 of its own folder."""
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 
 import support
@@ -25,6 +27,11 @@ def configuration(path=None, model="{ name: fc_mnist, input_size: 2, hidden_size
 {init}  fit:
     train_dataloader: {{ {loader}, batch_size: 64, micro_batch_size: 32 }}
 """
+
+
+def is_refusal(text):
+    """By the check of the path, or already by the kernel."""
+    return "may not read" in text or "Permission denied" in text
 
 
 class Place:
@@ -162,9 +169,9 @@ def input_lies_below_the_folders_of_the_operator():
         for name in ("shared/link.csv", "shared/magic.csv", "own-secret", "jobs.db"):
             text = configuration(f"{place.root}/{name}")
             found = place.validate(text)
-            check(not found["valid"] and "may not read" in found["diagnostics"][0]["message"], name, found)
+            check(not found["valid"] and is_refusal(found["diagnostics"][0]["message"]), name, found)
             log = place.ends("try-" + name.replace("/", "-"), text, "FAILED")
-            check("may not read" in log, name, log)
+            check(is_refusal(log), name, log)
         text = configuration().replace("  fit:", f"  fit:\n    ckpt_path: {place.root}/shared/link.csv")
         check("may not read" in place.ends("checkpoint", text, "FAILED"), "a checkpoint outside")
         place.ends("good", configuration(f"{place.root}/shared/good.csv"), "SUCCEEDED")
@@ -191,7 +198,7 @@ def build_library(place, name):
     source, include = os.environ["top_srcdir"], f"-I{os.environ['top_srcdir']}/include"
     os.makedirs(f"{place}/libraries", exist_ok=True)
     library = f"{place}/libraries/{name}.so"
-    subprocess.run([os.environ.get("CC", "cc").split()[-1], "-shared", "-fPIC", "-O1", include, f"-DTOP=\"{place}\"", "-o", library,
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", include, f"-DTOP=\"{place}\"", f"-DQUEUE=\"{place}/root\"", "-o", library,
                     f"{source}/examples/outside/linear_model.c", f"{source}/tests/dashboard/libraries/attacks.c"], check=True)
     return library
 
@@ -219,11 +226,84 @@ def libraries_are_the_operators():
         log = place.ends("link", configuration(model=model(f"{place.top}/compiled/link.so")), "FAILED")
         check("may not load" in log, log)
         log = place.ends("attacks", text, "SUCCEEDED")
-        check("attacks: " in log, log)
+        results = {words[1]: int(words[2]) for line in log.splitlines() if (words := line.split())[:1] == ["attacks:"]}
+        check(len(results) > 10, log)
+        for name, least in ATTACKS.items():
+            if has_kernel_part(place, least) and name in results:
+                check(results[name] in (errno.EACCES, errno.EPERM), name, "was not refused:", results)
+    finally:
+        place.stop()
+
+
+# What refuses each attack of libraries/attacks.c: a version of Landlock, or the filter of system calls.
+ATTACKS = {"write_outside": 1, "write_other_job": 1, "read_outside": 1, "read_server": 1, "read_shadow": 1,
+           "remove_outside": 1, "link_outside": 1, "connect": 4, "signal_parent": 6,
+           **dict.fromkeys(("raw_socket", "mount", "keyctl", "bpf", "perf", "userfaultfd", "unshare", "setuid", "io_uring"),
+                           "filter")}
+if support.SLOW == 1:
+    ATTACKS["ptrace"] = "filter"  # sanitizers need it
+
+
+def has_kernel_part(place, least):
+    there = place.server.get(f"{API}/version").json()["confinement"]
+    return there["system_calls"] if least == "filter" else there["landlock"] >= least
+
+
+def others_may_read(top):
+    found = []
+    for folder, folders, files in os.walk(top):
+        for path in (f"{folder}/{name}" for name in folders + files):
+            try:
+                facts = os.lstat(path)
+            except FileNotFoundError:  # of the dashboard, which is ending
+                continue
+            if not stat.S_ISLNK(facts.st_mode) and facts.st_mode & 0o077:
+                found.append(path)
+    return found
+
+
+def files_are_their_owners_alone():
+    before = os.umask(0)
+    place = Place()
+    try:
+        shutil.rmtree(f"{place.root}/shared"), shutil.rmtree(f"{place.root}/victim"), os.remove(f"{place.root}/own-secret")
+        place.before = place.digest()
+        place.ends("job", configuration(init="    loggers: [ CSVLogger, TensorBoardLogger ]\n"), "SUCCEEDED")
+        check(len(os.listdir(f"{place.root}/job")) > 5, "what the job left")
+        equal(others_may_read(place.root), [])
+        config = f"{place.top}/config.yaml"
+        place.write(config, configuration())
+        subprocess.run([support.EXECUTABLE, "start", config, "--model_dir", f"{place.top}/own", "--quiet"], check=True)
+        equal(others_may_read(f"{place.top}/own"), [])
+        # `start --confine` restricts a run of the user's own in the same way.
+        place.write(config, configuration(f"{place.data}/good.csv"))
+        words = [support.EXECUTABLE, "start", config, "--quiet", "--confine", "--model_dir", f"{place.top}/confined"]
+        answer = subprocess.run(words, capture_output=True, text=True)
+        check(answer.returncode == 78 and "may not read" in answer.stderr, answer)
+        subprocess.run(words + ["--data_root", place.data], check=True)
+        answer = subprocess.run(words[:4] + ["--data_root", place.data], capture_output=True, text=True)
+        check(answer.returncode == 64 and "--confine" in answer.stderr, answer)
+    finally:
+        os.umask(before)
+        place.stop()
+
+
+def nothing_stays_in_temporary_folders():
+    place = Place()
+    temporary = f"{place.top}/tmp"
+    os.mkdir(temporary, 0o700)
+    place.stop()
+    place.server.environment["XDG_RUNTIME_DIR"] = temporary
+    place.server.start()
+    try:
+        place.ends("job", configuration(init="    backend: { compile_dir: fresh }\n"), "SUCCEEDED")
+        place.validate(configuration())
+        equal([name for name in os.listdir(temporary) if name.startswith("csengine-run-")], [])
     finally:
         place.stop()
 
 
 if __name__ == "__main__":
     support.main([outputs_stay_in_the_folder_of_the_job, links_that_come_later_lead_nowhere,
-                  input_lies_below_the_folders_of_the_operator, the_operator_names_folders, libraries_are_the_operators])
+                  input_lies_below_the_folders_of_the_operator, the_operator_names_folders, libraries_are_the_operators,
+                  files_are_their_owners_alone, nothing_stays_in_temporary_folders])

@@ -73,7 +73,11 @@ class Server:
     """`csengine serve` with these arguments, on a free port."""
 
     def __init__(self, *arguments, listen="127.0.0.1:0", environment=None):
-        compiled = ["--output_root", COMPILED] if COMPILED else []
+        # Steps are compiled once for all jobs of a test program, and once for all programs.
+        shared = [path for path in (COMPILED, os.environ.get("CSE_TEST_COMPILED")) if path]
+        compiled = [word for path in shared for word in ("--output_root", path)]
+        for path in shared:
+            os.makedirs(path, exist_ok=True)
         self.arguments = [EXECUTABLE, "serve", "--json", "--listen", listen, *compiled, *arguments]
         self.environment = {**os.environ, **(environment or {})}
         self.process = None

@@ -22,14 +22,15 @@ for argument; do
     [ -z "$take_object" ] || object=$argument
     take_object=
 done
-if [ -z "$folder" ] || [ -z "$object" ] || [ ! -f "$source" ] || ! mkdir -p "$folder"; then
+# A confined job may not use the folder.
+if [ -z "$folder" ] || [ -z "$object" ] || [ ! -f "$source" ] ||
+    ! mkdir -p "$folder" 2>/dev/null || ! new=$(mktemp "$folder/new.XXXXXX" 2>/dev/null); then
     exec cc "$@"
 fi
+trap 'rm -f "$new"' EXIT
 key=$({ cc --version; echo "$flags"; cat "$source"; } | sha256sum)
 kept=$folder/${key%% *}.so
 if [ ! -f "$kept" ]; then
-    new=$(mktemp "$folder/new.XXXXXX")
-    trap 'rm -f "$new"' EXIT
     cc $flags -o "$new" "$source"
     chmod 755 "$new"
     mv "$new" "$kept"

@@ -95,8 +95,14 @@ START_TEST(test_what_is_no_arena_is_refused)
     ck_assert_int_eq(cse_cluster_map(-1, &cluster), CSE_UNAVAILABLE);
     /* A head that claims more than the file has. */
     cluster = create();
-    int copy = dup(cse_cluster_descriptor(cluster));
-    ck_assert_int_eq(ftruncate(copy, 8192), 0);
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    const int own = cse_cluster_descriptor(cluster);
+    ck_assert_int_eq(fcntl(own, F_GET_SEALS) & seals, seals);
+    ck_assert_int_ne(ftruncate(own, 8192), 0); /* nobody can take memory from the others */
+    char head[8192];
+    int copy = memfd_create("copy", MFD_CLOEXEC);
+    ck_assert_int_eq(pread(own, head, sizeof head, 0), sizeof head);
+    ck_assert_int_eq(pwrite(copy, head, sizeof head, 0), sizeof head);
     cse_cluster *other;
     ck_assert_int_eq(cse_cluster_map(copy, &other), CSE_UNAVAILABLE);
     cse_cluster_destroy(&cluster);

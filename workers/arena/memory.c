@@ -105,10 +105,14 @@ static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
 static cse_status create(const cse_cluster_layout *layout, const cse_arena_head *head,
                          const cse_segment *segments, cse_cluster *cluster)
 {
-    cluster->descriptor = memfd_create("csengine-arena", MFD_CLOEXEC);
+    cluster->descriptor = memfd_create("csengine-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (cluster->descriptor < 0 || ftruncate(cluster->descriptor, head->total_bytes) != 0)
         return cse_fail(CSE_TEMPORARY, "cluster: no shared memory of %lld bytes: %s",
                         (long long)head->total_bytes, strerror(errno));
+    /* A process that could shrink it would end all others by SIGBUS. */
+    if (fcntl(cluster->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return cse_fail(CSE_TEMPORARY, "cluster: the shared memory cannot be sealed: %s",
+                        strerror(errno));
     CSE_TRY(reserve(cluster->descriptor, 0, head->sparse_offset));
     CSE_TRY(map(cluster, head->total_bytes));
     memcpy(cluster->base, head, sizeof *head);

@@ -56,9 +56,20 @@ static cse_status take_lock(cse_run_directory *directory)
     return status;
 }
 
+static const char *given;
+
+void cse_run_directory_use(const char *path)
+{
+    given = path;
+}
+
 cse_status cse_run_directory_make(cse_run_directory *directory)
 {
     directory->lock = -1;
+    if (given != NULL) {
+        snprintf(directory->path, sizeof directory->path, "%s", given);
+        return CSE_OK;
+    }
     for (int p = 0; p < 2; p++) {
         const char *parent = place(p);
         if (parent == NULL)
@@ -95,7 +106,7 @@ static void remove_flat(int parent, const char *name)
 
 void cse_run_directory_remove(cse_run_directory *directory)
 {
-    if (directory->path[0] != '\0')
+    if (directory->path[0] != '\0' && given == NULL)
         remove_flat(AT_FDCWD, directory->path);
     if (directory->lock >= 0)
         close(directory->lock);
@@ -124,6 +135,8 @@ static bool is_abandoned(int parent, const char *name)
 
 void cse_run_directory_sweep(void)
 {
+    if (given != NULL)
+        return; /* others' are out of reach */
     for (int p = 0; p < 2; p++) {
         const char *parent = place(p);
         DIR *entries = parent != NULL ? opendir(parent) : NULL;

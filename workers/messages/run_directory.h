@@ -18,6 +18,10 @@ typedef struct cse_run_directory {
 cse_status cse_run_directory_make(cse_run_directory *directory);
 void cse_run_directory_remove(cse_run_directory *directory);
 
+/* From here on cse_run_directory_make gives this directory, which somebody else removes: for a
+ * process that may make none elsewhere. Borrowed, to the end of the process. */
+void cse_run_directory_use(const char *path);
+
 /* Removes the directories of this user whose owners are gone (their locks are free). */
 void cse_run_directory_sweep(void);
 

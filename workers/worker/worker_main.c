@@ -18,6 +18,8 @@
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
+#include "engine/base/role.h"
+#include "engine/base/sandbox.h"
 #include "workers/arena/worker_side.h"
 #include "workers/messages/liveness.h"
 #include "workers/messages/message.h"
@@ -200,7 +202,8 @@ static cse_status confine(worker *w)
         return CSE_OK;
     CSE_TRY(cse_confinement_decode(text, &w->confinement));
     cse_confine(w->confinement);
-    return CSE_OK;
+    const bool reads = strcmp(w->given.role, cse_role_name(CSE_ROLE_INPUT)) == 0;
+    return cse_sandbox_enter(reads ? CSE_SANDBOX_INPUT : CSE_SANDBOX_COMPUTE, w->confinement, NULL);
 }
 
 static cse_status open_input(worker *w)

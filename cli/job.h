@@ -8,17 +8,18 @@
 #include "run/job/job.h"
 
 /* Options for the settings that are changed most often; their help is that of the settings. */
-#define CSE_JOB_OPTIONS                                                                      \
-    { "num_csx", "N", "backend.cluster_config.num_csx", NULL },                              \
-        { "num_workers_per_csx", "N", "backend.cluster_config.num_workers_per_csx", NULL },  \
-        { "max_wgt_servers", "N", "backend.cluster_config.max_wgt_servers", NULL },          \
-        { "job_labels", "[K=V]", "backend.cluster_config.job_labels", NULL },                \
-        { "model_dir", "DIR", "model_dir", NULL },                                           \
-        { "compile_dir", "DIR", "backend.compile_dir", NULL },                               \
-        { "checkpoint_path", "FILE", "fit.ckpt_path", NULL }, { "seed", "N", "seed", NULL }, \
-        { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },              \
-    {                                                                                        \
-        "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"     \
+#define CSE_JOB_OPTIONS                                                                     \
+    { "num_csx", "N", "backend.cluster_config.num_csx", NULL },                             \
+        { "num_workers_per_csx", "N", "backend.cluster_config.num_workers_per_csx", NULL }, \
+        { "max_wgt_servers", "N", "backend.cluster_config.max_wgt_servers", NULL },         \
+        { "job_labels", "[K=V]", "backend.cluster_config.job_labels", NULL },               \
+        { "model_dir", "DIR", "model_dir", NULL },                                          \
+        { "compile_dir", "DIR", "backend.compile_dir", NULL },                              \
+        { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },                               \
+        { "new_data", NULL, "checkpoint.new_data", NULL }, { "seed", "N", "seed", NULL },   \
+        { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },             \
+    {                                                                                       \
+        "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"    \
     }
 
 #define CSE_LOOP_OPTIONS                                                                           \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "dataloader/data_identity.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 
@@ -47,6 +48,11 @@ cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
     if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
         close(descriptor);
         return cse_fail(CSE_NO_INPUT, "%s: not a regular file: give the path of a data file", path);
+    }
+    cse_status status = cse_data_note_open(descriptor, path);
+    if (status != CSE_OK) {
+        close(descriptor);
+        return status;
     }
     gzFile stream = gzdopen(descriptor, "rb");
     if (stream == NULL) {

@@ -6,6 +6,7 @@
 
 #include "cli/client_command.h"
 #include "cli/report.h"
+#include "dataloader/data_identity.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
 
@@ -29,25 +30,56 @@ static json_t *tensors_json(const cse_checkpoint *checkpoint)
     return list;
 }
 
+static json_t *data_json(const cse_data_identity *data)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < data->count; i++) {
+        const cse_data_file *file = &data->files[i];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s}", "path", file->path, "use",
+                                              file->training ? "train" : "validation", "bytes",
+                                              (json_int_t)file->bytes, "digest", file->digest));
+    }
+    return list;
+}
+
+static void print_data(const cse_data_identity *data)
+{
+    char path[4096];
+    for (int i = 0; i < data->count; i++) {
+        const cse_data_file *file = &data->files[i];
+        cse_text_printable(file->path, path, sizeof path);
+        printf("data:         %s, %lld bytes, %s, %s\n", file->training ? "train" : "validation",
+               (long long)file->bytes, file->digest, path);
+    }
+}
+
 static void print_info(const cse_checkpoint *checkpoint, const char *path, bool json)
 {
     char digits[65], shape[160];
     cse_checkpoint_digest(checkpoint, NULL, digits);
     const char *model = checkpoint->model_name != NULL ? checkpoint->model_name : "";
     const char *kernels = checkpoint->kernels != NULL ? checkpoint->kernels : "";
+    cse_data_identity data = { 0 };
+    if (checkpoint->data != NULL)
+        cse_data_identity_parse(checkpoint->data, &data);
     if (json) {
-        print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "file", path, "model",
+        print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:o}", "file", path, "model",
                              model, "global_step", (json_int_t)checkpoint->global_step, "seed",
                              (json_int_t)checkpoint->seed, "samples_seen",
                              (json_int_t)checkpoint->samples_seen, "digest", digits, "kernels",
-                             kernels, "tensors", tensors_json(checkpoint)));
+                             kernels, "data", data_json(&data), "tensors",
+                             tensors_json(checkpoint)));
+        cse_data_identity_clear(&data);
         return;
     }
     printf("file:         %s\nmodel:        %s\nglobal step:  %lld\nseed:         %llu\n"
-           "samples seen: %lld\ndigest:       %s\nkernels:      %s\ntensors:      %d\n",
+           "samples seen: %lld\ndigest:       %s\nkernels:      %s\n",
            path, model, (long long)checkpoint->global_step, (unsigned long long)checkpoint->seed,
            (long long)checkpoint->samples_seen, digits,
-           kernels[0] != '\0' ? kernels : "not recorded", checkpoint->tensor_count);
+           kernels[0] != '\0' ? kernels : "not recorded");
+    print_data(&data);
+    cse_data_identity_clear(&data);
+    printf("tensors:      %d\n", checkpoint->tensor_count);
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const cse_checkpoint_tensor *tensor = &checkpoint->tensors[i];
         printf("  %-48s %-10s %s\n", tensor->name, cse_dtype_name(tensor->dtype),

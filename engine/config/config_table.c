@@ -79,6 +79,8 @@ static const cse_setting checkpoint_table[] = {
       "resume from the newest checkpoint of model_dir", NULL },
     { "save_initial_checkpoint", CSE_SETTING_BOOL, "false", 0, 0, NULL,
       "also write a checkpoint before the first step", NULL },
+    { "new_data", CSE_SETTING_BOOL, "false", 0, 0, NULL,
+      "resume although the training data are others than those of the checkpoint", NULL },
     { 0 },
 };
 

@@ -450,6 +450,7 @@ static cse_status load(job *j)
         if (status != CSE_OK)
             return status;
         j->session->hooks.counts_from_start = true;
+        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && job_executes(j);
     } else {
         return CSE_OK;
     }
@@ -689,6 +690,7 @@ static cse_status run_session(job *j)
                                              .stop_requested = stop_requested,
                                              .on_planned = on_planned,
                                              .save = save_between,
+                                             .new_data = s->new_data,
                                              .passes = s->passes };
     CSE_TRY(make_model(j));
     if (trains)

@@ -47,6 +47,7 @@ typedef struct cse_job_settings {
     bool no_checkpoints; /* nothing is saved at all */
     bool save_initial_checkpoint;
     bool autoload_last_checkpoint;
+    bool new_data;               /* resume although the training data are others */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
 
     int64_t log_steps;                                          /* 0: every 50 */

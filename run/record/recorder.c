@@ -191,6 +191,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_statistics_rows_destroy(&recorder->statistics);
     recorder->statistics = cse_statistics_rows_new(step->graph, store);
     cse_series_start(recorder->series, step, report);
+    cse_store_set(store, "data", report->data);
     if (!step->training) {
         recorder->activity =
             (cse_activity){ .phase = CSE_RUN_PHASE_VALIDATE, .steps = report->last_step };

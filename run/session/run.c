@@ -300,11 +300,13 @@ static cse_status execute(runner *r, const char *artefact_directory)
     cse_run_result *result = &session->report.execution;
     cse_text dataloader = { 0 };
     session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
+    session->report.data = cse_session_data_text(session);
     cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
         .artefact_digest = session->report.artefact_digest,
         .graph = r->step->graph,
+        .data_identity = cse_session_data_text(session),
         .dataloader = dataloader.data,
         .loader = r->loader,
         .seed = session->configuration.seed,
@@ -477,7 +479,7 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
         return cse_fail(CSE_USAGE, "cse_run: there is no executor");
     CSE_TRY(cse_session_settle_precision(session));
     CSE_TRY(read_input(session, executor));
-    CSE_TRY(cse_dataloader_open(executor->input, session->configuration.seed, &loader));
+    CSE_TRY(cse_session_open_data(session, executor->input, &loader));
     runner r = { .session = session,
                  .options = &executor->options,
                  .input = executor->input,
@@ -490,6 +492,8 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
     cse_status status = cse_step_trace(session, loader, function, self, &r.step);
     if (r.step->training)
         session->batch_size = session->report.batch_size;
+    if (status == CSE_OK)
+        status = cse_session_settle_data(session, r.step->training);
     if (status == CSE_OK)
         status = run_traced(&r, loader);
     cse_step_destroy(&r.step);

@@ -5,6 +5,7 @@
 #ifndef CSE_RUN_SESSION_SESSION_H
 #define CSE_RUN_SESSION_SESSION_H
 
+#include "dataloader/data_identity.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/config/yaml.h"
 #include "engine/passes/pass.h"
@@ -26,6 +27,9 @@ typedef struct cse_session_hooks {
      * step, so that a resumed run ends where the uninterrupted one would have ended. */
     bool counts_from_start;
     int64_t run_start;
+    /* The checkpoint that is loaded is one of this run, which goes on: its training data are wanted,
+     * unless other ones are asked for. */
+    bool resumes, new_data;
     /* Each execution of training ends at the next multiple of this many steps; below 1: a fraction
      * of the run; 0: at the end. */
     double segment;
@@ -70,6 +74,14 @@ struct cse_session {
     bool states_lost; /* an execution that trained them failed amid a step: they have no values */
     bool ending;      /* the execution was asked to end */
     bool paused;      /* an operator paused the last execution when its steps were done */
+    cse_data_identity data; /* every data file that was read so far */
+    const char *data_text;  /* the same as text; NULL: not made yet */
+    /* Of the checkpoint that was loaded; `path` NULL: it says nothing. `compared`: by role. */
+    struct {
+        cse_data_identity data;
+        const char *path;
+        bool compared[2];
+    } loaded;
     cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
     cse_session_hooks hooks;
     cse_session_observer observer;
@@ -119,6 +131,21 @@ cse_status cse_session_check(const cse_setting *table, const char *subject, cse_
 /* The session's persistent states as a checkpoint whose tensors borrow their values. Release the
  * array with free. */
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint);
+
+/* Opens the data of an executor; every file is compared with what the session read before. */
+cse_status cse_session_open_data(cse_session *session, const cse_settings *input,
+                                 cse_dataloader **loader);
+/* Notes what the files that were opened last are for; compares those of training with the data of
+ * the checkpoint that was loaded: a run that is resumed fails with CSE_DATA when they are others,
+ * any other use is told. */
+cse_status cse_session_settle_data(cse_session *session, bool training);
+/* Takes the data of a checkpoint that is loaded from `path`. */
+void cse_session_take_data(cse_session *session, const cse_checkpoint *checkpoint,
+                           const char *path);
+/* The identity of the files as text, in the session's memory. */
+const char *cse_session_data_text(cse_session *session);
+void cse_session_clear_loaded(cse_session *session);
+void cse_session_clear_data(cse_session *session);
 
 /* Adds this execution with its labels to run_meta.json; nothing without labels. */
 cse_status cse_session_record_job(const cse_session *session);

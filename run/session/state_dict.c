@@ -15,6 +15,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
         .kernels = session->kernels,
+        .data = session->data.count > 0 ? cse_session_data_text(session) : NULL,
     };
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];
@@ -130,6 +131,7 @@ cse_status cse_load(const char *path)
     if (status == CSE_OK) {
         take_all(session, checkpoint);
         session->loaded_path = cse_arena_string(session->arena, path);
+        cse_session_take_data(session, checkpoint, path);
         if (checkpoint->seed != session->configuration.seed)
             cse_log_line(
                 CSE_LOG_WARNING,

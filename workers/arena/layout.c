@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/execute/tensor_statistics.h"
 #include "workers/arena/sums.h"
@@ -110,6 +111,8 @@ static cse_status describe(const cse_cluster_layout *layout, cse_arena_head *hea
     if (layout->artefact_digest != NULL)
         snprintf(head->artefact_digest, sizeof head->artefact_digest, "%s",
                  layout->artefact_digest);
+    if (layout->data_identity != NULL)
+        head->data_bytes = (int64_t)strlen(layout->data_identity) + 1;
     head->replicas = layout->replica_count;
     head->weight_servers = layout->weight_server_count;
     head->input_workers = layout->input_worker_count;
@@ -178,6 +181,7 @@ static void arrange(cse_arena_head *head)
     head->progress_offset = place(&total, head->update_chunks * word, 64);
     head->ring_offset = place(&total, head->ring_count * word, 64);
     head->segments_offset = place(&total, head->segment_count * (int64_t)sizeof(cse_segment), 64);
+    head->data_offset = place(&total, head->data_bytes, 64);
     head->undo_offset = place(&total, slots * 2 * CSE_UNDO_LINE_BYTES, PAGE_BYTES);
     head->records_offset = place(&total, head->record_count * head->record_stride, PAGE_BYTES);
     head->statistics_offset =

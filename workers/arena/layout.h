@@ -19,6 +19,7 @@
  *     undo          old values of two lines for each slot                 the slot's process
  *     ring          words of prefetched microbatches                      claimer
  *     segments      which values of a gradient are rounded (constant)     creator
+ *     data          the identity of the data files (constant)             creator
  *     records       fetched values of step s at place s mod K             claimer of norm
  *     statistics    tensor statistics of every n-th step                  claimer of norm
  *     kernels       how long each kernel ran in the sampled step          the slot's process
@@ -45,7 +46,7 @@
 #include "workers/arena/word.h"
 
 enum {
-    CSE_ARENA_VERSION = 7,
+    CSE_ARENA_VERSION = 8,
     CSE_ARENA_HEAD_BYTES = 4096,
     CSE_REDUCE_CHUNK_ELEMENTS = 32 * 1024, /* at least; larger where chunks would be too many */
     CSE_UPDATE_CHUNK_LINES = 512,
@@ -131,6 +132,7 @@ typedef struct cse_arena_head {
     int64_t group_count;                         /* of the graph: kernels that are timed */
     int64_t spin_ns;
     char artefact_digest[CSE_ARENA_DIGEST_BYTES]; /* of the manifest; "": any */
+    int64_t data_offset, data_bytes;              /* with the zero at the end; 0: not known */
     int64_t step_offset, doorbell_offset, control_offset, norm_offset, slots_offset, nodes_offset,
         reduce_offset, update_offset, progress_offset, undo_offset, ring_offset, segments_offset,
         records_offset, statistics_offset, kernels_offset, weights_offset, reduced_offset,

@@ -120,6 +120,8 @@ static cse_status create(const cse_cluster_layout *layout, const cse_arena_head 
     CSE_TRY(cse_arena_reserve_partial_sums(cluster, first_plan(head)));
     memcpy(cluster->base + head->segments_offset, segments,
            (size_t)head->segment_count * sizeof *segments);
+    if (head->data_bytes > 0)
+        memcpy(cluster->base + head->data_offset, layout->data_identity, (size_t)head->data_bytes);
     fill(cluster, layout);
     CSE_COMPILER_BARRIER();
     memcpy(cluster->base, magic, sizeof magic);
@@ -198,6 +200,13 @@ const char *cse_cluster_artefact_digest(const cse_cluster *cluster)
 {
     const char *digest = cluster->head->artefact_digest;
     return digest[0] != '\0' ? digest : NULL;
+}
+
+const char *cse_cluster_data_identity(const cse_cluster *cluster)
+{
+    const cse_arena_head *head = cluster->head;
+    const char *text = (const char *)cluster->base + head->data_offset;
+    return head->data_bytes > 0 && text[head->data_bytes - 1] == '\0' ? text : NULL;
 }
 
 int cse_cluster_descriptor(const cse_cluster *cluster)

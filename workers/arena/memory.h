@@ -20,6 +20,9 @@ void cse_cluster_destroy(cse_cluster **cluster);
 /* The digest of the manifest of the compiled step that this cluster runs; NULL: any. */
 const char *cse_cluster_artefact_digest(const cse_cluster *cluster);
 
+/* The identity of the data files, as cse_data_identity_print writes it; NULL: not known. */
+const char *cse_cluster_data_identity(const cse_cluster *cluster);
+
 /* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */
 int cse_cluster_descriptor(const cse_cluster *cluster);
 

@@ -366,6 +366,7 @@ static cse_status open_cluster(run *r)
     CSE_TRY(cse_cluster_create(
         &(cse_cluster_layout){ .graph = e->graph,
                                .artefact_digest = e->artefact_digest,
+                               .data_identity = e->data_identity,
                                .replica_count = replicas,
                                .weight_server_count = e->cluster.max_wgt_servers,
                                .input_worker_count = replicas * e->cluster.num_workers_per_csx,

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "dataloader/data_identity.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
@@ -206,14 +207,29 @@ static cse_status confine(worker *w)
     return cse_sandbox_enter(reads ? CSE_SANDBOX_INPUT : CSE_SANDBOX_COMPUTE, w->confinement, NULL);
 }
 
+/* The data must be those that the run began with. */
+static cse_status open_data(worker *w, const cse_settings *settings)
+{
+    const uint64_t seed = (uint64_t)w->welcome.welcome.seed;
+    const char *text = cse_cluster_data_identity(w->cluster);
+    cse_data_identity identity = { 0 };
+    if (text == NULL)
+        return cse_dataloader_open(settings, seed, &w->loader);
+    if (!cse_data_identity_parse(text, &identity))
+        return cse_fail(CSE_INTERNAL, "the arena's identity of the data is damaged");
+    const cse_data_watch watch = { .identity = &identity, .complete = true };
+    cse_status status = cse_data_open(settings, seed, &watch, &w->loader);
+    cse_data_identity_clear(&identity);
+    return status;
+}
+
 static cse_status open_input(worker *w)
 {
     CSE_TRY(cse_executable_read_graph(w->welcome.welcome.artefact_directory,
                                       cse_cluster_artefact_digest(w->cluster), &w->graph));
     cse_settings *settings = NULL;
     CSE_TRY(cse_dataloader_settings_decode(w->welcome.welcome.dataloader, &settings));
-    cse_status status =
-        cse_dataloader_open(settings, (uint64_t)w->welcome.welcome.seed, &w->loader);
+    cse_status status = open_data(w, settings);
     cse_settings_destroy(&settings);
     CSE_TRY(status);
     return cse_loader_source_new(w->loader, w->graph, &w->source);

@@ -144,7 +144,8 @@ static bool put_facts(hid_t file, const cse_checkpoint *checkpoint)
            put_attribute(file, "samples_seen", H5T_STD_I64LE, &checkpoint->samples_seen) &&
            put_text(file, "model_name", checkpoint->model_name) &&
            put_text(file, "config", checkpoint->config) &&
-           put_text(file, "kernels", checkpoint->kernels);
+           put_text(file, "kernels", checkpoint->kernels) &&
+           put_text(file, "data", checkpoint->data);
 }
 
 static hid_t space_of(cse_shape shape)
@@ -218,11 +219,14 @@ static cse_status check_checkpoint(const cse_checkpoint *checkpoint, const char 
     for (int i = 0; i < checkpoint->tensor_count; i++)
         CSE_TRY(check_tensor(&checkpoint->tensors[i], path));
     if ((checkpoint->config != NULL && strlen(checkpoint->config) > TEXT_LIMIT_BYTES) ||
+        (checkpoint->data != NULL && strlen(checkpoint->data) > TEXT_LIMIT_BYTES) ||
         (checkpoint->model_name != NULL && strlen(checkpoint->model_name) > TEXT_LIMIT_BYTES))
-        return cse_fail(CSE_DATA,
-                        "%s: the configuration or the model's name has more than %d bytes, which "
-                        "an HDF5 attribute cannot hold",
-                        path, TEXT_LIMIT_BYTES);
+        return cse_fail(
+            CSE_DATA,
+            "%s: the configuration, the list of data files or the model's name has more "
+            "than %d bytes, which "
+            "an HDF5 attribute cannot hold",
+            path, TEXT_LIMIT_BYTES);
     const char *repeated = NULL;
     int *order = cse_checkpoint_name_order(checkpoint);
     for (int i = 1; i < checkpoint->tensor_count && repeated == NULL; i++)
@@ -346,6 +350,7 @@ static cse_status get_facts(reading *read, int64_t *tensor_count)
     checkpoint->model_name = get_text(read->arena, read->file, "model_name");
     checkpoint->config = get_text(read->arena, read->file, "config");
     checkpoint->kernels = get_text(read->arena, read->file, "kernels");
+    checkpoint->data = get_text(read->arena, read->file, "data");
     return CSE_OK;
 }
 

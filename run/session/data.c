@@ -1,0 +1,95 @@
+/* The data files of a session: their identity is taken when they are first opened, compared at
+ * every later open, and kept in checkpoints. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/log.h"
+#include "run/session/session.h"
+
+cse_status cse_session_open_data(cse_session *session, const cse_settings *input,
+                                 cse_dataloader **loader)
+{
+    const cse_configuration *c = &session->configuration;
+    char *cache = NULL;
+    if (session->observer.run_directory != NULL)
+        cache = cse_arena_printf(session->arena, "%s/data_identity.txt", c->model_dir);
+    const cse_data_watch watch = { .identity = &session->data, .cache = cache };
+    return cse_data_open(input, c->seed, &watch, loader);
+}
+
+const char *cse_session_data_text(cse_session *session)
+{
+    cse_text text = { 0 };
+    if (session->data_text == NULL) {
+        cse_data_identity_print(&session->data, &text);
+        session->data_text = cse_arena_string(session->arena, text.data);
+        cse_text_clear(&text);
+    }
+    return session->data_text;
+}
+
+void cse_session_take_data(cse_session *session, const cse_checkpoint *checkpoint, const char *path)
+{
+    cse_session_clear_loaded(session);
+    if (checkpoint->data == NULL) {
+        if (session->hooks.resumes)
+            cse_log_line(CSE_LOG_INFO, "checkpoint %s does not say which data it was trained on",
+                         path);
+    } else if (cse_data_identity_parse(checkpoint->data, &session->loaded.data)) {
+        session->loaded.path = cse_arena_string(session->arena, path);
+    }
+}
+
+static bool has_role(const cse_data_identity *identity, bool training)
+{
+    bool found = false;
+    for (int i = 0; i < identity->count; i++)
+        found = found || identity->files[i].training == training;
+    return found;
+}
+
+/* Validation data change no weights: other ones are told, also when a run is resumed. */
+static cse_status compare(const cse_session *session, bool training)
+{
+    const char *path = session->loaded.path;
+    cse_text what = { 0 };
+    cse_status status = CSE_OK;
+    if (!cse_data_identity_differs(&session->loaded.data, &session->data, training, &what))
+        return CSE_OK;
+    if (training && session->hooks.resumes && !session->hooks.new_data)
+        status = cse_fail(CSE_DATA,
+                          "checkpoint %s was trained on other data: %s; put the file back, or go "
+                          "on with the new data: --new_data (checkpoint: {new_data: true})",
+                          path, what.data);
+    else
+        cse_log_line(CSE_LOG_WARNING, "checkpoint %s was written with other %s data: %s", path,
+                     training ? "training" : "validation", what.data);
+    cse_text_clear(&what);
+    return status;
+}
+
+cse_status cse_session_settle_data(cse_session *session, bool training)
+{
+    for (int i = 0; i < session->data.count; i++)
+        if (training && session->data.files[i].opened)
+            session->data.files[i].training = true;
+    session->data_text = NULL;
+    if (session->loaded.path == NULL || session->loaded.compared[training] ||
+        !has_role(&session->loaded.data, training) || !has_role(&session->data, training))
+        return CSE_OK;
+    session->loaded.compared[training] = true;
+    return compare(session, training);
+}
+
+void cse_session_clear_loaded(cse_session *session)
+{
+    cse_data_identity_clear(&session->loaded.data);
+    session->loaded.path = NULL;
+    session->loaded.compared[false] = session->loaded.compared[true] = false;
+}
+
+void cse_session_clear_data(cse_session *session)
+{
+    cse_session_clear_loaded(session);
+    cse_data_identity_clear(&session->data);
+}

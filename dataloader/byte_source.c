@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "dataloader/data_identity.h"
+#include "dataloader/data_watch.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 

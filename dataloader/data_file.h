@@ -2,7 +2,23 @@
 #ifndef CSE_DATALOADER_DATA_FILE_H
 #define CSE_DATALOADER_DATA_FILE_H
 
-#include "dataloader/data_identity.h"
+#include <stdint.h>
+
+#include "csengine/status.h"
+
+enum { CSE_DATA_DIGEST_BYTES = 80, CSE_DATA_SAMPLES = 64, CSE_DATA_SAMPLE_BYTES = 1 << 20 };
+#define CSE_DATA_WHOLE_BYTES (INT64_C(256) << 20)
+/* Digests of files of this size or more are kept for the next start. */
+#define CSE_DATA_KEPT_BYTES (INT64_C(16) << 20)
+
+typedef struct cse_data_file {
+    char *path;
+    int64_t bytes, modified_ns, changed_ns;
+    uint64_t device, inode;
+    char digest[CSE_DATA_DIGEST_BYTES];
+    bool training; /* it is read for training */
+    bool opened;   /* by the last cse_data_open */
+} cse_data_file;
 
 /* Size, times and inode of an open file; the digest and the path stay empty. */
 cse_status cse_data_file_examine(int descriptor, const char *path, cse_data_file *file);
@@ -10,10 +26,5 @@ cse_status cse_data_file_examine(int descriptor, const char *path, cse_data_file
 bool cse_data_file_same_facts(const cse_data_file *a, const cse_data_file *b);
 /* Fills in the digest. Reads at positions of its own: the descriptor's does not move. */
 cse_status cse_data_file_digest(int descriptor, const char *path, cse_data_file *file);
-
-/* The same by way of the cache: a digest that was taken of the file as it is now is taken from
- * there. `cache` NULL: none. What cannot be read or written there is left out. */
-cse_status cse_data_file_cached_digest(int descriptor, const char *path, const char *cache,
-                                       cse_data_file *file);
 
 #endif

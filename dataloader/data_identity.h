@@ -16,22 +16,8 @@
 #ifndef CSE_DATALOADER_DATA_IDENTITY_H
 #define CSE_DATALOADER_DATA_IDENTITY_H
 
-#include "dataloader/input.h"
+#include "dataloader/data_file.h"
 #include "engine/base/text.h"
-
-enum { CSE_DATA_DIGEST_BYTES = 80, CSE_DATA_SAMPLES = 64, CSE_DATA_SAMPLE_BYTES = 1 << 20 };
-#define CSE_DATA_WHOLE_BYTES (INT64_C(256) << 20)
-/* Digests of files of this size or more are kept for the next start. */
-#define CSE_DATA_KEPT_BYTES (INT64_C(16) << 20)
-
-typedef struct cse_data_file {
-    char *path;
-    int64_t bytes, modified_ns, changed_ns;
-    uint64_t device, inode;
-    char digest[CSE_DATA_DIGEST_BYTES];
-    bool training; /* it is read for training */
-    bool opened;   /* by the last cse_data_open */
-} cse_data_file;
 
 typedef struct cse_data_identity {
     cse_data_file *files;
@@ -43,6 +29,9 @@ void cse_data_identity_print(const cse_data_identity *identity, cse_text *text);
 /* False, and an empty identity, for any other text. */
 bool cse_data_identity_parse(const char *text, cse_data_identity *identity);
 
+/* Adds "PATH: SIZE, DIGEST when, now SIZE, DIGEST". */
+void cse_data_file_tell(const cse_data_file *before, const cse_data_file *now, const char *when,
+                        cse_text *text);
 /* Whether the files of a role are others than before; `what` says which and how. Files are compared
  * in the order in which they were first opened, whatever their names. */
 bool cse_data_identity_differs(const cse_data_identity *before, const cse_data_identity *now,
@@ -50,19 +39,5 @@ bool cse_data_identity_differs(const cse_data_identity *before, const cse_data_i
 
 /* One BLAKE2b-256 over the digests of the files of training, as hexadecimal digits. */
 void cse_data_identity_digest(const cse_data_identity *identity, char digits[65]);
-
-typedef struct cse_data_watch {
-    cse_data_identity *identity;
-    bool complete;     /* no other file may be opened; else further ones are added */
-    const char *cache; /* a file that keeps the digests of large files; NULL: none */
-} cse_data_watch;
-
-/* cse_dataloader_open that compares every file it opens with the identity. CSE_DATA, naming the
- * file and both contents, when one was changed, and when one changes while it is read. */
-cse_status cse_data_open(const cse_settings *settings, uint64_t default_seed,
-                         const cse_data_watch *watch, cse_dataloader **loader);
-
-/* Called with each regular file that is opened to be read; does nothing outside cse_data_open. */
-cse_status cse_data_note_open(int descriptor, const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef CSE_RUN_SESSION_SESSION_H
 #define CSE_RUN_SESSION_SESSION_H
 
-#include "dataloader/data_identity.h"
+#include "dataloader/data_watch.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/config/yaml.h"
 #include "engine/passes/pass.h"

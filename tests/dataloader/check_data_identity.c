@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dataloader/data_file.h"
+#include "dataloader/data_cache.h"
+#include "dataloader/data_watch.h"
 #include "engine/base/arena.h"
 #include "tests/dataloader/fixture.h"
 
@@ -145,19 +146,19 @@ START_TEST(a_digest_is_kept)
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(ftruncate(file, CSE_DATA_KEPT_BYTES), 0);
     ck_assert_int_eq(cse_data_file_examine(file, "large", &taken), CSE_OK);
-    ck_assert_int_eq(cse_data_file_cached_digest(file, "large", cache, &taken), CSE_OK);
+    ck_assert_int_eq(cse_data_cached_digest(file, "large", cache, &taken), CSE_OK);
     ck_assert_int_ne(access(cache, F_OK), 0); /* it was changed a moment ago */
     sleep(3);
-    ck_assert_int_eq(cse_data_file_cached_digest(file, "large", cache, &taken), CSE_OK);
+    ck_assert_int_eq(cse_data_cached_digest(file, "large", cache, &taken), CSE_OK);
     ck_assert_int_eq(access(cache, F_OK), 0);
     /* What is kept is used while the facts are the same. */
     ck_assert_int_eq(cse_data_file_examine(file, "large", &kept), CSE_OK);
     int nothing = open("/dev/null", O_RDONLY);
-    ck_assert_int_eq(cse_data_file_cached_digest(nothing, "large", cache, &kept), CSE_OK);
+    ck_assert_int_eq(cse_data_cached_digest(nothing, "large", cache, &kept), CSE_OK);
     ck_assert_str_eq(kept.digest, taken.digest);
     ck_assert_int_eq(pwrite(file, "x", 1, 5), 1);
     ck_assert_int_eq(cse_data_file_examine(file, "large", &kept), CSE_OK);
-    ck_assert_int_eq(cse_data_file_cached_digest(file, "large", cache, &kept), CSE_OK);
+    ck_assert_int_eq(cse_data_cached_digest(file, "large", cache, &kept), CSE_OK);
     ck_assert_str_ne(kept.digest, taken.digest);
     close(nothing);
     close(file);

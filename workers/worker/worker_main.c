@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "dataloader/data_identity.h"
+#include "dataloader/data_watch.h"
 #include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"

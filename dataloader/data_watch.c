@@ -1,0 +1,109 @@
+/* Input functions open their files as they like, through byte_source.h, which tells each here; the
+ * watch of the loader that this thread is opening is what they are compared with. */
+#include "dataloader/data_watch.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dataloader/data_cache.h"
+#include "engine/base/arena.h"
+#include "engine/base/confinement.h"
+
+static _Thread_local const cse_data_watch *watch;
+
+static cse_data_file *find(const cse_data_identity *identity, const char *path)
+{
+    for (int i = 0; i < identity->count; i++)
+        if (strcmp(identity->files[i].path, path) == 0)
+            return &identity->files[i];
+    return NULL;
+}
+
+static cse_status changed(const cse_data_file *before, const cse_data_file *now)
+{
+    cse_text text = { 0 };
+    cse_data_file_tell(before, now, "when the run began", &text);
+    cse_status status =
+        cse_fail(CSE_DATA,
+                 "the data changed under the run: %s; put the file back and start the run again, "
+                 "or train on the new data with another model_dir or --new_data",
+                 text.data);
+    cse_text_clear(&text);
+    return status;
+}
+
+/* The content decides where size, times or inode are others. What it has now is kept, so that it is
+ * read once. */
+static cse_status compare(int descriptor, cse_data_file *known, cse_data_file *now)
+{
+    if (cse_data_file_same_facts(known, now))
+        return CSE_OK;
+    CSE_TRY(cse_data_file_digest(descriptor, known->path, now));
+    now->path = known->path;
+    now->training = known->training;
+    if (known->bytes != now->bytes || strcmp(known->digest, now->digest) != 0)
+        return changed(known, now);
+    *known = *now;
+    return CSE_OK;
+}
+
+cse_status cse_data_note_open(int descriptor, const char *path)
+{
+    cse_data_file now;
+    if (watch == NULL)
+        return CSE_OK;
+    cse_data_identity *identity = watch->identity;
+    CSE_TRY(cse_data_file_examine(descriptor, path, &now));
+    cse_data_file *known = find(identity, path);
+    if (known == NULL && watch->complete)
+        return cse_fail(CSE_DATA,
+                        "the data changed under the run: %s: this run did not read a file of this "
+                        "name when it began; move it away and start the run again",
+                        path);
+    if (known != NULL) {
+        CSE_TRY(compare(descriptor, known, &now));
+    } else {
+        CSE_TRY(cse_data_cached_digest(descriptor, path, watch->cache, &now));
+        CSE_GROW(identity->files, identity->count, identity->capacity);
+        known = &identity->files[identity->count++];
+        *known = now;
+        known->path = cse_strdup(path);
+    }
+    known->opened = true;
+    return CSE_OK;
+}
+
+/* Input functions have read what they keep when they return: a file that changed meanwhile may have
+ * been read in part before that and in part after it. */
+static cse_status check_still_same(const cse_data_file *file)
+{
+    cse_data_file now;
+    int descriptor = cse_confined_open(CSE_PATH_INPUT, file->path, O_RDONLY | O_NONBLOCK, 0);
+    bool same = descriptor >= 0 && cse_data_file_examine(descriptor, file->path, &now) == CSE_OK &&
+                cse_data_file_same_facts(file, &now);
+    if (descriptor >= 0)
+        close(descriptor);
+    return same ? CSE_OK
+                : cse_fail(CSE_DATA,
+                           "%s: the file changed while it was read; start the run again when it "
+                           "is complete",
+                           file->path);
+}
+
+cse_status cse_data_open(const cse_settings *settings, uint64_t default_seed,
+                         const cse_data_watch *wanted, cse_dataloader **loader)
+{
+    cse_data_identity *identity = wanted->identity;
+    for (int i = 0; i < identity->count; i++)
+        identity->files[i].opened = false;
+    watch = wanted;
+    cse_status status = cse_dataloader_open(settings, default_seed, loader);
+    watch = NULL;
+    for (int i = 0; i < identity->count && status == CSE_OK; i++)
+        if (identity->files[i].opened)
+            status = check_still_same(&identity->files[i]);
+    if (status != CSE_OK && *loader != NULL)
+        cse_dataloader_close(loader);
+    return status;
+}

@@ -27,8 +27,8 @@ typedef struct cse_session_hooks {
      * step, so that a resumed run ends where the uninterrupted one would have ended. */
     bool counts_from_start;
     int64_t run_start;
-    /* The checkpoint that is loaded is one of this run, which goes on: its training data are wanted,
-     * unless other ones are asked for. */
+    /* The checkpoint that is loaded is one of this run, which goes on: its training data are
+     * wanted, unless other ones are asked for. */
     bool resumes, new_data;
     /* Each execution of training ends at the next multiple of this many steps; below 1: a fraction
      * of the run; 0: at the end. */

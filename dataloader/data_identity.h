@@ -2,10 +2,11 @@
  * digest of its content.
  *
  * The process that begins a run takes the digest of a file when it first opens it; every later
- * open, in any process of the run, compares with that. Unchanged size, times and inode are enough; where
- * they differ the content decides. A file that is larger than CSE_DATA_WHOLE_BYTES is known by
- * CSE_DATA_SAMPLES blocks of CSE_DATA_SAMPLE_BYTES, spread evenly from its first to its last byte,
- * and by its time of modification: a change between the blocks that restores that time is not seen.
+ * open, in any process of the run, compares with that. Unchanged size, times and inode are enough;
+ * where they differ the content decides. A file that is larger than CSE_DATA_WHOLE_BYTES is known
+ * by CSE_DATA_SAMPLES blocks of CSE_DATA_SAMPLE_BYTES, spread evenly from its first to its last
+ * byte, and by its time of modification: a change between the blocks that restores that time is not
+ * seen.
  *
  * As text, one line a file:
  *

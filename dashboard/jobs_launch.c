@@ -22,6 +22,7 @@
 #include "dashboard/jobs_origin.h"
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
+#include "engine/base/beneath.h"
 #include "engine/checkpoint/checkpoint.h"
 
 extern char **environ;
@@ -132,15 +133,30 @@ static char **environment_of(const char *name_word)
     return words;
 }
 
+/* An earlier attempt of the job could have put a link there, which is removed. */
+static cse_status open_log(const cse_job_entry *entry, int *output)
+{
+    char log[CSE_JOB_PATH_BYTES + 16];
+    snprintf(log, sizeof log, "%s/start.log", entry->record.model_dir);
+    for (int i = 0; i < 2; i++) {
+        *output = cse_open_plain(log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+        if (*output >= 0)
+            return CSE_OK;
+        if (errno == ELOOP)
+            unlink(log);
+    }
+    return cse_fail(CSE_TEMPORARY, "%s: %s", log, strerror(errno));
+}
+
 static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
 {
     char name[CSE_JOB_NAME_BYTES + 32];
     snprintf(name, sizeof name, "CSENGINE_RUN_NAME=%s", entry->record.name);
-    char log[CSE_JOB_PATH_BYTES + 16];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, usual;
-    snprintf(log, sizeof log, "%s/start.log", entry->record.model_dir);
+    int output = -1;
+    CSE_TRY(open_log(entry, &output));
     sigemptyset(&none);
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
@@ -148,8 +164,8 @@ static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
     sigaddset(&usual, SIGTERM);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
@@ -158,6 +174,7 @@ static cse_status spawn(const cse_job_entry *entry, command *c, pid_t *pid)
     char **environment = environment_of(name);
     int code = posix_spawn(pid, c->words[0], &actions, &attributes, c->words, environment);
     free(environment);
+    close(output);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (code != 0)
@@ -221,7 +238,7 @@ void cse_job_last_error(const cse_job_entry *entry, char *text, size_t size)
     char path[CSE_JOB_PATH_BYTES + 16], tail[TAIL + 1];
     snprintf(path, sizeof path, "%s/start.log", entry->record.model_dir);
     text[0] = '\0';
-    FILE *file = fopen(path, "re");
+    FILE *file = cse_open_plain_stream(path);
     if (file == NULL)
         return;
     if (fseek(file, -TAIL, SEEK_END) != 0)

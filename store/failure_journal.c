@@ -34,7 +34,8 @@ static bool write_block(int file, const char *text, size_t size)
 static int make_block(const char *model_dir)
 {
     char path[PATH_MAX];
-    int file = path_of(model_dir, path) ? open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666) : -1;
+    int file =
+        path_of(model_dir, path) ? open(path, O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
     if (file < 0 || write_block(file, "", 0))
         return file;
     close(file);
@@ -175,7 +176,7 @@ json_t *cse_failure_journal_read(const char *model_dir)
 {
     char path[PATH_MAX];
     json_t *entry = NULL;
-    int file = path_of(model_dir, path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int file = path_of(model_dir, path) ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (file < 0)
         return NULL;
     for (int i = 0; i < READ_TRIES && entry == NULL; i++) {

@@ -24,7 +24,7 @@ cse_status cse_run_lock_take(const char *model_dir, int *descriptor)
     *descriptor = -1;
     if (!lock_path(model_dir, path))
         return cse_fail(CSE_CONFIG, "model_dir %s: the path is too long", model_dir);
-    int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    int lock = open(path, O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (lock < 0)
         return cse_fail(errno == EACCES || errno == EROFS ? CSE_PERMISSION : CSE_CANNOT_CREATE,
                         "%s cannot be opened: %s", path, strerror(errno));
@@ -47,7 +47,7 @@ bool cse_run_is_alive(const char *model_dir)
     char path[PATH_MAX];
     if (!lock_path(model_dir, path))
         return false;
-    int lock = open(path, O_RDONLY | O_CLOEXEC);
+    int lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (lock < 0)
         return false;
     /* Shared: readers that check at the same time do not take each other for the run. */

@@ -4,6 +4,7 @@
 
 #include "dashboard/route_support.h"
 #include "engine/base/arena.h"
+#include "engine/base/beneath.h"
 
 enum { MOST_BYTES = 1 << 20 };
 
@@ -13,7 +14,7 @@ static json_t *read_file(const char *directory, const char *name)
     json_t *text = NULL;
     char *content = cse_malloc(MOST_BYTES);
     cse_text_add(&path, "%s/%s", directory, name);
-    FILE *file = fopen(path.data, "re");
+    FILE *file = cse_open_plain_stream(path.data);
     if (file != NULL) {
         text = json_stringn(content, fread(content, 1, MOST_BYTES, file));
         fclose(file);

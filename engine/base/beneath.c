@@ -131,3 +131,23 @@ int cse_make_beneath(int folder, const char *path, mode_t mode)
     int whole = cse_open_beneath(folder, path, O_PATH | O_DIRECTORY, 0);
     return whole < 0 ? -1 : close(whole);
 }
+
+int cse_open_plain(const char *path, int flags, mode_t mode)
+{
+    struct stat facts;
+    /* Non-blocking: a pipe in its place must not hold the process. */
+    int opened = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+    if (opened < 0 || (fstat(opened, &facts) == 0 && S_ISREG(facts.st_mode)))
+        return opened;
+    errno = ELOOP;
+    return keep_errno_and_close(opened, -1);
+}
+
+FILE *cse_open_plain_stream(const char *path)
+{
+    int opened = cse_open_plain(path, O_RDONLY, 0);
+    FILE *stream = opened >= 0 ? fdopen(opened, "rb") : NULL;
+    if (opened >= 0 && stream == NULL)
+        close(opened);
+    return stream;
+}

@@ -4,6 +4,7 @@
 #ifndef CSE_BASE_BENEATH_H
 #define CSE_BASE_BENEATH_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Opens `path`, relative to the directory `folder`, with O_CLOEXEC; `mode` for O_CREAT. Returns a
@@ -18,5 +19,11 @@ int cse_open_beneath_stepwise(int folder, const char *path, int flags, mode_t mo
 /* Makes the directory `path` and those above it below `folder`; those that are there are accepted.
  * 0, or -1 with errno. */
 int cse_make_beneath(int folder, const char *path, mode_t mode);
+
+/* Opens a file, by its name in a folder that a job may write to, in a process that is not confined
+ * like the job: a regular file and no symbolic link. -1 with errno; ELOOP: it is something else. */
+int cse_open_plain(const char *path, int flags, mode_t mode);
+/* The same, to be read; NULL with errno. */
+FILE *cse_open_plain_stream(const char *path);
 
 #endif

@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/beneath.h"
+#include "engine/base/confinement.h"
+
 typedef struct anchor {
     const char *name;
     cse_yaml_node *node;
@@ -316,7 +319,7 @@ static cse_status read_file(const char *path, cse_text *content)
         return cse_fail(CSE_NO_INPUT, "the path is empty; give the path of a YAML file");
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
         return cse_fail(CSE_NO_INPUT, "%s: is a directory; give the path of a YAML file", path);
-    FILE *file = fopen(path, "rb");
+    FILE *file = cse_confinement_view() != NULL ? cse_open_plain_stream(path) : fopen(path, "rb");
     if (file == NULL && (errno == ENOENT || errno == ENOTDIR))
         return cse_fail(CSE_NO_INPUT, "%s: there is no such file; check the path", path);
     if (file == NULL && errno == EACCES)

@@ -158,6 +158,26 @@ def links_that_come_later_lead_nowhere():
         place.stop()
 
 
+def the_server_follows_no_link_in_the_folder_of_a_job():
+    place = Place("--cores", "1")
+    try:
+        place.submit("first", configuration(steps=support.LONG))
+        for id in ("log", "config"):
+            place.submit(id, configuration())
+        os.symlink(f"{place.outside}/new", f"{place.root}/log/start.log")
+        os.rename(f"{place.root}/config/submitted.yaml", f"{place.root}/config/kept")
+        os.symlink(f"{place.outside}/secret", f"{place.root}/config/submitted.yaml")
+        answer = place.server.get(f"{API}/jobs/config/config")
+        check(answer.status == 200 and SECRET.encode() not in answer.body, answer.body)
+        place.server.request("POST", f"{API}/jobs/first/kill")
+        equal(place.ended("log")["state"], "SUCCEEDED")
+        equal(place.ended("config")["state"], "FAILED")
+        check(SECRET not in place.log("config"), place.log("config"))
+        check(not os.path.islink(f"{place.root}/log/start.log"), "the link is still there")
+    finally:
+        place.stop()
+
+
 def input_lies_below_the_folders_of_the_operator():
     place = Place()
     try:
@@ -241,7 +261,9 @@ ATTACKS = {"write_outside": 1, "write_other_job": 1, "read_outside": 1, "read_se
            **dict.fromkeys(("raw_socket", "mount", "keyctl", "bpf", "perf", "userfaultfd", "unshare", "setuid", "io_uring"),
                            "filter")}
 if support.SLOW == 1:
-    ATTACKS["ptrace"] = "filter"  # sanitizers need it
+    ATTACKS["ptrace"] = "filter"
+else:  # which a build with sanitizers leaves, and it reads everywhere
+    ATTACKS = {name: least for name, least in ATTACKS.items() if not name.startswith("read_")}
 
 
 def has_kernel_part(place, least):
@@ -305,5 +327,6 @@ def nothing_stays_in_temporary_folders():
 
 if __name__ == "__main__":
     support.main([outputs_stay_in_the_folder_of_the_job, links_that_come_later_lead_nowhere,
+                  the_server_follows_no_link_in_the_folder_of_a_job,
                   input_lies_below_the_folders_of_the_operator, the_operator_names_folders, libraries_are_the_operators,
                   files_are_their_owners_alone, nothing_stays_in_temporary_folders])

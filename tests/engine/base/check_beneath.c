@@ -166,6 +166,24 @@ START_TEST(an_exchange_meanwhile_leads_nowhere)
 }
 END_TEST
 
+START_TEST(a_file_of_a_job_is_no_link)
+{
+    char path[2 * PATH_MAX];
+    int folder = set_up();
+    snprintf(path, sizeof path, "%s/in/a/file", top);
+    FILE *file = cse_open_plain_stream(path);
+    ck_assert_ptr_nonnull(file);
+    fclose(file);
+    ck_assert_int_eq(mkfifoat(folder, "pipe", 0600), 0);
+    static const char *const others[] = { "along", "up", "absolute", "pipe", "a" };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        snprintf(path, sizeof path, "%s/in/%s", top, others[i]);
+        ck_assert_msg(cse_open_plain_stream(path) == NULL && errno == ELOOP, "%s", others[i]);
+    }
+    tear_down(folder);
+}
+END_TEST
+
 static cse_confinement *confinement_of(void)
 {
     char queue[2 * PATH_MAX], job[2 * PATH_MAX], data[2 * PATH_MAX];
@@ -241,6 +259,7 @@ int main(void)
     tcase_add_loop_test(tests, nothing_leads_out, 0, OPENERS);
     tcase_add_loop_test(tests, what_is_inside_is_opened, 0, OPENERS);
     tcase_add_loop_test(tests, an_exchange_meanwhile_leads_nowhere, 0, OPENERS);
+    tcase_add_test(tests, a_file_of_a_job_is_no_link);
     tcase_add_test(tests, a_confined_process_opens_what_its_job_may);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);

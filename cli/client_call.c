@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/client_connection.h"
+#include "cli/json_values.h"
 
 enum { MAX_ANSWER_BYTES = 64 << 20, CALL_TIMEOUT_MS = 120000, RETRIES = 3 };
 
@@ -84,7 +85,7 @@ cse_status cse_client_call(cse_client *api, const cse_client_request *request,
     if (code != CURLE_OK)
         return cse_client_lost(api, code);
     if (answer->body.size > 0)
-        answer->json = json_loadb(answer->body.data, answer->body.size, JSON_DECODE_ANY, NULL);
+        answer->json = cse_json_from_others(answer->body.data, answer->body.size);
     return answer->status / 100 == 2 ? CSE_OK : cse_client_problem(api, answer);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/client_connection.h"
 #include "cli/event_stream.h"
+#include "cli/json_values.h"
 #include "engine/base/clock.h"
 
 enum { PATIENCE_MS = 30000, FIRST_PAUSE_MS = 250, SILENCE_S = 60 };
@@ -23,7 +24,7 @@ static void deliver(void *self, const char *type, const char *id, const char *da
     following *f = self;
     if (f->over)
         return;
-    json_t *json = json_loads(data, JSON_DECODE_ANY, NULL);
+    json_t *json = cse_json_from_others(data, strlen(data));
     const cse_client_event event = { .type = type, .id = id, .data = json };
     if (!f->stream->on_event(f->stream->self, &event))
         f->over = true;
@@ -84,7 +85,7 @@ static cse_status refused(following *f, int status)
 {
     f->answer.status = status;
     if (f->answer.body.size > 0)
-        f->answer.json = json_loadb(f->answer.body.data, f->answer.body.size, 0, NULL);
+        f->answer.json = cse_json_from_others(f->answer.body.data, f->answer.body.size);
     return cse_client_problem(f->api, &f->answer);
 }
 

@@ -10,6 +10,10 @@ const char *cse_json_text(const json_t *object, const char *name, const char *fa
 double cse_json_real(const json_t *object, const char *name, double fallback);
 int64_t cse_json_whole(const json_t *object, const char *name, int64_t fallback);
 
+/* Loads text that may have come from others: NULL where it is no JSON. Characters of its strings
+ * that a terminal obeys are made visible, as by cse_text_printable. */
+json_t *cse_json_from_others(const char *text, size_t size);
+
 /* A new number, or null where JSON has none: NaN and the infinities. */
 json_t *cse_json_finite(double number);
 

@@ -1,5 +1,6 @@
 /* Makes the state of a server that does not listen: one run as its only job, and its readers. */
 #include "cli/local_run.h"
+#include "cli/json_values.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static cse_status take_answer(const cse_answer *answer, cse_text *body)
             cse_text_add_bytes(body, bytes, size);
         return CSE_OK;
     }
-    json_t *problem = size > 0 ? json_loadb(bytes, size, 0, NULL) : NULL;
+    json_t *problem = size > 0 ? cse_json_from_others(bytes, (size_t)size) : NULL;
     const char *detail = json_string_value(json_object_get(problem, "detail"));
     cse_status status = cse_fail(answer->status == 404 ? CSE_NO_INPUT : CSE_FAILED, "%s",
                                  detail != NULL ? detail : "the run store does not give that");

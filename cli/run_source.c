@@ -58,7 +58,7 @@ cse_status cse_run_source_ask_json(const cse_run_source *source, const cse_run_q
 {
     cse_text body = { 0 };
     cse_status status = cse_run_source_ask(source, question, &body);
-    *answer = body.size > 0 ? json_loadb(body.data, body.size, JSON_DECODE_ANY, NULL) : NULL;
+    *answer = cse_json_from_others(body.data, body.size);
     cse_text_clear(&body);
     return status;
 }

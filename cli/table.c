@@ -25,7 +25,7 @@ static void keep(cse_table *table, char *cell)
 {
     for (char *c = cell; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
+            *c = '?'; /* also ends of lines and tabs, which would move the columns */
     CSE_GROW(table->cells, table->count, table->capacity);
     table->cells[table->count++] = cell;
 }

@@ -11,11 +11,13 @@
 #include <sys/socket.h>
 
 #include "dashboard/encoding.h"
+#include "dashboard/framing.h"
 #include "dashboard/pages.h"
 #include "dashboard/sign_in.h"
 #include "engine/base/arena.h"
+#include "engine/base/nesting.h"
 
-enum { MAX_HEADERS = 64 };
+enum { MAX_JSON_DEPTH = 64 };
 
 #define OVER_SOCKET "unix" /* the address of a peer on a unix socket */
 
@@ -57,32 +59,8 @@ static const char *header(const cse_exchange *exchange, const char *name)
 
 /* ---- well-formed ---- */
 
-typedef struct header_names {
-    const char *names[MAX_HEADERS];
-    int count;
-    const char *twice;
-    bool too_many;
-} header_names;
-
-static enum MHD_Result note_header(void *self, enum MHD_ValueKind kind, const char *name,
-                                   const char *value)
-{
-    header_names *seen = self;
-    (void)kind;
-    (void)value;
-    for (int i = 0; i < seen->count; i++)
-        if (strcasecmp(seen->names[i], name) == 0)
-            seen->twice = name;
-    if (seen->count == MAX_HEADERS)
-        seen->too_many = true;
-    else
-        seen->names[seen->count++] = name;
-    return MHD_YES;
-}
-
 static bool check_well_formed(cse_exchange *exchange)
 {
-    header_names seen = { .count = 0 };
     if (!cse_target_split(exchange->target_text, &exchange->target)) {
         cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
                            "the request's target is not well-formed: accepted is a path of at most "
@@ -91,25 +69,12 @@ static bool check_well_formed(cse_exchange *exchange)
                            CSE_TARGET_PATH_BYTES - 1, CSE_TARGET_MAX_QUERY);
         return false;
     }
-    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, note_header, &seen);
-    if (seen.twice != NULL) {
-        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "a header occurs more than once; each may occur once");
-        return false;
+    const char *fault = cse_framing_fault(exchange->connection);
+    if (fault != NULL) {
+        exchange->closes = true;
+        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST, "%s", fault);
     }
-    if (seen.too_many) {
-        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "there are more than %d headers", MAX_HEADERS);
-        return false;
-    }
-    const char *length = header(exchange, "Content-Length");
-    if (length != NULL && (header(exchange, "Transfer-Encoding") != NULL || *length == '\0' ||
-                           strspn(length, "0123456789") != strlen(length))) {
-        cse_answer_problem(&exchange->answer, CSE_PROBLEM_BAD_REQUEST,
-                           "Content-Length must be a number and come without Transfer-Encoding");
-        return false;
-    }
-    return true;
+    return fault == NULL;
 }
 
 /* ---- addressed to this server ---- */
@@ -299,9 +264,16 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method)
         cse_answer_header(&exchange->answer, "Retry-After", "%d", (int)wait_seconds + 1);
         return false;
     }
-    return check_well_formed(exchange) && check_host_and_origin(exchange) &&
-           check_route(exchange) && check_access(exchange) && check_parameters(exchange) &&
-           check_body_head(exchange);
+    bool passes = check_well_formed(exchange) && check_host_and_origin(exchange) &&
+                  check_route(exchange) && check_access(exchange) && check_parameters(exchange) &&
+                  check_body_head(exchange);
+    /* The body of a refused request is not read. */
+    if (cse_framing_is_proxied(exchange->connection))
+        exchange->closes = true;
+    if (!passes && (header(exchange, "Content-Length") != NULL ||
+                    header(exchange, "Transfer-Encoding") != NULL))
+        exchange->closes = true;
+    return passes;
 }
 
 /* ---- the body ---- */
@@ -320,7 +292,15 @@ static void answer_json_error(cse_exchange *exchange, const json_error_t *error)
 
 static bool check_json_body(cse_exchange *exchange, const json_t *schema)
 {
-    json_error_t error;
+    json_error_t error = { .line = 0 };
+    cse_nesting where;
+    if (!cse_nesting_json(exchange->body.data, exchange->body.size, MAX_JSON_DEPTH, &where)) {
+        snprintf(error.text, sizeof error.text, "more than %d levels of nesting", MAX_JSON_DEPTH);
+        error.line = where.line;
+        error.column = where.column;
+        answer_json_error(exchange, &error);
+        return false;
+    }
     exchange->body_json =
         json_loadb(exchange->body.data, exchange->body.size, JSON_REJECT_DUPLICATES, &error);
     if (exchange->body_json == NULL) {

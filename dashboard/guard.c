@@ -4,6 +4,7 @@
 #include "dashboard/guard.h"
 
 #include <assert.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +16,18 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { BUCKETS = 1024, ADDRESS_BYTES = 48 };
+enum { BUCKETS = 1024, ADDRESS_TEXT = 48, ADDRESS_BYTES = 17 };
 
 struct cse_guarded {
     cse_guarded *next, *previous;
     int socket;
-    int64_t until_ns; /* 0: no limit */
+    unsigned char address[ADDRESS_BYTES];
+    int64_t until_ns, since_ns; /* 0: does not wait for its client; since when it does */
+    bool known, dropped;
 };
 
 typedef struct bucket {
-    char address[ADDRESS_BYTES];
+    char address[ADDRESS_TEXT];
     double tokens;
     int64_t at_ns;
 } bucket;
@@ -35,21 +38,27 @@ struct cse_guard {
     pthread_cond_t ended;
     bool ending;
     pthread_t thread;
-    cse_guarded list; /* head of a ring */
-    int count;
+    cse_guarded list;        /* head of a ring */
+    int count, ending_count; /* listed; of them shut down, and not closed yet */
     int64_t dropped;
     bucket buckets[BUCKETS];
 };
+
+static void drop(cse_guard *guard, cse_guarded *g)
+{
+    shutdown(g->socket, SHUT_RDWR);
+    g->until_ns = 0;
+    g->dropped = true;
+    guard->ending_count++;
+    guard->dropped++;
+}
 
 static void drop_overdue(cse_guard *guard)
 {
     int64_t now_ns = cse_clock_ns();
     for (cse_guarded *g = guard->list.next; g != &guard->list; g = g->next)
-        if (g->until_ns != 0 && now_ns > g->until_ns) {
-            shutdown(g->socket, SHUT_RDWR);
-            g->until_ns = 0;
-            guard->dropped++;
-        }
+        if (g->until_ns != 0 && now_ns > g->until_ns)
+            drop(guard, g);
 }
 
 static void *run_guard(void *self)
@@ -93,15 +102,62 @@ void cse_guard_destroy(cse_guard **guard)
     *guard = NULL;
 }
 
+/* Who is at the other end: an IPv4 address, the first half of an IPv6 one, which a client has for
+ * itself, or the family alone. */
+static void note_address(cse_guarded *g)
+{
+    struct sockaddr_storage peer = { .ss_family = AF_UNSPEC };
+    socklen_t size = sizeof peer;
+    if (getpeername(g->socket, (struct sockaddr *)&peer, &size) != 0)
+        return;
+    g->address[0] = (unsigned char)peer.ss_family;
+    if (peer.ss_family == AF_INET)
+        memcpy(g->address + 1, &((const struct sockaddr_in *)(const void *)&peer)->sin_addr, 4);
+    else if (peer.ss_family == AF_INET6)
+        memcpy(g->address + 1, &((const struct sockaddr_in6 *)(const void *)&peer)->sin6_addr, 8);
+}
+
+static cse_guarded *rather(cse_guarded *one, cse_guarded *other)
+{
+    if (one == NULL || other == NULL)
+        return one == NULL ? other : one;
+    if (one->known != other->known)
+        return one->known ? other : one;
+    return one->since_ns <= other->since_ns ? one : other;
+}
+
+/* Makes room for the connection that has come. */
+static void make_room(cse_guard *guard, const cse_guarded *newest)
+{
+    int same = 0;
+    cse_guarded *of_same = NULL, *of_all = NULL;
+    for (cse_guarded *g = guard->list.next; g != &guard->list; g = g->next) {
+        if (g == newest || g->until_ns == 0 || g->dropped)
+            continue;
+        of_all = rather(g, of_all);
+        if (memcmp(g->address, newest->address, ADDRESS_BYTES) == 0) {
+            of_same = rather(g, of_same);
+            same++;
+        }
+    }
+    if (guard->options.most_waiting > 0 && same >= guard->options.most_waiting)
+        drop(guard, of_same);
+    else if (guard->options.most_open > 0 && of_all != NULL &&
+             guard->count - guard->ending_count > guard->options.most_open)
+        drop(guard, of_all);
+}
+
 cse_guarded *cse_guard_add(cse_guard *guard, int socket)
 {
     cse_guarded *g = cse_calloc(1, sizeof *g);
     g->socket = socket;
+    note_address(g);
     pthread_mutex_lock(&guard->lock);
     g->next = &guard->list;
     g->previous = guard->list.previous;
     g->next->previous = g->previous->next = g;
     guard->count++;
+    make_room(guard, g);
     pthread_mutex_unlock(&guard->lock);
     return g;
 }
@@ -115,6 +171,7 @@ void cse_guard_remove(cse_guard *guard, cse_guarded **guarded)
     (*guarded)->next->previous = (*guarded)->previous;
     (*guarded)->previous->next = (*guarded)->next;
     guard->count--;
+    guard->ending_count -= (*guarded)->dropped;
     pthread_mutex_unlock(&guard->lock);
     free(*guarded);
     *guarded = NULL;
@@ -125,12 +182,22 @@ void cse_guard_expect(cse_guard *guard, cse_guarded *guarded, int64_t limit_ns)
     if (guarded == NULL)
         return;
     pthread_mutex_lock(&guard->lock);
-    guarded->until_ns = limit_ns == 0 ? 0 : cse_clock_ns() + limit_ns;
+    guarded->since_ns = cse_clock_ns();
+    guarded->until_ns = limit_ns == 0 || guarded->dropped ? 0 : guarded->since_ns + limit_ns;
+    pthread_mutex_unlock(&guard->lock);
+}
+
+void cse_guard_know(cse_guard *guard, cse_guarded *guarded)
+{
+    if (guarded == NULL)
+        return;
+    pthread_mutex_lock(&guard->lock);
+    guarded->known = true;
     pthread_mutex_unlock(&guard->lock);
 }
 
 /* The address's bucket, or the least recently used of a few. */
-static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_BYTES], int64_t now_ns)
+static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_TEXT], int64_t now_ns)
 {
     uint32_t hash = 2166136261u;
     for (const char *c = address; *c != '\0'; c++)
@@ -143,7 +210,7 @@ static bucket *find_bucket(cse_guard *guard, const char address[ADDRESS_BYTES], 
         if (oldest == NULL || b->at_ns < oldest->at_ns)
             oldest = b;
     }
-    memcpy(oldest->address, address, ADDRESS_BYTES);
+    memcpy(oldest->address, address, ADDRESS_TEXT);
     oldest->tokens = guard->options.burst;
     oldest->at_ns = now_ns;
     return oldest;
@@ -154,7 +221,7 @@ bool cse_guard_admits(cse_guard *guard, const char *address, double *wait_second
     double rate = guard->options.requests_per_second;
     if (rate <= 0)
         return true;
-    char key[ADDRESS_BYTES] = { 0 };
+    char key[ADDRESS_TEXT] = { 0 };
     snprintf(key, sizeof key, "%s", address);
     int64_t now_ns = cse_clock_ns();
     pthread_mutex_lock(&guard->lock);

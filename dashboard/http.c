@@ -193,14 +193,18 @@ static enum MHD_Result take_call(void *self, struct MHD_Connection *connection, 
     if (exchange == NULL)
         return MHD_NO;
     switch (exchange->state) {
-    case CSE_EXCHANGE_NEW:
-        if (!cse_exchange_check_head(exchange, method)) {
+    case CSE_EXCHANGE_NEW: {
+        bool passes = cse_exchange_check_head(exchange, method);
+        if (exchange->request.authorized)
+            cse_guard_know(http->context.guard, guarded_of(connection));
+        if (!passes) {
             cse_guard_expect(http->context.guard, guarded_of(connection), 0);
             return cse_exchange_send(exchange);
         }
         exchange->state = CSE_EXCHANGE_BODY;
         cse_guard_expect(http->context.guard, guarded_of(connection), BODY_TIMES * header_ns(http));
         return MHD_YES;
+    }
     case CSE_EXCHANGE_BODY:
         if (*size == 0)
             return finish(http, exchange);
@@ -234,13 +238,25 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static int limit_of(const cse_http *http)
+{
+    return http->options.connection_limit > 0 ? http->options.connection_limit : CONNECTION_LIMIT;
+}
+
+/* Connections beyond this many make room before the library accepts no more: each of its threads
+ * takes its part of the limit. */
+static int room_of(const cse_http *http)
+{
+    int limit = limit_of(http);
+    return limit - limit / 8 > 1 ? limit - limit / 8 - 1 : 1;
+}
+
 static cse_status start_daemon(cse_http *http, const cse_listener *listener,
                                struct MHD_Daemon **daemon)
 {
     if (listener->socket < 0)
         return CSE_OK;
-    int limit =
-        http->options.connection_limit > 0 ? http->options.connection_limit : CONNECTION_LIMIT;
+    int limit = limit_of(http);
     /* A thread of the pool takes its part of the limit, and connections do not spread evenly. */
     *daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
@@ -282,8 +298,10 @@ cse_status cse_http_start(const cse_http_options *options, cse_http **http)
     pthread_mutex_init(&h->lock, NULL);
     pthread_mutex_init(&h->context.mutation, NULL);
     pthread_cond_init(&h->work, NULL);
-    h->context.guard =
-        cse_guard_new(&(cse_guard_options){ .requests_per_second = rate, .burst = 2 * rate });
+    h->context.guard = cse_guard_new(&(cse_guard_options){ .most_waiting = room_of(h) / 2,
+                                                           .most_open = room_of(h),
+                                                           .requests_per_second = rate,
+                                                           .burst = 2 * rate });
     for (int i = 0; i < WORKERS; i++)
         pthread_create(&h->workers[i], NULL, work, h);
     *http = h;

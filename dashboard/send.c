@@ -304,6 +304,8 @@ enum MHD_Result cse_exchange_send(cse_exchange *exchange)
     if (response == NULL)
         return MHD_NO;
     add_headers(answer, response);
+    if (exchange->closes)
+        MHD_add_response_header(response, "Connection", "close");
     exchange->state = CSE_EXCHANGE_QUEUED;
     enum MHD_Result result = MHD_queue_response(exchange->connection, (unsigned)status, response);
     MHD_destroy_response(response);

@@ -286,7 +286,7 @@ static cse_status get_job(const cse_command_line *line)
     if (status == CSE_OK && json) {
         printf("%s\n", body.data);
     } else if (status == CSE_OK) {
-        json_t *job = json_loadb(body.data, body.size, 0, NULL);
+        json_t *job = cse_json_from_others(body.data, body.size);
         show_job(job);
         json_decref(job);
     }

@@ -35,7 +35,7 @@ static int print_lines(const cse_text *lines, bool json, int64_t *last)
     char *rest = lines->data;
     while (rest != NULL && *rest != '\0') {
         char *text = strsep(&rest, "\n");
-        json_t *line = *text != '\0' ? json_loads(text, 0, NULL) : NULL;
+        json_t *line = *text != '\0' ? cse_json_from_others(text, strlen(text)) : NULL;
         if (line == NULL)
             continue;
         count++;

@@ -16,6 +16,10 @@
 
 #include "engine/base/beneath.h"
 #include "engine/base/confinement.h"
+#include "engine/base/nesting.h"
+
+/* Each bracket that may be open takes memory of the parser before it tells of the first one. */
+enum { MAX_OPEN = 16384 };
 
 typedef struct anchor {
     const char *name;
@@ -251,6 +255,10 @@ static cse_status check_bytes(reader *r, const char *text, size_t size)
     cse_place place = { r->source, 1, 1 };
     if (size > CSE_YAML_MAX_BYTES)
         return fail_at(place, "more than 1 MiB of YAML");
+    cse_nesting where;
+    if (!cse_nesting_yaml(text, size, MAX_OPEN, &where))
+        return fail_at((cse_place){ r->source, where.line, where.column },
+                       "too many brackets are open here; close them, or write lists by lines");
     for (size_t i = 0; i < size;) {
         unsigned char c = (unsigned char)text[i];
         size_t length = cse_utf8_length(text + i, size - i);

@@ -46,7 +46,8 @@ sources_of() { # harness
     (
         cd "$tree"
         case $1 in
-        request) ls dashboard/target.c dashboard/exchange.c dashboard/api.c dashboard/describe.c \
+        request) ls dashboard/target.c dashboard/exchange.c dashboard/framing.c \
+            dashboard/api.c dashboard/describe.c \
             dashboard/schema.c dashboard/validator.c dashboard/answer.c dashboard/access.c ;;
         configuration) ls engine/config/*.c ;;
         graph) ls engine/graph/*.c ;;

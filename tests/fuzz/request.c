@@ -38,11 +38,13 @@ const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum 
     return NULL;
 }
 
-int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
-                              MHD_KeyValueIterator iterator, void *self)
+int MHD_get_connection_values_n(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                MHD_KeyValueIteratorN iterator, void *self)
 {
     for (int i = 0; i < connection->count; i++)
-        iterator(self, kind, connection->headers[i].name, connection->headers[i].value);
+        if (iterator(self, kind, connection->headers[i].name, strlen(connection->headers[i].name),
+                     connection->headers[i].value, strlen(connection->headers[i].value)) != MHD_YES)
+            return i;
     return connection->count;
 }
 

@@ -22,6 +22,7 @@ static const struct {
     [CSE_JOB_TRAINING] = { "train", "\033[32m" },
     [CSE_JOB_VALIDATING] = { "validate", "\033[34m" },
     [CSE_JOB_SAVING] = { "save", "\033[36m" },
+    [CSE_JOB_STORAGE] = { "storage", "\033[33m" },
     [CSE_JOB_RECOVERING] = { "recover", "\033[33m" },
     [CSE_JOB_PAUSED] = { "paused", "\033[33m" },
     [CSE_JOB_STOPPING] = { "stopping", "\033[33m" },

@@ -51,6 +51,7 @@ cse_status cse_run_command(const char *model_dir, const char *command, const jso
             .reason = cse_json_text(body, "message", NULL),
             .save = save == NULL || json_is_true(save),
             .grace_ms = (int64_t)(cse_json_real(body, "grace_s", 0) * 1e3),
+            .directory = cse_json_text(body, "directory", NULL),
             .num_csx = cse_json_whole(body, "num_csx", 0),
         };
         result = cse_control_send(&request, &reply);

@@ -95,7 +95,8 @@ cse_run_phase cse_run_phase_of(const char *word)
 
 cse_run_phase cse_run_phase_in(cse_run_state state, cse_run_phase activity)
 {
-    bool is_activity = activity == CSE_RUN_PHASE_VALIDATE || activity == CSE_RUN_PHASE_SAVE;
+    bool is_activity = activity == CSE_RUN_PHASE_VALIDATE || activity == CSE_RUN_PHASE_SAVE ||
+                       activity == CSE_RUN_PHASE_STORAGE;
     switch (state) {
     case CSE_RUN_COMPILING:
         return CSE_RUN_PHASE_COMPILE;

@@ -50,6 +50,7 @@ typedef enum cse_run_state {
     X(TRAIN, "train", "steps of training are taken")                                     \
     X(VALIDATE, "validate", "the model is evaluated on the validation data")             \
     X(SAVE, "save", "a checkpoint is written; a training in progress goes on meanwhile") \
+    X(STORAGE, "storage", "waits for room for its last checkpoint")                      \
     X(RECOVER, "recover", "a process was lost and is replaced")                          \
     X(PAUSED, "paused", "stands still on request, in training or in a validation")
 
@@ -96,8 +97,8 @@ const char *cse_run_phase_name(cse_run_phase phase);
 const char *cse_run_phase_doc(cse_run_phase phase);
 /* CSE_RUN_PHASE_NONE for an unknown word and for NULL. */
 cse_run_phase cse_run_phase_of(const char *word);
-/* The phase of a run in `state` that last reported `activity` (TRAIN, VALIDATE or SAVE; any other
- * counts as TRAIN). */
+/* The phase of a run in `state` that last reported `activity` (TRAIN, VALIDATE, SAVE or STORAGE;
+ * any other counts as TRAIN). */
 cse_run_phase cse_run_phase_in(cse_run_state state, cse_run_phase activity);
 
 const char *cse_run_reason_name(cse_run_reason reason);

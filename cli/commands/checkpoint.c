@@ -1,7 +1,10 @@
 /* `csengine checkpoint`: reads one checkpoint file, or makes a running job write one. Loading
  * verifies every tensor's digest, so info, verify and digest all fail on a damaged file. */
+#include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/client_command.h"
@@ -97,11 +100,23 @@ static void print_digest(const cse_command_line *line, const cse_checkpoint *che
         printf("%s\n", digits);
 }
 
+static int save_now(const cse_command_line *line, const char *job)
+{
+    char resolved[PATH_MAX];
+    const char *directory = cse_option_value(line, "to");
+    cse_job_command command = { .name = "checkpoint", .job = job };
+    if (directory != NULL && realpath(directory, resolved) == NULL)
+        return cse_report(cse_fail(CSE_CANNOT_CREATE, "--to %s: %s", directory, strerror(errno)));
+    if (directory != NULL)
+        command.body = json_pack("{s:s}", "directory", resolved);
+    return cse_send_job_command(line, &command);
+}
+
 static int run(const cse_command_line *line)
 {
     const char *word = line->arguments[0], *path = line->arguments[1];
     if (strcmp(word, "save") == 0)
-        return cse_send_job_command(line, &(cse_job_command){ .name = "checkpoint", .job = path });
+        return save_now(line, path);
     cse_checkpoint *checkpoint = NULL;
     cse_status status = cse_checkpoint_load(path, &checkpoint);
     if (status != CSE_OK)
@@ -122,6 +137,8 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "prefix", "TEXT", NULL, "digest: only tensors whose names begin with TEXT, as in model." },
+    { "to", "DIRECTORY", NULL,
+      "save: where to write the last checkpoint of the run in MODEL_DIR, which waits for room" },
     CSE_CLIENT_OPTIONS,
     { 0 },
 };

@@ -19,6 +19,7 @@
 #include "run/job/job_start.h"
 #include "run/job/job_watch.h"
 #include "run/job/retention.h"
+#include "run/job/room_wait.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/configured.h"
@@ -26,6 +27,7 @@
 
 enum { DEFAULT_LOG_STEPS = 50 };
 #define LINE_INTERVAL_NS INT64_C(1000000000)
+#define LACK_INTERVAL_NS INT64_C(60000000000)
 
 typedef struct job {
     const cse_job_settings *settings;
@@ -43,6 +45,8 @@ typedef struct job {
     int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
     bool failed;                    /* a failure ends it: its last step is saved, where it is not */
     bool cannot_save;               /* a checkpoint that had to be written was not */
+    bool lacks_room;                /* the same, as there was no room: it waits for some */
+    const char *place;              /* where an operator wants the last one; NULL: model_dir */
     bool accepted;                  /* CSE_JOB_ACCEPTED was told */
     cse_previous_run previous;      /* in model_dir */
     int64_t logged_step, logged_ns; /* of the last logged step */
@@ -157,25 +161,19 @@ static void digest_states(const job *j, char digits[65])
     free(own.tensors);
 }
 
-/* A run that diverged and is saved because it failed: under a name that no start loads by itself,
- * so that the newest checkpoint is the last sound one. */
-static void checkpoint_path(const job *j, int64_t step, char path[PATH_MAX])
-{
-    const char *model_dir = j->session->configuration.model_dir;
-    if (j->failed && !cse_weights_are_sound(j->session))
-        snprintf(path, PATH_MAX, "%s/diverged_%lld.mdl", model_dir, (long long)step);
-    else
-        cse_checkpoint_path(model_dir, step, path, PATH_MAX);
-}
-
 static cse_status write_checkpoint(job *j, int64_t step)
 {
     char path[PATH_MAX];
-    checkpoint_path(j, step, path);
+    const char *place = j->place != NULL ? j->place : j->session->configuration.model_dir;
+    if (j->failed)
+        cse_failed_checkpoint_path(j->session, place, step, path);
+    else
+        cse_checkpoint_path(place, step, path, sizeof path);
     char digits[65];
     cse_written_checkpoint written = { .step = step, .path = path, .digest = digits };
     const cse_job_phase phase = j->watch.phase;
-    cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
+    if (!j->lacks_room)
+        cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
     written.start_ns = cse_clock_ns();
     cse_status status = cse_save(path);
     written.end_ns = cse_clock_ns();
@@ -191,23 +189,16 @@ static cse_status write_checkpoint(job *j, int64_t step)
     return CSE_OK;
 }
 
-static void tell_removed(void *self, const char *path)
-{
-    const job *j = self;
-    char printable[PATH_MAX + 64], line[PATH_MAX + 128];
-    cse_text_printable(path, printable, sizeof printable);
-    snprintf(line, sizeof line, "removed checkpoint %s (checkpoint.keep)", printable);
-    cse_recorder_line(j->recorder, line);
-}
-
 static cse_status save(job *j, int64_t step)
 {
-    cse_recorder_saving(j->recorder, true);
+    if (!j->lacks_room)
+        cse_recorder_saving(j->recorder, true);
     cse_status status = write_checkpoint(j, step);
-    cse_recorder_saving(j->recorder, false);
+    if (!j->lacks_room)
+        cse_recorder_saving(j->recorder, false);
     if (status == CSE_OK && !j->failed) {
         cse_retention_written(j->retention, step);
-        cse_retention_apply(j->retention, tell_removed, j);
+        cse_retention_apply(j->retention, j->recorder);
     }
     return status;
 }
@@ -220,6 +211,10 @@ static cse_status save_step(void *self, const cse_values *values)
     int64_t step = cse_values_step(values);
     cse_status status = save(j, step);
     bool ends = j->session->ending || step == j->session->report.run_last_step;
+    if (ends && status == CSE_IO) {
+        j->lacks_room = true;
+        return CSE_OK;
+    }
     if (ends || (status != CSE_IO && status != CSE_CANNOT_CREATE)) {
         j->cannot_save = status != CSE_OK;
         return status;
@@ -502,7 +497,7 @@ static void log_validation(job *j)
         cse_recorder_metric(j->recorder, name, cse_global_step(), j->result->metrics[i].value);
         cse_retention_metric(j->retention, name, cse_global_step(), j->result->metrics[i].value);
     }
-    cse_retention_apply(j->retention, tell_removed, j);
+    cse_retention_apply(j->retention, j->recorder);
     cse_logger_set_flush(j->loggers);
 }
 
@@ -574,6 +569,52 @@ static cse_status train_segment(job *j)
     return CSE_OK;
 }
 
+static void tell_lack(const job *j, int64_t step, const char *why)
+{
+    cse_text text = { 0 };
+    cse_room_wait_text(step, why, j->session->configuration.model_dir, &text);
+    warn(j, &(cse_error){ .status = CSE_IO, .message = text.data });
+    cse_text_clear(&text);
+}
+
+/* A checkpoint that found no room is tried again until it finds some. The processes of the run have
+ * ended; its states are in the session. */
+static cse_status save_when_there_is_room(job *j, int64_t step)
+{
+    const cse_job_phase phase = j->watch.phase;
+    cse_room_wait wait = { .endpoint = j->session->endpoint,
+                           .stop_requested = stop_requested,
+                           .self = j,
+                           .stops = stop_requested(j) };
+    int64_t told_ns = 0;
+    cse_status status;
+    j->lacks_room = true;
+    cse_job_watch_phase(&j->watch, CSE_JOB_STORAGE);
+    cse_recorder_storage(j->recorder, true);
+    while ((status = save(j, step)) == CSE_IO || (status != CSE_OK && j->place != NULL)) {
+        char *why = cse_strdup(cse_error_message());
+        if (told_ns == 0 || cse_clock_ns() - told_ns >= LACK_INTERVAL_NS) {
+            tell_lack(j, step, why);
+            told_ns = cse_clock_ns();
+        }
+        wait.directory[0] = '\0'; /* a place that did not do is not tried again */
+        j->cannot_save = !cse_room_wait_turn(&wait);
+        if (j->cannot_save)
+            status = cse_fail(CSE_IO, "ended before there was room for its checkpoint: %s", why);
+        free(why);
+        if (j->cannot_save)
+            break;
+        j->place =
+            wait.directory[0] != '\0' ? cse_arena_string(j->session->arena, wait.directory) : NULL;
+    }
+    cse_recorder_storage(j->recorder, false);
+    cse_job_watch_phase(&j->watch, phase);
+    j->session->paused = j->session->paused || wait.paused;
+    j->lacks_room = false;
+    j->place = NULL;
+    return status;
+}
+
 /* The step that num_steps counts from. A named checkpoint and the flag --num_steps ask for so many
  * steps from here on; in a configuration it is the length of training from step 0. A run that was
  * interrupted goes on to its own end. */
@@ -598,7 +639,10 @@ static cse_status keep_last_step(job *j, cse_status status)
     cse_error *failure = cse_error_copy(cse_error_last());
     failure->status = status;
     j->failed = true;
-    if (save(j, step) == CSE_OK)
+    cse_status saved = save(j, step);
+    if (saved == CSE_IO)
+        saved = save_when_there_is_room(j, step);
+    if (saved == CSE_OK)
         cse_fail_at(failure, "%s; all %lld steps that were done are saved: %s", failure->message,
                     (long long)step, j->result->checkpoint_path);
     else
@@ -623,6 +667,8 @@ static cse_status train(job *j)
     j->session->hooks.counts_from_start = true;
     do {
         CSE_TRY(train_segment(j));
+        if (j->lacks_room)
+            CSE_TRY(save_when_there_is_room(j, cse_global_step()));
         run_last_step = j->session->report.run_last_step;
         if (j->result->stopped)
             return CSE_OK;

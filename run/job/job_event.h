@@ -13,6 +13,7 @@ typedef enum cse_job_phase {
     CSE_JOB_TRAINING,
     CSE_JOB_VALIDATING,
     CSE_JOB_SAVING,
+    CSE_JOB_STORAGE,    /* all steps are done, and the last checkpoint waits for room */
     CSE_JOB_RECOVERING, /* a process was lost and is being replaced */
     CSE_JOB_PAUSED,
     CSE_JOB_STOPPING,

@@ -97,10 +97,14 @@ static const cse_state *largest_parameter(cse_session *session, float *largest)
     return found;
 }
 
-bool cse_weights_are_sound(cse_session *session)
+void cse_failed_checkpoint_path(cse_session *session, const char *directory, int64_t step,
+                                char path[PATH_MAX])
 {
     float largest;
-    return largest_parameter(session, &largest) == NULL || largest <= LARGEST_SOUND_WEIGHT;
+    if (largest_parameter(session, &largest) == NULL || largest <= LARGEST_SOUND_WEIGHT)
+        cse_checkpoint_path(directory, step, path, PATH_MAX);
+    else
+        snprintf(path, PATH_MAX, "%s/diverged_%lld.mdl", directory, (long long)step);
 }
 
 /* How to begin before the divergence: the checkpoint before `step`, or anew. */

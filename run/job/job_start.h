@@ -3,6 +3,8 @@
 #ifndef CSE_RUN_JOB_JOB_START_H
 #define CSE_RUN_JOB_JOB_START_H
 
+#include <limits.h>
+
 #include "engine/base/text.h"
 #include "run/session/session.h"
 
@@ -31,8 +33,10 @@ bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t gl
 void cse_tell_divergence(cse_session *session, const char *path, const cse_previous_run *previous,
                          cse_text *text);
 
-/* Whether no weight shows that training has diverged. */
-bool cse_weights_are_sound(cse_session *session);
+/* The path of the checkpoint that a failed run leaves. One that diverged gets a name that no start
+ * loads by itself, so that the newest checkpoint is the last sound one. */
+void cse_failed_checkpoint_path(cse_session *session, const char *directory, int64_t step,
+                                char path[PATH_MAX]);
 
 /* The message of a job that has no step to do. */
 void cse_tell_complete(const cse_session_report *report, const char *model_dir, cse_text *text);

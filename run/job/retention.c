@@ -177,8 +177,15 @@ static int64_t newest_step(const cse_retention *r)
     return newest;
 }
 
-void cse_retention_apply(cse_retention *r, void (*removed)(void *self, const char *path),
-                         void *self)
+static void tell_removed(cse_recorder *recorder, const char *path)
+{
+    cse_text line = { 0 };
+    cse_text_add(&line, "removed checkpoint %s (checkpoint.keep)", path);
+    cse_recorder_line(recorder, line.data);
+    cse_text_clear(&line);
+}
+
+void cse_retention_apply(cse_retention *r, cse_recorder *recorder)
 {
     char path[PATH_MAX];
     if (r == NULL)
@@ -196,8 +203,7 @@ void cse_retention_apply(cse_retention *r, void (*removed)(void *self, const cha
             cse_log_line(CSE_LOG_WARNING, "%s: cannot be removed: %s", path, strerror(errno));
             continue;
         }
-        if (removed != NULL)
-            removed(self, path);
+        tell_removed(recorder, path);
         drop(r, i);
     }
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/record/recorder.h"
+
 typedef struct cse_retention_options {
     const char *model_dir;
     int64_t keep;          /* newest ones; 0: all stay */
@@ -25,9 +27,8 @@ void cse_retention_written(cse_retention *retention, int64_t step);
 /* A value of a metric, of the weights after `step` steps. */
 void cse_retention_metric(cse_retention *retention, const char *name, int64_t step, double value);
 
-/* Removes those that are not to stay and tells each to `removed` (NULL: nobody). One that cannot be
- * removed stays, with a warning. */
-void cse_retention_apply(cse_retention *retention, void (*removed)(void *self, const char *path),
-                         void *self);
+/* Removes those that are not to stay and tells each to the recorder (NULL: nobody). One that cannot
+ * be removed stays, with a warning. */
+void cse_retention_apply(cse_retention *retention, cse_recorder *recorder);
 
 #endif

@@ -472,14 +472,25 @@ void cse_recorder_validating(cse_recorder *recorder)
     tell_activity(recorder);
 }
 
-void cse_recorder_saving(cse_recorder *recorder, bool saving)
+/* The activity of the run, or another one for as long as it `lasts`. */
+static void tell_meanwhile(cse_recorder *recorder, cse_run_phase phase, bool lasts)
 {
     if (recorder == NULL)
         return;
     cse_activity activity = recorder->activity;
-    if (saving)
-        activity.phase = CSE_RUN_PHASE_SAVE;
+    if (lasts)
+        activity.phase = phase;
     cse_store_activity(recorder->store, &activity);
+}
+
+void cse_recorder_saving(cse_recorder *recorder, bool saving)
+{
+    tell_meanwhile(recorder, CSE_RUN_PHASE_SAVE, saving);
+}
+
+void cse_recorder_storage(cse_recorder *recorder, bool waits)
+{
+    tell_meanwhile(recorder, CSE_RUN_PHASE_STORAGE, waits);
 }
 
 void cse_recorder_line(cse_recorder *recorder, const char *line)

@@ -46,6 +46,8 @@ void cse_recorder_metric(cse_recorder *recorder, const char *name, int64_t step,
 void cse_recorder_validating(cse_recorder *recorder);
 /* A checkpoint is being written. */
 void cse_recorder_saving(cse_recorder *recorder, bool saving);
+/* The last checkpoint waits for room. */
+void cse_recorder_storage(cse_recorder *recorder, bool waits);
 /* Adds a line of progress to the log. */
 void cse_recorder_line(cse_recorder *recorder, const char *line);
 /* A checkpoint that was written, with the digest of its tensors; times are of cse_clock_ns. */

@@ -45,6 +45,8 @@ static cse_status make_message(const cse_control_request *request, cse_message *
         message->pause.reason =
             request->reason; /* all others have only a reason, at the same offset */
     }
+    if (message->kind == CSE_MESSAGE_CHECKPOINT)
+        message->checkpoint.directory = request->directory;
     return CSE_OK;
 }
 

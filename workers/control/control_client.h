@@ -17,7 +17,8 @@ typedef struct cse_control_request {
     bool save;           /* cancel: with a checkpoint after the step in flight */
     int64_t grace_ms;    /* cancel with save: time limit of the checkpoint; 0: none */
     int64_t num_csx;     /* scale */
-    int64_t timeout_ms;  /* for the answer; 0: 5000 */
+    const char *directory; /* checkpoint: of the last one, which waits for room; NULL: as before */
+    int64_t timeout_ms;    /* for the answer; 0: 5000 */
 } cse_control_request;
 
 typedef struct cse_control_reply {

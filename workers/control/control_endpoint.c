@@ -75,7 +75,7 @@ static void take_command(cse_control_endpoint *e, const char *peer)
         text = "pauses before the next step";
     else if (message.kind == CSE_MESSAGE_RESUME)
         text = "goes on";
-    else if (message.kind == CSE_MESSAGE_CHECKPOINT)
+    else if (message.kind == CSE_MESSAGE_CHECKPOINT && message.checkpoint.directory[0] == '\0')
         text = "a checkpoint follows when the next part of the run has started";
     keep(e, text == NULL ? peer : "");
     if (text != NULL)
@@ -130,6 +130,14 @@ bool cse_control_endpoint_next(cse_control_endpoint *endpoint, cse_kept_command 
     memmove(endpoint->kept, endpoint->kept + 1,
             (size_t)endpoint->kept_count * sizeof *endpoint->kept);
     return true;
+}
+
+void cse_control_endpoint_answer(cse_control_endpoint *endpoint, const char *peer,
+                                 cse_status status, const char *text)
+{
+    assert(!endpoint->serves);
+    if (peer[0] != '\0')
+        answer(endpoint, peer, status, text);
 }
 
 cse_status cse_control_endpoint_open(const char *directory, const char *transport,

@@ -34,5 +34,8 @@ void cse_control_endpoint_return(cse_control_endpoint *endpoint);
 /* The oldest kept command, while the socket is taken; false when there is none. The caller clears
  * its bytes. */
 bool cse_control_endpoint_next(cse_control_endpoint *endpoint, cse_kept_command *command);
+/* Answers a kept command, while the socket is taken; nothing where `peer` is "". */
+void cse_control_endpoint_answer(cse_control_endpoint *endpoint, const char *peer,
+                                 cse_status status, const char *text);
 
 #endif

@@ -85,6 +85,11 @@ static void obey(cse_coordinator *c, const cse_message *message, cse_operator_re
         answer(reply, CSE_OK, "goes on");
         break;
     case CSE_MESSAGE_CHECKPOINT:
+        if (message->checkpoint.directory != NULL && message->checkpoint.directory[0] != '\0') {
+            answer(reply, CSE_UNAVAILABLE,
+                   "another directory is for a run whose last checkpoint waits for room");
+            break;
+        }
         c->checkpoint_wanted = true;
         answer(reply, CSE_OK, "a checkpoint follows the step in flight");
         break;

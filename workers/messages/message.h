@@ -21,7 +21,7 @@
 #include "workers/transports/transport.h"
 
 enum {
-    CSE_MESSAGE_VERSION = 3,
+    CSE_MESSAGE_VERSION = 4,
     CSE_MESSAGE_HEADER_BYTES = 12,
     CSE_MESSAGE_MAX_BYTES = CSE_TRANSPORT_MAX_BYTES, /* enough for a loader's settings */
 };
@@ -41,7 +41,8 @@ enum {
     MESSAGE(4, PAUSE, pause, FIELD(TEXT, reason))                                                  \
     MESSAGE(5, RESUME, resume, FIELD(TEXT, reason))                                                \
     /* operator: take a snapshot after the step in flight and go on */                             \
-    MESSAGE(6, CHECKPOINT, checkpoint, FIELD(TEXT, reason))                                        \
+    /* or write the last checkpoint, which waits for room, to a directory that is not "" */        \
+    MESSAGE(6, CHECKPOINT, checkpoint, FIELD(TEXT, reason) FIELD(TEXT, directory))                 \
     /* operator to coordinator: snapshot and end; coordinator to worker: exit */                   \
     MESSAGE(7, STOP, stop, FIELD(TEXT, reason))                                                    \
     /* worker: one line for the log, level as cse_log_level */                                     \

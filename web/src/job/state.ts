@@ -42,7 +42,7 @@ const PHASE_OF: Partial<Record<State, Phase>> = {
   PAUSED: "paused",
   RECOVERING: "recover",
 };
-const ACTIVITIES = new Set<Phase>(["train", "validate", "save"]);
+const ACTIVITIES = new Set<Phase>(["train", "validate", "save", "storage"]);
 const ACTING = new Set<State>(["RUNNING", "PAUSING", "CANCELLING"]);
 
 /* The phase that the state has, where the run last reported the job's phase. What is paused, or
@@ -229,6 +229,7 @@ function doing(job: Job): string | null {
   if (job.phase === "validate") return `validating${batches}`;
   if (job.phase === "paused" && job.phase_steps !== null) return `in a validation${batches}`;
   if (job.phase === "save") return "writing a checkpoint";
+  if (job.phase === "storage") return "waiting for room for its last checkpoint";
   return null;
 }
 

@@ -258,7 +258,7 @@ def libraries_are_the_operators():
 # What refuses each attack of libraries/attacks.c: a version of Landlock, or the filter of system calls.
 ATTACKS = {"write_outside": 1, "write_other_job": 1, "read_outside": 1, "read_server": 1, "read_shadow": 1,
            "remove_outside": 1, "link_outside": 1, "connect": 4, "signal_parent": 6,
-           **dict.fromkeys(("raw_socket", "mount", "keyctl", "bpf", "perf", "userfaultfd", "unshare", "setuid", "io_uring"),
+           **dict.fromkeys(("server", "raw_socket", "mount", "keyctl", "bpf", "perf", "userfaultfd", "unshare", "setuid", "io_uring"),
                            "filter")}
 if support.SLOW == 1:
     ATTACKS["ptrace"] = "filter"

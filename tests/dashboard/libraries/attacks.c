@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,23 @@ static void use_network(void)
     tell("connect", result);
 }
 
+/* The server lets its owner in without a token, and a job is a process of the owner. */
+static void call_server(void)
+{
+    static const char request[] = "GET /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    char answer[16] = "";
+    int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", QUEUE "/server.sock");
+    long result = connect(descriptor, (const struct sockaddr *)&address, sizeof address);
+    if (result == 0 && write(descriptor, request, sizeof request - 1) > 0 &&
+        read(descriptor, answer, sizeof answer - 1) > 12) {
+        errno = EPERM;
+        result = strncmp(answer + 9, "401", 3) == 0 ? -1 : 0;
+    }
+    tell("server", result);
+}
+
 __attribute__((constructor)) static void attack(void)
 {
     open_file("write_outside", TOP "/loaded", O_WRONLY | O_CREAT);
@@ -65,6 +83,7 @@ __attribute__((constructor)) static void attack(void)
     use_network();
     tell("signal_parent", kill(getppid(), 0));
     try_in_child("ptrace", SYS_ptrace, PTRACE_TRACEME);
+    call_server();
     tell("raw_socket", socket(AF_PACKET, SOCK_RAW, 0));
     tell("mount", mount("none", "/tmp", "tmpfs", 0, NULL));
     tell("keyctl", syscall(SYS_keyctl, 0, 0, 0, 0, 0));

@@ -12,6 +12,7 @@
 #include "dataloader/data_identity.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/links.h"
 
 static void print_json(json_t *object)
 {
@@ -56,22 +57,48 @@ static void print_data(const cse_data_identity *data)
     }
 }
 
+static void print_links(const char *text)
+{
+    cse_links links;
+    cse_links_parse(text, &links);
+    for (int i = 0; i < CSE_LINKS; i++)
+        if (links.link[i].digest[0] != '\0')
+            printf("  %-14s%s%s%s\n", cse_link_names[i], links.link[i].digest,
+                   links.link[i].detail[0] != '\0' ? ", " : "", links.link[i].detail);
+}
+
+static json_t *links_json(const char *text)
+{
+    cse_links links;
+    json_t *object = json_object();
+    cse_links_parse(text, &links);
+    for (int i = 0; i < CSE_LINKS; i++)
+        if (links.link[i].digest[0] != '\0')
+            json_object_set_new(object, cse_link_names[i],
+                                json_pack("{s:s, s:s}", "digest", links.link[i].digest, "detail",
+                                          links.link[i].detail));
+    return object;
+}
+
 static void print_info(const cse_checkpoint *checkpoint, const char *path, bool json)
 {
     char digits[65], shape[160];
     cse_checkpoint_digest(checkpoint, NULL, digits);
+    char identity[CSE_DIGEST_DIGITS + 1] = "";
+    cse_checkpoint_identity(path, checkpoint->links, checkpoint->global_step, identity);
     const char *model = checkpoint->model_name != NULL ? checkpoint->model_name : "";
     const char *kernels = checkpoint->kernels != NULL ? checkpoint->kernels : "";
     cse_data_identity data = { 0 };
     if (checkpoint->data != NULL)
         cse_data_identity_parse(checkpoint->data, &data);
     if (json) {
-        print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:o}", "file", path, "model",
-                             model, "global_step", (json_int_t)checkpoint->global_step, "seed",
+        print_json(json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "file",
+                             path, "model", model, "global_step",
+                             (json_int_t)checkpoint->global_step, "seed",
                              (json_int_t)checkpoint->seed, "samples_seen",
                              (json_int_t)checkpoint->samples_seen, "digest", digits, "kernels",
-                             kernels, "data", data_json(&data), "tensors",
-                             tensors_json(checkpoint)));
+                             kernels, "identity", identity, "links", links_json(checkpoint->links),
+                             "data", data_json(&data), "tensors", tensors_json(checkpoint)));
         cse_data_identity_clear(&data);
         return;
     }
@@ -81,6 +108,8 @@ static void print_info(const cse_checkpoint *checkpoint, const char *path, bool 
            (long long)checkpoint->samples_seen, digits,
            kernels[0] != '\0' ? kernels : "not recorded");
     print_data(&data);
+    printf("identity:     %s\n", identity);
+    print_links(checkpoint->links);
     cse_data_identity_clear(&data);
     printf("tensors:      %d\n", checkpoint->tensor_count);
     for (int i = 0; i < checkpoint->tensor_count; i++) {

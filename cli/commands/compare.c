@@ -4,6 +4,7 @@
 #include "cli/command_line.h"
 #include "cli/json_values.h"
 #include "cli/report.h"
+#include "run/measure/identity_comparison.h"
 #include "run/measure/run_comparison.h"
 
 static void hex(const unsigned char digest[8], char text[17])
@@ -60,7 +61,16 @@ static void print_losses(const cse_run_comparison *c)
            (long long)c->largest_step, c->last_loss[0], c->last_loss[1]);
 }
 
-static void print_json(const char *const runs[], const cse_run_comparison *c)
+static json_t *identity_json(const cse_identity_comparison *identity)
+{
+    return json_pack("{s:b, s:b, s:s?, s:s}", "known", (int)identity->known, "same",
+                     (int)identity->same, "first",
+                     identity->known && !identity->same ? cse_link_names[identity->first] : NULL,
+                     "text", identity->words.data);
+}
+
+static void print_json(const char *const runs[], const cse_run_comparison *c,
+                       const cse_identity_comparison *identity)
 {
     json_t *tensor_json = json_null(), *losses = json_object();
     if (c->differs) {
@@ -85,27 +95,57 @@ static void print_json(const char *const runs[], const cse_run_comparison *c)
                             json_pack("[o, o]", cse_json_finite(c->last_loss[0]),
                                       cse_json_finite(c->last_loss[1])));
     }
-    json_t *whole =
-        json_pack("{s:[s, s], s:b, s:I, s:I, s:o, s:[i, i], s:o}", "runs", runs[0], runs[1],
-                  "equal", (int)c->equal, "observed_steps", (json_int_t)c->common_steps,
-                  "equal_step", (json_int_t)c->equal_step, "first_difference", tensor_json, "only",
-                  c->only[0], c->only[1], "losses", losses);
+    json_t *whole = json_pack("{s:[s, s], s:o, s:b, s:I, s:I, s:o, s:[i, i], s:o}", "runs", runs[0],
+                              runs[1], "identity", identity_json(identity), "equal", (int)c->equal,
+                              "observed_steps", (json_int_t)c->common_steps, "equal_step",
+                              (json_int_t)c->equal_step, "first_difference", tensor_json, "only",
+                              c->only[0], c->only[1], "losses", losses);
     cse_json_print(whole);
     json_decref(whole);
 }
 
-static int run(const cse_command_line *line)
+/* Returns the exit code. */
+static int show_checkpoints(const cse_command_line *line, const cse_identity_comparison *identity)
+{
+    if (cse_option_is_on(line, "json")) {
+        json_t *whole =
+            json_pack("{s:[s, s], s:o, s:b}", "checkpoints", line->arguments[0], line->arguments[1],
+                      "identity", identity_json(identity), "equal", (int)identity->same_weights);
+        cse_json_print(whole);
+        json_decref(whole);
+    } else {
+        printf("identity: %s\nweights: %s\n", identity->words.data,
+               identity->same_weights ? "equal, bit for bit" : "different");
+    }
+    return identity->same_weights ? 0 : 1;
+}
+
+/* Returns the exit code. */
+static int show_runs(const cse_command_line *line, const cse_identity_comparison *identity)
 {
     cse_run_comparison c;
+    if (!cse_option_is_on(line, "json"))
+        printf("identity: %s\n", identity->words.data);
     cse_status status = cse_run_compare(line->arguments, &c);
     if (status == CSE_OK && cse_option_is_on(line, "json")) {
-        print_json(line->arguments, &c);
+        print_json(line->arguments, &c, identity);
     } else if (status == CSE_OK) {
         print_tensors(&c);
         print_losses(&c);
     }
     cse_run_comparison_clear(&c);
     return status != CSE_OK ? cse_report(status) : c.equal ? 0 : 1;
+}
+
+static int run(const cse_command_line *line)
+{
+    cse_identity_comparison identity;
+    cse_status status = cse_identity_compare(line->arguments, &identity);
+    int exit_code = status != CSE_OK ? cse_report(status)
+                    : identity.files ? show_checkpoints(line, &identity)
+                                     : show_runs(line, &identity);
+    cse_identity_comparison_clear(&identity);
+    return exit_code;
 }
 
 static const cse_option options[] = {
@@ -122,9 +162,11 @@ const cse_command cse_command_compare = {
     .name = "compare",
     .group = CSE_GROUP_LOOK,
     .summary = "finds where two runs first differ, and compares their losses",
-    .arguments = "RUN_A RUN_B",
+    .arguments = "RUN_A RUN_B, or CHECKPOINT_A CHECKPOINT_B",
     .doc =
-        "RUN_A and RUN_B are model_dirs. Shows the first step with statistics, and in it the "
+        "Says first which link of their identities differs first: configuration, code, artefact,\n"
+        "data or seed. RUN_A and RUN_B are model_dirs. Shows the first step with statistics, and "
+        "in it the "
         "first\n"
         "tensor and op in execution order, whose bits differ (numerics: {every: N} records\n"
         "digests), then where and by how much the losses differ. Exit code: 0 equal, 1 different.",

@@ -182,6 +182,7 @@ static cse_status write_checkpoint(job *j, int64_t step)
     j->saved_step = step;
     if (j->recorder != NULL) {
         digest_states(j, digits);
+        written.identity = j->session->latest.digest;
         cse_recorder_checkpoint(j->recorder, &written);
     }
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);

@@ -192,6 +192,8 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     recorder->statistics = cse_statistics_rows_new(step->graph, store);
     cse_series_start(recorder->series, step, report);
     cse_store_set(store, "data", report->data);
+    if (report->links != NULL)
+        cse_store_set(store, "links", report->links);
     if (!step->training) {
         recorder->activity =
             (cse_activity){ .phase = CSE_RUN_PHASE_VALIDATE, .steps = report->last_step };
@@ -445,7 +447,11 @@ void cse_recorder_checkpoint(cse_recorder *recorder, const cse_written_checkpoin
     if (recorder == NULL)
         return;
     struct stat facts = { .st_size = 0 };
+    char identity[128];
     stat(written->path, &facts);
+    snprintf(identity, sizeof identity, "%s step %lld", written->identity,
+             (long long)written->step);
+    cse_store_set(recorder->store, "identity", identity);
     cse_store_timeline(recorder->store,
                        &(cse_span){ .step = written->step,
                                     .process = "coordinator",

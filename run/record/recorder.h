@@ -53,7 +53,7 @@ void cse_recorder_line(cse_recorder *recorder, const char *line);
 /* A checkpoint that was written, with the digest of its tensors; times are of cse_clock_ns. */
 typedef struct cse_written_checkpoint {
     int64_t step, start_ns, end_ns;
-    const char *path, *digest;
+    const char *path, *digest, *identity; /* identity: "", or as in links.h */
 } cse_written_checkpoint;
 void cse_recorder_checkpoint(cse_recorder *recorder, const cse_written_checkpoint *written);
 

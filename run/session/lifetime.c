@@ -231,6 +231,7 @@ void cse_finish(void)
     cse_precision_destroy(&session->precision);
     cse_numerics_destroy(&session->numerics);
     free(session->states);
+    free(session->links_text);
     cse_session_clear_data(session);
     cse_name_index_clear(&session->state_names);
     free(session->models);

@@ -22,7 +22,8 @@ typedef struct cse_session_report {
     /* Clock and number of the first step that was committed and of the last so far. */
     int64_t first_commit_ns, first_commit_step, commit_ns;
     cse_run_result execution;
-    const char *data; /* the data files as text (data_identity.h) */
+    const char *data;  /* the data files as text (data_identity.h) */
+    const char *links; /* as a checkpoint would hold them (links.h); NULL: nothing was trained */
     double compile_seconds;
     bool compile_cached;
     char artefact_directory[4096];

@@ -301,6 +301,7 @@ static cse_status execute(runner *r, const char *artefact_directory)
     cse_text dataloader = { 0 };
     session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
     session->report.data = cse_session_data_text(session);
+    session->report.links = cse_session_links(session);
     cse_dataloader_settings_encode(r->input, &dataloader);
     const cse_execution execution = {
         .artefact_directory = artefact_directory,
@@ -377,8 +378,10 @@ static cse_status finish_compilation(cse_session *session, cse_compilation *comp
     memcpy(session->report.artefact_directory, compiled.directory, sizeof compiled.directory);
     memcpy(session->report.artefact_digest, compiled.digest, sizeof compiled.digest);
     memcpy(session->report.kernels, compiled.kernels, sizeof compiled.kernels);
-    if (step->training)
+    if (step->training) {
         keep_kernels(session, compiled.kernels);
+        cse_session_take_artefact(session, compiled.digest);
+    }
     REPORT(session, on_compiled, &session->report);
     return CSE_OK;
 }
@@ -389,6 +392,8 @@ static cse_status compile(cse_session *session, const cse_step *step)
     const cse_configuration *c = &session->configuration;
     cse_compilation *compilation = NULL;
     cse_status status;
+    if (step->training)
+        cse_session_take_code(session, step->graph);
     if (c->validate_only) {
         status = cse_passes_run(step->graph, session->hooks.passes);
     } else {

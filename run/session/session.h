@@ -7,6 +7,7 @@
 
 #include "dataloader/data_watch.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/links.h"
 #include "engine/config/yaml.h"
 #include "engine/passes/pass.h"
 #include "engine/precision/graphamp.h"
@@ -74,6 +75,14 @@ struct cse_session {
     bool states_lost; /* an execution that trained them failed amid a step: they have no values */
     bool ending;      /* the execution was asked to end */
     bool paused;      /* an operator paused the last execution when its steps were done */
+    /* Of the checkpoints that are written, and their text; `latest`: the identity of the one that
+     * was loaded or written last, "": none. */
+    cse_links links;
+    char *links_text;
+    struct {
+        char digest[CSE_DIGEST_DIGITS + 1];
+        int64_t step;
+    } latest;
     cse_data_identity data; /* every data file that was read so far */
     const char *data_text;  /* the same as text; NULL: not made yet */
     /* Of the checkpoint that was loaded; `path` NULL: it says nothing. `compared`: by role. */
@@ -146,6 +155,18 @@ void cse_session_take_data(cse_session *session, const cse_checkpoint *checkpoin
 const char *cse_session_data_text(cse_session *session);
 void cse_session_clear_loaded(cse_session *session);
 void cse_session_clear_data(cse_session *session);
+
+/* The links of a training step: from the graph that was traced, and from what it was compiled to
+ * and is to read. */
+void cse_session_take_code(cse_session *session, const cse_graph *graph);
+void cse_session_take_artefact(cse_session *session, const char *digest);
+/* The links of a checkpoint that is written now, valid until the next call; NULL: nothing was
+ * trained. */
+const char *cse_session_links(cse_session *session);
+/* A checkpoint that was loaded, or written: the next one follows it. */
+void cse_session_go_on_from(cse_session *session, const cse_checkpoint *checkpoint,
+                            const char *path);
+void cse_session_link_to(cse_session *session, const cse_checkpoint *checkpoint, const char *path);
 
 /* Adds this execution with its labels to run_meta.json; nothing without labels. */
 cse_status cse_session_record_job(const cse_session *session);

@@ -15,6 +15,7 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
         .model_name = session->model_count > 0 ? session->models[0]->descriptor->name : "",
         .config = session->canonical_configuration,
         .kernels = session->kernels,
+        .links = cse_session_links(session),
         .data = session->data.count > 0 ? cse_session_data_text(session) : NULL,
     };
     for (int i = 0; i < session->state_count; i++) {
@@ -47,6 +48,8 @@ cse_status cse_save(const char *path)
         CSE_TRY(cse_session_settle_precision(session));
     cse_session_checkpoint(session, &checkpoint);
     cse_status status = cse_checkpoint_save(&checkpoint, path);
+    if (status == CSE_OK)
+        cse_session_link_to(session, &checkpoint, path);
     free(checkpoint.tensors);
     return status;
 }
@@ -132,6 +135,7 @@ cse_status cse_load(const char *path)
         take_all(session, checkpoint);
         session->loaded_path = cse_arena_string(session->arena, path);
         cse_session_take_data(session, checkpoint, path);
+        cse_session_go_on_from(session, checkpoint, path);
         if (checkpoint->seed != session->configuration.seed)
             cse_log_line(
                 CSE_LOG_WARNING,

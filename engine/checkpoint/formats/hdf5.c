@@ -145,7 +145,7 @@ static bool put_facts(hid_t file, const cse_checkpoint *checkpoint)
            put_text(file, "model_name", checkpoint->model_name) &&
            put_text(file, "config", checkpoint->config) &&
            put_text(file, "kernels", checkpoint->kernels) &&
-           put_text(file, "data", checkpoint->data);
+           put_text(file, "data", checkpoint->data) && put_text(file, "links", checkpoint->links);
 }
 
 static hid_t space_of(cse_shape shape)
@@ -351,6 +351,7 @@ static cse_status get_facts(reading *read, int64_t *tensor_count)
     checkpoint->config = get_text(read->arena, read->file, "config");
     checkpoint->kernels = get_text(read->arena, read->file, "kernels");
     checkpoint->data = get_text(read->arena, read->file, "data");
+    checkpoint->links = get_text(read->arena, read->file, "links");
     return CSE_OK;
 }
 

@@ -1,0 +1,145 @@
+/* The links of the checkpoints that a session writes (engine/checkpoint/links.h): those of the step
+ * that it trains, and of the checkpoint before. */
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/build_identity.h"
+#include "engine/base/instruction_set.h"
+#include "engine/base/log.h"
+#include "run/session/session.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#else
+#define PACKAGE_VERSION "0"
+#endif
+
+/* Where a run happens, how long it lasts and what it leaves changes no bit of a step. */
+static const char *const without_effect[] = { "backend",    "model_dir", "loop",
+                                              "checkpoint", "logging",   "loggers",
+                                              "numerics",   "seed",      NULL };
+static const char *const places[] = { "path", "data_dir", NULL };
+static const char *const library[] = { "library", NULL };
+
+static void replace(cse_arena *arena, cse_yaml_node *mapping, const char *key,
+                    const char *const *left_out)
+{
+    cse_yaml_node *child = mapping != NULL ? cse_yaml_find(mapping, key) : NULL;
+    if (child != NULL && child->kind == CSE_YAML_MAPPING)
+        cse_yaml_put(arena, mapping, (cse_yaml_key){ .text = key },
+                     cse_yaml_without(arena, child, left_out));
+}
+
+/* The settings that can change a bit, as one line in the order of the tables. */
+static void print_settings(const char *canonical, cse_text *text)
+{
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *root = NULL;
+    if (cse_yaml_parse(arena, "", canonical, strlen(canonical), &root) == CSE_OK) {
+        cse_yaml_node *trainer = cse_yaml_find(root, "trainer");
+        replace(arena, trainer, "init", without_effect);
+        replace(arena, cse_yaml_find(trainer, "init"), "model", library);
+        cse_yaml_node *fit = cse_yaml_find(trainer, "fit");
+        replace(arena, fit, "train_dataloader", places);
+        cse_yaml_node *init = cse_yaml_find(trainer, "init");
+        cse_yaml_node *data = cse_yaml_find(fit, "train_dataloader");
+        if (init != NULL)
+            cse_yaml_print(init, text);
+        cse_text_add(text, "\n");
+        if (data != NULL)
+            cse_yaml_print(data, text);
+    }
+    cse_arena_destroy(&arena);
+}
+
+static void set_link(cse_links *links, cse_link which, const cse_text *content)
+{
+    cse_link_digest(content->data, content->size, links->link[which].digest);
+}
+
+void cse_session_take_code(cse_session *session, const cse_graph *graph)
+{
+    unsigned char build[CSE_BUILD_IDENTITY_BYTES];
+    char fingerprint[33], digits[2 * CSE_BUILD_IDENTITY_BYTES + 1];
+    cse_text text = { 0 };
+    cse_links *links = &session->links;
+    if (session->canonical_configuration != NULL) {
+        print_settings(session->canonical_configuration, &text);
+        set_link(links, CSE_LINK_CONFIGURATION, &text);
+        text.size = 0;
+    }
+    cse_graph_fingerprint(graph, fingerprint);
+    sodium_bin2hex(digits, sizeof digits, build, cse_build_identity(build));
+    cse_text_add(&text, "graph %s, csengine %s, build %s", fingerprint, PACKAGE_VERSION, digits);
+    set_link(links, CSE_LINK_CODE, &text);
+    snprintf(links->link[CSE_LINK_CODE].detail, CSE_LINK_DETAIL_BYTES, "%s", text.data);
+    cse_text_clear(&text);
+}
+
+void cse_session_take_artefact(cse_session *session, const char *digest)
+{
+    const uint64_t seed = session->configuration.seed;
+    cse_links *links = &session->links;
+    cse_text text = { 0 };
+    snprintf(links->link[CSE_LINK_ARTEFACT].digest, CSE_DIGEST_DIGITS + 1, "%s", digest);
+    snprintf(links->link[CSE_LINK_ARTEFACT].detail, CSE_LINK_DETAIL_BYTES, "%s",
+             cse_isa_name(cse_isa_of_host()));
+    cse_data_identity_digest(&session->data, links->link[CSE_LINK_DATA].digest);
+    cse_text_add(&text, "%" PRIu64, seed);
+    set_link(links, CSE_LINK_SEED, &text);
+    snprintf(links->link[CSE_LINK_SEED].detail, CSE_LINK_DETAIL_BYTES, "%s", text.data);
+    cse_text_clear(&text);
+}
+
+/* A step that is saved again has the same checkpoint before it. */
+static void link_previous(cse_session *session)
+{
+    cse_links *links = &session->links;
+    char *digest = links->link[CSE_LINK_PREVIOUS].digest;
+    char *detail = links->link[CSE_LINK_PREVIOUS].detail;
+    if (session->latest.digest[0] != '\0' && session->latest.step < session->global_step) {
+        memcpy(digest, session->latest.digest, CSE_DIGEST_DIGITS + 1);
+        snprintf(detail, CSE_LINK_DETAIL_BYTES, "step %" PRId64, session->latest.step);
+    } else if (*digest == '\0') {
+        cse_links_initial(links, digest);
+        snprintf(detail, CSE_LINK_DETAIL_BYTES, "start");
+    }
+}
+
+const char *cse_session_links(cse_session *session)
+{
+    cse_text text = { 0 };
+    if (session->links.link[CSE_LINK_CODE].digest[0] == '\0')
+        return NULL; /* nothing was trained */
+    link_previous(session);
+    cse_links_print(&session->links, &text);
+    free(session->links_text);
+    session->links_text = text.data;
+    return session->links_text;
+}
+
+/* The identity is one of the file: without it, the next checkpoint links to the one before. */
+void cse_session_link_to(cse_session *session, const cse_checkpoint *checkpoint, const char *path)
+{
+    char digest[CSE_DIGEST_DIGITS + 1];
+    if (cse_checkpoint_identity(path, checkpoint->links, checkpoint->global_step, digest) !=
+        CSE_OK) {
+        cse_log_line(CSE_LOG_WARNING, "%s", cse_error_message());
+        return;
+    }
+    memcpy(session->latest.digest, digest, sizeof digest);
+    session->latest.step = checkpoint->global_step;
+}
+
+/* Saved again, it has the checkpoint before it that it has. */
+void cse_session_go_on_from(cse_session *session, const cse_checkpoint *checkpoint,
+                            const char *path)
+{
+    cse_links loaded;
+    cse_links_parse(checkpoint->links, &loaded);
+    session->links.link[CSE_LINK_PREVIOUS] = loaded.link[CSE_LINK_PREVIOUS];
+    cse_session_link_to(session, checkpoint, path);
+}

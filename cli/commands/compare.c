@@ -164,12 +164,11 @@ const cse_command cse_command_compare = {
     .summary = "finds where two runs first differ, and compares their losses",
     .arguments = "RUN_A RUN_B, or CHECKPOINT_A CHECKPOINT_B",
     .doc =
-        "Says first which link of their identities differs first: configuration, code, artefact,\n"
-        "data or seed. RUN_A and RUN_B are model_dirs. Shows the first step with statistics, and "
-        "in it the "
-        "first\n"
-        "tensor and op in execution order, whose bits differ (numerics: {every: N} records\n"
-        "digests), then where and by how much the losses differ. Exit code: 0 equal, 1 different.",
+        "Says which link of the identities differs first: configuration, code, artefact, data or\n"
+        "seed. RUN_A and RUN_B are model_dirs. Shows the first step with statistics, and in it\n"
+        "the first tensor and op in execution order, whose bits differ (numerics: {every: N}\n"
+        "records digests), then where and by how much the losses differ. Of two checkpoints:\n"
+        "whether their weights are equal. Exit code: 0 equal, 1 different.",
     .options = options,
     .min_arguments = 2,
     .max_arguments = 2,

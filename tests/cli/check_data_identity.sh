@@ -44,23 +44,36 @@ wait_for() { # up to 60 s
         sleep 0.05
     done
 }
-input_workers() { # of the run NAME
-    for n in $(grep -las -- --role=input /proc/[0-9]*/cmdline | tr -cd '0-9\n'); do
-        parent=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$n/status" 2>/dev/null)
-        grep -qas -- "$work/$1" "/proc/$parent/cmdline" && echo "$n"
+input_workers() { # below the process PID
+    for below in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        grep -qas -- --role=input "/proc/$below/cmdline" && echo "$below"
+        input_workers "$below"
     done
 }
-# Replaces the data of the run NAME by FILE as soon as it trains, and kills its input workers.
-replace_under() { # NAME FILE
+# Replaces the data of the run NAME by FILE as soon as it trains, and kills its input workers until
+# it has ended or one was lost.
+replace_once() { # NAME FILE
+    rm -rf "${work:?}/$1" "$work/$1.out"
+    cp "$work/kept.csv" "$work/table.csv"
     table "$1" --max_steps 20000 &
     process=$!
     wait_for trains "$1" || fail "$1: does not begin: $(cat "$work/$1.err")"
     cp "$2" "$work/new.csv"
     mv "$work/new.csv" "$work/table.csv"
-    for number in $(input_workers "$1"); do kill -KILL "$number"; done
+    for number in $(input_workers $process); do kill -KILL "$number"; done
     wait $process
     code=$?
     process=
+}
+# On a busy machine the run may be over before its input workers are killed: then once more.
+replace_under() { # NAME FILE
+    for attempt in 1 2 3 4 5 6 7 8; do
+        replace_once "$1" "$2"
+        if grep -q 'data changed\|RECOVERING\|was lost\|killed' "$work/$1.out" "$work/$1.err"; then
+            return
+        fi
+        echo "attempt $attempt: $1 was over before"
+    done
 }
 expect() { # WHAT CODE WORDS NAME
     [ $code -eq "$2" ] || fail "$1: exit code $code: $(cat "$work/$4.err")"

@@ -13,7 +13,8 @@
  *
  * DIGEST is a BLAKE2b-256, DETAIL words for people. The identity of a checkpoint is not stored; it
  * follows from the file: the BLAKE2b-256 of the name and digest of each link, of its step and of
- * the digests of its tensors. So equal identities mean equal weights that were made in the same way. */
+ * the digests of its tensors. So equal identities mean equal weights that were made in the same
+ * way. */
 #ifndef CSE_CHECKPOINT_LINKS_H
 #define CSE_CHECKPOINT_LINKS_H
 

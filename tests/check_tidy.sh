@@ -48,7 +48,7 @@ run/loggers: base
 run/session: $plan $plugins config checkpoint dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $plugins $job
-run/measure: $plan config checkpoint dataloader store $control workers/worker run/session run/record run/job
+run/measure: $plan $job workers/worker run/job
 dashboard: base types config checkpoint store workers/control workers/messages run/job
 cli: $plan $plugins $job workers/worker run/job run/measure run/loggers dashboard
 "

@@ -226,9 +226,8 @@ def build_library(place, name):
 def libraries_are_the_operators():
     model = "{{ library: {}, name: linear_model, input_size: 2, num_classes: 2 }}".format
     place = Place()
-    library = build_library(place.top, "attacks")
-    loaded = f"{place.top}/loaded"
     try:
+        library, loaded = build_library(place.top, "attacks"), f"{place.top}/loaded"
         place.refused(configuration(model=model(library)), "may not load")
         place.refused(configuration(model=model("attacks.so")), "may not load")
         check(not os.path.exists(loaded), "the library was loaded")

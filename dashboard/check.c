@@ -6,31 +6,22 @@
 #include "dashboard/check.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "dashboard/checker.h"
 #include "dashboard/job_limits.h"
 #include "engine/base/arena.h"
-#include "engine/base/clock.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/config/config_effects.h"
 #include "run/job/kinds.h"
 
-extern char **environ;
-
-enum { CHECK_SECONDS = 20, MOST_OUTPUT = 1 << 16, MOST_OVERRIDES = 256, MOST_LIMITS = 256 };
+enum { MOST_OVERRIDES = 256, MOST_LIMITS = 256 };
 
 static const char source[] = "config.yaml";
 
@@ -186,45 +177,6 @@ static char **make_words(const cse_check *check, const char *directory)
     return words;
 }
 
-static cse_status spawn(char **words, int output, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(pid, words[0], &actions, &attributes, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return code == 0
-               ? CSE_OK
-               : cse_fail(CSE_TEMPORARY, "%s cannot be started: %s", words[0], strerror(code));
-}
-
-/* What it writes until it ends, or its time is over. */
-static bool read_until_end(int input, cse_text *output)
-{
-    int64_t deadline_ns = cse_clock_ns() + CHECK_SECONDS * INT64_C(1000000000);
-    char buffer[4096];
-    for (;;) {
-        int64_t rest_ms = (deadline_ns - cse_clock_ns()) / 1000000;
-        struct pollfd readable = { .fd = input, .events = POLLIN };
-        if (rest_ms <= 0 || poll(&readable, 1, (int)rest_ms) <= 0)
-            return false;
-        ssize_t size = read(input, buffer, sizeof buffer);
-        if (size <= 0)
-            return true;
-        if (output->size < MOST_OUTPUT)
-            cse_text_add_bytes(output, buffer, (size_t)size);
-    }
-}
-
 static void take_diagnostic(json_t *list, const char *severity, json_t *diagnostic)
 {
     json_object_del(diagnostic, "event");
@@ -254,14 +206,13 @@ static bool take_events(const char *output, const cse_check_result *result)
     return ended;
 }
 
-static void take_result(const cse_text *output, int how, bool in_time,
-                        const cse_check_result *result)
+static void take_result(const cse_text *output, cse_checker_end end, const cse_check_result *result)
 {
     json_array_clear(result->warnings); /* the process tells those of the settings, too */
-    if (!in_time)
+    if (end == CSE_CHECKER_LATE)
         add_text(result->diagnostics,
                  "the check took too long: the step may be too large to be traced here");
-    else if (!take_events(output->data, result) && (!WIFEXITED(how) || WEXITSTATUS(how) != 0))
+    else if (!take_events(output->data, result) && end != CSE_CHECKER_SUCCEEDED)
         add_text(result->diagnostics,
                  "the process that checks the step ended before it had a result: it crashed, or "
                  "used more time or memory than a check may");
@@ -271,29 +222,18 @@ static cse_status check_step(const cse_check *check, const char *directory,
                              const cse_check_result *result)
 {
     char path[PATH_MAX];
-    int pipe_ends[2], how = 0;
-    pid_t pid = 0;
     cse_text output = { 0 };
     snprintf(path, sizeof path, "%s/%s", directory, source);
     CSE_TRY(write_file(path, check->yaml));
-    if (pipe2(pipe_ends, O_CLOEXEC) != 0)
-        return cse_fail(CSE_TEMPORARY, "pipe: %s", strerror(errno));
     char **words = make_words(check, directory);
-    cse_status status = spawn(words, pipe_ends[1], &pid);
+    const cse_checker_call call = { .words = words, .client = check->client };
+    cse_checker_end end = CSE_CHECKER_ENDED;
+    cse_status status = cse_checker_run(&call, &output, &end);
     for (int i = 0; words[i] != NULL; i++)
         free(words[i]);
     free(words);
-    close(pipe_ends[1]);
-    if (status == CSE_OK) {
-        const struct rlimit seconds = { CHECK_SECONDS, CHECK_SECONDS };
-        prlimit(pid, RLIMIT_CPU, &seconds, NULL);
-        bool in_time = read_until_end(pipe_ends[0], &output);
-        if (!in_time)
-            kill(pid, SIGKILL);
-        waitpid(pid, &how, 0);
-        take_result(&output, how, in_time, result);
-    }
-    close(pipe_ends[0]);
+    if (status == CSE_OK)
+        take_result(&output, end, result);
     cse_text_clear(&output);
     return status;
 }

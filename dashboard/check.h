@@ -11,6 +11,7 @@ typedef struct cse_check {
     const json_t *overrides; /* path -> value, or NULL */
     const char *executable;  /* csengine: the model is traced in a process of its own; NULL: only
                               * the settings are checked, in this one */
+    int client; /* socket of who asks: when it is closed, the check ends; -1: nobody's */
     const cse_confinement *confinement; /* what the job would be restricted to; NULL: nothing */
 } cse_check;
 
@@ -21,7 +22,8 @@ typedef struct cse_check_result {
 } cse_check_result;
 
 /* A model that stands in a library is not traced, since nothing is loaded merely to check; a
- * warning says so. Appends to both lists. CSE_TEMPORARY when the check itself could not be made. */
+ * warning says so. Appends to both lists. CSE_TEMPORARY when the check itself could not be made,
+ * also because too many are under way. */
 cse_status cse_check_configuration(const cse_check *check, const cse_check_result *result);
 
 /* What a configuration says of a job. */

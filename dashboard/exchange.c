@@ -28,7 +28,7 @@ cse_exchange *cse_exchange_new(cse_exchange_context *context, struct MHD_Connect
     exchange->context = context;
     exchange->connection = connection;
     exchange->target_text = cse_strdup(target);
-    exchange->answer.file = -1;
+    exchange->answer.file = exchange->socket = -1;
     return exchange;
 }
 
@@ -253,6 +253,7 @@ bool cse_exchange_check_head(cse_exchange *exchange, const char *method)
         .path = exchange->target.path,
         .body_type = exchange->body_type,
         .peer = exchange->peer,
+        .socket = exchange->socket,
         .header = cse_exchange_header,
         .header_self = exchange,
         .accept = accept != NULL ? accept : "",

@@ -46,6 +46,7 @@ typedef struct cse_exchange {
     json_t *values, *body_json;
     cse_text body;
     bool body_too_large, head;
+    int socket;      /* of the connection, or -1 */
     bool closes;     /* the connection ends with the answer */
     bool from_owner; /* over a unix socket, by the server's own user */
     bool prepared;   /* the answer was tagged and packed */

@@ -96,7 +96,8 @@ static void *begin_exchange(void *self, const char *target, struct MHD_Connectio
     atomic_fetch_add(&http->under_way, 1);
     cse_guard_expect(http->context.guard, guarded_of(connection), header_ns(http));
     cse_exchange *exchange = cse_exchange_new(&http->context, connection, target);
-    exchange->from_owner = cse_peer_is_owner(socket_of(connection));
+    exchange->socket = socket_of(connection);
+    exchange->from_owner = cse_peer_is_owner(exchange->socket);
     return exchange;
 }
 

@@ -202,7 +202,8 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
     if (outcome != CSE_JOB_CREATED)
         return outcome;
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    const cse_check check = { .yaml = config,
+    const cse_check check = { .client = -1,
+                              .yaml = config,
                               .overrides = json_object_get(request->spec, "overrides"),
                               .confinement = jobs->options.confinement };
     if (!cse_check_settings(&check, found, &facts))

@@ -28,6 +28,7 @@ typedef struct cse_request {
     size_t body_size;
     const char *body_type; /* media type without parameters, "" */
     const char *peer;      /* address of the caller */
+    int socket;            /* of its connection, or -1 */
     const char *accept;    /* "" when not given */
     const char *(*header)(void *self, const char *name);
     void *header_self;

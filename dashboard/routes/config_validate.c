@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "dashboard/check.h"
+#include "dashboard/checker.h"
 #include "dashboard/server.h"
 #include "engine/base/clock.h"
 
@@ -15,6 +16,7 @@ static void validate(const cse_request *request, cse_answer *answer)
     bool deep = depth == NULL || strcmp(depth, "step") == 0;
     const cse_check check = { .yaml = yaml,
                               .overrides = json_object_get(body, "overrides"),
+                              .client = request->socket,
                               .confinement = cse_jobs_confinement_view(request->server->jobs),
                               .executable =
                                   deep ? cse_jobs_executable_view(request->server->jobs) : NULL };
@@ -26,6 +28,8 @@ static void validate(const cse_request *request, cse_answer *answer)
                                 json_array_size(found.diagnostics) == 0, "diagnostics",
                                 found.diagnostics, "warnings", found.warnings, "milliseconds",
                                 (double)(cse_clock_ns() - began_ns) / 1e6));
+    if (status == CSE_TEMPORARY)
+        cse_answer_header(answer, "Retry-After", "%d", CSE_CHECKER_RETRY_SECONDS);
 }
 
 static const char schemas[] =

@@ -1,6 +1,9 @@
 """A client of plain sockets: idle connections, framing, depth, and characters for terminals."""
+import json
+import os
 import re
 import resource
+import signal
 import socket
 import subprocess
 import time
@@ -159,6 +162,81 @@ def terminals_get_no_escapes():
         check(not raw.search(said), "the log", repr(said))
 
 
+def checkers(server):
+    """Processes that check a configuration for this server, by the session that each chain of them leads."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                fields = f.read().rpartition(")")[2].split()
+            with open(f"/proc/{pid}/cmdline") as f:
+                words = f.read().split("\0")
+        except OSError:
+            continue
+        if fields[0] != "Z" and "--validate_only" in words and os.path.exists(os.path.dirname(words[2])):
+            found.append((int(pid), int(fields[1]), int(fields[3])))
+    own = {session for pid, parent, session in found if parent == server.process.pid}
+    return {pid: session for pid, _, session in found if session in own}
+
+
+def ask_for_check(server, text):
+    s = socket.create_connection((server.host, server.port), timeout=60 * support.SLOW)
+    body = json.dumps({"config": text})
+    s.sendall(f"POST {API}/config:validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+              f"Content-Length: {len(body)}\r\n{support.lines_of(server.authorization)}\r\n{body}".encode())
+    return s
+
+
+def slow_checks_hold_nobody():
+    """Two checks that stand still: a third is told to come again, others are served, and a check ends with its
+    client, or at its limit of time, with all its processes."""
+    server = Server("--root", support.folder() + "/root")
+    text = support.configuration(50)
+    stopped, asked = set(), []
+    try:
+        equal(server.request("POST", f"{API}/config:validate", {"config": text}).json()["valid"], True)
+
+        def stop_them():
+            """How many checks stand still."""
+            running = checkers(server)
+            for pid in set(running) - stopped:
+                os.kill(pid, signal.SIGSTOP)
+                stopped.add(pid)
+            return len({running[pid] for pid in stopped if pid in running})
+
+        for wanted in (1, 2):
+            while len(asked) < wanted:  # a check may end before it is found
+                s = ask_for_check(server, text)
+                s.setblocking(False)
+                end = time.monotonic() + 60 * support.SLOW
+                while stop_them() < wanted and time.monotonic() < end:
+                    try:
+                        s.recv(1)
+                        break
+                    except BlockingIOError:
+                        pass
+                else:
+                    asked.append(s)
+                    continue
+                s.close()
+        answer = server.request("POST", f"{API}/config:validate", {"config": text})
+        equal(answer.status, 503, answer.body)
+        check(int(answer.headers["Retry-After"]) >= 1, "Retry-After")
+        equal(server.get(f"{API}/jobs").status, 200)
+        equal(server.request("POST", f"{API}/config:validate", {"config": text, "depth": "settings"}).status, 200)
+        asked.pop().close()
+        support.until(lambda: server.request("POST", f"{API}/config:validate", {"config": text}).status == 200)
+        asked[0].settimeout(60 * support.SLOW)
+        received = asked[0].recv(65536)
+        check(b"took too long" in received or b"ended before" in received, received)
+        support.until(lambda: not checkers(server), 10)
+        support.until(lambda: not [p for p in stopped if os.path.exists(f"/proc/{p}")])
+    finally:
+        for s in asked:
+            s.close()
+        server.stop()
+
+
 if __name__ == "__main__":
     support.main([others_get_in_beside_idle_connections, bodies_have_one_end, depth_is_bounded,
-                  terminals_get_no_escapes])
+                  terminals_get_no_escapes, slow_checks_hold_nobody])

@@ -200,6 +200,12 @@ static void add_run_facts(json_t *object, cse_store_reader *reader)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         json_object_set_new(object, numbers[i],
                             reader != NULL ? read_integer(reader, numbers[i]) : json_null());
+    static const char *const identities[][2] = { { "identity", "identity" },
+                                                 { "identity_links", "links" },
+                                                 { "data", "data" } };
+    for (size_t i = 0; i < sizeof identities / sizeof identities[0]; i++)
+        json_object_set_new(object, identities[i][0],
+                            reader != NULL ? read_text(reader, identities[i][1]) : json_null());
 }
 
 /* ---- what the server keeps ---- */

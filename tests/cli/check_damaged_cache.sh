@@ -1,7 +1,9 @@
 #!/bin/sh
 # A run whose compiled step was damaged in the cache compiles it again, says which file it was, and
 # ends with the same weights: for flipped bits over all of step.so and in each other file, and for a
-# file that was cut off.
+# file that was cut off. Damage while a run goes on reaches no process that has loaded the step; one
+# that is started then refuses it, and the run ends with its steps saved and goes on when it is
+# started again.
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 work=$(mktemp -d)
@@ -62,4 +64,43 @@ truncate -s 5000 "$entry/step.so"
 expect_told step.so cut-off
 [ "$(find "$work/compiled" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ] ||
     fail "left behind: $(ls -A "$work/compiled")"
+# long NAME: a longer run.
+long()
+{
+    "$csengine" start "$config" --json --no_dashboard --compile_dir "$work/compiled" \
+        --model_dir "$work/$1" --set fit.val_dataloader=null --set loop.num_steps=null \
+        --max_steps 20000 >"$work/$1.out" 2>"$work/$1.err"
+}
+weights() { sed -n 's/.*"event":"end".*"weights_digest":"\([^"]*\)".*/\1/p' "$work/$1.out"; }
+replicas() { # below the process PID
+    for below in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        grep -qas -- --role=replica "/proc/$below/cmdline" && echo "$below"
+        replicas "$below"
+    done
+}
+
+long undisturbed || fail "undisturbed: $(cat "$work/undisturbed.err")"
+# On a busy machine a run may be over before its replicas are killed: then once more.
+for attempt in 1 2 3 4 5 6 7 8; do
+    rm -rf "${work:?}/struck" "$work/struck.out"
+    long struck &
+    process=$!
+    tries=0
+    until grep -qs '"event":"step"' "$work/struck.out" || [ $tries -ge 1200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+    truncate -s 5000 "$entry/step.so"
+    for number in $(replicas $process); do kill -KILL "$number"; done
+    wait $process
+    code=$?
+    [ $code -eq 0 ] || break
+    [ "$(weights struck)" = "$(weights undisturbed)" ] || fail 'struck: other weights'
+    echo "attempt $attempt: the run was over before"
+done
+[ $code -eq 65 ] || fail "struck: exit code $code: $(cat "$work/struck.err")"
+grep -q 'step.so: .*are saved' "$work/struck.err" || fail "struck: $(cat "$work/struck.err")"
+long struck || fail "struck, started again: $(cat "$work/struck.err")"
+grep -q 'warning.*step.so' "$work/struck.err" || fail 'struck, started again: no warning'
+[ "$(weights struck)" = "$(weights undisturbed)" ] || fail 'struck, started again: other weights'
 exit $failed

@@ -284,6 +284,16 @@ function Findings({ model, job, says }: { model: JobModel; job: Job; says: Said 
   );
 }
 
+/** Each file's use, bytes and the beginning of its digest. */
+function dataFiles(data: string | null | undefined): string | null {
+  const files = (data ?? "").split("\n").filter((line) => line !== "");
+  const shown = files.map((line) => {
+    const [use = "", digest = "", bytes = "", , , , , path = ""] = line.split(" ");
+    return `${path} (${use}, ${bytes} bytes, ${digest.slice(0, 20)}…)`;
+  });
+  return shown.length > 0 ? shown.join(", ") : null;
+}
+
 function Facts({ job }: { job: Job }) {
   const facts: [string, string | null][] = [
     ["Model", job.model],
@@ -297,6 +307,8 @@ function Facts({ job }: { job: Job }) {
     ],
     ["Host", job.host === null ? null : `${job.host}, process ${job.pid ?? "–"}`],
     ["Directory", job.model_dir],
+    ["Data", dataFiles(job.data)],
+    ["Identity", job.identity ?? null],
     ["Priority", job.priority],
     ["Message", job.message || null],
   ];

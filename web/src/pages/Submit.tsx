@@ -17,6 +17,7 @@ import { Empty, PageHeader, Pick } from "@/components/parts";
 import { tell } from "@/job/actions";
 
 const CHECK_MS = 350;
+const RETRY_MS = 2000;
 
 /* What the page opens with: it runs anywhere, in a second or two. */
 const FIRST_TEMPLATE = "synthetic";
@@ -43,30 +44,29 @@ const problemFaults = (error: ApiError): Diagnostic[] =>
 function useCheck(text: string): [Check, (check: Check) => void] {
   const [check, setCheck] = useState<Check>({ state: "unknown", diagnostics: [], milliseconds: 0 });
   const turn = useRef(0);
-  const ask = useMemo(
-    () =>
-      debounce((config: string) => {
-        const mine = ++turn.current;
-        setCheck((old) => ({ ...old, state: "checking" }));
-        api.validateConfig({}, { config }).then(
-          (answer) =>
-            mine === turn.current &&
-            setCheck({
-              state: answer.valid ? "valid" : "faulty",
-              diagnostics: answer.diagnostics,
-              milliseconds: answer.milliseconds,
-            }),
-          (error: ApiError) =>
-            mine === turn.current &&
-            setCheck({
-              state: "faulty",
-              diagnostics: problemFaults(error),
-              milliseconds: 0,
-            }),
-        );
-      }, CHECK_MS),
-    [],
-  );
+  const ask = useMemo(() => {
+    const send = (config: string) => {
+      const mine = ++turn.current;
+      setCheck((old) => ({ ...old, state: "checking" }));
+      api.validateConfig({}, { config }).then(
+        (answer) =>
+          mine === turn.current &&
+          setCheck({
+            state: answer.valid ? "valid" : "faulty",
+            diagnostics: answer.diagnostics,
+            milliseconds: answer.milliseconds,
+          }),
+        (error: ApiError) => {
+          if (mine !== turn.current) return;
+          // As many checks as may run at once are under way: this one comes again.
+          if (error.problem.status === 503)
+            setTimeout(() => mine === turn.current && send(config), RETRY_MS);
+          else setCheck({ state: "faulty", diagnostics: problemFaults(error), milliseconds: 0 });
+        },
+      );
+    };
+    return debounce(send, CHECK_MS);
+  }, []);
   useEffect(() => {
     if (text.trim()) ask(text);
   }, [text]);

@@ -7,10 +7,7 @@ import type { components, paths } from "./api.js";
 
 type Schemas = components["schemas"];
 const [url = "", id = "", token = ""] = process.argv.slice(2);
-const api = createClient<paths>({
-  baseUrl: url,
-  headers: { Authorization: `Bearer ${token}` },
-});
+const api = createClient<paths>({ baseUrl: url, headers: { Authorization: `Bearer ${token}` } });
 const job = { params: { path: { id } } };
 
 function need<T>(answer: { data?: T; error?: unknown }, what: string): T {
@@ -61,24 +58,15 @@ async function readEvents(): Promise<void> {
   const events = data.map((line) => JSON.parse(line.slice(6)) as Schemas["Event"]);
   const types = new Set(events.map((event) => event.type));
   expect(types.has("state") && types.has("metric") && types.has("end"), [...types].join());
-  expect(
-    events.every((event) => Number.isFinite(tell(event))),
-    "each event tells something",
-  );
+  expect(events.every((event) => Number.isFinite(tell(event))), "each event tells something");
 }
 
 async function readData(): Promise<void> {
   const graph = need(await api.GET("/api/v1/jobs/{id}/graph", job), "graph");
   const inputs: number[] = graph.nodes.flatMap((node) => node.inputs);
-  expect(
-    inputs.every((input) => input < graph.nodes.length),
-    "inputs are nodes",
-  );
+  expect(inputs.every((input) => input < graph.nodes.length), "inputs are nodes");
   // @ts-expect-error no such member
-  expect(
-    graph.nodes.every((node) => node.nothing === undefined),
-    "nodes have types",
-  );
+  expect(graph.nodes.every((node) => node.nothing === undefined), "nodes have types");
   const precision = need(await api.GET("/api/v1/jobs/{id}/precision", job), "precision");
   expect(precision.ops.length === precision.totals.ops, "each op has a row");
   const query = { names: ["loss", "val_loss"], max_points: 10 };
@@ -91,10 +79,7 @@ async function readData(): Promise<void> {
   expect(loss !== undefined && loss.step.length > 5 && loss.step.length <= 10, "buckets of loss");
   const tensors = need(await api.GET("/api/v1/jobs/{id}/tensors", job), "tensors").tensors;
   const numerics = need(await api.GET("/api/v1/jobs/{id}/numerics", job), "numerics").records;
-  expect(
-    numerics.every((row) => tensors.some((one) => one.id === row.tensor)),
-    "records' tensors",
-  );
+  expect(numerics.every((row) => tensors.some((one) => one.id === row.tensor)), "records' tensors");
   expect(numerics.length > 0, "statistics");
 }
 
@@ -111,9 +96,7 @@ async function readJobs(): Promise<void> {
   const refused = await api.POST("/api/v1/jobs/{id}/pause", { ...job, body: {} });
   expect(refused.response.status === 202 || refused.error?.status === 409, "a command");
   const checked = need(
-    await api.POST("/api/v1/config:validate", {
-      body: { config: "trainer: 3", depth: "settings" },
-    }),
+    await api.POST("/api/v1/config:validate", { body: { config: "trainer: 3", depth: "settings" } }),
     "validate",
   );
   expect(!checked.valid && checked.diagnostics[0]?.line === 1, "a diagnostic");

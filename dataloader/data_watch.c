@@ -4,11 +4,15 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dataloader/data_cache.h"
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define SETTLED_NS (2 * SECOND_NS)
 
 static _Thread_local const cse_data_watch *watch;
 
@@ -91,6 +95,18 @@ static cse_status check_still_same(const cse_data_file *file)
                            file->path);
 }
 
+/* A file that was changed a moment ago could be changed again without another time of change: its
+ * content is compared at every open, as one whose time of change is not known. */
+static void forget_fresh_times(cse_data_identity *identity)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (int i = 0; i < identity->count; i++)
+        if (identity->files[i].opened &&
+            now.tv_sec * SECOND_NS + now.tv_nsec - identity->files[i].changed_ns < SETTLED_NS)
+            identity->files[i].changed_ns = 0;
+}
+
 cse_status cse_data_open(const cse_settings *settings, uint64_t default_seed,
                          const cse_data_watch *wanted, cse_dataloader **loader)
 {
@@ -103,6 +119,7 @@ cse_status cse_data_open(const cse_settings *settings, uint64_t default_seed,
     for (int i = 0; i < identity->count && status == CSE_OK; i++)
         if (identity->files[i].opened)
             status = check_still_same(&identity->files[i]);
+    forget_fresh_times(identity);
     if (status != CSE_OK && *loader != NULL)
         cse_dataloader_close(loader);
     return status;

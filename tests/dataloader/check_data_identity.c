@@ -66,6 +66,24 @@ START_TEST(a_changed_file_is_refused)
 }
 END_TEST
 
+/* In place, with as many bytes and the same time of modification, at once. */
+START_TEST(a_change_within_the_same_moment_is_seen)
+{
+    cse_data_identity identity = { 0 };
+    const cse_data_watch watch = { .identity = &identity };
+    const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    write_table(samples);
+    ck_assert_int_eq(utimensat(AT_FDCWD, fixture_path("table.csv"), times, 0), 0);
+    ck_assert_int_eq(open_table(&watch), CSE_OK);
+    ck_assert_int_eq(open_table(&watch), CSE_OK);
+    int file = open(fixture_path("table.csv"), O_WRONLY);
+    ck_assert(file >= 0 && pwrite(file, "7", 1, 4) == 1 && futimens(file, times) == 0);
+    close(file);
+    ck_assert_int_eq(open_table(&watch), CSE_DATA);
+    cse_data_identity_clear(&identity);
+}
+END_TEST
+
 START_TEST(the_text_is_read_again)
 {
     cse_data_identity identity = { 0 }, again = { 0 };
@@ -171,6 +189,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, fixture_make_folder, fixture_remove_folder);
     tcase_add_test(tests, a_changed_file_is_refused);
+    tcase_add_test(tests, a_change_within_the_same_moment_is_seen);
     tcase_add_test(tests, the_text_is_read_again);
     tcase_add_test(tests, a_large_file_is_known_by_samples);
     tcase_add_test(tests, a_digest_is_kept);

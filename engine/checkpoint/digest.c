@@ -15,7 +15,7 @@ uint64_t cse_checkpoint_tensor_bytes(const cse_checkpoint_tensor *tensor)
     return (uint64_t)cse_shape_elements(tensor->shape) * cse_dtype_size(tensor->dtype);
 }
 
-static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_tensor *tensor)
+static void add_head(crypto_generichash_state *state, const cse_checkpoint_tensor *tensor)
 {
     char shape[CSE_SHAPE_TEXT_BYTES];
     const char *parts[] = { tensor->name, cse_dtype_name(tensor->dtype),
@@ -24,6 +24,11 @@ static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_ten
         crypto_generichash_update(state, (const unsigned char *)parts[i], strlen(parts[i]));
         crypto_generichash_update(state, (const unsigned char *)"\n", 1);
     }
+}
+
+static void add_tensor(crypto_generichash_state *state, const cse_checkpoint_tensor *tensor)
+{
+    add_head(state, tensor);
     uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
     if (bytes > 0)
         crypto_generichash_update(state, tensor->data, bytes);
@@ -42,6 +47,13 @@ void cse_digest_end(crypto_generichash_state *state, char digits[CSE_DIGEST_DIGI
     unsigned char bytes[CSE_DIGEST_DIGITS / 2];
     crypto_generichash_final(state, bytes, sizeof bytes);
     sodium_bin2hex(digits, CSE_DIGEST_DIGITS + 1, bytes, sizeof bytes);
+}
+
+void cse_checkpoint_digest_head(crypto_generichash_state *state,
+                                const cse_checkpoint_tensor *tensor)
+{
+    cse_digest_begin(state);
+    add_head(state, tensor);
 }
 
 void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65])

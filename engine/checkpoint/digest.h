@@ -32,6 +32,10 @@ void cse_checkpoint_digest(const cse_checkpoint *checkpoint, const char *prefix,
 /* The digest of one tensor alone. */
 void cse_checkpoint_tensor_digest(const cse_checkpoint_tensor *tensor, char digits[65]);
 
+/* Begins the digest of one tensor alone; the elements' bytes are to be added. */
+void cse_checkpoint_digest_head(crypto_generichash_state *hash,
+                                const cse_checkpoint_tensor *tensor);
+
 /* A shape as the digest spells it; `text` holds CSE_SHAPE_TEXT_BYTES. */
 enum { CSE_SHAPE_TEXT_BYTES = 2 + CSE_MAX_RANK * 22 };
 

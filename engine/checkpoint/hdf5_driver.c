@@ -2,6 +2,7 @@
 #include "engine/checkpoint/hdf5_driver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/checkpoint/seal.h"
+
+enum { LARGE_BYTES = 1 << 20 };
 
 typedef struct open_file {
     H5FD_t public_part; /* first: HDF5 sees the file as this */
@@ -81,6 +84,11 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t kind, hid_t transfer, haddr_
     open_file *own = (open_file *)file;
     if (own->target->error == 0 && cse_write_at(own->target->descriptor, data, size, address) != 0)
         own->target->error = errno != 0 ? errno : EIO;
+    /* The disk begins at once with what is large, while the next tensor is copied and the file
+     * is read again; fsync waits for it. A hint: that it is refused changes nothing. */
+    if (own->target->error == 0 && size >= LARGE_BYTES)
+        sync_file_range(own->target->descriptor, (off64_t)address, (off64_t)size,
+                        SYNC_FILE_RANGE_WRITE);
     if (address + size > own->end_of_file)
         own->end_of_file = address + size;
     return 0;

@@ -12,12 +12,13 @@
 
 #include "engine/base/arena.h"
 #include "engine/checkpoint/seal_line.h"
+#include "engine/checkpoint/seal_rest.h"
 
-#define SEAL_MARK "csengine-seal 1 "
+#define SEAL_MARK "csengine-seal 2 "
+#define SEAL_MARK_OF_ALL "csengine-seal 1 " /* its digest covers the elements too */
 enum {
     MARK_BYTES = sizeof SEAL_MARK - 1,
     LAST_LINE_BYTES = MARK_BYTES + 16 + 1 + CSE_DIGEST_DIGITS + 1,
-    BLOCK_BYTES = 1 << 18,
     MANIFEST_LIMIT_BYTES = 1 << 28,
 };
 
@@ -52,29 +53,11 @@ int cse_write_at(int descriptor, const void *data, size_t size, uint64_t offset)
     return 0;
 }
 
-/* Adds bytes [offset, offset + bytes) of the file to the hash; false when they cannot be read. */
-static bool hash_range(crypto_generichash_state *state, int descriptor, uint64_t offset,
-                       uint64_t bytes)
-{
-    unsigned char *block = cse_malloc(BLOCK_BYTES);
-    bool whole = true;
-    while (bytes > 0 && whole) {
-        size_t size = bytes < BLOCK_BYTES ? (size_t)bytes : BLOCK_BYTES;
-        whole = cse_read_at(descriptor, block, size, offset) == (int64_t)size;
-        if (whole)
-            crypto_generichash_update(state, block, size);
-        offset += size;
-        bytes -= size;
-    }
-    free(block);
-    return whole;
-}
-
 static bool digest_of_file_start(int descriptor, uint64_t bytes, char digits[65])
 {
     crypto_generichash_state state;
     cse_digest_begin(&state);
-    bool whole = hash_range(&state, descriptor, 0, bytes);
+    bool whole = cse_hash_file_range(&state, descriptor, 0, bytes);
     cse_digest_end(&state, digits);
     return whole;
 }
@@ -108,8 +91,11 @@ cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char 
     char line[LAST_LINE_BYTES + 1], digits[CSE_DIGEST_DIGITS + 1];
     snprintf(line, sizeof line, "%s%016zx ", SEAL_MARK, manifest->size);
     CSE_TRY(append(descriptor, line, strlen(line), &end, path));
-    if (!digest_of_file_start(descriptor, end, digits))
-        return cse_fail(CSE_IO, "%s: cannot be read back: %s", path, strerror(errno));
+    char *lines = manifest->size > 0 ? cse_strdup(manifest->data) : cse_calloc(1, 1);
+    cse_sealed_part part = { .lines = lines, .begin = (uint64_t)status.st_size, .end = end };
+    cse_status digested = cse_seal_rest_digest(descriptor, path, part, digits);
+    free(lines);
+    CSE_TRY(digested);
     snprintf(line, sizeof line, "%s\n", digits);
     return append(descriptor, line, strlen(line), &end, path);
 }
@@ -124,7 +110,7 @@ static cse_status check_line(int descriptor, const char *path, char *text, uint6
         return cse_fail(CSE_DATA, "%s: damaged in the list of its tensors; use another checkpoint",
                         path);
     cse_seal_hash_begin_tensor(&state, &line);
-    if (!hash_range(&state, descriptor, line.offset, line.bytes))
+    if (!cse_hash_file_range(&state, descriptor, line.offset, line.bytes))
         memset(line.digest, 0, sizeof line.digest);
     return cse_seal_hash_check_tensor(&state, &line, path);
 }
@@ -161,8 +147,9 @@ static cse_status read_last_line(int descriptor, const char *path, char line[LAS
     if (*size >= LAST_LINE_BYTES &&
         cse_read_at(descriptor, line, LAST_LINE_BYTES, *size - LAST_LINE_BYTES) == LAST_LINE_BYTES)
         *manifest = strtoull(line + MARK_BYTES, &end, 16);
-    if (memcmp(line, SEAL_MARK, MARK_BYTES) != 0 || end != line + MARK_BYTES + 16 ||
-        line[LAST_LINE_BYTES - 1] != '\n')
+    bool marked =
+        memcmp(line, SEAL_MARK, MARK_BYTES) == 0 || memcmp(line, SEAL_MARK_OF_ALL, MARK_BYTES) == 0;
+    if (!marked || end != line + MARK_BYTES + 16 || line[LAST_LINE_BYTES - 1] != '\n')
         return cse_fail(CSE_DATA,
                         "%s: not a whole checkpoint: the seal at its end is missing, so it was cut "
                         "short or changed by another program; use another checkpoint",
@@ -170,13 +157,28 @@ static cse_status read_last_line(int descriptor, const char *path, char line[LAS
     return CSE_OK;
 }
 
-cse_status cse_seal_verify(int descriptor, const char *path)
+/* The digest that the last line should hold. */
+static cse_status digest_sealed(int descriptor, const char *path, const char *line, uint64_t end,
+                                char digits[CSE_DIGEST_DIGITS + 1])
+{
+    if (memcmp(line, SEAL_MARK_OF_ALL, MARK_BYTES) == 0) {
+        if (digest_of_file_start(descriptor, end, digits))
+            return CSE_OK;
+        return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    cse_sealed_part part = { .end = end };
+    CSE_TRY(cse_seal_read(descriptor, path, &part.lines, &part.begin));
+    cse_status status = cse_seal_rest_digest(descriptor, path, part, digits);
+    free(part.lines);
+    return status;
+}
+
+cse_status cse_seal_verify_rest(int descriptor, const char *path)
 {
     char line[LAST_LINE_BYTES + 1], digits[CSE_DIGEST_DIGITS + 1];
     uint64_t size = 0, manifest = 0;
     CSE_TRY(read_last_line(descriptor, path, line, &size, &manifest));
-    if (!digest_of_file_start(descriptor, size - CSE_DIGEST_DIGITS - 1, digits))
-        return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
+    CSE_TRY(digest_sealed(descriptor, path, line, size - CSE_DIGEST_DIGITS - 1, digits));
     if (memcmp(digits, line + LAST_LINE_BYTES - CSE_DIGEST_DIGITS - 1, CSE_DIGEST_DIGITS) != 0)
         return name_damage(descriptor, path);
     return CSE_OK;

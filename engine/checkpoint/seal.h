@@ -1,13 +1,16 @@
 /* The seal: lines of text at the end of a checkpoint that prove the file complete.
  *
  * A library that parses a damaged binary file may fail late, return wrong values, or crash. So the
- * bytes are verified first, without that library: the last line holds the BLAKE2b-256 of everything
- * before its digits, and the lines before it give each tensor's position, so that a message can
- * name the damaged tensor. HDF5 readers ignore what follows the end of their data.
+ * bytes are verified first, without that library: the lines give each tensor's position and the
+ * digest of its elements, and the last line holds the BLAKE2b-256 of everything before its digits
+ * except those elements (seal_rest.h). A message can name the damaged tensor, and each byte is
+ * hashed once. A reader verifies the rest, and then the elements of each tensor that it uses.
+ * HDF5 readers ignore what follows the end of their data.
  *
  *     tensor OFFSET BYTES BLAKE2B DTYPE [SHAPE] NAME     for each tensor; digest as in digest.h
- *     csengine-seal 1 MANIFEST_BYTES(16 hex) BLAKE2B     98 bytes with the newline
- */
+ *     csengine-seal 2 MANIFEST_BYTES(16 hex) BLAKE2B     98 bytes with the newline
+ *
+ * "csengine-seal 1" is read too: there the last digest covers the elements as well. */
 #ifndef CSE_CHECKPOINT_SEAL_H
 #define CSE_CHECKPOINT_SEAL_H
 
@@ -21,8 +24,9 @@ void cse_seal_describe(cse_text *manifest, const cse_checkpoint_tensor *tensor, 
 /* Appends the manifest and the last line to the file. CSE_IO, with `path` in the message. */
 cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char *path);
 
-/* Verifies the whole file; CSE_DATA when it is not exactly what was sealed. */
-cse_status cse_seal_verify(int descriptor, const char *path);
+/* Verifies all that the lines give no digest of: CSE_DATA when it is not exactly what was sealed.
+ * After it the library may parse the file; the elements are still to be compared with theirs. */
+cse_status cse_seal_verify_rest(int descriptor, const char *path);
 
 /* Reads the lines about the tensors into one text that the caller frees, and their position in the
  * file. They are not verified: cse_seal_verify does that. CSE_DATA when there is no seal. */

@@ -4,7 +4,8 @@
  * BLAKE2b digest (digest.h). Elements are always copied as raw bits: HDF5's own conversion of
  * 16-bit floats is slow, and a checkpoint must not change a bit. The file uses only the format of
  * HDF5 1.8, which every reader supports; times are not stored, so that equal checkpoints are equal
- * files. A seal (seal.h) follows HDF5's bytes and is verified before HDF5 opens a file.
+ * files. A seal (seal.h) follows HDF5's bytes and is verified before HDF5 opens a file; the elements
+ * are read past HDF5 and verified in parallel, each byte once.
  *
  * HDF5 keeps global state under one lock: do not save or load from several threads at once. */
 #include <hdf5.h>
@@ -19,7 +20,9 @@
 #include "engine/checkpoint/digest.h"
 #include "engine/checkpoint/format.h"
 #include "engine/checkpoint/hdf5_driver.h"
+#include "engine/checkpoint/parallel.h"
 #include "engine/checkpoint/seal.h"
+#include "engine/checkpoint/seal_rest.h"
 
 enum {
     FORMAT_VERSION = 1,
@@ -167,10 +170,9 @@ static hid_t dataset_properties(void)
 }
 
 /* Writes one dataset and adds its line to the manifest. */
-static bool put_tensor(hid_t file, const cse_checkpoint_tensor *tensor, cse_text *manifest)
+static bool put_tensor(hid_t file, const cse_checkpoint_tensor *tensor, const char *digest,
+                       cse_text *manifest)
 {
-    char digest[CSE_DIGEST_DIGITS + 1];
-    cse_checkpoint_tensor_digest(tensor, digest);
     hid_t properties = dataset_properties(), space = space_of(tensor->shape);
     hid_t type = type_of(tensor->dtype);
     hid_t dataset =
@@ -238,6 +240,18 @@ static cse_status check_checkpoint(const cse_checkpoint *checkpoint, const char 
     return CSE_OK;
 }
 
+/* One tensor's digest, computed beside the others'. */
+typedef struct digesting {
+    const cse_checkpoint *checkpoint;
+    char (*digests)[CSE_DIGEST_DIGITS + 1];
+} digesting;
+
+static void digest_one(void *self, int index)
+{
+    digesting *all = self;
+    cse_checkpoint_tensor_digest(&all->checkpoint->tensors[index], all->digests[index]);
+}
+
 static cse_status write_objects(const cse_checkpoint *checkpoint, cse_hdf5_target *target,
                                 const char *path, cse_text *manifest)
 {
@@ -249,11 +263,15 @@ static cse_status write_objects(const cse_checkpoint *checkpoint, cse_hdf5_targe
     if (status == CSE_OK && !put_facts(file, checkpoint))
         status = hdf5_failed(CSE_IO, path, "write the facts about the run");
     int *order = cse_checkpoint_name_order(checkpoint);
+    digesting all = { checkpoint,
+                      cse_calloc((size_t)checkpoint->tensor_count + 1, sizeof *all.digests) };
+    cse_parallel_for(checkpoint->tensor_count, digest_one, &all);
     for (int i = 0; i < checkpoint->tensor_count && status == CSE_OK && target->error == 0; i++) {
         const cse_checkpoint_tensor *tensor = &checkpoint->tensors[order[i]];
-        if (!put_tensor(file, tensor, manifest))
+        if (!put_tensor(file, tensor, all.digests[order[i]], manifest))
             status = hdf5_failed(CSE_IO, path, tensor->name);
     }
+    free(all.digests);
     free(order);
     if (file >= 0) {
         H5Fflush(file, H5F_SCOPE_GLOBAL);
@@ -281,15 +299,24 @@ static cse_status hdf5_write(const cse_checkpoint *checkpoint, int descriptor, c
     return status;
 }
 
+/* Where a tensor's elements lie, and what their digest must be. */
+typedef struct placed {
+    uint64_t offset;
+    const char *expected; /* NULL: none is stored */
+    bool whole;
+} placed;
+
 /* The checkpoint that is being read, and its file. */
 typedef struct reading {
     const char *path;
+    int descriptor;
     hid_t file;
     uint64_t file_bytes;
-    bool keep; /* false: each tensor's elements are dropped once verified */
+    bool keep; /* false: the elements are verified in blocks and not returned */
     cse_arena *arena;
     cse_checkpoint *checkpoint;
-    int capacity;
+    placed *places; /* of checkpoint->tensors */
+    int capacity, place_capacity, place_count;
     cse_status status;
 } reading;
 
@@ -410,28 +437,51 @@ static bool is_plain(hid_t dataset, uint64_t bytes, uint64_t file_bytes)
     return plain && offset <= file_bytes && bytes <= file_bytes - offset;
 }
 
-/* Reads and verifies the elements. `tensor` holds everything else. */
-static cse_status get_elements(reading *read, hid_t dataset, hid_t type,
-                               cse_checkpoint_tensor *tensor)
+/* Notes where the elements are and makes room for them; check_elements reads them. */
+static void place_elements(reading *read, hid_t dataset, cse_checkpoint_tensor *tensor)
 {
     uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
+    if (read->keep)
+        tensor->data = cse_arena_alloc(read->arena, bytes + 1);
+    CSE_GROW(read->places, read->place_count, read->place_capacity);
+    read->places[read->place_count++] =
+        (placed){ .offset = bytes > 0 ? H5Dget_offset(dataset) : 0,
+                  .expected = get_text(read->arena, dataset, "blake2b") };
+}
+
+/* Reads one tensor's elements, from where HDF5 says they lie, and compares their digest. The type
+ * is one of ours and the block is plain, so the bits in the file are the elements. */
+static void check_one(void *self, int index)
+{
+    reading *read = self;
+    placed *place = &read->places[index];
+    const cse_checkpoint_tensor *tensor = &read->checkpoint->tensors[index];
+    uint64_t bytes = cse_checkpoint_tensor_bytes(tensor);
     char digest[CSE_DIGEST_DIGITS + 1];
-    void *data = read->keep ? cse_arena_alloc(read->arena, bytes + 1) : cse_malloc(bytes + 1);
-    tensor->data = data;
-    bool good = bytes == 0 || H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-    cse_checkpoint_tensor_digest(tensor, digest);
-    if (!read->keep) {
-        free(data);
-        tensor->data = NULL;
+    place->whole = place->expected != NULL;
+    if (place->whole && read->keep) {
+        /* The arena is this reading's own until it is returned. */
+        void *data = (void *)(uintptr_t)tensor->data;
+        place->whole = cse_read_at(read->descriptor, data, bytes, place->offset) == (int64_t)bytes;
+        cse_checkpoint_tensor_digest(tensor, digest);
+    } else if (place->whole) {
+        crypto_generichash_state hash;
+        cse_checkpoint_digest_head(&hash, tensor);
+        place->whole = cse_hash_file_range(&hash, read->descriptor, place->offset, bytes);
+        cse_digest_end(&hash, digest);
     }
-    if (!good)
-        return hdf5_failed(CSE_DATA, read->path, tensor->name);
-    const char *expected = get_text(read->arena, dataset, "blake2b");
-    if (expected == NULL || strcmp(expected, digest) != 0)
-        return cse_fail(CSE_DATA,
-                        "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use "
-                        "another checkpoint",
-                        read->path, tensor->name);
+    place->whole = place->whole && strcmp(place->expected, digest) == 0;
+}
+
+static cse_status check_elements(reading *read)
+{
+    cse_parallel_for(read->place_count, check_one, read);
+    for (int i = 0; i < read->place_count; i++)
+        if (!read->places[i].whole)
+            return cse_fail(CSE_DATA,
+                            "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use "
+                            "another checkpoint",
+                            read->path, read->checkpoint->tensors[i].name);
     return CSE_OK;
 }
 
@@ -452,7 +502,7 @@ static cse_status get_tensor(reading *read, hid_t dataset, const char *name)
         status = cse_fail(CSE_DATA, "%s: the elements of '%s' do not lie in one block of the file",
                           read->path, name);
     if (status == CSE_OK)
-        status = get_elements(read, dataset, type, &tensor);
+        place_elements(read, dataset, &tensor);
     H5Sclose(space);
     H5Tclose(type);
     cse_checkpoint *checkpoint = read->checkpoint;
@@ -500,7 +550,8 @@ static cse_status read_objects(reading *read)
 
 static cse_status read_file(reading *read, int descriptor)
 {
-    CSE_TRY(cse_seal_verify(descriptor, read->path));
+    CSE_TRY(cse_seal_verify_rest(descriptor, read->path));
+    read->descriptor = descriptor;
     struct stat file_status;
     if (fstat(descriptor, &file_status) != 0)
         return cse_fail(CSE_IO, "%s: cannot be examined", read->path);
@@ -515,6 +566,9 @@ static cse_status read_file(reading *read, int descriptor)
         H5Fclose(read->file);
     H5Pclose(access);
     restore(saved);
+    if (status == CSE_OK)
+        status = check_elements(read);
+    free(read->places);
     return status;
 }
 

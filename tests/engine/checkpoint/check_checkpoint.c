@@ -317,6 +317,91 @@ START_TEST(a_seal_does_not_make_garbage_hdf5)
 }
 END_TEST
 
+/* The last line as older files have it: its digest covers the elements too. */
+START_TEST(a_seal_over_all_bytes_is_read)
+{
+    enum { DIGITS_AND_NEWLINE = 65, LAST_LINE = 98 };
+    cse_checkpoint checkpoint = fixture_checkpoint();
+    save(&checkpoint, path);
+    size_t size;
+    unsigned char *bytes = read_bytes(path, &size);
+    unsigned char *last = bytes + size - LAST_LINE;
+    ck_assert_mem_eq(last, "csengine-seal 2 ", 16);
+    last[14] = '1';
+    crypto_generichash_state hash;
+    char digits[CSE_DIGEST_DIGITS + 1];
+    cse_digest_begin(&hash);
+    crypto_generichash_update(&hash, bytes, size - DIGITS_AND_NEWLINE);
+    cse_digest_end(&hash, digits);
+    memcpy(bytes + size - DIGITS_AND_NEWLINE, digits, CSE_DIGEST_DIGITS);
+    write_bytes(path, bytes, size);
+    ck_assert_int_eq(load_status(), CSE_OK);
+    ck_assert_int_eq(cse_checkpoint_verify(path), CSE_OK);
+    for (size_t byte = 0; byte < size; byte += 7) {
+        bytes[byte] ^= 16;
+        write_bytes(path, bytes, size);
+        ck_assert_msg(load_status() == CSE_DATA, "byte %zu changed", byte);
+        bytes[byte] ^= 16;
+    }
+    free(bytes);
+}
+END_TEST
+
+/* Lines that claim the same bytes would leave them out of one digest of the two. */
+START_TEST(a_seal_whose_lines_overlap_is_refused)
+{
+    cse_checkpoint checkpoint = fixture_checkpoint();
+    save(&checkpoint, path);
+    int descriptor = open(path, O_RDWR);
+    cse_text manifest = { 0 };
+    const cse_checkpoint_tensor *weight =
+        cse_checkpoint_find(&checkpoint, "model.fc_layers.0.weight");
+    char digest[CSE_DIGEST_DIGITS + 1];
+    cse_checkpoint_tensor_digest(weight, digest);
+    cse_seal_describe(&manifest, weight, 64, digest);
+    cse_seal_describe(&manifest, weight, 68, digest);
+    ck_assert_int_eq(cse_seal_append(descriptor, &manifest, path), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "in the list of its tensors"));
+    close(descriptor);
+    cse_text_clear(&manifest);
+    ck_assert_int_eq(load_status(), CSE_DATA);
+}
+END_TEST
+
+/* Elements are verified in parallel: with many tensors each is still the one that is named. */
+START_TEST(each_of_many_tensors_is_verified)
+{
+    enum { MANY = 300, ELEMENTS = 16 };
+    static float elements[MANY][ELEMENTS];
+    static char names[MANY][16];
+    static cse_checkpoint_tensor tensors[MANY];
+    for (int i = 0; i < MANY; i++) {
+        for (int k = 0; k < ELEMENTS; k++)
+            elements[i][k] = (float)(i * ELEMENTS + k) + 0.3125F;
+        snprintf(names[i], sizeof names[i], "model.t%03d", i);
+        tensors[i] = (cse_checkpoint_tensor){
+            names[i], CSE_FLOAT32, { .rank = 1, .dims = { ELEMENTS } }, elements[i]
+        };
+    }
+    const cse_checkpoint checkpoint = { .tensors = tensors, .tensor_count = MANY };
+    save(&checkpoint, path);
+    size_t size;
+    unsigned char *bytes = read_bytes(path, &size);
+    for (int i = 0; i < MANY; i += 13) {
+        unsigned char *place = memmem(bytes, size, elements[i], sizeof elements[i]);
+        ck_assert_ptr_nonnull(place);
+        place[ELEMENTS] ^= 1;
+        write_bytes(path, bytes, size);
+        ck_assert_int_eq(load_status(), CSE_DATA);
+        ck_assert_ptr_nonnull(strstr(cse_error_message(), names[i]));
+        ck_assert_int_eq(cse_checkpoint_verify(path), CSE_DATA);
+        ck_assert_ptr_nonnull(strstr(cse_error_message(), names[i]));
+        place[ELEMENTS] ^= 1;
+    }
+    free(bytes);
+}
+END_TEST
+
 START_TEST(what_is_no_checkpoint_is_refused)
 {
     ck_assert_int_eq(load_status(), CSE_NO_INPUT);
@@ -388,6 +473,9 @@ int main(void)
     tcase_add_loop_test(all, hostile_contents_are_refused, 0,
                         (int)(sizeof hostile / sizeof hostile[0]));
     tcase_add_test(all, a_seal_does_not_make_garbage_hdf5);
+    tcase_add_test(all, a_seal_over_all_bytes_is_read);
+    tcase_add_test(all, a_seal_whose_lines_overlap_is_refused);
+    tcase_add_test(all, each_of_many_tensors_is_verified);
     tcase_add_test(all, what_is_no_checkpoint_is_refused);
     tcase_add_test(all, names_that_cannot_be_stored_are_refused);
     tcase_add_test(all, latest_is_the_newest_whole_one);

@@ -15,8 +15,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
+#include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/format.h"
-#include "engine/checkpoint/seal.h"
 
 cse_checkpoint_owned *cse_checkpoint_owned_new(void)
 {

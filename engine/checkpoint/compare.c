@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/seal.h"
 #include "engine/checkpoint/seal_line.h"
 #include "engine/types/dtype.h"

@@ -13,7 +13,7 @@
 #endif
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/seal.h"
+#include "engine/checkpoint/file_bytes.h"
 
 enum { LARGE_BYTES = 1 << 20 };
 

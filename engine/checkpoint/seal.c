@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/seal_line.h"
 #include "engine/checkpoint/seal_rest.h"
 
@@ -21,37 +21,6 @@ enum {
     LAST_LINE_BYTES = MARK_BYTES + 16 + 1 + CSE_DIGEST_DIGITS + 1,
     MANIFEST_LIMIT_BYTES = 1 << 28,
 };
-
-int64_t cse_read_at(int descriptor, void *data, size_t size, uint64_t offset)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = pread(descriptor, (char *)data + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (int64_t)done;
-}
-
-int cse_write_at(int descriptor, const void *data, size_t size, uint64_t offset)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t put =
-            pwrite(descriptor, (const char *)data + done, size - done, (off_t)(offset + done));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -1;
-        done += (size_t)put;
-    }
-    return 0;
-}
 
 static bool digest_of_file_start(int descriptor, uint64_t bytes, char digits[65])
 {

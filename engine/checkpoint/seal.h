@@ -32,9 +32,4 @@ cse_status cse_seal_verify_rest(int descriptor, const char *path);
  * file. They are not verified: cse_seal_verify does that. CSE_DATA when there is no seal. */
 cse_status cse_seal_read(int descriptor, const char *path, char **lines, uint64_t *begin);
 
-/* pread and pwrite of all `size` bytes. Reading returns the bytes up to the end of the file, or -1;
- * writing returns 0 or -1; both set errno. */
-int64_t cse_read_at(int descriptor, void *data, size_t size, uint64_t offset);
-int cse_write_at(int descriptor, const void *data, size_t size, uint64_t offset);
-
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/checkpoint/seal.h"
+#include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/seal_line.h"
 
 enum { BLOCK_BYTES = 1 << 18 };

@@ -4,8 +4,8 @@
  * BLAKE2b digest (digest.h). Elements are always copied as raw bits: HDF5's own conversion of
  * 16-bit floats is slow, and a checkpoint must not change a bit. The file uses only the format of
  * HDF5 1.8, which every reader supports; times are not stored, so that equal checkpoints are equal
- * files. A seal (seal.h) follows HDF5's bytes and is verified before HDF5 opens a file; the elements
- * are read past HDF5 and verified in parallel, each byte once.
+ * files. A seal (seal.h) follows HDF5's bytes and is verified before HDF5 opens a file. The
+ * elements are read past HDF5 and verified in parallel, each byte once.
  *
  * HDF5 keeps global state under one lock: do not save or load from several threads at once. */
 #include <hdf5.h>
@@ -18,6 +18,7 @@
 #include "engine/base/text.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/format.h"
 #include "engine/checkpoint/hdf5_driver.h"
 #include "engine/checkpoint/parallel.h"

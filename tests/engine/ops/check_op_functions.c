@@ -66,6 +66,17 @@ START_TEST(extremes_and_truths_over_axes)
 }
 END_TEST
 
+/* No finite difference shows it: at a tie the maximum has no derivative. */
+START_TEST(equal_maxima_share_the_gradient)
+{
+    cse_tensor *gradients[CSE_MAX_INPUTS] = { NULL };
+    cse_tensor *x = FLOATS(cse_shape_of(2, 3), 3, 3, 0, 5, 2, 5);
+    cse_tensor *rows = cse_max(x, cse_axes(1), false);
+    rows->op->gradient(rows, FLOATS(cse_shape_of(2), 1, 4), gradients);
+    expect(gradients[0], cse_shape_of(2, 3), CSE_FLOAT32, VALUES(0.5, 0.5, 0, 2, 0, 2));
+}
+END_TEST
+
 START_TEST(elements_move_along_an_axis)
 {
     cse_tensor *x = FLOATS(cse_shape_of(2, 3), 0, 1, 2, 3, 4, 5);
@@ -116,6 +127,7 @@ int main(void)
     TCase *functions = tcase_create("functions");
     tcase_add_checked_fixture(functions, set_up, tear_down);
     tcase_add_test(functions, extremes_and_truths_over_axes);
+    tcase_add_test(functions, equal_maxima_share_the_gradient);
     tcase_add_test(functions, elements_move_along_an_axis);
     tcase_add_test(functions, numbers_in_a_row_and_in_order);
     tcase_add_loop_test(functions, wrong_arguments_are_told, 0, 5);

@@ -127,6 +127,7 @@ START_TEST(tokens_are_compared_whole)
     ck_assert(!cse_access_token_is_right(access, "0123456789abcdefg"));
     ck_assert(!cse_access_token_is_right(access, ""));
     ck_assert(cse_access_authorizes(access, "Bearer 0123456789abcdef", NULL));
+    ck_assert(!cse_access_authorizes(access, "Digest 0123456789abcdef", NULL));
     ck_assert(cse_access_authorizes(access, "bearer 0123456789abcdef", NULL));
     ck_assert(!cse_access_authorizes(access, "0123456789abcdef", NULL));
     ck_assert(!cse_access_authorizes(access, NULL, NULL));

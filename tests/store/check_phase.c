@@ -71,6 +71,15 @@ static void report_recovery(cse_store *store, int64_t lost_ms, int64_t milliseco
 #define PHASE(member) "SELECT json_extract(value, '$." member "') FROM run WHERE key = 'phase'"
 
 /* The phase follows from state and activity; each change has an event and a time of its own. */
+START_TEST(nothing_follows_an_end)
+{
+    for (int from = 0; from < CSE_RUN_STATE_COUNT; from++)
+        for (int to = 0; to < CSE_RUN_STATE_COUNT; to++)
+            ck_assert(!cse_run_state_is_terminal((cse_run_state)from) ||
+                      !cse_run_state_may_follow((cse_run_state)from, (cse_run_state)to));
+}
+END_TEST
+
 START_TEST(a_phase_follows_from_state_and_activity)
 {
     cse_store *store = open_store();
@@ -138,6 +147,7 @@ int main(void)
 {
     Suite *suite = suite_create("phases of a run");
     TCase *cases = tcase_create("phases");
+    tcase_add_test(cases, nothing_follows_an_end);
     tcase_add_checked_fixture(cases, make_folder, remove_folder);
     tcase_add_test(cases, the_table_of_states_is_sound);
     tcase_add_test(cases, a_phase_follows_from_state_and_activity);

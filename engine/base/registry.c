@@ -1,4 +1,4 @@
-/* Names are compared exactly; a miss is answered with the nearest name by edit distance. */
+/* Names are compared exactly, unless a call says otherwise; a miss is answered with the nearest name by edit distance. */
 #include "engine/base/registry.h"
 
 #include <stdio.h>
@@ -80,4 +80,14 @@ cse_status cse_registry_get(const void *table, const char *kind, const char *nam
                               .accepted = accepted };
     return cse_fail_at(&error, "there is no %s '%s'%s%s%s", kind, name ? name : "",
                        near != NULL ? " (" : "", hint, near != NULL ? ")" : "");
+}
+
+cse_status cse_registry_get_any_case(const void *table, const char *kind, const char *name,
+                                     const void **plugin)
+{
+    const cse_descriptor *const *plugins = table;
+    for (*plugin = cse_registry_find(table, name); name != NULL && *plugins != NULL; plugins++)
+        if (*plugin == NULL && strcasecmp((*plugins)->name, name) == 0)
+            *plugin = *plugins;
+    return *plugin != NULL ? CSE_OK : cse_registry_get(table, kind, name, plugin);
 }

@@ -22,6 +22,11 @@ const void *cse_registry_find(const void *table, const char *name);
 cse_status cse_registry_get(const void *table, const char *kind, const char *name,
                             const void **plugin);
 
+/* As above, but a name of other case is found too where none fits exactly: configurations of the
+ * ModelZoo write adamw and AdaFactor. */
+cse_status cse_registry_get_any_case(const void *table, const char *kind, const char *name,
+                                     const void **plugin);
+
 /* The candidate nearest to `word` by edit distance, or NULL when none is near enough to be meant.
  * `candidates` is NULL-terminated. */
 const char *cse_did_you_mean(const char *word, const char *const *candidates);

@@ -96,7 +96,7 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
 /* The reference's forms of a learning rate: a number, and {scheduler: NAME, ...}. */
 static bool read_learning_rate(cse_arena *arena, cse_yaml_node *section, cse_config_plugin *plugin)
 {
-    static const char *const name_key[] = { "scheduler", NULL };
+    static const char *const name_keys[] = { "scheduler", "main_scheduler", NULL };
     cse_yaml_node *name = cse_yaml_find(section, "scheduler");
     double number;
     if (section->kind == CSE_YAML_SCALAR && cse_setting_number_read(section->text, &number)) {
@@ -112,7 +112,7 @@ static bool read_learning_rate(cse_arena *arena, cse_yaml_node *section, cse_con
     name->read = true;
     plugin->name = name->text;
     plugin->place = name->place;
-    plugin->tree = cse_yaml_without(arena, section, name_key);
+    plugin->tree = cse_yaml_without(arena, section, name_keys);
     return true;
 }
 
@@ -177,13 +177,16 @@ static cse_status check_plugin(const cse_config_loading *loading, const plugin_s
     const void *registry = registry_of(loading->kinds, about->kind);
     if (registry == NULL || plugin->library != NULL)
         return CSE_OK;
-    if (cse_registry_get(registry, about->singular, plugin->name, &plugin->descriptor) != CSE_OK) {
+    bool any_case = about->name_key == NULL && strcmp(about->kind, "loggers") != 0;
+    if ((any_case ? cse_registry_get_any_case : cse_registry_get)(
+            registry, about->singular, plugin->name, &plugin->descriptor) != CSE_OK) {
         cse_error error = *cse_error_last();
         error.context = "configuration: ";
         error.place = plugin->place;
         return cse_diagnostics_take(loading->diagnostics, cse_fail_again(&error));
     }
     const cse_configured_descriptor *descriptor = plugin->descriptor;
+    plugin->name = descriptor->name;
     const cse_settings_expected expected = {
         .table = descriptor->settings,
         .subject = cse_arena_printf(arena, "%s %s", about->singular, descriptor->name),

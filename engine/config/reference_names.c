@@ -17,7 +17,6 @@ static const struct {
     { "init_scale", "write precision.initial_loss_scale" },
     { "optimizer_type", "write optimizer: {NAME: {settings}}" },
     { "max_gradient_val", "write max_gradient_value" },
-    { "main_scheduler", "schedules cannot be chained; a list is one schedule after another" },
     { "compute_on_system", "leave it out: metrics are always part of the step" },
     { "sparsity", "leave it out: weights are dense" },
     { "callbacks",

@@ -9,6 +9,8 @@
 #include "csengine/generated/ops.h"
 #include "engine/schedules/decay.h"
 
+static const cse_setting settings[] = { CSE_DECAY_SETTINGS, { .name = NULL } };
+
 static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
 {
     cse_tensor *angle = cse_scale(cse_decay_fraction(part, t), M_PI);
@@ -43,7 +45,7 @@ static const cse_schedule_sample samples[] = {
 const cse_schedule_descriptor cse_schedule_cosine_decay_lr = {
     .name = "CosineDecayLR",
     .summary = "half a cosine from one learning rate to another",
-    .settings = cse_decay_settings,
+    .settings = settings,
     .learning_rate = learning_rate,
     .samples = samples,
 };

@@ -1,30 +1,16 @@
-/* What LinearLR and CosineDecayLR share. */
+/* What LinearLR, PolynomialLR and CosineDecayLR share. */
 #include "engine/schedules/decay.h"
 
 #include "csengine/generated/ops.h"
-
-const cse_setting cse_decay_settings[] = {
-    { .name = "initial_learning_rate",
-      .type = CSE_SETTING_NUMBER,
-      .min = 0,
-      .max = 1e6,
-      .doc = "learning rate of the first step" },
-    { .name = "end_learning_rate",
-      .type = CSE_SETTING_NUMBER,
-      .min = 0,
-      .max = 1e6,
-      .doc = "learning rate from step total_iters on" },
-    { .name = "total_iters",
-      .type = CSE_SETTING_INTEGER,
-      .min = 1,
-      .max = 2147483647,
-      .doc = "steps from the first to the second" },
-    { .name = NULL },
-};
+#include "engine/schedules/clock.h"
 
 cse_tensor *cse_decay_fraction(const cse_schedule_part *part, cse_tensor *t)
 {
     const int64_t steps = cse_settings_integer(part->settings, "total_iters");
+    if (cse_schedule_has(part, "cycle") && cse_settings_bool(part->settings, "cycle")) {
+        cse_tensor *ways = cse_shift(cse_schedule_periods(t, steps), 1);
+        return cse_div(cse_schedule_time(t), cse_scale(ways, (double)steps));
+    }
     cse_tensor *done = cse_minimum(t, cse_constant_int((int32_t)steps));
     return cse_div(cse_cast(done, CSE_FLOAT32), cse_constant((double)steps));
 }

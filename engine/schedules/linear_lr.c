@@ -7,6 +7,12 @@
 #include "csengine/generated/ops.h"
 #include "engine/schedules/decay.h"
 
+static const cse_setting settings[] = {
+    CSE_DECAY_SETTINGS,
+    CSE_DECAY_CYCLE_SETTING,
+    { .name = NULL },
+};
+
 static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
 {
     cse_tensor *fraction = cse_decay_fraction(part, t);
@@ -15,6 +21,19 @@ static cse_tensor *learning_rate(const cse_schedule_part *part, cse_tensor *t)
 
 /* Written by tests/reference/optimizers.py. */
 static const cse_schedule_sample samples[] = {
+    { .settings = "{initial_learning_rate: 0.4, end_learning_rate: 0.1, total_iters: 5, cycle: "
+                  "true}",
+      .source = "the formula in float64",
+      .points = {
+          { 0, 0.4 },
+          { 1, 0.34 },
+          { 3, 0.22 },
+          { 5, 0.25 },
+          { 7, 0.19 },
+          { 10, 0.2 },
+          { 14, 0.12 },
+          { 23, 0.124 },
+      } },
     { .settings = "{initial_learning_rate: 0.2, end_learning_rate: 0.05, total_iters: 12}",
       .source = "torch.optim.lr_scheduler.LinearLR, base 0.2, factors 1 and 0.25, in float64",
       .points = { { 0, 0.2 },
@@ -34,7 +53,7 @@ static const cse_schedule_sample samples[] = {
 const cse_schedule_descriptor cse_schedule_linear_lr = {
     .name = "LinearLR",
     .summary = "a straight line from one learning rate to another",
-    .settings = cse_decay_settings,
+    .settings = settings,
     .learning_rate = learning_rate,
     .samples = samples,
 };

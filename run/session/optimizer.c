@@ -102,7 +102,7 @@ cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_mo
 static cse_status parse_optimizer(const char *name, const char *yaml, cse_config_plugin *plugin)
 {
     char subject[128];
-    CSE_TRY(cse_registry_get(cse_optimizers, "optimizer", name, &plugin->descriptor));
+    CSE_TRY(cse_registry_get_any_case(cse_optimizers, "optimizer", name, &plugin->descriptor));
     snprintf(subject, sizeof subject, "optimizer %s", name);
     CSE_TRY(cse_session_parse(subject, yaml, &plugin->tree));
     return cse_session_check(((const cse_optimizer_descriptor *)plugin->descriptor)->settings,

@@ -2,7 +2,8 @@
  *
  *   0.1                        ConstantLR
  *   {scheduler: NAME, ...} or {NAME: {...}}
- *   [part, part, ...]          SequentialLR over the parts (a list of one is that one)
+ *   [part, part, ...]          SequentialLR over the parts (a list of one is that one); or
+ *                              ChainedScheduler, where a part says {main_scheduler: chained, ...}
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,14 +32,41 @@ static cse_yaml_node *mapping_of_one(cse_arena *arena, const char *key, cse_yaml
     return mapping;
 }
 
+/* The schedule that a list makes of its parts. */
+static cse_status read_main(cse_arena *arena, const cse_yaml_node *list, const char **name)
+{
+    static const char *const names[][2] = {
+        { "sequential", "SequentialLR" },           { "SequentialLR", "SequentialLR" },
+        { "chained", "ChainedScheduler" },          { "ChainedLR", "ChainedScheduler" },
+        { "ChainedScheduler", "ChainedScheduler" },
+    };
+    *name = "SequentialLR";
+    for (int i = 0; i < list->count; i++) {
+        const char *found = NULL;
+        cse_yaml_node *word = cse_yaml_find(list->children[i], "main_scheduler");
+        if (word == NULL)
+            continue;
+        for (size_t n = 0; word->kind == CSE_YAML_SCALAR && n < sizeof names / sizeof *names; n++)
+            if (strcmp(word->text, names[n][0]) == 0)
+                found = names[n][1];
+        if (found == NULL)
+            return cse_fail(CSE_CONFIG, "main_scheduler (%s): accepted are sequential and chained",
+                            cse_yaml_place_text(arena, word->place));
+        word->read = true;
+        *name = found;
+    }
+    return CSE_OK;
+}
+
 static cse_status read_form(cse_arena *arena, cse_yaml_node *node, written_part *written)
 {
-    static const char *const name_key[] = { "scheduler", NULL };
+    static const char *const name_key[] = { "scheduler", "main_scheduler", NULL };
     cse_yaml_node *name = cse_yaml_find(node, "scheduler");
     if (node->kind == CSE_YAML_SCALAR && !cse_yaml_is_null(node)) {
         *written = (written_part){ "ConstantLR", mapping_of_one(arena, "learning_rate", node) };
     } else if (node->kind == CSE_YAML_SEQUENCE && node->count > 1) {
-        *written = (written_part){ "SequentialLR", mapping_of_one(arena, "schedulers", node) };
+        written->settings = mapping_of_one(arena, "schedulers", node);
+        return read_main(arena, node, &written->name);
     } else if (name != NULL && name->kind == CSE_YAML_SCALAR) {
         name->read = true;
         *written = (written_part){ name->text, cse_yaml_without(arena, node, name_key) };
@@ -102,7 +130,8 @@ static cse_status read_children(cse_session *session, cse_schedule_part *part, i
         CSE_TRY(read_part(session, list->children[i], depth + 1, &part->children[i]));
         part->child_count = i + 1;
     }
-    return read_milestones(part);
+    bool in_turn = cse_setting_table_has(part->descriptor->settings, "milestones");
+    return in_turn ? read_milestones(part) : CSE_OK;
 }
 
 static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth,
@@ -114,11 +143,11 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth
     while (node->kind == CSE_YAML_SEQUENCE && node->count == 1)
         node = node->children[0];
     CSE_TRY(read_form(session->arena, node, &written));
-    CSE_TRY(cse_registry_get(cse_schedules, "schedule", written.name, &descriptor));
+    CSE_TRY(cse_registry_get_any_case(cse_schedules, "schedule", written.name, &descriptor));
     cse_schedule_part *part = cse_arena_alloc(session->arena, sizeof *part);
     *result = part;
     part->descriptor = descriptor;
-    snprintf(subject, sizeof subject, "schedule %s", written.name);
+    snprintf(subject, sizeof subject, "schedule %s", part->descriptor->name);
     CSE_TRY(
         cse_session_check(part->descriptor->settings, subject, written.settings, &part->settings));
     if (cse_setting_table_has(part->descriptor->settings, "schedulers"))

@@ -125,8 +125,12 @@ starts 'a dictionary' 'checkpoint: {steps: 1}' \
 starts 'a list' 'checkpoint: {steps: 1}' \
     --set 'schedulers=[{scheduler: LinearLR, initial_learning_rate: 0.0,
     end_learning_rate: 0.1, total_iters: 1}, {scheduler: ConstantLR, learning_rate: 0.1}]'
-says 'a chain' main_scheduler 'cannot be chained' 'checkpoint: {steps: 1}' \
-    --set 'schedulers=[{scheduler: ConstantLR, main_scheduler: ChainedLR}]'
+starts 'a chain' 'checkpoint: {steps: 1}' \
+    --set 'schedulers=[{scheduler: LinearLR, main_scheduler: ChainedLR, initial_learning_rate: 0.1,
+    end_learning_rate: 0.0, total_iters: 4}, {scheduler: ConstantLR, learning_rate: 0.5}]'
+says 'another word for a chain' main_scheduler 'sequential and chained' 'checkpoint: {steps: 1}' \
+    --set 'schedulers=[0.1, {scheduler: ConstantLR, main_scheduler: parallel, learning_rate: 0.5}]'
+starts 'an optimizer in lower case' 'checkpoint: {steps: 1}' --set 'optimizer={adamw: {}}'
 says 'an optimizer by type' optimizer_type 'write optimizer: {NAME: {settings}}' '' \
     --set 'optimizer={optimizer_type: SGD, lr: 0.001, momentum: 0.5}'
 

@@ -157,6 +157,18 @@ static const cse_schedule_sample forms[] = {
                   { 5, 0.25 },
                   { 6, 0.25 },
                   { 7, 0.25 } } },
+    { .settings = "[{scheduler: steplr, initial_learning_rate: 0.5, step_size: 2, gamma: 0.5}, "
+                  "{scheduler: MultiStepLR, main_scheduler: chained, initial_learning_rate: 0.25, "
+                  "gamma: 0.5, milestones: [3]}]",
+      .source = "a list with main_scheduler: chained is a product; names of any case",
+      .points = { { 0, 0.5 },
+                  { 1, 0.5 },
+                  { 2, 0.25 },
+                  { 3, 0.125 },
+                  { 4, 0.0625 },
+                  { 5, 0.0625 },
+                  { 6, 0.03125 },
+                  { 7, 0.03125 } } },
 };
 
 START_TEST(forms_are_understood)
@@ -172,6 +184,8 @@ static const struct {
     { "[{ConstantLR: {learning_rate: 1}}, 0.1]", "needs total_iters" },
     { "{a: 1, b: 2}", "accepted are" },
     { "", "accepted are" },
+    { "[0.1, {scheduler: ConstantLR, learning_rate: 1, main_scheduler: parallel}]",
+      "sequential and chained" },
     { "{LinearLR: ", "schedule" },
 };
 

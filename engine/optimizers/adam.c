@@ -2,8 +2,8 @@
  * engine/optimizers/adam_update.c for the formula.
  *
  * Differs from PyTorch as cerebras.pytorch does: eps is 1e-6 and is added to the root of the second
- * moment before its bias is corrected (PyTorch: 1e-8, after). With eps 0 both give the same steps.
- */
+ * moment before its bias is corrected (PyTorch: 1e-8, after). With eps 0 both give the same steps,
+ * and with `eps_added_to: corrected` and PyTorch's eps too. */
 #define CSE_ADAM_WEIGHT_DECAY_DOC "L2 penalty: this times the parameter is added to its gradient"
 #include "engine/optimizers/adam_update.h"
 
@@ -15,11 +15,13 @@ static const cse_setting settings[] = {
 
 static cse_status check(const cse_settings *s)
 {
-    return cse_adam_check(s, "optimizer Adam");
+    return cse_optimizer_check_betas(s, "optimizer Adam");
 }
 
-static int states(const cse_settings *s, cse_declared_state list[CSE_MAX_DECLARED_STATES])
+static int states(const cse_settings *s, cse_shape shape,
+                  cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
+    (void)shape;
     return cse_adam_states(s, true, list);
 }
 
@@ -48,6 +50,23 @@ static const cse_optimizer_sample samples[] = {
                       { 0.499278922, -1.00116627, 1.999414646, 0.251282279 },
                       { 0.499204886, -1.0011329, 1.999589456, 0.251437736 },
                       { 0.498949989, -1.001461251, 1.999529609, 0.251779299 } } },
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected}",
+      .source = "torch.optim.Adam in float64",
+      .parameters = {
+          { 0.453943218, -1.04928551, 1.950664011, 0.298728706 },
+          { 0.408516463, -1.083624071, 1.957953862, 0.343070309 },
+          { 0.401256555, -1.081448544, 1.969021195, 0.352474927 },
+          { 0.380830511, -1.101808396, 1.965468049, 0.371701185 },
+      } },
+    { .settings = "{lr: 0.05, eps: 1e-8, eps_added_to: corrected, amsgrad: true, weight_decay: "
+                  "0.1}",
+      .source = "torch.optim.Adam in float64",
+      .parameters = {
+          { 0.450000003, -1.049999999, 1.950000001, 0.299999999 },
+          { 0.401267091, -1.078477387, 1.945460899, 0.344517017 },
+          { 0.374117583, -1.056785486, 1.932583001, 0.351012038 },
+          { 0.317950292, -1.037233027, 1.881583357, 0.363971273 },
+      } },
     { .settings = "{betas: [0.9]}", .refusal = "two numbers" },
     { .settings = "{momentum: 0.9}", .refusal = "unknown setting" },
     { .settings = NULL },

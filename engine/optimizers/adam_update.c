@@ -6,23 +6,18 @@
  *   p = p - lr * u
  *
  * Kingma, Ba, "Adam: a method for stochastic optimization", ICLR 2015, in the form of its section 2
- * ("eps hat"): eps is added to the root of the uncorrected v. The powers beta^t are carried as
- * states, so that no step number is needed: they start at beta and are multiplied after use. */
+ * ("eps hat"): eps is added to the root of the uncorrected v. In that of the algorithm's box, which
+ * is PyTorch's and chosen by `eps_added_to: corrected`:
+ *
+ *   u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
+ *
+ * The powers beta^t are carried as states, so that no step number is needed: they start at beta and
+ * are multiplied after use. */
 #include "engine/optimizers/adam_update.h"
 
-enum { FIRST_MOMENT, SECOND_MOMENT, REST };
+#include <string.h>
 
-cse_status cse_adam_check(const cse_settings *settings, const char *subject)
-{
-    bool fits = cse_settings_count(settings, "betas") == 2;
-    for (int i = 0; fits && i < 2; i++)
-        fits = cse_settings_number_at(settings, "betas", i) < 1;
-    if (!fits)
-        return cse_fail(CSE_CONFIG,
-                        "%s: betas (%s) must be two numbers, each at least 0 and below 1", subject,
-                        cse_settings_origin(settings, "betas"));
-    return CSE_OK;
-}
+enum { FIRST_MOMENT, SECOND_MOMENT, REST };
 
 int cse_adam_states(const cse_settings *settings, bool correct_bias,
                     cse_declared_state list[CSE_MAX_DECLARED_STATES])
@@ -40,20 +35,27 @@ int cse_adam_states(const cse_settings *settings, bool correct_bias,
     return count;
 }
 
-/* beta * moment + (1 - beta) * fresh */
-static cse_tensor *average(cse_tensor *moment, cse_tensor *fresh, double beta)
-{
-    return cse_add(cse_scale(moment, beta), cse_scale(fresh, 1 - beta));
-}
-
-/* sqrt(1 - beta2^t) / (1 - beta1^t); also sets the powers for the next step. */
-static cse_tensor *bias_correction(cse_optimizer_update *u, int first_power)
+/* 1 - beta1^t and sqrt(1 - beta2^t); also sets the powers for the next step. */
+static void bias_of(cse_optimizer_update *u, int first_power, cse_tensor *bias[2])
 {
     cse_tensor *one = cse_constant(1), **powers = u->states + first_power;
     for (int i = 0; i < 2; i++)
         u->next_states[first_power + i] =
             cse_scale(powers[i], cse_settings_number_at(u->settings, "betas", i));
-    return cse_div(cse_sqrt(cse_sub(one, powers[1])), cse_sub(one, powers[0]));
+    bias[1] = cse_sqrt(cse_sub(one, powers[1]));
+    bias[0] = cse_sub(one, powers[0]);
+}
+
+/* u of the formulas above. */
+static cse_tensor *corrected_direction(cse_optimizer_update *u, int first_power, cse_tensor *first,
+                                       cse_tensor *root)
+{
+    const double eps = cse_settings_number(u->settings, "eps");
+    cse_tensor *bias[2];
+    bias_of(u, first_power, bias);
+    if (strcmp(cse_settings_text(u->settings, "eps_added_to"), "corrected") == 0)
+        return cse_div(cse_div(first, bias[0]), cse_shift(cse_div(root, bias[1]), eps));
+    return cse_mul(cse_div(first, cse_shift(root, eps)), cse_div(bias[1], bias[0]));
 }
 
 void cse_adam_update(cse_optimizer_update *u, cse_adam_variant variant)
@@ -64,19 +66,19 @@ void cse_adam_update(cse_optimizer_update *u, cse_adam_variant variant)
     int next = REST;
     if (weight_decay > 0 && !variant.decoupled_weight_decay)
         gradient = cse_add(gradient, cse_scale(u->parameter, weight_decay));
-    cse_tensor *first =
-        average(u->states[FIRST_MOMENT], gradient, cse_settings_number_at(u->settings, "betas", 0));
-    cse_tensor *second = average(u->states[SECOND_MOMENT], cse_square(gradient),
-                                 cse_settings_number_at(u->settings, "betas", 1));
+    cse_tensor *first = cse_optimizer_average(u->states[FIRST_MOMENT], gradient,
+                                              cse_settings_number_at(u->settings, "betas", 0));
+    cse_tensor *second = cse_optimizer_average(u->states[SECOND_MOMENT], cse_square(gradient),
+                                               cse_settings_number_at(u->settings, "betas", 1));
     u->next_states[FIRST_MOMENT] = first;
     u->next_states[SECOND_MOMENT] = second;
     if (cse_settings_bool(u->settings, "amsgrad")) {
         second = cse_maximum(u->states[next], second);
         u->next_states[next++] = second;
     }
-    cse_tensor *direction = cse_div(first, cse_shift(cse_sqrt(second), eps));
-    if (variant.correct_bias)
-        direction = cse_mul(direction, bias_correction(u, next));
+    cse_tensor *root = cse_sqrt(second);
+    cse_tensor *direction = variant.correct_bias ? corrected_direction(u, next, first, root)
+                                                 : cse_div(first, cse_shift(root, eps));
     if (weight_decay > 0 && variant.decoupled_weight_decay)
         direction = cse_add(direction, cse_scale(u->parameter, weight_decay));
     u->next_parameter = cse_sub(u->parameter, cse_mul(direction, u->learning_rate));

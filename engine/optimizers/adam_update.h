@@ -3,7 +3,7 @@
 #define CSE_OPTIMIZERS_ADAM_UPDATE_H
 
 #include "csengine/generated/ops.h"
-#include "engine/optimizers/optimizer.h"
+#include "engine/optimizers/rule.h"
 
 /* Settings of both optimizers, with the defaults of cerebras.pytorch. */
 #define CSE_ADAM_SETTINGS                                                              \
@@ -18,7 +18,13 @@
           .default_value = "1e-6",                                                     \
           .min = 0,                                                                    \
           .max = 1,                                                                    \
-          .doc = "added to the root of the uncorrected second moment" },               \
+          .doc = "added to the root of the second moment" },                           \
+        { .name = "eps_added_to",                                                      \
+          .type = CSE_SETTING_CHOICE,                                                  \
+          .default_value = "uncorrected",                                              \
+          .choices = "uncorrected|corrected",                                          \
+          .doc = "which second moment's root gets eps: that of cerebras.pytorch, "     \
+                 "before its bias is corrected, or PyTorch's, after" },                \
         { .name = "weight_decay",                                                      \
           .type = CSE_SETTING_NUMBER,                                                  \
           .default_value = "0.0",                                                      \
@@ -36,8 +42,6 @@ typedef struct cse_adam_variant {
     bool correct_bias;
 } cse_adam_variant;
 
-/* betas must be two numbers below 1. `subject`: "optimizer Adam". */
-cse_status cse_adam_check(const cse_settings *settings, const char *subject);
 int cse_adam_states(const cse_settings *settings, bool correct_bias,
                     cse_declared_state list[CSE_MAX_DECLARED_STATES]);
 void cse_adam_update(cse_optimizer_update *update, cse_adam_variant variant);

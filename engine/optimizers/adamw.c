@@ -20,11 +20,13 @@ static const cse_setting settings[] = {
 
 static cse_status check(const cse_settings *s)
 {
-    return cse_adam_check(s, "optimizer AdamW");
+    return cse_optimizer_check_betas(s, "optimizer AdamW");
 }
 
-static int states(const cse_settings *s, cse_declared_state list[CSE_MAX_DECLARED_STATES])
+static int states(const cse_settings *s, cse_shape shape,
+                  cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
+    (void)shape;
     return cse_adam_states(s, cse_settings_bool(s, "correct_bias"), list);
 }
 
@@ -55,6 +57,14 @@ static const cse_optimizer_sample samples[] = {
                       { 0.460986987, -1.03408406, 1.982948763, 0.287836941 },
                       { 0.457936698, -1.033202601, 1.987457042, 0.29163948 },
                       { 0.449377086, -1.041512638, 1.98601143, 0.299388499 } } },
+    { .settings = "{lr: 0.05, eps: 0.01, eps_added_to: corrected, weight_decay: 0.2}",
+      .source = "torch.optim.AdamW in float64",
+      .parameters = {
+          { 0.448943218, -1.03928551, 1.930664011, 0.296228706 },
+          { 0.39902703, -1.063231215, 1.918647222, 0.337608022 },
+          { 0.38395598, -1.039933348, 1.891355458, 0.340134394 },
+          { 0.348972776, -1.018770636, 1.813355965, 0.3454134 },
+      } },
     { .settings = "{betas: [0.9, 1.0]}", .refusal = "below 1" },
     { .settings = NULL },
 };

@@ -23,13 +23,15 @@ typedef struct cse_optimizer_update {
 /* A test case of an optimizer: settings, and the values of one parameter after some steps.
  *
  * The parameter has four elements and starts at { 0.5, -1, 2, 0.25 }. The gradient of element i in
- * step t = 0, 1, ..., 7 is sin(1.7 t + i + 0.4) * (0.3 + 0.4 i), rounded to 4 decimals. */
+ * step t = 0, 1, ..., 7 is sin(1.7 t + i + 0.4) * (0.3 + 0.4 i), rounded to 4 decimals. The
+ * parameter's shape is [4], with `matrix` [2, 2]. */
 enum { CSE_OPTIMIZER_SAMPLE_ELEMENTS = 4, CSE_OPTIMIZER_SAMPLE_ROWS = 4 };
 typedef struct cse_optimizer_sample {
     const char *settings; /* "{lr: 0.1}"; NULL ends the list */
     /* Not NULL: the settings are rejected with a message that contains this, and there are no
      * values. */
     const char *refusal;
+    bool matrix;
     const char *source; /* what computed the values, independently of this code */
     /* After 1, 2, 4 and 8 steps. */
     double parameters[CSE_OPTIMIZER_SAMPLE_ROWS][CSE_OPTIMIZER_SAMPLE_ELEMENTS];
@@ -46,8 +48,10 @@ typedef struct cse_optimizer_descriptor {
 
     /* Checks what the table cannot express (nesterov needs momentum); may be NULL. */
     cse_status (*check)(const cse_settings *settings);
-    /* Writes the states each parameter has under these settings; returns their number. */
-    int (*states)(const cse_settings *settings, cse_declared_state states[CSE_MAX_DECLARED_STATES]);
+    /* Writes the states that a parameter of this shape has under these settings; returns their
+     * number. */
+    int (*states)(const cse_settings *settings, cse_shape shape,
+                  cse_declared_state states[CSE_MAX_DECLARED_STATES]);
     void (*update)(cse_optimizer_update *update);
     const cse_optimizer_sample *samples; /* at least one with values */
 } cse_optimizer_descriptor;

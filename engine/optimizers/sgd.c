@@ -53,8 +53,10 @@ static cse_status check(const cse_settings *s)
     return CSE_OK;
 }
 
-static int states(const cse_settings *s, cse_declared_state list[CSE_MAX_DECLARED_STATES])
+static int states(const cse_settings *s, cse_shape shape,
+                  cse_declared_state list[CSE_MAX_DECLARED_STATES])
 {
+    (void)shape;
     if (cse_settings_number(s, "momentum") == 0)
         return 0;
     list[0] = (cse_declared_state){ .name = "momentum_buffer" };

@@ -39,8 +39,8 @@ struct cse_optimizer {
     const cse_settings *settings;
     cse_model *model;
     cse_schedule *schedule;
-    int state_count;           /* for each parameter */
-    cse_state **states;        /* [parameter][state] */
+    int *first_state; /* [parameter + 1]: its states begin there in `states` */
+    cse_state **states;
     cse_state **compensations; /* [parameter], with CSE_WEIGHT_BF16_KAHAN; else NULL */
 };
 

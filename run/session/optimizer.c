@@ -25,23 +25,33 @@ static const char *short_name(const cse_state *parameter)
                                                          : parameter->name;
 }
 
+static cse_shape shape_of(const cse_declared_state *declared, cse_shape parameter)
+{
+    cse_shape shape = cse_scalar_shape;
+    for (int axis = 0; !declared->scalar && axis < parameter.rank; axis++)
+        if ((declared->without_axes >> axis & 1U) == 0)
+            shape.dims[shape.rank++] = parameter.dims[axis];
+    return shape;
+}
+
 static void declare_states(cse_session *session, cse_optimizer *optimizer)
 {
     cse_declared_state states[CSE_MAX_DECLARED_STATES];
-    int parameters = cse_parameter_tensors(optimizer->model);
-    optimizer->state_count = optimizer->descriptor->states(optimizer->settings, states);
-    optimizer->states =
-        cse_arena_alloc(session->arena, (size_t)parameters * (size_t)optimizer->state_count *
-                                            sizeof *optimizer->states);
+    const int parameters = cse_parameter_tensors(optimizer->model);
+    int next = 0, most = parameters * CSE_MAX_DECLARED_STATES;
+    optimizer->states = cse_arena_alloc(session->arena, (size_t)most * sizeof *optimizer->states);
+    optimizer->first_state =
+        cse_arena_alloc(session->arena, ((size_t)parameters + 1) * sizeof *optimizer->first_state);
     for (int p = 0; p < parameters; p++) {
-        cse_state *parameter = cse_parameter_at(optimizer->model, p);
-        for (int s = 0; s < optimizer->state_count; s++)
-            optimizer->states[p * optimizer->state_count + s] = cse_session_state(
-                &(cse_state_options){ .shape =
-                                          states[s].scalar ? cse_scalar_shape : parameter->shape,
+        const cse_state *parameter = cse_parameter_at(optimizer->model, p);
+        int count = optimizer->descriptor->states(optimizer->settings, parameter->shape, states);
+        for (int s = 0; s < count; s++)
+            optimizer->states[next++] = cse_session_state(
+                &(cse_state_options){ .shape = shape_of(&states[s], parameter->shape),
                                       .dtype = CSE_FLOAT32,
                                       .initializer = { CSE_INIT_CONSTANT, states[s].initial, 0 } },
                 "optimizer.%s.%s", short_name(parameter), states[s].name);
+        optimizer->first_state[p + 1] = next;
     }
 }
 
@@ -280,16 +290,17 @@ static cse_tensor *whole_weight(const update *u, int index)
 static void trace_parameter(const update *u, int index)
 {
     const cse_optimizer *optimizer = u->optimizer;
-    cse_state **states = optimizer->states + index * optimizer->state_count;
+    cse_state **states = optimizer->states + optimizer->first_state[index];
+    const int count = optimizer->first_state[index + 1] - optimizer->first_state[index];
     cse_optimizer_update one = { .settings = optimizer->settings,
                                  .parameter = whole_weight(u, index),
                                  .gradient = u->gradients[index],
                                  .learning_rate = u->learning_rate };
-    for (int s = 0; s < optimizer->state_count; s++)
+    for (int s = 0; s < count; s++)
         one.states[s] = cse_read(states[s]);
     optimizer->descriptor->update(&one);
     assign_weight(u, index, one.next_parameter);
-    for (int s = 0; s < optimizer->state_count; s++)
+    for (int s = 0; s < count; s++)
         if (one.next_states[s] != NULL)
             assign_if_finite(u, states[s], one.next_states[s]);
 }

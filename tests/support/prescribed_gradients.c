@@ -9,8 +9,8 @@
 static cse_status build_vector(cse_model *model, const cse_settings *settings)
 {
     cse_state **w = cse_model_self(model);
-    (void)settings;
-    *w = cse_parameter(model, "w", cse_shape_of(PRESCRIBED_ELEMENTS),
+    bool matrix = cse_settings_bool(settings, "matrix");
+    *w = cse_parameter(model, "w", matrix ? cse_shape_of(2, 2) : cse_shape_of(PRESCRIBED_ELEMENTS),
                        (cse_initializer){ CSE_INIT_CONSTANT, 0, 0 });
     return CSE_OK;
 }
@@ -18,15 +18,21 @@ static cse_status build_vector(cse_model *model, const cse_settings *settings)
 static cse_tensor *forward_vector(cse_model *model, cse_tensor *input)
 {
     cse_state **w = cse_model_self(model);
-    return cse_mul(input, cse_read(*w));
+    return cse_mul(input, cse_reshape(cse_read(*w), cse_shape_of(PRESCRIBED_ELEMENTS)));
 }
 
-static const cse_setting no_settings[] = { { .name = NULL } };
+static const cse_setting settings_table[] = {
+    { .name = "matrix",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "false",
+      .doc = "the parameter is [2, 2]" },
+    { .name = NULL },
+};
 
 static const cse_model_descriptor vector = {
     .name = "vector",
     .summary = "the gradient of its loss is its input",
-    .settings = no_settings,
+    .settings = settings_table,
     .abi = CSE_MODEL_ABI,
     .self_bytes = sizeof(cse_state *),
     .build = build_vector,
@@ -58,10 +64,11 @@ static void write_gradients(table_file *file, const prescribed_gradients *given)
                                              .micro_batch_size = 1 });
 }
 
-cse_optimizer *prescribed_optimizer(const char *optimizer, const char *settings, cse_model **model)
+cse_optimizer *prescribed_optimizer(const char *optimizer, const char *settings, bool matrix,
+                                    cse_model **model)
 {
     open_session();
-    *model = cse_compile(cse_model_define(&vector, NULL));
+    *model = cse_compile(cse_model_define(&vector, matrix ? "{matrix: true}" : NULL));
     return cse_configure_optimizer(optimizer, *model, settings);
 }
 
@@ -69,7 +76,8 @@ static void prepare(prescribed_run *run, const prescribed_gradients *given)
 {
     *run = (prescribed_run){ .clip = given->clip };
     write_gradients(&run->file, given);
-    run->optimizer = prescribed_optimizer(given->optimizer, given->settings, &run->model);
+    run->optimizer =
+        prescribed_optimizer(given->optimizer, given->settings, given->matrix, &run->model);
     if (given->schedule != NULL)
         cse_configure_schedule(run->optimizer, given->schedule);
     run->scaler = given->scaler != NULL ? cse_grad_scaler_new(given->scaler) : NULL;

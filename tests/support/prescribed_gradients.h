@@ -14,6 +14,7 @@ typedef struct prescribed_gradients {
     const char *optimizer, *settings;
     const char *schedule, *scaler; /* may be NULL */
     cse_clip clip;
+    bool matrix;                       /* the parameter is [2, 2], else [4] */
     double start[PRESCRIBED_ELEMENTS]; /* the parameter before the first step */
 } prescribed_gradients;
 
@@ -35,7 +36,8 @@ void prescribed_run_close(prescribed_run *run);
 
 /* Opens a session and configures the optimizer alone: NULL where the settings are refused. Ended by
  * cse_finish. */
-cse_optimizer *prescribed_optimizer(const char *optimizer, const char *settings, cse_model **model);
+cse_optimizer *prescribed_optimizer(const char *optimizer, const char *settings, bool matrix,
+                                    cse_model **model);
 
 /* The message of a step that cannot be traced. */
 const char *prescribed_failure(const prescribed_gradients *given);

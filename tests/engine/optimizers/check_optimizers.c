@@ -67,6 +67,7 @@ static void run_sample(const sampled *at, int microbatches, const char *scaler)
                                    .microbatches = microbatches,
                                    .optimizer = at->optimizer->name,
                                    .settings = at->sample->settings,
+                                   .matrix = at->sample->matrix,
                                    .scaler = scaler };
     memcpy(given.start, start, sizeof start);
     ck_assert_msg(at->sample->source != NULL, "%s %s: no source", at->optimizer->name,
@@ -102,7 +103,7 @@ END_TEST
 static void expect_refused(const char *optimizer, const char *settings, const char *part)
 {
     cse_model *model;
-    ck_assert_ptr_null(prescribed_optimizer(optimizer, settings, &model));
+    ck_assert_ptr_null(prescribed_optimizer(optimizer, settings, false, &model));
     ck_assert_int_eq(cse_session_status(), CSE_CONFIG);
     ck_assert_msg(strstr(cse_error_message(), part) != NULL, "%s %s: %s", optimizer,
                   settings != NULL ? settings : "", cse_error_message());
@@ -141,10 +142,15 @@ START_TEST(a_descriptor_is_complete)
         ck_assert_int_eq(cse_settings_parse(d->settings, d->name, NULL, &settings), CSE_OK);
         ck_assert(!cse_settings_has(settings, "lr") &&
                   !cse_settings_has(settings, "learning_rate"));
-        int count = d->states(settings, states);
-        ck_assert(count >= 0 && count <= CSE_MAX_DECLARED_STATES);
-        for (int i = 0; i < count; i++)
-            ck_assert_ptr_nonnull(states[i].name);
+        cse_shape shape = { .rank = 0 };
+        for (; shape.rank <= CSE_MAX_RANK; shape.dims[shape.rank++] = 2) {
+            int count = d->states(settings, shape, states);
+            ck_assert(count >= 0 && count <= CSE_MAX_DECLARED_STATES);
+            for (int i = 0; i < count; i++)
+                ck_assert(states[i].name != NULL && states[i].without_axes >> shape.rank == 0);
+            if (shape.rank == CSE_MAX_RANK)
+                break;
+        }
         bool found = false;
         for (int v = 0; v < value_count; v++)
             found = found || values[v].optimizer == d;

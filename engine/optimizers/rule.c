@@ -1,0 +1,65 @@
+/* Parts of the formulas of optimizers. */
+#include "engine/optimizers/rule.h"
+
+#include <math.h>
+
+#include "csengine/generated/ops.h"
+
+cse_status cse_optimizer_check_betas(const cse_settings *settings, const char *subject)
+{
+    bool fits = cse_settings_count(settings, "betas") == 2;
+    for (int i = 0; fits && i < 2; i++)
+        fits = cse_settings_number_at(settings, "betas", i) < 1;
+    if (!fits)
+        return cse_fail(CSE_CONFIG,
+                        "%s: betas (%s) must be two numbers, each at least 0 and below 1", subject,
+                        cse_settings_origin(settings, "betas"));
+    return CSE_OK;
+}
+
+double cse_optimizer_rate_or(const cse_settings *settings, double value)
+{
+    if (cse_settings_has(settings, "lr"))
+        return cse_settings_number(settings, "lr");
+    if (cse_settings_has(settings, "learning_rate"))
+        return cse_settings_number(settings, "learning_rate");
+    return value;
+}
+
+cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u, bool may_maximize)
+{
+    const double weight_decay = cse_settings_number(u->settings, "weight_decay");
+    cse_tensor *gradient = u->gradient;
+    if (may_maximize && cse_settings_bool(u->settings, "maximize"))
+        gradient = cse_neg(gradient);
+    if (weight_decay > 0)
+        gradient = cse_add(gradient, cse_scale(u->parameter, weight_decay));
+    return gradient;
+}
+
+cse_tensor *cse_optimizer_average(cse_tensor *moment, cse_tensor *fresh, double beta)
+{
+    return cse_add(cse_scale(moment, beta), cse_scale(fresh, 1 - beta));
+}
+
+cse_tensor *cse_optimizer_count_step(cse_optimizer_update *u, int index)
+{
+    return u->next_states[index] = cse_shift(u->states[index], 1);
+}
+
+cse_tensor *cse_optimizer_bias(cse_tensor *t, double beta)
+{
+    if (beta == 0)
+        return cse_constant(1);
+    return cse_neg(cse_expm1(cse_scale(t, log(beta))));
+}
+
+void cse_optimizer_descend(cse_optimizer_update *u, cse_tensor *direction)
+{
+    u->next_parameter = cse_sub(u->parameter, cse_mul(direction, u->learning_rate));
+}
+
+cse_tensor *cse_optimizer_norm(cse_tensor *x)
+{
+    return cse_sqrt(cse_sum_all(cse_square(x)));
+}

@@ -189,8 +189,8 @@ expect 'a setting at the wrong place of the file' 78 \
     'place.yaml:2:3: .*it belongs to trainer.init.loop; check the indentation' \
     "$csengine" start "$work/place.yaml"
 
-expect 'an optimizer in small letters' 78 'no optimizer .sgd. (did you mean .SGD.?)' \
-    start --set 'optimizer={sgd: {lr: 1}}'
+expect 'an optimizer that is spelled wrongly' 78 'no optimizer .SGDD. (did you mean .SGD.?)' \
+    start --set 'optimizer={SGDD: {lr: 1}}'
 expect 'the short name of a format' 78 'did you mean "bfloat16"?' \
     start --set precision.fp16_type=bf16
 expect 'the long name of a format' 78 'did you mean "fp32"?' \

@@ -51,7 +51,7 @@ while read -r setting; do
     grep -qxF "$setting=" "$work/offered" || fail "--set does not offer $setting"
 done <"$work/settings"
 for optimizer in $("$csengine" list optimizers | cut -d' ' -f1); do
-    offers "optimizer.$optimizer.weight_decay=" start --set "optimizer.$optimizer."
+    offers "optimizer.$optimizer.learning_rate=" start --set "optimizer.$optimizer."
 done
 offers exit_codes list ''
 offers :directory pause ''

@@ -140,6 +140,11 @@ const char *cse_config_canonical(const cse_config *config)
     return cse_settings_canonical(config->settings);
 }
 
+void cse_config_effective(const cse_config *config, cse_text *text)
+{
+    cse_settings_effective(config->settings, text);
+}
+
 void cse_config_resolved(const cse_config *config, cse_text *yaml, cse_text *origins)
 {
     cse_arena *arena = cse_arena_new();

@@ -65,6 +65,8 @@ const char *cse_config_canonical(const cse_config *config);
  * {"trainer.init.seed": "file:line:column", ...}, appended to `origins`. */
 struct cse_text;
 void cse_config_resolved(const cse_config *config, struct cse_text *yaml, struct cse_text *origins);
+/* The settings that can change a bit of a step, appended (cse_settings_effective). */
+void cse_config_effective(const cse_config *config, struct cse_text *text);
 /* The values that were given but never read, in the order of the file; returns their number. The
  * list lives as long as the configuration. */
 int cse_config_unread(const cse_config *config, cse_yaml_unread **list);

@@ -78,6 +78,9 @@ void cse_setting_describe(const cse_setting *setting, cse_text *text);
 
 /* The checked values, defaults included, as a new tree in table order. */
 cse_yaml_node *cse_settings_tree(cse_arena *arena, const cse_settings *settings);
+/* Of a whole configuration: the settings that can change a bit of a step, appended as two lines of
+ * YAML, of the training and of its data; the chain of identity has their digest. */
+void cse_settings_effective(const cse_settings *settings, cse_text *text);
 
 /* Appends {"path": "place", ...} for every value, those of plugins' sections included. */
 void cse_settings_origins(const cse_settings *settings, cse_text *out);

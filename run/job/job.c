@@ -733,6 +733,7 @@ static cse_status run_session(job *j)
                                                                s->val_dataloader != NULL },
                         j->session);
     j->session->canonical_configuration = s->canonical_configuration;
+    j->session->effective_settings = s->effective_settings;
     j->session->hooks = (cse_session_hooks){ .self = j,
                                              .stop_requested = stop_requested,
                                              .on_planned = on_planned,

@@ -54,6 +54,7 @@ typedef struct cse_job_settings {
     const cse_config_plugin *train_dataloader, *val_dataloader; /* val: NULL for none */
     const cse_config *config;            /* to report values that were not read; may be NULL */
     const char *canonical_configuration; /* kept in checkpoints; may be NULL */
+    const char *effective_settings;      /* those that can change a bit; may be NULL */
     bool run_store;                      /* training that runs keeps a run store in model_dir */
     /* For the run store: the configuration as YAML, and where each value was set, as JSON
      * {"path": "place"}; may be NULL. */

@@ -102,11 +102,14 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
 
 static void read_records(const cse_config *config, cse_arena *arena, cse_job_settings *settings)
 {
-    cse_text resolved = { 0 }, origins = { 0 };
+    cse_text resolved = { 0 }, origins = { 0 }, effective = { 0 };
     cse_config_resolved(config, &resolved, &origins);
     settings->canonical_configuration = cse_config_canonical(config);
     settings->resolved_configuration = cse_arena_string(arena, resolved.data);
     settings->configuration_origins = cse_arena_string(arena, origins.data);
+    cse_config_effective(config, &effective);
+    settings->effective_settings = cse_arena_string(arena, effective.data);
+    cse_text_clear(&effective);
     cse_text_clear(&resolved);
     cse_text_clear(&origins);
 }

@@ -17,44 +17,6 @@
 #define PACKAGE_VERSION "0"
 #endif
 
-/* Where a run happens, how long it lasts and what it leaves changes no bit of a step. */
-static const char *const without_effect[] = { "backend",    "model_dir", "loop",
-                                              "checkpoint", "logging",   "loggers",
-                                              "numerics",   "seed",      NULL };
-static const char *const places[] = { "path", "data_dir", NULL };
-static const char *const library[] = { "library", NULL };
-
-static void replace(cse_arena *arena, cse_yaml_node *mapping, const char *key,
-                    const char *const *left_out)
-{
-    cse_yaml_node *child = mapping != NULL ? cse_yaml_find(mapping, key) : NULL;
-    if (child != NULL && child->kind == CSE_YAML_MAPPING)
-        cse_yaml_put(arena, mapping, (cse_yaml_key){ .text = key },
-                     cse_yaml_without(arena, child, left_out));
-}
-
-/* The settings that can change a bit, as one line in the order of the tables. */
-static void print_settings(const char *canonical, cse_text *text)
-{
-    cse_arena *arena = cse_arena_new();
-    cse_yaml_node *root = NULL;
-    if (cse_yaml_parse(arena, "", canonical, strlen(canonical), &root) == CSE_OK) {
-        cse_yaml_node *trainer = cse_yaml_find(root, "trainer");
-        replace(arena, trainer, "init", without_effect);
-        replace(arena, cse_yaml_find(trainer, "init"), "model", library);
-        cse_yaml_node *fit = cse_yaml_find(trainer, "fit");
-        replace(arena, fit, "train_dataloader", places);
-        cse_yaml_node *init = cse_yaml_find(trainer, "init");
-        cse_yaml_node *data = cse_yaml_find(fit, "train_dataloader");
-        if (init != NULL)
-            cse_yaml_print(init, text);
-        cse_text_add(text, "\n");
-        if (data != NULL)
-            cse_yaml_print(data, text);
-    }
-    cse_arena_destroy(&arena);
-}
-
 static void set_link(cse_links *links, cse_link which, const cse_text *content)
 {
     cse_link_digest(content->data, content->size, links->link[which].digest);
@@ -66,8 +28,8 @@ void cse_session_take_code(cse_session *session, const cse_graph *graph)
     char fingerprint[33], digits[2 * CSE_BUILD_IDENTITY_BYTES + 1];
     cse_text text = { 0 };
     cse_links *links = &session->links;
-    if (session->canonical_configuration != NULL) {
-        print_settings(session->canonical_configuration, &text);
+    if (session->effective_settings != NULL) {
+        cse_text_add(&text, "%s", session->effective_settings);
         set_link(links, CSE_LINK_CONFIGURATION, &text);
         text.size = 0;
     }

@@ -60,6 +60,7 @@ struct cse_session {
     /* Training so far. */
     int64_t global_step, batch_size;
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */
+    const char *effective_settings;      /* a link of the checkpoints' identity; may be NULL */
     /* The record of kernels (kernel_record.h) of the checkpoint that was loaded or, once a training
      * step is compiled, of that step; saved in checkpoints. NULL: none so far. `loaded_path`: of
      * the checkpoint while no step was compiled after it. */

@@ -195,7 +195,7 @@ CSE_INLINE float cse_exp2_limited(float z)
 CSE_INLINE double cse_log_double(double x)
 {
     int64_t bits = cse_double_bits(x);
-    int64_t exponent = (bits - 0x3fe6a09e667f3bcd) >> 52;
+    int64_t exponent = (int64_t)((uint64_t)bits - 0x3fe6a09e667f3bcd) >> 52;
     double m = cse_double_from_bits((int64_t)((uint64_t)bits - ((uint64_t)exponent << 52)));
     double s = (m - 1.0) / (m + 1.0), z = s * s;
     double p = 2.0 / 13.0;
@@ -267,7 +267,7 @@ CSE_INLINE float cse_pow(float x, float y)
  * quotient of the two puts it back (Kahan; Higham, Accuracy and Stability, section 1.14.1). */
 CSE_INLINE float cse_log1p(float x)
 {
-    double u = 1.0 + (double)x, d = u - 1.0;
+    double u = x > -1.0f ? 1.0 + (double)x : 1.0, d = u - 1.0;
     double y = d != 0.0 ? cse_log_double(u) * ((double)x / d) : (double)x;
     float z = x > -1.0f ? (float)y : x == -1.0f ? -__builtin_inff() : __builtin_nanf("");
     z = x == __builtin_inff() || x == 0.0f ? x : z;

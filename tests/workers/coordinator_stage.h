@@ -34,7 +34,7 @@ typedef struct stage {
     cse_stop_request request;
     int64_t failing_record; /* on_record fails at this step */
     int64_t most_asked;     /* wants_snapshot is asked in order, once for each */
-    char phases[32];        /* a letter for each change: Starting, Running, pauSing, ... */
+    char phases[1024];      /* a letter for each change: Starting, Running, pauSing, ... */
     int recoveries;
     int64_t recovery_ns; /* of the last */
     char recovered[256]; /* process and reason */
@@ -172,7 +172,9 @@ static inline void on_phase(void *self, cse_phase phase, const char *message)
 {
     (void)self;
     ck_assert_ptr_nonnull(message);
-    s.phases[strlen(s.phases)] = "SRspVC"[phase];
+    size_t count = strlen(s.phases);
+    ck_assert_uint_lt(count + 1, sizeof s.phases);
+    s.phases[count] = "SRspVC"[phase];
 }
 
 static inline void on_recovery(void *self, const cse_process_recovery *recovery)

@@ -4,5 +4,5 @@ set -eu
 . "$top_srcdir/tests/web/prepare.sh"
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-timeout 300 "$node" "$top_srcdir/tests/web/check_truth.mjs" "$CSENGINE_EXECUTABLE" "$dist" \
+timeout 600 "$node" "$top_srcdir/tests/web/check_truth.mjs" "$CSENGINE_EXECUTABLE" "$dist" \
     "$shots" "$directory"

@@ -1,13 +1,23 @@
 #!/bin/sh
 # Runs a test and ends its log with the processor time of it and of the processes it waited for:
 # "timed: 3.21 s of processor, 5 s". .ci/run lists the slowest. `make check` calls it
-# (LOG_COMPILER).
+# (LOG_COMPILER). A test that takes longer than CSE_TEST_SECONDS hangs: it is ended with all that it
+# started, and fails.
 #
 # Usage: timed.sh TEST [ARGUMENT...]
+most_seconds=${CSE_TEST_SECONDS:-900}
 begun=$(date +%s)
-"$@"
+# In the background, so that an interrupt of this script reaches the test: timeout makes a process
+# group of its own.
+timeout -k 10 "$most_seconds" "$@" &
+test=$!
+trap 'kill "$test"' HUP INT TERM
+wait "$test"
 status=$?
 ended=$(date +%s)
+[ "$status" -ne 124 ] && [ "$status" -ne 137 ] ||
+    echo "timed.sh: ended after $((ended - begun)) s; a test may take $most_seconds s" \
+        "(CSE_TEST_SECONDS)"
 # The second line of times: user and system time of children, "0m1.230s 0m0.456s". Not in a pipe,
 # where it would be that of another shell.
 spent=$(mktemp)

@@ -374,6 +374,29 @@ START_TEST(a_stop_with_checkpoint_finishes_the_step_in_flight)
 }
 END_TEST
 
+/* It may be due again before the next step has ended: a save may take longer than the interval. */
+START_TEST(a_checkpoint_by_time_is_of_a_new_step)
+{
+    start_all();
+    s.checkpoint_due = true;
+    commit();
+    s.hold_result = 1;
+    tick();
+    ck_assert_int_eq(s.snapshot_count, 1);
+    for (int i = 0; i < 3; i++) {
+        tick();
+        ck_assert(!s.held); /* step 2 may begin */
+    }
+    ck_assert(commit());
+    s.hold_result = 2;
+    tick();
+    ck_assert_int_eq(s.snapshot_count, 2);
+    ck_assert_int_eq(s.snapshots[1], 2);
+    tick();
+    ck_assert(!s.held);
+}
+END_TEST
+
 START_TEST(a_stop_at_the_last_step_is_an_ordinary_end)
 {
     start_all();
@@ -596,6 +619,7 @@ int main(void)
     tcase_add_test(tests, a_frozen_worker_is_killed_first_and_then_replaced);
     tcase_add_test(tests, a_clean_exit_after_the_last_step_is_no_death);
     tcase_add_test(tests, a_stop_with_checkpoint_finishes_the_step_in_flight);
+    tcase_add_test(tests, a_checkpoint_by_time_is_of_a_new_step);
     tcase_add_test(tests, a_stop_at_the_last_step_is_an_ordinary_end);
     tcase_add_test(tests, stop_now_ends_without_a_snapshot);
     tcase_add_test(tests, stop_while_starting_changes_nothing);

@@ -32,6 +32,7 @@ typedef struct stage {
     int snapshot_count;
     int64_t snapshot_every;
     cse_stop_request request;
+    bool checkpoint_due;
     int64_t failing_record; /* on_record fails at this step */
     int64_t most_asked;     /* wants_snapshot is asked in order, once for each */
     char phases[1024];      /* a letter for each change: Starting, Running, pauSing, ... */
@@ -216,6 +217,12 @@ static inline bool wants_snapshot(void *self, int64_t steps)
     return s.snapshot_every > 0 && steps % s.snapshot_every == 0;
 }
 
+static inline bool checkpoint_due(void *self)
+{
+    (void)self;
+    return s.checkpoint_due;
+}
+
 static inline cse_stop_request stop_requested(void *self)
 {
     (void)self;
@@ -256,6 +263,7 @@ static const cse_run_callbacks callbacks = {
     .on_late_record = on_late_record,
     .on_snapshot = on_snapshot,
     .wants_snapshot = wants_snapshot,
+    .checkpoint_due = checkpoint_due,
     .stop_requested = stop_requested,
 };
 

@@ -58,10 +58,13 @@ static void look_for_stop(cse_coordinator *c)
     }
 }
 
+/* Only of steps that ended since the last snapshot: a hold for anything else would keep the next
+ * step from beginning, and the checkpoint would be due again as long as it does. */
 static void look_for_due_checkpoint(cse_coordinator *c)
 {
     const cse_run_callbacks *k = c->options.callbacks;
-    if (!c->paused && k->checkpoint_due != NULL && k->checkpoint_due(k->self))
+    if (!c->paused && c->closed > c->snapshot_at && k->checkpoint_due != NULL &&
+        k->checkpoint_due(k->self))
         c->checkpoint_wanted = true;
 }
 

@@ -2,8 +2,7 @@
  *
  *   sum(weight where label == prediction) / (number of weights above 0)
  *
- * Without weights each sample has weight 1. Sums are float32: counts stay exact up to 2^24 samples.
- */
+ * Without weights each sample has weight 1. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 
@@ -20,9 +19,8 @@ static void update(cse_metric_step *m)
     } else {
         counted = cse_metric_count(hit);
     }
-    m->next_states[0] = cse_add(m->states[0], cse_metric_sum(hit));
-    m->next_states[1] = cse_add(m->states[1], counted);
-    m->value = cse_div(m->next_states[0], m->next_states[1]);
+    cse_tensor *correct = cse_metric_add(m, 0, cse_metric_sum(hit));
+    m->value = cse_div(correct, cse_metric_add(m, 2, counted));
 }
 
 /* Written by tests/reference/metrics.py. */
@@ -51,8 +49,8 @@ const cse_metric_descriptor cse_metric_accuracy = {
     .arguments = "labels, predictions[, weights]",
     .min_arguments = 2,
     .max_arguments = 3,
-    .state_count = 2,
-    .states = { { .name = "correct", .scalar = true }, { .name = "total", .scalar = true } },
+    .state_count = 4,
+    .states = { CSE_METRIC_TOTAL("correct"), CSE_METRIC_TOTAL("total") },
     .update = update,
     .samples = samples,
 };

@@ -3,7 +3,7 @@
  *   sum(value * weight) / sum(weight)
  *
  * Without weights each element has weight 1. A scalar that is a mean over the microbatch (a loss)
- * counts once for each microbatch. Sums are float32. */
+ * counts once for each microbatch. */
 #include "csengine/generated/ops.h"
 #include "engine/metrics/metric.h"
 
@@ -14,9 +14,8 @@ static void update(cse_metric_step *m)
     cse_tensor *value = m->arguments[0], *weight = m->arguments[1];
     cse_tensor *weighted = weight != NULL ? cse_mul(value, weight) : value;
     cse_tensor *total = weight != NULL ? cse_metric_sum(weight) : cse_metric_count(value);
-    m->next_states[0] = cse_add(m->states[0], cse_metric_sum(weighted));
-    m->next_states[1] = cse_add(m->states[1], total);
-    m->value = cse_div(m->next_states[0], m->next_states[1]);
+    cse_tensor *sum = cse_metric_add(m, 0, cse_metric_sum(weighted));
+    m->value = cse_div(sum, cse_metric_add(m, 2, total));
 }
 
 /* Written by tests/reference/metrics.py. */
@@ -50,8 +49,8 @@ const cse_metric_descriptor cse_metric_mean = {
     .arguments = "value[, weight]",
     .min_arguments = 1,
     .max_arguments = 2,
-    .state_count = 2,
-    .states = { { .name = "sum", .scalar = true }, { .name = "weight", .scalar = true } },
+    .state_count = 4,
+    .states = { CSE_METRIC_TOTAL("sum"), CSE_METRIC_TOTAL("weight") },
     .update = update,
     .samples = samples,
 };

@@ -205,10 +205,20 @@ typedef struct cse_metric cse_metric;
  * executions until it is reset. */
 CSE_API cse_metric *cse_metric_new(const char *name, const char *label);
 
+/* The same with settings (`csengine list metrics NAME`): "{num_classes: 10}"; NULL: defaults. */
+CSE_API cse_metric *cse_configure_metric(const char *name, const char *label, const char *settings);
+
 /* Traces one update and returns the value after it (step level, float32 scalar). The
  * tensors are the metric's arguments in order, the last ones optional:
- *   accuracy  labels int32 [batch], predictions int32 [batch], weights float32 [batch]
- *   mean      value float32 (any shape), weight float32 (the same shape) */
+ *   accuracy, dice, f_beta, mean_iou, mean_per_class_accuracy
+ *                              labels int32 [batch], predictions int32 [batch], weights float32
+ *                              [batch]; all three may have further axes
+ *   mean                       value float32 (any shape), weight float32 (the same shape)
+ *   mean_loss, perplexity      labels int32 (any shape), loss float32, summed over them, weights
+ *                              float32 (the shape of the labels)
+ *   precision_at_k, recall_at_k
+ *                              labels int32 [batch], scores float32 [batch, classes], weights
+ *                              float32 [batch] */
 CSE_API cse_tensor *cse_metric_update_list(cse_metric *metric, ...);
 #define cse_metric_update(...) \
     (cse_at(__FILE__, __LINE__), cse_metric_update_list(__VA_ARGS__, (cse_tensor *)0))

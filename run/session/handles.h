@@ -51,6 +51,7 @@ struct cse_schedule {
 
 struct cse_metric {
     const cse_metric_descriptor *descriptor;
+    const cse_settings *settings;
     const char *label;
     cse_state *states[CSE_MAX_DECLARED_STATES];
     cse_state *value, *updates;

@@ -1,44 +1,77 @@
 /* Metrics: states that a step updates, and the value after the last step. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/registry.h"
 #include "engine/trace/trace.h"
 #include "run/session/session.h"
 
-static cse_state *metric_state(const char *label, const char *name, cse_dtype dtype, double initial)
+static cse_state *metric_state(const char *label, const char *name, cse_shape shape,
+                               cse_dtype dtype, double initial)
 {
-    return cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape,
+    return cse_session_state(&(cse_state_options){ .shape = shape,
                                                    .dtype = dtype,
                                                    .initializer = { CSE_INIT_CONSTANT, initial, 0 },
                                                    .transient = true },
                              "metrics.%s.%s", label, name);
 }
 
-cse_metric *cse_metric_new(const char *name, const char *label)
+static cse_status read_settings(cse_metric *metric, const char *text)
+{
+    char subject[128];
+    cse_yaml_node *tree = NULL;
+    const cse_metric_descriptor *descriptor = metric->descriptor;
+    snprintf(subject, sizeof subject, "metric %s", descriptor->name);
+    CSE_TRY(cse_session_parse(subject, text, &tree));
+    CSE_TRY(cse_session_check(descriptor->settings, subject, tree, &metric->settings));
+    return descriptor->check != NULL ? descriptor->check(metric->settings) : CSE_OK;
+}
+
+static void declare_states(cse_metric *metric)
+{
+    const cse_metric_descriptor *descriptor = metric->descriptor;
+    for (int s = 0; s < descriptor->state_count; s++) {
+        const cse_declared_state *state = &descriptor->states[s];
+        cse_shape shape = cse_scalar_shape;
+        if (!state->scalar)
+            shape =
+                cse_shape_of(cse_settings_integer(metric->settings, descriptor->length_setting));
+        metric->states[s] =
+            metric_state(metric->label, state->name, shape, CSE_FLOAT32, state->initial);
+    }
+    metric->value = metric_state(metric->label, "value", cse_scalar_shape, CSE_FLOAT32, 0);
+    metric->updates = metric_state(metric->label, "updates", cse_scalar_shape, CSE_INT32, 0);
+}
+
+cse_metric *cse_configure_metric(const char *name, const char *label, const char *settings)
 {
     const void *descriptor = NULL;
-    cse_session *session = cse_session_open_view("cse_metric_new");
+    cse_session *session = cse_session_open_view("cse_configure_metric");
     if (session == NULL)
         return NULL;
+    cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
     cse_status status = cse_registry_get(cse_metrics, "metric", name, &descriptor);
+    metric->descriptor = descriptor;
+    if (status == CSE_OK)
+        status = read_settings(metric, settings);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
     }
-    cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
-    metric->descriptor = descriptor;
     metric->label = cse_arena_string(session->arena, label);
-    for (int s = 0; s < metric->descriptor->state_count; s++)
-        metric->states[s] = metric_state(label, metric->descriptor->states[s].name, CSE_FLOAT32,
-                                         metric->descriptor->states[s].initial);
-    metric->value = metric_state(label, "value", CSE_FLOAT32, 0);
-    metric->updates = metric_state(label, "updates", CSE_INT32, 0);
+    declare_states(metric);
     return metric->updates != NULL ? metric : NULL;
+}
+
+cse_metric *cse_metric_new(const char *name, const char *label)
+{
+    return cse_configure_metric(name, label, NULL);
 }
 
 static cse_tensor *trace_update(cse_metric *metric, cse_metric_step *step)
 {
+    step->settings = metric->settings;
     for (int s = 0; s < metric->descriptor->state_count; s++)
         step->states[s] = cse_read(metric->states[s]);
     cse_scope_enter(NULL, metric->label);
@@ -109,8 +142,9 @@ cse_status cse_metric_reset(cse_metric *metric)
                         "while an execution runs",
                         metric->label);
     for (int s = 0; s < metric->descriptor->state_count; s++) {
-        float initial = (float)metric->descriptor->states[s].initial;
-        memcpy(cse_state_values(session, metric->states[s]), &initial, sizeof initial);
+        float *values = cse_state_values(session, metric->states[s]);
+        for (int64_t i = 0; i < cse_shape_elements(metric->states[s]->shape); i++)
+            values[i] = (float)metric->descriptor->states[s].initial;
     }
     memset(cse_state_values(session, metric->value), 0, sizeof(float));
     memset(cse_state_values(session, metric->updates), 0, sizeof(int32_t));

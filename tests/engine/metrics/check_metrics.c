@@ -24,17 +24,20 @@ typedef struct sampled {
     cse_metric *metric; /* of the running test */
 } sampled;
 
-static sampled all[MOST_SAMPLES];
-static int all_count;
+static sampled all[MOST_SAMPLES], refusals[MOST_SAMPLES];
+static int all_count, refusal_count;
 
 static void list_samples(void)
 {
     for (int k = 0; cse_metrics[k] != NULL; k++)
         for (const cse_metric_sample *s = cse_metrics[k]->samples; s != NULL && s->name != NULL;
              s++) {
-            if (all_count == MOST_SAMPLES)
+            if (all_count == MOST_SAMPLES || refusal_count == MOST_SAMPLES)
                 abort();
-            all[all_count++] = (sampled){ cse_metrics[k], s, NULL };
+            if (s->refusal != NULL)
+                refusals[refusal_count++] = (sampled){ cse_metrics[k], s, NULL };
+            else
+                all[all_count++] = (sampled){ cse_metrics[k], s, NULL };
         }
 }
 
@@ -88,7 +91,7 @@ static void check_sample(sampled *at, int micro_batch_size)
     double tolerance = at->sample->tolerance > 0 ? at->sample->tolerance : 1e-5;
     write_table(&file, at->sample, micro_batch_size);
     open_session();
-    at->metric = cse_metric_new(at->descriptor->name, "sampled");
+    at->metric = cse_configure_metric(at->descriptor->name, "sampled", at->sample->settings);
     traced_run_open(&traced, file.yaml, step_function, at);
     for (int s = 0; s < BATCHES; s++) {
         traced_run_step(&traced);
@@ -111,6 +114,52 @@ START_TEST(samples_are_met)
 }
 END_TEST
 
+START_TEST(wrong_settings_are_refused)
+{
+    const sampled *at = &refusals[_i];
+    open_session();
+    ck_assert_ptr_null(cse_configure_metric(at->descriptor->name, "a", at->sample->settings));
+    ck_assert_int_eq(cse_session_status(), CSE_CONFIG);
+    ck_assert_msg(strstr(cse_error_message(), at->sample->refusal) != NULL, "%s %s: %s",
+                  at->descriptor->name, at->sample->settings, cse_error_message());
+    cse_finish();
+}
+END_TEST
+
+/* A count goes on where float32 has no next whole number. */
+START_TEST(totals_are_exact_beyond_two_to_the_24)
+{
+    table_file file;
+    traced_run traced;
+    sampled at = all[0];
+    ck_assert_str_eq(at.descriptor->name, "accuracy");
+    write_table(&file, at.sample, BATCH);
+    open_session();
+    at.metric = cse_metric_new("accuracy", "sampled");
+    traced_run_open(&traced, file.yaml, step_function, &at);
+    *traced_floats(&traced, "metrics.sampled.total") = 0x1p24F;
+    *traced_floats(&traced, "metrics.sampled.correct") = 0x1p23F;
+    for (int s = 0; s < BATCHES; s++)
+        traced_run_step(&traced);
+    double total = (double)*traced_floats(&traced, "metrics.sampled.total") +
+                   (double)*traced_floats(&traced, "metrics.sampled.total_rest");
+    double correct = (double)*traced_floats(&traced, "metrics.sampled.correct") +
+                     (double)*traced_floats(&traced, "metrics.sampled.correct_rest");
+    ck_assert_double_eq(total, 0x1p24 + ROWS);
+    ck_assert_double_eq(correct, 0x1p23 + ROWS * at.sample->values[BATCHES - 1]);
+    /* Odd counts too: 1 a time where the spacing of float32 is 4. */
+    *traced_floats(&traced, "metrics.sampled.total") = 0x1p26F;
+    *traced_floats(&traced, "metrics.sampled.total_rest") = -1;
+    traced_run_step(&traced);
+    total = (double)*traced_floats(&traced, "metrics.sampled.total") +
+            (double)*traced_floats(&traced, "metrics.sampled.total_rest");
+    ck_assert_double_eq(total, 0x1p26 - 1 + BATCH);
+    traced_run_close(&traced);
+    cse_finish();
+    table_file_remove(&file);
+}
+END_TEST
+
 START_TEST(a_descriptor_is_complete)
 {
     for (int k = 0; cse_metrics[k] != NULL; k++) {
@@ -119,6 +168,8 @@ START_TEST(a_descriptor_is_complete)
         ck_assert(d->summary != NULL && d->arguments != NULL && d->update != NULL);
         ck_assert(d->min_arguments >= 1 && d->max_arguments <= CSE_MAX_METRIC_ARGUMENTS);
         ck_assert(d->state_count <= CSE_MAX_DECLARED_STATES);
+        for (int i = 0; i < d->state_count; i++)
+            ck_assert(d->states[i].scalar || d->length_setting != NULL);
         for (int i = 0; i < all_count; i++)
             if (all[i].descriptor == d) {
                 ck_assert_msg(all[i].sample->source != NULL, "%s: no source", d->name);
@@ -174,6 +225,8 @@ int main(void)
     list_samples();
     tcase_add_test(cases, a_descriptor_is_complete);
     tcase_add_loop_test(cases, samples_are_met, 0, all_count);
+    tcase_add_loop_test(cases, wrong_settings_are_refused, 0, refusal_count);
+    tcase_add_test(cases, totals_are_exact_beyond_two_to_the_24);
     tcase_add_test(cases, no_update_is_no_value);
     tcase_add_test(cases, wrong_arguments_are_named);
     suite_add_tcase(suite, cases);

@@ -1,0 +1,51 @@
+/* perplexity: exp(sum of loss / number of tokens), where `loss` is summed over the tokens, not
+ * their mean, and the number of tokens is the sum of the weights, or the number of labels. */
+#include "csengine/generated/ops.h"
+#include "engine/metrics/metric.h"
+
+static const cse_setting settings[] = { { .name = NULL } };
+
+static void update(cse_metric_step *m)
+{
+    cse_tensor *labels = m->arguments[0], *weights = m->arguments[2];
+    cse_tensor *fresh = weights != NULL ? cse_metric_sum(weights) : cse_metric_count(labels);
+    cse_tensor *loss = cse_metric_add(m, 0, cse_metric_sum(m->arguments[1]));
+    cse_tensor *tokens = cse_metric_add(m, 2, fresh);
+    m->value = cse_exp(cse_div(loss, tokens));
+}
+
+/* Written by tests/reference/metrics.py. */
+static const cse_metric_sample samples[] = {
+    { .name = "plain",
+      .source = "NumPy: sums over the samples",
+      .argument_count = 2,
+      .arguments = { { .dtype = CSE_INT32, .values = { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
+                     { .dtype = CSE_FLOAT32,
+                       .values = { 2.375, 0.5, 0, 1.625, 0, 0.75, 1.1875, 2.125, 0.1875, 1.625,
+                                   1.3125, 0.3125 } } },
+      .values = { 3.080216849, 2.916290698, 2.718281828 } },
+    { .name = "weighted",
+      .source = "NumPy: sums over the samples",
+      .argument_count = 3,
+      .arguments = { { .dtype = CSE_INT32, .values = { 2, 1, 2, 2, 1, 2, 2, 0, 0, 0, 0, 2 } },
+                     { .dtype = CSE_FLOAT32,
+                       .values = { 2.375, 0.5, 0, 2.4375, 0, 0.1875, 1.484375, 0.53125, 0.28125,
+                                   1.625, 0, 0 } },
+                     { .dtype = CSE_FLOAT32,
+                       .values = { 1, 1, 0.5, 1.5, 0.75, 0.25, 1.25, 0.25, 1.5, 1, 0, 0 } } },
+      .values = { 3.773960573, 3.177993428, 2.848734897 } },
+    { .name = NULL },
+};
+
+const cse_metric_descriptor cse_metric_perplexity = {
+    .name = "perplexity",
+    .summary = "e to the power of the mean loss of a token",
+    .settings = settings,
+    .arguments = "labels, loss[, weights]",
+    .min_arguments = 2,
+    .max_arguments = 3,
+    .state_count = 4,
+    .states = { CSE_METRIC_TOTAL("loss"), CSE_METRIC_TOTAL("tokens") },
+    .update = update,
+    .samples = samples,
+};

@@ -9,6 +9,7 @@
 
 #include "engine/base/path.h"
 #include "engine/config/dataloader_table.h"
+#include "engine/config/decay_schedules.h"
 #include "engine/config/reference_names.h"
 #include "engine/config/settings.h"
 
@@ -113,6 +114,7 @@ static bool read_learning_rate(cse_arena *arena, cse_yaml_node *section, cse_con
     plugin->name = name->text;
     plugin->place = name->place;
     plugin->tree = cse_yaml_without(arena, section, name_keys);
+    cse_decay_schedule_rename(arena, &plugin->name, &plugin->tree);
     return true;
 }
 
@@ -142,7 +144,8 @@ static cse_status reject_keyed(cse_arena *arena, const plugin_section *about,
 static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_yaml_node *section,
                              cse_config_plugin *plugin)
 {
-    if (strcmp(about->kind, "schedules") == 0 && read_learning_rate(arena, section, plugin))
+    const bool is_schedule = strcmp(about->kind, "schedules") == 0;
+    if (is_schedule && read_learning_rate(arena, section, plugin))
         return CSE_OK;
     if (section->kind == CSE_YAML_SCALAR && section->text[0] != '\0') {
         section->read = true;
@@ -157,6 +160,8 @@ static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_
     plugin->name = section->keys[0].text;
     plugin->place = section->keys[0].place;
     plugin->tree = section->children[0];
+    if (is_schedule)
+        cse_decay_schedule_rename(arena, &plugin->name, &plugin->tree);
     return CSE_OK;
 }
 

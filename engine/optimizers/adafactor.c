@@ -116,7 +116,6 @@ static cse_tensor *by_rows_and_columns(cse_optimizer_update *u, cse_tensor *fres
 static void update(cse_optimizer_update *u)
 {
     const cse_settings *s = u->settings;
-    const double weight_decay = cse_settings_number(s, "weight_decay");
     const bool factored = cse_tensor_shape(u->parameter).rank >= 2;
     const int average = factored ? 3 : 2;
     cse_tensor *one = cse_constant(1), *rate = u->learning_rate;
@@ -134,9 +133,8 @@ static void update(cse_optimizer_update *u)
     if (cse_settings_has(s, "beta1"))
         change = u->next_states[average] =
             cse_optimizer_average(u->states[average], change, cse_settings_number(s, "beta1"));
-    if (weight_decay > 0)
-        change = cse_add(change, cse_mul(u->parameter, cse_scale(rate, weight_decay)));
-    u->next_parameter = cse_sub(u->parameter, change);
+    cse_tensor *decay = cse_optimizer_decayed(u, cse_constant(0));
+    u->next_parameter = cse_sub(u->parameter, cse_add(change, cse_mul(decay, rate)));
 }
 
 /* Written by tests/reference/optimizers.py. */

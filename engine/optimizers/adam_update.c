@@ -60,12 +60,11 @@ static cse_tensor *corrected_direction(cse_optimizer_update *u, int first_power,
 
 void cse_adam_update(cse_optimizer_update *u, cse_adam_variant variant)
 {
-    double weight_decay = cse_settings_number(u->settings, "weight_decay");
     double eps = cse_settings_number(u->settings, "eps");
     cse_tensor *gradient = u->gradient;
     int next = REST;
-    if (weight_decay > 0 && !variant.decoupled_weight_decay)
-        gradient = cse_add(gradient, cse_scale(u->parameter, weight_decay));
+    if (!variant.decoupled_weight_decay)
+        gradient = cse_optimizer_decayed(u, gradient);
     cse_tensor *first = cse_optimizer_average(u->states[FIRST_MOMENT], gradient,
                                               cse_settings_number_at(u->settings, "betas", 0));
     cse_tensor *second = cse_optimizer_average(u->states[SECOND_MOMENT], cse_square(gradient),
@@ -79,7 +78,7 @@ void cse_adam_update(cse_optimizer_update *u, cse_adam_variant variant)
     cse_tensor *root = cse_sqrt(second);
     cse_tensor *direction = variant.correct_bias ? corrected_direction(u, next, first, root)
                                                  : cse_div(first, cse_shift(root, eps));
-    if (weight_decay > 0 && variant.decoupled_weight_decay)
-        direction = cse_add(direction, cse_scale(u->parameter, weight_decay));
+    if (variant.decoupled_weight_decay)
+        direction = cse_optimizer_decayed(u, direction);
     u->next_parameter = cse_sub(u->parameter, cse_mul(direction, u->learning_rate));
 }

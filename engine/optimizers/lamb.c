@@ -40,7 +40,6 @@ static int states(const cse_settings *s, cse_shape shape,
 static void update(cse_optimizer_update *u)
 {
     const double eps = cse_settings_number(u->settings, "eps");
-    const double weight_decay = cse_settings_number(u->settings, "weight_decay");
     cse_tensor *zero = cse_constant(0), *one = cse_constant(1);
     cse_tensor *first = cse_optimizer_average(u->states[0], u->gradient,
                                               cse_settings_number_at(u->settings, "betas", 0));
@@ -49,8 +48,7 @@ static void update(cse_optimizer_update *u)
     cse_tensor *direction = cse_div(first, cse_shift(cse_sqrt(second), eps));
     u->next_states[0] = first;
     u->next_states[1] = second;
-    if (weight_decay > 0)
-        direction = cse_add(direction, cse_scale(u->parameter, weight_decay));
+    direction = cse_optimizer_decayed(u, direction);
     if (!cse_settings_bool(u->settings, "adam")) {
         cse_tensor *size = cse_minimum(cse_optimizer_norm(u->parameter), cse_constant(10));
         cse_tensor *length = cse_optimizer_norm(direction);

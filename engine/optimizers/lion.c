@@ -32,11 +32,9 @@ static int states(const cse_settings *s, cse_shape shape,
 
 static void update(cse_optimizer_update *u)
 {
-    const double weight_decay = cse_settings_number(u->settings, "weight_decay");
     cse_tensor *direction = cse_sign(cse_optimizer_average(
         u->states[0], u->gradient, cse_settings_number_at(u->settings, "betas", 0)));
-    if (weight_decay > 0)
-        direction = cse_add(direction, cse_scale(u->parameter, weight_decay));
+    direction = cse_optimizer_decayed(u, direction);
     u->next_states[0] = cse_optimizer_average(u->states[0], u->gradient,
                                               cse_settings_number_at(u->settings, "betas", 1));
     cse_optimizer_descend(u, direction);

@@ -13,7 +13,8 @@ typedef struct cse_optimizer_update {
     const cse_settings *settings;
     cse_tensor *parameter; /* before the step */
     cse_tensor *gradient;  /* of the parameter's shape: unscaled, clipped, mean over the batch */
-    cse_tensor *learning_rate;                   /* float32 scalar */
+    cse_tensor *learning_rate; /* float32 scalar */
+    cse_tensor *weight_decay;  /* float32 scalar, by a schedule; NULL: the setting weight_decay */
     cse_tensor *states[CSE_MAX_DECLARED_STATES]; /* before the step, in declared order */
     /* Results. A state that is left NULL does not change. */
     cse_tensor *next_parameter;

@@ -28,13 +28,18 @@ double cse_optimizer_rate_or(const cse_settings *settings, double value)
 
 cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u, bool may_maximize)
 {
-    const double weight_decay = cse_settings_number(u->settings, "weight_decay");
     cse_tensor *gradient = u->gradient;
     if (may_maximize && cse_settings_bool(u->settings, "maximize"))
         gradient = cse_neg(gradient);
-    if (weight_decay > 0)
-        gradient = cse_add(gradient, cse_scale(u->parameter, weight_decay));
-    return gradient;
+    return cse_optimizer_decayed(u, gradient);
+}
+
+cse_tensor *cse_optimizer_decayed(const cse_optimizer_update *u, cse_tensor *x)
+{
+    const double weight_decay = cse_settings_number(u->settings, "weight_decay");
+    if (u->weight_decay != NULL)
+        return cse_add(x, cse_mul(u->parameter, u->weight_decay));
+    return weight_decay > 0 ? cse_add(x, cse_scale(u->parameter, weight_decay)) : x;
 }
 
 cse_tensor *cse_optimizer_average(cse_tensor *moment, cse_tensor *fresh, double beta)

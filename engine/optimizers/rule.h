@@ -42,6 +42,9 @@ double cse_optimizer_rate_or(const cse_settings *settings, double value);
  * times the parameter. */
 cse_tensor *cse_optimizer_penalized(const cse_optimizer_update *u, bool may_maximize);
 
+/* x plus the weight decay times the parameter; x itself where there is none. */
+cse_tensor *cse_optimizer_decayed(const cse_optimizer_update *u, cse_tensor *x);
+
 /* beta * moment + (1 - beta) * fresh */
 cse_tensor *cse_optimizer_average(cse_tensor *moment, cse_tensor *fresh, double beta);
 

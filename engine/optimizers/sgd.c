@@ -9,7 +9,7 @@
  * learning", 2013. Differs from PyTorch in one thing, as cerebras.pytorch does: the buffer starts
  * at 0, so dampening applies to the first step too (PyTorch's first buffer is the gradient). */
 #include "csengine/generated/ops.h"
-#include "engine/optimizers/optimizer.h"
+#include "engine/optimizers/rule.h"
 
 static const cse_setting settings[] = {
     CSE_LEARNING_RATE_SETTINGS,
@@ -67,12 +67,10 @@ static void update(cse_optimizer_update *u)
 {
     double momentum = cse_settings_number(u->settings, "momentum");
     double dampening = cse_settings_number(u->settings, "dampening");
-    double weight_decay = cse_settings_number(u->settings, "weight_decay");
     cse_tensor *gradient = u->gradient;
     if (cse_settings_bool(u->settings, "maximize"))
         gradient = cse_neg(gradient);
-    if (weight_decay > 0)
-        gradient = cse_add(gradient, cse_scale(u->parameter, weight_decay));
+    gradient = cse_optimizer_decayed(u, gradient);
     if (momentum > 0) {
         cse_tensor *fresh = dampening > 0 ? cse_scale(gradient, 1 - dampening) : gradient;
         cse_tensor *buffer = cse_add(cse_scale(u->states[0], momentum), fresh);

@@ -46,6 +46,7 @@ struct cse_optimizer {
 
 struct cse_schedule {
     cse_schedule_part *part;
+    cse_schedule_part *weight_decay; /* NULL: it has no schedule */
     cse_state *last_epoch;
 };
 

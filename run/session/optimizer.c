@@ -193,8 +193,9 @@ typedef struct update {
     cse_state **parameters;
     cse_tensor **gradients, **squares; /* of each parameter; squares: sums of squares */
     cse_tensor *learning_rate;
-    cse_tensor *finite;      /* NULL without a scaler */
-    cse_tensor *all_squares; /* sum over all gradients, unscaled; NULL when not needed */
+    cse_tensor *weight_decay; /* NULL without a schedule for it */
+    cse_tensor *finite;       /* NULL without a scaler */
+    cse_tensor *all_squares;  /* sum over all gradients, unscaled; NULL when not needed */
 } update;
 
 /* A static scale is a constant; the scale in a loaded checkpoint is ignored. */
@@ -250,6 +251,14 @@ static cse_tensor *learning_rate_of(const cse_optimizer *optimizer)
                           optimizer->descriptor->name);
 }
 
+static cse_tensor *weight_decay_of(const cse_optimizer *optimizer)
+{
+    const cse_schedule *schedule = optimizer->schedule;
+    if (schedule == NULL || schedule->weight_decay == NULL)
+        return NULL;
+    return cse_schedule_part_rate(schedule->weight_decay, cse_read(schedule->last_epoch));
+}
+
 /* A step whose gradients are not finite leaves the state unchanged. */
 static void assign_if_finite(const update *u, cse_state *state, cse_tensor *next)
 {
@@ -295,7 +304,8 @@ static void trace_parameter(const update *u, int index)
     cse_optimizer_update one = { .settings = optimizer->settings,
                                  .parameter = whole_weight(u, index),
                                  .gradient = u->gradients[index],
-                                 .learning_rate = u->learning_rate };
+                                 .learning_rate = u->learning_rate,
+                                 .weight_decay = u->weight_decay };
     for (int s = 0; s < count; s++)
         one.states[s] = cse_read(states[s]);
     optimizer->descriptor->update(&one);
@@ -341,6 +351,8 @@ static void fetch_metrics(cse_step *step, const update *u)
 {
     if (u->optimizer->schedule != NULL)
         cse_step_fetch(step, "lr/0", u->learning_rate);
+    if (u->weight_decay != NULL)
+        cse_step_fetch(step, "weight_decay/0", u->weight_decay);
     if (u->scaler != NULL && u->scaler->settings.dynamic)
         cse_step_fetch(step, "loss_scale", scale_of(u->scaler));
     if (u->all_squares != NULL)
@@ -396,6 +408,7 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
     trace_gradients(&u, loss);
     trace_clipping(&u);
     u.learning_rate = learning_rate_of(optimizer);
+    u.weight_decay = weight_decay_of(optimizer);
     for (int i = 0; i < u.count; i++) {
         cse_scope_enter(step, short_name(u.parameters[i]));
         trace_parameter(&u, i);

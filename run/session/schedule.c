@@ -4,12 +4,16 @@
  *   {scheduler: NAME, ...} or {NAME: {...}}
  *   [part, part, ...]          SequentialLR over the parts (a list of one is that one); or
  *                              ChainedScheduler, where a part says {main_scheduler: chained, ...}
+ *
+ * Parts of a list whose names end with WD make a second schedule in the same way, of the weight
+ * decay. Both count the same steps.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "csengine/generated/ops.h"
 #include "engine/base/registry.h"
+#include "engine/config/decay_schedules.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
 #include "run/session/configured.h"
@@ -22,7 +26,13 @@ typedef struct written_part {
     cse_yaml_node *settings;
 } written_part;
 
-static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth,
+/* Where a part stands. */
+typedef struct part_place {
+    int depth;
+    bool is_decay; /* of weight decay */
+} part_place;
+
+static cse_status read_part(cse_session *session, cse_yaml_node *node, part_place at,
                             cse_schedule_part **part);
 
 static cse_yaml_node *mapping_of_one(cse_arena *arena, const char *key, cse_yaml_node *child)
@@ -114,27 +124,41 @@ static cse_status read_milestones(cse_schedule_part *part)
     return CSE_OK;
 }
 
-static cse_status read_children(cse_session *session, cse_schedule_part *part, int depth)
+static cse_status read_children(cse_session *session, cse_schedule_part *part, part_place at)
 {
     cse_yaml_node *list = cse_settings_node(part->settings, "schedulers");
     if (list->kind != CSE_YAML_SEQUENCE || list->count == 0)
         return cse_fail(CSE_CONFIG, "schedule %s: schedulers (%s) must be a list of schedules",
                         part->descriptor->name, cse_settings_origin(part->settings, "schedulers"));
-    if (depth == MAX_NESTING)
+    if (at.depth++ == MAX_NESTING)
         return cse_fail(CSE_CONFIG, "schedule %s: schedules are nested more than %d deep",
                         part->descriptor->name, MAX_NESTING);
     size_t count = (size_t)list->count;
     part->children = cse_arena_alloc(session->arena, count * sizeof *part->children);
     part->milestones = cse_arena_alloc(session->arena, count * sizeof *part->milestones);
     for (int i = 0; i < list->count; i++) {
-        CSE_TRY(read_part(session, list->children[i], depth + 1, &part->children[i]));
+        CSE_TRY(read_part(session, list->children[i], at, &part->children[i]));
         part->child_count = i + 1;
     }
     bool in_turn = cse_setting_table_has(part->descriptor->settings, "milestones");
     return in_turn ? read_milestones(part) : CSE_OK;
 }
 
-static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth,
+/* A part of weight decay is named so, unless it is a number, a list or inside one that is. */
+static cse_status settle_name(cse_session *session, written_part *written, part_place at)
+{
+    const bool is_decay = cse_is_decay_schedule(written->name);
+    if (is_decay && !at.is_decay)
+        return cse_fail(CSE_CONFIG,
+                        "schedule %s (%s): a schedule of weight decay cannot be a part of one of "
+                        "the learning rate: write it beside that, in the list of schedulers",
+                        written->name,
+                        cse_yaml_place_text(session->arena, written->settings->place));
+    cse_decay_schedule_rename(session->arena, &written->name, &written->settings);
+    return CSE_OK;
+}
+
+static cse_status read_part(cse_session *session, cse_yaml_node *node, part_place at,
                             cse_schedule_part **result)
 {
     char subject[128];
@@ -143,6 +167,7 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth
     while (node->kind == CSE_YAML_SEQUENCE && node->count == 1)
         node = node->children[0];
     CSE_TRY(read_form(session->arena, node, &written));
+    CSE_TRY(settle_name(session, &written, at));
     CSE_TRY(cse_registry_get_any_case(cse_schedules, "schedule", written.name, &descriptor));
     cse_schedule_part *part = cse_arena_alloc(session->arena, sizeof *part);
     *result = part;
@@ -151,8 +176,44 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, int depth
     CSE_TRY(
         cse_session_check(part->descriptor->settings, subject, written.settings, &part->settings));
     if (cse_setting_table_has(part->descriptor->settings, "schedulers"))
-        CSE_TRY(read_children(session, part, depth));
+        CSE_TRY(read_children(session, part, at));
     return part->descriptor->check ? part->descriptor->check(part) : CSE_OK;
+}
+
+static bool is_decay_part(const cse_yaml_node *node)
+{
+    const cse_yaml_node *name = cse_yaml_find(node, "scheduler");
+    if (name != NULL)
+        return name->kind == CSE_YAML_SCALAR && cse_is_decay_schedule(name->text);
+    return node->kind == CSE_YAML_MAPPING && node->count == 1 &&
+           cse_is_decay_schedule(node->keys[0].text);
+}
+
+/* Both schedules, from a list with the parts of both or from one part. */
+static cse_status read_both(cse_session *session, const cse_optimizer *optimizer,
+                            cse_yaml_node *tree, cse_schedule *schedule)
+{
+    cse_yaml_node *rates = cse_yaml_sequence_new(session->arena, tree->place);
+    cse_yaml_node *decays = cse_yaml_sequence_new(session->arena, tree->place);
+    const bool is_list = tree->kind == CSE_YAML_SEQUENCE;
+    for (int i = 0; i < (is_list ? tree->count : 1); i++) {
+        cse_yaml_node *part = is_list ? tree->children[i] : tree;
+        cse_yaml_append(session->arena, is_decay_part(part) ? decays : rates, part);
+    }
+    if (decays->count > 0 && rates->count == 0)
+        return cse_fail(CSE_CONFIG,
+                        "schedulers (%s): the weight decay has a schedule, so the learning rate "
+                        "must have one: add {ConstantLR: {learning_rate: ...}} to the list",
+                        cse_yaml_place_text(session->arena, tree->place));
+    if (decays->count > 0 &&
+        !cse_setting_table_has(optimizer->descriptor->settings, "weight_decay"))
+        return cse_fail(CSE_CONFIG, "schedulers (%s): the optimizer %s has no weight_decay",
+                        cse_yaml_place_text(session->arena, tree->place),
+                        optimizer->descriptor->name);
+    if (decays->count > 0)
+        CSE_TRY(read_part(session, decays, (part_place){ 0, true }, &schedule->weight_decay));
+    return read_part(session, rates->count > 0 ? rates : tree, (part_place){ 0, false },
+                     &schedule->part);
 }
 
 cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree)
@@ -161,7 +222,7 @@ cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *
     if (session == NULL || optimizer == NULL)
         return NULL;
     cse_schedule *schedule = cse_arena_alloc(session->arena, sizeof *schedule);
-    cse_status status = read_part(session, tree, 0, &schedule->part);
+    cse_status status = read_both(session, optimizer, tree, schedule);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;

@@ -100,6 +100,65 @@ START_TEST(samples_are_met_with_a_static_scale)
 }
 END_TEST
 
+/* ---- weight decay by a schedule ---- */
+
+static bool has_weight_decay(const cse_optimizer_descriptor *optimizer)
+{
+    const cse_setting *row = optimizer->settings;
+    while (row->name != NULL && strcmp(row->name, "weight_decay") != 0)
+        row++;
+    return row->name != NULL;
+}
+
+static void train(const char *optimizer, const char *settings, const char *schedule,
+                  float after[PRESCRIBED_ELEMENTS])
+{
+    prescribed_run run;
+    prescribed_gradients given = { .gradients = (const void *)gradients,
+                                   .steps = STEPS,
+                                   .optimizer = optimizer,
+                                   .settings = settings,
+                                   .schedule = schedule };
+    memcpy(given.start, start, sizeof start);
+    prescribed_run_open(&run, &given);
+    for (int step = 0; step < STEPS; step++)
+        traced_run_step(&run.traced);
+    memcpy(after, run.w, PRESCRIBED_ELEMENTS * sizeof *after);
+    prescribed_run_close(&run);
+}
+
+START_TEST(a_constant_schedule_of_weight_decay_is_the_setting)
+{
+    for (int k = 0; cse_optimizers[k] != NULL; k++) {
+        float by_setting[PRESCRIBED_ELEMENTS], by_schedule[PRESCRIBED_ELEMENTS];
+        const char *name = cse_optimizers[k]->name;
+        if (!has_weight_decay(cse_optimizers[k]))
+            continue;
+        train(name, "{weight_decay: 0.25}", "0.125", by_setting);
+        train(name, "{}", "[0.125, {ConstantWD: {val: 0.25}}]", by_schedule);
+        ck_assert_msg(memcmp(by_setting, by_schedule, sizeof by_setting) == 0, "%s", name);
+        train(name, "{}", "0.125", by_schedule);
+        ck_assert_msg(memcmp(by_setting, by_schedule, sizeof by_setting) != 0, "%s", name);
+    }
+}
+END_TEST
+
+START_TEST(weight_decay_follows_its_schedule)
+{
+    float after[PRESCRIBED_ELEMENTS];
+    double w[PRESCRIBED_ELEMENTS];
+    memcpy(w, start, sizeof w);
+    for (int t = 0; t < STEPS; t++)
+        for (int i = 0; i < PRESCRIBED_ELEMENTS; i++)
+            w[i] -= 0.1 * (gradients[t][i] + (t < 4 ? 0.8 - 0.15 * t : 0.2) * w[i]);
+    train("SGD", NULL,
+          "[{scheduler: LinearWD, initial_val: 0.8, end_val: 0.2, total_iters: 4}, 0.1]", after);
+    for (int i = 0; i < PRESCRIBED_ELEMENTS; i++)
+        ck_assert_msg(fabs((double)after[i] - w[i]) < 1e-5, "w[%d] is %.9g, expected %.9g", i,
+                      (double)after[i], w[i]);
+}
+END_TEST
+
 static void expect_refused(const char *optimizer, const char *settings, const char *part)
 {
     cse_model *model;
@@ -170,6 +229,8 @@ int main(void)
     tcase_add_loop_test(cases, samples_are_met, 0, value_count);
     tcase_add_loop_test(cases, samples_are_met_by_the_mean_of_microbatches, 0, value_count);
     tcase_add_loop_test(cases, samples_are_met_with_a_static_scale, 0, value_count);
+    tcase_add_test(cases, a_constant_schedule_of_weight_decay_is_the_setting);
+    tcase_add_test(cases, weight_decay_follows_its_schedule);
     tcase_add_loop_test(cases, wrong_settings_are_refused, 0, refusal_count);
     tcase_add_test(cases, an_unknown_optimizer_is_refused);
     tcase_add_test(cases, a_learning_rate_must_be_given);

@@ -27,10 +27,16 @@ struct cse_access {
     char *host;
     char **host_names;
     int host_name_count;
+    time_t (*clock)(void);
     pthread_mutex_t lock; /* of what follows */
     char forgotten[FORGOTTEN][PROOF_TEXT];
     int forgotten_count;
 };
+
+static time_t machine_clock(void)
+{
+    return time(NULL);
+}
 
 cse_status cse_access_new(const cse_access_options *options, cse_access **access)
 {
@@ -47,6 +53,7 @@ cse_status cse_access_new(const cse_access_options *options, cse_access **access
     for (int i = 0; i < count; i++)
         a->host_names[i] = cse_strdup(options->host_names[i]);
     a->host_name_count = count;
+    a->clock = options->clock != NULL ? options->clock : machine_clock;
     if (options->port > 0)
         snprintf(a->cookie_name, sizeof a->cookie_name, "%s_%u", CSE_COOKIE_NAME, options->port);
     else
@@ -110,8 +117,8 @@ void cse_access_new_cookie(const cse_access *access, char cookie[CSE_COOKIE_BYTE
     char proof[PROOF_TEXT];
     unsigned char random[8];
     randombytes_buf(random, sizeof random);
-    int length =
-        snprintf(cookie, CSE_COOKIE_BYTES, "%lld.", (long long)time(NULL) + CSE_SESSION_SECONDS);
+    int length = snprintf(cookie, CSE_COOKIE_BYTES, "%lld.",
+                          (long long)access->clock() + CSE_SESSION_SECONDS);
     sodium_bin2hex(cookie + length, CSE_COOKIE_BYTES - (size_t)length, random, sizeof random);
     size_t size = strlen(cookie);
     prove(access, cookie, size, proof);
@@ -139,7 +146,7 @@ static bool cookie_is_right(cse_access *access, const char *cookie)
     prove(access, cookie, (size_t)(dot - cookie), proof);
     if (strlen(dot + 1) != PROOF_TEXT - 1 || sodium_memcmp(proof, dot + 1, PROOF_TEXT - 1) != 0)
         return false;
-    return expiry > (long long)time(NULL) && !is_forgotten(access, proof);
+    return expiry > (long long)access->clock() && !is_forgotten(access, proof);
 }
 
 void cse_access_forget_cookie(cse_access *access, const char *cookie)

@@ -9,6 +9,8 @@
 #ifndef CSE_DASHBOARD_ACCESS_H
 #define CSE_DASHBOARD_ACCESS_H
 
+#include <time.h>
+
 #include "engine/base/text.h"
 
 typedef struct cse_access cse_access;
@@ -18,6 +20,7 @@ typedef struct cse_access_options {
     const char *host;              /* as listened on: "127.0.0.1"; NULL for a unix socket */
     unsigned port;                 /* 0: none */
     const char *const *host_names; /* further names under which clients know it, ended by NULL */
+    time_t (*clock)(void);         /* seconds since 1970; NULL: the machine's */
 } cse_access_options;
 
 enum { CSE_COOKIE_BYTES = 160, CSE_SESSION_SECONDS = 7 * 24 * 3600 };

@@ -118,6 +118,29 @@ START_TEST(old_cookies_are_dropped)
 }
 END_TEST
 
+static time_t now_seconds;
+
+static time_t test_clock(void)
+{
+    return now_seconds;
+}
+
+START_TEST(cookies_expire)
+{
+    const cse_access_options options = { .token = token, .clock = test_clock };
+    char cookie[CSE_COOKIE_BYTES];
+    cse_access *access = NULL;
+    ck_assert_int_eq(cse_access_new(&options, &access), CSE_OK);
+    now_seconds = 1000000000;
+    cse_access_new_cookie(access, cookie);
+    now_seconds += CSE_SESSION_SECONDS - 1;
+    ck_assert(cse_access_authorizes(access, NULL, cookie));
+    now_seconds++;
+    ck_assert(!cse_access_authorizes(access, NULL, cookie));
+    cse_access_destroy(&access);
+}
+END_TEST
+
 START_TEST(tokens_are_compared_whole)
 {
     cse_access *access = with_token();
@@ -226,6 +249,7 @@ int main(void)
     tcase_add_test(cases, addresses_lose_their_token);
     tcase_add_test(cases, old_cookies_are_dropped);
     tcase_add_test(cases, tokens_are_compared_whole);
+    tcase_add_test(cases, cookies_expire);
     tcase_add_test(cases, cookies_hold_until_forgotten);
     tcase_add_test(cases, hosts_are_ours_by_name);
     tcase_add_test(cases, a_bucket_of_tokens_bounds_the_rate);

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Fuzzing of requests, configurations and step graphs with libFuzzer under the address and undefined
-# behaviour sanitizers, for a few seconds each. FUZZ_SECONDS sets the time; FUZZ_CORPUS=DIR starts
-# from a corpus and saves new inputs there. An input that crashes a harness is left in the build
-# directory; tests/fuzz/bin/NAME FILE runs it again.
+# Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
+# sanitizers, for a few seconds each: requests, configurations, step graphs, messages, data files,
+# and manifests of compiled steps with digests that fit. FUZZ_SECONDS sets the time;
+# FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that crashes a harness
+# is left in the build directory; tests/fuzz/bin/NAME FILE runs it again.
 set -eu
 seconds=${FUZZ_SECONDS:-2}
 python=${PYTHON:-python3}
@@ -51,15 +52,19 @@ sources_of() { # harness
             dashboard/schema.c dashboard/validator.c dashboard/answer.c dashboard/access.c ;;
         configuration) ls engine/config/*.c ;;
         graph) ls engine/graph/*.c ;;
+        message) ls workers/messages/message.c ;;
+        dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
+        manifest) ls engine/codegen/artefact.c ;;
         esac
         ls engine/base/*.c
     )
 }
 
-harnesses='request configuration graph'
+harnesses='request configuration graph message dataset manifest'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
-newest=$(find "$tree/engine" "$tree/dashboard" "$tree/include" "$tree/tests/fuzz" -name '*.[ch]' \
+newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
+    "$tree/tests/fuzz" -name '*.[ch]' \
     -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
 cache=$(command -v ccache || :)
 export cache newest
@@ -79,16 +84,24 @@ done
 "$python" "$tree/tests/fuzz/make_corpus.py" "$tree" \
     "${top_builddir:-.}/dashboard/openapi.json" "$work"
 mkdir -p "$work/graph"
-"$CSENGINE_EXECUTABLE" compile "$tree/configs/synthetic.yaml" --compile_dir "$work/compiled" \
-    --model_dir "$work/run" >"$work/compile.log" 2>&1 || cat "$work/compile.log"
-find "$work/compiled" -name 'graph*.json' -exec cp {} "$work/graph/" \;
+for pass in autodiff precision memory_plan; do
+    "$CSENGINE_EXECUTABLE" compile "$tree/configs/synthetic.yaml" --compile_dir "$work/compiled" \
+        --model_dir "$work/run" --print_after "$pass" --json >"$work/graphs" \
+        2>"$work/compile.log" || cat "$work/compile.log"
+    split -l 1 "$work/graphs" "$work/graph/$pass."
+done
+mkdir -p "$work/manifest"
+find "$work/compiled" -name manifest -exec cp {} "$work/manifest/" \;
 
 failed=0
 for harness in $harnesses; do
     begin=$work/$harness
     corpus=${FUZZ_CORPUS:-$work/grown}/$harness
     mkdir -p "$corpus"
-    if "$here/bin/$harness" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -seed=1 \
+    [ -n "$(ls "$begin")" ] || { failed=1; echo "$harness: there is no input to begin with"; }
+    # What is refused for want of memory is refused.
+    if ASAN_OPTIONS=allocator_may_return_null=1 "$here/bin/$harness" -max_total_time="$seconds" \
+        -timeout=20 -rss_limit_mb=2048 -seed=1 \
         -dict="$work/$harness.dict" -artifact_prefix="$here/$harness-" -print_final_stats=1 \
         "$corpus" "$begin" >"$work/$harness.log" 2>&1; then
         echo "$harness: $(ls "$begin" | wc -l) inputs to begin with," \

@@ -1,11 +1,13 @@
 """Writes the seed corpora of the fuzzers: requests from the examples of the API's description,
-configurations, and dictionaries of the words in both.
+configurations, messages, data files, and dictionaries of the words in them.
 
 Usage: make_corpus.py SOURCE_TREE OPENAPI.json DIRECTORY"""
 import glob
+import gzip
 import json
 import os
 import re
+import struct
 import sys
 
 tree, description, out = sys.argv[1:]
@@ -14,8 +16,8 @@ document = json.load(open(description))
 
 def write(kind, name, text):
     os.makedirs(f"{out}/{kind}", exist_ok=True)
-    with open(f"{out}/{kind}/{name}", "w") as f:
-        f.write(text)
+    with open(f"{out}/{kind}/{name}", "wb") as f:
+        f.write(text.encode() if isinstance(text, str) else text)
 
 
 def words(kind, names):
@@ -112,3 +114,27 @@ words("request", [n for n in names if len(n) < 40])
 tables = "".join(open(p).read() for p in glob.glob(f"{tree}/engine/config/*.c"))
 words("configuration", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', tables))
 words("graph", re.findall(r'"([A-Za-z][A-Za-z0-9_]*)"', open(f"{tree}/engine/graph/json.c").read()))
+
+
+# Messages of each kind in the header's table, with fields of small numbers and texts.
+header = open(f"{tree}/workers/messages/message.h").read()
+version = int(re.search(r"CSE_MESSAGE_VERSION = (\d+)", header).group(1))
+table = header[header.index("define CSE_MESSAGE_TABLE"):header.index("#define CSE_MESSAGE_NO_FIELD")]
+for part in re.split(r"MESSAGE\((?=\d)", table)[1:]:
+    number, name = re.match(r"(\d+), (\w+)", part).groups()
+    body = b""
+    for kind, field in re.findall(r"FIELD\((\w+), (\w+)\)", part):
+        value = field.encode()
+        body += struct.pack("<q", 1) if kind == "INTEGER" else struct.pack("<I", len(value)) + value + b"\0"
+    write("message", name, b"CSEM" + struct.pack("<HHI", version, int(number), len(body)) + body)
+words("message", ["CSEM"])
+
+csv = b'\xef\xbb\xbfa,"b c",d\r\n1,-2.5e3,0.1\r\n"3", 4 ,5e-310\n'
+write("dataset", "header", b"\1" + csv)
+write("dataset", "plain", b"\0" + csv.split(b"\r\n", 1)[1])
+write("dataset", "gzip", b"\1" + gzip.compress(csv, mtime=0))
+for rank in range(1, 5):
+    idx = bytes([0, 0, 8, rank]) + struct.pack(f">{rank}I", *[2] * rank)
+    write("dataset", f"idx{rank}", bytes([rank + 1]) + idx + bytes(range(2**rank)))
+words("dataset", ["nan", "inf", "1e309", "0x1p3"])
+words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])

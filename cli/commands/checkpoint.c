@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/client_command.h"
+#include "cli/convert_checkpoint.h"
 #include "cli/report.h"
 #include "dataloader/data_identity.h"
 #include "engine/checkpoint/checkpoint.h"
@@ -144,6 +145,12 @@ static int save_now(const cse_command_line *line, const char *job)
 static int run(const cse_command_line *line)
 {
     const char *word = line->arguments[0], *path = line->arguments[1];
+    const bool converts = strcmp(word, "convert") == 0;
+    if (converts != (line->argument_count == 3))
+        return cse_report(cse_fail(CSE_USAGE, converts ? "checkpoint convert: takes OLD and NEW"
+                                                       : "checkpoint: takes one FILE"));
+    if (converts)
+        return cse_convert_checkpoint(path, line->arguments[2]);
     if (strcmp(word, "save") == 0)
         return save_now(line, path);
     cse_checkpoint *checkpoint = NULL;
@@ -182,15 +189,16 @@ const cse_command cse_command_checkpoint = {
     .name = "checkpoint",
     .group = CSE_GROUP_LOOK,
     .summary = "shows, verifies or digests a checkpoint, makes a job save one",
-    .arguments = "info|verify|digest FILE, or save JOB|MODEL_DIR",
+    .arguments = "info|verify|digest FILE, convert OLD NEW, or save JOB|MODEL_DIR",
     .doc =
         "info: shows the contents. verify: checks every tensor's digest. digest: BLAKE2b-256 over\n"
         "names, shapes and raw bits in name order; equal digests mean equal weights. save: makes\n"
-        "a running job write a checkpoint after its current step and continue.",
+        "a running job write a checkpoint after its current step and continue. convert: writes a\n"
+        "file of an earlier csengine anew, in a process that reaches the two folders alone.",
     .options = options,
     .min_arguments = 2,
-    .max_arguments = 2,
-    .words = "info|verify|digest|save",
+    .max_arguments = 3,
+    .words = "info|verify|digest|save|convert",
     .examples = examples,
     .run = run,
 };

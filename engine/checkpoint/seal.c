@@ -14,7 +14,8 @@
 #include "engine/checkpoint/seal_line.h"
 #include "engine/checkpoint/seal_rest.h"
 
-#define SEAL_MARK "csengine-seal 2 "
+#define SEAL_MARK "csengine-seal 3 "
+#define SEAL_MARK_WITHOUT_FACTS "csengine-seal 2 "
 #define SEAL_MARK_OF_ALL "csengine-seal 1 " /* its digest covers the elements too */
 enum {
     MARK_BYTES = sizeof SEAL_MARK - 1,
@@ -116,8 +117,9 @@ static cse_status read_last_line(int descriptor, const char *path, char line[LAS
     if (*size >= LAST_LINE_BYTES &&
         cse_read_at(descriptor, line, LAST_LINE_BYTES, *size - LAST_LINE_BYTES) == LAST_LINE_BYTES)
         *manifest = strtoull(line + MARK_BYTES, &end, 16);
-    bool marked =
-        memcmp(line, SEAL_MARK, MARK_BYTES) == 0 || memcmp(line, SEAL_MARK_OF_ALL, MARK_BYTES) == 0;
+    bool marked = memcmp(line, SEAL_MARK, MARK_BYTES) == 0 ||
+                  memcmp(line, SEAL_MARK_WITHOUT_FACTS, MARK_BYTES) == 0 ||
+                  memcmp(line, SEAL_MARK_OF_ALL, MARK_BYTES) == 0;
     if (!marked || end != line + MARK_BYTES + 16 || line[LAST_LINE_BYTES - 1] != '\n')
         return cse_fail(CSE_DATA,
                         "%s: not a whole checkpoint: the seal at its end is missing, so it was cut "
@@ -164,9 +166,12 @@ cse_status cse_seal_read(int descriptor, const char *path, char **lines, uint64_
         return cse_fail(CSE_DATA, "%s: damaged in its seal; use another checkpoint", path);
     *begin = limit - manifest;
     *lines = cse_calloc(1, (size_t)manifest + 1);
-    if (cse_read_at(descriptor, *lines, (size_t)manifest, *begin) == (int64_t)manifest)
+    bool read = cse_read_at(descriptor, *lines, (size_t)manifest, *begin) == (int64_t)manifest;
+    if (read && strlen(*lines) == manifest)
         return CSE_OK;
     free(*lines);
     *lines = NULL;
+    if (read)
+        return cse_fail(CSE_DATA, "%s: damaged in its seal; use another checkpoint", path);
     return cse_fail(CSE_IO, "%s: cannot be read: %s", path, strerror(errno));
 }

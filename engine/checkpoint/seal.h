@@ -1,16 +1,19 @@
 /* The seal: lines of text at the end of a checkpoint that prove the file complete.
  *
- * A library that parses a damaged binary file may fail late, return wrong values, or crash. So the
- * bytes are verified first, without that library: the lines give each tensor's position and the
- * digest of its elements, and the last line holds the BLAKE2b-256 of everything before its digits
- * except those elements (seal_rest.h). A message can name the damaged tensor, and each byte is
- * hashed once. A reader verifies the rest, and then the elements of each tensor that it uses.
- * HDF5 readers ignore what follows the end of their data.
+ * The lines give each tensor's position and the digest of its elements, and the facts about the
+ * run, so that a file is read without the library of its format: a library that parses a hostile
+ * binary file may fail late, return wrong values, or crash. The last line holds the BLAKE2b-256 of
+ * everything before its digits except those elements (seal_rest.h). A message can name the damaged
+ * tensor, and each byte is hashed once. A reader verifies the rest, and then the elements of each
+ * tensor that it uses. HDF5 readers ignore what follows the end of their data.
  *
  *     tensor OFFSET BYTES BLAKE2B DTYPE [SHAPE] NAME     for each tensor; digest as in digest.h
- *     csengine-seal 2 MANIFEST_BYTES(16 hex) BLAKE2B     98 bytes with the newline
+ *                                                        an empty line
+ *     fact NAME VALUE                                    facts.h
+ *     csengine-seal 3 LINES_BYTES(16 hex) BLAKE2B        98 bytes with the newline
  *
- * "csengine-seal 1" is read too: there the last digest covers the elements as well. */
+ * Earlier files have "csengine-seal 2" without facts, or "csengine-seal 1", where the last digest
+ * covers the elements as well (earlier_file.h). */
 #ifndef CSE_CHECKPOINT_SEAL_H
 #define CSE_CHECKPOINT_SEAL_H
 
@@ -25,7 +28,7 @@ void cse_seal_describe(cse_text *manifest, const cse_checkpoint_tensor *tensor, 
 cse_status cse_seal_append(int descriptor, const cse_text *manifest, const char *path);
 
 /* Verifies all that the lines give no digest of: CSE_DATA when it is not exactly what was sealed.
- * After it the library may parse the file; the elements are still to be compared with theirs. */
+ * The elements are still to be compared with theirs. */
 cse_status cse_seal_verify_rest(int descriptor, const char *path);
 
 /* Reads the lines about the tensors into one text that the caller frees, and their position in the

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzing of what comes from outside with libFuzzer under the address and undefined behaviour
 # sanitizers, for a few seconds each: requests, configurations, step graphs, messages, data files,
-# and manifests of compiled steps with digests that fit. FUZZ_SECONDS sets the time;
+# and manifests of compiled steps and checkpoints with digests that fit. FUZZ_SECONDS sets the time;
 # FUZZ_CORPUS=DIR starts from a corpus and saves new inputs there. An input that crashes a harness
 # is left in the build directory; tests/fuzz/bin/NAME FILE runs it again.
 set -eu
@@ -39,7 +39,8 @@ flags="-g -O1 -std=gnu11 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,addre
     -fno-sanitize-recover=undefined -DHAVE_CONFIG_H -D_GNU_SOURCE -DCSE_BUILDING_LIBRARY
     -DCSE_BINDIR=\"/nowhere\" -DCSE_DATADIR=\"/nowhere\"
     -I${top_builddir:-.} -I$tree -I$tree/include $(variable JANSSON_CFLAGS) $(variable FYAML_CFLAGS)
-    $(variable SODIUM_CFLAGS) $(variable MICROHTTPD_CFLAGS) $(variable SQLITE_CFLAGS)"
+    $(variable SODIUM_CFLAGS) $(variable MICROHTTPD_CFLAGS) $(variable SQLITE_CFLAGS)
+    $(variable HDF5_CFLAGS)"
 libraries="$(variable dependency_libs) $(variable dashboard_libs)"
 
 sources_of() { # harness
@@ -55,12 +56,13 @@ sources_of() { # harness
         message) ls workers/messages/message.c ;;
         dataset) ls dataloader/csv_table.c dataloader/idx_file.c dataloader/byte_source.c ;;
         manifest) ls engine/codegen/artefact.c ;;
+        checkpoint) ls engine/checkpoint/*.c engine/checkpoint/formats/*.c ;;
         esac
         ls engine/base/*.c
     )
 }
 
-harnesses='request configuration graph message dataset manifest'
+harnesses='request configuration graph message dataset manifest checkpoint'
 for harness in $harnesses; do sources_of "$harness"; done | sort -u >"$work/sources"
 export clang flags tree here
 newest=$(find "$tree/engine" "$tree/dashboard" "$tree/dataloader" "$tree/workers" "$tree/include" \
@@ -90,8 +92,12 @@ for pass in autodiff precision memory_plan; do
         2>"$work/compile.log" || cat "$work/compile.log"
     split -l 1 "$work/graphs" "$work/graph/$pass."
 done
-mkdir -p "$work/manifest"
+mkdir -p "$work/manifest" "$work/checkpoint"
 find "$work/compiled" -name manifest -exec cp {} "$work/manifest/" \;
+"$CSENGINE_EXECUTABLE" start "$tree/configs/synthetic.yaml" --compile_dir "$work/compiled" \
+    --model_dir "$work/run" --num_steps 1 --no_dashboard >"$work/start.log" 2>&1 ||
+    cat "$work/start.log"
+cp "$work"/run/*.mdl "$work/checkpoint/"
 
 failed=0
 for harness in $harnesses; do

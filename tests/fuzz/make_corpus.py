@@ -138,3 +138,4 @@ for rank in range(1, 5):
     write("dataset", f"idx{rank}", bytes([rank + 1]) + idx + bytes(range(2**rank)))
 words("dataset", ["nan", "inf", "1e309", "0x1p3"])
 words("manifest", ["csengine artefact 1", "key ", "file ", "manifest ", "step.plan", "kernels.txt", "step.c", "step.so"])
+words("checkpoint", ["tensor ", "csengine-seal 3 ", "float32", "int32", "bfloat16", "[]", "[2, 3] ", "fact ", "config "])

@@ -5,7 +5,9 @@
 
 #include "engine/base/log.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/earlier_file.h"
 #include "engine/checkpoint/seal.h"
+#include "engine/checkpoint/seal_rest.h"
 #include "tests/engine/checkpoint/fixture.h"
 
 static char directory[PATH_MAX], path[PATH_MAX + 64];
@@ -125,6 +127,15 @@ static cse_status load_status(void)
     return status;
 }
 
+static cse_status load_earlier_status(void)
+{
+    cse_checkpoint *read;
+    cse_status status = cse_checkpoint_load_earlier(path, &read);
+    ck_assert(status == CSE_OK || read == NULL);
+    cse_checkpoint_destroy(&read);
+    return status;
+}
+
 START_TEST(truncated_anywhere_fails)
 {
     cse_checkpoint checkpoint = fixture_checkpoint();
@@ -179,7 +190,8 @@ START_TEST(damage_is_given_its_tensor_s_name)
 }
 END_TEST
 
-/* Changes the HDF5 part behind the seal's back, as a hostile file could, and seals it again. */
+/* Changes the HDF5 part behind the seal's back, as a hostile file could, and seals it again as a
+ * file that HDF5 has to read. */
 static void change_and_seal(void (*change)(hid_t file))
 {
     cse_text no_manifest = { 0 };
@@ -289,12 +301,12 @@ static const struct {
     { change_data, "'counts with a space' is damaged" },
 };
 
-START_TEST(hostile_contents_are_refused)
+START_TEST(hostile_contents_of_earlier_files_are_refused)
 {
     cse_checkpoint checkpoint = fixture_checkpoint();
     save(&checkpoint, path);
     change_and_seal(hostile[_i].change);
-    ck_assert_int_eq(load_status(), CSE_DATA);
+    ck_assert_int_eq(load_earlier_status(), CSE_DATA);
     ck_assert_msg(strstr(cse_error_message(), hostile[_i].message) != NULL, "%s",
                   cse_error_message());
 }
@@ -313,37 +325,157 @@ START_TEST(a_seal_does_not_make_garbage_hdf5)
     int descriptor = open(path, O_RDWR);
     ck_assert_int_eq(cse_seal_append(descriptor, &no_manifest, path), CSE_OK);
     close(descriptor);
+    ck_assert_int_eq(load_earlier_status(), CSE_DATA);
     ck_assert_int_eq(load_status(), CSE_DATA);
 }
 END_TEST
 
-/* The last line as older files have it: its digest covers the elements too. */
-START_TEST(a_seal_over_all_bytes_is_read)
+/* Replaces the seal by one with these lines and the version of the mark. In version 1 the digest
+ * covers the elements too. */
+static void seal_again(const char *lines, char version)
 {
-    enum { DIGITS_AND_NEWLINE = 65, LAST_LINE = 98 };
-    cse_checkpoint checkpoint = fixture_checkpoint();
-    save(&checkpoint, path);
+    enum { DIGITS_AND_NEWLINE = 65, VERSION_AT = 98 - 14 };
+    char *old = NULL, digits[CSE_DIGEST_DIGITS + 1];
+    uint64_t begin = 0;
     size_t size;
+    int descriptor = open(path, O_RDWR);
+    ck_assert_int_eq(cse_seal_read(descriptor, path, &old, &begin), CSE_OK);
+    free(old);
+    ck_assert_int_eq(ftruncate(descriptor, (off_t)begin), 0);
+    cse_text text = { 0 };
+    cse_text_add(&text, "%s", lines);
+    (void)cse_seal_append(descriptor, &text, path);
+    cse_text_clear(&text);
+    close(descriptor);
+    if (version == '3')
+        return;
     unsigned char *bytes = read_bytes(path, &size);
-    unsigned char *last = bytes + size - LAST_LINE;
-    ck_assert_mem_eq(last, "csengine-seal 2 ", 16);
-    last[14] = '1';
-    crypto_generichash_state hash;
-    char digits[CSE_DIGEST_DIGITS + 1];
-    cse_digest_begin(&hash);
-    crypto_generichash_update(&hash, bytes, size - DIGITS_AND_NEWLINE);
-    cse_digest_end(&hash, digits);
+    ck_assert_int_eq(bytes[size - VERSION_AT], '3');
+    bytes[size - VERSION_AT] = (unsigned char)version;
+    write_bytes(path, bytes, size);
+    descriptor = open(path, O_RDWR);
+    cse_sealed_part part = { .begin = begin, .end = size - DIGITS_AND_NEWLINE };
+    ck_assert_int_eq(cse_seal_read(descriptor, path, &part.lines, &part.begin), CSE_OK);
+    if (version == '2') {
+        ck_assert_int_eq(cse_seal_rest_digest(descriptor, path, part, digits), CSE_OK);
+    } else {
+        crypto_generichash_state hash;
+        cse_digest_begin(&hash);
+        crypto_generichash_update(&hash, bytes, size - DIGITS_AND_NEWLINE);
+        cse_digest_end(&hash, digits);
+    }
+    free(part.lines);
+    close(descriptor);
     memcpy(bytes + size - DIGITS_AND_NEWLINE, digits, CSE_DIGEST_DIGITS);
     write_bytes(path, bytes, size);
-    ck_assert_int_eq(load_status(), CSE_OK);
-    ck_assert_int_eq(cse_checkpoint_verify(path), CSE_OK);
+    free(bytes);
+}
+
+/* The lines of the file's seal; free() them. */
+static char *lines_of_file(void)
+{
+    char *lines = NULL;
+    uint64_t begin = 0;
+    int descriptor = open(path, O_RDONLY);
+    ck_assert_int_eq(cse_seal_read(descriptor, path, &lines, &begin), CSE_OK);
+    close(descriptor);
+    return lines;
+}
+
+/* They hold no facts about the run. */
+START_TEST(earlier_files_are_told_and_can_be_converted)
+{
+    cse_checkpoint checkpoint = fixture_checkpoint(), *read;
+    const char version = (char)('1' + _i);
+    save(&checkpoint, path);
+    char *lines = lines_of_file();
+    strstr(lines, "\n\n")[1] = '\0';
+    seal_again(lines, version);
+    free(lines);
+    ck_assert_int_eq(load_status(), CSE_DATA);
+    ck_assert_ptr_nonnull(strstr(cse_error_message(), "csengine checkpoint convert"));
+    ck_assert_int_eq(cse_checkpoint_verify(path), CSE_DATA);
+    cse_status status = cse_checkpoint_load_earlier(path, &read);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+    ck_assert(checkpoints_equal(&checkpoint, read));
+    cse_checkpoint_destroy(&read);
+    size_t size;
+    unsigned char *bytes = read_bytes(path, &size);
     for (size_t byte = 0; byte < size; byte += 7) {
         bytes[byte] ^= 16;
         write_bytes(path, bytes, size);
-        ck_assert_msg(load_status() == CSE_DATA, "byte %zu changed", byte);
+        ck_assert_msg(load_earlier_status() == CSE_DATA, "byte %zu changed", byte);
         bytes[byte] ^= 16;
     }
     free(bytes);
+}
+END_TEST
+
+/* What HDF5 would read of the file may be anything. */
+START_TEST(a_file_is_read_without_hdf5)
+{
+    cse_checkpoint checkpoint = fixture_checkpoint(), *read;
+    save(&checkpoint, path);
+    char *lines = lines_of_file();
+    size_t size;
+    unsigned char *bytes = read_bytes(path, &size);
+    memset(bytes + 8, 0xff, 88);
+    write_bytes(path, bytes, size);
+    free(bytes);
+    seal_again(lines, '3');
+    free(lines);
+    cse_status status = cse_checkpoint_load(path, &read);
+    ck_assert_msg(status == CSE_OK, "%s", cse_error_message());
+    ck_assert(checkpoints_equal(&checkpoint, read));
+    cse_checkpoint_destroy(&read);
+    ck_assert_int_eq(load_earlier_status(), CSE_DATA);
+}
+END_TEST
+
+/* Changes of the lines, which get a seal that fits. */
+static const struct {
+    const char *what, *by;
+} hostile_lines[] = {
+    { "[2, 3] model.fc", "[2,3] model.fc" },
+    { "[2, 3] model.fc", "[3, 3] model.fc" },
+    { "[2, 3] model.fc", "[-2, -3] model.fc" },
+    { "[2, 3] model.fc", "[2, 3, 4611686018427387904, 4] model.fc" },
+    { "[2, 3] model.fc", "[1, 1, 1, 1, 1, 1, 1, 2, 3] model.fc" },
+    { "[2, 3] model.fc", "[2, 3 model.fc" },
+    { "float32 [2, 3]", "int32 [2, 3]" },
+    { "float32 [2, 3]", "float64 [2, 3]" },
+    { "model.half", "model/half" },
+    { "model.half", "model.compact" },
+    { "model.half", "" },
+    { "model.half\n", "model.half\ntensor\n" },
+    { "fact seed 18446744073709551615\n", "" },
+    { "fact seed 18446744073709551615", "fact seed 18446744073709551616" },
+    { "fact seed 18446744073709551615", "fact seed -1" },
+    { "fact samples_seen 42", "fact samples_seen 042" },
+    { "fact samples_seen 42", "fact samples_seen 42 " },
+    { "fact samples_seen 42", "fact samples_seen" },
+    { "fact samples_seen 42", "fact samples_seen 42\nfact samples_seen 42" },
+    { "fact samples_seen 42", "fact samples_seen 42\nfact other 1" },
+    { "fact samples_seen 42", "fact samples_seen 42\n" },
+    { "fact samples_seen 42", "samples_seen 42" },
+    { "\\n  seed", "\\t  seed" },
+    { "\\n\n", "\\\n" },
+};
+
+START_TEST(hostile_lines_are_refused)
+{
+    cse_checkpoint checkpoint = fixture_checkpoint();
+    cse_text changed = { 0 };
+    save(&checkpoint, path);
+    char *lines = lines_of_file(), *at = strstr(lines, hostile_lines[_i].what);
+    ck_assert_msg(at != NULL, "'%s' is not in\n%s", hostile_lines[_i].what, lines);
+    cse_text_add_bytes(&changed, lines, (size_t)(at - lines));
+    cse_text_add(&changed, "%s%s", hostile_lines[_i].by, at + strlen(hostile_lines[_i].what));
+    free(lines);
+    seal_again(changed.data, '3');
+    cse_text_clear(&changed);
+    ck_assert_msg(load_status() == CSE_DATA, "'%s' is taken", hostile_lines[_i].by);
+    ck_assert_int_eq(cse_checkpoint_verify(path), CSE_DATA);
 }
 END_TEST
 
@@ -470,10 +602,13 @@ int main(void)
     tcase_add_test(all, truncated_anywhere_fails);
     tcase_add_test(all, every_flipped_bit_is_noticed);
     tcase_add_test(all, damage_is_given_its_tensor_s_name);
-    tcase_add_loop_test(all, hostile_contents_are_refused, 0,
+    tcase_add_loop_test(all, hostile_contents_of_earlier_files_are_refused, 0,
                         (int)(sizeof hostile / sizeof hostile[0]));
     tcase_add_test(all, a_seal_does_not_make_garbage_hdf5);
-    tcase_add_test(all, a_seal_over_all_bytes_is_read);
+    tcase_add_loop_test(all, earlier_files_are_told_and_can_be_converted, 0, 2);
+    tcase_add_test(all, a_file_is_read_without_hdf5);
+    tcase_add_loop_test(all, hostile_lines_are_refused, 0,
+                        (int)(sizeof hostile_lines / sizeof hostile_lines[0]));
     tcase_add_test(all, a_seal_whose_lines_overlap_is_refused);
     tcase_add_test(all, each_of_many_tensors_is_verified);
     tcase_add_test(all, what_is_no_checkpoint_is_refused);

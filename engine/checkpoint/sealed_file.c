@@ -1,0 +1,178 @@
+/* The seal's digest first, then its lines, then the elements. */
+#include "engine/checkpoint/sealed_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/facts.h"
+#include "engine/checkpoint/file_bytes.h"
+#include "engine/checkpoint/names.h"
+#include "engine/checkpoint/parallel.h"
+#include "engine/checkpoint/seal.h"
+#include "engine/checkpoint/seal_line.h"
+#include "engine/checkpoint/seal_rest.h"
+
+enum { BLOCK_BYTES = 1 << 18 };
+
+typedef struct placed {
+    cse_seal_line line;
+    bool whole;
+} placed;
+
+typedef struct reading {
+    const char *path;
+    int descriptor;
+    bool keep;
+    uint64_t limit; /* elements end before it */
+    cse_arena *arena;
+    cse_checkpoint *checkpoint;
+    placed *places; /* of checkpoint->tensors */
+    int place_count, place_capacity, capacity;
+} reading;
+
+static cse_status refuse(const reading *r, const char *what)
+{
+    return cse_fail(CSE_DATA, "%s: %s in the seal at its end; use another checkpoint", r->path,
+                    what);
+}
+
+/* ---- the lines ---- */
+
+/* "[128, 784]", as it is printed and nothing else. */
+static bool read_shape(const char *text, cse_shape *shape)
+{
+    char again[CSE_SHAPE_TEXT_BYTES];
+    const char *at = text + 1;
+    *shape = (cse_shape){ .rank = 0 };
+    while (*at != ']' && *at != '\0' && shape->rank < CSE_MAX_RANK) {
+        char *end = NULL;
+        shape->dims[shape->rank++] = strtoll(at, &end, 10);
+        if (end == at)
+            return false;
+        at = end + strspn(end, ", ");
+    }
+    return strcmp(cse_shape_text(*shape, again, sizeof again), text) == 0;
+}
+
+/* Whether the elements of the shape take just so many bytes. */
+static bool takes(const cse_checkpoint_tensor *tensor, uint64_t bytes)
+{
+    uint64_t product = cse_dtype_size(tensor->dtype);
+    bool empty = false;
+    for (int i = 0; i < tensor->shape.rank; i++) {
+        if (tensor->shape.dims[i] < 0)
+            return false;
+        empty = empty || tensor->shape.dims[i] == 0;
+    }
+    for (int i = 0; !empty && i < tensor->shape.rank; i++)
+        if (__builtin_mul_overflow(product, (uint64_t)tensor->shape.dims[i], &product))
+            return false;
+    return bytes == (empty ? 0 : product);
+}
+
+static cse_status read_tensor(reading *r, char *text)
+{
+    placed place = { .whole = false };
+    cse_checkpoint_tensor tensor = { .data = NULL };
+    if (!cse_seal_line_read(text, r->limit, &place.line))
+        return refuse(r, "a malformed line");
+    tensor.name = place.line.name;
+    tensor.dtype = cse_dtype_from_name(place.line.dtype);
+    if (!cse_checkpoint_name_is_good(tensor.name) || tensor.dtype == CSE_DTYPE_COUNT ||
+        strcmp(cse_dtype_name(tensor.dtype), place.line.dtype) != 0 ||
+        !read_shape(place.line.shape, &tensor.shape) || !takes(&tensor, place.line.bytes))
+        return refuse(r, "a name, type or shape that csengine does not write");
+    cse_checkpoint *checkpoint = r->checkpoint;
+    CSE_GROW(checkpoint->tensors, checkpoint->tensor_count, r->capacity);
+    checkpoint->tensors[checkpoint->tensor_count++] = tensor;
+    CSE_GROW(r->places, r->place_count, r->place_capacity);
+    r->places[r->place_count++] = place;
+    return CSE_OK;
+}
+
+static cse_status read_lines(reading *r, char *lines)
+{
+    char *rest = lines, *line;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
+        CSE_TRY(read_tensor(r, line));
+    if (rest == NULL || *rest == '\0')
+        return cse_fail(CSE_DATA,
+                        "%s: was written by an earlier csengine; 'csengine checkpoint convert %s "
+                        "NEW' writes it anew",
+                        r->path, r->path);
+    if (!cse_facts_read(rest, r->arena, r->checkpoint))
+        return refuse(r, "facts about the run that are malformed");
+    const char *repeated = cse_checkpoint_repeated_name(r->checkpoint);
+    return repeated == NULL ? CSE_OK : refuse(r, "two tensors of one name");
+}
+
+/* ---- the elements ---- */
+
+/* Reads and hashes block by block; to `data`, or, where it is NULL, to a block of its own. */
+static bool read_elements(const reading *r, const cse_seal_line *line,
+                          crypto_generichash_state *hash, unsigned char *data)
+{
+    unsigned char *block = data != NULL ? data : cse_malloc(BLOCK_BYTES);
+    bool whole = true;
+    for (uint64_t done = 0; done < line->bytes && whole; done += BLOCK_BYTES) {
+        size_t size = line->bytes - done < BLOCK_BYTES ? (size_t)(line->bytes - done) : BLOCK_BYTES;
+        unsigned char *to = data != NULL ? data + done : block;
+        whole = cse_read_at(r->descriptor, to, size, line->offset + done) == (int64_t)size;
+        if (whole)
+            crypto_generichash_update(hash, to, size);
+    }
+    if (data == NULL)
+        free(block);
+    return whole;
+}
+
+static void check_one(void *self, int index)
+{
+    reading *r = self;
+    placed *place = &r->places[index];
+    char digest[CSE_DIGEST_DIGITS + 1];
+    crypto_generichash_state hash;
+    cse_seal_hash_begin_tensor(&hash, &place->line);
+    /* The memory is this reading's own until it is returned. */
+    place->whole = read_elements(r, &place->line, &hash,
+                                 (void *)(uintptr_t)r->checkpoint->tensors[index].data);
+    cse_digest_end(&hash, digest);
+    place->whole = place->whole && strcmp(place->line.digest, digest) == 0;
+}
+
+static cse_status check_elements(reading *r)
+{
+    for (int i = 0; i < r->place_count && r->keep; i++)
+        r->checkpoint->tensors[i].data = cse_arena_alloc(r->arena, r->places[i].line.bytes + 1);
+    cse_parallel_for(r->place_count, check_one, r);
+    for (int i = 0; i < r->place_count; i++)
+        if (!r->places[i].whole)
+            return cse_fail(CSE_DATA,
+                            "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use "
+                            "another checkpoint",
+                            r->path, r->checkpoint->tensors[i].name);
+    return CSE_OK;
+}
+
+cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
+                                cse_checkpoint_owned *owned)
+{
+    reading r = { .path = path,
+                  .descriptor = descriptor,
+                  .keep = keep,
+                  .arena = owned->arena,
+                  .checkpoint = &owned->checkpoint };
+    char *lines = NULL;
+    CSE_TRY(cse_seal_verify_rest(descriptor, path));
+    CSE_TRY(cse_seal_read(descriptor, path, &lines, &r.limit));
+    /* Names point into it. */
+    char *kept = cse_arena_string(r.arena, lines);
+    free(lines);
+    cse_status status = read_lines(&r, kept);
+    if (status == CSE_OK)
+        status = check_elements(&r);
+    free(r.places);
+    return status;
+}

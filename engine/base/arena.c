@@ -6,12 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64 * 1024 };
+#include "engine/base/pages.h"
+
+enum {
+    BLOCK_BYTES = 64 * 1024,
+    PAGES_BYTES = 1 << 20, /* from here on a block is pages, which the kernel zeroes when touched */
+};
 
 typedef struct block {
     struct block *next;
     size_t used, size;
     unsigned char *bytes;
+    bool pages; /* of cse_pages_new */
 } block;
 
 struct cse_arena {
@@ -78,7 +84,10 @@ void cse_arena_destroy(cse_arena **arena)
         return;
     for (block *b = (*arena)->blocks; b != NULL;) {
         block *next = b->next;
-        free(b->bytes);
+        if (b->pages)
+            cse_pages_release(b->bytes, b->size);
+        else
+            free(b->bytes);
         free(b);
         b = next;
     }
@@ -90,7 +99,8 @@ static block *block_new(cse_arena *arena, size_t size)
 {
     block *b = cse_calloc(1, sizeof *b);
     b->size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-    b->bytes = cse_aligned_calloc(b->size);
+    b->pages = size >= PAGES_BYTES;
+    b->bytes = b->pages ? cse_pages_new(b->size) : cse_aligned_calloc(b->size);
     b->next = arena->blocks;
     arena->blocks = b;
     return b;

@@ -1,9 +1,9 @@
 /* Checkpoints: named tensors and a few facts about the run, in one file that is either complete or
  * absent.
  *
- * A checkpoint is written under a temporary name, flushed, closed, opened again and verified,
- * fsynced, renamed, and its directory fsynced: a process that dies on the way never leaves a file
- * under the final name. Formats are plugins in engine/checkpoint/formats; training uses HDF5, with
+ * A checkpoint is written under a temporary name, read back and compared with the memory that it
+ * came from, fsynced, renamed, and its directory fsynced: a process that dies on the way never
+ * leaves a file under the final name. Formats are plugins in engine/checkpoint/formats; training uses HDF5, with
  * one dataset for each dotted name. */
 #ifndef CSE_CHECKPOINT_CHECKPOINT_H
 #define CSE_CHECKPOINT_CHECKPOINT_H
@@ -13,6 +13,9 @@
 /* Writes atomically. CSE_IO on a full disk (the previous file of that name stays), CSE_PERMISSION,
  * CSE_CANNOT_CREATE; no temporary file stays behind. */
 cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *path);
+/* And gives the digest of all tensors (digest.h), made beside the writing. NULL: without it. */
+cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const char *path,
+                                      char digest[65]);
 
 /* Reads and verifies (per-tensor BLAKE2b): CSE_NO_INPUT when missing, CSE_DATA when truncated,
  * altered or no checkpoint, naming the tensor. The caller owns the result. */

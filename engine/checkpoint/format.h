@@ -9,6 +9,13 @@
 
 #include "engine/checkpoint/tensors.h"
 
+/* The file that a checkpoint is written to. */
+typedef struct cse_format_target {
+    int descriptor;   /* open for reading and writing */
+    const char *path; /* for messages only */
+    char *digest;     /* gets the digits of cse_checkpoint_digest over all tensors; may be NULL */
+} cse_format_target;
+
 typedef struct cse_checkpoint_format {
     const char *name;
     const char *summary;
@@ -17,8 +24,11 @@ typedef struct cse_checkpoint_format {
     const char *signature;
     size_t signature_bytes;
 
-    /* Writes to an empty file, open for reading and writing. `path` is for messages only. */
-    cse_status (*write)(const cse_checkpoint *checkpoint, int descriptor, const char *path);
+    /* Writes to an empty file. */
+    cse_status (*write)(const cse_checkpoint *checkpoint, const cse_format_target *to);
+
+    /* Reads what was written and compares it with the checkpoint: CSE_DATA, CSE_IO. */
+    cse_status (*confirm)(const cse_checkpoint *checkpoint, const cse_format_target *to);
 
     /* Verifies that the file is complete: reads everything and compares it with its digests, one
      * tensor in memory at a time. CSE_DATA, with the damaged tensor's name if it can be told. */

@@ -22,6 +22,7 @@ typedef struct saving {
     const char *path;
     char temporary[PATH_MAX], directory[PATH_MAX];
     int descriptor;
+    char *digest;
 } saving;
 
 /* Fails with the status and message for errno. */
@@ -117,8 +118,9 @@ static cse_status sync_directory(const saving *save)
 static cse_status write_and_publish(saving *save, const cse_checkpoint_format *format,
                                     const cse_checkpoint *checkpoint)
 {
-    CSE_TRY(format->write(checkpoint, save->descriptor, save->path));
-    CSE_TRY(format->verify(save->descriptor, save->temporary));
+    const cse_format_target to = { save->descriptor, save->path, save->digest };
+    CSE_TRY(format->write(checkpoint, &to));
+    CSE_TRY(format->confirm(checkpoint, &to));
     if (fsync(save->descriptor) != 0)
         return system_failed(save->temporary, "synchronised");
     if (rename(save->temporary, save->path) != 0)
@@ -141,7 +143,13 @@ static const cse_checkpoint_format *format_of(const char *path)
 
 cse_status cse_checkpoint_save(const cse_checkpoint *checkpoint, const char *path)
 {
-    saving save = { .path = path };
+    return cse_checkpoint_save_digest(checkpoint, path, NULL);
+}
+
+cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const char *path,
+                                      char digest[65])
+{
+    saving save = { .path = path, .digest = digest };
     CSE_TRY(set_names(&save));
     CSE_TRY(check_space(&save, checkpoint));
     CSE_TRY(open_temporary(&save));

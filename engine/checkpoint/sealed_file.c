@@ -5,16 +5,15 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/elements.h"
 #include "engine/checkpoint/facts.h"
-#include "engine/checkpoint/file_bytes.h"
 #include "engine/checkpoint/names.h"
 #include "engine/checkpoint/parallel.h"
 #include "engine/checkpoint/seal.h"
 #include "engine/checkpoint/seal_line.h"
 #include "engine/checkpoint/seal_rest.h"
-
-enum { BLOCK_BYTES = 1 << 18 };
 
 typedef struct placed {
     cse_seal_line line;
@@ -30,6 +29,8 @@ typedef struct reading {
     cse_checkpoint *checkpoint;
     placed *places; /* of checkpoint->tensors */
     int place_count, place_capacity, capacity;
+    const cse_checkpoint *written; /* what must be in the file; NULL: not known */
+    int *written_order;            /* of its tensors, by name */
 } reading;
 
 static cse_status refuse(const reading *r, const char *what)
@@ -110,24 +111,6 @@ static cse_status read_lines(reading *r, char *lines)
 
 /* ---- the elements ---- */
 
-/* Reads and hashes block by block; to `data`, or, where it is NULL, to a block of its own. */
-static bool read_elements(const reading *r, const cse_seal_line *line,
-                          crypto_generichash_state *hash, unsigned char *data)
-{
-    unsigned char *block = data != NULL ? data : cse_malloc(BLOCK_BYTES);
-    bool whole = true;
-    for (uint64_t done = 0; done < line->bytes && whole; done += BLOCK_BYTES) {
-        size_t size = line->bytes - done < BLOCK_BYTES ? (size_t)(line->bytes - done) : BLOCK_BYTES;
-        unsigned char *to = data != NULL ? data + done : block;
-        whole = cse_read_at(r->descriptor, to, size, line->offset + done) == (int64_t)size;
-        if (whole)
-            crypto_generichash_update(hash, to, size);
-    }
-    if (data == NULL)
-        free(block);
-    return whole;
-}
-
 static void check_one(void *self, int index)
 {
     reading *r = self;
@@ -136,17 +119,30 @@ static void check_one(void *self, int index)
     crypto_generichash_state hash;
     cse_seal_hash_begin_tensor(&hash, &place->line);
     /* The memory is this reading's own until it is returned. */
-    place->whole = read_elements(r, &place->line, &hash,
-                                 (void *)(uintptr_t)r->checkpoint->tensors[index].data);
+    place->whole = cse_elements_read(r->descriptor, place->line.offset, place->line.bytes,
+                                     (void *)(uintptr_t)r->checkpoint->tensors[index].data, &hash);
     cse_digest_end(&hash, digest);
     place->whole = place->whole && strcmp(place->line.digest, digest) == 0;
+}
+
+/* With the elements in memory, whose digest is that of the line. */
+static void compare_one(void *self, int index)
+{
+    reading *r = self;
+    placed *place = &r->places[index];
+    const cse_checkpoint_tensor *read = &r->checkpoint->tensors[index];
+    const cse_checkpoint_tensor *written = &r->written->tensors[r->written_order[index]];
+    place->whole =
+        strcmp(read->name, written->name) == 0 && read->dtype == written->dtype &&
+        cse_shape_equal(read->shape, written->shape) &&
+        cse_elements_equal(r->descriptor, place->line.offset, place->line.bytes, written->data);
 }
 
 static cse_status check_elements(reading *r)
 {
     for (int i = 0; i < r->place_count && r->keep; i++)
         r->checkpoint->tensors[i].data = cse_arena_alloc(r->arena, r->places[i].line.bytes + 1);
-    cse_parallel_for(r->place_count, check_one, r);
+    cse_parallel_for(r->place_count, r->written != NULL ? compare_one : check_one, r);
     for (int i = 0; i < r->place_count; i++)
         if (!r->places[i].whole)
             return cse_fail(CSE_DATA,
@@ -154,6 +150,23 @@ static cse_status check_elements(reading *r)
                             "another checkpoint",
                             r->path, r->checkpoint->tensors[i].name);
     return CSE_OK;
+}
+
+static cse_status read_file(reading *r)
+{
+    char *lines = NULL;
+    CSE_TRY(cse_seal_verify_rest(r->descriptor, r->path));
+    CSE_TRY(cse_seal_read(r->descriptor, r->path, &lines, &r->limit));
+    /* Names point into it. */
+    char *kept = cse_arena_string(r->arena, lines);
+    free(lines);
+    cse_status status = read_lines(r, kept);
+    if (status == CSE_OK && r->written != NULL && r->written->tensor_count != r->place_count)
+        status = refuse(r, "another number of tensors than was written");
+    if (status == CSE_OK)
+        status = check_elements(r);
+    free(r->places);
+    return status;
 }
 
 cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
@@ -164,15 +177,22 @@ cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
                   .keep = keep,
                   .arena = owned->arena,
                   .checkpoint = &owned->checkpoint };
-    char *lines = NULL;
-    CSE_TRY(cse_seal_verify_rest(descriptor, path));
-    CSE_TRY(cse_seal_read(descriptor, path, &lines, &r.limit));
-    /* Names point into it. */
-    char *kept = cse_arena_string(r.arena, lines);
-    free(lines);
-    cse_status status = read_lines(&r, kept);
-    if (status == CSE_OK)
-        status = check_elements(&r);
-    free(r.places);
+    return read_file(&r);
+}
+
+cse_status cse_sealed_file_confirm(int descriptor, const char *path,
+                                   const cse_checkpoint *checkpoint)
+{
+    cse_checkpoint_owned *owned = cse_checkpoint_owned_new();
+    cse_checkpoint *read = &owned->checkpoint;
+    reading r = { .path = path,
+                  .descriptor = descriptor,
+                  .arena = owned->arena,
+                  .checkpoint = read,
+                  .written = checkpoint,
+                  .written_order = cse_checkpoint_name_order(checkpoint) };
+    cse_status status = read_file(&r);
+    free(r.written_order);
+    cse_checkpoint_destroy(&read);
     return status;
 }

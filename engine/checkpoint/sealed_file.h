@@ -15,4 +15,9 @@
 cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
                                 cse_checkpoint_owned *owned);
 
+/* Whether the file is sealed and holds just these tensors: the elements are compared with those in
+ * memory, from which the digests were made. CSE_DATA, CSE_IO. */
+cse_status cse_sealed_file_confirm(int descriptor, const char *path,
+                                   const cse_checkpoint *checkpoint);
+
 #endif

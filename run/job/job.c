@@ -169,8 +169,9 @@ static cse_status write_checkpoint(job *j, int64_t step)
         cse_failed_checkpoint_path(j->session, place, step, path);
     else
         cse_checkpoint_path(place, step, path, sizeof path);
-    char digits[65];
-    cse_written_checkpoint written = { .step = step, .path = path, .digest = digits };
+    cse_written_checkpoint written = { .step = step,
+                                       .path = path,
+                                       .digest = j->session->saved_digest };
     const cse_job_phase phase = j->watch.phase;
     if (!j->lacks_room)
         cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
@@ -181,7 +182,6 @@ static cse_status write_checkpoint(job *j, int64_t step)
     CSE_TRY(status);
     j->saved_step = step;
     if (j->recorder != NULL) {
-        digest_states(j, digits);
         written.identity = j->session->latest.digest;
         cse_recorder_checkpoint(j->recorder, &written);
     }

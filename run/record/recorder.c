@@ -288,6 +288,13 @@ static void on_closure(void *self, const cse_closure_call *call)
     cse_text_clear(&json);
 }
 
+/* A store that cannot be written keeps no checkpoint from being written: it has told of it. */
+static void on_save(void *self)
+{
+    cse_recorder *recorder = self;
+    (void)cse_store_flush(recorder->store);
+}
+
 /* ---- the execution ---- */
 
 static void on_phase(void *self, cse_phase phase, const char *message)
@@ -418,6 +425,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_statistics = on_statistics,
                                    .on_step = on_step,
                                    .on_closure = on_closure,
+                                   .on_save = on_save,
                                    .events = { .self = recorder,
                                                .on_phase = on_phase,
                                                .on_recovery = on_recovery,

@@ -52,6 +52,9 @@ typedef struct cse_session_observer {
     void (*on_statistics)(void *self, const cse_record *record);
     void (*on_step)(void *self, const cse_record *record);
     void (*on_closure)(void *self, const cse_closure_call *call);
+    /* A checkpoint is about to be written. What was reported of its steps has to be durable before
+     * it: a run that begins there never reports them again. */
+    void (*on_save)(void *self);
     cse_run_events events; /* of the execution; with a `self` of its own */
     /* A further observer, called after this one, or NULL; its events are reached by events.next. */
     const struct cse_session_observer *next;

@@ -84,6 +84,7 @@ struct cse_session {
         char digest[CSE_DIGEST_DIGITS + 1];
         int64_t step;
     } latest;
+    char saved_digest[65];  /* of all tensors of the last checkpoint that was written */
     cse_data_identity data; /* every data file that was read so far */
     const char *data_text;  /* the same as text; NULL: not made yet */
     /* Of the checkpoint that was loaded; `path` NULL: it says nothing. `compared`: by role. */

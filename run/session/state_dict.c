@@ -47,7 +47,10 @@ cse_status cse_save(const char *path)
     if (!session->executing)
         CSE_TRY(cse_session_settle_precision(session));
     cse_session_checkpoint(session, &checkpoint);
-    cse_status status = cse_checkpoint_save(&checkpoint, path);
+    for (const cse_session_observer *to = &session->observer; to != NULL; to = to->next)
+        if (to->on_save != NULL)
+            to->on_save(to->self);
+    cse_status status = cse_checkpoint_save_digest(&checkpoint, path, session->saved_digest);
     if (status == CSE_OK)
         cse_session_link_to(session, &checkpoint, path);
     free(checkpoint.tensors);

@@ -1,8 +1,9 @@
 /* HDF5: one contiguous dataset for each dotted name, so that h5py shows f["model.fc.weight"].
  *
  * The facts about the run are attributes of the root; each dataset carries its type's name and its
- * BLAKE2b digest (digest.h). Elements are always copied as raw bits: HDF5's own conversion of
- * 16-bit floats is slow, and a checkpoint must not change a bit. The file uses only the format of
+ * BLAKE2b digest (digest.h). Elements are written past HDF5 as raw bits, hashed on the way
+ * (elements.h): its own conversion of 16-bit floats is slow, and a checkpoint must not change a
+ * bit. The file uses only the format of
  * HDF5 1.8, which every reader supports; times are not stored, so that equal checkpoints are equal
  * files. A seal (seal.h) follows HDF5's bytes; a file is read by it, without HDF5 (sealed_file.h).
  *
@@ -16,12 +17,12 @@
 #include "engine/base/text.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/digest.h"
+#include "engine/checkpoint/elements.h"
 #include "engine/checkpoint/facts.h"
 #include "engine/checkpoint/format.h"
 #include "engine/checkpoint/hdf5_driver.h"
 #include "engine/checkpoint/hdf5_library.h"
 #include "engine/checkpoint/names.h"
-#include "engine/checkpoint/parallel.h"
 #include "engine/checkpoint/seal.h"
 #include "engine/checkpoint/sealed_file.h"
 
@@ -87,29 +88,23 @@ static hid_t dataset_properties(void)
     return properties;
 }
 
-/* Writes one dataset and adds its line to the manifest. */
-static bool put_tensor(hid_t file, const cse_checkpoint_tensor *tensor, const char *digest,
-                       cse_text *manifest)
+/* Makes a tensor's dataset, whose place in the file is fixed at once; negative on failure. */
+static hid_t make_dataset(hid_t file, const cse_checkpoint_tensor *tensor, uint64_t *offset)
 {
     hid_t properties = dataset_properties(), space = space_of(tensor->shape);
     hid_t type = cse_hdf5_type_of(tensor->dtype);
     hid_t dataset =
         H5Dcreate2(file, tensor->name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-    bool good = dataset >= 0;
-    if (good && cse_checkpoint_tensor_bytes(tensor) > 0)
-        good = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor->data) >= 0;
-    good = good && put_text(dataset, "dtype", cse_dtype_name(tensor->dtype)) &&
-           put_text(dataset, "blake2b", digest);
-    if (good) {
-        haddr_t offset = H5Dget_offset(dataset);
-        cse_seal_describe(manifest, tensor, offset == HADDR_UNDEF ? 0 : offset, digest);
-    }
-    if (dataset >= 0)
-        good = H5Dclose(dataset) >= 0 && good;
+    const haddr_t address = dataset >= 0 ? H5Dget_offset(dataset) : HADDR_UNDEF;
+    *offset = address == HADDR_UNDEF ? 0 : address;
     H5Tclose(type);
     H5Sclose(space);
     H5Pclose(properties);
-    return good;
+    if (dataset >= 0 && address == HADDR_UNDEF && cse_checkpoint_tensor_bytes(tensor) > 0) {
+        H5Dclose(dataset);
+        return H5I_INVALID_HID;
+    }
+    return dataset;
 }
 
 static cse_status check_tensor(const cse_checkpoint_tensor *tensor, const char *path)
@@ -149,66 +144,106 @@ static cse_status check_checkpoint(const cse_checkpoint *checkpoint, const char 
     return CSE_OK;
 }
 
-/* One tensor's digest, computed beside the others'. */
-typedef struct digesting {
+/* The datasets of a file, in the order of the tensors' names. */
+typedef struct objects {
     const cse_checkpoint *checkpoint;
-    char (*digests)[CSE_DIGEST_DIGITS + 1];
-} digesting;
+    hid_t file;
+    hid_t *datasets;
+    int *order, made;
+    cse_element_place *places; /* of checkpoint->tensors */
+} objects;
 
-static void digest_one(void *self, int index)
+static bool make_datasets(objects *o)
 {
-    digesting *all = self;
-    cse_checkpoint_tensor_digest(&all->checkpoint->tensors[index], all->digests[index]);
+    for (; o->made < o->checkpoint->tensor_count; o->made++) {
+        const int i = o->order[o->made];
+        o->datasets[o->made] =
+            make_dataset(o->file, &o->checkpoint->tensors[i], &o->places[i].offset);
+        if (o->datasets[o->made] < 0)
+            return false;
+    }
+    return true;
 }
 
-static cse_status write_objects(const cse_checkpoint *checkpoint, cse_hdf5_target *target,
-                                const char *path, cse_text *manifest)
+/* What is known only when the elements are hashed, and the lines of the seal. */
+static bool describe_datasets(const objects *o, cse_text *manifest)
 {
-    hid_t access = cse_hdf5_access_new(target);
-    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    for (int k = 0; k < o->made; k++) {
+        const cse_checkpoint_tensor *tensor = &o->checkpoint->tensors[o->order[k]];
+        const cse_element_place *place = &o->places[o->order[k]];
+        if (!put_text(o->datasets[k], "dtype", cse_dtype_name(tensor->dtype)) ||
+            !put_text(o->datasets[k], "blake2b", place->digest))
+            return false;
+        cse_seal_describe(manifest, tensor, place->offset, place->digest);
+    }
+    return true;
+}
+
+static cse_status write_objects(objects *o, const cse_format_target *to, cse_hdf5_target *target,
+                                cse_text *manifest)
+{
+    if (o->file < 0)
+        return cse_hdf5_failed(CSE_IO, to->path, "create the file");
+    if (!put_facts(o->file, o->checkpoint))
+        return cse_hdf5_failed(CSE_IO, to->path, "write the facts about the run");
+    if (!make_datasets(o))
+        return cse_hdf5_failed(CSE_IO, to->path, "make the data sets");
+    target->error = cse_elements_write(o->checkpoint, to->descriptor, o->places, to->digest);
+    if (target->error == 0 && !describe_datasets(o, manifest))
+        return cse_hdf5_failed(CSE_IO, to->path, "describe the data sets");
+    return CSE_OK;
+}
+
+static cse_status write_library_s_part(const cse_checkpoint *checkpoint,
+                                       const cse_format_target *to, cse_text *manifest)
+{
+    cse_hdf5_target target = { .descriptor = to->descriptor };
+    const size_t room = (size_t)checkpoint->tensor_count + 1;
+    hid_t access = cse_hdf5_access_new(&target), creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_obj_track_times(creation, 0);
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
-    cse_status status = file >= 0 ? CSE_OK : cse_hdf5_failed(CSE_IO, path, "create the file");
-    if (status == CSE_OK && !put_facts(file, checkpoint))
-        status = cse_hdf5_failed(CSE_IO, path, "write the facts about the run");
-    int *order = cse_checkpoint_name_order(checkpoint);
-    digesting all = { checkpoint,
-                      cse_calloc((size_t)checkpoint->tensor_count + 1, sizeof *all.digests) };
-    cse_parallel_for(checkpoint->tensor_count, digest_one, &all);
-    for (int i = 0; i < checkpoint->tensor_count && status == CSE_OK && target->error == 0; i++) {
-        const cse_checkpoint_tensor *tensor = &checkpoint->tensors[order[i]];
-        if (!put_tensor(file, tensor, all.digests[order[i]], manifest))
-            status = cse_hdf5_failed(CSE_IO, path, tensor->name);
+    objects o = { .checkpoint = checkpoint,
+                  .file = H5Fcreate(to->path, H5F_ACC_TRUNC, creation, access),
+                  .datasets = cse_calloc(room, sizeof *o.datasets),
+                  .order = cse_checkpoint_name_order(checkpoint),
+                  .places = cse_calloc(room, sizeof *o.places) };
+    cse_status status = write_objects(&o, to, &target, manifest);
+    for (int k = 0; k < o.made; k++)
+        if (H5Dclose(o.datasets[k]) < 0 && status == CSE_OK)
+            status = cse_hdf5_failed(CSE_IO, to->path, "close a data set");
+    if (o.file >= 0) {
+        H5Fflush(o.file, H5F_SCOPE_GLOBAL);
+        if (H5Fclose(o.file) < 0 && status == CSE_OK)
+            status = cse_hdf5_failed(CSE_IO, to->path, "close the file");
     }
-    free(all.digests);
-    free(order);
-    if (file >= 0) {
-        H5Fflush(file, H5F_SCOPE_GLOBAL);
-        if (H5Fclose(file) < 0 && status == CSE_OK)
-            status = cse_hdf5_failed(CSE_IO, path, "close the file");
-    }
+    free(o.datasets);
+    free(o.order);
+    free(o.places);
     H5Pclose(creation);
     H5Pclose(access);
-    if (target->error != 0)
-        return cse_fail(CSE_IO, "%s: cannot be written: %s", path, strerror(target->error));
+    if (target.error != 0)
+        return cse_fail(CSE_IO, "%s: cannot be written: %s", to->path, strerror(target.error));
     return status;
 }
 
-static cse_status hdf5_write(const cse_checkpoint *checkpoint, int descriptor, const char *path)
+static cse_status hdf5_write(const cse_checkpoint *checkpoint, const cse_format_target *to)
 {
-    CSE_TRY(check_checkpoint(checkpoint, path));
-    cse_hdf5_target target = { .descriptor = descriptor };
+    CSE_TRY(check_checkpoint(checkpoint, to->path));
     cse_text manifest = { 0 };
     cse_hdf5_quiet saved = cse_hdf5_silence();
-    cse_status status = write_objects(checkpoint, &target, path, &manifest);
+    cse_status status = write_library_s_part(checkpoint, to, &manifest);
     cse_hdf5_restore(saved);
     if (status == CSE_OK) {
         cse_text_add(&manifest, "\n");
         cse_facts_print(checkpoint, &manifest);
-        status = cse_seal_append(descriptor, &manifest, path);
+        status = cse_seal_append(to->descriptor, &manifest, to->path);
     }
     cse_text_clear(&manifest);
     return status;
+}
+
+static cse_status hdf5_confirm(const cse_checkpoint *checkpoint, const cse_format_target *to)
+{
+    return cse_sealed_file_confirm(to->descriptor, to->path, checkpoint);
 }
 
 static cse_status hdf5_read(int descriptor, const char *path, cse_checkpoint **checkpoint)
@@ -237,6 +272,7 @@ const cse_checkpoint_format cse_format_hdf5 = {
     .signature = "\x89HDF\r\n\x1a\n",
     .signature_bytes = 8,
     .write = hdf5_write,
+    .confirm = hdf5_confirm,
     .verify = hdf5_verify,
     .read = hdf5_read,
 };

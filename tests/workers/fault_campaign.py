@@ -1,0 +1,204 @@
+"""A campaign of faults: runs of configs/synthetic.yaml with validations and checkpoints, in each of
+which one process is killed, or stopped and let go on, or stopped for good, at a random moment. Each
+must end with the weights and the losses of an undisturbed run, each logged step once, and leave no
+process and no file behind.
+
+A run whose coordinator or whose first process was killed may end; it is then started again, as its
+message says, which is counted.
+
+Usage: fault_campaign.py CSENGINE CONFIG [--faults N] [--seed S]
+Prints a table by role and fault, and one line for each run that was wrong, with its seed."""
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS, EVERY = 12000, 2000
+LIMIT_S = 120  # for a run; one takes a second or two
+SETTINGS = ["--json", "--no_dashboard", "--num_csx", "2", "--max_steps", str(STEPS),
+            "--set", "loop.num_steps=null", "--set", f"loop.eval_frequency={EVERY}",
+            "--set", "loop.eval_steps=3", "--set", f"checkpoint.steps={EVERY}"]
+FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freeze": (signal.SIGSTOP, None)}
+# Nobody watches the first process; for others a stop for good is a death.
+ROLES = {"replica": ("kill", "pause", "freeze"), "input_worker": ("kill", "pause", "freeze"),
+         "coordinator": ("kill", "pause"), "first": ("kill", "pause")}
+
+
+def processes():
+    """pid: (parent, command line) of all processes."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as f:
+                line = f.read().replace(b"\0", b" ").decode(errors="replace")
+            with open(f"/proc/{name}/stat") as f:
+                parent = int(f.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        found[int(name)] = (parent, line)
+    return found
+
+
+def victims(first, role):
+    """The processes of the role below the first process of a run."""
+    if role == "first":
+        return [first]
+    all_processes = processes()
+    children = [p for p, (parent, _) in all_processes.items() if parent == first]
+    if role == "coordinator":
+        return children
+    return [p for p, (parent, line) in all_processes.items()
+            if parent in children and f"--role={role}" in line]
+
+
+class Run:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.lines, self.starts, self.error = [], 0, ""
+
+    def launch(self):
+        self.starts += 1
+        environment = dict(os.environ, CSE_DASHBOARD="0", CSENGINE_EXECUTABLE=self.options.csengine,
+                           TMPDIR=f"{self.folder}/tmp")
+        command = [self.options.csengine, "start", self.options.config, *SETTINGS, "--model_dir",
+                   f"{self.folder}/run", "--compile_dir", self.options.compiled]
+        os.makedirs(f"{self.folder}/tmp", exist_ok=True)
+        self.out = open(f"{self.folder}/out", "ab")
+        self.process = subprocess.Popen(command, stdout=self.out, stderr=self.out, env=environment)
+
+    def wait(self):
+        """The exit code; None when it hangs."""
+        try:
+            code = self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            code = None
+        self.out.close()
+        return code
+
+    def text(self):
+        return open(f"{self.folder}/out", errors="replace").read()
+
+    def digest(self):
+        events = [json.loads(line) for line in self.text().splitlines() if line.startswith("{")]
+        ends = [e for e in events if e.get("event") == "end" and "weights_digest" in e]
+        return ends[-1]["weights_digest"] if ends else None
+
+    def losses(self):
+        """{step: value} of the run store, and how many rows a step has at most in one attempt."""
+        database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
+        rows = database.execute("select p.attempt, p.step, p.value from points p join series s on "
+                                "s.id = p.series where s.name = 'loss' order by p.attempt").fetchall()
+        database.close()
+        return {step: value for _, step, value in rows}
+
+    def left(self):
+        """Processes and files that stay behind."""
+        deadline = time.monotonic() + 10
+        while True:
+            alive = [line for _, line in processes().values() if self.folder in line]
+            files = [n for n in os.listdir(f"{self.folder}/tmp")]
+            if not (alive or files) or time.monotonic() > deadline:
+                return alive + files
+            time.sleep(0.05)
+
+    def kill_all(self):
+        for pid, (_, line) in processes().items():
+            if self.folder in line:
+                os.kill(pid, signal.SIGKILL)
+
+
+def strike(run, fault, role, moment):
+    """Whether there was somebody to strike."""
+    number, pause = FAULTS[fault]
+    begun = time.monotonic()
+    time.sleep(moment)
+    while run.process.poll() is None and time.monotonic() < begun + moment + 5:
+        for victim in random.sample(found := victims(run.process.pid, role), len(found)):
+            try:
+                os.kill(victim, number)
+                if pause is not None:
+                    time.sleep(pause)
+                    os.kill(victim, signal.SIGCONT)
+            except ProcessLookupError:
+                continue
+            return True
+        time.sleep(0.002)
+    return False
+
+
+def judge(run, code, expected):
+    """What is wrong; None: nothing."""
+    if code is None:
+        return "hangs"
+    if code != 0:
+        return f"exit code {code}"
+    if run.digest() != expected["digest"]:
+        return f"digest {run.digest()}"
+    if run.losses() != expected["losses"]:
+        return "other losses in the run store"
+    left = run.left()
+    return f"left: {left}" if left else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("csengine")
+    parser.add_argument("config")
+    parser.add_argument("--faults", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    work = tempfile.mkdtemp(prefix="csengine-faults-")
+    options.compiled = f"{work}/compiled"
+    times = []
+    for name in ("first", "plain"):  # the first one compiles
+        plain = Run(options, f"{work}/{name}")
+        begun = time.monotonic()
+        plain.launch()
+        code = plain.wait()
+        times.append(time.monotonic() - begun)
+        if code != 0:
+            sys.exit(f"the undisturbed run: exit code {code}\n{plain.text()}")
+    expected = {"digest": plain.digest(), "losses": plain.losses()}
+    table, wrong = collections.Counter(), 0
+    for seed in range(options.seed, options.seed + options.faults):
+        random.seed(seed)
+        role = random.choice(sorted(ROLES))
+        fault, moment = random.choice(ROLES[role]), random.uniform(0, times[1])
+        run = Run(options, f"{work}/{seed}")
+        run.launch()
+        struck = strike(run, fault, role, moment)
+        code = run.wait()
+        while code not in (0, None) and role in ("coordinator", "first") and run.starts < 3:
+            left = run.left()
+            if left:
+                break
+            run.launch()
+            code = run.wait()
+        problem = judge(run, code, expected)
+        if problem:
+            wrong += 1
+            print(f"seed {seed}: {role}, {fault} after {moment:.3f} s: {problem}\n"
+                  f"{run.text()[-2000:]}", flush=True)
+            run.kill_all()
+        outcome = "wrong" if problem else "not struck" if not struck else (
+            "started again" if run.starts > 1 else "right")
+        table[role, fault, outcome] += 1
+        shutil.rmtree(run.folder, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
+    for (role, fault, outcome), count in sorted(table.items()):
+        print(f"{role:14}{fault:8}{outcome:14}{count:5}")
+    print(f"{options.faults} faults in runs of {times[1]:.1f} s, {wrong} wrong")
+    sys.exit(wrong > 0)
+
+
+main()

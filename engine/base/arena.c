@@ -101,6 +101,8 @@ static block *block_new(cse_arena *arena, size_t size)
     b->size = size > BLOCK_BYTES ? size : BLOCK_BYTES;
     b->pages = size >= PAGES_BYTES;
     b->bytes = b->pages ? cse_pages_new(b->size) : cse_aligned_calloc(b->size);
+    if (b->pages)
+        cse_pages_expect_use(b->bytes, b->size);
     b->next = arena->blocks;
     arena->blocks = b;
     return b;

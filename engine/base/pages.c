@@ -12,6 +12,8 @@
 
 #include "csengine/status.h"
 
+enum { HUGE_BYTES = 4 << 20 };
+
 void *cse_pages_new(size_t bytes)
 {
     if (bytes == 0)
@@ -22,6 +24,12 @@ void *cse_pages_new(size_t bytes)
         return memory;
     fprintf(stderr, "csengine: out of memory (asked for %zu bytes)\n", bytes);
     exit(cse_status_exit_code(CSE_INTERNAL));
+}
+
+void cse_pages_expect_use(void *memory, size_t bytes)
+{
+    if (bytes >= HUGE_BYTES)
+        madvise(memory, bytes, MADV_HUGEPAGE);
 }
 
 void cse_pages_release(void *memory, size_t bytes)

@@ -8,6 +8,8 @@
 /* Zeroed, aligned to a page; takes no memory until touched. NULL for 0 bytes; when address space is
  * exhausted the process ends with a message. */
 void *cse_pages_new(size_t bytes);
+/* Tells the kernel that all of it will be touched soon, so that it may use huge pages. */
+void cse_pages_expect_use(void *memory, size_t bytes);
 /* `bytes` as at the allocation; harmless for NULL. */
 void cse_pages_release(void *memory, size_t bytes);
 /* Returns the whole pages inside a range of a shared mapping of memory to the kernel: they read as

@@ -3,8 +3,8 @@
  *
  * A checkpoint is written under a temporary name, read back and compared with the memory that it
  * came from, fsynced, renamed, and its directory fsynced: a process that dies on the way never
- * leaves a file under the final name. Formats are plugins in engine/checkpoint/formats; training uses HDF5, with
- * one dataset for each dotted name. */
+ * leaves a file under the final name. Formats are plugins in engine/checkpoint/formats; training
+ * uses HDF5, with one dataset for each dotted name. */
 #ifndef CSE_CHECKPOINT_CHECKPOINT_H
 #define CSE_CHECKPOINT_CHECKPOINT_H
 

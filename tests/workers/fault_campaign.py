@@ -94,7 +94,7 @@ class Run:
         return ends[-1]["weights_digest"] if ends else None
 
     def losses(self):
-        """{step: value} of the run store, and how many rows a step has at most in one attempt."""
+        """{step: value} of the run store; of a step that was done again the last attempt's."""
         database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
         rows = database.execute("select p.attempt, p.step, p.value from points p join series s on "
                                 "s.id = p.series where s.name = 'loss' order by p.attempt").fetchall()
@@ -179,8 +179,8 @@ def main():
         struck = strike(run, fault, role, moment)
         code = run.wait()
         while code not in (0, None) and role in ("coordinator", "first") and run.starts < 3:
-            left = run.left()
-            if left:
+            if left := run.left():
+                print(f"seed {seed}: {role}, {fault}: left behind: {left}", flush=True)
                 break
             run.launch()
             code = run.wait()

@@ -29,7 +29,10 @@
 
 #define MILLISECONDS INT64_C(1000000)
 #define WELCOME_TIMEOUT_NS (60000 * MILLISECONDS)
-#define SEND_TIMEOUT_NS (1000 * MILLISECONDS)
+/* A connection may take long where many processes wait for a processor. A line of the log must not
+ * hold the work up. */
+#define SEND_TIMEOUT_NS (30000 * MILLISECONDS)
+#define LOG_TIMEOUT_NS (1000 * MILLISECONDS)
 #define CONTROL_INTERVAL_NS (20 * MILLISECONDS)
 #define IDLE_TIMEOUT_NS (100 * MILLISECONDS)
 
@@ -126,8 +129,9 @@ static cse_status tell(worker *w, const cse_message *message)
 {
     w->sent.size = 0;
     CSE_TRY(cse_message_encode(message, &w->sent));
+    const int64_t timeout_ns = message->kind == CSE_MESSAGE_LOG ? LOG_TIMEOUT_NS : SEND_TIMEOUT_NS;
     return w->transport->send(w->socket, NULL, w->sent.data, w->sent.size,
-                              cse_clock_ns() + SEND_TIMEOUT_NS);
+                              cse_clock_ns() + timeout_ns);
 }
 
 /* Without role and rank: the coordinator knows them by the connection. */

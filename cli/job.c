@@ -12,6 +12,7 @@
 #include "engine/base/sandbox.h"
 #include "run/job/job_settings.h"
 #include "run/job/kinds.h"
+#include "run/job/takeover.h"
 #include "workers/control/supervisor.h"
 #include "workers/messages/run_directory.h"
 
@@ -71,6 +72,7 @@ static int stop_requested(void *self)
 /* What is shown of a job while it runs. */
 typedef struct shown_job {
     cse_progress *progress;
+    cse_takeover *takeover;
     struct cse_dashboard_child *dashboard;
 } shown_job;
 
@@ -81,6 +83,9 @@ static void show_event(void *self, const cse_job_event *event)
         cse_progress_event(shown->progress, event);
         return;
     }
+    /* The dashboard of the first coordinator is that of the run. */
+    if (!cse_takeover_note_accepted(shown->takeover))
+        return;
     cse_live_line_lock(shown->progress->line);
     cse_dashboard_child_start(shown->dashboard);
     cse_live_line_unlock(shown->progress->line);
@@ -114,7 +119,7 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    shown_job shown = { &progress, job->dashboard };
+    shown_job shown = { &progress, job->settings.takeover, job->dashboard };
     job->settings.self = &shown;
     job->settings.on_event = show_event;
     job->settings.stop_requested = stop_requested;
@@ -157,6 +162,14 @@ static int run_supervised(void *self)
                             : cse_job_report(supervised->line, supervised->job, status);
 }
 
+/* In the first process. A training run alone has something to go on from. */
+static bool takes_over(void *self)
+{
+    const supervised_job *supervised = self;
+    return supervised->job->settings.mode == CSE_JOB_TRAIN &&
+           cse_takeover_begin(supervised->job->settings.takeover);
+}
+
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
 {
     supervised_job supervised = { .line = line, .job = job, .directory.lock = -1 };
@@ -164,7 +177,10 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     cse_status status = confined ? cse_run_directory_make(&supervised.directory) : CSE_OK;
     if (status != CSE_OK)
         return cse_job_report(line, job, status);
-    int exit_code = cse_supervisor_run(run_supervised, &supervised);
+    job->settings.takeover = cse_takeover_new();
+    int exit_code = cse_supervisor_run(
+        &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = &supervised });
+    cse_takeover_destroy(&job->settings.takeover);
     if (confined)
         cse_run_directory_remove(&supervised.directory);
     return exit_code;

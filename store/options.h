@@ -2,6 +2,7 @@
 #ifndef CSE_STORE_OPTIONS_H
 #define CSE_STORE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ typedef struct cse_store_options {
     int64_t publish_interval_ms; /* 0: 25 */
     int64_t commit_interval_ms;  /* 0: 250 */
     size_t queue_bytes;          /* 0: 8 MiB */
+    bool takes_over;             /* the run goes on: its last process died, and this is the next */
 } cse_store_options;
 
 #endif

@@ -144,6 +144,14 @@ static void close_attempt_before(cse_store *store)
     if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state) ||
         take_end_from_journal(store, state))
         return;
+    if (store->options.takes_over) {
+        if (cse_run_state_may_follow(state, CSE_RUN_RECOVERING))
+            ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_unix_ms(),
+                    cse_run_state_name(state), cse_run_state_name(CSE_RUN_RECOVERING), "",
+                    "the coordinator was killed; another one takes the run over",
+                    store->attempt - 1);
+        return;
+    }
     ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_unix_ms(),
             cse_run_state_name(state), cse_run_state_name(CSE_RUN_FAILED),
             cse_run_reason_name(CSE_REASON_INTERRUPTED),

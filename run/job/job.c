@@ -20,6 +20,7 @@
 #include "run/job/job_watch.h"
 #include "run/job/retention.h"
 #include "run/job/room_wait.h"
+#include "run/job/takeover.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/configured.h"
@@ -54,6 +55,7 @@ typedef struct job {
     double rate;                    /* constant learning rate, without a schedule */
     bool has_rate;
     cse_job_watch watch;
+    cse_session_observer handed_on; /* notes for a successor */
 } job;
 
 static void emit(const job *j, const cse_job_event *event)
@@ -181,6 +183,8 @@ static cse_status write_checkpoint(job *j, int64_t step)
     cse_job_watch_phase(&j->watch, phase);
     CSE_TRY(status);
     j->saved_step = step;
+    if (!j->failed)
+        cse_takeover_note_checkpoint(j->settings->takeover, path);
     if (j->recorder != NULL) {
         written.identity = j->session->latest.digest;
         cse_recorder_checkpoint(j->recorder, &written);
@@ -410,21 +414,11 @@ static void warn_of_divergence(const job *j, const char *path)
 /* A run from a checkpoint that was named writes its own over those of later steps. */
 static void warn_of_overwriting(const job *j)
 {
-    int64_t *steps = NULL, newest = 0;
-    int count = 0;
-    const char *model_dir = j->session->configuration.model_dir;
-    if (cse_checkpoint_steps(model_dir, &steps, &count) == CSE_OK && count > 0)
-        newest = steps[0];
-    free(steps);
-    if (newest <= cse_global_step() || j->settings->no_checkpoints)
-        return;
     cse_text text = { 0 };
-    cse_text_add(
-        &text,
-        "%s holds checkpoints up to checkpoint_%lld.mdl of an earlier run; those that this "
-        "run reaches again from step %lld are overwritten; another --model_dir keeps them",
-        model_dir, (long long)newest, (long long)cse_global_step());
-    warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
+    if (!j->settings->no_checkpoints)
+        cse_tell_overwriting(j->session->configuration.model_dir, cse_global_step(), &text);
+    if (text.data != NULL)
+        warn(j, &(cse_error){ .status = CSE_DATA, .message = text.data });
     cse_text_clear(&text);
 }
 
@@ -433,22 +427,26 @@ static cse_status load(job *j)
 {
     char path[PATH_MAX], line[PATH_MAX + 64];
     const cse_job_settings *s = j->settings;
-    const char *directory = j->session->configuration.model_dir;
-    if (s->checkpoint_path != NULL) {
+    const char *handed_on = cse_takeover_checkpoint(s->takeover);
+    if (handed_on != NULL) {
+        snprintf(path, sizeof path, "%s", handed_on);
+    } else if (s->checkpoint_path != NULL) {
         snprintf(path, sizeof path, "%s", s->checkpoint_path);
     } else if (s->autoload_last_checkpoint) {
-        cse_status status = cse_checkpoint_latest(directory, path, sizeof path);
+        cse_status status =
+            cse_checkpoint_latest(j->session->configuration.model_dir, path, sizeof path);
         if (status == CSE_NO_INPUT && s->mode != CSE_JOB_EVALUATE)
             return CSE_OK;
         if (status == CSE_NO_INPUT)
             return cse_fail(status, "%s; train first, or give --checkpoint_path FILE",
                             cse_error_message());
-        if (status != CSE_OK)
-            return status;
-        j->session->hooks.counts_from_start = true;
-        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && job_executes(j);
+        CSE_TRY(status);
     } else {
         return CSE_OK;
+    }
+    if (handed_on != NULL || s->checkpoint_path == NULL) {
+        j->session->hooks.counts_from_start = true;
+        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && job_executes(j);
     }
     CSE_TRY(cse_load(path));
     j->saved_step = cse_global_step();
@@ -692,7 +690,8 @@ static cse_status look_back(job *j)
                                                     .keep = s->no_checkpoints ? 0 : s->keep,
                                                     .best = s->keep_best,
                                                     .best_is_greatest = s->best_is_greatest });
-    bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint;
+    bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
+                 cse_takeover_checkpoint(s->takeover) == NULL;
     return fresh && !s->no_checkpoints ? cse_check_fresh_start(model_dir) : CSE_OK;
 }
 
@@ -711,6 +710,7 @@ static cse_status open_recorder(job *j)
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
         .run_directory = j->directory.path,
+        .takes_over = cse_takeover_count(j->settings->takeover) > 0,
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);
@@ -732,6 +732,8 @@ static cse_status run_session(job *j)
                                                   .validates = s->mode == CSE_JOB_TRAIN &&
                                                                s->val_dataloader != NULL },
                         j->session);
+    cse_takeover_observe(s->takeover, &j->handed_on, &j->watch.observer);
+    j->session->paused = cse_takeover_is_paused(s->takeover);
     j->session->canonical_configuration = s->canonical_configuration;
     j->session->effective_settings = s->effective_settings;
     j->session->hooks = (cse_session_hooks){ .self = j,

@@ -50,6 +50,8 @@ typedef struct cse_job_settings {
     bool new_data;               /* resume although the training data are others */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
 
+    struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
+
     int64_t log_steps;                                          /* 0: every 50 */
     const cse_config_plugin *train_dataloader, *val_dataloader; /* val: NULL for none */
     const cse_config *config;            /* to report values that were not read; may be NULL */

@@ -57,6 +57,21 @@ cse_status cse_check_fresh_start(const char *model_dir)
         model_dir, count, count > 1 ? "s" : "", (long long)newest);
 }
 
+void cse_tell_overwriting(const char *model_dir, int64_t step, cse_text *text)
+{
+    int64_t *steps = NULL, newest = 0;
+    int count = 0;
+    if (cse_checkpoint_steps(model_dir, &steps, &count) == CSE_OK && count > 0)
+        newest = steps[0];
+    free(steps);
+    if (newest > step)
+        cse_text_add(
+            text,
+            "%s holds checkpoints up to checkpoint_%lld.mdl of an earlier run; those that this "
+            "run reaches again from step %lld are overwritten; another --model_dir keeps them",
+            model_dir, (long long)newest, (long long)step);
+}
+
 bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t global_step)
 {
     return global_step < previous->last_step && global_step >= previous->first_step &&

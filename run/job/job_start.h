@@ -22,6 +22,10 @@ void cse_previous_run_read(const char *model_dir, cse_previous_run *previous);
  * checkpoints among those of an earlier run in model_dir. */
 cse_status cse_check_fresh_start(const char *model_dir);
 
+/* Adds what a run that goes on from `step` does to the checkpoints of an earlier one, if there are
+ * later ones in model_dir. */
+void cse_tell_overwriting(const char *model_dir, int64_t step, cse_text *text);
+
 /* Whether a job of `num_steps` steps that continues at `global_step` is the previous run, which was
  * interrupted: then it goes on to that run's end. */
 bool cse_goes_on(const cse_previous_run *previous, int64_t num_steps, int64_t global_step);

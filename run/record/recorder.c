@@ -119,9 +119,11 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     snprintf(recorder->run_directory, sizeof recorder->run_directory, "%s", options->run_directory);
     snprintf(recorder->events_endpoint, sizeof recorder->events_endpoint, "ipc://%s/events",
              options->run_directory);
-    cse_status status = cse_store_open(
-        options->configuration->model_dir,
-        &(cse_store_options){ .events_endpoint = recorder->events_endpoint }, &recorder->store);
+    cse_status status =
+        cse_store_open(options->configuration->model_dir,
+                       &(cse_store_options){ .events_endpoint = recorder->events_endpoint,
+                                             .takes_over = options->takes_over },
+                       &recorder->store);
     if (status == CSE_IO) {
         cse_log_line(CSE_LOG_WARNING, "%s; training goes on without a run store",
                      cse_error_message());

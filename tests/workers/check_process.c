@@ -323,7 +323,7 @@ static pid_t start_supervisor(void)
 {
     pid_t supervisor = fork();
     if (supervisor == 0)
-        _exit(cse_supervisor_run(serve_until_terminated, NULL));
+        _exit(cse_supervisor_run(&(cse_supervised){ .body = serve_until_terminated }));
     for (int i = 0; i < 10000 && !shared->running; i++)
         cse_sleep_ns(1000000);
     ck_assert(shared->running);
@@ -347,7 +347,7 @@ static void wait_until_nothing_is_left(void)
 
 START_TEST(the_supervisor_hands_the_result_on)
 {
-    ck_assert_int_eq(cse_supervisor_run(return_five, NULL), 5);
+    ck_assert_int_eq(cse_supervisor_run(&(cse_supervised){ .body = return_five }), 5);
 }
 END_TEST
 

@@ -3,8 +3,7 @@ which one process is killed, or stopped and let go on, or stopped for good, at a
 must end with the weights and the losses of an undisturbed run, each logged step once, and leave no
 process and no file behind.
 
-A run whose coordinator or whose first process was killed may end; it is then started again, as its
-message says, which is counted.
+A run whose first process was killed ends; it is then started again, which is counted.
 
 Usage: fault_campaign.py CSENGINE CONFIG [--faults N] [--seed S]
 Prints a table by role and fault, and one line for each run that was wrong, with its seed."""
@@ -27,9 +26,9 @@ SETTINGS = ["--json", "--no_dashboard", "--num_csx", "2", "--max_steps", str(STE
             "--set", "loop.num_steps=null", "--set", f"loop.eval_frequency={EVERY}",
             "--set", "loop.eval_steps=3", "--set", f"checkpoint.steps={EVERY}"]
 FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freeze": (signal.SIGSTOP, None)}
-# Nobody watches the first process; for others a stop for good is a death.
+# For all but the first process, which nobody watches, a stop for good is a death.
 ROLES = {"replica": ("kill", "pause", "freeze"), "input_worker": ("kill", "pause", "freeze"),
-         "coordinator": ("kill", "pause"), "first": ("kill", "pause")}
+         "coordinator": ("kill", "pause", "freeze"), "first": ("kill", "pause")}
 
 
 def processes():
@@ -178,7 +177,7 @@ def main():
         run.launch()
         struck = strike(run, fault, role, moment)
         code = run.wait()
-        while code not in (0, None) and role in ("coordinator", "first") and run.starts < 3:
+        while code not in (0, None) and role == "first" and run.starts < 3:
             if left := run.left():
                 print(f"seed {seed}: {role}, {fault}: left behind: {left}", flush=True)
                 break

@@ -2,7 +2,8 @@
  *
  * The coordinator may die at any point, so it cannot clean up after itself. Its workers die with it
  * (PR_SET_PDEATHSIG); to be sure, the supervisor kills the process group, waits until the orphans
- * are gone (it is their subreaper), and removes the coordinator's files. */
+ * are gone (it is their subreaper), and removes the coordinator's files. Then another coordinator
+ * begins. */
 #include "workers/control/supervisor.h"
 
 #include <errno.h>
@@ -18,6 +19,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "workers/messages/run_directory.h"
+
+/* A body that is stopped for longer is replaced. Less than a second, as timespec has it. */
+#define STOP_NS INT64_C(999999999)
 
 static const int kept_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD };
 
@@ -49,24 +53,65 @@ static void suspend(pid_t group)
     kill(-group, SIGCONT);
 }
 
-/* Handles signals until `child` has ended; its wait status is returned. */
-static int watch(pid_t child, const sigset_t *kept)
+/* A process that is being watched. */
+typedef struct watched {
+    pid_t child;
+    bool ended;
+    int status;         /* then */
+    int64_t stopped_ns; /* when it was seen to be stopped; 0: it is not */
+    bool told_to_end;   /* a signal for it came */
+} watched;
+
+/* Takes what happened to children; true when `child` has ended. Orphans of the job come here, too.
+ */
+static bool take_changes(watched *w)
 {
-    for (;;) {
-        int status;
-        pid_t ended;
-        while ((ended = waitpid(-1, &status, WNOHANG)) > 0) /* orphans of the job come here, too */
-            if (ended == child)
-                return status;
-        if (ended < 0 && errno == ECHILD)
-            return 0;
-        int number = sigwaitinfo(kept, NULL);
-        if (number == SIGINT)
-            kill(child, SIGINT);
-        else if (number == SIGTERM || number == SIGHUP)
-            kill(child, SIGTERM);
-        else if (number == SIGTSTP)
-            suspend(child);
+    int status;
+    pid_t changed;
+    while ((changed = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+        if (changed != w->child)
+            continue;
+        w->ended = WIFEXITED(status) || WIFSIGNALED(status);
+        w->status = status;
+        w->stopped_ns = WIFSTOPPED(status) ? cse_clock_ns() : 0;
+        if (w->ended)
+            return true;
+    }
+    if (changed < 0 && errno == ECHILD) {
+        w->ended = true;
+        w->status = 0;
+    }
+    return w->ended;
+}
+
+static void forward(watched *w, int number)
+{
+    if (number == SIGTSTP) {
+        suspend(w->child);
+        w->stopped_ns = 0;
+    } else if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
+        w->told_to_end = true;
+        kill(w->child, number == SIGINT ? SIGINT : SIGTERM);
+    }
+}
+
+/* Handles signals until the child has ended. */
+static void watch(watched *w, const sigset_t *kept)
+{
+    while (!take_changes(w)) {
+        if (w->stopped_ns == 0) {
+            forward(w, sigwaitinfo(kept, NULL));
+            continue;
+        }
+        const int64_t left_ns = w->stopped_ns + STOP_NS - cse_clock_ns();
+        const struct timespec timeout = { .tv_nsec = left_ns > 0 ? (long)left_ns : 0 };
+        int number = sigtimedwait(kept, NULL, &timeout);
+        if (number > 0)
+            forward(w, number);
+        else if (errno == EAGAIN && !take_changes(w) && w->stopped_ns != 0)
+            kill(w->child, SIGKILL);
+        if (w->ended)
+            return;
     }
 }
 
@@ -85,35 +130,59 @@ static void tidy(pid_t group)
     cse_run_directory_sweep();
 }
 
-int cse_supervisor_run(int (*body)(void *self), void *self)
+/* 0, or -1 when no process can be made. */
+static int begin(const cse_supervised *s, watched *w, const sigset_t *before)
 {
-    sigset_t kept, before;
-    fill_kept(&kept);
-    sigprocmask(SIG_BLOCK, &kept, &before);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
     fflush(NULL); /* else buffered output would be written twice */
-    pid_t supervisor = getpid();
-    pid_t child = fork();
-    if (child < 0) {
-        cse_log_line(CSE_LOG_ERROR, "cannot start the coordinator: fork: %s", strerror(errno));
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        return cse_status_exit_code(CSE_TEMPORARY);
+    const pid_t supervisor = getpid();
+    *w = (watched){ .child = fork() };
+    if (w->child == 0)
+        exit(run_body(s->body, s->self, supervisor, before));
+    if (w->child < 0)
+        return -1;
+    setpgid(w->child, w->child); /* both processes call it, so neither has to wait for the other */
+    return 0;
+}
+
+/* The exit code; negative: another body shall begin. */
+static int end(const cse_supervised *s, const watched *w)
+{
+    if (WIFEXITED(w->status))
+        return WEXITSTATUS(w->status);
+    const int number = WTERMSIG(w->status);
+    tidy(w->child);
+    if (!w->told_to_end && s->takes_over != NULL && s->takes_over(s->self)) {
+        cse_log_line(CSE_LOG_WARNING,
+                     "the coordinator was killed by signal %d (%s); another one takes the run over "
+                     "from its last checkpoint",
+                     number, strsignal(number));
+        return -1;
     }
-    if (child == 0)
-        exit(run_body(body, self, supervisor, &before));
-    setpgid(child, child); /* both processes call it, so neither has to wait for the other */
-    int status = watch(child, &kept);
-    if (WIFEXITED(status)) {
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        return WEXITSTATUS(status);
-    }
-    int number = WTERMSIG(status);
-    tidy(child);
     cse_log_line(
         CSE_LOG_ERROR,
         "the coordinator was killed by signal %d (%s); its workers were ended and its files "
         "removed; start again to go on from the last checkpoint",
         number, strsignal(number));
-    sigprocmask(SIG_SETMASK, &before, NULL);
     return 128 + number;
+}
+
+int cse_supervisor_run(const cse_supervised *supervised)
+{
+    sigset_t kept, before;
+    watched w;
+    int exit_code = -1;
+    fill_kept(&kept);
+    sigprocmask(SIG_BLOCK, &kept, &before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    while (exit_code < 0) {
+        if (begin(supervised, &w, &before) != 0) {
+            cse_log_line(CSE_LOG_ERROR, "cannot start the coordinator: fork: %s", strerror(errno));
+            exit_code = cse_status_exit_code(CSE_TEMPORARY);
+            break;
+        }
+        watch(&w, &kept);
+        exit_code = end(supervised, &w);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return exit_code;
 }

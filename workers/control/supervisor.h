@@ -3,12 +3,24 @@
 #ifndef CSE_WORKERS_CONTROL_SUPERVISOR_H
 #define CSE_WORKERS_CONTROL_SUPERVISOR_H
 
-/* Runs `body(self)` in a child process, the coordinator, the leader of a new process group,
- * and returns the exit code of this program: the body's result, or 128 + the signal that killed it.
- * Call before any thread exists. Forwarded to the body: SIGINT (a terminal's Ctrl-C reaches only
- * the supervisor, so each arrives once), SIGTERM, SIGHUP (as SIGTERM); SIGTSTP stops the whole job
- * until SIGCONT. When the body is killed, its workers are killed and its sockets removed; when the
+#include <stdbool.h>
+
+typedef struct cse_supervised {
+    int (*body)(void *self);
+    /* The body was killed, nothing of it is left: whether another one shall begin. NULL: none. */
+    bool (*takes_over)(void *self);
+    void *self;
+} cse_supervised;
+
+/* Runs the body in a child process, the coordinator, the leader of a new process group, and returns
+ * the exit code of this program: the body's result, or 128 + the signal that killed it. Call before
+ * any thread exists.
+ *
+ * Forwarded to the body: SIGINT (a terminal's Ctrl-C reaches only the supervisor, so each arrives
+ * once), SIGTERM, SIGHUP (as SIGTERM); SIGTSTP stops the whole job until SIGCONT. When the body is
+ * killed, its workers are killed, its sockets removed, and another body begins, unless it was told
+ * to end before. A body that somebody stops (SIGSTOP) for longer than a second is killed. When the
  * supervisor is killed, the body gets SIGTERM. */
-int cse_supervisor_run(int (*body)(void *self), void *self);
+int cse_supervisor_run(const cse_supervised *supervised);
 
 #endif

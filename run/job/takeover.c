@@ -1,0 +1,99 @@
+/* A shared page of atomic words. */
+#include "run/job/takeover.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+struct cse_takeover {
+    int count, futile;    /* takeovers so far, and in a row without a step; of the first process */
+    int64_t steps_before; /* when the last one began */
+    _Atomic int64_t steps;
+    atomic_bool paused, ending, accepted;
+    atomic_int newest; /* checkpoints[newest - 1]; 0: none */
+    char checkpoints[2][PATH_MAX];
+};
+
+cse_takeover *cse_takeover_new(void)
+{
+    cse_takeover *takeover =
+        mmap(NULL, sizeof *takeover, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return takeover == MAP_FAILED ? NULL : takeover; /* zeros */
+}
+
+void cse_takeover_destroy(cse_takeover **takeover)
+{
+    if (*takeover != NULL)
+        munmap(*takeover, sizeof **takeover);
+    *takeover = NULL;
+}
+
+bool cse_takeover_begin(cse_takeover *t)
+{
+    if (t == NULL || atomic_load(&t->ending))
+        return false;
+    const int64_t steps = atomic_load(&t->steps);
+    t->futile = steps > t->steps_before ? 0 : t->futile + 1;
+    t->steps_before = steps > t->steps_before ? steps : t->steps_before;
+    t->count++;
+    return t->futile <= CSE_MOST_TAKEOVERS;
+}
+
+int cse_takeover_count(const cse_takeover *t)
+{
+    return t != NULL ? t->count : 0;
+}
+
+const char *cse_takeover_checkpoint(const cse_takeover *t)
+{
+    const int newest = t != NULL ? atomic_load(&t->newest) : 0;
+    return newest > 0 ? t->checkpoints[newest - 1] : NULL;
+}
+
+bool cse_takeover_is_paused(const cse_takeover *t)
+{
+    return t != NULL && atomic_load(&t->paused);
+}
+
+void cse_takeover_note_checkpoint(cse_takeover *t, const char *path)
+{
+    if (t == NULL)
+        return;
+    const int next = atomic_load(&t->newest) == 1 ? 2 : 1;
+    snprintf(t->checkpoints[next - 1], PATH_MAX, "%s", path);
+    atomic_store(&t->newest, next);
+}
+
+bool cse_takeover_note_accepted(cse_takeover *t)
+{
+    return t == NULL || !atomic_exchange(&t->accepted, true);
+}
+
+static void on_step(void *self, const cse_record *record)
+{
+    cse_takeover *t = self;
+    if (record->steps_done > atomic_load_explicit(&t->steps, memory_order_relaxed))
+        atomic_store_explicit(&t->steps, record->steps_done, memory_order_relaxed);
+}
+
+static void on_phase(void *self, cse_phase phase, const char *message)
+{
+    cse_takeover *t = self;
+    (void)message;
+    if (phase == CSE_PHASE_CANCELLING)
+        atomic_store(&t->ending, true);
+    if (phase == CSE_PHASE_RUNNING || phase == CSE_PHASE_PAUSING || phase == CSE_PHASE_PAUSED)
+        atomic_store(&t->paused, phase != CSE_PHASE_RUNNING);
+}
+
+void cse_takeover_observe(cse_takeover *t, cse_session_observer *own, cse_session_observer *before)
+{
+    if (t == NULL)
+        return;
+    *own = (cse_session_observer){ .self = t,
+                                   .on_step = on_step,
+                                   .events = { .self = t, .on_phase = on_phase } };
+    before->next = own;
+    before->events.next = &own->events;
+}

@@ -68,13 +68,14 @@ bool cse_job_can(const cse_jobs *jobs, const cse_job *job, const char *command)
 
 typedef struct run_place {
     char endpoint[256];
-    int64_t pid; /* of the coordinator, while it lives; 0 */
+    int64_t pid;   /* of the coordinator, while it lives; 0 */
+    int64_t first; /* of the process that would start another coordinator; 0 */
 } run_place;
 
 static run_place find_run(cse_jobs *jobs, const char *model_dir)
 {
     run_place place = { .pid = 0 };
-    cse_text endpoint = { 0 }, pid = { 0 };
+    cse_text endpoint = { 0 }, pid = { 0 }, first = { 0 };
     cse_run_status status;
     cse_store_reader *reader = NULL;
     if (cse_readers_borrow(jobs->options.readers, model_dir, &reader) != CSE_OK)
@@ -84,15 +85,18 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
             snprintf(place.endpoint, sizeof place.endpoint, "%s", endpoint.data);
         if (cse_store_reader_key(reader, "pid", &pid))
             place.pid = strtoll(pid.data, NULL, 10);
+        if (cse_store_reader_key(reader, "first_pid", &first))
+            place.first = strtoll(first.data, NULL, 10);
     }
     cse_readers_give_back(jobs->options.readers, model_dir, &reader);
     cse_text_clear(&endpoint);
     cse_text_clear(&pid);
+    cse_text_clear(&first);
     return place;
 }
 
 /* Ends a run that no message reaches. The supervisor cleans up after a coordinator that is
- * killed. */
+ * killed, and starts no other one after SIGTERM. */
 static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
 {
     int64_t pid = number == SIGKILL && place->pid > 0 ? place->pid : record->pid;
@@ -100,6 +104,8 @@ static cse_status signal_run(const run_place *place, const cse_job_record *recor
         pid = place->pid;
     if (pid <= 1)
         return cse_fail(CSE_UNAVAILABLE, "the run's process cannot be found");
+    if (number == SIGKILL && place->first > 1 && place->first != pid)
+        kill((pid_t)place->first, SIGTERM);
     if (kill((pid_t)pid, number) != 0 && errno != ESRCH)
         return cse_fail(CSE_PERMISSION, "process %lld: %s", (long long)pid, strerror(errno));
     return CSE_OK;

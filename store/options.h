@@ -18,12 +18,18 @@ enum {
     CSE_STORE_KEPT_KERNELS = 100000, /* rows: the newest samples */
 };
 
+/* Processes that write one after the other, because the one before died. */
+typedef struct cse_succession {
+    bool takes_over;       /* the run goes on: its last process died, and this is the next */
+    int64_t first_process; /* its pid: it starts the next one when this one dies; 0: none */
+} cse_succession;
+
 typedef struct cse_store_options {
     const char *events_endpoint; /* where events are published; NULL: nowhere */
     int64_t publish_interval_ms; /* 0: 25 */
     int64_t commit_interval_ms;  /* 0: 250 */
     size_t queue_bytes;          /* 0: 8 MiB */
-    bool takes_over;             /* the run goes on: its last process died, and this is the next */
+    cse_succession succession;
 } cse_store_options;
 
 #endif

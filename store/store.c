@@ -144,7 +144,7 @@ static void close_attempt_before(cse_store *store)
     if (state == CSE_RUN_NONE || cse_run_state_is_terminal(state) ||
         take_end_from_journal(store, state))
         return;
-    if (store->options.takes_over) {
+    if (store->options.succession.takes_over) {
         if (cse_run_state_may_follow(state, CSE_RUN_RECOVERING))
             ENQUEUE(store, CSE_ROW_TRANSITION, store->next_id[CSE_ROW_TRANSITION]++, cse_unix_ms(),
                     cse_run_state_name(state), cse_run_state_name(CSE_RUN_RECOVERING), "",
@@ -175,6 +175,7 @@ static void set_identity(cse_store *store)
     text[sizeof text - 1] = '\0';
     cse_store_set(store, "host", text);
     cse_store_set_integer(store, "pid", getpid());
+    cse_store_set_integer(store, "first_pid", store->options.succession.first_process);
     cse_store_set_integer(store, "attempt", store->attempt);
     cse_store_set(store, "csengine_version", PACKAGE_VERSION);
     cse_store_set(store, "events_endpoint", store->options.events_endpoint);

@@ -10,7 +10,8 @@
  * line warns, and they are written when there is room again.
  *
  * Keys of the table `run` that csengine sets: id, name, created_ms, model, optimizer,
- * config_digest, csengine_version, host, pid, control_endpoint, events_endpoint, attempt, state,
+ * config_digest, csengine_version, host, pid (of the coordinator), first_pid (of the process that
+ * starts another coordinator; 0: none does), control_endpoint, events_endpoint, attempt, state,
  * last_step, run_last_step, batch_size, micro_batch_size, num_csx, seed, labels (JSON), compiled
  * (JSON), waiting_for, phase (JSON, as the event), dropped_series (named values that a step has
  * beyond those recorded).

@@ -710,7 +710,7 @@ static cse_status open_recorder(job *j)
         .resolved_configuration = j->settings->resolved_configuration,
         .configuration_origins = j->settings->configuration_origins,
         .run_directory = j->directory.path,
-        .takes_over = cse_takeover_count(j->settings->takeover) > 0,
+        .succession = cse_takeover_succession(j->settings->takeover),
     };
     CSE_TRY(cse_recorder_open(&options, &j->recorder));
     j->session->observer = cse_recorder_observer(j->recorder);

@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct cse_takeover {
+    pid_t first_process;
     int count, futile;    /* takeovers so far, and in a row without a step; of the first process */
     int64_t steps_before; /* when the last one began */
     _Atomic int64_t steps;
@@ -19,7 +21,10 @@ cse_takeover *cse_takeover_new(void)
 {
     cse_takeover *takeover =
         mmap(NULL, sizeof *takeover, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return takeover == MAP_FAILED ? NULL : takeover; /* zeros */
+    if (takeover == MAP_FAILED)
+        return NULL;
+    takeover->first_process = getpid(); /* the rest is zeros */
+    return takeover;
 }
 
 void cse_takeover_destroy(cse_takeover **takeover)
@@ -38,6 +43,13 @@ bool cse_takeover_begin(cse_takeover *t)
     t->steps_before = steps > t->steps_before ? steps : t->steps_before;
     t->count++;
     return t->futile <= CSE_MOST_TAKEOVERS;
+}
+
+cse_succession cse_takeover_succession(const cse_takeover *t)
+{
+    return t != NULL
+               ? (cse_succession){ .takes_over = t->count > 0, .first_process = t->first_process }
+               : (cse_succession){ .takes_over = false };
 }
 
 int cse_takeover_count(const cse_takeover *t)

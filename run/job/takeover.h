@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "run/session/observer.h"
+#include "store/options.h"
 
 typedef struct cse_takeover cse_takeover;
 
@@ -26,6 +27,8 @@ enum { CSE_MOST_TAKEOVERS = 5 };
 
 /* ---- of a coordinator; `takeover` may be NULL ---- */
 
+/* As the run store has it. */
+cse_succession cse_takeover_succession(const cse_takeover *takeover);
 /* Coordinators before this one; 0: it is the run's first. */
 int cse_takeover_count(const cse_takeover *takeover);
 /* The newest checkpoint that this run has written or loaded; NULL: none. Borrowed. */

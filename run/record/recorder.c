@@ -122,7 +122,7 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     cse_status status =
         cse_store_open(options->configuration->model_dir,
                        &(cse_store_options){ .events_endpoint = recorder->events_endpoint,
-                                             .takes_over = options->takes_over },
+                                             .succession = options->succession },
                        &recorder->store);
     if (status == CSE_IO) {
         cse_log_line(CSE_LOG_WARNING, "%s; training goes on without a run store",

@@ -19,7 +19,7 @@ typedef struct cse_recorder_options {
     /* The configuration as YAML, and where each value was set; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
     const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
-    bool takes_over;           /* from a coordinator that was killed */
+    cse_succession succession; /* of coordinators */
 } cse_recorder_options;
 
 /* Opens the run store of model_dir, which must exist, and sets the run's state to COMPILING. When

@@ -111,7 +111,11 @@ for moment in 0 0.02 0.05 0.1 0.15 0.2 0.3 0.4 0.6 0.8 server server; do
         case $which in
         both) kill -9 "$run" $coordinator ;;
         supervisor) kill -9 "$run" ;;
-        coordinator) kill -9 ${coordinator:-$run} ;;
+        coordinator) # the supervisor starts another one, and then ends that
+            kill -9 ${coordinator:-$run}
+            sleep 0.2
+            kill -TERM "$run"
+            ;;
         esac 2>/dev/null
         wait "$run" 2>/dev/null
         until_true "$name leaves processes" none_is_left

@@ -45,6 +45,13 @@ def coordinator_of(server, id):
         return int(db.execute("SELECT value FROM run WHERE key = 'pid'").fetchone()[0])
 
 
+def lose(server, id):
+    """Kills a run for good: its supervisor too, which would start another coordinator."""
+    coordinator = coordinator_of(server, id)
+    for pid in server.job(id)["pid"], coordinator:
+        os.kill(pid, signal.SIGKILL)
+
+
 def a_job_from_creation_to_removal():
     server = root_server()
     try:
@@ -207,7 +214,7 @@ def a_restarted_job_goes_on_from_its_own_checkpoint():
             folder = server.job(name)["model_dir"]
             while not glob.glob(folder + "/checkpoint_*.mdl") and time.monotonic() < until:
                 time.sleep(0.02)
-            os.kill(coordinator_of(server, name), signal.SIGKILL)
+            lose(server, name)
             while server.job(name)["attempt"] < 2 and time.monotonic() < until:
                 time.sleep(0.02)
             server.wait_for(name, "RUNNING")
@@ -461,7 +468,7 @@ def a_lost_job_fails_or_recovers():
             check(time.monotonic() < until, "no checkpoint")
             time.sleep(0.05)
         for id in ("once", "again"):
-            os.kill(coordinator_of(server, id), signal.SIGKILL)
+            lose(server, id)
         job = server.wait_for("once", "FAILED")
         check(job["reason"] in ("INTERRUPTED", "PEER_LOST", "INTERNAL") and job["message"], job["reason"], job["message"])
         server.wait_for("again", "RECOVERING")
@@ -470,7 +477,7 @@ def a_lost_job_fails_or_recovers():
         equal((job["attempt"], job["restarts"]), (2, 1))
         states = history(server, "again")
         check("RECOVERING" in states, states)
-        os.kill(coordinator_of(server, "again"), signal.SIGKILL)
+        lose(server, "again")
         equal(server.wait_for("again", "FAILED")["restarts"], 1)
         put(server, "wrong", steps=50, overrides={"fit.train_dataloader.micro_batch_size": 7})
         job = server.wait_for("wrong", "FAILED")
@@ -568,7 +575,9 @@ def a_run_that_vanished_is_shown_as_failed():
         server = Server("--run", folder + "/r")
         try:
             server.wait_for("r", "RUNNING")
-            os.kill(coordinator_of(server, "r"), signal.SIGKILL)
+            coordinator = coordinator_of(server, "r")
+            run.kill()  # else it would start another coordinator
+            os.kill(coordinator, signal.SIGKILL)
             run.wait(30)
             job = server.wait_for("r", "FAILED")
             equal((job["reason"], job["alive"], job["retryable"]), ("INTERRUPTED", False, True))

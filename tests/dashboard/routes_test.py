@@ -571,7 +571,7 @@ def tensors_of(path):
         raw = f.read()
     lines = raw[-98 - int(raw[-98:][16:32], 16):-98].decode().splitlines()
     found = {}
-    for line in lines:
+    for line in (one for one in lines if one.startswith("tensor ")):
         head, _, name = line.partition("] ")
         _, offset, size, _, dtype, _ = head.split(" ", 5)
         data = raw[int(offset):int(offset) + int(size)]

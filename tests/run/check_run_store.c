@@ -589,10 +589,15 @@ START_TEST(a_killed_coordinator_is_seen_as_dead)
     ck_assert(cse_store_reader_key(reader, "pid", &pid));
     cse_store_reader_close(&reader);
     ck_assert_int_ne(atoi(pid.data), run); /* the supervisor is another process */
+    kill(run, SIGKILL);                    /* else it would start another coordinator */
     ck_assert_int_eq(kill((pid_t)atoi(pid.data), SIGKILL), 0);
     cse_text_clear(&pid);
     ck_assert_int_eq(finish(), 128 + SIGKILL);
     cse_run_status status = status_now();
+    for (int i = 0; i < 1000 && status.alive; i++) {
+        cse_sleep_ns(10000000);
+        status = status_now();
+    }
     ck_assert(!status.alive && status.derived);
     ck_assert_int_eq(status.state, CSE_RUN_FAILED);
     ck_assert_str_eq(status.reason, "INTERRUPTED");

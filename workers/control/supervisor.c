@@ -144,6 +144,16 @@ static int begin(const cse_supervised *s, watched *w, const sigset_t *before)
     return 0;
 }
 
+/* Whether the supervisor was asked to end the job; a signal may have come just before the body's
+ * death, and not have been taken yet. */
+static bool is_told_to_end(const watched *w)
+{
+    sigset_t pending;
+    sigpending(&pending);
+    return w->told_to_end || sigismember(&pending, SIGINT) == 1 ||
+           sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1;
+}
+
 /* The exit code; negative: another body shall begin. */
 static int end(const cse_supervised *s, const watched *w)
 {
@@ -151,7 +161,7 @@ static int end(const cse_supervised *s, const watched *w)
         return WEXITSTATUS(w->status);
     const int number = WTERMSIG(w->status);
     tidy(w->child);
-    if (!w->told_to_end && s->takes_over != NULL && s->takes_over(s->self)) {
+    if (!is_told_to_end(w) && s->takes_over != NULL && s->takes_over(s->self)) {
         cse_log_line(CSE_LOG_WARNING,
                      "the coordinator was killed by signal %d (%s); another one takes the run over "
                      "from its last checkpoint",

@@ -46,10 +46,15 @@ def coordinator_of(server, id):
 
 
 def lose(server, id):
-    """Kills a run for good: its supervisor too, which would start another coordinator."""
-    coordinator = coordinator_of(server, id)
-    for pid in server.job(id)["pid"], coordinator:
-        os.kill(pid, signal.SIGKILL)
+    kill_both(server.job(id)["pid"], coordinator_of(server, id))
+
+
+def kill_both(supervisor, coordinator):
+    """Kills a run for good: the supervisor would start another coordinator, and the coordinator would
+    end in good order when the supervisor is gone."""
+    os.kill(coordinator, signal.SIGSTOP)
+    os.kill(supervisor, signal.SIGKILL)
+    os.kill(coordinator, signal.SIGKILL)
 
 
 def a_job_from_creation_to_removal():
@@ -575,9 +580,7 @@ def a_run_that_vanished_is_shown_as_failed():
         server = Server("--run", folder + "/r")
         try:
             server.wait_for("r", "RUNNING")
-            coordinator = coordinator_of(server, "r")
-            run.kill()  # else it would start another coordinator
-            os.kill(coordinator, signal.SIGKILL)
+            kill_both(run.pid, coordinator_of(server, "r"))
             run.wait(30)
             job = server.wait_for("r", "FAILED")
             equal((job["reason"], job["alive"], job["retryable"]), ("INTERRUPTED", False, True))

@@ -406,7 +406,7 @@ def metrics_are_families():
 
         def all_known():
             families = families_of(server.get("/metrics").body.decode())
-            counts = {len(families[f"csengine_job_{name}"][1]) for name in ("loss", "samples_per_second", "steps_per_second")}
+            counts = {len(families[f"csengine_job_{name}"][1]) for name in ("step", "last_step", "loss", "samples_per_second", "steps_per_second")}
             return families if counts == {2} else None
 
         families = support.until(all_known)

@@ -43,6 +43,16 @@ void cse_work_place_cursors(cse_work *work, uint64_t step)
     place_cursor(work, &work->update_cursor, sequence, work->cluster->head->update_chunks);
 }
 
+/* The coordinator's hold may have claimed the word for the next step before anybody saw this one
+ * done; it claims it only from DONE. */
+static bool norm_complete(const cse_cluster *cluster, int64_t sequence)
+{
+    const uint64_t word = cse_word_load(cluster->norm);
+    return cse_word_is(word, CSE_WORD_DONE, sequence) ||
+           (cse_word_is(word, CSE_WORD_CLAIMED, sequence + 1) &&
+            cse_word_owner(word) == CSE_OWNER_COORDINATOR);
+}
+
 static bool stage_complete(cse_work *work, uint64_t step)
 {
     const cse_cluster *cluster = work->cluster;
@@ -53,7 +63,7 @@ static bool stage_complete(cse_work *work, uint64_t step)
     case CSE_STAGE_REDUCE:
         return words_complete(cluster->reduce, head->reduce_chunks, &work->reduce_cursor);
     case CSE_STAGE_NORM:
-        return cse_word_is(cse_word_load(cluster->norm), CSE_WORD_DONE, cse_step_number(step) + 1);
+        return norm_complete(cluster, cse_step_number(step) + 1);
     case CSE_STAGE_UPDATE:
         return words_complete(cluster->update, head->update_chunks, &work->update_cursor);
     }

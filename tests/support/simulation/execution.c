@@ -1,0 +1,188 @@
+/* One execution: who goes on, and how time passes. */
+#include <string.h>
+
+#include "tests/support/simulation/world.h"
+#include "workers/arena/layout.h"
+
+#define MICROSECONDS INT64_C(1000)
+/* Turns, and simulated time, within which a run ends once nothing disturbs it any more. */
+enum { MOST_QUIET_TURNS = 3000000 };
+#define MOST_QUIET_NS (INT64_C(1200) * 1000000000)
+
+static world *interrupted; /* whose fibers pass the failpoints */
+static process *on_turn;
+
+static void on_failpoint(cse_failpoint point)
+{
+    if (on_turn == NULL || interrupted == NULL)
+        return;
+    on_turn->at = point;
+    process *p = on_turn;
+    world_point(p);
+    p->at = CSE_FAILPOINT_COUNT;
+}
+
+static void on_fake_point(fake_point point)
+{
+    /* Many lines: each is less likely. */
+    if (on_turn != NULL && interrupted != NULL && world_chance(interrupted, 8)) {
+        (void)point;
+        world_point(on_turn);
+    }
+}
+
+static void take_turn(world *w, process *p)
+{
+    on_turn = p;
+    w->turns++;
+    w->now_ns += (1 + (int64_t)world_random(w, 30)) * MICROSECONDS;
+    if (!fiber_resume(p->fiber) && p == &w->control)
+        w->control.ended = true;
+    on_turn = NULL;
+}
+
+/* Chooses by weight among those that may go on; NULL: none may. */
+static process *next_of(world *w)
+{
+    process *chosen = NULL;
+    int sum = 0;
+    for (int s = -1; s < w->slot_count; s++) {
+        process *p = s < 0 ? &w->control : &w->processes[s];
+        if (!world_is_runnable(w, p))
+            continue;
+        sum += p->weight;
+        if ((int)world_random(w, (unsigned)sum) < p->weight)
+            chosen = p;
+    }
+    return chosen;
+}
+
+/* To the next moment at which somebody may go on. */
+static void pass_time(world *w)
+{
+    int64_t next_ns = INT64_MAX;
+    for (int s = -1; s < w->slot_count; s++) {
+        const process *p = s < 0 ? &w->control : &w->processes[s];
+        if (p->fiber == NULL || p->ended)
+            continue;
+        int64_t at_ns = p->frozen_ns != 0 ? p->thaws_ns : p->sleep.ns;
+        for (int i = 0; p->frozen_ns == 0 && p->sleep.message && i < p->inbox.count; i++)
+            if (p->inbox.letters[i].due_ns < at_ns)
+                at_ns = p->inbox.letters[i].due_ns;
+        if (at_ns < next_ns)
+            next_ns = at_ns;
+    }
+    if (next_ns > w->now_ns && next_ns != INT64_MAX)
+        w->now_ns = next_ns;
+    else
+        w->now_ns += MICROSECONDS;
+}
+
+static void check_limits(world *w, int64_t quiet_since_ns)
+{
+    if (world_is_quiet(w) && (w->turns - w->scenario.quiet_after > MOST_QUIET_TURNS ||
+                              w->now_ns - quiet_since_ns > MOST_QUIET_NS)) {
+        cse_text dump = { 0 };
+        cse_cluster_dump(w->cluster, &dump);
+        world_fault(w, "nothing disturbs the run, and it does not end: state %d, step %lld, %s",
+                    (int)cse_coordinator_state_now(w->coordinator),
+                    (long long)cse_cluster_steps_done(w->cluster),
+                    dump.data != NULL ? dump.data : "");
+        cse_text_clear(&dump);
+    }
+}
+
+/* A coordinator's workers die with it. */
+static void end_all(world *w)
+{
+    for (int s = 0; s < w->slot_count; s++)
+        process_forget(&w->processes[s]);
+    fiber_destroy(&w->control.fiber);
+}
+
+static cse_cluster *new_cluster(world *w, const unsigned char *states)
+{
+    const scenario *s = &w->scenario;
+    cse_cluster *cluster = NULL;
+    const cse_cluster_layout layout = { .graph = fake_step_graph(w->step),
+                                        .states = states,
+                                        .replica_count = s->replicas,
+                                        .weight_server_count = s->servers,
+                                        .input_worker_count = s->inputs,
+                                        .weight_grad_reduce = s->payload,
+                                        .seed = 77,
+                                        .first_step = w->first_step,
+                                        .num_steps = w->end_step - w->first_step,
+                                        .record_count = s->records,
+                                        .ring_microbatches = s->ring };
+    if (cse_cluster_create(&layout, &cluster) != CSE_OK)
+        world_fault(w, "no arena: %s", cse_error_message());
+    return cluster;
+}
+
+static void begin(world *w, const unsigned char *states)
+{
+    w->cluster = new_cluster(w, states);
+    w->slot_count = cse_cluster_slot_count(w->cluster);
+    memset(w->processes, 0, sizeof w->processes);
+    w->over = w->last_copied = false;
+    w->phase_ns = w->now_ns;
+    w->stopping_ns = 0;
+    w->told_records = w->first_step;
+    w->copied_steps = w->paused_at = -1;
+    w->counts->executions++;
+    interrupted = w;
+    atomic_store(&cse_failpoint_armed, on_failpoint);
+    atomic_store(&fake_point_hook, on_fake_point);
+    coordinator_process_start(w);
+}
+
+static void loop(world *w)
+{
+    int64_t quiet_since_ns = 0;
+    while (!w->over && !w->control.ended && w->fault[0] == '\0') {
+        if (world_is_quiet(w) && quiet_since_ns == 0)
+            quiet_since_ns = w->now_ns;
+        world_disturb(w);
+        process *p = next_of(w);
+        if (p != NULL)
+            take_turn(w, p);
+        else
+            pass_time(w);
+        check_limits(w, quiet_since_ns);
+    }
+}
+
+static void take_end(world *w, unsigned char *states, cse_status *status, cse_run_result *result)
+{
+    *status = cse_coordinator_result(w->coordinator, result);
+    for (int s = 0; s < w->slot_count; s++)
+        if (w->processes[s].fiber != NULL)
+            world_fault(w, "the coordinator has ended and process %d is left", s);
+    if (*status != CSE_OK && !result->settled)
+        return;
+    if (!world_states_are(w, cse_cluster_states_view(w->cluster), result->steps_done))
+        world_fault(w, "at the end the states are not those after %lld steps",
+                    (long long)result->steps_done);
+    memcpy(states, cse_cluster_states_view(w->cluster), w->state_bytes);
+}
+
+execution_end world_execute(world *w, unsigned char *states, cse_status *status,
+                            cse_run_result *result)
+{
+    *result = (cse_run_result){ .steps_done = w->first_step };
+    begin(w, states);
+    loop(w);
+    atomic_store(&cse_failpoint_armed, NULL);
+    atomic_store(&fake_point_hook, NULL);
+    interrupted = NULL;
+    if (w->over && w->fault[0] == '\0')
+        take_end(w, states, status, result);
+    const execution_end end = w->fault[0] != '\0' ? EXECUTION_FAULTY
+                              : w->over           ? EXECUTION_ENDED
+                                                  : EXECUTION_DIED;
+    end_all(w);
+    cse_coordinator_destroy(&w->coordinator);
+    cse_cluster_destroy(&w->cluster);
+    return end;
+}

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dashboard/jobs_launch.h"
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/directory.h"
@@ -96,16 +97,20 @@ static run_place find_run(cse_jobs *jobs, const char *model_dir)
 }
 
 /* Ends a run that no message reaches. The supervisor cleans up after a coordinator that is
- * killed, and starts no other one after SIGTERM. */
+ * killed, and starts no other one after SIGTERM. The numbers of the run store are the job's own
+ * words: none is believed that is not the coordinator of that supervisor. */
 static cse_status signal_run(const run_place *place, const cse_job_record *record, int number)
 {
-    int64_t pid = number == SIGKILL && place->pid > 0 ? place->pid : record->pid;
+    const int64_t parent = place->pid > 0 ? cse_process_parent(place->pid) : 0;
+    const int64_t supervisor = record->pid > 0 ? record->pid : parent == place->first ? parent : 0;
+    const int64_t coordinator = record->pid > 0 && parent != record->pid ? 0 : place->pid;
+    int64_t pid = number == SIGKILL && coordinator > 0 ? coordinator : record->pid;
     if (pid == 0)
-        pid = place->pid;
+        pid = coordinator;
     if (pid <= 1)
         return cse_fail(CSE_UNAVAILABLE, "the run's process cannot be found");
-    if (number == SIGKILL && place->first > 1 && place->first != pid)
-        kill((pid_t)place->first, SIGTERM);
+    if (number == SIGKILL && supervisor > 1 && supervisor != pid)
+        kill((pid_t)supervisor, SIGTERM);
     if (kill((pid_t)pid, number) != 0 && errno != ESRCH)
         return cse_fail(CSE_PERMISSION, "process %lld: %s", (long long)pid, strerror(errno));
     return CSE_OK;
@@ -115,8 +120,6 @@ void cse_job_entry_kill(cse_jobs *jobs, const cse_job_entry *entry)
 {
     run_place place = find_run(jobs, entry->record.model_dir);
     signal_run(&place, &entry->record, SIGKILL);
-    if (place.pid != 0 && entry->record.pid != place.pid)
-        kill((pid_t)entry->record.pid, SIGTERM); /* in case its supervisor hangs as well */
 }
 
 /* ---- commands ---- */

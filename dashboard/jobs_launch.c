@@ -208,7 +208,8 @@ cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry)
     return CSE_OK;
 }
 
-int64_t cse_process_start(int64_t pid)
+/* A number of /proc/PID/stat, fields counted from 1; 0: there is no such process. */
+static int64_t process_field(int64_t pid, int wanted)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
@@ -217,14 +218,23 @@ int64_t cse_process_start(int64_t pid)
     if (file != NULL)
         fclose(file);
     text[size] = '\0';
-    /* Field 22, counted from the end of the name, which may hold any character and ends with the
-     * last ')'. */
+    /* Field 2 is the name, which may hold any character and ends with the last ')'. */
     const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) {
+    for (int field = 2; at != NULL && field < wanted; field++) {
         at = strchr(at, ' ');
         at = at != NULL ? at + 1 : NULL;
     }
     return at != NULL ? strtoll(at, NULL, 10) : 0;
+}
+
+int64_t cse_process_start(int64_t pid)
+{
+    return process_field(pid, 22);
+}
+
+int64_t cse_process_parent(int64_t pid)
+{
+    return process_field(pid, 4);
 }
 
 int cse_process_descriptor(int64_t pid)

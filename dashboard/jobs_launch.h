@@ -9,6 +9,8 @@
 cse_status cse_job_launch(cse_jobs *jobs, cse_job_entry *entry);
 /* Start of a process in clock ticks since boot; 0: there is none. */
 int64_t cse_process_start(int64_t pid);
+/* 0: there is no such process. */
+int64_t cse_process_parent(int64_t pid);
 /* A pidfd, -1: there is none. */
 int cse_process_descriptor(int64_t pid);
 /* The last line about an error in what the job printed, "" when there is none. */

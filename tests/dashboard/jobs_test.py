@@ -493,6 +493,29 @@ def a_lost_job_fails_or_recovers():
         server.stop()
 
 
+def a_job_cannot_have_others_killed():
+    """The processes that a job's run store names are its own words."""
+    import sqlite3
+
+    server = root_server()
+    others = [subprocess.Popen(["sleep", "1000"]) for _ in range(2)]
+    try:
+        put(server, "forger")
+        server.wait_for("forger", "RUNNING")
+        with sqlite3.connect(server.job("forger")["model_dir"] + "/run.db", timeout=30) as db:
+            for key, other in zip(("pid", "first_pid"), others):
+                db.execute("UPDATE run SET value = ? WHERE key = ?", (str(other.pid), key))
+        act(server, "forger", "kill")
+        server.wait_for("forger", "CANCELLED", "FAILED")
+        equal([other.poll() for other in others], [None, None], "processes of others")
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+        end_jobs(server)
+        server.stop()
+
+
 def jobs_outlive_a_killed_server():
     root = support.folder() + "/root"
     server = root_server("--cores", "2", root=root)
@@ -647,6 +670,7 @@ if __name__ == "__main__":
         a_checkpoint_in_use_is_kept,
         a_finished_job_keeps_what_it_has_when_resumed,
         a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_lost_job_fails_or_recovers,
-        jobs_outlive_a_killed_server, what_a_killed_server_left_half_done_is_no_obstacle,
+        a_job_cannot_have_others_killed, jobs_outlive_a_killed_server,
+        what_a_killed_server_left_half_done_is_no_obstacle,
         a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,
     ])

@@ -136,13 +136,18 @@ def check_code(tests, build, log, limit=None):
                 "check_PROGRAMS=" + " ".join(programs_of(tests)), limit=limit)
 
 
+def builds(tests, build, log):
+    """The programs after the rest: make would start both at once, and each would make the library."""
+    return make(build, log, "all") == 0 and (not programs_of(tests) or make(build, log, *programs_of(tests)) == 0)
+
+
 def passes(tests, build, log):
-    return make(build, log, *programs_of(tests), "all") == 0 and check_code(tests, build, log) == 0
+    return builds(tests, build, log) and check_code(tests, build, log) == 0
 
 
 def noticed(row, build, log):
     """How the fault was noticed; None when it survives."""
-    if make(build, log, "all", *programs_of(row.tests)):
+    if not builds(row.tests, build, log):
         return "does not build"
     code = check_code(row.tests, build, log, SECONDS)
     return "hangs" if code < 0 else "caught" if code else None

@@ -13,8 +13,9 @@
 #include "engine/base/log.h"
 #include "tests/support/simulation/world.h"
 
-/* Seeds that once failed. */
-static const uint64_t kept[] = { 1233, 1454, 9854 };
+/* Seeds that once failed. What they found has a test of its own, too: a change of the protocol
+ * makes other runs of them. */
+static const uint64_t kept[] = { 4193, 6493, 11556, 15797 };
 
 static int failures;
 

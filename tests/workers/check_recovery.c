@@ -387,6 +387,51 @@ START_TEST(test_hold_stops_changes_and_survives_a_coordinator)
 }
 END_TEST
 
+static cse_cluster *watched;
+
+static void die_with_the_norm_done(cse_failpoint point)
+{
+    if (point == CSE_FAILPOINT_ADVANCE &&
+        cse_step_stage(cse_word_load(watched->step)) == CSE_STAGE_NORM)
+        longjmp(death, 1);
+}
+
+/* The norm is done, the worker that should have moved the step on is dead, and the hold has claimed
+ * the norm of the next step: the others still have to see that this one is done. */
+START_TEST(test_hold_between_the_norm_and_the_next_stage)
+{
+    play_case test = {
+        .microbatches = 2, .replicas = 1, .inputs = 1, .payload = fake_payloads[0], .steps = 3
+    };
+    play self = play_new(&test);
+    volatile int slot = 0;
+    for (int i = 0; i < self.count; i++)
+        seat(&self, i);
+    cse_cluster_release(self.cluster, 3);
+    watched = self.cluster;
+    atomic_store(&cse_failpoint_armed, die_with_the_norm_done);
+    if (setjmp(death) == 0) {
+        for (int turn = 0; turn < 5000; turn++) {
+            slot = turn % self.count;
+            cse_work_once(self.works[slot]);
+        }
+        ck_abort_msg("nobody reached the end of the norm");
+    }
+    disarm();
+    ck_assert_int_eq(cse_cluster_steps_done(self.cluster), 0);
+    ck_assert_int_eq(cse_cluster_hold(self.cluster), 1);
+    take_over(&self, slot);
+    for (int turn = 0; turn < 5000; turn++)
+        cse_work_once(self.works[turn % self.count]);
+    ck_assert_int_eq(cse_cluster_steps_done(self.cluster), 1);
+    cse_cluster_unhold(self.cluster);
+    for (int turn = 0; turn < 5000; turn++)
+        cse_work_once(self.works[turn % self.count]);
+    ck_assert_int_eq(cse_cluster_steps_done(self.cluster), 3);
+    play_end(&self);
+}
+END_TEST
+
 /* ---- Real processes, real kills ---------------------------------------------------------------
  * */
 
@@ -488,6 +533,7 @@ int main(void)
     tcase_add_test(tests, test_split_node_is_taken_again);
     tcase_add_test(tests, test_death_on_the_first_lap);
     tcase_add_test(tests, test_hold_stops_changes_and_survives_a_coordinator);
+    tcase_add_test(tests, test_hold_between_the_norm_and_the_next_stage);
     tcase_add_loop_test(tests, test_killed_processes, 0, 2);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -212,16 +212,17 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
                     (long long)snapshot->steps_done, (long long)w->copied_steps);
     for (int part = 0; part < 2; part++)
         world_stop(&w->control, (sleep_until){ .ns = w->now_ns + w->scenario.save_ns / 2 });
-    if (w->disk.states == NULL)
-        w->disk.states = cse_aligned_calloc(w->state_bytes);
-    memcpy(w->disk.states, w->copied, w->state_bytes);
-    w->disk.steps = snapshot->steps_done;
+    unsigned char **file = &w->saved[snapshot->steps_done];
+    if (*file == NULL)
+        *file = cse_aligned_calloc(w->state_bytes);
+    memcpy(*file, w->copied, w->state_bytes);
     w->saved_ns = w->now_ns;
     w->counts->snapshots++;
     point(w);
     char name[32];
     snprintf(name, sizeof name, "%lld", (long long)snapshot->steps_done);
     cse_takeover_note_checkpoint(w->takeover, name);
+    w->newest = snapshot->steps_done;
     world_tell(w, "checkpoint of step %s", name);
     return CSE_OK;
 }

@@ -5,30 +5,28 @@
 #include "workers/arena/layout.h"
 
 #define MICROSECONDS INT64_C(1000)
-/* Turns, and simulated time, within which a run ends once nothing disturbs it any more. */
+/* A run ends within so many turns, and so much simulated time, after the last fault. */
 enum { MOST_QUIET_TURNS = 3000000 };
 #define MOST_QUIET_NS (INT64_C(1200) * 1000000000)
 
-static world *interrupted; /* whose fibers pass the failpoints */
-static process *on_turn;
+static process *on_turn; /* whose fiber runs; NULL: none */
 
 static void on_failpoint(cse_failpoint point)
 {
-    if (on_turn == NULL || interrupted == NULL)
-        return;
-    on_turn->at = point;
     process *p = on_turn;
+    if (p == NULL)
+        return;
+    p->at = point;
     world_point(p);
     p->at = CSE_FAILPOINT_COUNT;
 }
 
+/* A step passes these points once in each line, so few of them are taken. */
 static void on_fake_point(fake_point point)
 {
-    /* Many lines: each is less likely. */
-    if (on_turn != NULL && interrupted != NULL && world_chance(interrupted, 8)) {
-        (void)point;
+    (void)point;
+    if (on_turn != NULL && world_chance(on_turn->world, 8))
         world_point(on_turn);
-    }
 }
 
 static void take_turn(world *w, process *p)
@@ -131,7 +129,6 @@ static void begin(world *w, const unsigned char *states)
     w->told_records = w->first_step;
     w->copied_steps = w->paused_at = -1;
     w->counts->executions++;
-    interrupted = w;
     atomic_store(&cse_failpoint_armed, on_failpoint);
     atomic_store(&fake_point_hook, on_fake_point);
     coordinator_process_start(w);
@@ -175,7 +172,6 @@ execution_end world_execute(world *w, unsigned char *states, cse_status *status,
     loop(w);
     atomic_store(&cse_failpoint_armed, NULL);
     atomic_store(&fake_point_hook, NULL);
-    interrupted = NULL;
     if (w->over && w->fault[0] == '\0')
         take_end(w, states, status, result);
     const execution_end end = w->fault[0] != '\0' ? EXECUTION_FAULTY

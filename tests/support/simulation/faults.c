@@ -100,7 +100,6 @@ static void freeze_one(world *w)
     world_tell(w, "process %d.%d is frozen", p->slot, p->incarnation);
 }
 
-/* A killed coordinator, or one that stands still until it is killed for it. */
 static void end_coordinator(world *w)
 {
     world_tell(w, "the coordinator is killed");

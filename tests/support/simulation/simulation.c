@@ -19,15 +19,18 @@ static void prepare(world *w)
     }
     w->copied = cse_aligned_calloc(w->state_bytes);
     w->takeover = cse_takeover_new();
+    if (w->takeover == NULL)
+        abort();
     cse_takeover_observe(w->takeover, &w->takeover_observer, &w->no_observer);
 }
 
 static void clear(world *w)
 {
-    for (int64_t step = 0; step <= w->scenario.steps; step++)
+    for (int64_t step = 0; step <= w->scenario.steps; step++) {
         free(w->reference[step]);
+        free(w->saved[step]);
+    }
     free(w->copied);
-    free(w->disk.states);
     cse_takeover_destroy(&w->takeover);
     fake_step_destroy(&w->step);
 }
@@ -44,12 +47,12 @@ static bool take_over(world *w, unsigned char *states)
     if (stood != w->paused && w->phase != CSE_PHASE_STARTING && w->phase != CSE_PHASE_RECOVERING)
         world_fault(w, "a run in phase %d is taken over %s", (int)w->phase,
                     w->paused ? "paused" : "running");
-    const unsigned char *from = w->reference[0];
-    if (name != NULL)
-        from = w->disk.states;
-    /* A checkpoint that was whole, but not noted yet, is newer. */
-    if (name != NULL && w->disk.steps != w->first_step)
-        from = w->reference[w->first_step];
+    const unsigned char *from = name != NULL ? w->saved[w->first_step] : w->reference[0];
+    if (w->first_step != w->newest || from == NULL) {
+        world_fault(w, "the next coordinator begins at step %lld, the newest checkpoint is of %lld",
+                    (long long)w->first_step, (long long)w->newest);
+        return false;
+    }
     if (!world_states_are(w, from, w->first_step))
         world_fault(w, "the checkpoint of step %lld holds others", (long long)w->first_step);
     memcpy(states, from, w->state_bytes);

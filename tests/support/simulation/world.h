@@ -13,6 +13,7 @@
 #include "workers/arena/failpoint.h"
 #include "workers/control/coordinator.h"
 
+/* Limits of a simulated run. */
 enum {
     SIMULATED_SLOTS = 12,
     SIMULATED_STEPS = 30,
@@ -80,11 +81,6 @@ typedef struct process {
     mailbox inbox;
 } process;
 
-typedef struct disk {
-    unsigned char *states; /* of the newest checkpoint; NULL: there is none */
-    int64_t steps;
-} disk;
-
 typedef struct world {
     scenario scenario;
     simulation_counts *counts;
@@ -120,7 +116,8 @@ typedef struct world {
     /* The run. */
     cse_takeover *takeover;
     cse_session_observer takeover_observer, no_observer;
-    disk disk;
+    unsigned char *saved[SIMULATED_STEPS + 1]; /* checkpoints by their steps; NULL: none */
+    int64_t newest;                            /* steps of the last one that was noted; 0: none */
     bool asked_to_end, asked_to_end_now;
     bool hindered; /* a fault struck while a run that failed brought its step to an end */
     cse_stop_request request;

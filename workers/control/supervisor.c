@@ -144,8 +144,8 @@ static int begin(const cse_supervised *s, watched *w, const sigset_t *before)
     return 0;
 }
 
-/* Whether the supervisor was asked to end the job; a signal may have come just before the body's
- * death, and not have been taken yet. */
+/* Whether the supervisor was asked to end the job. A signal that came before the body's death may
+ * still be pending where the death was seen while an earlier change of a child was handled. */
 static bool is_told_to_end(const watched *w)
 {
     sigset_t pending;

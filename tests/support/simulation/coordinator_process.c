@@ -88,7 +88,7 @@ static void io_copy_states(void *self, int64_t steps, bool last)
     if (!world_states_are(w, states, steps))
         world_fault(w, "the states handed out after %lld steps are not those", (long long)steps);
     memcpy(w->copied, states, w->state_bytes);
-    point(w); /* whoever may change them now does */
+    point(w); /* a process that could change them would do so here */
     if (memcmp(w->copied, states, w->state_bytes) != 0)
         world_fault(w, "the states change while they are handed out, after %lld steps",
                     (long long)steps);

@@ -1,4 +1,4 @@
-/* One execution: who goes on, and how time passes. */
+/* One execution: which process runs next, and how the clock moves. */
 #include <string.h>
 
 #include "tests/support/simulation/world.h"

@@ -1,4 +1,4 @@
-/* What goes wrong, and what operators say. */
+/* Kills, freezes, operators' commands, and other weights of the processes' turns. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

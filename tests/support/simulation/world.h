@@ -131,12 +131,12 @@ unsigned world_random(world *w, unsigned n);
 bool world_chance(world *w, unsigned n);
 /* An invariant does not hold: keeps the first such text and stops the fiber for good. */
 __attribute__((format(printf, 2, 3))) void world_fault(world *w, const char *format, ...);
-/* One line for those who replay a seed. */
+/* Prints one line where CSE_SIMULATION_TRACE is set. */
 __attribute__((format(printf, 2, 3))) void world_tell(const world *w, const char *format, ...);
 bool world_is_quiet(const world *w);
-/* A fault strikes. */
+/* Call for each fault: a run that fails meanwhile may lose its steps. */
 void world_note_fault(world *w);
-/* Lets others go on, with `sleep` until then. */
+/* Stops the fiber of `p` until `sleep` is over and the seed chooses it. */
 void world_stop(process *p, sleep_until sleep);
 /* At a point where the process may be interrupted, killed or frozen. */
 void world_point(process *p);
@@ -151,9 +151,9 @@ bool world_states_are(const world *w, const unsigned char *states, int64_t steps
 /* ---- processes.c ---- */
 
 void process_start(world *w, int slot, int incarnation);
-/* A signal that the process cannot refuse, or its exit. */
+/* Ends the process by a signal, at the point where it stands. */
 void process_end(process *p, cse_exit how);
-/* Nobody speaks of it any more. */
+/* Frees what is left of it; its slot is vacant then. */
 void process_forget(process *p);
 
 /* ---- coordinator_process.c ---- */
@@ -162,7 +162,7 @@ void coordinator_process_start(world *w);
 
 /* ---- faults.c ---- */
 
-/* Perhaps one fault, or what an operator says. */
+/* With the probability that the scenario gives: one fault, or one command of an operator. */
 void world_disturb(world *w);
 
 /* ---- execution.c ---- */

@@ -35,6 +35,7 @@ struct cse_store {
     int series_count, series_capacity;
     cse_dropped dropped;
     bool urgent, closing;
+    int64_t mark, kept_mark;  /* of the rows in the queue; of those that are written */
     uint64_t asked, answered; /* flushes */
     cse_status answer;
     char answer_text[256];
@@ -49,6 +50,7 @@ struct cse_store {
     cse_point *points; /* of the metric event being built */
     int point_count, point_capacity;
     int64_t last_step, written_step;
+    int64_t pending_mark; /* of the rows in `pending` */
     int64_t pruned_event;
     char *model_dir;
     bool sweep;                  /* the files of checkpoints are to be checked */

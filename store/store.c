@@ -324,6 +324,19 @@ cse_status cse_store_flush(cse_store *store)
     return status;
 }
 
+int64_t cse_store_kept(cse_store *store, int64_t mark, bool hurry)
+{
+    if (store == NULL)
+        return mark;
+    pthread_mutex_lock(&store->mutex);
+    store->mark = mark;
+    const int64_t kept = store->kept_mark;
+    if (hurry && kept < mark)
+        wake_locked(store);
+    pthread_mutex_unlock(&store->mutex);
+    return kept < mark ? kept : mark;
+}
+
 /* ---- keys and states ---- */
 
 void cse_store_set(cse_store *store, const char *key, const char *value)

@@ -52,6 +52,11 @@ void cse_store_close(cse_store **store);
 /* Returns when everything reported before is written. CSE_IO when it could not be. */
 cse_status cse_store_flush(cse_store *store);
 
+/* Everything of the steps below `mark` has been reported. Returns the highest mark of which
+ * everything is written; while nothing can be written, the one given: rows wait in memory then.
+ * `hurry`: writes soon. */
+int64_t cse_store_kept(cse_store *store, int64_t mark, bool hurry);
+
 /* The number of this attempt, counted from 1. */
 int64_t cse_store_attempt(const cse_store *store);
 

@@ -402,9 +402,20 @@ static void take_queue(cse_store *store, bool *urgent, bool *closing, uint64_t *
     store->urgent = false;
     cse_dropped_add(&store->lost, &store->dropped);
     store->dropped = (cse_dropped){ 0 };
+    store->pending_mark = store->mark;
     cse_text taken = store->queue;
     store->queue = store->taken;
     store->taken = taken;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+/* While nothing can be written, rows wait in memory, and training does not. */
+static void note_kept(cse_store *store)
+{
+    if (store->pending.size > 0 && !store->failing)
+        return;
+    pthread_mutex_lock(&store->mutex);
+    store->kept_mark = store->pending_mark;
     pthread_mutex_unlock(&store->mutex);
 }
 
@@ -433,6 +444,7 @@ void *cse_writer_main(void *self)
         cse_status status = CSE_OK;
         if (due || closing || asked != answered || (urgent && !store->failing))
             status = write_pending(store);
+        note_kept(store);
         if (asked != answered)
             answer(store, asked, status);
         answered = asked;

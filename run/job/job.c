@@ -13,9 +13,9 @@
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/checkpoint/digest.h"
 #include "engine/config/config_effects.h"
 #include "engine/trace/trace.h"
+#include "run/job/job_digest.h"
 #include "run/job/job_start.h"
 #include "run/job/job_watch.h"
 #include "run/job/retention.h"
@@ -152,15 +152,6 @@ static cse_status show_step(void *self, const cse_values *values)
     j->logged_step = step;
     j->logged_ns = report->commit_ns;
     return CSE_OK;
-}
-
-/* The digest that a checkpoint of the session's states would have. */
-static void digest_states(const job *j, char digits[65])
-{
-    cse_checkpoint own;
-    cse_session_checkpoint(j->session, &own);
-    cse_checkpoint_digest(&own, NULL, digits);
-    free(own.tensors);
 }
 
 static cse_status write_checkpoint(job *j, int64_t step)
@@ -741,7 +732,8 @@ static cse_status run_session(job *j)
                                              .on_planned = on_planned,
                                              .save = save_between,
                                              .new_data = s->new_data,
-                                             .passes = s->passes };
+                                             .passes = s->passes,
+                                             .kept_arena = cse_takeover_arena(s->takeover) };
     CSE_TRY(make_model(j));
     if (trains)
         CSE_TRY(make_training(j));
@@ -758,22 +750,6 @@ static cse_status run_session(job *j)
     return trains ? keep_last_step(j, train(j)) : evaluate(j);
 }
 
-/* Digests the session's states. An evaluation has the model's states but not the optimizer's, so it
- * digests the checkpoint file instead. */
-static cse_status digest(const job *j)
-{
-    cse_checkpoint *file = NULL;
-    cse_job_result *result = j->result;
-    if (j->settings->mode != CSE_JOB_EVALUATE || result->checkpoint_path[0] == '\0') {
-        digest_states(j, result->weights_digest);
-        return CSE_OK;
-    }
-    CSE_TRY(cse_checkpoint_load(result->checkpoint_path, &file));
-    cse_checkpoint_digest(file, NULL, result->weights_digest);
-    cse_checkpoint_destroy(&file);
-    return CSE_OK;
-}
-
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
 {
     cse_configuration session = settings->session;
@@ -788,7 +764,12 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);
     if (status == CSE_OK && !session.compile_only && !session.validate_only)
-        status = digest(&j);
+        status =
+            cse_job_digest(j.session,
+                           settings->mode == CSE_JOB_EVALUATE && result->checkpoint_path[0] != '\0'
+                               ? result->checkpoint_path
+                               : NULL,
+                           result->weights_digest);
     cse_recorder_close(&j.recorder,
                        &(cse_recorder_end){ .status = status,
                                             .stopped = result->stopped,

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "workers/arena/kept_arena.h"
+
 struct cse_takeover {
     pid_t first_process;
     int count, futile;    /* takeovers so far, and in a row without a step; of the first process */
@@ -15,6 +17,7 @@ struct cse_takeover {
     atomic_bool paused, ending, accepted;
     atomic_int newest; /* checkpoints[newest - 1]; 0: none */
     char checkpoints[2][PATH_MAX];
+    cse_kept_arena arena;
 };
 
 cse_takeover *cse_takeover_new(void)
@@ -24,13 +27,16 @@ cse_takeover *cse_takeover_new(void)
     if (takeover == MAP_FAILED)
         return NULL;
     takeover->first_process = getpid(); /* the rest is zeros */
+    cse_kept_arena_open(&takeover->arena);
     return takeover;
 }
 
 void cse_takeover_destroy(cse_takeover **takeover)
 {
-    if (*takeover != NULL)
+    if (*takeover != NULL) {
+        cse_kept_arena_close(&(*takeover)->arena);
         munmap(*takeover, sizeof **takeover);
+    }
     *takeover = NULL;
 }
 
@@ -61,6 +67,12 @@ const char *cse_takeover_checkpoint(const cse_takeover *t)
 {
     const int newest = t != NULL ? atomic_load(&t->newest) : 0;
     return newest > 0 ? t->checkpoints[newest - 1] : NULL;
+}
+
+struct cse_kept_arena *cse_takeover_arena(cse_takeover *t)
+{
+    return t != NULL && t->arena.sockets[0][0] >= 0 && t->arena.sockets[1][0] >= 0 ? &t->arena
+                                                                                   : NULL;
 }
 
 bool cse_takeover_is_paused(const cse_takeover *t)

@@ -37,6 +37,8 @@ const char *cse_takeover_checkpoint(const cse_takeover *takeover);
 bool cse_takeover_is_paused(const cse_takeover *takeover);
 
 void cse_takeover_note_checkpoint(cse_takeover *takeover, const char *path);
+/* Keeps the arena of the run's training. */
+struct cse_kept_arena *cse_takeover_arena(cse_takeover *takeover);
 /* True for the first call in a run. */
 bool cse_takeover_note_accepted(cse_takeover *takeover);
 /* Notes steps and phases of a session's executions, as a further observer after `before`. */

@@ -122,6 +122,7 @@ cse_status cse_step_runner_run(cse_step_runner *runner, cse_step_time *taken)
                             (long long)runner->steps);
         }
     cse_cluster_close_record(runner->cluster);
+    cse_cluster_free_records(runner->cluster, record.step + 1);
     taken->clock_ns = cse_clock_ns() - start_ns;
     taken->processor_ns = processor_ns() - processor_start_ns;
     return CSE_OK;

@@ -190,6 +190,7 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
     cse_recorder *recorder = self;
     cse_store *store = recorder->store;
     recorder->step = step;
+    memset(recorder->closure_ns, 0, sizeof recorder->closure_ns); /* other closures */
     cse_statistics_rows_destroy(&recorder->statistics);
     recorder->statistics = cse_statistics_rows_new(step->graph, store);
     cse_series_start(recorder->series, step, report);
@@ -202,6 +203,8 @@ static void on_start(void *self, const cse_step *step, const cse_session_report 
         tell_activity(recorder);
         return;
     }
+    /* What was reported before is not reported again by another coordinator. */
+    (void)cse_store_flush(store);
     cse_store_set_integer(store, "numerics_every", report->numerics_every);
     cse_store_set_integer(store, "batch_size", report->batch_size);
     cse_store_set_integer(store, "micro_batch_size", step->graph->micro_batch_size);
@@ -288,6 +291,12 @@ static void on_closure(void *self, const cse_closure_call *call)
                                           .name = entry->name != NULL ? entry->name : name,
                                           .payload = json.data });
     cse_text_clear(&json);
+}
+
+static int64_t kept_steps(void *self, int64_t handed, bool hurry)
+{
+    const cse_recorder *recorder = self;
+    return cse_store_kept(recorder->store, handed, hurry);
 }
 
 /* A store that cannot be written keeps no checkpoint from being written: it has told of it. */
@@ -428,6 +437,7 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_step = on_step,
                                    .on_closure = on_closure,
                                    .on_save = on_save,
+                                   .kept_steps = kept_steps,
                                    .events = { .self = recorder,
                                                .on_phase = on_phase,
                                                .on_recovery = on_recovery,

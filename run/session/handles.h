@@ -20,7 +20,7 @@ struct cse_state {
     bool trainable;
     bool persistent; /* in checkpoints; a metric's states are not */
     void *values;    /* NULL until they are needed or set, and while an execution has them */
-    bool borrowed;   /* `values` lie in the arena of the execution under way */
+    bool borrowed;   /* `values` lie in an arena: of the execution under way, or the standing one */
     int index;       /* in the graph that is traced; -1: not in it */
     bool bfloat16;   /* stored as float32, but always rounded to bfloat16 */
 };

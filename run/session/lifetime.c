@@ -14,6 +14,7 @@
 #include "engine/config/precision_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
+#include "run/session/standing_arena.h"
 
 static cse_session *the_session;
 
@@ -223,6 +224,7 @@ void cse_finish(void)
     the_session = NULL;
     for (int i = 0; i < session->state_count; i++)
         cse_state_release_values(session->states[i]);
+    cse_session_clear_arenas(session);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);
     cse_control_endpoint_close(&session->endpoint);

@@ -55,6 +55,9 @@ typedef struct cse_session_observer {
     /* A checkpoint is about to be written. What was reported of its steps has to be durable before
      * it: a run that begins there never reports them again. */
     void (*on_save)(void *self);
+    /* All steps below `handed` were reported: of how many of these is everything durable? `hurry`:
+     * training will soon wait for it. */
+    int64_t (*kept_steps)(void *self, int64_t handed, bool hurry);
     cse_run_events events; /* of the execution; with a `self` of its own */
     /* A further observer, called after this one, or NULL; its events are reached by events.next. */
     const struct cse_session_observer *next;

@@ -16,6 +16,9 @@
 #include "engine/codegen/codegen.h"
 #include "run/session/configured.h"
 #include "run/session/divergence.h"
+#include "run/session/standing_arena.h"
+#include "workers/arena/kept_arena.h"
+#include "workers/arena/memory.h"
 
 typedef struct runner {
     cse_session *session;
@@ -24,6 +27,10 @@ typedef struct runner {
     const cse_settings *input;
     const cse_dataloader *loader;
     int64_t first_step, last_step;
+    bool found;            /* a coordinator before left its arena, which is taken */
+    cse_arena_facts facts; /* then: of that */
+    bool goes_on;          /* in an arena that stands already */
+    cse_cluster *left;
     unsigned char *fetched; /* of the last record; checkpoint closures see it */
     int64_t fetched_step;   /* steps done after that record */
     int64_t checkpointed_step;
@@ -170,19 +177,48 @@ static void on_late_record(void *self, const cse_record *record)
 }
 
 /* The initial states are in the arena from now on. An evaluation changes none that a checkpoint
- * holds, and one may be written meanwhile: the session keeps them. */
+ * holds, and one may be written meanwhile: the session keeps them. In the arena of a coordinator
+ * that died, the states are the newest; in one that stands, most are in their place. */
 static void fill_states(void *self, unsigned char *states)
 {
     const runner *r = self;
     const cse_graph *graph = r->step->graph;
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
-        memcpy(states + graph->states[i].offset_bytes, cse_state_values(r->session, state),
-               cse_state_bytes(state));
+        unsigned char *place = states + graph->states[i].offset_bytes;
+        const void *values = r->found ? place : cse_state_values(r->session, state);
+        if (values != place)
+            memcpy(place, values, cse_state_bytes(state));
         if (r->step->training)
             cse_state_release_values(state);
     }
     r->session->states_lost = r->step->training;
+}
+
+static void on_arena(void *self, int descriptor)
+{
+    const runner *r = self;
+    struct cse_kept_arena *kept = r->session->hooks.kept_arena;
+    if (!r->step->training)
+        return;
+    if (kept != NULL && !r->goes_on && !cse_kept_arena_put(kept, descriptor))
+        cse_log_line(CSE_LOG_WARNING,
+                     "the memory of the run cannot be kept for another coordinator, which would go "
+                     "on from the last checkpoint");
+    cse_cluster_destroy(&r->session->standing);
+}
+
+/* Everything of them is kept where all observers have it. */
+static int64_t kept_steps(void *self, bool hurry)
+{
+    const runner *r = self;
+    int64_t kept = r->fetched_step > r->first_step ? r->fetched_step : r->first_step;
+    for (const cse_session_observer *to = &r->session->observer; to != NULL; to = to->next) {
+        const int64_t of_one =
+            to->kept_steps != NULL ? to->kept_steps(to->self, kept, hurry) : kept;
+        kept = of_one < kept ? of_one : kept;
+    }
+    return kept;
 }
 
 static void keep_states(runner *r, const cse_standing_states *standing)
@@ -191,7 +227,9 @@ static void keep_states(runner *r, const cse_standing_states *standing)
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         const unsigned char *values = standing->states + graph->states[i].offset_bytes;
-        if (standing->last) {
+        if (state->persistent && cse_session_stands(r->session, state))
+            continue; /* an evaluation did not change it */
+        if (standing->last || (standing->ended && r->step->training)) {
             cse_state_borrow_values(state, values);
             continue;
         }
@@ -210,7 +248,7 @@ static void drop_states(const runner *r, bool borrowed)
 {
     for (int i = 0; i < r->step->graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
-        if (state->borrowed != borrowed)
+        if (state->borrowed != borrowed || cse_session_stands(r->session, state))
             continue;
         cse_state_release_values(state);
         r->session->states_lost = true;
@@ -293,60 +331,6 @@ static cse_status open_endpoint(cse_session *session)
     return cse_control_endpoint_open(directory, session->cluster.transport, &session->endpoint);
 }
 
-static cse_status execute(runner *r, const char *artefact_directory)
-{
-    cse_session *session = r->session;
-    CSE_TRY(open_endpoint(session));
-    cse_run_result *result = &session->report.execution;
-    cse_text dataloader = { 0 };
-    session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
-    session->report.data = cse_session_data_text(session);
-    session->report.links = cse_session_links(session);
-    cse_dataloader_settings_encode(r->input, &dataloader);
-    const cse_execution execution = {
-        .artefact_directory = artefact_directory,
-        .artefact_digest = session->report.artefact_digest,
-        .graph = r->step->graph,
-        .data_identity = cse_session_data_text(session),
-        .dataloader = dataloader.data,
-        .loader = r->loader,
-        .seed = session->configuration.seed,
-        .first_step = r->first_step,
-        .num_steps = r->last_step - r->first_step,
-        .settles = r->step->training,
-        .paused = session->paused,
-        .statistics_every = session->report.numerics_every,
-        .cluster = session->cluster,
-        .run_directory = session->observer.run_directory,
-        .endpoint = session->endpoint,
-        .callbacks = { .self = r,
-                       .fill_states = fill_states,
-                       .on_states = on_states,
-                       .on_record = on_record,
-                       .on_late_record = on_late_record,
-                       .on_snapshot = on_snapshot,
-                       .wants_snapshot = wants_snapshot,
-                       .checkpoint_due = checkpoint_due,
-                       .stop_requested = stop_requested },
-        .events = &session->observer.events,
-    };
-    r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
-    REPORT(r->session, on_start, r->step, &session->report);
-    session->executing = true;
-    session->ending = false;
-    session->locked = true;
-    cse_status status = cse_execution_run(&execution, result);
-    session->executing = false;
-    session->paused = result->paused;
-    if (status == CSE_OK)
-        session->locked = r->checkpointed_step != result->steps_done;
-    else
-        drop_states(r, true);
-    cse_text_clear(&dataloader);
-    free(r->fetched);
-    return status;
-}
-
 /* Keeps the record of a training step's kernels, and tells where they are not those that the
  * checkpoint was trained with: the run goes on as well, with other bits than where it began. */
 static void keep_kernels(cse_session *session, const char *kernels)
@@ -426,15 +410,17 @@ static int64_t segment_end(const cse_session *session, int64_t first_step, int64
     return end < run_last_step ? end : run_last_step;
 }
 
-static cse_status plan_steps(runner *r, const cse_dataloader *loader)
+static cse_status plan_steps(runner *r)
 {
     const cse_executor_options *o = r->options;
+    const cse_dataloader *loader = r->loader;
     cse_session *session = r->session;
     const cse_loop_settings loop = { .num_steps = o->num_steps,
                                      .max_steps = o->max_steps,
                                      .num_epochs = o->num_epochs,
                                      .steps_per_epoch = o->steps_per_epoch };
-    int64_t steps = 0, first = r->step->training ? session->global_step : 0;
+    const int64_t done = r->found ? r->facts.freed : session->global_step;
+    int64_t steps = 0, first = r->step->training ? done : 0;
     int64_t start = session->hooks.counts_from_start ? session->hooks.run_start : first;
     CSE_TRY(cse_compute_num_steps(&loop, cse_dataloader_steps_per_epoch(loader), start, &steps));
     int64_t run_last = start + steps > first ? start + steps : first;
@@ -445,6 +431,8 @@ static cse_status plan_steps(runner *r, const cse_dataloader *loader)
                         (long long)run_last);
     r->first_step = first;
     r->last_step = r->step->training ? segment_end(session, first, start, run_last) : run_last;
+    if (r->found)
+        r->last_step = r->facts.end_step;
     session->report.first_step = first;
     session->report.last_step = r->last_step;
     session->report.run_first_step = start;
@@ -455,17 +443,102 @@ static cse_status plan_steps(runner *r, const cse_dataloader *loader)
     return CSE_OK;
 }
 
-static cse_status run_traced(runner *r, const cse_dataloader *loader)
+static cse_execution execution_of(runner *r, const char *dataloader)
+{
+    cse_session *session = r->session;
+    const bool keeps = r->step->training && session->hooks.kept_arena != NULL;
+    return (cse_execution){
+        .artefact_directory = session->report.artefact_directory,
+        .artefact_digest = session->report.artefact_digest,
+        .graph = r->step->graph,
+        .data_identity = cse_session_data_text(session),
+        .dataloader = dataloader,
+        .loader = r->loader,
+        .seed = session->configuration.seed,
+        .first_step = r->first_step,
+        .num_steps = r->last_step - r->first_step,
+        .settles = r->step->training,
+        .paused = session->paused,
+        .statistics_every = session->report.numerics_every,
+        .cluster = session->cluster,
+        .run_directory = session->observer.run_directory,
+        .endpoint = session->endpoint,
+        .left = r->step->training ? &r->left : NULL,
+        .callbacks = { .self = r,
+                       .fill_states = fill_states,
+                       .on_arena = on_arena,
+                       .on_states = on_states,
+                       .on_record = on_record,
+                       .kept_steps = keeps ? kept_steps : NULL,
+                       .on_late_record = on_late_record,
+                       .on_snapshot = on_snapshot,
+                       .wants_snapshot = wants_snapshot,
+                       .checkpoint_due = checkpoint_due,
+                       .stop_requested = stop_requested },
+        .events = &session->observer.events,
+    };
+}
+
+/* Runs the steps in an arena that stands, or in a new one. */
+static cse_status run_execution(runner *r, cse_execution *execution)
+{
+    cse_session *session = r->session;
+    cse_run_result *result = &session->report.execution;
+    r->goes_on = execution->inherited != NULL;
+    r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
+    REPORT(session, on_start, r->step, &session->report);
+    session->executing = true;
+    session->ending = false;
+    session->locked = true;
+    cse_status status = cse_execution_run(execution, result);
+    session->executing = false;
+    session->paused = result->paused;
+    if (status == CSE_OK)
+        session->locked = r->checkpointed_step != result->steps_done;
+    else if (r->left == NULL)
+        drop_states(r, true);
+    if (r->left != NULL)
+        session->standing = r->left;
+    free(r->fetched);
+    return status;
+}
+
+static cse_status execute(runner *r)
+{
+    cse_session *session = r->session;
+    CSE_TRY(open_endpoint(session));
+    cse_text dataloader = { 0 };
+    session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
+    session->report.data = cse_session_data_text(session);
+    session->report.links = cse_session_links(session);
+    cse_dataloader_settings_encode(r->input, &dataloader);
+    cse_execution execution = execution_of(r, dataloader.data);
+    cse_status status = CSE_OK;
+    if (r->step->training && !cse_session_take_arena(session, r->found, &execution)) {
+        r->found = false;
+        status = plan_steps(r);
+        execution = execution_of(r, dataloader.data);
+    }
+    if (r->found)
+        r->checkpointed_step = session->global_step; /* its checkpoint was loaded */
+    if (status == CSE_OK && r->last_step > r->first_step)
+        status = run_execution(r, &execution);
+    cse_text_clear(&dataloader);
+    return status;
+}
+
+static cse_status run_traced(runner *r)
 {
     cse_session *session = r->session;
     const cse_configuration *c = &session->configuration;
-    CSE_TRY(plan_steps(r, loader));
+    r->found = r->step->training && cse_session_finds_arena(session, &r->facts);
+    CSE_TRY(plan_steps(r));
     CSE_TRY(compile(session, r->step));
     if (c->validate_only || c->compile_only || r->last_step == r->first_step)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
     r->monitor = cse_nan_monitor_new(r->step->graph);
-    cse_status status = execute(r, session->report.artefact_directory);
+    cse_status status = execute(r);
     cse_nan_monitor_destroy(&r->monitor);
     return status;
 }
@@ -500,7 +573,7 @@ cse_status cse_run(cse_executor *executor, cse_step_function *function, void *se
     if (status == CSE_OK)
         status = cse_session_settle_data(session, r.step->training);
     if (status == CSE_OK)
-        status = run_traced(&r, loader);
+        status = run_traced(&r);
     cse_step_destroy(&r.step);
     cse_dataloader_close(&loader);
     return status;

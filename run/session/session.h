@@ -24,6 +24,9 @@ typedef struct cse_session_hooks {
     /* An operator wants a checkpoint while a step without training runs; may be NULL. */
     cse_status (*save)(void *self);
     const cse_passes_options *passes;
+    /* Keeps the arena of training for another coordinator, or has that of the one before; may be
+     * NULL. */
+    struct cse_kept_arena *kept_arena;
     /* num_steps and num_epochs count from step `run_start` instead of from the execution's first
      * step, so that a resumed run ends where the uninterrupted one would have ended. */
     bool counts_from_start;
@@ -76,6 +79,11 @@ struct cse_session {
     bool states_lost; /* an execution that trained them failed amid a step: they have no values */
     bool ending;      /* the execution was asked to end */
     bool paused;      /* an operator paused the last execution when its steps were done */
+    /* standing_arena.h. The arena of the last training, NULL: none; 1 + the descriptor of one that
+     * was found, 0: none. */
+    struct cse_cluster *standing;
+    int found_arena;
+    bool looked_for_arena;
     /* Of the checkpoints that are written, and their text; `latest`: the identity of the one that
      * was loaded or written last, "": none. */
     cse_links links;

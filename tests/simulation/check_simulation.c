@@ -52,16 +52,19 @@ int main(void)
         run_one(kept[i], &counts);
     for (unsigned long long seed = first; seed < first + count && failures < 10; seed++)
         run_one(seed, &counts);
-    printf("%ld runs in %ld s: %ld executions, %ld takeovers, %ld turns; %ld kills, %ld freezes, "
+    printf("%ld runs in %ld s: %ld executions, %ld takeovers (%ld in the arena), %ld turns; %ld "
+           "kills, %ld freezes, "
            "%ld commands; %ld records, %ld snapshots; ended: %ld with all steps, %ld on request, "
            "%ld failed, %ld at once\n",
            counts.runs, (long)(time(NULL) - begun), counts.executions, counts.takeovers,
-           counts.turns, counts.kills, counts.freezes, counts.commands, counts.records,
-           counts.snapshots, counts.completed, counts.stopped, counts.failed, counts.ended_by_hand);
+           counts.inherited, counts.turns, counts.kills, counts.freezes, counts.commands,
+           counts.records, counts.snapshots, counts.completed, counts.stopped, counts.failed,
+           counts.ended_by_hand);
     if (given == NULL) {
         for (int point = 0; point < CSE_FAILPOINT_RECOVERY_RESTORED; point++)
             expect(counts.kills_at[point] > 0, "a kill at each failpoint");
         expect(counts.takeovers > 100 && counts.freezes > 100, "takeovers and freezes");
+        expect(counts.inherited > 100, "takeovers in the arena");
         expect(counts.failed > 10 && counts.stopped > 10, "failures and requested ends");
         expect(counts.completed > counts.runs / 2, "most runs do all their steps");
     }

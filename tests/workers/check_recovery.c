@@ -144,6 +144,7 @@ static void drain(play *self, int64_t *recorded, float (*fetched)[FAKE_FETCHES])
         ck_assert_int_eq(record.step, *recorded);
         memcpy(fetched[(*recorded)++], record.fetched, sizeof fetched[0]);
         cse_cluster_close_record(self->cluster);
+        cse_cluster_free_records(self->cluster, *recorded);
     }
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# A coordinator that is killed, or stopped for good, is replaced by another one: the run ends with
-# the weights and the losses of an undisturbed one, each logged step is in the run store, and a run
-# that stood still, or was about to end, still does. Skipped without python3 (its sqlite3).
+# A coordinator that is killed, or stopped for good, is replaced by another one, which goes on where
+# the arena stands: the run ends with the weights and the losses of an undisturbed one, no step is
+# done again, none is missing in the run store, and a run that stood still, or was about to end,
+# still does. Skipped without python3 (its sqlite3).
 set -u
 csengine=${CSENGINE_EXECUTABLE:?}
 config=${top_srcdir:?}/configs/synthetic.yaml
@@ -64,10 +65,23 @@ import sqlite3
 import sys
 
 rows = sqlite3.connect(sys.argv[1]).execute(
-    "select p.step, p.value from points p join series s on s.id = p.series "
-    "where s.name = 'loss' order by p.attempt, p.step").fetchall()
-for step, value in sorted(dict(rows).items()):
-    print(step, value)
+    "select s.name, p.step, p.value from points p join series s on s.id = p.series "
+    "where s.name in ('loss', 'val_loss') order by p.attempt, p.step").fetchall()
+for (name, step), value in sorted({row[:2]: row[2] for row in rows}.items()):
+    print(name, step, value)
+PYTHON
+}
+# The step that each coordinator but the first went on after, and the last that was stored before.
+ends_of() { # name
+    sed -n 's/.*the run goes on after step \([0-9]*\).*/\1/p' "$work/$1.err" >"$work/begins"
+    "$python" - "$work/$1/run.db" <<'PYTHON' | paste "$work/begins" -
+import sqlite3
+import sys
+
+for row in sqlite3.connect(sys.argv[1]).execute(
+        "select max(p.step) from points p join series s on s.id = p.series "
+        "where s.name = 'loss' group by p.attempt order by p.attempt"):
+    print(*row)
 PYTHON
 }
 
@@ -99,6 +113,8 @@ for signal in KILL STOP; do
 done
 wait $process || complain "twice: exit code $?: $(cat "$work/twice.err")"
 same_as_plain twice
+ends_of twice | awk 'NR < 3 && !(NF == 2 && $1 >= $2) { exit 1 } END { exit NR != 3 }' ||
+    complain "twice: steps were done again: $(ends_of twice)"
 
 # A run that stands still on request stands still.
 launch paused
@@ -122,11 +138,12 @@ wait_for has "$work/told.out" '"event":"step"' || complain 'told: no steps'
 victim=$(coordinator | head -n 1)
 kill -STOP "$victim"
 kill -TERM $process
-is_told() { # SIGTERM waits
-    grep -q '^ShdPnd:.*[4-7c-f][0-9a-f][0-9a-f][0-9a-f]$' "/proc/$victim/status" 2>/dev/null
+is_told() { # SIGTERM waits, or it was stopped for so long that it was killed
+    is_gone "$victim" ||
+        grep -q '^ShdPnd:.*[4-7c-f][0-9a-f][0-9a-f][0-9a-f]$' "/proc/$victim/status" 2>/dev/null
 }
 wait_for is_told || complain 'told: the signal does not reach it'
-kill -KILL "$victim"
+kill -KILL "$victim" 2>"$work/kill.err"
 wait $process
 code=$?
 [ $code -eq 137 ] || complain "told: exit code $code"

@@ -61,7 +61,7 @@ static bool coordinate(cse_cluster *cluster, const run_case *run, float (*fetche
             ck_assert_int_eq(record.step, done);
             memcpy(fetched[done - run->first_step], record.fetched, sizeof fetched[0]);
             cse_cluster_close_record(cluster);
-            done++;
+            cse_cluster_free_records(cluster, ++done);
         } else {
             cse_cluster_wait(cluster, CSE_WAKE_RECORD | CSE_WAKE_URGENT, 1000000000);
         }

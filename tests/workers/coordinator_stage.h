@@ -21,7 +21,8 @@ typedef struct stage {
     bool alive[SLOTS];
     cse_status start_status;
     cse_status failure[SLOTS];
-    int64_t released, done, recorded, hold_result;
+    int64_t released, done, recorded, freed, hold_result;
+    bool lacks_places;
     bool held, stopped;
 
     int64_t copied;
@@ -137,6 +138,25 @@ static inline void arena_close_record(cse_cluster *self)
     s.recorded++;
 }
 
+static inline void arena_free_records(cse_cluster *self, int64_t steps)
+{
+    (void)self;
+    ck_assert_int_le(steps, s.recorded);
+    s.freed = steps > s.freed ? steps : s.freed;
+}
+
+static inline bool arena_lacks_places(const cse_cluster *self)
+{
+    (void)self;
+    return s.lacks_places;
+}
+
+static inline int64_t arena_released(const cse_cluster *self)
+{
+    (void)self;
+    return s.released;
+}
+
 static inline void arena_stop(cse_cluster *self)
 {
     (void)self;
@@ -245,6 +265,9 @@ static const cse_coordinator_arena arena = {
     .steps_done = arena_steps_done,
     .next_record = arena_next_record,
     .close_record = arena_close_record,
+    .free_records = arena_free_records,
+    .lacks_places = arena_lacks_places,
+    .released = arena_released,
     .stop = arena_stop,
     .plan = arena_plan,
     .failure = arena_failure,
@@ -300,7 +323,7 @@ static inline void set_up_paused(int64_t num_steps, int restarts, bool paused)
         .num_steps = num_steps,
         .settles = settles,
         .paused = paused,
-        .record_count = RECORDS,
+        .steps_ahead = RECORDS,
         .restarts = restarts,
         .join_timeout_ns = 30 * SECOND,
         .start_timeout_ns = 60 * SECOND,

@@ -5,7 +5,10 @@ process and no file behind.
 
 A run whose first process was killed ends; it is then started again, which is counted.
 
-Usage: fault_campaign.py CSENGINE CONFIG [--faults N] [--seed S]
+A coordinator's successor goes on where the arena stands; how long training paused is taken from the
+times of the steps on both sides.
+
+Usage: fault_campaign.py CSENGINE CONFIG [--faults N] [--seed S] [--role ROLE]
 Prints a table by role and fault, and one line for each run that was wrong, with its seed."""
 import argparse
 import collections
@@ -20,7 +23,7 @@ import sys
 import tempfile
 import time
 
-STEPS, EVERY = 12000, 2000
+STEPS, EVERY = 90000, 15000
 LIMIT_S = 120  # for a run; one takes a second or two
 SETTINGS = ["--json", "--no_dashboard", "--num_csx", "2", "--max_steps", str(STEPS),
             "--set", "loop.num_steps=null", "--set", f"loop.eval_frequency={EVERY}",
@@ -100,6 +103,21 @@ class Run:
         database.close()
         return {step: value for _, step, value in rows}
 
+    def pause(self):
+        """Seconds between the last step of a coordinator and the first that its successor did."""
+        database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
+        rows = database.execute("select p.attempt, p.step, p.time_ms from points p join series s on "
+                                "s.id = p.series where s.name = 'loss' order by p.attempt").fetchall()
+        database.close()
+        attempts = {attempt for attempt, _, _ in rows}
+        if len(attempts) != 2:
+            return None
+        took_over = [step for attempt, step, _ in rows if attempt == max(attempts)]
+        times = {step: time_ms for _, step, time_ms in rows}
+        # A record that is told again has its own time; the pause lies after it.
+        steps = [s for s in sorted(times) if s >= min(took_over) - 1]
+        return max(times[b] - times[a] for a, b in zip(steps, steps[1:200000])) / 1000
+
     def left(self):
         """Processes and files that stay behind."""
         deadline = time.monotonic() + 10
@@ -155,6 +173,7 @@ def main():
     parser.add_argument("config")
     parser.add_argument("--faults", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--role", choices=sorted(ROLES), help="strikes this one alone")
     options = parser.parse_args()
     work = tempfile.mkdtemp(prefix="csengine-faults-")
     options.compiled = f"{work}/compiled"
@@ -168,10 +187,10 @@ def main():
         if code != 0:
             sys.exit(f"the undisturbed run: exit code {code}\n{plain.text()}")
     expected = {"digest": plain.digest(), "losses": plain.losses()}
-    table, wrong = collections.Counter(), 0
+    table, wrong, pauses = collections.Counter(), 0, collections.defaultdict(list)
     for seed in range(options.seed, options.seed + options.faults):
         random.seed(seed)
-        role = random.choice(sorted(ROLES))
+        role = options.role or random.choice(sorted(ROLES))
         fault, moment = random.choice(ROLES[role]), random.uniform(0, times[1])
         run = Run(options, f"{work}/{seed}")
         run.launch()
@@ -192,10 +211,16 @@ def main():
         outcome = "wrong" if problem else "not struck" if not struck else (
             "started again" if run.starts > 1 else "right")
         table[role, fault, outcome] += 1
+        if not problem and role == "coordinator" and (pause := run.pause()) is not None:
+            pauses[fault].append(pause)
         shutil.rmtree(run.folder, ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)
     for (role, fault, outcome), count in sorted(table.items()):
         print(f"{role:14}{fault:8}{outcome:14}{count:5}")
+    for fault, seconds in sorted(pauses.items()):
+        seconds.sort()
+        print(f"coordinator, {fault}: {len(seconds)} takeovers; training paused for a median of "
+              f"{seconds[len(seconds) // 2]:.3f} s, p99 {seconds[len(seconds) * 99 // 100]:.3f} s")
     print(f"{options.faults} faults in runs of {times[1]:.1f} s, {wrong} wrong")
     sys.exit(wrong > 0)
 

@@ -33,6 +33,16 @@ void cse_cluster_release(cse_cluster *cluster, int64_t steps)
     announce(cluster);
 }
 
+int64_t cse_cluster_released(const cse_cluster *cluster)
+{
+    return atomic_load(&cluster->control->released);
+}
+
+int64_t cse_cluster_freed(const cse_cluster *cluster)
+{
+    return atomic_load(&cluster->control->closed);
+}
+
 int64_t cse_cluster_hold(cse_cluster *cluster)
 {
     uint64_t word = cse_word_load(cluster->norm);
@@ -62,6 +72,12 @@ const unsigned char *cse_cluster_states_view(const cse_cluster *cluster)
     return cse_arena_states(cluster);
 }
 
+bool cse_cluster_has_states(const cse_cluster *cluster, const void *values)
+{
+    const uintptr_t at = (uintptr_t)values, first = (uintptr_t)cse_arena_states(cluster);
+    return at >= first && at - first < (uintptr_t)cluster->head->state_bytes;
+}
+
 unsigned char *cse_cluster_initial_states(cse_cluster *cluster)
 {
     return cse_arena_states(cluster);
@@ -69,7 +85,7 @@ unsigned char *cse_cluster_initial_states(cse_cluster *cluster)
 
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
 {
-    int64_t step = atomic_load(&cluster->control->closed);
+    const int64_t step = cluster->read;
     if (cse_cluster_steps_done(cluster) <= step)
         return false;
     const cse_record_slot *slot = cse_arena_record(cluster, step);
@@ -89,12 +105,26 @@ bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record)
 
 void cse_cluster_close_record(cse_cluster *cluster)
 {
-    int64_t closed = atomic_load(&cluster->control->closed) + 1;
-    assert(closed <= cse_cluster_steps_done(cluster));
-    atomic_store(&cluster->control->closed, closed);
+    cluster->read++;
+    assert(cluster->read <= cse_cluster_steps_done(cluster));
+}
+
+void cse_cluster_free_records(cse_cluster *cluster, int64_t steps)
+{
+    const int64_t before = atomic_load(&cluster->control->closed);
+    assert(steps <= cluster->read);
+    if (steps <= before)
+        return;
+    atomic_store(&cluster->control->closed, steps);
     /* Workers wait for a record's place only when all places were in use. */
-    if (cse_cluster_steps_done(cluster) >= closed - 1 + cluster->head->record_count)
+    if (cse_cluster_steps_done(cluster) >= before + cluster->head->record_count)
         announce(cluster);
+}
+
+bool cse_cluster_lacks_places(const cse_cluster *cluster)
+{
+    return cse_cluster_steps_done(cluster) - atomic_load(&cluster->control->closed) >=
+           cluster->head->record_count / 2;
 }
 
 void cse_cluster_stop(cse_cluster *cluster)
@@ -111,8 +141,8 @@ void cse_cluster_wait(cse_cluster *cluster, int wake, int64_t timeout_ns)
     if (wake & CSE_WAKE_URGENT)
         events |= CSE_DOORBELL_URGENT;
     uint32_t seen = atomic_load(cluster->doorbell);
-    bool waiting_record = (wake & CSE_WAKE_RECORD) &&
-                          cse_cluster_steps_done(cluster) > atomic_load(&cluster->control->closed);
+    bool waiting_record =
+        (wake & CSE_WAKE_RECORD) && cse_cluster_steps_done(cluster) > cluster->read;
     bool urgent = (wake & CSE_WAKE_URGENT) && atomic_exchange(&cluster->control->urgent, 0);
     if (waiting_record || urgent)
         return;

@@ -4,7 +4,8 @@
  *     start worker i with descriptor cse_cluster_descriptor(cluster)
  *     cse_cluster_attach(cluster, i, pid);
  *     cse_cluster_release(cluster, n);                 steps below n may change the states
- *     loop: cse_cluster_wait, cse_cluster_next_record -> callbacks -> cse_cluster_close_record
+ *     loop: cse_cluster_wait, cse_cluster_next_record -> callbacks -> cse_cluster_close_record,
+ *           cse_cluster_free_records
  *     when a process has died: cse_cluster_recover
  *     cse_cluster_stop; wait for the processes; cse_cluster_destroy
  *
@@ -43,13 +44,23 @@ void cse_cluster_unhold(cse_cluster *cluster);
 int64_t cse_cluster_steps_done(const cse_cluster *cluster);
 /* Borrowed; CSE_SPACE_STATE in the arena. */
 const unsigned char *cse_cluster_states_view(const cse_cluster *cluster);
+/* Whether `values` lies in them. */
+bool cse_cluster_has_states(const cse_cluster *cluster, const void *values);
 /* The same, to be filled before the first worker starts. */
 unsigned char *cse_cluster_initial_states(cse_cluster *cluster);
 
-/* The next committed step that is not closed yet; false when there is none. The record is valid
- * until cse_cluster_close_record, which frees its place; with K unclosed steps workers wait. */
+/* The next committed step that is not closed yet; false when there is none.
+ * cse_cluster_close_record goes on to the one after it. */
 bool cse_cluster_next_record(cse_cluster *cluster, cse_record *record);
 void cse_cluster_close_record(cse_cluster *cluster);
+/* Frees the places of the records of all steps below `steps`, which are closed: until then another
+ * coordinator can read them. With K records that are not free, workers wait. */
+void cse_cluster_free_records(cse_cluster *cluster, int64_t steps);
+/* Whether half of the places are in use. */
+bool cse_cluster_lacks_places(const cse_cluster *cluster);
+/* Steps that may change the states, and those whose records are free. */
+int64_t cse_cluster_released(const cse_cluster *cluster);
+int64_t cse_cluster_freed(const cse_cluster *cluster);
 
 /* Every cse_work_once returns CSE_WORK_ENDED from now on. */
 void cse_cluster_stop(cse_cluster *cluster);

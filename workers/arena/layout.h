@@ -93,7 +93,7 @@ typedef struct cse_control {
     _Alignas(64) _Atomic int32_t plan; /* replicas for the next step */
     _Atomic int32_t stopping;
     _Atomic int64_t sampled;                /* step + 1 of the sampled step; 0: none */
-    _Atomic int64_t closed;                 /* steps whose closures have run */
+    _Atomic int64_t closed;                 /* steps whose records' places are free again */
     _Atomic int64_t released;               /* steps that may change states */
     _Alignas(64) _Atomic uint32_t sleeping; /* the coordinator's own */
     _Atomic uint32_t urgent;                /* set by workers to wake it; a hint */
@@ -150,6 +150,7 @@ struct cse_cluster {
     cse_slot *slots;
     cse_segments segments;
     const cse_graph *graph; /* the coordinator's, borrowed; NULL in workers */
+    int64_t read;           /* by the coordinator: steps whose records it was handed */
 };
 
 /* Fills `head`: sizes, counts and offsets. CSE_CONFIG for counts out of range, CSE_INTERNAL for a

@@ -48,6 +48,12 @@ cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas)
     return status;
 }
 
+cse_status cse_arena_reserve(cse_cluster *cluster)
+{
+    CSE_TRY(reserve(cluster->descriptor, 0, cluster->head->sparse_offset));
+    return cse_arena_reserve_partial_sums(cluster, atomic_load(&cluster->control->plan));
+}
+
 static cse_status map(cse_cluster *cluster, int64_t bytes)
 {
     void *base =
@@ -91,6 +97,7 @@ static void fill(cse_cluster *cluster, const cse_cluster_layout *layout)
     atomic_init(&cluster->control->plan, first_plan(head));
     atomic_init(&cluster->control->closed, before);
     atomic_init(&cluster->control->released, before);
+    cluster->read = before;
     for (int i = 0; i < cse_cluster_slot_count(cluster); i++) {
         cse_role kind = cse_cluster_slot_kind(cluster, i);
         int roles = kind == CSE_ROLE_REPLICA && head->weight_servers == 0

@@ -26,6 +26,9 @@ const char *cse_cluster_data_identity(const cse_cluster *cluster);
 /* The memfd; close-on-exec is set. A launcher passes it on (dup to a known number in the child). */
 int cse_cluster_descriptor(const cse_cluster *cluster);
 
+/* Reserves all memory that a run without failures touches; what is reserved stays as it is.
+ * CSE_TEMPORARY when memory is short. */
+cse_status cse_arena_reserve(cse_cluster *cluster);
 /* Reserves memory for the partial sums that `replicas` replicas make, or for the one whose first
  * microbatch is given. CSE_TEMPORARY when memory is short. */
 cse_status cse_arena_reserve_partial_sums(cse_cluster *cluster, int replicas);

@@ -9,7 +9,7 @@
 
 cse_coordinator *cse_coordinator_new(const cse_coordinator_options *options)
 {
-    assert(options->slot_count > 0 && options->num_steps > 0 && options->record_count > 0);
+    assert(options->slot_count > 0 && options->num_steps > 0 && options->steps_ahead > 0);
     size_t workers_bytes = (size_t)options->slot_count * sizeof(cse_worker);
     cse_coordinator *c = cse_calloc(1, sizeof *c + workers_bytes);
     c->options = *options;

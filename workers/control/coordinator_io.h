@@ -32,6 +32,9 @@ typedef struct cse_coordinator_arena {
     int64_t (*steps_done)(const cse_cluster *cluster);
     bool (*next_record)(cse_cluster *cluster, cse_record *record);
     void (*close_record)(cse_cluster *cluster);
+    void (*free_records)(cse_cluster *cluster, int64_t steps);
+    bool (*lacks_places)(const cse_cluster *cluster);
+    int64_t (*released)(const cse_cluster *cluster);
     void (*stop)(cse_cluster *cluster);
     cse_status (*plan)(cse_cluster *cluster, int replica_count);
     cse_status (*failure)(const cse_cluster *cluster, int slot, char text[CSE_FAILURE_TEXT_BYTES]);
@@ -51,7 +54,8 @@ typedef struct cse_coordinator_options {
     int64_t first_step, num_steps; /* num_steps at least 1 */
     bool settles;                  /* a failure of the run leaves the states of a whole step */
     bool paused;                   /* stands still before the first step */
-    int record_count;              /* steps that may be released ahead of the last closed record */
+    bool inherited;                /* the arena stands within these steps already */
+    int steps_ahead;               /* that may be released ahead of the last closed record */
     int restarts; /* of one slot in a row without a step between; see coordinator_losses.c */
     int64_t join_timeout_ns;  /* from the start of a process until it has connected */
     int64_t start_timeout_ns; /* until it is ready */

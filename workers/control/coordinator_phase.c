@@ -96,9 +96,10 @@ void cse_coordinator_fail(cse_coordinator *c, cse_status status)
 {
     if (!take_failure(c, status))
         return;
-    if (c->options.settles && c->state == CSE_COORDINATOR_STARTING)
+    const bool untouched = c->state == CSE_COORDINATOR_STARTING && !c->options.inherited;
+    if (c->options.settles && untouched)
         c->settled_at = c->options.first_step; /* nothing was released */
-    if (!c->options.settles || c->state != CSE_COORDINATOR_RUNNING) {
+    if (!c->options.settles || untouched) {
         cse_coordinator_enter_stopping(c);
         return;
     }

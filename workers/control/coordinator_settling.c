@@ -22,6 +22,7 @@ static void drain_late_records(cse_coordinator *c)
         c->arena->close_record(c->cluster);
         c->closed = record.step + 1;
     }
+    cse_coordinator_free_records(c);
 }
 
 /* Whether a process is left, or was started, that can finish the step. */

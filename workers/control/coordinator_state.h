@@ -91,6 +91,8 @@ void cse_coordinator_escalate(cse_coordinator *c);
 /* ---- coordinator_workers.c ---- */
 
 void cse_coordinator_kill_late_workers(cse_coordinator *c);
+/* From STARTING: all workers are ready, or none has anything to do. */
+void cse_coordinator_begin_running(cse_coordinator *c);
 void cse_coordinator_start_worker(cse_coordinator *c, int slot);
 void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event);
 void cse_coordinator_on_message(cse_coordinator *c, const cse_coordinator_event *event);
@@ -114,9 +116,15 @@ void cse_coordinator_on_tick_settling(cse_coordinator *c, const cse_coordinator_
 
 /* ---- coordinator_steps.c ---- */
 
-/* Releases steps up to the next one after which the states must stay constant, at most record_count
+/* Releases steps up to the next one after which the states must stay constant, at most steps_ahead
  * ahead of the last closed record. */
 void cse_coordinator_advance_release(cse_coordinator *c);
+/* Goes on with the bounds of the arena's coordinator before. A pause begins at once: workers that
+ * are ready would go on up to what was released. */
+void cse_coordinator_take_arena(cse_coordinator *c);
+/* Frees the places of the records that are kept elsewhere, but for the last of them: a coordinator
+ * that takes the run over then has the values of the step after which it stands. */
+void cse_coordinator_free_records(cse_coordinator *c);
 /* Holds the states after the step in flight while something wants them to stand still. */
 void cse_coordinator_update_hold(cse_coordinator *c);
 void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_event *event);

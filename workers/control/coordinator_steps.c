@@ -15,7 +15,7 @@ static bool is_wanted(cse_coordinator *c, int64_t steps)
 /* See coordinator_state.h. wants_snapshot is called once for each number of steps, in order. */
 void cse_coordinator_advance_release(cse_coordinator *c)
 {
-    int64_t before = c->released, most = c->closed + c->options.record_count;
+    int64_t before = c->released, most = c->closed + c->options.steps_ahead;
     while (c->barrier < 0 && c->released < most) {
         c->released++;
         if (is_wanted(c, c->released))
@@ -23,6 +23,18 @@ void cse_coordinator_advance_release(cse_coordinator *c)
     }
     if (c->released > before)
         c->arena->release(c->cluster, c->released);
+}
+
+void cse_coordinator_take_arena(cse_coordinator *c)
+{
+    const int64_t released = c->arena->released(c->cluster);
+    if (released > c->released) {
+        c->released = released;
+        if (is_wanted(c, released))
+            c->barrier = released;
+    }
+    if (c->paused)
+        c->held_at = c->arena->hold(c->cluster);
 }
 
 static void drain_records(cse_coordinator *c)
@@ -38,6 +50,17 @@ static void drain_records(cse_coordinator *c)
         if (status != CSE_OK)
             cse_coordinator_fail(c, status);
     }
+}
+
+void cse_coordinator_free_records(cse_coordinator *c)
+{
+    const cse_run_callbacks *k = c->options.callbacks;
+    int64_t kept = c->closed;
+    if (k->kept_steps != NULL) {
+        const int64_t told = k->kept_steps(k->self, c->arena->lacks_places(c->cluster));
+        kept = (told < kept ? told : kept) - 1;
+    }
+    c->arena->free_records(c->cluster, kept);
 }
 
 static void look_for_stop(cse_coordinator *c)
@@ -126,6 +149,7 @@ static void when_standing_still(cse_coordinator *c, int64_t steps)
 static void pump(cse_coordinator *c)
 {
     drain_records(c);
+    cse_coordinator_free_records(c);
     if (c->state == CSE_COORDINATOR_RUNNING)
         look_for_stop(c);
     if (c->state != CSE_COORDINATOR_RUNNING)
@@ -161,10 +185,13 @@ void cse_coordinator_on_tick_starting(cse_coordinator *c, const cse_coordinator_
     cse_coordinator_restart_due(c);
     look_for_stop(c);
     watch_cancel(c);
-    if (c->state == CSE_COORDINATOR_STARTING && c->stop_wanted) {
+    if (c->state == CSE_COORDINATOR_STARTING && c->stop_wanted && !c->options.inherited) {
         c->stopped = true; /* no step was done: nothing to save */
         cse_coordinator_enter_stopping(c);
     }
+    /* In an arena that stood already, the first workers may have ended the last step. */
+    if (c->state == CSE_COORDINATOR_STARTING && c->arena->steps_done(c->cluster) >= c->end_step)
+        cse_coordinator_begin_running(c);
 }
 
 void cse_coordinator_on_tick_running(cse_coordinator *c, const cse_coordinator_event *event)

@@ -30,24 +30,34 @@ void cse_coordinator_start_worker(cse_coordinator *c, int slot)
                                             cse_coordinator_name_of(c, slot, name)));
 }
 
-void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event)
+void cse_coordinator_begin_running(cse_coordinator *c)
 {
-    (void)event;
-    cse_coordinator_set_phase(c, CSE_PHASE_STARTING, NULL);
-    for (int s = 0; s < c->options.slot_count && c->state == CSE_COORDINATOR_STARTING; s++)
-        cse_coordinator_start_worker(c, s);
-}
-
-static void begin_running_when_all_ready(cse_coordinator *c)
-{
-    if (!cse_coordinator_all_ready(c))
-        return;
     c->state = CSE_COORDINATOR_RUNNING;
     c->running_ns = c->last_commit_ns = cse_coordinator_now_ns(c);
     cse_coordinator_set_phase(c, CSE_PHASE_RUNNING, NULL);
     cse_coordinator_settle_phase(c, NULL); /* a pause may have come before */
     cse_coordinator_update_hold(c);
     cse_coordinator_advance_release(c);
+}
+
+void cse_coordinator_on_begin(cse_coordinator *c, const cse_coordinator_event *event)
+{
+    (void)event;
+    cse_coordinator_set_phase(c, CSE_PHASE_STARTING, NULL);
+    if (c->options.inherited)
+        cse_coordinator_take_arena(c);
+    if (c->arena->steps_done(c->cluster) >= c->end_step) {
+        cse_coordinator_begin_running(c); /* no step is left: no worker */
+        return;
+    }
+    for (int s = 0; s < c->options.slot_count && c->state == CSE_COORDINATOR_STARTING; s++)
+        cse_coordinator_start_worker(c, s);
+}
+
+static void begin_running_when_all_ready(cse_coordinator *c)
+{
+    if (cse_coordinator_all_ready(c))
+        cse_coordinator_begin_running(c);
 }
 
 static void on_ready(cse_coordinator *c, int slot)

@@ -19,7 +19,10 @@
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "workers/arena/coordinator_side.h"
+#include "workers/arena/inherit.h"
+#include "workers/arena/layout.h"
 #include "workers/control/coordinator.h"
+#include "workers/control/execution_arena.h"
 #include "workers/control/process.h"
 #include "workers/control/step_sampler.h"
 #include "workers/control/topology.h"
@@ -29,7 +32,7 @@
 #include "workers/transports/transport.h"
 
 enum {
-    RECORD_COUNT = 64,
+    STEPS_AHEAD = 64,
     RESTARTS = 6,
     LIVENESS_MISSES = 10,
     SILENCE_MS = 10000, /* until a worker counts as frozen; CSENGINE_SILENCE_MS sets another */
@@ -181,6 +184,9 @@ static const cse_coordinator_arena arena_functions = {
     .steps_done = cse_cluster_steps_done,
     .next_record = cse_cluster_next_record,
     .close_record = cse_cluster_close_record,
+    .free_records = cse_cluster_free_records,
+    .lacks_places = cse_cluster_lacks_places,
+    .released = cse_cluster_released,
     .stop = cse_cluster_stop,
     .plan = cse_cluster_plan,
     .failure = cse_cluster_failure,
@@ -348,38 +354,14 @@ static void serve(run *r)
 static cse_status open_cluster(run *r)
 {
     const cse_execution *e = r->execution;
-    int replicas = e->cluster.num_csx;
-    if (replicas > e->graph->microbatch_count) {
-        replicas = e->graph->microbatch_count;
-        cse_log_line(
-            CSE_LOG_WARNING,
-            "num_csx %d: the global batch has %d microbatches, more replicas would have none",
-            e->cluster.num_csx, replicas);
-    }
-    if (replicas < 1 || e->cluster.num_workers_per_csx < 1 || e->cluster.max_wgt_servers < 0 ||
-        e->cluster.num_workers_per_csx > CSE_MAX_SLOTS)
-        return cse_fail(CSE_CONFIG,
-                        "cluster: num_csx %d, num_workers_per_csx %d, max_wgt_servers %d: accepted "
-                        "are at least 1, 1 and 0",
-                        e->cluster.num_csx, e->cluster.num_workers_per_csx,
-                        e->cluster.max_wgt_servers);
-    CSE_TRY(cse_cluster_create(
-        &(cse_cluster_layout){ .graph = e->graph,
-                               .artefact_digest = e->artefact_digest,
-                               .data_identity = e->data_identity,
-                               .replica_count = replicas,
-                               .weight_server_count = e->cluster.max_wgt_servers,
-                               .input_worker_count = replicas * e->cluster.num_workers_per_csx,
-                               .weight_grad_reduce = e->cluster.weight_grad_reduce,
-                               .seed = e->seed,
-                               .first_step = e->first_step,
-                               .num_steps = e->num_steps,
-                               .record_count = RECORD_COUNT,
-                               .statistics_every = e->statistics_every },
-        &r->cluster));
-    if (e->callbacks.fill_states != NULL)
-        e->callbacks.fill_states(e->callbacks.self, cse_cluster_initial_states(r->cluster));
+    const cse_run_callbacks *k = &e->callbacks;
+    CSE_TRY(cse_execution_arena(e, &r->cluster));
+    if (k->fill_states != NULL)
+        k->fill_states(k->self, cse_cluster_initial_states(r->cluster));
+    if (k->on_arena != NULL)
+        k->on_arena(k->self, cse_cluster_descriptor(r->cluster));
     r->slot_count = cse_cluster_slot_count(r->cluster);
+    const int replicas = r->cluster->head->replicas;
     r->replica_count = replicas;
     r->attached = cse_calloc((size_t)r->slot_count, sizeof *r->attached);
     r->polls = cse_calloc((size_t)r->slot_count + 1, sizeof *r->polls);
@@ -449,7 +431,8 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         .num_steps = e->num_steps,
         .settles = e->settles,
         .paused = e->paused,
-        .record_count = RECORD_COUNT,
+        .steps_ahead = STEPS_AHEAD,
+        .inherited = e->inherited != NULL,
         .restarts = e->cluster.restarts > 0 ? e->cluster.restarts : RESTARTS,
         .join_timeout_ns = join_timeout_ns(),
         .start_timeout_ns = START_TIMEOUT_NS,
@@ -462,6 +445,17 @@ static void make_coordinator(run *r, cse_coordinator_io *io)
         cse_confinement_encode(cse_confinement_view(), &r->confinement);
     options.welcome.welcome.confinement = r->confinement.data;
     r->coordinator = cse_coordinator_new(&options);
+}
+
+static void leave_states(run *r, int64_t steps)
+{
+    const cse_execution *e = r->execution;
+    hand_out_states(r, steps, false, true);
+    if (e->left == NULL)
+        return;
+    cse_cluster_shrink(r->cluster);
+    *e->left = r->cluster;
+    r->cluster = NULL;
 }
 
 static void close_run(run *r)
@@ -488,9 +482,12 @@ static void close_run(run *r)
 cse_status cse_execution_run(const cse_execution *execution, cse_run_result *result)
 {
     *result = (cse_run_result){ .steps_done = execution->first_step };
+    if (execution->left != NULL)
+        *execution->left = NULL;
     if (execution->num_steps <= 0)
         return CSE_OK; /* no step: no worker, no record, no snapshot */
     run r = { .execution = execution,
+              .cluster = execution->inherited,
               .directory = { .lock = -1 },
               .steps_seen = execution->first_step,
               .steps_seen_ns = cse_clock_ns() };
@@ -512,9 +509,9 @@ cse_status cse_execution_run(const cse_execution *execution, cse_run_result *res
         serve(&r);
         CSE_RUN_EVENT(execution->events, on_endpoint, NULL);
         status = cse_coordinator_result(r.coordinator, result);
-        if (status == CSE_OK || result->settled)
-            hand_out_states(&r, result->steps_done, false, true);
         result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
+        if (status == CSE_OK || result->settled)
+            leave_states(&r, result->steps_done);
     }
     close_run(&r);
     return status;

@@ -89,14 +89,19 @@ typedef struct cse_standing_states {
 /* Each may be NULL. A failure of on_record or on_snapshot ends the run with that status. */
 typedef struct cse_run_callbacks {
     void *self; /* first argument of each */
-    /* Writes the initial CSE_SPACE_STATE, which is zeroed. */
+    /* Writes the initial CSE_SPACE_STATE, which is zeroed, or as an inherited arena has it. */
     void (*fill_states)(void *self, unsigned char *states);
+    /* The arena stands, with its states. The descriptor is borrowed. */
+    void (*on_arena)(void *self, int descriptor);
     /* The states of a snapshot, before on_snapshot; training waits for it, and takes what it will
      * need later. At the end of an execution, its final states, when all its workers are gone;
      * after a failure only where they are those of a step. */
     void (*on_states)(void *self, const cse_standing_states *standing);
     /* In step order, while training goes on. */
     cse_status (*on_record)(void *self, const cse_record *record);
+    /* Steps whose records need not be handed out again if this process dies; `hurry`: training will
+     * soon wait for the others. NULL: all that were handed out. */
+    int64_t (*kept_steps)(void *self, bool hurry);
     /* Of the steps that were committed, but not yet reported, when the run failed. */
     void (*on_late_record)(void *self, const cse_record *record);
     /* Called for each step for which `wants_snapshot` was true, for an operator's checkpoint, and

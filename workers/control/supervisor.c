@@ -163,8 +163,8 @@ static int end(const cse_supervised *s, const watched *w)
     tidy(w->child);
     if (!is_told_to_end(w) && s->takes_over != NULL && s->takes_over(s->self)) {
         cse_log_line(CSE_LOG_WARNING,
-                     "the coordinator was killed by signal %d (%s); another one takes the run over "
-                     "from its last checkpoint",
+                     "the coordinator was killed by signal %d (%s); another one takes the run "
+                     "over",
                      number, strsignal(number));
         return -1;
     }

@@ -219,7 +219,7 @@ static void add_weights(view *v)
                           .bytes_per_second =
                               v->steps_per_second * (double)head->state_bytes / updaters });
     }
-    const int64_t waiting = cse_step_number(v->step) - atomic_load(&v->cluster->control->closed);
+    const int64_t waiting = cse_step_number(v->step) - v->cluster->read;
     add(v, &(stream){ .name = "records",
                       .from = name_of(role, 0, name),
                       .to = "coordinator",

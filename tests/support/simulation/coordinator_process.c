@@ -6,6 +6,7 @@
 
 #include "tests/support/simulation/world.h"
 #include "workers/arena/doorbell.h"
+#include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
 
 #define MILLISECONDS INT64_C(1000000)
@@ -149,6 +150,14 @@ static void close_record(cse_cluster *cluster)
     cse_cluster_close_record(cluster);
 }
 
+static void free_records(cse_cluster *cluster, int64_t steps)
+{
+    if (acting->scenario.keeps_arena && steps > acting->kept_records)
+        world_fault(acting, "%lld records are freed, and %lld are kept", (long long)steps,
+                    (long long)acting->kept_records);
+    cse_cluster_free_records(cluster, steps);
+}
+
 static void stop(cse_cluster *cluster)
 {
     acting->stopping_ns = acting->now_ns;
@@ -170,6 +179,9 @@ static const cse_coordinator_arena arena_functions = {
     .steps_done = steps_done,
     .next_record = next_record,
     .close_record = close_record,
+    .free_records = free_records,
+    .lacks_places = cse_cluster_lacks_places,
+    .released = cse_cluster_released,
     .stop = stop,
     .plan = plan,
     .failure = cse_cluster_failure,
@@ -196,6 +208,15 @@ static cse_status on_record(void *self, const cse_record *record)
     w->takeover_observer.on_step(w->takeover_observer.self, record);
     point(w);
     return CSE_OK;
+}
+
+/* The run store writes now and then, and soon where it is asked to. */
+static int64_t kept_steps(void *self, bool hurry)
+{
+    world *w = self;
+    if (hurry || (uint64_t)w->turns * UINT64_C(0x9E3779B97F4A7C15) >> 61 == 0)
+        w->kept_records = w->told_records;
+    return w->kept_records;
 }
 
 static void on_late_record(void *self, const cse_record *record)
@@ -338,9 +359,20 @@ static void check_pause(world *w)
                     (long long)cse_cluster_steps_done(w->cluster));
 }
 
+/* It can be killed here as well, and the next one begins again. */
+static void settle(world *w)
+{
+    cse_cluster_settle(w->cluster);
+    point(w);
+    for (int s = 0; s < w->slot_count; s++)
+        memset(cse_arena_undo(w->cluster, s, 0), 0xff, 2 * CSE_UNDO_LINE_BYTES);
+}
+
 static void body(void *self)
 {
     world *w = self;
+    if (w->inherited)
+        settle(w);
     handle(w, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
     for (;;) {
         check_pause(w);
@@ -372,6 +404,7 @@ void coordinator_process_start(world *w)
     io.self = w;
     callbacks = (cse_run_callbacks){ .self = w,
                                      .on_record = on_record,
+                                     .kept_steps = w->scenario.keeps_arena ? kept_steps : NULL,
                                      .on_late_record = on_late_record,
                                      .on_snapshot = on_snapshot,
                                      .wants_snapshot = wants_snapshot,
@@ -391,7 +424,8 @@ void coordinator_process_start(world *w)
         .num_steps = w->end_step - w->first_step,
         .settles = true,
         .paused = w->paused,
-        .record_count = w->scenario.records,
+        .inherited = w->inherited,
+        .steps_ahead = w->scenario.records,
         .restarts = 6,
         .join_timeout_ns = 30000 * MILLISECONDS,
         .start_timeout_ns = 120000 * MILLISECONDS,

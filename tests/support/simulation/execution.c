@@ -1,7 +1,9 @@
 /* One execution: which process runs next, and how the clock moves. */
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/simulation/world.h"
+#include "workers/arena/inherit.h"
 #include "workers/arena/layout.h"
 
 #define MICROSECONDS INT64_C(1000)
@@ -98,35 +100,56 @@ static void end_all(world *w)
     fiber_destroy(&w->control.fiber);
 }
 
-static cse_cluster *new_cluster(world *w, const unsigned char *states)
+static cse_cluster_layout layout_of(const world *w, const unsigned char *states)
 {
     const scenario *s = &w->scenario;
+    return (cse_cluster_layout){ .graph = fake_step_graph(w->step),
+                                 .states = states,
+                                 .replica_count = s->replicas,
+                                 .weight_server_count = s->servers,
+                                 .input_worker_count = s->inputs,
+                                 .weight_grad_reduce = s->payload,
+                                 .seed = 77,
+                                 .first_step = w->first_step,
+                                 .num_steps = w->end_step - w->first_step,
+                                 .record_count = s->records,
+                                 .ring_microbatches = s->ring };
+}
+
+static cse_cluster *new_cluster(world *w, const unsigned char *states)
+{
     cse_cluster *cluster = NULL;
-    const cse_cluster_layout layout = { .graph = fake_step_graph(w->step),
-                                        .states = states,
-                                        .replica_count = s->replicas,
-                                        .weight_server_count = s->servers,
-                                        .input_worker_count = s->inputs,
-                                        .weight_grad_reduce = s->payload,
-                                        .seed = 77,
-                                        .first_step = w->first_step,
-                                        .num_steps = w->end_step - w->first_step,
-                                        .record_count = s->records,
-                                        .ring_microbatches = s->ring };
+    const cse_cluster_layout layout = layout_of(w, states);
     if (cse_cluster_create(&layout, &cluster) != CSE_OK)
         world_fault(w, "no arena: %s", cse_error_message());
     return cluster;
 }
 
+/* A process of its own maps the arena anew. */
+static cse_cluster *inherited_cluster(world *w)
+{
+    cse_cluster *cluster = NULL;
+    const cse_cluster_layout layout = layout_of(w, NULL);
+    const int descriptor = dup(cse_cluster_descriptor(w->cluster));
+    if (cse_cluster_inherit(&layout, descriptor, &cluster) != CSE_OK)
+        world_fault(w, "the arena is not inherited: %s", cse_error_message());
+    cse_cluster_destroy(&w->cluster);
+    return cluster;
+}
+
 static void begin(world *w, const unsigned char *states)
 {
-    w->cluster = new_cluster(w, states);
+    w->inherited = w->cluster != NULL;
+    w->cluster = w->inherited ? inherited_cluster(w) : new_cluster(w, states);
+    if (w->cluster == NULL)
+        return;
+    w->counts->inherited += w->inherited;
     w->slot_count = cse_cluster_slot_count(w->cluster);
     memset(w->processes, 0, sizeof w->processes);
     w->over = w->last_copied = false;
     w->phase_ns = w->now_ns;
     w->stopping_ns = 0;
-    w->told_records = w->first_step;
+    w->told_records = w->kept_records = w->first_step;
     w->copied_steps = w->paused_at = -1;
     w->counts->executions++;
     atomic_store(&cse_failpoint_armed, on_failpoint);
@@ -169,6 +192,8 @@ execution_end world_execute(world *w, unsigned char *states, cse_status *status,
 {
     *result = (cse_run_result){ .steps_done = w->first_step };
     begin(w, states);
+    if (w->cluster == NULL)
+        return EXECUTION_FAULTY;
     loop(w);
     atomic_store(&cse_failpoint_armed, NULL);
     atomic_store(&fake_point_hook, NULL);
@@ -179,6 +204,7 @@ execution_end world_execute(world *w, unsigned char *states, cse_status *status,
                                                   : EXECUTION_DIED;
     end_all(w);
     cse_coordinator_destroy(&w->coordinator);
-    cse_cluster_destroy(&w->cluster);
+    if (end != EXECUTION_DIED || !w->scenario.keeps_arena)
+        cse_cluster_destroy(&w->cluster);
     return end;
 }

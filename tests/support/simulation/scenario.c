@@ -57,6 +57,9 @@ static void draw_faults(scenario *s)
     s->fault_interval = intervals[draw(seed, "faults", 6)];
     s->kills = s->fault_interval > 0 && !draw_one_in(seed, "commands alone", 6);
     s->kills_coordinator = draw_one_in(seed, "coordinator", 2);
+    s->keeps_arena = s->kills_coordinator && !draw_one_in(seed, "forgets", 3);
+    if (s->keeps_arena && s->records < 2)
+        s->records = 2; /* one place keeps the last record */
     s->freezes = draw_one_in(seed, "freezes", 2);
     s->commands = draw_one_in(seed, "commands", 2);
     s->asks_to_end = draw_one_in(seed, "asks to end", 3);

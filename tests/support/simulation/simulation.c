@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/support/simulation/world.h"
+#include "workers/arena/inherit.h"
 
 static void prepare(world *w)
 {
@@ -32,21 +33,15 @@ static void clear(world *w)
     }
     free(w->copied);
     cse_takeover_destroy(&w->takeover);
+    cse_cluster_destroy(&w->cluster);
     fake_step_destroy(&w->step);
 }
 
-/* Where the next coordinator begins: at the newest checkpoint, or at the start. */
-static bool take_over(world *w, unsigned char *states)
+/* The next coordinator begins at the newest checkpoint, or at the start. */
+static bool begin_at_checkpoint(world *w, unsigned char *states)
 {
-    const bool stood = w->phase == CSE_PHASE_PAUSING || w->phase == CSE_PHASE_PAUSED;
-    if (!cse_takeover_begin(w->takeover))
-        return false;
     const char *name = cse_takeover_checkpoint(w->takeover);
     w->first_step = name != NULL ? strtoll(name, NULL, 10) : 0;
-    w->paused = cse_takeover_is_paused(w->takeover);
-    if (stood != w->paused && w->phase != CSE_PHASE_STARTING && w->phase != CSE_PHASE_RECOVERING)
-        world_fault(w, "a run in phase %d is taken over %s", (int)w->phase,
-                    w->paused ? "paused" : "running");
     const unsigned char *from = name != NULL ? w->saved[w->first_step] : w->reference[0];
     if (w->first_step != w->newest || from == NULL) {
         world_fault(w, "the next coordinator begins at step %lld, the newest checkpoint is of %lld",
@@ -56,9 +51,41 @@ static bool take_over(world *w, unsigned char *states)
     if (!world_states_are(w, from, w->first_step))
         world_fault(w, "the checkpoint of step %lld holds others", (long long)w->first_step);
     memcpy(states, from, w->state_bytes);
-    w->counts->takeovers++;
     world_tell(w, "another coordinator begins at step %lld", (long long)w->first_step);
     return true;
+}
+
+/* The next coordinator begins where the arena stands: no step is done again, and of the records
+ * those that may be lost are told again. */
+static bool begin_in_arena(world *w)
+{
+    cse_arena_facts facts;
+    if (cse_arena_look(cse_cluster_descriptor(w->cluster), &facts) != CSE_OK) {
+        world_fault(w, "the arena cannot be read: %s", cse_error_message());
+        return false;
+    }
+    if (facts.freed > w->kept_records || facts.steps_done < w->newest ||
+        facts.end_step != w->end_step)
+        world_fault(w,
+                    "%lld records of %lld steps are gone; %lld are kept, and a checkpoint of %lld",
+                    (long long)facts.freed, (long long)facts.steps_done, (long long)w->kept_records,
+                    (long long)w->newest);
+    w->first_step = facts.freed;
+    world_tell(w, "another coordinator goes on after step %lld", (long long)facts.steps_done);
+    return true;
+}
+
+static bool take_over(world *w, unsigned char *states)
+{
+    const bool stood = w->phase == CSE_PHASE_PAUSING || w->phase == CSE_PHASE_PAUSED;
+    if (!cse_takeover_begin(w->takeover))
+        return false;
+    w->paused = cse_takeover_is_paused(w->takeover);
+    if (stood != w->paused && w->phase != CSE_PHASE_STARTING && w->phase != CSE_PHASE_RECOVERING)
+        world_fault(w, "a run in phase %d is taken over %s", (int)w->phase,
+                    w->paused ? "paused" : "running");
+    w->counts->takeovers++;
+    return w->cluster != NULL ? begin_in_arena(w) : begin_at_checkpoint(w, states);
 }
 
 static void check_end(world *w, cse_status status, const cse_run_result *result)
@@ -111,11 +138,12 @@ static void run(world *w)
     execution_end end;
     do {
         const int64_t to = w->first_step + w->scenario.segment;
-        w->end_step = to < steps ? to : steps;
+        if (w->cluster == NULL)
+            w->end_step = to < steps ? to : steps;
         end = world_execute(w, states, &status, &result);
         if (end == EXECUTION_FAULTY || (end == EXECUTION_DIED && !take_over(w, states)))
             break;
-        if (end == EXECUTION_DIED && w->first_step < steps)
+        if (end == EXECUTION_DIED && (w->cluster != NULL || w->first_step < steps))
             continue;
         if (end == EXECUTION_DIED) {
             w->counts->completed++; /* all steps are in its last checkpoint */

@@ -35,13 +35,15 @@ typedef struct scenario {
     int64_t fails_at;             /* the data of this step cannot be read; -1: all can */
     int useless_slot;             /* its processes end themselves before READY; -1: none */
     int fault_interval;           /* turns between faults, on average; 0: none */
+    bool keeps_arena;             /* for the next coordinator */
     bool kills, kills_coordinator, freezes, commands, asks_to_end;
     long quiet_after; /* turns: from then on there are no faults */
 } scenario;
 
 /* What happened, summed over runs. */
 typedef struct simulation_counts {
-    long runs, turns, kills, freezes, commands, takeovers, executions, records, snapshots;
+    long runs, turns, kills, freezes, commands, takeovers, inherited, executions, records,
+        snapshots;
     long completed, stopped, failed, ended_by_hand;
     long kills_at[CSE_FAILPOINT_COUNT];
 } simulation_counts;
@@ -102,13 +104,15 @@ typedef struct world {
     int slot_count;
     process control; /* the coordinator's */
     int64_t first_step, end_step;
-    bool paused; /* it begins so */
+    bool paused;    /* it begins so */
+    bool inherited; /* in the arena of a coordinator that was killed */
     int64_t looked_ns;
     bool over; /* the coordinator has ended it */
 
     /* What the coordinator has told. */
     cse_phase phase;
     int64_t phase_ns, stopping_ns; /* since; when its workers were told to leave, 0: not yet */
+    int64_t kept_records;          /* of told_records, those that a takeover does not lose */
     int64_t told_records, paused_at, copied_steps, saved_ns;
     unsigned char *copied;
     bool last_copied;

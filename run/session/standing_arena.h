@@ -1,0 +1,24 @@
+/* Arenas that outlive an execution: that of the last training, which keeps its final states and in
+ * which the next steps go on; and one that a coordinator left which died in it. */
+#ifndef CSE_RUN_SESSION_STANDING_ARENA_H
+#define CSE_RUN_SESSION_STANDING_ARENA_H
+
+#include "run/session/session.h"
+#include "workers/arena/inherit.h"
+#include "workers/control/execution_arena.h"
+
+/* Looks once in a session whether a coordinator before left an arena that is at least as far as the
+ * session's states. True: `facts` are filled, and cse_session_take_arena may take it. */
+bool cse_session_finds_arena(cse_session *session, cse_arena_facts *facts);
+
+/* Gives `execution`, which is filled otherwise, the arena that was found, or the standing one where
+ * that fits. False when one was found and does not fit: a warning told why. */
+bool cse_session_take_arena(cse_session *session, bool found, cse_execution *execution);
+
+/* Whether the state's values lie in the standing arena. */
+bool cse_session_stands(const cse_session *session, const cse_state *state);
+
+/* No state may lie there any more. */
+void cse_session_clear_arenas(cse_session *session);
+
+#endif

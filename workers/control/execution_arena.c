@@ -1,0 +1,89 @@
+/* An arena has more places for records than steps may be ahead of the coordinator, so that training
+ * does not wait while the run store writes them. */
+#include "workers/control/execution_arena.h"
+
+#include "engine/base/log.h"
+#include "engine/execute/tensor_statistics.h"
+#include "workers/arena/inherit.h"
+#include "workers/arena/memory.h"
+
+enum {
+    LEAST_RECORDS = 64,
+    MOST_RECORDS = 4096,
+    RECORDS_BYTES = 256 << 10, /* of more than the least */
+    RECORD_HEAD_BYTES = 128,   /* more than a record takes beside its values */
+};
+
+static int replica_count(const cse_execution *e)
+{
+    const int most = e->graph->microbatch_count;
+    return e->cluster.num_csx < most ? e->cluster.num_csx : most;
+}
+
+static int record_count(const cse_execution *e)
+{
+    int64_t bytes = e->graph->space_bytes[CSE_SPACE_FETCH] + RECORD_HEAD_BYTES;
+    if (e->statistics_every > 0)
+        bytes +=
+            e->graph->tracked_count * (int64_t)sizeof(cse_tensor_statistics) / e->statistics_every;
+    const int64_t count = RECORDS_BYTES / bytes;
+    return (int)(count < LEAST_RECORDS  ? LEAST_RECORDS
+                 : count > MOST_RECORDS ? MOST_RECORDS
+                                        : count);
+}
+
+static cse_cluster_layout layout_of(const cse_execution *e)
+{
+    const int replicas = replica_count(e);
+    return (cse_cluster_layout){ .graph = e->graph,
+                                 .artefact_digest = e->artefact_digest,
+                                 .data_identity = e->data_identity,
+                                 .replica_count = replicas,
+                                 .weight_server_count = e->cluster.max_wgt_servers,
+                                 .input_worker_count = replicas * e->cluster.num_workers_per_csx,
+                                 .weight_grad_reduce = e->cluster.weight_grad_reduce,
+                                 .seed = e->seed,
+                                 .first_step = e->first_step,
+                                 .num_steps = e->num_steps,
+                                 .record_count = record_count(e),
+                                 .statistics_every = e->statistics_every };
+}
+
+cse_status cse_execution_arena(const cse_execution *e, cse_cluster **cluster)
+{
+    const cse_cluster_options *o = &e->cluster;
+    *cluster = e->inherited;
+    if (*cluster != NULL)
+        return CSE_OK;
+    if (o->num_csx > e->graph->microbatch_count)
+        cse_log_line(
+            CSE_LOG_WARNING,
+            "num_csx %d: the global batch has %d microbatches, more replicas would have none",
+            o->num_csx, e->graph->microbatch_count);
+    if (o->num_csx < 1 || o->num_workers_per_csx < 1 || o->max_wgt_servers < 0 ||
+        o->num_workers_per_csx > CSE_MAX_SLOTS)
+        return cse_fail(CSE_CONFIG,
+                        "cluster: num_csx %d, num_workers_per_csx %d, max_wgt_servers %d: accepted "
+                        "are at least 1, 1 and 0",
+                        o->num_csx, o->num_workers_per_csx, o->max_wgt_servers);
+    const cse_cluster_layout layout = layout_of(e);
+    return cse_cluster_create(&layout, cluster);
+}
+
+cse_status cse_execution_extend(const cse_execution *e, cse_cluster *cluster)
+{
+    const cse_cluster_layout layout = layout_of(e);
+    return cse_cluster_extend(cluster, &layout);
+}
+
+cse_status cse_execution_inherit(const cse_execution *e, int descriptor, cse_cluster **cluster)
+{
+    const cse_cluster_layout layout = layout_of(e);
+    CSE_TRY(cse_cluster_inherit(&layout, descriptor, cluster));
+    if (!cse_cluster_has_survivors(*cluster)) {
+        cse_cluster_settle(*cluster);
+        return CSE_OK;
+    }
+    cse_cluster_destroy(cluster);
+    return cse_fail(CSE_UNAVAILABLE, "a worker of the coordinator before is still there");
+}

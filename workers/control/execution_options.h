@@ -1,0 +1,51 @@
+/* What one execution is to do: a compiled step, the steps to run, the processes to run them. */
+#ifndef CSE_WORKERS_CONTROL_EXECUTION_OPTIONS_H
+#define CSE_WORKERS_CONTROL_EXECUTION_OPTIONS_H
+
+#include "dataloader/input.h"
+#include "engine/graph/graph.h"
+#include "engine/types/rounding.h"
+#include "workers/arena/cluster.h"
+#include "workers/control/control_endpoint.h"
+#include "workers/control/run_events.h"
+
+typedef struct cse_cluster_options {
+    int num_csx;                      /* replicas; 1 to the number of microbatches of a step */
+    int num_workers_per_csx;          /* input workers for each replica; 1 or more */
+    int max_wgt_servers;              /* 0: the replicas reduce and update */
+    cse_rounding weight_grad_reduce;  /* format of partial sums; see reduce.h */
+    const char *launcher, *transport; /* names in their registries; NULL: the defaults */
+    const char *worker_executable;    /* NULL: found beside this process, or as installed */
+    int restarts;                     /* coordinator_io.h; 0: the default */
+    const char *library;              /* shared object with the model's plugins, or NULL */
+} cse_cluster_options;
+
+typedef struct cse_execution {
+    const char *artefact_directory; /* as cse_executable_open reads it */
+    const char *artefact_digest;    /* of its manifest; workers load no other; NULL: any */
+    const char *data_identity;      /* dataloader/data_identity.h; NULL: not known */
+    const cse_graph *graph;         /* the same graph, in memory */
+    const char *dataloader;         /* as cse_dataloader_settings_encode writes it */
+    const cse_dataloader *loader;   /* the same, for reports; borrowed; NULL: they lack its file */
+    uint64_t seed;
+    int64_t first_step; /* steps already done: position of the data, schedules and random numbers */
+    int64_t num_steps;  /* steps to run now */
+    bool settles;       /* see coordinator_io.h */
+    bool paused;        /* stands still before its first step, until an operator resumes it */
+    int64_t statistics_every; /* every so many steps take tensor statistics; 0: none */
+    cse_cluster_options cluster;
+    /* An existing directory for its sockets, of mode 0700, short path; NULL: makes its own. */
+    const char *run_directory;
+    /* Where operators and workers connect; borrowed; NULL: one in run_directory, for this execution
+     * alone. */
+    cse_control_endpoint *endpoint;
+    /* Of execution_arena.h: goes on where it stands; taken by the execution. NULL: a new one. */
+    cse_cluster *inherited;
+    /* Gets the arena, with the final states in their place, where the execution ends with those of
+     * a step; else NULL. The caller destroys it. NULL: it is destroyed. */
+    cse_cluster **left;
+    cse_run_callbacks callbacks;
+    const cse_run_events *events; /* borrowed; may be NULL */
+} cse_execution;
+
+#endif

@@ -124,8 +124,8 @@ END_TEST
 START_TEST(another_process_has_it)
 {
     int status = -1;
-    cse_kept_arena *kept = mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cse_kept_arena *kept =
+        mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(kept, MAP_FAILED);
     ck_assert(cse_kept_arena_open(kept));
     pid_t first = fork();

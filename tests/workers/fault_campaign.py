@@ -112,11 +112,12 @@ class Run:
         attempts = {attempt for attempt, _, _ in rows}
         if len(attempts) != 2:
             return None
-        took_over = [step for attempt, step, _ in rows if attempt == max(attempts)]
-        times = {step: time_ms for _, step, time_ms in rows}
+        newest = max(attempts)
+        first = min(step for attempt, step, _ in rows if attempt == newest)
         # A record that is told again has its own time; the pause lies after it.
-        steps = [s for s in sorted(times) if s >= min(took_over) - 1]
-        return max(times[b] - times[a] for a, b in zip(steps, steps[1:200000])) / 1000
+        times = {step: time_ms for _, step, time_ms in rows if step >= first - 1}
+        steps = sorted(times)
+        return max(times[b] - times[a] for a, b in zip(steps, steps[1:])) / 1000
 
     def left(self):
         """Processes and files that stay behind."""

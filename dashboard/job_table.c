@@ -32,6 +32,7 @@ cse_job_entry *cse_job_entry_add(cse_jobs *jobs, const cse_job_record *record)
     entry->record.labels = cse_strdup(record->labels != NULL ? record->labels : "{}");
     entry->record.spec = cse_strdup(record->spec != NULL ? record->spec : "{}");
     entry->descriptor = -1;
+    entry->launch_step = -1;
     CSE_GROW(jobs->entries, jobs->entry_count, jobs->entry_capacity);
     jobs->entries[jobs->entry_count++] = entry;
     return entry;

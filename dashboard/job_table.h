@@ -69,9 +69,11 @@ void cse_job_keep_facts(cse_jobs *jobs, const cse_job *job, const json_t *facts)
 typedef struct cse_job_entry {
     cse_job_record record;
     bool alive, settled;
-    bool unsaved;   /* its record could not be written to jobs.db: tried again at each check */
-    bool child;     /* of this process: its exit status can be read */
-    int descriptor; /* pidfd of its process, -1 */
+    bool unsaved;        /* its record could not be written to jobs.db: tried again at each check */
+    bool child;          /* of this process: its exit status can be read */
+    int descriptor;      /* pidfd of its process, -1 */
+    int64_t launch_step; /* of its run store when the process was started; -1: none */
+    int futile;          /* processes in a row that were killed before they did a step */
     char waiting_for[512];
     char *facts; /* JSON of what its run store says, once the job is settled; NULL */
 } cse_job_entry;

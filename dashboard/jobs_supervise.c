@@ -3,7 +3,8 @@
  *
  *     QUEUED ──► a process ──► the run store says how it goes ──► the process ends
  *        ▲                                                             │
- *        └── FAILED for a reason that may go away, restarts are left ──┤
+ *        ├── FAILED for a reason that may go away, restarts are left ──┤
+ *        ├── killed, or gone with the machine: nobody asked for it ────┤
  *     RECOVERING (its process vanished) ──► a new process              └──► settled
  *
  * A waiting job shows what it waits for. Nothing overtakes the first of the queue: otherwise small
@@ -26,6 +27,10 @@
 #include "engine/base/log.h"
 
 enum { CHECK_MS = 200, FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 60000, MOST_POLLED = 256 };
+
+/* A job whose process was killed is started again, however many restarts it has, unless so many of
+ * its processes in a row did no further step. */
+enum { MOST_FUTILE = 5 };
 
 /* ---- processes that end ---- */
 
@@ -51,9 +56,16 @@ static cse_run_reason reason_of_exit(int64_t exit_code)
     return exit_code > 128 || exit_code < 0 ? CSE_REASON_INTERRUPTED : CSE_REASON_INTERNAL;
 }
 
+/* How a process ended. */
+typedef struct process_end {
+    int signal_number; /* 0: none, or unknown */
+    bool goes_on;      /* it was killed, or vanished with the machine: its job is started again */
+} process_end;
+
 /* The end state of a job whose process left no terminal state in its run store. */
-static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
+static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, const process_end *end)
 {
+    const int signal_number = end->signal_number;
     cse_job_record *record = &entry->record;
     char error[CSE_JOB_MESSAGE_BYTES], message[CSE_JOB_MESSAGE_BYTES + 64];
     cse_run_reason reason = reason_of_exit(record->exit_code);
@@ -78,10 +90,39 @@ static void set_end_state(cse_jobs *jobs, cse_job_entry *entry, int signal_numbe
     else
         snprintf(message, sizeof message, "its process ended with exit code %lld%s%s",
                  (long long)record->exit_code, error[0] != '\0' ? ": " : "", error);
-    bool again = record->restarts < record->max_num_restarts && cse_run_reason_retryable(reason) &&
-                 cse_run_state_may_follow(record->state, CSE_RUN_RECOVERING);
+    bool left = record->restarts < record->max_num_restarts && cse_run_reason_retryable(reason);
+    bool again =
+        (end->goes_on || left) && cse_run_state_may_follow(record->state, CSE_RUN_RECOVERING);
     cse_job_entry_change(jobs, entry, again ? CSE_RUN_RECOVERING : CSE_RUN_FAILED,
                          cse_run_reason_name(reason), message);
+}
+
+static void start_after_pause(cse_job_record *record, int64_t earlier)
+{
+    int64_t pause_ms = FIRST_PAUSE_MS << (earlier < 6 ? earlier : 6);
+    record->not_before_ms =
+        cse_unix_ms() + (pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS);
+}
+
+static void settle(cse_job_entry *entry)
+{
+    entry->settled = true;
+    entry->record.ended_ms = cse_unix_ms();
+}
+
+static void plan_going_on(cse_jobs *jobs, cse_job_entry *entry)
+{
+    cse_job_record *record = &entry->record;
+    const bool interrupted = record->state == CSE_RUN_FAILED &&
+                             cse_run_reason_of(record->reason) == CSE_REASON_INTERRUPTED;
+    if (cse_run_state_is_terminal(record->state) && !interrupted) {
+        settle(entry);
+        return;
+    }
+    start_after_pause(record, entry->futile);
+    if (record->state != CSE_RUN_RECOVERING)
+        cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "",
+                             "goes on: its process was killed, and nobody had asked for its end");
 }
 
 static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
@@ -98,14 +139,10 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
                   cse_run_reason_retryable(cse_run_reason_of(record->reason)) &&
                   record->restarts < record->max_num_restarts;
     if (record->state != CSE_RUN_RECOVERING && !failed) {
-        entry->settled = true;
-        record->ended_ms = cse_unix_ms();
+        settle(entry);
         return;
     }
-    int64_t pause_ms = FIRST_PAUSE_MS << (record->restarts < 6 ? record->restarts : 6);
-    record->restarts++;
-    record->not_before_ms =
-        cse_unix_ms() + (pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS);
+    start_after_pause(record, record->restarts++);
     if (!failed)
         return;
     snprintf(message, sizeof message, "starts again, %lld of %lld, after %s",
@@ -113,12 +150,35 @@ static void plan_restart(cse_jobs *jobs, cse_job_entry *entry)
     cse_job_entry_change(jobs, entry, CSE_RUN_QUEUED, "", message);
 }
 
+/* The step of the run store, and whether a process still holds the run. */
+static cse_run_status status_of(cse_jobs *jobs, const cse_job_record *record)
+{
+    cse_store_reader *reader = NULL;
+    cse_run_status status = { .last_step = -1 };
+    if (cse_readers_borrow(jobs->options.readers, record->model_dir, &reader) == CSE_OK)
+        cse_store_reader_status(reader, &status);
+    cse_readers_give_back(jobs->options.readers, record->model_dir, &reader);
+    return status;
+}
+
+/* Counts the processes in a row that were killed before they did a step. */
+static bool goes_on(cse_jobs *jobs, cse_job_entry *entry, int signal_number)
+{
+    const cse_job_record *record = &entry->record;
+    if (record->cancelled != CSE_JOB_END_NONE || (signal_number == 0 && record->exit_code >= 0))
+        return false;
+    const bool further = status_of(jobs, record).last_step > entry->launch_step;
+    entry->futile = further ? 0 : entry->futile + 1;
+    return entry->futile <= MOST_FUTILE;
+}
+
 /* After the process has ended: the end state, and whether the job is restarted. */
 static void finish_process(cse_jobs *jobs, cse_job_entry *entry)
 {
-    int signal_number = 0;
+    process_end end = { .signal_number = 0 };
     cse_job_record *record = &entry->record;
-    record->exit_code = exit_code_of(entry, &signal_number);
+    record->exit_code = exit_code_of(entry, &end.signal_number);
+    end.goes_on = goes_on(jobs, entry, end.signal_number);
     if (entry->descriptor >= 0)
         close(entry->descriptor);
     entry->descriptor = -1;
@@ -126,10 +186,13 @@ static void finish_process(cse_jobs *jobs, cse_job_entry *entry)
     entry->child = false;
     cse_job_entry_refresh(jobs, entry);
     if (!cse_run_state_is_terminal(record->state))
-        set_end_state(jobs, entry, signal_number);
+        set_end_state(jobs, entry, &end);
     record->pid = record->pid_start = 0;
     record->kill_at_ms = 0;
-    plan_restart(jobs, entry);
+    if (end.goes_on)
+        plan_going_on(jobs, entry);
+    else
+        plan_restart(jobs, entry);
     cse_job_entry_save(jobs, entry);
 }
 
@@ -206,21 +269,24 @@ static bool fits(const cse_jobs *jobs, const cse_job_entry *entry, char *why, si
     return true;
 }
 
-/* False when jobs.db cannot be written: the next server would not know the process. */
+/* False when jobs.db cannot be written, since the next server would not know the process; and while
+ * the coordinator of an earlier process, which was killed, still saves what it has. */
 static bool launch(cse_jobs *jobs, cse_job_entry *entry)
 {
     char message[CSE_JOB_MESSAGE_BYTES];
     cse_job_record *record = &entry->record;
-    cse_store_reader *reader = NULL;
-    cse_run_status status = { .attempt = 0 };
     if (cse_jobs_check_room(jobs) != CSE_OK) {
         snprintf(entry->waiting_for, sizeof entry->waiting_for, "room on the disk: %s",
                  cse_error_message());
         return false;
     }
-    if (cse_readers_borrow(jobs->options.readers, record->model_dir, &reader) == CSE_OK)
-        cse_store_reader_status(reader, &status);
-    cse_readers_give_back(jobs->options.readers, record->model_dir, &reader);
+    const cse_run_status status = status_of(jobs, record);
+    if (status.alive && cse_unix_ms() < record->not_before_ms + LONGEST_PAUSE_MS) {
+        snprintf(entry->waiting_for, sizeof entry->waiting_for,
+                 "the end of its earlier coordinator, which saves the last step");
+        return false;
+    }
+    entry->launch_step = status.last_step;
     record->base_attempt = status.attempt;
     record->attempt++;
     record->exit_code = -1;

@@ -770,10 +770,12 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                ? result->checkpoint_path
                                : NULL,
                            result->weights_digest);
-    cse_recorder_close(&j.recorder,
-                       &(cse_recorder_end){ .status = status,
-                                            .stopped = result->stopped,
-                                            .weights_digest = result->weights_digest });
+    cse_recorder_close(
+        &j.recorder,
+        &(cse_recorder_end){ .status = status,
+                             .stopped = result->stopped,
+                             .left_alone = cse_takeover_is_left_alone(settings->takeover),
+                             .weights_digest = result->weights_digest });
     cse_retention_destroy(&j.retention);
     cse_run_directory_remove(&j.directory);
     cse_finish();

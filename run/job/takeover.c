@@ -75,6 +75,11 @@ struct cse_kept_arena *cse_takeover_arena(cse_takeover *t)
                                                                                    : NULL;
 }
 
+bool cse_takeover_is_left_alone(const cse_takeover *t)
+{
+    return t != NULL && getppid() != t->first_process;
+}
+
 bool cse_takeover_is_paused(const cse_takeover *t)
 {
     return t != NULL && atomic_load(&t->paused);

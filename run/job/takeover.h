@@ -33,6 +33,8 @@ cse_succession cse_takeover_succession(const cse_takeover *takeover);
 int cse_takeover_count(const cse_takeover *takeover);
 /* The newest checkpoint that this run has written or loaded; NULL: none. Borrowed. */
 const char *cse_takeover_checkpoint(const cse_takeover *takeover);
+/* Whether the first process is gone, so that nobody is left who asked for this run. */
+bool cse_takeover_is_left_alone(const cse_takeover *takeover);
 /* Whether the run stood still on request. */
 bool cse_takeover_is_paused(const cse_takeover *takeover);
 

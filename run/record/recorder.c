@@ -156,7 +156,10 @@ void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end)
         cse_store_set(store, "weights_digest", end->weights_digest);
     cse_store_set(store, "control_endpoint", NULL);
     cse_store_set(store, "events_endpoint", NULL);
-    if (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped))
+    if (end->left_alone && (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped)))
+        cse_store_transition(store, CSE_RUN_FAILED, cse_run_reason_name(CSE_REASON_INTERRUPTED),
+                             "the first process of the run was killed");
+    else if (status == CSE_INTERRUPTED || (status == CSE_OK && end->stopped))
         cse_store_transition(store, CSE_RUN_CANCELLED, NULL, message);
     else if (status == CSE_OK)
         cse_store_transition(store, CSE_RUN_SUCCEEDED, NULL, NULL);

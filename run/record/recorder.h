@@ -32,6 +32,7 @@ typedef struct cse_recorder_end {
     cse_status status;
     bool stopped;               /* before its last step */
     const char *weights_digest; /* "": unknown */
+    bool left_alone;            /* the run's first process was killed: its end is no request */
 } cse_recorder_end;
 void cse_recorder_close(cse_recorder **recorder, const cse_recorder_end *end);
 

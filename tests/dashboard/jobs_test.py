@@ -460,33 +460,51 @@ def the_queue_has_an_order():
         server.stop()
 
 
-def a_lost_job_fails_or_recovers():
+def last_digest(server, id):
+    checkpoints = server.get(f"{API}/jobs/{id}/checkpoints").json()["checkpoints"]
+    return max(checkpoints, key=lambda checkpoint: checkpoint["step"])["digest"]
+
+
+def a_job_whose_process_is_killed_goes_on():
+    """Nobody asked for its end: it needs no restart policy, and does each step once."""
+    import sqlite3
+
+    steps = 60000
     server = root_server("--cores", "2")
     try:
-        put(server, "once")
-        put(server, "again", restart_policy={"max_num_restarts": 1})
-        for id in ("once", "again"):
+        put(server, "undisturbed", steps=steps)
+        server.wait_for("undisturbed", "SUCCEEDED")
+        digest = last_digest(server, "undisturbed")
+        for id in ("alone", "both"):
+            put(server, id, steps=steps)
             server.wait_for(id, "RUNNING")
-        act(server, "again", "checkpoint")
-        until = time.monotonic() + 20
-        while not (saved := server.get(f"{API}/jobs/again/checkpoints").json()["checkpoints"]):
-            check(time.monotonic() < until, "no checkpoint")
-            time.sleep(0.05)
-        for id in ("once", "again"):
-            lose(server, id)
-        job = server.wait_for("once", "FAILED")
-        check(job["reason"] in ("INTERRUPTED", "PEER_LOST", "INTERNAL") and job["message"], job["reason"], job["message"])
-        server.wait_for("again", "RECOVERING")
-        server.wait_for("again", "RUNNING")
-        job = server.job("again")
-        equal((job["attempt"], job["restarts"]), (2, 1))
-        states = history(server, "again")
-        check("RECOVERING" in states, states)
-        lose(server, "again")
-        equal(server.wait_for("again", "FAILED")["restarts"], 1)
-        put(server, "wrong", steps=50, overrides={"fit.train_dataloader.micro_batch_size": 7})
+            time.sleep(0.3)
+            if id == "both":
+                act(server, id, "checkpoint")
+                support.until(lambda: server.get(f"{API}/jobs/{id}/checkpoints").json()["checkpoints"])
+                lose(server, id)
+            else:
+                os.kill(server.job(id)["pid"], signal.SIGKILL)
+            job = server.wait_for(id, "SUCCEEDED")
+            equal((job["attempt"], job["restarts"], last_digest(server, id)), (2, 0, digest), id)
+            check(set(history(server, id)) & {"RECOVERING", "QUEUED"}, id, history(server, id))
+        # Alone: its coordinator saved the step that it had reached.
+        folder = server.job("alone")["model_dir"]
+        with sqlite3.connect(f"file:{folder}/run.db?mode=ro", uri=True) as db:
+            rows = db.execute("select count(*), count(distinct step) from points p join series s on "
+                              "s.id = p.series where s.name = 'loss'").fetchone()
+        equal(rows, (steps, steps))
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
+def a_wrong_configuration_fails_for_good():
+    server = root_server("--cores", "2")
+    try:
+        put(server, "wrong", steps=50, restart_policy={"max_num_restarts": 2}, overrides={"fit.train_dataloader.micro_batch_size": 7})
         job = server.wait_for("wrong", "FAILED")
-        equal((job["reason"], job["retryable"]), ("CONFIG", False), job["message"])
+        equal((job["reason"], job["retryable"], job["attempt"]), ("CONFIG", False, 1), job["message"])
         check("micro_batch_size" in job["message"], job["message"])
     finally:
         end_jobs(server)
@@ -669,7 +687,8 @@ if __name__ == "__main__":
         templates_pass_the_check, what_is_asked_for_reaches_the_run, verbs_take_effect,
         a_checkpoint_in_use_is_kept,
         a_finished_job_keeps_what_it_has_when_resumed,
-        a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_lost_job_fails_or_recovers,
+        a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_job_whose_process_is_killed_goes_on,
+        a_wrong_configuration_fails_for_good,
         a_job_cannot_have_others_killed, jobs_outlive_a_killed_server,
         what_a_killed_server_left_half_done_is_no_obstacle,
         a_run_that_vanished_is_shown_as_failed, a_root_has_one_server, a_run_started_by_hand_shows_itself,

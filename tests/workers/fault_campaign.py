@@ -1,7 +1,10 @@
-"""A campaign of faults: runs of configs/synthetic.yaml with validations and checkpoints, in each of
-which one process is killed, or stopped and let go on, or stopped for good, at a random moment. Each
-must end with the weights and the losses of an undisturbed run, each logged step once, and leave no
-process and no file behind.
+"""A campaign of faults: runs of configs/synthetic.yaml with validations and checkpoints, half of them
+with weight servers, in each of which one process is killed, or stopped and let go on, or stopped for
+good, at a random moment of a random phase. Each must end with the weights and the losses of an
+undisturbed run, each logged step once, and leave no process and no file behind.
+
+The moments are aimed by the phases of an undisturbed run; in which phase a fault really struck is read
+from the events of the struck run.
 
 A run whose first process was killed ends; it is then started again, which is counted.
 
@@ -9,7 +12,7 @@ A coordinator's successor goes on where the arena stands; how long training paus
 times of the steps on both sides.
 
 Usage: fault_campaign.py CSENGINE CONFIG [--faults N] [--seed S] [--role ROLE]
-Prints a table by role and fault, and one line for each run that was wrong, with its seed."""
+Prints tables by role, fault and phase, and one line for each run that was wrong, with its seed."""
 import argparse
 import collections
 import json
@@ -31,7 +34,9 @@ SETTINGS = ["--json", "--no_dashboard", "--num_csx", "2", "--max_steps", str(STE
 FAULTS = {"kill": (signal.SIGKILL, None), "pause": (signal.SIGSTOP, 0.3), "freeze": (signal.SIGSTOP, None)}
 # For all but the first process, which nobody watches, a stop for good is a death.
 ROLES = {"replica": ("kill", "pause", "freeze"), "input_worker": ("kill", "pause", "freeze"),
-         "coordinator": ("kill", "pause", "freeze"), "first": ("kill", "pause")}
+         "weight_server": ("kill", "pause", "freeze"), "coordinator": ("kill", "pause", "freeze"),
+         "first": ("kill", "pause")}
+WEIGHT_SERVERS = "trainer.init.backend.cluster_config.max_wgt_servers"
 
 
 def processes():
@@ -64,16 +69,17 @@ def victims(first, role):
 
 
 class Run:
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
-        self.lines, self.starts, self.error = [], 0, ""
+    def __init__(self, options, folder, weight_servers=0):
+        self.options, self.folder, self.weight_servers = options, folder, weight_servers
+        self.starts = 0
 
     def launch(self):
         self.starts += 1
         environment = dict(os.environ, CSE_DASHBOARD="0", CSENGINE_EXECUTABLE=self.options.csengine,
                            TMPDIR=f"{self.folder}/tmp")
         command = [self.options.csengine, "start", self.options.config, *SETTINGS, "--model_dir",
-                   f"{self.folder}/run", "--compile_dir", self.options.compiled]
+                   f"{self.folder}/run", "--compile_dir", self.options.compiled,
+                   "--set", f"{WEIGHT_SERVERS}={self.weight_servers}"]
         os.makedirs(f"{self.folder}/tmp", exist_ok=True)
         self.out = open(f"{self.folder}/out", "ab")
         self.process = subprocess.Popen(command, stdout=self.out, stderr=self.out, env=environment)
@@ -95,20 +101,41 @@ class Run:
         ends = [e for e in events if e.get("event") == "end" and "weights_digest" in e]
         return ends[-1]["weights_digest"] if ends else None
 
+    def rows(self, question):
+        """The answer of the run store; none where there is no store yet."""
+        try:
+            database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
+        except sqlite3.OperationalError:
+            return []
+        try:
+            return database.execute(question).fetchall()
+        except sqlite3.OperationalError:
+            return []
+        finally:
+            database.close()
+
+    def phases(self):
+        """[(Unix time in seconds, phase)], in order; the last one is the end."""
+        events = (json.loads(payload) for payload, in
+                  self.rows("select payload from events where type = 'phase' order by id"))
+        return [(event["since_ms"] / 1000, event["phase"] or "end") for event in events]
+
+    def phase_at(self, moment):
+        phase = "start"
+        for since, name in self.phases():
+            phase = name if since <= moment else phase
+        return phase
+
     def losses(self):
         """{step: value} of the run store; of a step that was done again the last attempt's."""
-        database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
-        rows = database.execute("select p.attempt, p.step, p.value from points p join series s on "
-                                "s.id = p.series where s.name = 'loss' order by p.attempt").fetchall()
-        database.close()
+        rows = self.rows("select p.attempt, p.step, p.value from points p join series s on "
+                         "s.id = p.series where s.name = 'loss' order by p.attempt")
         return {step: value for _, step, value in rows}
 
     def pause(self):
         """Seconds between the last step of a coordinator and the first that its successor did."""
-        database = sqlite3.connect(f"file:{self.folder}/run/run.db?mode=ro", uri=True)
-        rows = database.execute("select p.attempt, p.step, p.time_ms from points p join series s on "
-                                "s.id = p.series where s.name = 'loss' order by p.attempt").fetchall()
-        database.close()
+        rows = self.rows("select p.attempt, p.step, p.time_ms from points p join series s on "
+                         "s.id = p.series where s.name = 'loss' order by p.attempt")
         attempts = {attempt for attempt, _, _ in rows}
         if len(attempts) != 2:
             return None
@@ -136,22 +163,33 @@ class Run:
 
 
 def strike(run, fault, role, moment):
-    """Whether there was somebody to strike."""
+    """When somebody was struck, in Unix seconds; None: there was nobody."""
     number, pause = FAULTS[fault]
     begun = time.monotonic()
     time.sleep(moment)
     while run.process.poll() is None and time.monotonic() < begun + moment + 5:
         for victim in random.sample(found := victims(run.process.pid, role), len(found)):
             try:
+                struck = time.time()
                 os.kill(victim, number)
                 if pause is not None:
                     time.sleep(pause)
                     os.kill(victim, signal.SIGCONT)
             except ProcessLookupError:
                 continue
-            return True
+            return struck
         time.sleep(0.002)
-    return False
+    return None
+
+
+def aims(run, launched):
+    """{phase: [(first, last second after the launch)]} of an undisturbed run."""
+    found, begun, phase = collections.defaultdict(list), 0, "start"
+    for since, name in [*run.phases(), (time.time(), None)]:
+        if name != phase:
+            found[phase].append((begun, since - launched))
+            begun, phase = since - launched, name
+    return dict(found)
 
 
 def judge(run, code, expected):
@@ -181,19 +219,23 @@ def main():
     times = []
     for name in ("first", "plain"):  # the first one compiles
         plain = Run(options, f"{work}/{name}")
-        begun = time.monotonic()
+        launched = time.time()
         plain.launch()
         code = plain.wait()
-        times.append(time.monotonic() - begun)
+        times.append(time.time() - launched)
         if code != 0:
             sys.exit(f"the undisturbed run: exit code {code}\n{plain.text()}")
     expected = {"digest": plain.digest(), "losses": plain.losses()}
-    table, wrong, pauses = collections.Counter(), 0, collections.defaultdict(list)
+    moments = aims(plain, launched)
+    table, struck_in, wrong = collections.Counter(), collections.Counter(), 0
+    pauses = collections.defaultdict(list)
     for seed in range(options.seed, options.seed + options.faults):
         random.seed(seed)
         role = options.role or random.choice(sorted(ROLES))
-        fault, moment = random.choice(ROLES[role]), random.uniform(0, times[1])
-        run = Run(options, f"{work}/{seed}")
+        fault = random.choice(ROLES[role])
+        moment = random.uniform(*random.choice(moments[random.choice(sorted(moments))]))
+        run = Run(options, f"{work}/{seed}",
+                  2 if role == "weight_server" or random.random() < 0.5 else 0)
         run.launch()
         struck = strike(run, fault, role, moment)
         code = run.wait()
@@ -209,6 +251,8 @@ def main():
             print(f"seed {seed}: {role}, {fault} after {moment:.3f} s: {problem}\n"
                   f"{run.text()[-2000:]}", flush=True)
             run.kill_all()
+        if struck:
+            struck_in[run.phase_at(struck)] += 1
         outcome = "wrong" if problem else "not struck" if not struck else (
             "started again" if run.starts > 1 else "right")
         table[role, fault, outcome] += 1
@@ -218,6 +262,7 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     for (role, fault, outcome), count in sorted(table.items()):
         print(f"{role:14}{fault:8}{outcome:14}{count:5}")
+    print("struck in: " + ", ".join(f"{phase} {count}" for phase, count in sorted(struck_in.items())))
     for fault, seconds in sorted(pauses.items()):
         seconds.sort()
         print(f"coordinator, {fault}: {len(seconds)} takeovers; training paused for a median of "

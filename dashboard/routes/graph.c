@@ -44,6 +44,8 @@ static const char schemas[] =
     "  space integer 0..  # memory space of its value\n"
     "  offset integer 0..  # in the space, in bytes\n"
     "  inserted_cast? boolean  # by mixed precision\n"
+    "  recompute_block? integer 1..  # block of the model's code whose values are recomputed\n"
+    "  recomputed? integer 1..  # computes a value of this region again for the backward pass\n"
     "  graphamp_off? boolean\n"
     "  pol_forward?,pol_backward? integer 0..2  # level that was asked for\n"
     "  accumulation? GraphAccumulation  # absent: plain float32\n"

@@ -8,6 +8,7 @@
 
 #include "engine/base/log.h"
 #include "engine/config/precision_settings.h"
+#include "engine/config/recompute_settings.h"
 
 /* Steps are signed 32-bit numbers in the reference; the same bound keeps files compatible. */
 #define MAX_STEPS 2147483647.0
@@ -106,6 +107,8 @@ static const cse_setting init_table[] = {
       cse_precision_setting_table },
     { "numerics", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
       "tensor statistics: overflows, underflows, digests", cse_numerics_setting_table },
+    { "recompute", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL,
+      "activations that are computed again instead of kept", cse_recompute_setting_table },
     { "loop", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "how long to train", loop_table },
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },

@@ -79,6 +79,7 @@ struct cse_node {
     int line;
     cse_module_class module_class;
     cse_precision_request request;
+    int recompute_block; /* the CSE_RECOMPUTE block that it was traced in, from 1; 0: in none */
     const cse_node *gradient_of; /* the forward node whose gradient it computes; NULL: none */
     const cse_op *part_of;       /* the composite op it was expanded from; NULL: none */
 
@@ -87,6 +88,9 @@ struct cse_node {
     const char *precision_reason; /* static text: why it has its class; NULL before the pass */
     cse_precision_class precision_class;
     bool inserted_cast; /* by the precision pass */
+    /* A copy that the recompute pass made for the backward pass: the region it is of, from 1, in
+     * the order of the forward pass; 0: no copy. */
+    int recomputed;
     cse_part part;
     int group; /* index in graph->groups, -1 before fusion and for nodes without code */
     cse_space space;
@@ -166,6 +170,13 @@ typedef struct cse_numerics_request {
     int pattern_count;
 } cse_numerics_request;
 
+/* Which activations the recompute pass drops after the forward pass. */
+typedef struct cse_recompute_request {
+    const char *const *patterns, *const *origins; /* of scopes; "file:line:column" */
+    int pattern_count;
+    int64_t memory_limit_bytes; /* of a replica's workspace; 0: all regions are recomputed */
+} cse_recompute_request;
+
 /* What runs as one piece of code: a fused loop, a block, or a library call with its epilogue. */
 typedef enum cse_group_kind { CSE_GROUP_LOOP, CSE_GROUP_BLOCK, CSE_GROUP_LIBRARY } cse_group_kind;
 
@@ -213,8 +224,10 @@ struct cse_graph {
     int group_count, group_capacity;
     cse_tracked_tensor *tracked; /* in the order of execution; states first */
     int tracked_count, tracked_capacity;
-    int64_t statistics_scratch_bytes;     /* working memory of a statistics program */
-    const cse_numerics_request *numerics; /* NULL: no statistics. Borrowed */
+    int64_t statistics_scratch_bytes;       /* working memory of a statistics program */
+    const cse_numerics_request *numerics;   /* NULL: no statistics. Borrowed */
+    const cse_recompute_request *recompute; /* NULL: the model's own blocks alone. Borrowed */
+    int recompute_blocks;                   /* CSE_RECOMPUTE blocks that were entered */
     int64_t micro_batch_size;
     const struct cse_precision
         *precision;       /* what the precision pass does; NULL: nothing. Borrowed */

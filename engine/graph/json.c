@@ -28,6 +28,12 @@ enum { FORMAT_VERSION = 1, MOST_LEVEL = 2 };
         .high = most                                                                             \
     }
 
+#define OPTIONAL_NUMBER(name, kind, record, member, least, most)                   \
+    {                                                                              \
+        .key = name, .type = CSE_FIELD_##kind, .offset = offsetof(record, member), \
+        .optional = true, .low = least, .high = most                               \
+    }
+
 static const cse_field node_fields[] = {
     FIELD("dtype", DTYPE, cse_node, dtype),
     FIELD("shape", SHAPE, cse_node, shape),
@@ -39,6 +45,8 @@ static const cse_field node_fields[] = {
     NUMBER("space", INT, cse_node, space, 0, CSE_SPACE_COUNT - 1),
     NUMBER("offset", INT64, cse_node, offset_bytes, 0, INT64_MAX),
     OPTIONAL("inserted_cast", BOOL, cse_node, inserted_cast),
+    OPTIONAL_NUMBER("recompute_block", INT, cse_node, recompute_block, 0, INT32_MAX),
+    OPTIONAL_NUMBER("recomputed", INT, cse_node, recomputed, 0, INT32_MAX),
     OPTIONAL("graphamp_off", BOOL, cse_node, request.graphamp_off),
     NUMBER("pol_forward", LEVEL, cse_node, request.pol_forward, 0, MOST_LEVEL),
     NUMBER("pol_backward", LEVEL, cse_node, request.pol_backward, 0, MOST_LEVEL),

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1, MOST_DIMENSION_BITS = 40, MOST_LEVEL = 3, RECENT_TEXTS = 256 };
+enum { FORMAT = 2, MOST_DIMENSION_BITS = 40, MOST_LEVEL = 3, RECENT_TEXTS = 256 };
 
 /* ---- places of source ---- */
 
@@ -277,8 +277,9 @@ static void code_annotations(codec *c, cse_node *node)
     int forward = node->request.pol_forward, backward = node->request.pol_backward;
     bool usual = accumulates_usually(&node->accumulation);
     int flags = node->backward | node->inserted_cast << 1 | node->request.graphamp_off << 2 |
-                usual << 3 | (forward != 0 || backward != 0) << 4;
-    code_int(c, &flags, 0, 32);
+                usual << 3 | (forward != 0 || backward != 0) << 4 |
+                (node->recompute_block != 0 || node->recomputed != 0) << 5;
+    code_int(c, &flags, 0, 64);
     node->backward = flags & 1;
     node->inserted_cast = flags >> 1 & 1;
     node->request.graphamp_off = flags >> 2 & 1;
@@ -289,6 +290,10 @@ static void code_annotations(codec *c, cse_node *node)
         code_int(c, &backward, 0, MOST_LEVEL + 1);
         node->request.pol_forward = (uint8_t)forward;
         node->request.pol_backward = (uint8_t)backward;
+    }
+    if (flags & 32) {
+        code_int(c, &node->recompute_block, 0, INT32_MAX);
+        code_int(c, &node->recomputed, 0, INT32_MAX);
     }
     CODE_ENUM(c, node->module_class, cse_module_class, CSE_MODULE_HEAD + 1);
     CODE_ENUM(c, node->precision_class, cse_precision_class, CSE_ALLOW + 1);

@@ -35,6 +35,10 @@ static void print_precision(const cse_node *node, cse_text *out)
 {
     const cse_precision_request *request = &node->request;
     const cse_accumulation *accumulation = &node->accumulation;
+    if (node->recompute_block > 0)
+        cse_text_add(out, " recompute-block %d", node->recompute_block);
+    if (node->recomputed > 0)
+        cse_text_add(out, " recomputed %d", node->recomputed);
     if (request->graphamp_off)
         cse_text_add(out, " graphamp-off");
     if (request->pol_forward > 0)

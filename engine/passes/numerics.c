@@ -127,7 +127,7 @@ static bool is_asked_for(survey *s, const char *name, const cse_node *node)
 static void survey_value(survey *s, const cse_group *group, int n)
 {
     cse_node *node = group->nodes[n];
-    if (!is_visible(group, n))
+    if (!is_visible(group, n) || node->recomputed > 0) /* what it copies is tracked */
         return;
     const char *name = name_of(s, node);
     bool asked = is_asked_for(s, name, node);

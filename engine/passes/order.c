@@ -9,6 +9,10 @@
  * weight rounded to 16 bits) come first: their results are the same for all microbatches of a step,
  * and a process computes them once.
  *
+ * Groups that only recompute activations for the backward pass wait until nothing else is ready,
+ * and those of the last region of the forward pass come first: that is where the backward pass
+ * waits.
+ *
  * The groups that are ready stand in a heap. What a group frees changes when it becomes the only
  * one that still reads a value: it is then added again, and its older entry is passed over. */
 #include <stdlib.h>
@@ -19,6 +23,7 @@
 /* A group that was ready, and how much memory it would take. */
 typedef struct entry {
     bool per_step;
+    int recomputed; /* of which region it recomputes values; 0: it does something else */
     int64_t growth;
     int group;
 } entry;
@@ -121,12 +126,27 @@ static int64_t growth_of(const schedule *s, int g)
     return growth;
 }
 
+/* The region whose values the group recomputes, and nothing else; 0: none. */
+static int recomputed_region(const cse_group *group)
+{
+    int region = 0;
+    for (int n = 0; n < group->node_count; n++) {
+        if (group->nodes[n]->recomputed == 0)
+            return 0;
+        if (group->nodes[n]->recomputed > region)
+            region = group->nodes[n]->recomputed;
+    }
+    return region;
+}
+
 /* ---- the heap ---- */
 
 static bool comes_before(const entry *a, const entry *b)
 {
     if (a->per_step != b->per_step)
         return a->per_step;
+    if (a->recomputed != b->recomputed)
+        return a->recomputed == 0 || (b->recomputed > 0 && a->recomputed > b->recomputed);
     return a->growth != b->growth ? a->growth < b->growth : a->group < b->group;
 }
 
@@ -164,7 +184,9 @@ static void offer(schedule *s, int g, bool enabled)
         return;
     s->is_ready[g] = true;
     s->growth[g] = growth;
-    heap_add(s, (entry){ s->graph->groups[g].per_step, growth, g });
+    const cse_group *group = &s->graph->groups[g];
+    const int recomputed = enabled ? recomputed_region(group) : 0;
+    heap_add(s, (entry){ group->per_step, recomputed, growth, g });
 }
 
 /* Takes the next group from those that are ready; -1 when there is none. */

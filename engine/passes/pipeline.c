@@ -18,6 +18,7 @@ const cse_pass cse_passes[] = {
     { "expand", "composite ops become the ops they stand for", cse_pass_expand, true },
     { "simplify", "constant folding, common subexpressions, identities, dead nodes",
       cse_pass_simplify, false },
+    { "recompute", "activations that the backward pass computes again", cse_pass_recompute, false },
     { "partition", "replica, reduction, weight and update programs", cse_pass_partition, true },
     { "fusion", "nodes that run as one loop or one library call", cse_pass_fusion, false },
     { "order", "the order of the groups in each program", cse_pass_order, false },
@@ -65,12 +66,22 @@ static const char *disabled(const cse_passes_options *options)
     return options && options->disable ? options->disable : getenv("CSE_DISABLE");
 }
 
+static void describe_recompute(const cse_recompute_request *recompute, cse_text *out)
+{
+    if (recompute == NULL)
+        return;
+    cse_text_add(out, "recompute %lld\n", (long long)recompute->memory_limit_bytes);
+    for (int p = 0; p < recompute->pattern_count; p++)
+        cse_text_add(out, "region %s\n", recompute->patterns[p]);
+}
+
 void cse_passes_describe(const cse_graph *graph, const cse_passes_options *options, cse_text *out)
 {
     const char *disable = disabled(options);
     cse_text_add(out, "disable %s\n", disable != NULL ? disable : "");
     if (graph->precision != NULL)
         cse_precision_describe(graph->precision, out);
+    describe_recompute(graph->recompute, out);
     if (graph->numerics == NULL)
         return;
     cse_text_add(out, "numerics %lld\n", (long long)graph->numerics->every);

@@ -1,4 +1,4 @@
-/* Precision regions of the public API: the blocks of csengine/train.h as requests of new nodes. */
+/* Regions of the public API: the blocks of csengine/train.h as requests of new nodes. */
 #include "engine/trace/trace.h"
 
 enum { MOST_LEVEL = 2 };
@@ -36,6 +36,18 @@ void cse_pol_enter(cse_step *step, cse_pol_options options)
     cse_trace_enter_request(
         &(cse_precision_request){ .pol_forward = options.enable_fwd ? forward : 0,
                                   .pol_backward = options.enable_bwd ? backward : 0 });
+}
+
+void cse_recompute_enter(cse_step *step)
+{
+    (void)step;
+    cse_trace_enter_recompute();
+}
+
+void cse_recompute_leave(cse_step *step)
+{
+    (void)step;
+    cse_trace_leave();
 }
 
 void cse_pol_leave(cse_step *step)

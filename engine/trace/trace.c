@@ -21,6 +21,7 @@ typedef struct context {
     const cse_node *gradient_of;
     cse_module_class module_class;
     cse_precision_request request;
+    int recompute_block;
 } context;
 
 /* Context 0 is that of a thread that traces nothing. */
@@ -59,7 +60,8 @@ void cse_trace_begin_for(cse_graph *graph, const cse_node *node, bool backward,
                     .backward = backward,
                     .gradient_of = gradient_of,
                     .module_class = node->module_class,
-                    .request = node->request });
+                    .request = node->request,
+                    .recompute_block = node->recompute_block });
 }
 
 void cse_trace_end(void)
@@ -119,6 +121,13 @@ void cse_trace_enter_request(const cse_precision_request *request)
         region->request.pol_forward = request->pol_forward;
     if (request->pol_backward > 0)
         region->request.pol_backward = request->pol_backward;
+}
+
+void cse_trace_enter_recompute(void)
+{
+    context *region = enter_region();
+    if (region != NULL && region->recompute_block == 0)
+        region->recompute_block = ++region->graph->recompute_blocks;
 }
 
 void cse_trace_leave(void)
@@ -206,6 +215,7 @@ cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int in
     node->gradient_of = at->gradient_of;
     node->module_class = at->module_class;
     node->request = at->request;
+    node->recompute_block = at->recompute_block;
     return node;
 }
 

@@ -46,6 +46,9 @@ void cse_trace_enter(const char *name, cse_module_class module_class);
 /* Opens a region whose nodes have `request`. Levels of 0 keep the enclosing region's, and a
  * disabled GraphAMP stays disabled inside. */
 void cse_trace_enter_request(const cse_precision_request *request);
+/* Opens a region whose activations are computed again for the backward pass; inside of another one
+ * it belongs to that. */
+void cse_trace_enter_recompute(void);
 /* Closes the innermost region, if the innermost context is one. */
 void cse_trace_leave(void);
 

@@ -48,6 +48,9 @@ typedef struct cse_configuration {
     /* Tensor statistics as YAML, with the names of the configuration's section `numerics`:
      * "{every: 100, tensors: [model.head.*]}"; NULL: none. */
     const char *numerics;
+    /* Activation recomputation as YAML, with the names of the configuration's section `recompute`:
+     * "{scopes: [model.layers.*], memory_limit_mib: 2048}"; NULL: CSE_RECOMPUTE blocks alone. */
+    const char *recompute;
     /* true: the same bits on every x86-64 processor with AVX2, whatever else it has, from the same
      * compiler; slower where there is more than AVX2. false: the same bits on each machine. */
     bool portable;
@@ -327,6 +330,19 @@ CSE_API void cse_pol_leave(cse_step *step);
                                               __VA_ARGS__ };                                 \
         _Pragma("GCC diagnostic pop") cse_pol_given;                                         \
     })
+
+/* ---- memory of regions ---- */
+
+/* CSE_RECOMPUTE(step) { ... }: what is traced in the block, as a layer, is computed a second time
+ * for its gradients instead of being kept since the forward pass: only what leaves the block is
+ * kept. Blocks inside of a block belong to it. The last bits of the gradients may differ from those
+ * without the block, where a sum is fused with other ops; they are the same for any num_csx. Do not
+ * leave the block by break, return or goto. */
+CSE_API void cse_recompute_enter(cse_step *step);
+CSE_API void cse_recompute_leave(cse_step *step);
+#define CSE_RECOMPUTE(step)                                                               \
+    CSE_REGION(CSE_REGION_NAME(cse_recompute_open_, __LINE__), cse_recompute_enter(step), \
+               cse_recompute_leave(step))
 
 /* ---- executions ---- */
 

@@ -755,7 +755,10 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
-    CSE_TRY(cse_session_configure(&session, settings->precision, settings->numerics));
+    CSE_TRY(cse_session_configure(&session,
+                                  &(cse_session_sections){ .precision = settings->precision,
+                                                           .numerics = settings->numerics,
+                                                           .recompute = settings->recompute }));
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run"),

@@ -24,7 +24,8 @@ typedef struct cse_job_settings {
     cse_job_mode mode;
     cse_configuration session;
 
-    const cse_settings *precision, *numerics; /* those of `session` as values; may be NULL */
+    /* Those of `session` as values; may be NULL. */
+    const cse_settings *precision, *numerics, *recompute;
     const cse_config_plugin *model;
     const cse_config_plugin *optimizer;
     cse_yaml_node *schedulers;        /* as cse_session_schedule_new takes it; NULL: its lr */

@@ -46,6 +46,7 @@ static void read_precision(const cse_settings *init, cse_job_settings *settings)
 {
     settings->precision = cse_settings_nested(init, "precision");
     settings->numerics = cse_settings_nested(init, "numerics");
+    settings->recompute = cse_settings_nested(init, "recompute");
 }
 
 static void read_keep_best(const cse_settings *best, cse_job_settings *settings)

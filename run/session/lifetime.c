@@ -12,6 +12,7 @@
 #include "engine/base/path.h"
 #include "engine/config/config_rules.h"
 #include "engine/config/precision_settings.h"
+#include "engine/config/recompute_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
 #include "run/session/standing_arena.h"
@@ -165,15 +166,17 @@ static void open_session(const cse_configuration *configuration)
 }
 
 /* Fills in and checks the configuration. */
-static cse_status complete_session(const cse_settings *precision, const cse_settings *numerics)
+static cse_status complete_session(const cse_session_sections *sections)
 {
     cse_session *session = the_session;
     CSE_TRY(set_directories(session));
-    if (precision != NULL)
-        CSE_TRY(cse_session_take_precision(session, precision));
+    if (sections->precision != NULL)
+        CSE_TRY(cse_session_take_precision(session, sections->precision));
     CSE_TRY(set_cluster(session));
     CSE_TRY(set_weight_update(session));
-    return numerics != NULL ? cse_numerics_new(numerics, &session->numerics) : CSE_OK;
+    session->recompute = cse_session_recompute_request(session->arena, sections->recompute);
+    return sections->numerics != NULL ? cse_numerics_new(sections->numerics, &session->numerics)
+                                      : CSE_OK;
 }
 
 /* The session stays, in order to tell its failure to those that ask later. */
@@ -197,23 +200,26 @@ static cse_status parse_section(const cse_setting *table, const char *subject, c
 
 cse_status cse_configure(const cse_configuration *configuration)
 {
-    const cse_settings *precision = NULL, *numerics = NULL;
+    cse_session_sections sections = { .precision = NULL };
     CSE_TRY(check_free());
     open_session(configuration);
     cse_status status = parse_section(cse_precision_setting_table, "precision",
-                                      configuration->precision, &precision);
+                                      configuration->precision, &sections.precision);
     if (status == CSE_OK)
         status = parse_section(cse_numerics_setting_table, "numerics", configuration->numerics,
-                               &numerics);
-    return end_configuring(status == CSE_OK ? complete_session(precision, numerics) : status);
+                               &sections.numerics);
+    if (status == CSE_OK)
+        status = parse_section(cse_recompute_setting_table, "recompute", configuration->recompute,
+                               &sections.recompute);
+    return end_configuring(status == CSE_OK ? complete_session(&sections) : status);
 }
 
 cse_status cse_session_configure(const cse_configuration *configuration,
-                                 const cse_settings *precision, const cse_settings *numerics)
+                                 const cse_session_sections *sections)
 {
     CSE_TRY(check_free());
     open_session(configuration);
-    return end_configuring(complete_session(precision, numerics));
+    return end_configuring(complete_session(sections));
 }
 
 void cse_finish(void)

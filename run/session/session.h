@@ -49,10 +49,11 @@ struct cse_session {
     cse_clip clip;              /* of steps that give none */
     bool has_optimizer, warned_of_precision;
     cse_weight_update weight_update;
-    cse_numerics *numerics; /* NULL: no tensor statistics */
-    cse_status error;       /* of the first failure */
-    cse_error *failure;     /* NULL while `error` is CSE_OK */
-    bool refused;           /* cse_configure failed: nothing runs, `failure` is told */
+    cse_numerics *numerics;                 /* NULL: no tensor statistics */
+    const cse_recompute_request *recompute; /* NULL: none is asked for */
+    cse_status error;                       /* of the first failure */
+    cse_error *failure;                     /* NULL while `error` is CSE_OK */
+    bool refused; /* cse_configure failed: nothing runs, `failure` is told */
     cse_state **states;
     int state_count, state_capacity;
     cse_name_index state_names;
@@ -125,12 +126,20 @@ cse_status cse_session_may_read(const cse_session *session, const char *caller);
 /* Fails with CSE_USAGE when states must not be changed now; `caller` begins the message. */
 cse_status cse_session_may_change(const cse_session *session, const char *caller);
 
-/* cse_configure with checked settings (tables: precision_settings.h) instead of the texts
- * `precision` and `numerics`, which are ignored. Both may be NULL, and must live as long as the
- * session. */
-cse_status cse_session_configure(const cse_configuration *configuration,
-                                 const cse_settings *precision, const cse_settings *numerics);
+/* Checked settings (tables: precision_settings.h, recompute_settings.h), each NULL or alive as long
+ * as the session. */
+typedef struct cse_session_sections {
+    const cse_settings *precision, *numerics, *recompute;
+} cse_session_sections;
 
+/* cse_configure with checked settings instead of the texts of those names, which are ignored. */
+cse_status cse_session_configure(const cse_configuration *configuration,
+                                 const cse_session_sections *sections);
+
+/* Of checked settings (cse_recompute_setting_table; may be NULL), in `arena`. NULL when they ask
+ * for nothing. */
+const cse_recompute_request *cse_session_recompute_request(cse_arena *arena,
+                                                           const cse_settings *settings);
 /* Takes the section `precision` into a session that is being opened. */
 cse_status cse_session_take_precision(cse_session *session, const cse_settings *settings);
 /* Makes the scaler that `precision` asks for, before the first load, save or run. */

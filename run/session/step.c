@@ -248,6 +248,7 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
     CSE_TRY(cse_session_status());
     step->graph->precision = session->precision;
     step->graph->portable = session->configuration.portable;
+    step->graph->recompute = step->training ? session->recompute : NULL;
     if (session->numerics != NULL && step->training)
         step->graph->numerics = &session->numerics->request;
     if (session->precision == NULL)

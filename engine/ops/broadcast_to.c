@@ -20,6 +20,46 @@ CSE_API cse_tensor *cse_broadcast_to(cse_tensor *x, cse_shape shape)
     return cse_trace_1(&cse_op_broadcast_to, &attributes, x);
 }
 
+/** x repeated counts[i] times along each axis i, one after the other: PyTorch's repeat, NumPy's
+ * tile; one entry an axis. */
+CSE_API cse_tensor *cse_repeat(cse_tensor *x, const int64_t counts[])
+{
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_broadcast_to, NULL, x);
+    for (int axis = 0; axis < x->shape.rank && !cse_trace_is_poison(x); axis++) {
+        cse_shape result = x->shape;
+        int64_t before = 1, rest = 1;
+        for (int i = 0; i < result.rank; i++)
+            *(i < axis ? &before : &rest) *= result.dims[i];
+        result.dims[axis] *= counts[axis];
+        x = cse_reshape(x, cse_shape_of(before, 1, rest));
+        x = cse_broadcast_to(x, cse_shape_of(before, counts[axis], rest));
+        x = cse_reshape(x, result);
+    }
+    return x;
+}
+
+/** x with each element `count` times in a row along `axis` (negative: from the end): PyTorch's
+ * repeat_interleave. */
+CSE_API cse_tensor *cse_repeat_interleave(cse_tensor *x, int axis, int64_t count)
+{
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_broadcast_to, NULL, x);
+    int along = cse_axis(axis, x->shape.rank);
+    if (along < 0 || count < 1)
+        return cse_trace_fail(CSE_SHAPE,
+                              "repeat_interleave: axis %d of rank %d, %lld times; accepted: an "
+                              "axis of x, at least once",
+                              axis, x->shape.rank, (long long)count);
+    cse_shape result = x->shape;
+    int64_t before = 1, after = 1;
+    for (int i = 0; i < result.rank; i++)
+        *(i <= along ? &before : &after) *= result.dims[i];
+    result.dims[along] *= count;
+    x = cse_reshape(x, cse_shape_of(before, 1, after));
+    return cse_reshape(cse_broadcast_to(x, cse_shape_of(before, count, after)), result);
+}
+
 /** A float32 scalar. */
 CSE_API cse_tensor *cse_constant(double value)
 {

@@ -20,6 +20,41 @@ CSE_API cse_tensor *cse_causal_mask(cse_tensor *x, double fill)
     return cse_trace_1(&cse_op_causal_mask, &attributes, x);
 }
 
+/* Whether element (row, column) of the last two axes has column - row <= diagonal: [rows, columns].
+ */
+static cse_tensor *up_to_diagonal(const cse_tensor *x, int64_t diagonal)
+{
+    int64_t rows = x->shape.dims[x->shape.rank - 2], columns = x->shape.dims[x->shape.rank - 1];
+    int64_t bound = diagonal > columns ? columns : diagonal < -rows ? -rows : diagonal;
+    cse_tensor *row = cse_reshape(cse_iota(rows, (int32_t)bound, 1), cse_shape_of(rows, 1));
+    return cse_less_equal(cse_iota(columns, 0, 1), row);
+}
+
+static cse_tensor *keep_triangle(cse_tensor *x, int64_t diagonal, bool lower)
+{
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_causal_mask, NULL, x);
+    if (x->shape.rank < 2)
+        return cse_trace_fail(CSE_SHAPE, "%s: the input must have two axes or more",
+                              lower ? "tril" : "triu");
+    cse_tensor *zero = cse_constant_like(x, 0);
+    return lower ? cse_where(up_to_diagonal(x, diagonal), x, zero)
+                 : cse_where(up_to_diagonal(x, diagonal - 1), zero, x);
+}
+
+/** The lower triangles of the last two axes of x [..., rows, columns], zeros elsewhere: columns up
+ * to row + diagonal. As PyTorch's tril. */
+CSE_API cse_tensor *cse_tril(cse_tensor *x, int64_t diagonal)
+{
+    return keep_triangle(x, diagonal, true);
+}
+
+/** The upper triangles: columns from row + diagonal on. As PyTorch's triu. */
+CSE_API cse_tensor *cse_triu(cse_tensor *x, int64_t diagonal)
+{
+    return keep_triangle(x, diagonal, false);
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     cse_shape x = in->shapes[0];

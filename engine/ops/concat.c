@@ -1,19 +1,59 @@
 /* concat: tensors laid one after the other along an axis.
  *
  * Attributes: integers[0] the axis. */
+#include <stdlib.h>
+
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
 extern const cse_op cse_op_concat;
 
-/** The `count` tensors (1 to 16) one after the other along `axis` (negative: from the end); their
- * other sizes and their types are the same. */
+/* A node has a bounded number of inputs: more are laid together in several steps. */
+static cse_tensor *concat_in_steps(cse_tensor *const tensors[], int count, int axis)
+{
+    int parts = (count + CSE_MAX_INPUTS - 1) / CSE_MAX_INPUTS;
+    cse_tensor **made = cse_calloc((size_t)parts, sizeof *made);
+    for (int i = 0; i < parts; i++) {
+        int first = i * CSE_MAX_INPUTS, left = count - first;
+        made[i] = cse_concat(tensors + first, left < CSE_MAX_INPUTS ? left : CSE_MAX_INPUTS, axis);
+    }
+    cse_tensor *whole = cse_concat(made, parts, axis);
+    free(made);
+    return whole;
+}
+
+/** The `count` tensors (at least 1) one after the other along `axis` (negative: from the end);
+ * their other sizes and their types are the same. */
 CSE_API cse_tensor *cse_concat(cse_tensor *const tensors[], int count, int axis)
 {
     cse_attributes attributes = { .integer_count = 1 };
+    if (count > CSE_MAX_INPUTS)
+        return concat_in_steps(tensors, count, axis);
     if (count > 0 && !cse_trace_is_poison(tensors[0]))
         attributes.integers[0] = cse_axis(axis, tensors[0]->shape.rank);
     return cse_trace(&cse_op_concat, &attributes, count, tensors);
+}
+
+/** The `count` tensors (at least 1), all of one shape and type, one after the other along a new
+ * axis, which becomes axis `axis` of the result (negative: from its end). */
+CSE_API cse_tensor *cse_stack(cse_tensor *const tensors[], int count, int axis)
+{
+    if (count < 1 || cse_trace_is_poison(tensors[0]))
+        return cse_trace(&cse_op_concat, NULL, count, tensors);
+    cse_shape shape = tensors[0]->shape;
+    int rank = shape.rank + 1, along = cse_axis(axis, rank);
+    if (along < 0 || rank > CSE_MAX_RANK)
+        return cse_trace_fail(CSE_SHAPE, "stack: axis %d is outside rank %d, or that is above %d",
+                              axis, rank, CSE_MAX_RANK);
+    cse_tensor **raised = cse_calloc((size_t)count, sizeof *raised);
+    shape.rank = rank;
+    for (int i = rank - 1; i >= along; i--)
+        shape.dims[i] = i > along ? shape.dims[i - 1] : 1;
+    for (int i = 0; i < count; i++)
+        raised[i] = cse_reshape(tensors[i], shape);
+    cse_tensor *whole = cse_concat(raised, count, along);
+    free(raised);
+    return whole;
 }
 
 /** x with its elements moved by `shift` places along `axis` (both negative: from the end); those

@@ -35,6 +35,22 @@ CSE_API cse_tensor *cse_conv2d(cse_tensor *x, cse_tensor *weight, cse_tensor *bi
     return cse_add(product, cse_reshape(bias, cse_shape_of(-1, 1, 1)));
 }
 
+/** x [batch, in, time] convolved with weight [out, in / groups, kernel], plus bias [out] (NULL:
+ * none): [batch, out, ...], as cse_conv2d along one axis. `options` NULL: stride 1, no padding. */
+CSE_API cse_tensor *cse_conv1d(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,
+                               const cse_conv1d_options *options)
+{
+    const cse_conv1d_options defaults = { .groups = 1 };
+    options = options ? options : &defaults;
+    const cse_conv2d_options in_rows = { .stride = { 1, options->stride },
+                                         .padding = { 0, options->padding },
+                                         .dilation = { 1, options->dilation },
+                                         .groups = options->groups };
+    cse_tensor *y =
+        cse_conv2d(cse_as_image(x, "conv1d"), cse_as_image(weight, "conv1d"), bias, &in_rows);
+    return cse_from_image(y);
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     cse_conv2d_sizes sizes;

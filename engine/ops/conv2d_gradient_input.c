@@ -16,6 +16,60 @@ CSE_API cse_tensor *cse_conv2d_gradient_input(cse_tensor *weight, cse_tensor *ou
     return cse_trace_conv2d_gradient(&cse_op_conv2d_gradient_input, inputs, shape, like);
 }
 
+static int64_t or_one(int64_t given)
+{
+    return given ? given : 1;
+}
+
+/** The transposed convolution of x [batch, in, height, width] with weight [in, out / groups, kernel
+ * height, kernel width], plus bias [out] (NULL: none), as PyTorch's conv_transpose2d: [batch, out,
+ * ...] with (size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1 rows and
+ * columns. `options` NULL: stride 1, no padding. */
+CSE_API cse_tensor *cse_conv_transpose2d(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,
+                                         const cse_conv_transpose2d_options *options)
+{
+    const cse_conv_transpose2d_options defaults = { .groups = 1 };
+    cse_attributes attributes = { .integer_count = CSE_CONV_SIZES + 2 };
+    options = options ? options : &defaults;
+    if (cse_trace_is_poison(x) || cse_trace_is_poison(weight))
+        return cse_trace_2(&cse_op_conv2d_gradient_input, &attributes, weight, x);
+    for (int i = 0; i < 2; i++) {
+        int64_t stride = or_one(options->stride[i]), dilation = or_one(options->dilation[i]);
+        int64_t extra = options->output_padding[i];
+        if (extra < 0 || (extra >= stride && extra >= dilation))
+            return cse_trace_fail(CSE_SHAPE,
+                                  "conv_transpose: output_padding %lld; accepted: 0 or more, below "
+                                  "the stride or the dilation",
+                                  (long long)extra);
+        attributes.integers[CSE_WINDOW_STRIDE + i] = stride;
+        attributes.integers[CSE_WINDOW_PADDING + i] = options->padding[i];
+        attributes.integers[CSE_WINDOW_DILATION + i] = dilation;
+        attributes.integers[CSE_CONV_SIZES + i] =
+            (x->shape.dims[2 + i] - 1) * stride - 2 * options->padding[i] +
+            dilation * (weight->shape.dims[2 + i] - 1) + extra + 1;
+    }
+    attributes.integers[CSE_CONV_GROUPS] = or_one(options->groups);
+    /* The gradient of a convolution from `out` to `in` channels with this weight. */
+    cse_tensor *made = cse_trace_2(&cse_op_conv2d_gradient_input, &attributes, weight, x);
+    return bias == NULL ? made : cse_add(made, cse_reshape(bias, cse_shape_of(-1, 1, 1)));
+}
+
+/** The same along one axis: x [batch, in, time], weight [in, out / groups, kernel]. */
+CSE_API cse_tensor *cse_conv_transpose1d(cse_tensor *x, cse_tensor *weight, cse_tensor *bias,
+                                         const cse_conv_transpose1d_options *options)
+{
+    const cse_conv_transpose1d_options defaults = { .groups = 1 };
+    options = options ? options : &defaults;
+    const cse_conv_transpose2d_options in_rows = { .stride = { 1, options->stride },
+                                                   .padding = { 0, options->padding },
+                                                   .output_padding = { 0, options->output_padding },
+                                                   .dilation = { 1, options->dilation },
+                                                   .groups = options->groups };
+    return cse_from_image(cse_conv_transpose2d(cse_as_image(x, "conv_transpose1d"),
+                                               cse_as_image(weight, "conv_transpose1d"), bias,
+                                               &in_rows));
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     return cse_infer_conv2d_gradient(in, CSE_CONV2D_INPUT, shape, dtype);

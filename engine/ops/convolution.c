@@ -16,6 +16,24 @@ cse_tensor *cse_trace_conv2d_gradient(const cse_op *op, cse_tensor *const inputs
     return cse_trace_2(op, &attributes, inputs[0], inputs[1]);
 }
 
+cse_tensor *cse_as_image(cse_tensor *x, const char *op)
+{
+    if (cse_trace_is_poison(x))
+        return x;
+    const int64_t *dims = x->shape.dims;
+    return x->shape.rank == 3
+               ? cse_reshape(x, cse_shape_of(dims[0], dims[1], 1, dims[2]))
+               : cse_trace_fail(CSE_SHAPE, "%s: input and weight must have three axes", op);
+}
+
+cse_tensor *cse_from_image(cse_tensor *x)
+{
+    if (cse_trace_is_poison(x))
+        return x;
+    const int64_t *dims = x->shape.dims;
+    return cse_reshape(x, cse_shape_of(dims[0], dims[1], dims[3]));
+}
+
 cse_status cse_infer_conv2d_type(const cse_infer *in, cse_dtype *dtype)
 {
     *dtype = in->dtypes[0];

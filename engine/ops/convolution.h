@@ -28,6 +28,11 @@ cse_status cse_infer_conv2d_gradient(const cse_infer *in, cse_conv2d_tensor want
 /* Its reference kernel. */
 void cse_reference_conv2d_gradient(const cse_reference *call, cse_conv2d_tensor wanted);
 
+/* [a, b, time] as [a, b, 1, time], for the two-dimensional ops, and back. `op` is named where x has
+ * another rank. */
+cse_tensor *cse_as_image(cse_tensor *x, const char *op);
+cse_tensor *cse_from_image(cse_tensor *x);
+
 /* Fails unless both inputs are floats of one type. */
 cse_status cse_infer_conv2d_type(const cse_infer *in, cse_dtype *dtype);
 

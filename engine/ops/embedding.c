@@ -19,6 +19,18 @@ CSE_API cse_tensor *cse_embedding(cse_tensor *table, cse_tensor *indices)
     return cse_trace_2(&cse_op_embedding, NULL, table, indices);
 }
 
+/** The same, but row `padding` of the table gets no gradient, as with PyTorch's padding_idx. */
+CSE_API cse_tensor *cse_embedding_padded(cse_tensor *table, cse_tensor *indices, int32_t padding)
+{
+    cse_tensor *rows = cse_embedding(table, indices);
+    if (cse_trace_is_poison(rows))
+        return rows;
+    cse_shape column = rows->shape;
+    column.dims[column.rank - 1] = 1;
+    cse_tensor *is_padding = cse_equal(cse_reshape(indices, column), cse_constant_int(padding));
+    return cse_where(is_padding, cse_stop_gradient(rows), rows);
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     if (in->shapes[0].rank != 2 || !cse_dtype_is_float(in->dtypes[0]))
@@ -39,8 +51,10 @@ static cse_tensor *expand(cse_tensor *node)
 
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
-    gradients[0] =
-        cse_scatter_add(output_gradient, node->inputs[1], node->inputs[0]->shape.dims[0]);
+    /* Rows are added in float32, as in the gradient of gather. */
+    gradients[0] = cse_cast(cse_scatter_add(cse_cast(output_gradient, CSE_FLOAT32), node->inputs[1],
+                                            node->inputs[0]->shape.dims[0]),
+                            output_gradient->dtype);
 }
 
 static int64_t row_count(const cse_tensor *node)

@@ -27,6 +27,36 @@ CSE_API cse_tensor *cse_layer_norm(cse_tensor *x, cse_tensor *weight, cse_tensor
     return cse_trace(&cse_op_layer_norm, &attributes, 3, (cse_tensor *[]){ x, weight, bias });
 }
 
+/* x [batch, channel, ...] with each channel's elements times its weight, plus its bias. */
+static cse_tensor *affine(cse_tensor *x, cse_tensor *weight, cse_tensor *bias)
+{
+    cse_shape column = { .rank = x->shape.rank - 1, .dims = { x->shape.dims[1] } };
+    for (int i = 1; i < column.rank; i++)
+        column.dims[i] = 1;
+    if (weight != NULL)
+        x = cse_mul(x, cse_reshape(weight, column));
+    return bias != NULL ? cse_add(x, cse_reshape(bias, column)) : x;
+}
+
+/** x [batch, channel, ...] normalized over each group of channel / groups channels of each sample,
+ * then times weight plus bias [channel] (NULL: none), as PyTorch's group_norm (Wu, He 2018). With
+ * as many groups as channels it is an instance norm. */
+CSE_API cse_tensor *cse_group_norm(cse_tensor *x, int64_t groups, cse_tensor *weight,
+                                   cse_tensor *bias, double epsilon)
+{
+    if (cse_trace_is_poison(x))
+        return cse_layer_norm(x, weight, bias, epsilon);
+    const cse_shape shape = x->shape;
+    if (shape.rank < 2 || groups < 1 || shape.dims[1] % groups != 0)
+        return cse_trace_fail(CSE_SHAPE,
+                              "group_norm: %lld groups; accepted: a divisor of the channels of x "
+                              "[batch, channel, ...]",
+                              (long long)groups);
+    cse_tensor *rows = cse_reshape(x, cse_shape_of(shape.dims[0] * groups, -1));
+    rows = cse_reshape(cse_layer_norm(rows, NULL, NULL, epsilon), shape);
+    return cse_trace_is_poison(rows) ? rows : affine(rows, weight, bias);
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     CSE_TRY(cse_infer_rows(in, shape, dtype));

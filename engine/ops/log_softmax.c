@@ -14,6 +14,24 @@ CSE_API cse_tensor *cse_log_softmax(cse_tensor *x, int axis)
     return cse_trace_along(&cse_op_log_softmax, x, axis);
 }
 
+/** ln(sum(exp(x))) along `axis` (negative: from the end), which goes away, or stays with size 1
+ * where `keep_dims`; without overflow. */
+CSE_API cse_tensor *cse_logsumexp(cse_tensor *x, int axis, bool keep_dims)
+{
+    cse_tensor *maximum = cse_stop_gradient(cse_max(x, &axis, 1, true));
+    /* A row of infinities has no finite maximum to subtract. */
+    maximum = cse_where(cse_is_finite(maximum), maximum, cse_constant_like(x, 0));
+    cse_tensor *sum = cse_sum(cse_exp(cse_sub(x, maximum)), &axis, 1, true);
+    cse_tensor *kept = cse_add(cse_log(sum), maximum);
+    if (keep_dims || cse_trace_is_poison(kept))
+        return kept;
+    cse_shape shape = { .rank = kept->shape.rank - 1 };
+    int along = cse_axis(axis, kept->shape.rank);
+    for (int i = 0; i < shape.rank; i++)
+        shape.dims[i] = kept->shape.dims[i < along ? i : i + 1];
+    return cse_reshape(kept, shape);
+}
+
 static cse_tensor *expand(cse_tensor *node)
 {
     cse_tensor *x = node->inputs[0];

@@ -33,10 +33,6 @@ enum {
 static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention_options *options,
                                 cse_attributes *attributes)
 {
-    if (!(options->dropout > 0 && options->dropout < 1))
-        return cse_trace_fail(CSE_USAGE,
-                              "scaled_dot_product_attention: dropout %g is outside [0, 1)",
-                              options->dropout);
     attributes->numbers[PROBABILITY] = options->dropout;
     attributes->numbers[FACTOR] = 1 / (1 - options->dropout);
     /* Only the shape and level of the scores are used, which are those of the weights; the unused
@@ -50,25 +46,52 @@ static cse_tensor *with_dropout(cse_tensor *const inputs[3], const cse_attention
                      (cse_tensor *[]){ inputs[0], inputs[1], inputs[2], samples });
 }
 
-/** softmax(q k' / sqrt(head)) v: q [batch, heads, query, head], k [batch, heads, key, head] and v
- * [batch, heads, key, value] give [batch, heads, query, value]. With options->causal query i uses
- * keys 0 to i only; options->dropout sets weights to 0 at random and divides the others by 1 -
- * dropout. `options` NULL: neither. Sums are accumulated in at least float32. */
+static cse_tensor *check_options(const cse_attention_options *options)
+{
+    if (options->scale < 0 || options->window < 0)
+        return cse_trace_fail(CSE_USAGE,
+                              "scaled_dot_product_attention: scale %g and window %lld must not be "
+                              "negative",
+                              options->scale, (long long)options->window);
+    return options->dropout >= 0 && options->dropout < 1
+               ? NULL
+               : cse_trace_fail(CSE_USAGE,
+                                "scaled_dot_product_attention: dropout %g is outside [0, 1)",
+                                options->dropout);
+}
+
+/** softmax(q k' * scale + mask) v: q [batch, heads, query, head], k [batch, heads, key, head] and v
+ * [batch, heads, key, value] give [batch, heads, query, value]. k and v may have fewer heads, a
+ * divisor of q's: heads that follow one another share them (grouped-query attention).
+ * options->causal: query i uses keys 0 to i only; options->mask, key_lengths and window hide keys,
+ * too. A query that sees no key, or whose sums with the mask are all below -9e29, gives zeros, as
+ * in PyTorch. options->dropout sets weights to 0 at random and divides the others by 1 - dropout.
+ * `options` NULL: none of them. Sums are accumulated in at least float32. One kernel computes an
+ * attention that has neither masks but the causal one nor dropout; others store a weight for each
+ * pair of a query and a key. */
 CSE_API cse_tensor *cse_scaled_dot_product_attention(cse_tensor *q, cse_tensor *k, cse_tensor *v,
                                                      const cse_attention_options *options)
 {
     const cse_attention_options defaults = { .causal = false };
-    cse_tensor *const inputs[] = { q, k, v };
     options = options ? options : &defaults;
+    cse_tensor *const inputs[] = { q, cse_attention_repeat_heads(k, q),
+                                   cse_attention_repeat_heads(v, q) };
     cse_attributes attributes = { .integer_count = INTEGERS, .number_count = NUMBERS };
     attributes.integers[CAUSAL] = options->causal;
     attributes.numbers[FACTOR] = 1;
-    if (!cse_trace_is_poison(q) && q->shape.rank == 4)
+    attributes.numbers[SCALE] = options->scale;
+    if (options->scale == 0 && !cse_trace_is_poison(q) && q->shape.rank == 4)
         attributes.numbers[SCALE] = 1 / sqrt((double)cse_row_length(q->shape));
+    cse_tensor *wrong = check_options(options);
+    if (wrong != NULL)
+        return wrong;
+    /* Checks the shapes; where it is not used it is removed as dead code. */
     cse_tensor *plain = cse_trace(&cse_op_scaled_dot_product_attention, &attributes, 3, inputs);
-    return options->dropout == 0 || cse_trace_is_poison(plain)
-               ? plain
-               : with_dropout(inputs, options, &attributes);
+    if (cse_trace_is_poison(plain))
+        return plain;
+    if (cse_attention_is_masked(options))
+        return cse_attention_masked(inputs, attributes.numbers[SCALE], options);
+    return options->dropout == 0 ? plain : with_dropout(inputs, options, &attributes);
 }
 
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
@@ -84,8 +107,8 @@ static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
         fits = fits && q.dims[i] == k.dims[i] && q.dims[i] == v.dims[i];
     if (!fits)
         return cse_fail(CSE_SHAPE,
-                        "q, k and v must agree in batch and heads, q and k in the head's "
-                        "size, k and v in their time");
+                        "q, k and v must agree in batch and heads (or those of k and v "
+                        "divide q's), q and k in the head's size, k and v in their time");
     cse_shape weights = { 4, { q.dims[0], q.dims[1], q.dims[2], k.dims[2] } };
     if (in->input_count > 3 &&
         (in->dtypes[3] != CSE_INT32 || !cse_shape_equal(in->shapes[3], weights)))

@@ -11,6 +11,21 @@ CSE_API cse_tensor *cse_sigmoid(cse_tensor *x)
     return cse_trace_1(&cse_op_sigmoid, NULL, x);
 }
 
+/** The first half of x along `axis` (negative: from the end) times the logistic function of the
+ * second, as PyTorch's glu. */
+CSE_API cse_tensor *cse_glu(cse_tensor *x, int axis)
+{
+    int along = cse_trace_is_poison(x) ? -1 : cse_axis(axis, x->shape.rank);
+    if (along < 0)
+        return cse_slice_axis(x, axis, 0, 1);
+    int64_t size = x->shape.dims[along];
+    if (size % 2 != 0)
+        return cse_trace_fail(CSE_SHAPE, "glu: axis %d has %lld elements, which is odd", axis,
+                              (long long)size);
+    return cse_mul(cse_slice_axis(x, along, 0, size / 2),
+                   cse_sigmoid(cse_slice_axis(x, along, size / 2, size)));
+}
+
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *slope = cse_mul(node, cse_sub(cse_constant_like(node, 1), node));

@@ -43,6 +43,41 @@ CSE_API cse_tensor *cse_slice_axis(cse_tensor *x, int axis, int64_t start, int64
     return cse_slice(x, starts, stops, NULL);
 }
 
+/** x cut along `axis` (negative: from the end) into `count` parts of `sizes`, which add up to the
+ * axis; part i goes to parts[i]. */
+CSE_API void cse_split(cse_tensor *x, int axis, const int64_t sizes[], int count,
+                       cse_tensor *parts[])
+{
+    int64_t start = 0, total = 0;
+    int along = cse_trace_is_poison(x) ? -1 : cse_axis(axis, x->shape.rank);
+    for (int i = 0; i < count; i++)
+        total += sizes[i];
+    cse_tensor *wrong = NULL;
+    if (along >= 0 && total != x->shape.dims[along])
+        wrong =
+            cse_trace_fail(CSE_SHAPE, "split: the sizes add up to %lld, axis %d has %lld elements",
+                           (long long)total, axis, (long long)x->shape.dims[along]);
+    for (int i = 0; i < count; start += sizes[i++])
+        parts[i] = wrong ? wrong : cse_slice_axis(x, axis, start, start + sizes[i]);
+}
+
+/** x cut along `axis` (negative: from the end) into at most `count` parts of one size, but for the
+ * last, as PyTorch's chunk; returns how many there are. */
+CSE_API int cse_chunk(cse_tensor *x, int axis, int count, cse_tensor *parts[])
+{
+    int along = cse_trace_is_poison(x) ? -1 : cse_axis(axis, x->shape.rank), made = 0;
+    if (along < 0 || count < 1) {
+        for (int i = 0; i < count; i++)
+            parts[i] = cse_slice_axis(x, axis, 0, 1);
+        return count;
+    }
+    int64_t whole = x->shape.dims[along], size = (whole + count - 1) / count;
+    for (int64_t start = 0; start < whole; start += size)
+        parts[made++] =
+            cse_slice_axis(x, along, start, start + size < whole ? start + size : whole);
+    return made;
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     int rank = in->shapes[0].rank;

@@ -35,6 +35,30 @@ CSE_API cse_tensor *cse_mean_all(cse_tensor *x)
     return cse_mean(x, NULL, 0, false);
 }
 
+/** The mean of the squares about the mean over the axes, as cse_sum names them, times
+ * count / (count - correction): correction 1 is PyTorch's default, 0 the variance of what is
+ * there. */
+CSE_API cse_tensor *cse_var(cse_tensor *x, const int axes[], int axis_count, int64_t correction,
+                            bool keep_dims)
+{
+    cse_tensor *off = cse_sub(x, cse_mean(x, axes, axis_count, true));
+    cse_tensor *sum = cse_sum(cse_square(off), axes, axis_count, keep_dims);
+    if (cse_trace_is_poison(sum))
+        return sum;
+    int64_t count = cse_shape_elements(x->shape) / cse_shape_elements(sum->shape);
+    if (correction >= count)
+        return cse_trace_fail(CSE_SHAPE, "var: correction %lld of %lld elements; accepted: fewer",
+                              (long long)correction, (long long)count);
+    return cse_scale(sum, 1 / (double)(count - correction));
+}
+
+/** The square root of cse_var. */
+CSE_API cse_tensor *cse_std(cse_tensor *x, const int axes[], int axis_count, int64_t correction,
+                            bool keep_dims)
+{
+    return cse_sqrt(cse_var(x, axes, axis_count, correction, keep_dims));
+}
+
 static void gradient(cse_tensor *node, cse_tensor *output_gradient, cse_tensor *gradients[])
 {
     cse_tensor *kept = cse_reshape(output_gradient, cse_reduce_kept_shape(node));

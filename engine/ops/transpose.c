@@ -17,6 +17,44 @@ CSE_API cse_tensor *cse_transpose(cse_tensor *x, const int axes[], int axis_coun
     return cse_trace_1(&cse_op_transpose, &attributes, x);
 }
 
+/* x [batch, ...] under the six axes `parts` after its batch axis is cut up, permuted by `axes`, and
+ * then of shape `made`. */
+static cse_tensor *rearrange(cse_tensor *x, cse_shape parts, const int axes[], cse_shape made)
+{
+    return cse_reshape(cse_transpose(cse_reshape(x, parts), axes, parts.rank), made);
+}
+
+/** x [batch, channel * factor^2, height, width] as [batch, channel, height * factor, width *
+ * factor], as PyTorch's pixel_shuffle (Shi et al. 2016). */
+CSE_API cse_tensor *cse_pixel_shuffle(cse_tensor *x, int64_t factor)
+{
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_transpose, NULL, x);
+    const int64_t *d = x->shape.dims, f = factor;
+    if (x->shape.rank != 4 || f < 1 || d[1] % (f * f) != 0)
+        return cse_trace_fail(CSE_SHAPE, "pixel_shuffle: x must be [batch, channel, height, width] "
+                                         "with channels divisible by the factor's square");
+    return rearrange(x, cse_shape_of(d[0], d[1] / (f * f), f, f, d[2], d[3]),
+                     (const int[]){ 0, 1, 4, 2, 5, 3 },
+                     cse_shape_of(d[0], d[1] / (f * f), d[2] * f, d[3] * f));
+}
+
+/** The inverse of cse_pixel_shuffle: x [batch, channel, height, width] as [batch, channel *
+ * factor^2, height / factor, width / factor]. */
+CSE_API cse_tensor *cse_pixel_unshuffle(cse_tensor *x, int64_t factor)
+{
+    if (cse_trace_is_poison(x))
+        return cse_trace_1(&cse_op_transpose, NULL, x);
+    const int64_t *d = x->shape.dims, f = factor;
+    if (x->shape.rank != 4 || f < 1 || d[2] % f != 0 || d[3] % f != 0)
+        return cse_trace_fail(CSE_SHAPE,
+                              "pixel_unshuffle: x must be [batch, channel, height, width] with "
+                              "height and width divisible by the factor");
+    return rearrange(x, cse_shape_of(d[0], d[1], d[2] / f, f, d[3] / f, f),
+                     (const int[]){ 0, 1, 3, 5, 2, 4 },
+                     cse_shape_of(d[0], d[1] * f * f, d[2] / f, d[3] / f));
+}
+
 static cse_status infer(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
     bool named[CSE_MAX_RANK] = { false };

@@ -17,6 +17,25 @@ typedef struct cse_conv2d_options {
     int64_t groups;      /* 0: 1 */
 } cse_conv2d_options;
 
+/* Of cse_conv1d; all as in cse_conv2d_options. */
+typedef struct cse_conv1d_options {
+    int64_t stride, padding, dilation, groups;
+} cse_conv1d_options;
+
+/* Of cse_conv_transpose2d and cse_conv_transpose1d. */
+typedef struct cse_conv_transpose2d_options {
+    int64_t stride[2];         /* 0: 1 */
+    int64_t padding[2];        /* elements that are left out of the result on each side */
+    int64_t output_padding[2]; /* elements more at the end, to tell apart sizes that a stride maps
+                                  to one */
+    int64_t dilation[2];       /* 0: 1 */
+    int64_t groups;            /* 0: 1 */
+} cse_conv_transpose2d_options;
+
+typedef struct cse_conv_transpose1d_options {
+    int64_t stride, padding, output_padding, dilation, groups;
+} cse_conv_transpose1d_options;
+
 typedef struct cse_pool2d_options {
     int64_t kernel[2];
     int64_t stride[2];    /* 0: the kernel's size */
@@ -24,10 +43,49 @@ typedef struct cse_pool2d_options {
     bool exclude_padding; /* average pooling divides by the elements outside the padding */
 } cse_pool2d_options;
 
+/* What becomes of the losses of elements or rows. */
+typedef enum cse_reduction {
+    CSE_REDUCTION_MEAN,
+    CSE_REDUCTION_SUM,
+    CSE_REDUCTION_NONE, /* each stays */
+} cse_reduction;
+
+typedef struct cse_cross_entropy_options {
+    cse_reduction reduction;
+    bool has_ignore_index; /* rows labelled ignore_index do not count; those below 0 never do */
+    int32_t ignore_index;
+    cse_tensor *class_weights; /* floats [classes]; NULL: all 1 */
+    double label_smoothing;    /* part of the target that all classes share, in [0, 1] */
+} cse_cross_entropy_options;
+
+typedef struct cse_interpolate_options {
+    int64_t size[2];    /* of the result: height, width */
+    bool bilinear;      /* false: the nearest element, as PyTorch's mode "nearest" */
+    bool align_corners; /* bilinear: the corners' centres stay where they are */
+} cse_interpolate_options;
+
+typedef struct cse_rotary_options {
+    double base;           /* of the wave lengths; 0: 10000 */
+    int64_t size;          /* channels of a head that are turned, the first ones; 0: all */
+    bool interleaved;      /* pairs of neighbours are turned (GPT-J), not of halves (Llama) */
+    cse_tensor *positions; /* int32 [time] or [batch, time]; NULL: 0, 1, ... */
+} cse_rotary_options;
+
+typedef struct cse_relative_bias_options {
+    bool bidirectional;   /* as in an encoder: keys after the query have buckets of their own */
+    int64_t max_distance; /* from here on one bucket; 0: 128 */
+} cse_relative_bias_options;
+
 typedef struct cse_attention_options {
     bool causal;                /* query i sees keys 0 to i */
     double dropout;             /* of the weights, in [0, 1); for training */
     const char *dropout_stream; /* its stream of random numbers; NULL: "attention" */
+    double scale;               /* of the products of queries and keys; 0: 1 / sqrt(head) */
+    int64_t window;             /* query i sees keys less than `window` places away; 0: all */
+    /* Broadcasts to [batch, heads, query, key]. A bool: whether the query sees the key. Floats: are
+     * added to the scaled products, and have a gradient. NULL: none. */
+    cse_tensor *mask;
+    cse_tensor *key_lengths; /* int32 [batch]: the keys from this one on are padding; NULL: none */
 } cse_attention_options;
 
 #endif

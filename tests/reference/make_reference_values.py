@@ -9,12 +9,13 @@ float32. Each case names an op of the engine with its attributes (engine/ops say
 mean), its inputs, and PyTorch's function for it. Gradients are those of sum(output * upstream).
 """
 import sys
-import textwrap
 
 import numpy
 import scipy.special
 import torch
 from torch.nn import functional
+
+from values_as_c import number, tensor_text, wrapped
 
 random = numpy.random.RandomState(1)
 INF = float("inf")
@@ -201,25 +202,6 @@ def axis_cases():
          numbers=[1e-5])
 
 
-TYPES = {torch.float32: "CSE_FLOAT32", torch.int32: "CSE_INT32", torch.bool: "CSE_BOOL",
-         torch.float64: "CSE_FLOAT32", torch.int64: "CSE_INT32"}
-
-
-def number(value):
-    if value != value:
-        return "NAN"
-    if abs(value) == INF:
-        return "INFINITY" if value > 0 else "-INFINITY"
-    text = "%.9g" % value
-    return text
-
-
-def tensor_text(tensor):
-    dims = ", ".join(map(str, tensor.shape))
-    values = ", ".join(number(float(v)) for v in tensor.detach().flatten().tolist())
-    return f"{{ {{ {tensor.dim()}, {{ {dims} }} }}, {TYPES[tensor.dtype]}, V({values}) }}"
-
-
 def write(op, function, inputs, integers, numbers, gradient):
     doubles = [x.double().requires_grad_(gradient) if x.is_floating_point() else x for x in inputs]
     output = function(*doubles)
@@ -236,8 +218,7 @@ def write(op, function, inputs, integers, numbers, gradient):
         text += f' {tensor_text(upstream)}, {{ {", ".join(texts)} }},'
     else:
         text += " { .values = NULL }, { { .values = NULL } },"
-    print(textwrap.fill(text + " },", 99, subsequent_indent="  ", break_long_words=False,
-                        break_on_hyphens=False))
+    print(wrapped(text + " },"))
 
 
 def philox(key, counter):

@@ -1,10 +1,10 @@
 /* cnn: a small convolutional classifier.
  *
  *   [batch, ...] -> [batch, channels, size, size]
- *     -> (conv 3x3, same size -> relu -> max pool 2x2) twice -> flatten
+ *     -> (conv 3x3, same size -> [batch norm] -> relu -> max pool 2x2) twice -> flatten
  *     -> linear -> relu -> dropout -> linear
  *
- * Its outputs are logits [batch, num_classes]; the loss is cross-entropy with the integer labels.
+ * With batch norm the convolutions have no bias, which would have no effect. Its outputs are logits [batch, num_classes]; the loss is cross-entropy with the integer labels.
  * Convolutions are initialized as in PyTorch: uniform in +-1/sqrt(fan in). */
 #include <math.h>
 
@@ -17,7 +17,8 @@ typedef struct cnn {
     int64_t channels, size;
     struct {
         cse_state *weight; /* [out, in, 3, 3] */
-        cse_state *bias;
+        cse_state *bias;   /* NULL with batch norm */
+        cse_batch_norm_layer norm;
     } convolutions[CONVOLUTIONS];
     cse_linear_layer hidden, last_layer;
 } cnn;
@@ -41,6 +42,10 @@ static const cse_setting settings[] = {
       .min = 1,
       .max = 4096,
       .doc = "output channels of the two convolutions" },
+    { .name = "batch_norm",
+      .type = CSE_SETTING_BOOL,
+      .default_value = "false",
+      .doc = "normalize the output of each convolution over the microbatch" },
     { .name = "hidden_size",
       .type = CSE_SETTING_INTEGER,
       .default_value = "128",
@@ -76,10 +81,11 @@ static cse_status check(const cse_settings *s)
 
 static cse_status build(cse_model *model, const cse_settings *s)
 {
-    static const char *const names[CONVOLUTIONS][2] = {
-        { "conv_layers.0.weight", "conv_layers.0.bias" },
-        { "conv_layers.1.weight", "conv_layers.1.bias" }
+    static const char *const names[CONVOLUTIONS][3] = {
+        { "conv_layers.0.weight", "conv_layers.0.bias", "norm_layers.0" },
+        { "conv_layers.1.weight", "conv_layers.1.bias", "norm_layers.1" }
     };
+    const bool normalized = cse_settings_bool(s, "batch_norm");
     cnn *self = cse_model_self(model);
     CSE_TRY(check(s));
     self->size = cse_settings_integer(s, "image_size");
@@ -90,7 +96,11 @@ static cse_status build(cse_model *model, const cse_settings *s)
         const cse_initializer uniform = { CSE_INIT_UNIFORM, -bound, bound };
         self->convolutions[i].weight =
             cse_parameter(model, names[i][0], cse_shape_of(out, in, KERNEL, KERNEL), uniform);
-        self->convolutions[i].bias = cse_parameter(model, names[i][1], cse_shape_of(out), uniform);
+        if (normalized)
+            self->convolutions[i].norm = cse_batch_norm_parameters(model, names[i][2], out);
+        else
+            self->convolutions[i].bias =
+                cse_parameter(model, names[i][1], cse_shape_of(out), uniform);
         in = out;
     }
     int64_t features = in * (self->size / 4) * (self->size / 4);
@@ -101,12 +111,16 @@ static cse_status build(cse_model *model, const cse_settings *s)
     return CSE_OK;
 }
 
-static cse_tensor *convolve(const cnn *self, int layer, cse_tensor *x)
+static cse_tensor *convolve(cse_model *model, int layer, cse_tensor *x)
 {
+    const cnn *self = cse_model_self(model);
+    cse_state *bias = self->convolutions[layer].bias;
     const cse_conv2d_options same = { .padding = { KERNEL / 2, KERNEL / 2 } };
     const cse_pool2d_options halve = { .kernel = { 2, 2 } };
-    x = cse_conv2d(x, cse_read(self->convolutions[layer].weight),
-                   cse_read(self->convolutions[layer].bias), &same);
+    cse_tensor *weight = cse_read(self->convolutions[layer].weight);
+    x = cse_conv2d(x, weight, bias != NULL ? cse_read(bias) : NULL, &same);
+    if (bias == NULL)
+        x = cse_apply_batch_norm(model, &self->convolutions[layer].norm, x);
     return cse_max_pool2d(cse_relu(x), &halve);
 }
 
@@ -121,7 +135,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
     for (int i = 0; i < CONVOLUTIONS; i++)
         CSE_SCOPE(NULL, scopes[i])
         {
-            x = convolve(self, i, x);
+            x = convolve(model, i, x);
         }
     CSE_SCOPE(NULL, "hidden_layer")
     {

@@ -58,6 +58,27 @@ CSE_API cse_linear_layer cse_linear_parameters(cse_model *model, const char *nam
 /* x: [batch, in]; result: [batch, out]. */
 CSE_API cse_tensor *cse_apply_linear(cse_linear_layer layer, cse_tensor *x);
 
+/* A batch norm layer (Ioffe, Szegedy 2015). momentum and epsilon may be changed before it is
+ * applied. */
+typedef struct cse_batch_norm_layer {
+    cse_state *weight, *bias;              /* [channels] */
+    cse_state *running_mean, *running_var; /* [channels]; no optimizer changes them */
+    double momentum;                       /* share of a step in the running statistics; 0.1 */
+    double epsilon;                        /* is added to the variance; 1e-5 */
+} cse_batch_norm_layer;
+
+/* Declares <name>.weight (1), .bias (0), .running_mean (0) and .running_var (1), as PyTorch's
+ * BatchNorm. */
+CSE_API cse_batch_norm_layer cse_batch_norm_parameters(cse_model *model, const char *name,
+                                                       int64_t channels);
+/* x [batch, channel, ...] normalized for each channel; the result has its shape. Training: by the
+ * mean and variance of the microbatch, as PyTorch does on each device, and the running statistics
+ * move by `momentum` towards the mean over the microbatches of mean and variance (the latter with
+ * the divisor n - 1); so `micro_batch_size` is part of the result, num_csx is not. A micro_batch_size
+ * of the whole batch gives PyTorch's result on one device. Evaluation: by the running statistics. */
+CSE_API cse_tensor *cse_apply_batch_norm(const cse_model *model, const cse_batch_norm_layer *layer,
+                                         cse_tensor *x);
+
 #ifdef __cplusplus
 }
 #endif

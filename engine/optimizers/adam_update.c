@@ -12,7 +12,7 @@
  *   u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
  *
  * The powers beta^t are carried as states, so that no step number is needed: they start at beta and
- * are multiplied after use. */
+ * are multiplied after use. The t that they stand for gives 1 - beta^t without cancellation. */
 #include "engine/optimizers/adam_update.h"
 
 #include <string.h>
@@ -38,12 +38,13 @@ int cse_adam_states(const cse_settings *settings, bool correct_bias,
 /* 1 - beta1^t and sqrt(1 - beta2^t); also sets the powers for the next step. */
 static void bias_of(cse_optimizer_update *u, int first_power, cse_tensor *bias[2])
 {
-    cse_tensor *one = cse_constant(1), **powers = u->states + first_power;
-    for (int i = 0; i < 2; i++)
-        u->next_states[first_power + i] =
-            cse_scale(powers[i], cse_settings_number_at(u->settings, "betas", i));
-    bias[1] = cse_sqrt(cse_sub(one, powers[1]));
-    bias[0] = cse_sub(one, powers[0]);
+    cse_tensor **powers = u->states + first_power;
+    for (int i = 0; i < 2; i++) {
+        const double beta = cse_settings_number_at(u->settings, "betas", i);
+        u->next_states[first_power + i] = cse_scale(powers[i], beta);
+        bias[i] = cse_optimizer_bias_of_power(powers[i], beta);
+    }
+    bias[1] = cse_sqrt(bias[1]);
 }
 
 /* u of the formulas above. */

@@ -53,6 +53,8 @@ cse_tensor *cse_optimizer_average(cse_tensor *moment, cse_tensor *fresh, double 
 cse_tensor *cse_optimizer_count_step(cse_optimizer_update *u, int index);
 /* 1 - beta^t, without the cancellation of a power near 1. */
 cse_tensor *cse_optimizer_bias(cse_tensor *t, double beta);
+/* The same from the state `power` = beta^t. */
+cse_tensor *cse_optimizer_bias_of_power(cse_tensor *power, double beta);
 
 /* Sets the next parameter: the parameter minus the learning rate times `direction`. */
 void cse_optimizer_descend(cse_optimizer_update *u, cse_tensor *direction);

@@ -9,6 +9,9 @@
 
 #include "csengine/csengine.h"
 #include "engine/optimizers/optimizer.h"
+#include "engine/optimizers/rule.h"
+#include "engine/trace/trace.h"
+#include "tests/support/evaluate.h"
 #include "tests/support/prescribed_gradients.h"
 
 enum { MOST_SAMPLES = 256, STEPS = 8 };
@@ -159,6 +162,32 @@ START_TEST(weight_decay_follows_its_schedule)
 }
 END_TEST
 
+/* From the power that a state holds after t - 1 multiplications in float32. */
+START_TEST(the_bias_of_a_power_is_exact_from_the_first_step)
+{
+    static const double betas[] = { 0.9, 0.999, 0.9999 };
+    const double beta = betas[_i];
+    float power = (float)beta;
+    cse_graph *graph = cse_graph_new(1, 1);
+    cse_trace_begin(graph);
+    cse_node *leaf = cse_graph_leaf(graph, &cse_op_input, NULL, cse_scalar_shape, CSE_FLOAT32);
+    cse_tensor *bias = cse_optimizer_bias_of_power(leaf, beta);
+    evaluation *evaluated = evaluation_new(graph, 0, 0, 0);
+    for (int t = 1; t <= 20000; t++, power *= (float)beta) {
+        if (t > 20 && t % 997 != 0)
+            continue;
+        evaluation_set(evaluated, leaf, &power);
+        double expected = 1 - pow(beta, t);
+        double got = (double)*(const float *)evaluation_values(evaluated, bias);
+        ck_assert_msg(fabs(got - expected) < 5e-7 * expected, "beta %g, step %d: %.9g, not %.9g",
+                      beta, t, got, expected);
+    }
+    evaluation_destroy(&evaluated);
+    cse_trace_end();
+    cse_graph_destroy(&graph);
+}
+END_TEST
+
 static void expect_refused(const char *optimizer, const char *settings, const char *part)
 {
     cse_model *model;
@@ -231,6 +260,7 @@ int main(void)
     tcase_add_loop_test(cases, samples_are_met_with_a_static_scale, 0, value_count);
     tcase_add_test(cases, a_constant_schedule_of_weight_decay_is_the_setting);
     tcase_add_test(cases, weight_decay_follows_its_schedule);
+    tcase_add_loop_test(cases, the_bias_of_a_power_is_exact_from_the_first_step, 0, 3);
     tcase_add_loop_test(cases, wrong_settings_are_refused, 0, refusal_count);
     tcase_add_test(cases, an_unknown_optimizer_is_refused);
     tcase_add_test(cases, a_learning_rate_must_be_given);

@@ -112,6 +112,12 @@ CSE_API void cse_assign(cse_state *state, cse_tensor *value);
 CSE_API cse_status cse_state_get(cse_state *state, void *values, size_t bytes);
 CSE_API cse_status cse_state_set(cse_state *state, const void *values, size_t bytes);
 
+/* The state's values where they lie, row-major, without a copy: after training that is where the
+ * last step left them. Valid until the next execution, cse_load, cse_state_set of the state or
+ * cse_finish; on a checkpoint step of a loop, or in a checkpoint closure, until that step is over.
+ * NULL where cse_state_get fails, and for its reasons. */
+CSE_API const void *cse_state_view(cse_state *state);
+
 /* ---- models (how to write one: csengine/model.h) ---- */
 
 typedef struct cse_model cse_model;
@@ -375,6 +381,64 @@ CSE_API cse_status cse_run(cse_executor *executor, cse_step_function *function, 
 /* Asks the running execution to stop, from a closure or a signal handler: after the step in flight,
  * with a checkpoint if it makes any. cse_run then returns CSE_OK. */
 CSE_API void cse_stop(void);
+
+/* ---- executions as a loop of your own ----
+ *
+ *     cse_loop *training = cse_execution_begin(executor, training_step, &self);
+ *     while (cse_execution_next(training, -1) == CSE_NEXT_STEP)
+ *         printf("%lld: %g\n", (long long)cse_execution_step(training),
+ *                cse_output_number(self.loss));
+ *     cse_status status = cse_execution_end(&training);
+ *
+ * The same execution as cse_run's, with the same bits; only who waits for whom is different. The
+ * caller's thread is the coordinator while it is in cse_execution_next: between two calls the
+ * workers go on for up to 64 steps, and then wait. That thread must live as long as the loop, whose
+ * workers are killed when it ends. */
+
+typedef struct cse_loop cse_loop;
+
+/* What cse_execution_next found. */
+typedef enum cse_next {
+    CSE_NEXT_STEP,    /* an activation or checkpoint step: its values and states can be read */
+    CSE_NEXT_TIMEOUT, /* nothing in the time given; nothing is lost, ask again */
+    CSE_NEXT_END,     /* all steps are done, or a stop was asked for */
+    CSE_NEXT_FAILED,  /* cse_error_message says why; cse_execution_end returns its status */
+} cse_next;
+
+/* Traces, compiles and begins to run what cse_run would run. Never fails by itself: the failure is
+ * the first cse_execution_next. NULL only without a session, or while another loop is open; every
+ * call below takes NULL, as a loop that failed. */
+CSE_API cse_loop *cse_execution_begin(cse_executor *executor, cse_step_function *function,
+                                      void *self);
+
+/* Waits at most `timeout_ms` (negative: without a limit; 0: only looks) for the next activation or
+ * checkpoint step, in the order of the steps. Closures of the step are called before it returns.
+ * Programs that have to answer signals wait in slices of 100 ms or so. */
+CSE_API cse_next cse_execution_next(cse_loop *loop, int timeout_ms);
+
+/* Of the step that cse_execution_next gave last: its number, as in cse_values_step; whether it is
+ * an activation step; and whether it is a checkpoint step, on which cse_save, cse_save_tree,
+ * cse_state_get and cse_state_view work until the next call of cse_execution_next. */
+CSE_API int64_t cse_execution_step(const cse_loop *loop);
+CSE_API bool cse_execution_at_activation(const cse_loop *loop);
+CSE_API bool cse_execution_at_checkpoint(const cse_loop *loop);
+
+/* Ends the loop and sets it to NULL. Before the last step it stops after the step in flight, as
+ * cse_stop does: cse_global_step tells after which step that was, which may be later than the step
+ * seen last; closures are called for those between. Returns what the execution failed with. */
+CSE_API cse_status cse_execution_end(cse_loop **loop);
+
+/* A value of the step that a loop or a closure can read by this handle, on each activation and
+ * checkpoint step. `tensor` is as in cse_step_closure. With a name, a float32 scalar is a series of
+ * the run as well, recorded for every step ("accuracy"); NULL: without. Only inside a step; the
+ * handle is the session's. NULL after a failure. */
+typedef struct cse_output cse_output;
+CSE_API cse_output *cse_step_output(cse_step *step, const char *name, cse_tensor *tensor);
+
+/* The scalar, or NaN when no step stands that has it; and the elements, or NULL then. The view is
+ * valid until the next call of cse_execution_next, in a closure until that returns. */
+CSE_API double cse_output_number(const cse_output *output);
+CSE_API const void *cse_output_view(const cse_output *output, cse_shape *shape, cse_dtype *dtype);
 
 /* ---- checkpoints ---- */
 

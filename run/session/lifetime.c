@@ -15,6 +15,7 @@
 #include "engine/config/recompute_settings.h"
 #include "engine/config/settings.h"
 #include "engine/execute/execute.h"
+#include "run/session/runner.h"
 #include "run/session/standing_arena.h"
 
 static cse_session *the_session;
@@ -227,6 +228,7 @@ void cse_finish(void)
     cse_session *session = the_session;
     if (session == NULL)
         return;
+    cse_session_abandon_loop(session);
     the_session = NULL;
     for (int i = 0; i < session->state_count; i++)
         cse_state_release_values(session->states[i]);

@@ -2,7 +2,8 @@
  *
  * Records of committed steps arrive in order while training goes on, and are passed to the step
  * closures. At a checkpoint step training waits only until the states are copied; checkpoint
- * closures save the copy while the next steps run. */
+ * closures save the copy while the next steps run. Where a loop of the caller drives the execution
+ * (runner.h), both wait in a queue instead, and nothing else is different. */
 #include <assert.h>
 #include <math.h>
 #include <signal.h>
@@ -16,26 +17,12 @@
 #include "engine/codegen/codegen.h"
 #include "run/session/configured.h"
 #include "run/session/divergence.h"
+#include "run/session/runner.h"
 #include "run/session/standing_arena.h"
 #include "workers/arena/kept_arena.h"
 #include "workers/arena/memory.h"
 
-typedef struct runner {
-    cse_session *session;
-    cse_step *step;
-    const cse_executor_options *options;
-    const cse_settings *input;
-    const cse_dataloader *loader;
-    int64_t first_step, last_step;
-    bool found;            /* a coordinator before left its arena, which is taken */
-    cse_arena_facts facts; /* then: of that */
-    bool goes_on;          /* in an arena that stands already */
-    cse_cluster *left;
-    unsigned char *fetched; /* of the last record; checkpoint closures see it */
-    int64_t fetched_step;   /* steps done after that record */
-    int64_t checkpointed_step;
-    cse_nan_monitor *monitor; /* NULL: no tensor statistics */
-} runner;
+typedef cse_runner runner;
 
 /* Calls the callback `event` of each observer of the session that has one. */
 #define REPORT(session, event, ...)                                                            \
@@ -46,6 +33,8 @@ typedef struct runner {
     } while (0)
 
 static volatile sig_atomic_t stop_asked;
+
+static void drop_states(const runner *r, bool borrowed);
 
 void cse_stop(void)
 {
@@ -121,6 +110,30 @@ static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record 
     return CSE_OK;
 }
 
+cse_status cse_runner_call(runner *r, bool on_checkpoint, const cse_record *record)
+{
+    const unsigned char *before = r->session->delivered;
+    r->session->delivered = record->fetched;
+    cse_status status = call_closures(r, on_checkpoint, record);
+    r->session->delivered = before;
+    return status;
+}
+
+void cse_runner_enter_checkpoint(runner *r)
+{
+    r->session->states_standing = true;
+}
+
+void cse_runner_leave_checkpoint(runner *r)
+{
+    if (!r->session->states_standing)
+        return;
+    r->session->states_standing = false;
+    r->session->checkpoint_ns = cse_clock_ns();
+    if (r->step->training)
+        drop_states(r, false);
+}
+
 static bool makes_checkpoints(const runner *r)
 {
     return r->options->checkpoint_steps > 0 || r->options->checkpoint_minutes > 0;
@@ -164,7 +177,10 @@ static cse_status on_record(void *self, const cse_record *record)
         memcpy(r->fetched, record->fetched, (size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH]);
     if (!is_due(r, every > 0 ? every : 1, steps_done))
         return CSE_OK;
-    return call_closures(r, false, record);
+    if (!r->queues)
+        return cse_runner_call(r, false, record);
+    cse_runner_queue(r, record, false);
+    return CSE_OK;
 }
 
 /* The run has failed: only observers are told of the step, if its values are finite. */
@@ -213,6 +229,8 @@ static int64_t kept_steps(void *self, bool hurry)
 {
     const runner *r = self;
     int64_t kept = r->fetched_step > r->first_step ? r->fetched_step : r->first_step;
+    if (r->first_waiting != NULL && r->first_waiting->record.step < kept)
+        kept = r->first_waiting->record.step;
     for (const cse_session_observer *to = &r->session->observer; to != NULL; to = to->next) {
         const int64_t of_one =
             to->kept_steps != NULL ? to->kept_steps(to->self, kept, hurry) : kept;
@@ -297,16 +315,17 @@ static cse_status on_snapshot(void *self, const cse_snapshot *snapshot)
         return cse_fail(CSE_INTERNAL, "step %lld: states arrived before the step's values",
                         (long long)steps_done);
     r->checkpointed_step = steps_done;
-    r->session->states_standing = true;
     const cse_record record = { .step = steps_done - 1,
                                 .fetched = r->fetched,
                                 .committed_ns = r->session->report.commit_ns,
                                 .steps_done = steps_done };
-    cse_status status = call_closures(r, true, &record);
-    r->session->states_standing = false;
-    r->session->checkpoint_ns = cse_clock_ns();
-    if (r->step->training)
-        drop_states(r, false);
+    if (r->queues) {
+        cse_runner_queue(r, &record, true);
+        return CSE_OK;
+    }
+    cse_runner_enter_checkpoint(r);
+    cse_status status = cse_runner_call(r, true, &record);
+    cse_runner_leave_checkpoint(r);
     return status;
 }
 
@@ -315,9 +334,10 @@ static cse_stop_request stop_requested(void *self)
     const runner *r = self;
     const cse_session_hooks *hooks = &r->session->hooks;
     int asked = hooks->stop_requested != NULL ? hooks->stop_requested(hooks->self) : 0;
-    if (asked >= 2)
+    if (asked >= 2 || r->stop == CSE_STOP_NOW)
         return CSE_STOP_NOW;
-    return asked == 1 || stop_asked ? CSE_STOP_CHECKPOINT : CSE_STOP_NONE;
+    return asked == 1 || stop_asked || r->stop != CSE_STOP_NONE ? CSE_STOP_CHECKPOINT
+                                                                : CSE_STOP_NONE;
 }
 
 /* ---- one execution ---- */
@@ -479,19 +499,29 @@ static cse_execution execution_of(runner *r, const char *dataloader)
     };
 }
 
-/* Runs the steps in an arena that stands, or in a new one. */
-static cse_status run_execution(runner *r, cse_execution *execution)
+/* Begins the steps in an arena that stands, or in a new one. */
+static cse_status begin_execution(runner *r, const cse_execution *execution)
 {
     cse_session *session = r->session;
-    cse_run_result *result = &session->report.execution;
     r->goes_on = execution->inherited != NULL;
     r->fetched = cse_aligned_calloc((size_t)r->step->graph->space_bytes[CSE_SPACE_FETCH] + 64);
     REPORT(session, on_start, r->step, &session->report);
+    r->has_begun = true;
     session->executing = true;
     session->ending = false;
     session->locked = true;
-    cse_status status = cse_execution_run(execution, result);
+    session->report.execution = (cse_run_result){ .steps_done = r->first_step };
+    return cse_execution_open(execution, &r->running);
+}
+
+static cse_status end_execution(runner *r, cse_status status)
+{
+    cse_session *session = r->session;
+    cse_run_result *result = &session->report.execution;
+    if (r->running != NULL)
+        status = cse_execution_close(&r->running, result);
     session->executing = false;
+    session->delivered = NULL;
     session->paused = result->paused;
     if (status == CSE_OK)
         session->locked = r->checkpointed_step != result->steps_done;
@@ -499,7 +529,6 @@ static cse_status run_execution(runner *r, cse_execution *execution)
         drop_states(r, true);
     if (r->left != NULL)
         session->standing = r->left;
-    free(r->fetched);
     return status;
 }
 
@@ -507,24 +536,19 @@ static cse_status execute(runner *r)
 {
     cse_session *session = r->session;
     CSE_TRY(open_endpoint(session));
-    cse_text dataloader = { 0 };
     session->report.numerics_every = r->monitor != NULL ? session->numerics->request.every : 0;
     session->report.data = cse_session_data_text(session);
     session->report.links = cse_session_links(session);
-    cse_dataloader_settings_encode(r->input, &dataloader);
-    cse_execution execution = execution_of(r, dataloader.data);
-    cse_status status = CSE_OK;
+    cse_dataloader_settings_encode(r->input, &r->dataloader);
+    cse_execution execution = execution_of(r, r->dataloader.data);
     if (r->step->training && !cse_session_take_arena(session, r->found, &execution)) {
         r->found = false;
-        status = plan_steps(r);
-        execution = execution_of(r, dataloader.data);
+        CSE_TRY(plan_steps(r));
+        execution = execution_of(r, r->dataloader.data);
     }
     if (r->found)
         r->checkpointed_step = session->global_step; /* its checkpoint was loaded */
-    if (status == CSE_OK && r->last_step > r->first_step)
-        status = run_execution(r, &execution);
-    cse_text_clear(&dataloader);
-    return status;
+    return r->last_step > r->first_step ? begin_execution(r, &execution) : CSE_OK;
 }
 
 static cse_status run_traced(runner *r)
@@ -538,43 +562,65 @@ static cse_status run_traced(runner *r)
         return CSE_OK;
     CSE_TRY(cse_session_record_job(session));
     r->monitor = cse_nan_monitor_new(r->step->graph);
-    cse_status status = execute(r);
+    return execute(r);
+}
+
+static cse_status may_run(cse_session *session, const char *caller, const cse_executor *executor)
+{
+    CSE_TRY(cse_session_status());
+    CSE_TRY(cse_session_may_read(session, caller));
+    if (session->executing || session->traced != NULL || session->loop != NULL)
+        return cse_fail(CSE_USAGE, "%s: an execution is under way already", caller);
+    return executor != NULL ? CSE_OK : cse_fail(CSE_USAGE, "%s: there is no executor", caller);
+}
+
+cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor,
+                           cse_step_function *function, void *self)
+{
+    cse_session *session = r->session;
+    CSE_TRY(may_run(session, caller, executor));
+    CSE_TRY(cse_session_settle_precision(session));
+    CSE_TRY(read_input(session, executor));
+    CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
+    r->options = &executor->options;
+    r->input = executor->input;
+    r->checkpointed_step = r->fetched_step = -1;
+    stop_asked = 0;
+    session->report =
+        (cse_session_report){ .batch_size = cse_dataloader_batching_view(r->loader)->batch_size };
+    session->traces++;
+    cse_status status = cse_step_trace(session, r->loader, function, self, &r->step);
+    if (r->step->training)
+        session->batch_size = session->report.batch_size;
+    CSE_TRY(status);
+    CSE_TRY(cse_session_settle_data(session, r->step->training));
+    return run_traced(r);
+}
+
+bool cse_runner_turn(runner *r, int64_t most_ns)
+{
+    return r->running == NULL || cse_execution_pump(r->running, most_ns);
+}
+
+cse_status cse_runner_close(runner *r, cse_status status)
+{
+    if (r->has_begun)
+        status = end_execution(r, status);
+    free(r->fetched);
     cse_nan_monitor_destroy(&r->monitor);
+    cse_text_clear(&r->dataloader);
+    cse_step_destroy(&r->step);
+    cse_dataloader_close(&r->loader);
     return status;
 }
 
 cse_status cse_run(cse_executor *executor, cse_step_function *function, void *self)
 {
-    cse_session *session = cse_session_open_view("cse_run");
-    cse_dataloader *loader = NULL;
-    if (session == NULL)
+    runner r = { .session = cse_session_open_view("cse_run") };
+    if (r.session == NULL)
         return CSE_USAGE;
-    CSE_TRY(cse_session_status());
-    CSE_TRY(cse_session_may_read(session, "cse_run"));
-    if (session->executing || session->traced != NULL)
-        return cse_fail(CSE_USAGE, "cse_run: an execution is under way already");
-    if (executor == NULL)
-        return cse_fail(CSE_USAGE, "cse_run: there is no executor");
-    CSE_TRY(cse_session_settle_precision(session));
-    CSE_TRY(read_input(session, executor));
-    CSE_TRY(cse_session_open_data(session, executor->input, &loader));
-    runner r = { .session = session,
-                 .options = &executor->options,
-                 .input = executor->input,
-                 .loader = loader,
-                 .checkpointed_step = -1,
-                 .fetched_step = -1 };
-    stop_asked = 0;
-    session->report =
-        (cse_session_report){ .batch_size = cse_dataloader_batching_view(loader)->batch_size };
-    cse_status status = cse_step_trace(session, loader, function, self, &r.step);
-    if (r.step->training)
-        session->batch_size = session->report.batch_size;
-    if (status == CSE_OK)
-        status = cse_session_settle_data(session, r.step->training);
-    if (status == CSE_OK)
-        status = run_traced(&r);
-    cse_step_destroy(&r.step);
-    cse_dataloader_close(&loader);
-    return status;
+    cse_status status = cse_runner_open(&r, "cse_run", executor, function, self);
+    while (!cse_runner_turn(&r, INT64_MAX))
+        continue;
+    return cse_runner_close(&r, status);
 }

@@ -75,7 +75,10 @@ struct cse_session {
     bool fetches_metrics;  /* training steps deliver learning rate, loss scale, gradient norm */
     int64_t checkpoint_ns; /* clock of the last checkpoint, or of the first step; 0: none yet */
     /* Executing. */
-    bool executing;       /* between the start and the end of an execution */
+    bool executing;                 /* between the start and the end of an execution */
+    struct cse_loop *loop;          /* of the caller, whose execution it is; NULL: none */
+    int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
+    const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
     bool states_lost; /* an execution that trained them failed amid a step: they have no values */
     bool ending;      /* the execution was asked to end */

@@ -179,21 +179,36 @@ cse_status cse_session_may_change(const cse_session *session, const char *caller
     return CSE_OK;
 }
 
+static cse_status check_readable(const cse_session *session, const cse_state *state,
+                                 const char *caller)
+{
+    if (state == NULL)
+        return cse_fail(CSE_USAGE, "%s: there is no state", caller);
+    if (session->traced != NULL || (session->executing && !session->states_standing))
+        return cse_fail(CSE_USAGE,
+                        "%s: state '%s' cannot be read now: inside a step use cse_read, during an "
+                        "execution a checkpoint closure or a checkpoint step of the loop",
+                        caller, state->name);
+    return cse_session_may_read(session, caller);
+}
+
 cse_status cse_state_get(cse_state *state, void *values, size_t bytes)
 {
     cse_session *session = cse_session_open_view("cse_state_get");
-    if (session == NULL || state == NULL)
-        return session == NULL ? CSE_USAGE
-                               : cse_fail(CSE_USAGE, "cse_state_get: there is no state");
-    if (session->traced != NULL || (session->executing && !session->states_standing))
-        return cse_fail(CSE_USAGE,
-                        "cse_state_get: state '%s' cannot be read now: inside a step use cse_read, "
-                        "during an execution a checkpoint closure",
-                        state->name);
+    if (session == NULL)
+        return CSE_USAGE;
+    CSE_TRY(check_readable(session, state, "cse_state_get"));
     CSE_TRY(check_size(state, bytes, "cse_state_get"));
-    CSE_TRY(cse_session_may_read(session, "cse_state_get"));
     memcpy(values, cse_state_values(session, state), bytes);
     return CSE_OK;
+}
+
+const void *cse_state_view(cse_state *state)
+{
+    cse_session *session = cse_session_open_view("cse_state_view");
+    if (session == NULL || check_readable(session, state, "cse_state_view") != CSE_OK)
+        return NULL;
+    return cse_state_values(session, state);
 }
 
 cse_status cse_state_set(cse_state *state, const void *values, size_t bytes)

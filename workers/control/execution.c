@@ -3,7 +3,12 @@
  * The calling thread is the main loop: it starts the workers (which are killed when this thread
  * ends), waits, turns what happens into events, and cleans up in every case. While training runs it
  * sleeps on the arena's doorbell and polls sockets and processes only every few milliseconds, since
- * it shares the cores with the replicas. */
+ * it shares the cores with the replicas.
+ *
+ * The loop's body is cse_execution_pump, so that a caller can have a loop of its own around it. No
+ * thread stands behind that: between two turns the workers go on for as many steps as may be ahead
+ * of the coordinator, and then wait. A turn waits for something to happen and ends with a tick, so
+ * that what the tick handed out reaches the caller at once. */
 #include "workers/control/execution.h"
 
 #include <errno.h>
@@ -54,8 +59,10 @@ typedef struct attached {
     int core;
 } attached;
 
-typedef struct run {
-    const cse_execution *execution;
+struct cse_running {
+    cse_execution options;
+    const cse_execution *execution; /* `options`, whose texts and handles are borrowed */
+    cse_coordinator_io io;
     const cse_launcher *launcher;
     const cse_transport *transport;
     char executable[PATH_MAX];
@@ -76,7 +83,9 @@ typedef struct run {
     int64_t steps_seen; /* for the step time, and to detect a stall */
     int64_t steps_seen_ns, step_ns;
     bool stall_reported;
-} run;
+    int64_t left_ns; /* when the last turn ended; 0: in one */
+};
+typedef struct cse_running run;
 
 /* ---- The functions of coordinator_io.h ---- */
 
@@ -321,32 +330,33 @@ static void note_progress(run *r)
 
 /* Records of fast steps are handled in batches; those of slow steps, and those that somebody waits
  * for, one by one. */
-static void wait_running(run *r)
+static void wait_running(run *r, int64_t most_ns)
 {
     bool each = r->step_ns > 5 * MILLISECONDS || cse_coordinator_awaits_commit(r->coordinator);
+    const int64_t usual_ns = each ? LOOK_INTERVAL_NS : 5 * MILLISECONDS;
     cse_cluster_wait(r->cluster, each ? CSE_WAKE_RECORD | CSE_WAKE_URGENT : CSE_WAKE_URGENT,
-                     each ? LOOK_INTERVAL_NS : 5 * MILLISECONDS);
+                     most_ns < usual_ns ? most_ns : usual_ns);
     note_progress(r);
     if (cse_clock_ns() - r->looked_ns >= LOOK_INTERVAL_NS)
         look_at_sockets_and_processes(r, 0);
 }
 
-static void serve(run *r)
+bool cse_execution_pump(run *r, int64_t most_ns)
 {
-    handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
-    take_kept_commands(r);
-    for (;;) {
-        handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
-        cse_coordinator_state state = cse_coordinator_state_now(r->coordinator);
-        if (state == CSE_COORDINATOR_ENDED)
-            return;
-        if (state == CSE_COORDINATOR_RUNNING)
-            wait_running(r);
-        else
-            look_at_sockets_and_processes(r, LOOK_INTERVAL_NS);
-        const int64_t now = cse_clock_ns();
-        cse_step_sampler_poll(r->sampler, cse_topology_poll(r->topology, now), now);
-    }
+    const int64_t wait_ns = most_ns < 0                  ? 0
+                            : most_ns < LOOK_INTERVAL_NS ? most_ns
+                                                         : LOOK_INTERVAL_NS;
+    if (r->left_ns != 0) /* time that the caller took for itself is no stall of the workers */
+        r->steps_seen_ns += cse_clock_ns() - r->left_ns;
+    if (cse_coordinator_state_now(r->coordinator) == CSE_COORDINATOR_RUNNING)
+        wait_running(r, wait_ns);
+    else
+        look_at_sockets_and_processes(r, wait_ns);
+    const int64_t now = cse_clock_ns();
+    cse_step_sampler_poll(r->sampler, cse_topology_poll(r->topology, now), now);
+    handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
+    r->left_ns = cse_clock_ns();
+    return cse_coordinator_state_now(r->coordinator) == CSE_COORDINATOR_ENDED;
 }
 
 /* ---- Set-up and clean-up ---- */
@@ -413,13 +423,13 @@ static cse_status open_endpoints(run *r)
                              &r->liveness);
 }
 
-static void make_coordinator(run *r, cse_coordinator_io *io)
+static void make_coordinator(run *r)
 {
     const cse_execution *e = r->execution;
-    *io = io_functions;
-    io->self = r;
+    r->io = io_functions;
+    r->io.self = r;
     cse_coordinator_options options = {
-        .io = io,
+        .io = &r->io,
         .arena = &arena_functions,
         .cluster = r->cluster,
         .callbacks = &e->callbacks,
@@ -479,40 +489,72 @@ static void close_run(run *r)
     cse_text_clear(&r->sent);
 }
 
+static cse_status open_run(run *r)
+{
+    const cse_execution *e = r->execution;
+    CSE_TRY(cse_launcher_select(e->cluster.launcher, &r->launcher));
+    CSE_TRY(cse_transport_select(e->cluster.transport, &r->transport));
+    CSE_TRY(
+        cse_worker_executable(e->cluster.worker_executable, r->executable, sizeof r->executable));
+    CSE_TRY(open_cluster(r));
+    CSE_TRY(open_endpoints(r));
+    make_coordinator(r);
+    cse_heap_trim();
+    r->topology = cse_topology_new(r->cluster, e->loader, e->events);
+    r->sampler = cse_step_sampler_new(r->cluster, e->events);
+    CSE_RUN_EVENT(e->events, on_endpoint, r->control);
+    handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_BEGIN });
+    take_kept_commands(r);
+    handle(r, (cse_coordinator_event){ .kind = CSE_EVENT_TICK });
+    return CSE_OK;
+}
+
+cse_status cse_execution_open(const cse_execution *execution, cse_running **running)
+{
+    run *r = cse_calloc(1, sizeof *r);
+    r->options = *execution;
+    r->execution = &r->options;
+    r->cluster = execution->inherited;
+    r->directory.lock = -1;
+    r->steps_seen = execution->first_step;
+    r->steps_seen_ns = cse_clock_ns();
+    if (execution->left != NULL)
+        *execution->left = NULL;
+    cse_status status = open_run(r);
+    *running = r;
+    if (status != CSE_OK) {
+        close_run(r);
+        free(r);
+        *running = NULL;
+    }
+    return status;
+}
+
+cse_status cse_execution_close(cse_running **running, cse_run_result *result)
+{
+    run *r = *running;
+    *result = (cse_run_result){ .steps_done = r->execution->first_step };
+    CSE_RUN_EVENT(r->execution->events, on_endpoint, NULL);
+    cse_status status = cse_coordinator_result(r->coordinator, result);
+    result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r->cluster) * 1e-9;
+    if (status == CSE_OK || result->settled)
+        leave_states(r, result->steps_done);
+    close_run(r);
+    free(r);
+    *running = NULL;
+    return status;
+}
+
 cse_status cse_execution_run(const cse_execution *execution, cse_run_result *result)
 {
+    cse_running *running = NULL;
     *result = (cse_run_result){ .steps_done = execution->first_step };
     if (execution->left != NULL)
         *execution->left = NULL;
     if (execution->num_steps <= 0)
         return CSE_OK; /* no step: no worker, no record, no snapshot */
-    run r = { .execution = execution,
-              .cluster = execution->inherited,
-              .directory = { .lock = -1 },
-              .steps_seen = execution->first_step,
-              .steps_seen_ns = cse_clock_ns() };
-    cse_coordinator_io io;
-    CSE_TRY(cse_launcher_select(execution->cluster.launcher, &r.launcher));
-    CSE_TRY(cse_transport_select(execution->cluster.transport, &r.transport));
-    cse_status status = cse_worker_executable(execution->cluster.worker_executable, r.executable,
-                                              sizeof r.executable);
-    if (status == CSE_OK)
-        status = open_cluster(&r);
-    if (status == CSE_OK)
-        status = open_endpoints(&r);
-    if (status == CSE_OK) {
-        make_coordinator(&r, &io);
-        cse_heap_trim();
-        r.topology = cse_topology_new(r.cluster, execution->loader, execution->events);
-        r.sampler = cse_step_sampler_new(r.cluster, execution->events);
-        CSE_RUN_EVENT(execution->events, on_endpoint, r.control);
-        serve(&r);
-        CSE_RUN_EVENT(execution->events, on_endpoint, NULL);
-        status = cse_coordinator_result(r.coordinator, result);
-        result->input_wait_seconds = (double)cse_cluster_input_wait_ns(r.cluster) * 1e-9;
-        if (status == CSE_OK || result->settled)
-            leave_states(&r, result->steps_done);
-    }
-    close_run(&r);
-    return status;
+    CSE_TRY(cse_execution_open(execution, &running));
+    while (!cse_execution_pump(running, INT64_MAX))
+        continue;
+    return cse_execution_close(&running, result);
 }

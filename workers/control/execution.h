@@ -13,4 +13,15 @@
  * else what a callback or a worker reported. Cleans up in every case. */
 cse_status cse_execution_run(const cse_execution *execution, cse_run_result *result);
 
+/* The same for callers with a loop of their own, all in one thread: workers are killed when the
+ * thread ends that opened it. `execution` is copied, what it points to is borrowed to the end; it
+ * has at least one step. */
+typedef struct cse_running cse_running;
+cse_status cse_execution_open(const cse_execution *execution, cse_running **running);
+/* Handles what has happened, with calls of the callbacks, and then waits for more, at most
+ * `most_ns` and a few milliseconds. True: it has ended, and is to be closed. */
+bool cse_execution_pump(cse_running *running, int64_t most_ns);
+/* After its end. */
+cse_status cse_execution_close(cse_running **running, cse_run_result *result);
+
 #endif

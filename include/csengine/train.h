@@ -57,6 +57,13 @@ typedef struct cse_configuration {
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */
+    /* The run is recorded in MODEL_DIR/run.db, which `csengine serve --run MODEL_DIR` shows live,
+     * and `csengine report` and `csengine compare` read: what steps hand out, closures with what
+     * they print to stdout, checkpoints, the step's graph. true: it is not. */
+    bool no_run_store;
+    /* Where a dashboard of the run listens as long as the program lives ("127.0.0.1:8080"; port 0:
+     * a free one); its address is printed to stderr. NULL: none. */
+    const char *dashboard;
 } cse_configuration;
 
 /* Opens the process's session. Fails with CSE_USAGE when one is open, CSE_CONFIG for a value out of
@@ -266,14 +273,27 @@ typedef cse_status cse_closure(void *self, const cse_values *values);
  * A float32 scalar that depends on the microbatch is delivered as its mean over the global batch;
  * anything else must be of step level: reduce it (cse_batch_sum, cse_batch_mean). */
 CSE_API void cse_step_closure_list(cse_step *step, cse_closure *closure, void *self, ...);
-#define cse_step_closure(step, closure, ...) \
-    (cse_at(__FILE__, __LINE__), cse_step_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
+#define cse_step_closure(step, closure, ...)                             \
+    (cse_at(__FILE__, __LINE__),                                         \
+     cse_step_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0), \
+     cse_step_name_closure(step, #closure))
 
 /* The same on checkpoint steps alone: the only time during an execution when cse_save works. */
 CSE_API void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *self, ...);
-#define cse_checkpoint_closure(step, closure, ...) \
-    (cse_at(__FILE__, __LINE__),                   \
-     cse_checkpoint_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0))
+#define cse_checkpoint_closure(step, closure, ...)                             \
+    (cse_at(__FILE__, __LINE__),                                               \
+     cse_checkpoint_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0), \
+     cse_step_name_closure(step, #closure))
+
+/* The name under which the run's record has the closure that was asked for last; both macros give
+ * it the name of its function. */
+CSE_API void cse_step_name_closure(cse_step *step, const char *name);
+
+/* A number of the program's own as a point of a series of the run's record, at the step whose
+ * values are handed out, else at the global step. Names are 1 to 63 letters, digits, '_', '-', '.'
+ * and '/' ("val/f1"); a run has at most 256. CSE_USAGE without a session, CSE_CONFIG for any other
+ * name. Nothing else happens where the run is not recorded. */
+CSE_API cse_status cse_log_scalar(const char *name, double value);
 
 /* Runs a statement or block between `enter` and `leave`; `open` is a unique variable name, so that
  * regions nest. */

@@ -14,6 +14,7 @@
 #include "engine/base/log.h"
 #include "engine/checkpoint/digest.h"
 #include "engine/precision/graphamp.h"
+#include "run/record/printed.h"
 #include "run/record/series.h"
 #include "run/record/statistics_rows.h"
 
@@ -35,6 +36,8 @@ struct cse_recorder {
     cse_activity activity;           /* TRAIN or VALIDATE */
     int64_t told_ns;                 /* when the progress of a validation was last reported */
     int64_t closure_ns[MOST_CLOSURES], closures_skipped[MOST_CLOSURES];
+    bool is_program;
+    cse_printed *printed; /* what the closure that is called prints; NULL: not kept */
 };
 
 /* ---- beginning and end ---- */
@@ -82,7 +85,8 @@ static void set_facts(cse_store *store, const cse_recorder_options *options)
 {
     const cse_configuration *c = options->configuration;
     const char *name = getenv("CSENGINE_RUN_NAME");
-    cse_store_set(store, "name", name != NULL && name[0] != '\0' ? name : options->model_name);
+    const char *own = options->name != NULL ? options->name : options->model_name;
+    cse_store_set(store, "name", name != NULL && name[0] != '\0' ? name : own);
     cse_store_set(store, "model", options->model_name);
     cse_store_set(store, "optimizer", options->optimizer_name);
     cse_store_set_integer(store, "num_csx", c->num_csx);
@@ -107,6 +111,7 @@ static void release(cse_recorder **recorder)
     cse_log_set_sink(NULL, NULL);
     cse_series_destroy(&(*recorder)->series);
     cse_statistics_rows_destroy(&(*recorder)->statistics);
+    cse_printed_destroy(&(*recorder)->printed);
     free(*recorder);
     *recorder = NULL;
 }
@@ -137,6 +142,9 @@ cse_status cse_recorder_open(const cse_recorder_options *options, cse_recorder *
     set_facts(recorder->store, options);
     recorder->series = cse_series_new(recorder->store);
     recorder->compiling = true;
+    recorder->is_program = options->is_program;
+    if (options->is_program)
+        recorder->printed = cse_printed_new();
     recorder->activity.phase = CSE_RUN_PHASE_TRAIN;
     cse_store_transition(recorder->store, CSE_RUN_COMPILING, NULL, NULL);
     cse_log_set_sink(keep_record, recorder);
@@ -261,9 +269,28 @@ static void add_value_names(cse_text *json, const cse_step_closure_entry *entry)
     cse_text_add(json, "]");
 }
 
+static void on_calling(void *self, int index)
+{
+    (void)index;
+    cse_printed_begin(((cse_recorder *)self)->printed);
+}
+
+/* What a closure prints is in the log as well, where no call is left out. */
+static void keep_printed(cse_recorder *recorder, const char *printed)
+{
+    char *text = cse_strdup(printed), *rest = text, *line;
+    while (printed[0] != '\0' && (line = strsep(&rest, "\n")) != NULL)
+        keep_line(recorder, CSE_LOG_INFO, line);
+    free(text);
+}
+
 static void on_closure(void *self, const cse_closure_call *call)
 {
     cse_recorder *recorder = self;
+    const char *printed = cse_printed_end(recorder->printed);
+    keep_printed(recorder, printed);
+    if (call->status != CSE_OK)
+        return;
     const cse_record *record = call->record;
     const cse_step_closure_entry *entry = &recorder->step->closures[call->index];
     const int64_t called_ns = call->called_ns;
@@ -286,6 +313,10 @@ static void on_closure(void *self, const cse_closure_call *call)
     add_value_names(&json, entry);
     cse_text_add(&json, ",\"values\":");
     add_values(&json, recorder->step->graph, entry, record->fetched);
+    if (printed[0] != '\0') {
+        cse_text_add(&json, ",\"printed\":");
+        cse_json_add_string(&json, printed);
+    }
     cse_text_add(&json, "}");
     cse_store_closure(recorder->store,
                       &(cse_closure_row){ .step = record->step + 1,
@@ -427,6 +458,25 @@ static void on_compiled(void *self, const cse_session_report *report)
     cse_text_clear(&json);
 }
 
+static void on_scalar(void *self, const cse_named_scalar *scalar)
+{
+    cse_recorder_metric(self, scalar->name, scalar->step, scalar->value);
+}
+
+/* Its path holds wherever the store is read. */
+static void on_saved(void *self, const cse_saved_checkpoint *saved)
+{
+    char *path = realpath(saved->path, NULL);
+    cse_recorder_checkpoint(self,
+                            &(cse_written_checkpoint){ .step = saved->step,
+                                                       .start_ns = saved->start_ns,
+                                                       .end_ns = saved->end_ns,
+                                                       .path = path != NULL ? path : saved->path,
+                                                       .digest = saved->digest,
+                                                       .identity = saved->identity });
+    free(path);
+}
+
 cse_session_observer cse_recorder_observer(cse_recorder *recorder)
 {
     if (recorder == NULL)
@@ -438,8 +488,11 @@ cse_session_observer cse_recorder_observer(cse_recorder *recorder)
                                    .on_start = on_start,
                                    .on_statistics = on_statistics,
                                    .on_step = on_step,
+                                   .on_calling = on_calling,
                                    .on_closure = on_closure,
+                                   .on_scalar = recorder->is_program ? on_scalar : NULL,
                                    .on_save = on_save,
+                                   .on_saved = recorder->is_program ? on_saved : NULL,
                                    .kept_steps = kept_steps,
                                    .events = { .self = recorder,
                                                .on_phase = on_phase,

@@ -14,12 +14,16 @@ typedef struct cse_recorder cse_recorder;
 /* What is run; borrowed during cse_recorder_open. */
 typedef struct cse_recorder_options {
     const cse_configuration *configuration; /* of the session: model_dir, processes, seed, labels */
+    const char *name; /* of the run, unless $CSENGINE_RUN_NAME is set; NULL: the model's */
     const char *model_name, *optimizer_name;
     const char *canonical_configuration; /* its digest is stored; may be NULL */
     /* The configuration as YAML, and where each value was set; may be NULL. */
     const char *resolved_configuration, *configuration_origins;
     const char *run_directory; /* for sockets, as in cse_execution; it outlives the recorder */
     cse_succession succession; /* of coordinators */
+    /* A user's program: what its closures print, the checkpoints that it saves and its own numbers
+     * are recorded as they come; nobody reports them otherwise. */
+    bool is_program;
 } cse_recorder_options;
 
 /* Opens the run store of model_dir, which must exist, and sets the run's state to COMPILING. When

@@ -162,6 +162,7 @@ static void open_session(const cse_configuration *configuration)
     cse_configuration *c = &session->configuration;
     *c = *configuration;
     c->worker_executable = cse_arena_string(session->arena, c->worker_executable);
+    c->dashboard = cse_arena_string(session->arena, c->dashboard);
     c->job_labels = copy_labels(session->arena, c->job_labels);
     the_session = session;
 }
@@ -199,7 +200,7 @@ static cse_status parse_section(const cse_setting *table, const char *subject, c
     return cse_session_check(table, subject, tree, settings);
 }
 
-cse_status cse_configure(const cse_configuration *configuration)
+cse_status cse_session_configure_texts(const cse_configuration *configuration)
 {
     cse_session_sections sections = { .precision = NULL };
     CSE_TRY(check_free());
@@ -229,6 +230,8 @@ void cse_finish(void)
     if (session == NULL)
         return;
     cse_session_abandon_loop(session);
+    if (session->recording.end != NULL)
+        session->recording.end(session->recording.self, session);
     the_session = NULL;
     for (int i = 0; i < session->state_count; i++)
         cse_state_release_values(session->states[i]);
@@ -244,11 +247,23 @@ void cse_finish(void)
     free(session->links_text);
     cse_session_clear_data(session);
     cse_name_index_clear(&session->state_names);
+    cse_name_index_clear(&session->scalar_names);
     free(session->models);
     free(session->libraries);
     free(session->failure);
+    free(session->outcome);
     cse_arena_destroy(&session->arena);
     free(session);
+}
+
+void cse_session_begin_record(cse_session *session)
+{
+    const cse_configuration *c = &session->configuration;
+    if (session->recording.begin == NULL || session->recording.begun || c->compile_only ||
+        c->validate_only)
+        return;
+    session->recording.begun = true;
+    session->recording.begin(session->recording.self, session);
 }
 
 cse_status cse_session_parse(const char *subject, const char *yaml, cse_yaml_node **tree)

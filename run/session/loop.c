@@ -90,6 +90,7 @@ static void enter_step(cse_loop *loop)
     loop->at = take_waiting(r);
     loop->busy = true;
     r->session->delivered = loop->at->values;
+    r->session->delivered_step = loop->at->record.step + 1;
     if (loop->at->checkpoint)
         cse_runner_enter_checkpoint(r);
     if (status == CSE_OK && loop->at->activation)

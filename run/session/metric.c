@@ -126,6 +126,7 @@ cse_status cse_metric_value(cse_metric *metric, double *value)
                         metric->label);
     CSE_TRY(cse_state_get(metric->value, &last, sizeof last));
     *value = (double)last;
+    cse_session_report_scalar(cse_session_open_view("cse_metric_value"), metric->label, *value);
     return CSE_OK;
 }
 

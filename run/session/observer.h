@@ -36,8 +36,22 @@ typedef struct cse_session_report {
 typedef struct cse_closure_call {
     int index; /* in step->closures */
     const cse_record *record;
-    int64_t called_ns; /* when it returned (cse_clock_ns) */
+    int64_t called_ns; /* when it was called (cse_clock_ns) */
+    cse_status status; /* what it returned */
 } cse_closure_call;
+
+/* A number that the program reports. */
+typedef struct cse_named_scalar {
+    const char *name;
+    int64_t step;
+    double value;
+} cse_named_scalar;
+
+/* A checkpoint that cse_save has written; times are of cse_clock_ns. */
+typedef struct cse_saved_checkpoint {
+    const char *path, *digest, *identity; /* identity: "", or as in links.h */
+    int64_t step, start_ns, end_ns;
+} cse_saved_checkpoint;
 
 /* Called in the session's thread, in the order of these members. Any callback may be NULL; none may
  * change the session. Pointers are valid during the call, `step` until the execution has ended. */
@@ -51,10 +65,14 @@ typedef struct cse_session_observer {
      */
     void (*on_statistics)(void *self, const cse_record *record);
     void (*on_step)(void *self, const cse_record *record);
+    /* A closure is about to be called, and has returned. */
+    void (*on_calling)(void *self, int index);
     void (*on_closure)(void *self, const cse_closure_call *call);
+    void (*on_scalar)(void *self, const cse_named_scalar *scalar);
     /* A checkpoint is about to be written. What was reported of its steps has to be durable before
      * it: a run that begins there never reports them again. */
     void (*on_save)(void *self);
+    void (*on_saved)(void *self, const cse_saved_checkpoint *saved);
     /* All steps below `handed` were reported: of how many of these is everything durable? `hurry`:
      * training will soon wait for it. */
     int64_t (*kept_steps)(void *self, int64_t handed, bool hurry);

@@ -90,6 +90,7 @@ static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer)
     declare_states(session, optimizer);
     declare_weights(session, optimizer);
     session->has_optimizer = true;
+    session->optimizer_name = optimizer->descriptor->name;
     return session->error;
 }
 

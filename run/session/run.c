@@ -12,6 +12,7 @@
 
 #include "dataloader/input.h"
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/base/log.h"
 #include "engine/base/pages.h"
 #include "engine/codegen/codegen.h"
@@ -24,13 +25,7 @@
 
 typedef cse_runner runner;
 
-/* Calls the callback `event` of each observer of the session that has one. */
-#define REPORT(session, event, ...)                                                            \
-    do {                                                                                       \
-        for (const cse_session_observer *to = &(session)->observer; to != NULL; to = to->next) \
-            if (to->event != NULL)                                                             \
-                to->event(to->self, __VA_ARGS__);                                              \
-    } while (0)
+#define REPORT CSE_SESSION_REPORT
 
 static volatile sig_atomic_t stop_asked;
 
@@ -103,9 +98,11 @@ static cse_status call_closures(runner *r, bool on_checkpoint, const cse_record 
                                     .step = record->step + 1 };
         if (entry->on_checkpoint != on_checkpoint)
             continue;
-        const cse_closure_call call = { .index = i, .record = record, .called_ns = cse_clock_ns() };
-        CSE_TRY(entry->closure(entry->self, &values));
+        cse_closure_call call = { .index = i, .record = record, .called_ns = cse_clock_ns() };
+        REPORT(r->session, on_calling, i);
+        call.status = entry->closure(entry->self, &values);
         REPORT(r->session, on_closure, &call);
+        CSE_TRY(call.status);
     }
     return CSE_OK;
 }
@@ -114,6 +111,7 @@ cse_status cse_runner_call(runner *r, bool on_checkpoint, const cse_record *reco
 {
     const unsigned char *before = r->session->delivered;
     r->session->delivered = record->fetched;
+    r->session->delivered_step = record->step + 1;
     cse_status status = call_closures(r, on_checkpoint, record);
     r->session->delivered = before;
     return status;
@@ -582,6 +580,7 @@ cse_status cse_runner_open(runner *r, const char *caller, cse_executor *executor
     CSE_TRY(cse_session_settle_precision(session));
     CSE_TRY(read_input(session, executor));
     CSE_TRY(cse_session_open_data(session, executor->input, &r->loader));
+    cse_session_begin_record(session);
     r->options = &executor->options;
     r->input = executor->input;
     r->checkpointed_step = r->fetched_step = -1;
@@ -602,10 +601,25 @@ bool cse_runner_turn(runner *r, int64_t most_ns)
     return r->running == NULL || cse_execution_pump(r->running, most_ns);
 }
 
+/* For the record of the run, whose end is told by its last execution. */
+static void note_outcome(const runner *r, cse_status status)
+{
+    cse_session *session = r->session;
+    free(session->outcome);
+    session->outcome = NULL;
+    session->cancelled = r->has_begun && session->report.execution.stopped && !stop_asked &&
+                         r->stop == CSE_STOP_NONE;
+    if (status == CSE_OK)
+        return;
+    session->outcome = cse_error_copy(cse_error_last());
+    session->outcome->status = status;
+}
+
 cse_status cse_runner_close(runner *r, cse_status status)
 {
     if (r->has_begun)
         status = end_execution(r, status);
+    note_outcome(r, status);
     free(r->fetched);
     cse_nan_monitor_destroy(&r->monitor);
     cse_text_clear(&r->dataloader);

@@ -79,6 +79,7 @@ struct cse_session {
     struct cse_loop *loop;          /* of the caller, whose execution it is; NULL: none */
     int64_t traces;                 /* steps that were traced so far: outputs are of one of them */
     const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
+    int64_t delivered_step;         /* steps done after that record */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
     bool states_lost; /* an execution that trained them failed amid a step: they have no values */
     bool ending;      /* the execution was asked to end */
@@ -105,11 +106,32 @@ struct cse_session {
         const char *path;
         bool compared[2];
     } loaded;
+    /* Of a program whose run is recorded: begun by the first execution, ended with the session.
+     * NULL: nothing. */
+    struct {
+        void *self;
+        void (*begin)(void *self, cse_session *session);
+        void (*end)(void *self, cse_session *session);
+        bool begun;
+    } recording;
+    cse_name_index scalar_names; /* of cse_log_scalar */
+    int scalar_count;
+    const char *optimizer_name;     /* of the last one; NULL: none */
+    cse_error *outcome;             /* what the last execution failed with; NULL: it did not fail */
+    bool cancelled;                 /* the last execution was ended by an operator */
     cse_control_endpoint *endpoint; /* of all executions where the observer has a directory */
     cse_session_hooks hooks;
     cse_session_observer observer;
     cse_session_report report;
 };
+
+/* Calls the callback `event` of each observer of the session that has one. */
+#define CSE_SESSION_REPORT(session, event, ...)                                                \
+    do {                                                                                       \
+        for (const cse_session_observer *to = &(session)->observer; to != NULL; to = to->next) \
+            if (to->event != NULL)                                                             \
+                to->event(to->self, __VA_ARGS__);                                              \
+    } while (0)
 
 /* The open session, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
 cse_session *cse_session_open_view(const char *caller);
@@ -189,6 +211,13 @@ const char *cse_session_links(cse_session *session);
 void cse_session_go_on_from(cse_session *session, const cse_checkpoint *checkpoint,
                             const char *path);
 void cse_session_link_to(cse_session *session, const cse_checkpoint *checkpoint, const char *path);
+
+/* The public cse_configure without a record of the run. */
+cse_status cse_session_configure_texts(const cse_configuration *configuration);
+/* Before an execution, and before a number is reported. */
+void cse_session_begin_record(cse_session *session);
+/* Hands a number to the observers, of the step that is handed out or of those done so far. */
+void cse_session_report_scalar(cse_session *session, const char *name, double value);
 
 /* Adds this execution with its labels to run_meta.json; nothing without labels. */
 cse_status cse_session_record_job(const cse_session *session);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "run/session/session.h"
 
@@ -50,9 +51,18 @@ cse_status cse_save(const char *path)
     for (const cse_session_observer *to = &session->observer; to != NULL; to = to->next)
         if (to->on_save != NULL)
             to->on_save(to->self);
+    const int64_t start_ns = cse_clock_ns();
     cse_status status = cse_checkpoint_save_digest(&checkpoint, path, session->saved_digest);
-    if (status == CSE_OK)
+    if (status == CSE_OK) {
         cse_session_link_to(session, &checkpoint, path);
+        CSE_SESSION_REPORT(session, on_saved,
+                           &(cse_saved_checkpoint){ .path = path,
+                                                    .digest = session->saved_digest,
+                                                    .identity = session->latest.digest,
+                                                    .step = session->global_step,
+                                                    .start_ns = start_ns,
+                                                    .end_ns = cse_clock_ns() });
+    }
     free(checkpoint.tensors);
     return status;
 }

@@ -176,7 +176,7 @@ void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *sel
 void cse_step_name_closure(cse_step *step, const char *name)
 {
     if (step->closure_count > 0)
-        step->closures[step->closure_count - 1].name = name;
+        step->closures[step->closure_count - 1].name = cse_arena_string(step->graph->arena, name);
 }
 
 /* ---- scopes ---- */

@@ -58,9 +58,6 @@ bool cse_values_named(const cse_values *values, int *index, const char **name, d
  * that explain an overflow. */
 bool cse_fetch_is_metric(const cse_fetch_entry *fetch);
 
-/* Names the closure that was added last (static text). */
-void cse_step_name_closure(cse_step *step, const char *name);
-
 /* Traces `function` for microbatches of `loader`'s streams. The caller releases both
  * `loader` and the step. */
 struct cse_dataloader;

@@ -1,0 +1,49 @@
+/* Numbers of the program's own for the record of its run. */
+#include <string.h>
+
+#include "run/session/session.h"
+
+enum { MOST_NAME = 63, MOST_NAMES = 256 };
+
+void cse_session_report_scalar(cse_session *session, const char *name, double value)
+{
+    if (session == NULL)
+        return;
+    cse_session_begin_record(session);
+    const cse_named_scalar scalar = { .name = name,
+                                      .step = session->delivered != NULL ? session->delivered_step
+                                                                         : session->global_step,
+                                      .value = value };
+    CSE_SESSION_REPORT(session, on_scalar, &scalar);
+}
+
+static bool is_name(const char *name)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+    const size_t length = name != NULL ? strlen(name) : 0;
+    return length > 0 && length <= MOST_NAME && strspn(name, letters) == length;
+}
+
+cse_status cse_log_scalar(const char *name, double value)
+{
+    cse_session *session = cse_session_open_view("cse_log_scalar");
+    if (session == NULL)
+        return CSE_USAGE;
+    if (!is_name(name))
+        return cse_fail(CSE_CONFIG,
+                        "cse_log_scalar: '%.80s' is no name of a series; accepted are 1 to %d "
+                        "letters, digits, '_', '-', '.' and '/'",
+                        name != NULL ? name : "", MOST_NAME);
+    if (cse_name_index_find(&session->scalar_names, name) < 0) {
+        if (session->scalar_count == MOST_NAMES)
+            return cse_fail(CSE_CONFIG,
+                            "cse_log_scalar: '%s' would be series %d of this run; at most %d are "
+                            "recorded",
+                            name, MOST_NAMES + 1, MOST_NAMES);
+        cse_name_index_add(&session->scalar_names, cse_arena_string(session->arena, name),
+                           session->scalar_count++);
+    }
+    cse_session_report_scalar(session, name, value);
+    return CSE_OK;
+}

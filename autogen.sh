@@ -4,7 +4,8 @@
 set -eu
 cd "$(dirname "$0")"
 
-# Plugin folders: folder | kind | C type of a descriptor | header of the contract | array.
+# Plugin folders: folder | kind | C type of a descriptor | header that declares the array (and holds
+# or includes the contract) | array.
 # A plugin's file ends with a descriptor named cse_<singular>_<file name>; a file with a header of
 # its own name beside it is a helper of the folder and has none. "@" in a header's path is the
 # folder above the plugins'.

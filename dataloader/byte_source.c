@@ -1,5 +1,5 @@
 /* zlib's gz functions over a descriptor that was checked to be a regular file. */
-#include "dataloader/byte_source.h"
+#include "csengine/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,22 +38,30 @@ static cse_status open_failure(const char *path, int error)
     return cse_fail(status, "%s: cannot open the file: %s", path, strerror(error));
 }
 
-cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
+cse_status cse_input_open_file(const char *path, int *descriptor)
 {
     struct stat info;
     /* Non-blocking: opening a named pipe must not hang the run. */
-    int descriptor = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK, 0);
-    if (descriptor < 0)
+    int opened = cse_confined_open(CSE_PATH_INPUT, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    if (opened < 0)
         return open_failure(path, errno);
-    if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-        close(descriptor);
-        return cse_fail(CSE_NO_INPUT, "%s: not a regular file: give the path of a data file", path);
-    }
-    cse_status status = cse_data_note_open(descriptor, path);
-    if (status != CSE_OK) {
-        close(descriptor);
-        return status;
-    }
+    cse_status status = CSE_OK;
+    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode))
+        status =
+            cse_fail(CSE_NO_INPUT, "%s: not a regular file: give the path of a data file", path);
+    if (status == CSE_OK)
+        status = cse_data_note_open(opened, path);
+    if (status != CSE_OK)
+        close(opened);
+    else
+        *descriptor = opened;
+    return status;
+}
+
+cse_status cse_byte_source_open(const char *path, cse_byte_source **source)
+{
+    int descriptor;
+    CSE_TRY(cse_input_open_file(path, &descriptor));
     gzFile stream = gzdopen(descriptor, "rb");
     if (stream == NULL) {
         close(descriptor);

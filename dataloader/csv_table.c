@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/byte_source.h"
+#include "csengine/input.h"
 #include "engine/base/arena.h"
 
 enum { FIELD_BYTES = 256, EXACT_DIGITS = 15 };

@@ -1,4 +1,4 @@
-/* Input functions open their files as they like, through byte_source.h, which tells each here; the
+/* Input functions open their files as they like, by csengine/input.h, which tells each here; the
  * watch of the loader that this thread is opening is what they are compared with. */
 #include "dataloader/data_watch.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/byte_source.h"
+#include "csengine/input.h"
 
 enum { WORD_BYTES = 4, TYPE_UNSIGNED_BYTE = 0x08 };
 

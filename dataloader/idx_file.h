@@ -22,7 +22,7 @@ typedef struct cse_idx_file {
 /* Reads the file, plain or gzip, whole. It must have `rank` dimensions (1 to CSE_IDX_MAX_RANK),
  * each at least 1, and exactly as many values as these say. CSE_DATA names file, offset, what
  * was expected and what stands there; CSE_NO_INPUT, CSE_PERMISSION and CSE_IO as in
- * byte_source.h. The caller releases the values with cse_idx_file_clear. */
+ * cse_byte_source_open. The caller releases the values with cse_idx_file_clear. */
 cse_status cse_idx_file_load(const char *path, int rank, cse_idx_file *file);
 void cse_idx_file_clear(cse_idx_file *file);
 

@@ -1,90 +1,10 @@
-/* The contract of an input function: where samples come from.
- *
- * An input function opens a data source, says how many samples it has and what one sample looks
- * like, and copies samples by index into a batch. It does not decide the order of samples: that is
- * a pure function of (seed, epoch, index), see shuffle.h and position.h. Each input function is one
- * file in dataloader/inputs that ends with its descriptor. */
+/* Data loaders: an input function (csengine/input.h) bound to a batching. The order of samples is a
+ * pure function of (seed, epoch, index), see shuffle.h and position.h. */
 #ifndef CSE_DATALOADER_INPUT_H
 #define CSE_DATALOADER_INPUT_H
 
-#include "csengine/extend.h"
-#include "csengine/tensor.h"
+#include "csengine/input.h"
 #include "engine/config/yaml.h"
-
-enum { CSE_MAX_STREAMS = 8, CSE_SOURCE_BYTES = 256 };
-
-/* One tensor that each sample provides. */
-typedef struct cse_stream {
-    const char *name; /* "images", "labels": what cse_input(step, name) asks for */
-    cse_shape shape;  /* of one sample: [784], [] */
-    cse_dtype dtype;  /* float32 or int32 */
-} cse_stream;
-
-typedef struct cse_input cse_input;
-
-/* A case of the contract test of input functions: files, settings, and the values that must be
- * read. */
-enum { CSE_INPUT_SAMPLE_FILES = 2, CSE_INPUT_SAMPLE_VALUES = 12 };
-typedef struct cse_input_sample {
-    /* The input function's own settings without braces; $folder is where the files are. NULL ends
-     * the list. */
-    const char *settings;
-    /* Not NULL: opening fails with a message that contains this. No values then. */
-    const char *refusal;
-    const char *source; /* how the values were computed, independently of this code */
-    struct {
-        const char *name; /* NULL: no further file */
-        const char *text;
-        size_t size; /* 0: to the end of the text */
-        bool gzip;
-    } files[CSE_INPUT_SAMPLE_FILES];
-    int64_t sample_count; /* at least 10 */
-    int value_count;
-    struct {
-        int stream;
-        int64_t sample, element;
-        double value; /* rounded to the stream's type, equals the value read */
-    } values[CSE_INPUT_SAMPLE_VALUES];
-} cse_input_sample;
-
-/* One element of a sample. */
-typedef struct cse_element_place {
-    int stream;
-    int64_t sample, element;
-} cse_element_place;
-
-typedef struct cse_input_descriptor {
-    const char *name;
-    const char *summary;
-    const cse_setting *settings; /* its own, besides the common ones of cse_batching */
-
-    /* Opens the source: sets self, sample_count, streams, source. CSE_NO_INPUT for a missing file,
-     * CSE_DATA for wrong content, naming the file and what was expected. On failure nothing stays
-     * open. */
-    cse_status (*open)(cse_input *input, const cse_settings *settings);
-
-    /* Copies sample `indices[i]` (each < sample_count) of every stream s to
-     * outputs[s] + i * (bytes of one sample), for i < count. Called by one thread. */
-    cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
-                       void *const outputs[]);
-
-    /* Writes where element `element` of stream `stream` of a sample comes from, for messages:
-     * "text.txt: offset 17". NULL: the sample's number is all that can be said. */
-    void (*locate)(const cse_input *input, const cse_element_place *place, char *text, size_t size);
-
-    void (*close)(cse_input *input);
-
-    const cse_input_sample *samples; /* with values of each stream */
-} cse_input_descriptor;
-
-struct cse_input {
-    const cse_input_descriptor *descriptor;
-    void *self;
-    int64_t sample_count;
-    int stream_count;
-    cse_stream streams[CSE_MAX_STREAMS];
-    char source[CSE_SOURCE_BYTES]; /* the file it reads, for reports; "" where there is none */
-};
 
 /* Settings that every data loader has besides its input function's own. */
 typedef struct cse_batching {

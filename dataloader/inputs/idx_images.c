@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataloader/byte_source.h"
 #include "dataloader/idx_file.h"
 #include "dataloader/inputs/labelled.h"
 #include "engine/base/arena.h"

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dataloader/byte_source.h"
 #include "dataloader/input.h"
 #include "engine/base/arena.h"
 

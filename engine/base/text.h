@@ -14,7 +14,7 @@ typedef struct cse_text {
     size_t size, capacity;
 } cse_text;
 
-void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
+CSE_API void cse_text_add(cse_text *text, const char *format, ...) CSE_PRINTF(2, 3);
 void cse_text_add_bytes(cse_text *text, const char *bytes, size_t size);
 /* Adds a number in decimal digits. */
 void cse_text_add_number(cse_text *text, int64_t number);

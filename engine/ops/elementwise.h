@@ -11,10 +11,7 @@
 #include "engine/ops/samples.h"
 #include "engine/trace/arguments.h"
 
-/* The reference kernel: `unary` or `binary` of the node's op on each element. Integers are exact up
- * to 2^53 and wrap to int32. */
-void cse_reference_elementwise(const cse_reference *call);
-/* The same for an op whose function depends on its attributes. */
+/* cse_reference_elementwise for an op whose function depends on its attributes. */
 void cse_reference_unary(const cse_reference *call, double (*function)(double));
 void cse_reference_binary(const cse_reference *call, double (*function)(double, double));
 

@@ -1,5 +1,5 @@
-/* What the ops of engine/ops share: shape rules, checks of arguments, access to elements of any
- * type for reference kernels, and C loops over strided tensors.
+/* What the ops of engine/ops share, beside what csengine/op.h offers to every op: rules of
+ * reductions, checks of arguments, and C loops over strided tensors.
  *
  * So an op's file holds only what is particular to the op, and the same mistake gives the same
  * message everywhere. */
@@ -8,36 +8,6 @@
 
 #include "engine/trace/trace.h"
 #include "engine/types/shape.h"
-
-/* Shape rules of elementwise ops. All inputs have one shape and one type, which are the output's;
- * floats only, floats and int32, or int32 only. */
-cse_status cse_infer_floats(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
-cse_status cse_infer_numbers(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
-cse_status cse_infer_integers(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
-/* Two numbers of one shape and type give a bool; bools give a bool. */
-cse_status cse_infer_comparison(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
-cse_status cse_infer_logical(const cse_infer *in, cse_shape *shape, cse_dtype *dtype);
-
-/* Elements of a tensor of any type as doubles: exact both ways for values the type can hold;
- * writing rounds to nearest even (floats), wraps (int32) or tests against 0 (bool). */
-double cse_read_other_element(cse_dtype dtype, const void *values, int64_t index);
-void cse_write_other_element(cse_dtype dtype, void *values, int64_t index, double value);
-
-/* Inline for float32, so that reference kernels are not slower than needed. */
-static inline double cse_read_element(cse_dtype dtype, const void *values, int64_t index)
-{
-    if (dtype == CSE_FLOAT32)
-        return ((const float *)values)[index];
-    return cse_read_other_element(dtype, values, index);
-}
-
-static inline void cse_write_element(cse_dtype dtype, void *values, int64_t index, double value)
-{
-    if (dtype == CSE_FLOAT32)
-        ((float *)values)[index] = (float)value;
-    else
-        cse_write_other_element(dtype, values, index, value);
-}
 
 /* Reduces inputs[0] over the axes of the node's attributes: accumulator = function(accumulator, x),
  * in double, in row-major order. */
@@ -54,11 +24,6 @@ cse_shape cse_reduce_kept_shape(const cse_tensor *node);
 /* Loops of C for a REDUCE over any axes; `combine` is a statement on `accumulator` and `value`. */
 void cse_emit_reduce(cse_text *out, const cse_tensor *node, const char *initial,
                      const char *combine);
-
-/* In emitted code: the function that converts a stored element to a value, as in
- * "cse_load_float16", and its inverse; "" for types that need no conversion. */
-const char *cse_emitted_load(cse_dtype dtype);
-const char *cse_emitted_store(cse_dtype dtype);
 
 /* `axis` counted from the end when negative, in [0, rank); -1 when outside. */
 int cse_axis(int axis, int rank);

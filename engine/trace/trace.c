@@ -252,6 +252,23 @@ cse_shape cse_tensor_shape(const cse_tensor *tensor)
     return tensor ? tensor->shape : cse_scalar_shape;
 }
 
+cse_tensor *cse_tensor_input(const cse_tensor *tensor, int index)
+{
+    return tensor != NULL && index >= 0 && index < tensor->input_count ? tensor->inputs[index]
+                                                                       : NULL;
+}
+
+int cse_tensor_input_count(const cse_tensor *tensor)
+{
+    return tensor != NULL ? tensor->input_count : 0;
+}
+
+const cse_attributes *cse_tensor_attributes_view(const cse_tensor *tensor)
+{
+    static const cse_attributes none = { 0 };
+    return tensor != NULL ? &tensor->attributes : &none;
+}
+
 cse_dtype cse_tensor_dtype(const cse_tensor *tensor)
 {
     return tensor ? tensor->dtype : CSE_FLOAT32;

@@ -27,9 +27,7 @@ void cse_trace_end(void);
 /* The graph of the innermost context; NULL when nothing is traced. */
 cse_graph *cse_trace_graph(void);
 
-/* Adds a node for `op`; `attributes` may be NULL. Inputs that are NULL or poisoned give poison. */
-cse_tensor *cse_trace(const cse_op *op, const cse_attributes *attributes, int input_count,
-                      cse_tensor *const inputs[]);
+/* cse_trace (csengine/op.h) for one and two inputs. */
 cse_tensor *cse_trace_1(const cse_op *op, const cse_attributes *attributes, cse_tensor *a);
 cse_tensor *cse_trace_2(const cse_op *op, const cse_attributes *attributes, cse_tensor *a,
                         cse_tensor *b);

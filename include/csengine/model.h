@@ -6,7 +6,7 @@
 #ifndef CSENGINE_MODEL_H
 #define CSENGINE_MODEL_H
 
-#include "csengine/extend.h"
+#include "csengine/plugin.h"
 #include "csengine/train.h"
 
 #ifdef __cplusplus
@@ -32,6 +32,10 @@ typedef struct cse_model_descriptor {
     /* Traces the loss and, where asked, the predictions; NULL: see cse_model_loss. */
     cse_tensor *(*loss)(cse_model *model, cse_step *step, cse_tensor **predictions);
 } cse_model_descriptor;
+
+/* A row of CSE_PLUGINS. */
+#define CSE_MODEL_PLUGIN(descriptor) \
+    CSE_PLUGIN_ROW("model", CSE_MODEL_ABI, const cse_model_descriptor, descriptor)
 
 /* Borrowed: the model's own struct; its settings, checked against the descriptor's table. */
 CSE_API void *cse_model_self(cse_model *model);

@@ -1,0 +1,137 @@
+/* The contract of an input function: where samples come from.
+ *
+ * An input function opens a data source, says how many samples it has and what one sample looks
+ * like, and copies samples by index into a batch. It does not decide the order of samples: that is
+ * a pure function of (seed, epoch, index), made by the engine. It runs in input worker processes,
+ * several of them at once, each with the whole source open: what a sample holds may depend on its
+ * index and the settings alone. */
+#ifndef CSENGINE_INPUT_H
+#define CSENGINE_INPUT_H
+
+#include "csengine/plugin.h"
+#include "csengine/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this contract. */
+enum { CSE_INPUT_ABI = 1 };
+
+enum { CSE_MAX_STREAMS = 8, CSE_SOURCE_BYTES = 256 };
+
+/* One tensor that each sample provides. */
+typedef struct cse_stream {
+    const char *name; /* "images", "labels": what cse_input(step, name) asks for */
+    cse_shape shape;  /* of one sample: [784], [] */
+    cse_dtype dtype;  /* float32 or int32 */
+} cse_stream;
+
+typedef struct cse_input cse_input;
+
+/* A case of the contract test of input functions: files, settings, and the values that must be
+ * read. */
+enum { CSE_INPUT_SAMPLE_FILES = 2, CSE_INPUT_SAMPLE_VALUES = 12 };
+typedef struct cse_input_sample {
+    /* The input function's own settings without braces; $folder is where the files are. NULL ends
+     * the list. */
+    const char *settings;
+    /* Not NULL: opening fails with a message that contains this. No values then. */
+    const char *refusal;
+    const char *source; /* how the values were computed, independently of this code */
+    struct {
+        const char *name; /* NULL: no further file */
+        const char *text;
+        size_t size; /* 0: to the end of the text */
+        bool gzip;
+    } files[CSE_INPUT_SAMPLE_FILES];
+    int64_t sample_count; /* at least 10 */
+    int value_count;
+    struct {
+        int stream;
+        int64_t sample, element;
+        double value; /* rounded to the stream's type, equals the value read */
+    } values[CSE_INPUT_SAMPLE_VALUES];
+} cse_input_sample;
+
+/* One element of a sample. */
+typedef struct cse_element_place {
+    int stream;
+    int64_t sample, element;
+} cse_element_place;
+
+typedef struct cse_input_descriptor {
+    const char *name;
+    const char *summary;
+    const cse_setting *settings; /* its own, besides those that every data loader has */
+
+    /* Opens the source: sets self, sample_count, streams, source. CSE_NO_INPUT for a missing file,
+     * CSE_DATA for wrong content, naming the file and what was expected. On failure nothing stays
+     * open. */
+    cse_status (*open)(cse_input *input, const cse_settings *settings);
+
+    /* Copies sample `indices[i]` (each < sample_count) of every stream s to
+     * outputs[s] + i * (bytes of one sample), for i < count. Called by one thread. */
+    cse_status (*read)(cse_input *input, const int64_t *indices, int64_t count,
+                       void *const outputs[]);
+
+    /* Writes where element `element` of stream `stream` of a sample comes from, for messages:
+     * "text.txt: offset 17". NULL: the sample's number is all that can be said. */
+    void (*locate)(const cse_input *input, const cse_element_place *place, char *text, size_t size);
+
+    void (*close)(cse_input *input);
+
+    const cse_input_sample *samples; /* with values of each stream */
+} cse_input_descriptor;
+
+struct cse_input {
+    const cse_input_descriptor *descriptor;
+    void *self;
+    int64_t sample_count;
+    int stream_count;
+    cse_stream streams[CSE_MAX_STREAMS];
+    char source[CSE_SOURCE_BYTES]; /* the file it reads, for reports; "" where there is none */
+};
+
+/* ---- reading files ----
+ *
+ * A file that is opened by these calls is part of the identity of the run's data: it must be the
+ * same in each process and after each restart, or the run ends with a message. They also hold a
+ * confined job to its folders. */
+
+/* Opens a regular file to read; the caller closes the descriptor. CSE_NO_INPUT: it is missing or no
+ * regular file; CSE_PERMISSION; CSE_IO. */
+CSE_API cse_status cse_input_open_file(const char *path, int *descriptor);
+
+/* Bytes of a data file, plain or compressed with gzip, read from front to back. Either form may
+ * have either name; zlib tells them apart by content. The caller says how much it needs next, and
+ * memory grows with the content that is really there, so a corrupt header cannot make it allocate
+ * more. */
+typedef struct cse_byte_source cse_byte_source;
+
+/* Whether a file of this name exists. */
+CSE_API bool cse_byte_source_exists(const char *path);
+
+/* As cse_input_open_file. */
+CSE_API cse_status cse_byte_source_open(const char *path, cse_byte_source **source);
+CSE_API void cse_byte_source_close(cse_byte_source **source);
+
+/* Reads up to `size` bytes; fewer (`got`) only at the end of the content. A compressed stream
+ * that is damaged or ends early fails with CSE_DATA, a failing device with CSE_IO. */
+CSE_API cse_status cse_byte_source_read(cse_byte_source *source, void *bytes, size_t size,
+                                        size_t *got);
+
+/* As above, into memory that grows with the content that is really there; the caller releases
+ * `*bytes` with free(), also when `*got` < size. NULL when nothing was read. */
+CSE_API cse_status cse_byte_source_take(cse_byte_source *source, size_t size, unsigned char **bytes,
+                                        size_t *got);
+
+/* A row of CSE_PLUGINS. */
+#define CSE_INPUT_PLUGIN(descriptor) \
+    CSE_PLUGIN_ROW("input", CSE_INPUT_ABI, const cse_input_descriptor, descriptor)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

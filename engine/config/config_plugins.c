@@ -11,6 +11,7 @@
 #include "engine/config/dataloader_table.h"
 #include "engine/config/decay_schedules.h"
 #include "engine/config/reference_names.h"
+#include "engine/config/schedule_tags.h"
 #include "engine/config/settings.h"
 
 typedef struct plugin_section {
@@ -145,8 +146,10 @@ static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_
                              cse_config_plugin *plugin)
 {
     const bool is_schedule = strcmp(about->kind, "schedules") == 0;
-    if (is_schedule && read_learning_rate(arena, section, plugin))
+    if (is_schedule && read_learning_rate(arena, section, plugin)) {
+        plugin->tree = cse_schedule_without_tags(arena, plugin->tree);
         return CSE_OK;
+    }
     if (section->kind == CSE_YAML_SCALAR && section->text[0] != '\0') {
         section->read = true;
         plugin->name = section->text;
@@ -160,6 +163,8 @@ static cse_status read_keyed(cse_arena *arena, const plugin_section *about, cse_
     plugin->name = section->keys[0].text;
     plugin->place = section->keys[0].place;
     plugin->tree = section->children[0];
+    if (is_schedule)
+        plugin->tree = cse_schedule_without_tags(arena, plugin->tree);
     if (is_schedule)
         cse_decay_schedule_rename(arena, &plugin->name, &plugin->tree);
     return CSE_OK;

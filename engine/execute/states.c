@@ -1,6 +1,7 @@
 /* Initial values of states: element e of a state is a function of (seed, the state's name, e)
  * alone, so that it depends neither on the order of declaration nor on the number of processes. */
 #include <math.h>
+#include <string.h>
 
 #include "engine/base/random.h"
 #include "engine/execute/execute.h"
@@ -37,6 +38,11 @@ void cse_states_initialize(const cse_graph *graph, uint64_t seed, unsigned char 
     for (int s = 0; s < graph->state_count; s++) {
         const cse_state_entry *state = &graph->states[s];
         int64_t elements = cse_shape_elements(state->shape);
+        if (state->constant != NULL) {
+            memcpy(states + state->offset_bytes, state->constant,
+                   (size_t)elements * cse_dtype_size(state->dtype));
+            continue;
+        }
         uint64_t key = seed * 0x9E3779B97F4A7C15u ^ cse_hash_string(state->name);
         float *floats = (float *)(void *)(states + state->offset_bytes);
         int32_t *ints = (int32_t *)(void *)(states + state->offset_bytes);

@@ -31,6 +31,7 @@ void cse_graph_destroy(cse_graph **graph)
     cse_name_index_clear(&g->state_names);
     free(g->inputs);
     free(g->fetches);
+    free(g->customs);
     free(g->reductions);
     free(g->groups);
     free(g->tracked);
@@ -321,6 +322,8 @@ void cse_graph_take(cse_graph *graph, cse_graph **other)
     cse_graph *from = *other;
     cse_arena *emptied = from->arena;
     cse_arena_take(kept.arena, emptied);
+    for (int i = 0; i < from->state_count && i < kept.state_count; i++)
+        from->states[i].constant = kept.states[i].constant;
     *graph = *from;
     graph->arena = kept.arena;
     graph->precision = kept.precision;
@@ -332,6 +335,7 @@ void cse_graph_take(cse_graph *graph, cse_graph **other)
                          .state_names = kept.state_names,
                          .inputs = kept.inputs,
                          .fetches = kept.fetches,
+                         .customs = kept.customs,
                          .reductions = kept.reductions,
                          .groups = kept.groups,
                          .tracked = kept.tracked };

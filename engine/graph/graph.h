@@ -110,6 +110,9 @@ typedef struct cse_state_entry {
     cse_node *read;       /* the `state` node: its value before the step; NULL when never read */
     cse_node *next;       /* its value after the step; NULL when it does not change */
     int64_t offset_bytes; /* in CSE_SPACE_STATE, set when the state is added */
+    /* A tensor of constants: its values, in place of `initializer`. Borrowed; NULL in a graph that
+     * was read from a file, whose reader gets the values with all other states. */
+    const void *constant;
 } cse_state_entry;
 
 /* One tensor of a microbatch, as input functions deliver it. */
@@ -125,6 +128,12 @@ typedef struct cse_input_entry {
     bool index_not_negative;
     const char *index_use; /* what has that number: "vocab_size of model.embedding_layer" */
 } cse_input_entry;
+
+/* Outputs whose gradient a callback traces, in place of the rules of the ops that computed them. */
+typedef struct cse_custom_entry {
+    cse_custom_function function; /* its arrays live in the graph's arena */
+    cse_node **nodes;             /* the `custom` node of each output */
+} cse_custom_entry;
 
 /* One argument of a step closure (or a logged value). */
 typedef struct cse_fetch_entry {
@@ -218,6 +227,9 @@ struct cse_graph {
     int input_count, input_capacity;
     cse_fetch_entry *fetches;
     int fetch_count, fetch_capacity;
+    cse_custom_entry *customs; /* while tracing; autodiff takes their nodes away */
+    int custom_count, custom_capacity;
+    bool differentiating; /* autodiff runs */
     cse_reduction_entry *reductions;
     int reduction_count, reduction_capacity;
     cse_group *groups; /* in the order they run within their part */
@@ -366,6 +378,8 @@ static inline int cse_node_result(const cse_node *node)
  *   step_number   int32 scalar, from 0
  *   sample_index  int32 [micro_batch_size]: position of each sample in the global batch
  *   gradient      of a loss with respect to a state; autodiff replaces it
+ *   custom        its first input, whose gradient a callback traces; integers[0] is its entry in
+ *                 graph->customs, integers[1] which output it is; autodiff replaces it
  *   batch_sum     the sum of its input over all microbatches; partition takes its input away, after
  *                 which its value is in REDUCED
  *   partial       REPLICA: stores its input as this microbatch's term of the batch_sum that has the
@@ -376,7 +390,7 @@ static inline int cse_node_result(const cse_node *node)
  *
  * The last four are elementwise identities, so that they can end fused loops. */
 extern const cse_op cse_op_input, cse_op_constant, cse_op_state, cse_op_step_number,
-    cse_op_sample_index, cse_op_gradient, cse_op_batch_sum, cse_op_partial, cse_op_assign,
+    cse_op_sample_index, cse_op_gradient, cse_op_custom, cse_op_batch_sum, cse_op_partial, cse_op_assign,
     cse_op_fetch, cse_op_materialize;
 
 #endif

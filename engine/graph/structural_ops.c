@@ -69,6 +69,13 @@ const cse_op cse_op_gradient = { .name = "gradient",
                                  .max_inputs = 2,
                                  .infer = infer_gradient };
 
+const cse_op cse_op_custom = { .name = "custom",
+                               .summary = "a value whose gradient a callback of the model traces",
+                               .kind = CSE_OP_STRUCTURAL,
+                               .min_inputs = 2,
+                               .max_inputs = CSE_MAX_INPUTS,
+                               .infer = infer_same };
+
 const cse_op cse_op_batch_sum = { .name = "batch_sum",
                                   .summary = "the sum over the microbatches of the global batch",
                                   .kind = CSE_OP_STRUCTURAL,
@@ -76,9 +83,19 @@ const cse_op cse_op_batch_sum = { .name = "batch_sum",
                                   .infer = infer_same };
 
 static const cse_op *const structural_ops[] = {
-    &cse_op_input,        &cse_op_constant, &cse_op_state,       &cse_op_step_number,
-    &cse_op_sample_index, &cse_op_gradient, &cse_op_batch_sum,   &cse_op_partial,
-    &cse_op_assign,       &cse_op_fetch,    &cse_op_materialize, NULL,
+    &cse_op_input,
+    &cse_op_constant,
+    &cse_op_state,
+    &cse_op_step_number,
+    &cse_op_sample_index,
+    &cse_op_gradient,
+    &cse_op_custom,
+    &cse_op_batch_sum,
+    &cse_op_partial,
+    &cse_op_assign,
+    &cse_op_fetch,
+    &cse_op_materialize,
+    NULL,
 };
 
 const cse_op *cse_op_find(const char *name)

@@ -29,6 +29,10 @@ const cse_setting cse_scaler_setting_table[] = {
       "greatest dynamic scale; null: 2^15, and 2^31 when the step computes in cbfloat16", NULL },
     { "overflow_tolerance", CSE_SETTING_NUMBER, "0.0", 0, 1, NULL,
       "fraction of steps that may overflow before the scale is halved", NULL },
+    { "max_gradient_norm", CSE_SETTING_NUMBER, "null", 0, 1e30, NULL,
+      "with a dynamic scale: norm that gradients are clipped to where the step does not clip them; "
+      "null: none",
+      NULL },
     { 0 },
 };
 
@@ -46,6 +50,7 @@ cse_status cse_scaler_settings_read(const cse_settings *settings, cse_dtype low,
         .min_loss_scale = number_or(settings, "min_loss_scale", least_min),
         .max_loss_scale = number_or(settings, "max_loss_scale",
                                     low == CSE_CBFLOAT16 ? cbfloat16_max : default_max),
+        .max_gradient_norm = number_or(settings, "max_gradient_norm", 0),
         .overflow_tolerance = cse_settings_number(settings, "overflow_tolerance"),
         .steps_per_increase = cse_settings_integer(settings, "steps_per_increase"),
     };

@@ -12,6 +12,7 @@ typedef struct cse_scaler_settings {
     bool dynamic;
     double loss_scale; /* static; or the first one */
     double min_loss_scale, max_loss_scale, overflow_tolerance;
+    double max_gradient_norm; /* 0: none */
     int64_t steps_per_increase;
 } cse_scaler_settings;
 

@@ -13,7 +13,7 @@ enum { MAX_DEPTH = 128 };
 typedef struct context {
     cse_graph *graph; /* NULL: nothing is traced */
     bool begun;       /* by cse_trace_begin, not by a region of the model's code */
-    const char *file; /* where the model's code called */
+    const char *file; /* where the model's code called; in the graph's arena */
     int line;
     /* What new nodes are given; see cse_node. */
     const char *scope;
@@ -79,8 +79,13 @@ cse_graph *cse_trace_graph(void)
 
 void cse_at(const char *file, int line)
 {
-    innermost()->file = file;
-    innermost()->line = line;
+    context *at = innermost();
+    if (at->graph == NULL)
+        return;
+    /* The caller's text need not live on, and mostly is the one of the call before. */
+    if (at->file == NULL || strcmp(at->file, file) != 0)
+        at->file = cse_arena_string(at->graph->arena, file);
+    at->line = line;
 }
 
 /* Enters a region of the model's code: a copy of the innermost context, for the caller to change.
@@ -136,7 +141,8 @@ void cse_trace_leave(void)
     if (stack.depth == 0 || left.begun)
         return;
     stack.depth--;
-    cse_at(left.file, left.line);
+    innermost()->file = left.file;
+    innermost()->line = left.line;
 }
 
 const char *cse_trace_scope_view(void)

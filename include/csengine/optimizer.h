@@ -71,6 +71,10 @@ typedef struct cse_optimizer_descriptor {
       .min = 0,                                                                                 \
       .max = 1e6,                                                                               \
       .doc = "learning rate where no schedule is given" },                                      \
+    { .name = "params",                                                                         \
+      .type = CSE_SETTING_ANY,                                                                  \
+      .default_value = "null",                                                                  \
+      .doc = "groups with settings of their own, {params: [PATTERN, ...], SETTING: VALUE}" },   \
     {                                                                                           \
         .name = "learning_rate", .type = CSE_SETTING_NUMBER, .default_value = "null", .min = 0, \
         .max = 1e6, .doc = "the same as lr"                                                     \

@@ -44,8 +44,9 @@ typedef struct cse_schedule_descriptor {
 struct cse_schedule_part {
     const cse_schedule_descriptor *descriptor;
     const cse_settings *settings;
-    /* For schedules with a setting `schedulers`: the parts, and the step at which each but the
-     * first begins. */
+    double adjust_learning_rate; /* of the parameter group that it is for; 1: none */
+    /* For schedules with a setting `schedulers` or `scheduler`: the parts, and the step at which
+     * each but the first begins. */
     cse_schedule_part **children;
     int64_t *milestones;
     int child_count;

@@ -73,8 +73,8 @@ CSE_API cse_dtype cse_tensor_dtype(const cse_tensor *tensor);
  * what to do instead. Returns 0. */
 CSE_API double cse_item(const cse_tensor *tensor);
 
-/* Remembers where the next traced call stands in the caller's source; called by the macros of
- * ops.h. */
+/* Remembers where the next traced call stands in the caller's source, for messages; called by the
+ * macros of ops.h. `file` is copied. No effect outside of a step. */
 CSE_API void cse_at(const char *file, int line);
 
 #ifdef __cplusplus

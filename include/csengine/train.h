@@ -125,6 +125,13 @@ CSE_API cse_status cse_state_set(cse_state *state, const void *values, size_t by
  * NULL where cse_state_get fails, and for its reasons. */
 CSE_API const void *cse_state_view(cse_state *state);
 
+/* A tensor of constants whose values are data: a table of angles, a mask, class weights. `bytes`
+ * holds the elements of `shape`, row-major, in `dtype` (any one; bool: a byte each), and is copied.
+ * Values lie once in the memory that all processes of a run share, not in compiled code; a compiled
+ * step is found again by their digest. Only inside a step; the same data give the same tensor. */
+CSE_API cse_tensor *cse_constant_data(cse_step *step, cse_shape shape, cse_dtype dtype,
+                                      const void *bytes);
+
 /* ---- models (how to write one: csengine/model.h) ---- */
 
 typedef struct cse_model cse_model;
@@ -140,6 +147,11 @@ CSE_API cse_model *cse_model_load(const char *library, const char *name, const c
 /* A model that this program describes itself. `descriptor` must live as long as the session. */
 CSE_API cse_model *cse_model_define(const struct cse_model_descriptor *descriptor,
                                     const char *settings);
+
+/* A model that consists of states which the program declared (cse_state_new, float32) and traces by
+ * itself: they become its parameters, keep their names, and are what cse_configure_optimizer trains
+ * and cse_parameter_count counts. It has no cse_forward. `name` is told in checkpoints. */
+CSE_API cse_model *cse_model_from_states(const char *name, cse_state *const states[], int count);
 
 /* Prepares the model for tracing: its set of parameters is final. Returns `model`. */
 CSE_API cse_model *cse_compile(cse_model *model);
@@ -177,18 +189,44 @@ typedef struct cse_grad_scaler cse_grad_scaler;
 CSE_API cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model,
                                                const char *settings);
 
+/* The same for a list of float32 states, in place of the parameters of a model. Each optimizer of a
+ * session has states of its own: one that shares parameters with another fails with CSE_USAGE if
+ * both keep a value of the same name for them. */
+CSE_API cse_optimizer *cse_optimizer_new(const char *name, cse_state *const states[], int count,
+                                         const char *settings);
+
+/* Adds a group of parameters whose settings differ from the optimizer's in what `settings` says:
+ * "{weight_decay: 0}". Before a schedule is given to the optimizer, and before the first step.
+ *
+ * As text, groups stand in the optimizer's own settings, chosen by patterns of parameter names:
+ *   {lr: 0.001, weight_decay: 0.1, params: [{params: ["*.bias", "*norm*"], weight_decay: 0}]}
+ * A parameter belongs to the first group one of whose patterns matches its name (with or without
+ * the leading `model.`); the others form the last group. A group may have a `name`, under which its
+ * learning rate is recorded (lr/NAME; else lr/0, lr/1, ... in the order of all groups of the
+ * session), `tags`, by which a schedule is chosen (param_group_tags), and
+ * `adjust_learning_rate`, the factor that ScalePerParamLR applies. */
+CSE_API void cse_optimizer_add_group(cse_optimizer *optimizer, cse_state *const states[], int count,
+                                     const char *settings);
+
+/* The parameters that the optimizer updates, in the order in which it takes their gradients. */
+CSE_API int cse_optimizer_parameter_count(const cse_optimizer *optimizer);
+CSE_API cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, int index);
+
 /* The learning rate as a function of the number of optimizer steps done, t = 0, 1, ... `settings`:
  *   0.1                                              constant
  *   {scheduler: CosineDecayLR, initial_learning_rate: 0.1, ...}
  *   {CosineDecayLR: {initial_learning_rate: 0.1, ...}}
  *   [{...}, {...}]                                   one after another, each for its total_iters
- * Declares schedulers.0.last_epoch. It replaces the optimizer's lr, is evaluated just before each
+ * A schedule with param_group_tags: [TAG, ...] is for the groups that have one of the tags (null:
+ * for groups without any), and takes the place of those without.
+ * Declares schedulers.0.last_epoch; for the next optimizer schedulers.1.last_epoch. It replaces the optimizer's lr, is evaluated just before each
  * optimizer step, and moves on by itself after it. */
 CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
 
 /* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}"; 0.0, the
  * default, means none. NULL handles mean: as the session's precision says (loss_scaling_factor),
- * which excludes a scaler made here. */
+ * which excludes a scaler made here. max_gradient_norm clips, with a dynamic scale, gradients that
+ * the step does not clip otherwise. */
 CSE_API cse_grad_scaler *cse_grad_scaler_new(const char *settings);
 
 /* Gradient clipping, after unscaling: by the norm over all gradients together (as PyTorch's
@@ -203,9 +241,84 @@ typedef struct cse_clip {
  * clipping, learning rate, optimizer, scale update. With a scaler nothing changes (parameters,
  * optimizer states, schedule) in a step whose gradients are not finite. `loss` is a float32 scalar,
  * a mean over the microbatch. `scaler` and `clip` may be NULL: then the session's precision says
- * (none, unless it was given). Once a step. */
+ * (none, unless it was given). A step may have several, each of another optimizer whose parameters
+ * no other one updates, with its own loss, schedule and clip; a scaler serves one of them, and
+ * several by the calls below. */
 CSE_API void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
                                 cse_grad_scaler *scaler, const cse_clip *clip);
+
+/* ---- gradients, for updates of your own ---- */
+
+/* gradients[i] becomes the gradient of `loss`, a float32 scalar, with respect to the value that
+ * states[i] (float32, trainable or not) had before the step: a tensor of the state's shape and of
+ * step level, which cse_assign takes. Of a loss that depends on the microbatch it is the mean over
+ * all microbatches, along the same tree as that of cse_optimizer_step. NULL where no values lead
+ * from the state to the loss, as PyTorch gives None; the calls below leave NULL out. May be called
+ * for several losses in one step; not for values made of sums over the batch. */
+CSE_API void cse_gradients(cse_tensor *loss, cse_state *const states[], int count,
+                           cse_tensor *gradients[]);
+/* The same for all parameters of an optimizer. */
+CSE_API void cse_optimizer_gradients(cse_optimizer *optimizer, cse_tensor *loss,
+                                     cse_tensor *gradients[]);
+
+/* Declares the step to be training: it moves the global step and its place in the data, and its
+ * states are the session's. Every update by an optimizer does so by itself. */
+CSE_API void cse_step_train(cse_step *step);
+
+/* Clips all gradients together, in place; returns their norm before (float32 scalar). */
+CSE_API cse_tensor *cse_clip_gradients(cse_tensor *gradients[], int count, const cse_clip *clip);
+
+/* Traces the optimizer's update with gradients of its parameters, in their order. A parameter whose
+ * gradient is NULL does not change, and neither do its optimizer states. */
+CSE_API void cse_optimizer_apply(cse_optimizer *optimizer, cse_tensor *const gradients[]);
+
+/* What cse_optimizer_step does with a scaler, one call for each of PyTorch's GradScaler:
+ *
+ *   loss = cse_grad_scaler_scale(scaler, loss);              scaler.scale(loss)
+ *   cse_optimizer_gradients(optimizer, loss, gradients);         .backward()
+ *   cse_grad_scaler_unscale(scaler, gradients, count);       scaler.unscale_(optimizer)
+ *   cse_clip_gradients(gradients, count, &clip);             clip_grad_norm_(parameters, ...)
+ *   cse_grad_scaler_step(scaler, optimizer, gradients);      scaler.step(optimizer)
+ *   cse_grad_scaler_update(scaler);                          scaler.update()
+ *
+ * Unscaling divides the gradients in place, and must come for all gradients before the first step:
+ * unless all are finite, no optimizer changes anything. cse_grad_scaler_finite is that condition (a
+ * bool scalar), for updates of your own: cse_where(finite, next, before). NULL: the scaler of the
+ * session's precision. Without one, and with loss_scale 0, scaling and unscaling change nothing. */
+CSE_API cse_tensor *cse_grad_scaler_scale(cse_grad_scaler *scaler, cse_tensor *loss);
+CSE_API void cse_grad_scaler_unscale(cse_grad_scaler *scaler, cse_tensor *gradients[], int count);
+CSE_API cse_tensor *cse_grad_scaler_finite(cse_grad_scaler *scaler);
+CSE_API void cse_grad_scaler_step(cse_grad_scaler *scaler, cse_optimizer *optimizer,
+                                  cse_tensor *const gradients[]);
+CSE_API void cse_grad_scaler_update(cse_grad_scaler *scaler);
+
+/* What a callback of cse_custom_gradient sees, and gives: input_gradients[i], of the shape and type
+ * of inputs[i]; NULL (as it is before) for none. */
+typedef struct cse_backward {
+    cse_tensor *const *inputs;
+    int input_count;
+    cse_tensor *const *outputs; /* as they were given */
+    int output_count;
+    cse_tensor *const *output_gradients; /* of the loss with respect to each output */
+    cse_tensor **input_gradients;
+} cse_backward;
+typedef void cse_backward_function(void *self, const cse_backward *backward);
+
+typedef struct cse_custom_function {
+    cse_tensor *const *inputs; /* 1 to 15 */
+    int input_count;
+    cse_tensor **outputs; /* of float types */
+    int output_count;
+    cse_backward_function *backward;
+    void *self;
+} cse_custom_function;
+
+/* A gradient of your own (PyTorch's autograd.Function): the outputs were computed of the inputs by
+ * any operations; `outputs` becomes handles of the same values, whose gradient `backward` traces
+ * while cse_run traces the step: gradients reach the inputs only through it. It is called once for
+ * each loss that the outputs lead to, and not in a step without gradients. cse_gradients has no
+ * meaning in it. */
+CSE_API void cse_custom_gradient(const cse_custom_function *function);
 
 /* Sum over all microbatches of the global batch (float32; a value of step level), and the same
  * divided by their number: the mean over the global batch of a value that is a mean over the
@@ -236,6 +349,9 @@ CSE_API cse_metric *cse_configure_metric(const char *name, const char *label, co
  *                              labels int32 [batch], scores float32 [batch, classes], weights
  *                              float32 [batch] */
 CSE_API cse_tensor *cse_metric_update_list(cse_metric *metric, ...);
+/* The same for an array of tensors. */
+CSE_API cse_tensor *cse_metric_update_array(cse_metric *metric, cse_tensor *const tensors[],
+                                            int count);
 #define cse_metric_update(...) \
     (cse_at(__FILE__, __LINE__), cse_metric_update_list(__VA_ARGS__, (cse_tensor *)0))
 
@@ -277,6 +393,16 @@ CSE_API void cse_step_closure_list(cse_step *step, cse_closure *closure, void *s
     (cse_at(__FILE__, __LINE__),                                         \
      cse_step_closure_list(step, closure, __VA_ARGS__, (cse_tensor *)0), \
      cse_step_name_closure(step, #closure))
+
+/* What such a call asks for, as data. */
+typedef struct cse_closure_request {
+    cse_closure *closure;
+    void *self;
+    cse_tensor *const *tensors;
+    int count;
+    bool on_checkpoint; /* on checkpoint steps alone, as cse_checkpoint_closure */
+} cse_closure_request;
+CSE_API void cse_closure_add(cse_step *step, const cse_closure_request *request);
 
 /* The same on checkpoint steps alone: the only time during an execution when cse_save works. */
 CSE_API void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *self, ...);
@@ -482,6 +608,21 @@ CSE_API cse_status cse_load(const char *path);
 #define cse_assign(...) (cse_at(__FILE__, __LINE__), cse_assign(__VA_ARGS__))
 #define cse_forward(...) (cse_at(__FILE__, __LINE__), cse_forward(__VA_ARGS__))
 #define cse_optimizer_step(...) (cse_at(__FILE__, __LINE__), cse_optimizer_step(__VA_ARGS__))
+#define cse_optimizer_apply(...) (cse_at(__FILE__, __LINE__), cse_optimizer_apply(__VA_ARGS__))
+#define cse_optimizer_gradients(...) \
+    (cse_at(__FILE__, __LINE__), cse_optimizer_gradients(__VA_ARGS__))
+#define cse_gradients(...) (cse_at(__FILE__, __LINE__), cse_gradients(__VA_ARGS__))
+#define cse_clip_gradients(...) (cse_at(__FILE__, __LINE__), cse_clip_gradients(__VA_ARGS__))
+#define cse_custom_gradient(...) (cse_at(__FILE__, __LINE__), cse_custom_gradient(__VA_ARGS__))
+#define cse_constant_data(...) (cse_at(__FILE__, __LINE__), cse_constant_data(__VA_ARGS__))
+#define cse_grad_scaler_scale(...) (cse_at(__FILE__, __LINE__), cse_grad_scaler_scale(__VA_ARGS__))
+#define cse_grad_scaler_unscale(...) \
+    (cse_at(__FILE__, __LINE__), cse_grad_scaler_unscale(__VA_ARGS__))
+#define cse_grad_scaler_finite(...) \
+    (cse_at(__FILE__, __LINE__), cse_grad_scaler_finite(__VA_ARGS__))
+#define cse_grad_scaler_step(...) (cse_at(__FILE__, __LINE__), cse_grad_scaler_step(__VA_ARGS__))
+#define cse_grad_scaler_update(...) \
+    (cse_at(__FILE__, __LINE__), cse_grad_scaler_update(__VA_ARGS__))
 #define cse_batch_sum(...) (cse_at(__FILE__, __LINE__), cse_batch_sum(__VA_ARGS__))
 #define cse_batch_mean(...) (cse_at(__FILE__, __LINE__), cse_batch_mean(__VA_ARGS__))
 #define cse_item(...) (cse_at(__FILE__, __LINE__), cse_item(__VA_ARGS__))

@@ -359,18 +359,25 @@ static cse_status make_model(job *j)
     return cse_session_status();
 }
 
-/* Records the constant learning rate of an optimizer without a schedule. */
-static void record_rate(job *j)
+/* Records the constant learning rates of parameter groups without a schedule. */
+static void record_rates(job *j)
 {
     static const char *const names[] = { "lr", "learning_rate" };
-    const cse_settings *settings = j->optimizer->settings;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (cse_settings_has(settings, names[i])) {
-            j->has_rate = true;
-            j->rate = j->watch.rate = cse_settings_number(settings, names[i]);
-            cse_recorder_constant(j->recorder, "lr/0", j->rate);
-            return;
+    for (int g = 0; g < j->optimizer->group_count; g++) {
+        const cse_parameter_group *group = &j->optimizer->groups[g];
+        for (size_t i = 0; group->rate == NULL && i < sizeof names / sizeof names[0]; i++) {
+            char name[128];
+            if (!cse_settings_has(group->settings, names[i]))
+                continue;
+            const double rate = cse_settings_number(group->settings, names[i]);
+            snprintf(name, sizeof name, "lr/%s", group->name);
+            cse_recorder_constant(j->recorder, name, rate);
+            if (g == 0) {
+                j->has_rate = true;
+                j->rate = j->watch.rate = rate;
+            }
         }
+    }
 }
 
 static cse_status make_training(job *j)
@@ -379,8 +386,8 @@ static cse_status make_training(job *j)
     j->optimizer = cse_session_optimizer_new(s->optimizer, j->model);
     if (s->schedulers != NULL)
         cse_session_schedule_new(j->optimizer, s->schedulers);
-    if (j->optimizer != NULL && j->optimizer->schedule == NULL)
-        record_rate(j);
+    if (j->optimizer != NULL)
+        record_rates(j);
     return cse_session_settle_precision(j->session);
 }
 

@@ -22,7 +22,12 @@ struct cse_state {
     void *values;    /* NULL until they are needed or set, and while an execution has them */
     bool borrowed;   /* `values` lie in an arena: of the execution under way, or the standing one */
     int index;       /* in the graph that is traced; -1: not in it */
-    bool bfloat16;   /* stored as float32, but always rounded to bfloat16 */
+    bool constant;   /* of cse_constant_data: the session keeps `values` always */
+    /* In the step that is traced: the gradients that were taken with respect to it, and whether an
+     * optimizer updates it. */
+    struct cse_taken_gradient *gradients;
+    bool updated;
+    bool bfloat16; /* stored as float32, but always rounded to bfloat16 */
 };
 
 struct cse_model {
@@ -34,18 +39,38 @@ struct cse_model {
     bool building, compiled, training;
 };
 
+/* Parameters of an optimizer with the same settings. */
+typedef struct cse_parameter_group {
+    const cse_settings *settings; /* of the optimizer's table */
+    const char *name;             /* of its learning rate: lr/NAME */
+    const struct cse_yaml_node *tags;
+    double adjust_learning_rate;
+    cse_schedule_part *rate, *weight_decay; /* NULL: no schedule */
+} cse_parameter_group;
+
+/* What the optimizer keeps for one parameter. */
+typedef struct cse_optimized {
+    cse_state *parameter;
+    cse_state **states; /* in the order of the descriptor */
+    int state_count;
+    cse_state *compensation; /* with CSE_WEIGHT_BF16_KAHAN; else NULL */
+    int group;
+} cse_optimized;
+
 struct cse_optimizer {
     const cse_optimizer_descriptor *descriptor;
+    struct cse_yaml_node *tree; /* the settings as written, which those of groups are made of */
     const cse_settings *settings;
-    cse_model *model;
+    cse_model *model; /* NULL: it was made of states */
     cse_schedule *schedule;
-    int *first_state; /* [parameter + 1]: its states begin there in `states` */
-    cse_state **states;
-    cse_state **compensations; /* [parameter], with CSE_WEIGHT_BF16_KAHAN; else NULL */
+    cse_optimized *optimized;
+    int count, capacity;
+    cse_parameter_group *groups;
+    int group_count, group_capacity;
 };
 
 struct cse_schedule {
-    cse_schedule_part *part;
+    cse_schedule_part *part;         /* of the optimizer's first group */
     cse_schedule_part *weight_decay; /* NULL: it has no schedule */
     cse_state *last_epoch;
 };
@@ -72,6 +97,10 @@ typedef struct cse_state_options {
 /* Declares a state. Returns NULL after a failure, which becomes the session's. */
 cse_state *cse_session_state(const cse_state_options *options, const char *name_format, ...)
     CSE_PRINTF(2, 3);
+/* The same without checks, for values that the session itself makes; `name` is copied. */
+struct cse_session;
+cse_state *cse_session_add_state(struct cse_session *session, const char *name,
+                                 const cse_state_options *options);
 size_t cse_state_bytes(const cse_state *state);
 /* Rounds the state's values to bfloat16, now and whenever they are set. */
 void cse_state_hold_bfloat16(cse_state *state);

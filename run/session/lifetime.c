@@ -238,6 +238,10 @@ void cse_finish(void)
     cse_session_clear_arenas(session);
     for (int i = 0; i < session->model_count; i++)
         free(session->models[i]->parameters);
+    for (int i = 0; i < session->optimizer_count; i++) {
+        free(session->optimizers[i]->optimized);
+        free(session->optimizers[i]->groups);
+    }
     cse_control_endpoint_close(&session->endpoint);
     for (int i = 0; i < session->library_count; i++)
         dlclose(session->libraries[i]);
@@ -249,6 +253,7 @@ void cse_finish(void)
     cse_name_index_clear(&session->state_names);
     cse_name_index_clear(&session->scalar_names);
     free(session->models);
+    free(session->optimizers);
     free(session->libraries);
     free(session->failure);
     free(session->outcome);

@@ -85,30 +85,37 @@ static cse_tensor *trace_update(cse_metric *metric, cse_metric_step *step)
     return step->value;
 }
 
-cse_tensor *cse_metric_update_list(cse_metric *metric, ...)
+cse_tensor *cse_metric_update_array(cse_metric *metric, cse_tensor *const tensors[], int count)
 {
     cse_metric_step step = { .value = NULL };
     cse_graph *graph = cse_trace_graph();
-    int count = 0;
-    va_list arguments;
     if (graph == NULL || metric == NULL)
         return graph ? cse_trace_fail(CSE_USAGE, "cse_metric_update: there is no metric") : NULL;
-    va_start(arguments, metric);
-    for (cse_tensor *t = va_arg(arguments, cse_tensor *); t != NULL;
-         t = va_arg(arguments, cse_tensor *)) {
-        if (count < CSE_MAX_METRIC_ARGUMENTS)
-            step.arguments[count] = t;
-        count++;
-        if (cse_trace_is_poison(t)) {
-            va_end(arguments);
-            return t;
-        }
+    for (int i = 0; i < count && i < CSE_MAX_METRIC_ARGUMENTS; i++) {
+        step.arguments[i] = tensors[i];
+        if (cse_trace_is_poison(tensors[i]))
+            return graph->poison;
     }
-    va_end(arguments);
     if (count < metric->descriptor->min_arguments || count > metric->descriptor->max_arguments)
         return cse_trace_fail(CSE_USAGE, "metric %s takes (%s), not %d tensors",
                               metric->descriptor->name, metric->descriptor->arguments, count);
     return trace_update(metric, &step);
+}
+
+cse_tensor *cse_metric_update_list(cse_metric *metric, ...)
+{
+    cse_tensor *tensors[CSE_MAX_METRIC_ARGUMENTS];
+    int count = 0;
+    va_list arguments;
+    va_start(arguments, metric);
+    for (cse_tensor *t = va_arg(arguments, cse_tensor *); t != NULL;
+         t = va_arg(arguments, cse_tensor *)) {
+        if (count < CSE_MAX_METRIC_ARGUMENTS)
+            tensors[count] = t;
+        count++;
+    }
+    va_end(arguments);
+    return cse_metric_update_array(metric, tensors, count);
 }
 
 cse_status cse_metric_value(cse_metric *metric, double *value)

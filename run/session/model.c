@@ -159,6 +159,34 @@ cse_model *cse_session_model_new(const cse_config_plugin *plugin)
     return NULL;
 }
 
+/* Its states are there already, and their computation is the program's own. */
+cse_model *cse_model_from_states(const char *name, cse_state *const states[], int count)
+{
+    cse_session *session = cse_session_open_view("cse_model_from_states");
+    if (session == NULL)
+        return NULL;
+    cse_model_descriptor *descriptor = cse_arena_alloc(session->arena, sizeof *descriptor);
+    cse_model *model = cse_arena_alloc(session->arena, sizeof *model);
+    *descriptor = (cse_model_descriptor){ .name = cse_arena_string(session->arena, name),
+                                          .summary = "states of a program",
+                                          .abi = CSE_MODEL_ABI };
+    model->descriptor = descriptor;
+    CSE_GROW(session->models, session->model_count, session->model_capacity);
+    session->models[session->model_count++] = model;
+    for (int i = 0; i < count; i++) {
+        if (states[i] == NULL || states[i]->dtype != CSE_FLOAT32) {
+            cse_session_fail(cse_fail(CSE_SHAPE,
+                                      "model %s: state %d (%s) is no float32 state; parameters are",
+                                      name, i, states[i] != NULL ? states[i]->name : "NULL"));
+            return NULL;
+        }
+        states[i]->trainable = true;
+        CSE_GROW(model->parameters, model->parameter_count, model->parameter_capacity);
+        model->parameters[model->parameter_count++] = states[i];
+    }
+    return model;
+}
+
 cse_model *cse_compile(cse_model *model)
 {
     if (model == NULL)
@@ -285,10 +313,15 @@ static bool may_trace(cse_model *model, const char *caller)
 {
     if (model == NULL)
         cse_trace_fail(CSE_USAGE, "%s: there is no model", caller);
+    else if (model->descriptor->forward == NULL)
+        cse_trace_fail(CSE_USAGE,
+                       "%s: model %s consists of states (cse_model_from_states): the program "
+                       "traces what they compute",
+                       caller, model->descriptor->name);
     else if (!model->compiled)
         cse_trace_fail(CSE_USAGE, "%s: model %s is not compiled; call cse_compile(model) first",
                        caller, model->descriptor->name);
-    return model != NULL && model->compiled;
+    return model != NULL && model->descriptor->forward != NULL && model->compiled;
 }
 
 cse_tensor *cse_forward(cse_model *model, cse_tensor *input)

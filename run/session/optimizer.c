@@ -1,5 +1,6 @@
-/* The optimizer's states, and the traced update of a training step: gradients, unscaling, clipping,
- * learning rate, the optimizer's rule, and the update of the loss scale. */
+/* The optimizer, and the traced update of a training step: gradients, unscaling, clipping, learning
+ * rate, the optimizer's rule, and the update of the loss scale. cse_optimizer_step is made of the
+ * same parts that programs call one by one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,107 +8,46 @@
 #include "engine/base/registry.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
-#include "run/session/configured.h"
-
-struct cse_grad_scaler {
-    cse_scaler_settings settings;
-    cse_state *loss_scale, *steps_since_rescale, *overflows_since_rescale, *num_skipped_steps;
-};
+#include "run/session/grad_scaler.h"
+#include "run/session/gradients.h"
+#include "run/session/parameter_groups.h"
 
 /* ---- construction ---- */
 
-/* model.fc.weight -> fc.weight */
-static const char *short_name(const cse_state *parameter)
-{
-    const char *prefix = "model.";
-    size_t length = strlen(prefix);
-    return strncmp(parameter->name, prefix, length) == 0 ? parameter->name + length
-                                                         : parameter->name;
-}
-
-static cse_shape shape_of(const cse_declared_state *declared, cse_shape parameter)
-{
-    cse_shape shape = cse_scalar_shape;
-    for (int axis = 0; !declared->scalar && axis < parameter.rank; axis++)
-        if ((declared->without_axes >> axis & 1U) == 0)
-            shape.dims[shape.rank++] = parameter.dims[axis];
-    return shape;
-}
-
-static void declare_states(cse_session *session, cse_optimizer *optimizer)
-{
-    cse_declared_state states[CSE_MAX_DECLARED_STATES];
-    const int parameters = cse_parameter_tensors(optimizer->model);
-    int next = 0, most = parameters * CSE_MAX_DECLARED_STATES;
-    optimizer->states = cse_arena_alloc(session->arena, (size_t)most * sizeof *optimizer->states);
-    optimizer->first_state =
-        cse_arena_alloc(session->arena, ((size_t)parameters + 1) * sizeof *optimizer->first_state);
-    for (int p = 0; p < parameters; p++) {
-        const cse_state *parameter = cse_parameter_at(optimizer->model, p);
-        int count = optimizer->descriptor->states(optimizer->settings, parameter->shape, states);
-        for (int s = 0; s < count; s++)
-            optimizer->states[next++] = cse_session_state(
-                &(cse_state_options){ .shape = shape_of(&states[s], parameter->shape),
-                                      .dtype = CSE_FLOAT32,
-                                      .initializer = { CSE_INIT_CONSTANT, states[s].initial, 0 } },
-                "optimizer.%s.%s", short_name(parameter), states[s].name);
-        optimizer->first_state[p + 1] = next;
-    }
-}
-
-/* With weights in bfloat16: marks the parameters, and for bf16_kahan declares a compensation state
- * for each. */
-static void declare_weights(cse_session *session, cse_optimizer *optimizer)
-{
-    int parameters = cse_parameter_tensors(optimizer->model);
-    if (session->weight_update == CSE_WEIGHT_FP32)
-        return;
-    if (session->weight_update == CSE_WEIGHT_BF16_KAHAN)
-        optimizer->compensations =
-            cse_arena_alloc(session->arena, (size_t)parameters * sizeof *optimizer->compensations);
-    for (int p = 0; p < parameters; p++) {
-        cse_state *parameter = cse_parameter_at(optimizer->model, p);
-        cse_state_hold_bfloat16(parameter);
-        if (optimizer->compensations != NULL)
-            optimizer->compensations[p] = cse_session_state(
-                &(cse_state_options){ .shape = parameter->shape,
-                                      .dtype = CSE_FLOAT32,
-                                      .initializer = { CSE_INIT_CONSTANT, 0, 0 } },
-                "optimizer.%s.compensation", short_name(parameter));
-    }
-}
-
-static cse_status make_optimizer(cse_session *session, cse_optimizer *optimizer)
-{
-    const cse_settings *settings = optimizer->settings;
-    if (cse_settings_has(settings, "lr") && cse_settings_has(settings, "learning_rate"))
-        return cse_fail(CSE_CONFIG,
-                        "optimizer %s: lr (%s) and learning_rate (%s) mean the same; give one",
-                        optimizer->descriptor->name, cse_settings_origin(settings, "lr"),
-                        cse_settings_origin(settings, "learning_rate"));
-    if (optimizer->descriptor->check != NULL)
-        CSE_TRY(optimizer->descriptor->check(settings));
-    declare_states(session, optimizer);
-    declare_weights(session, optimizer);
-    session->has_optimizer = true;
-    session->optimizer_name = optimizer->descriptor->name;
-    return session->error;
-}
-
-cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model)
+static cse_optimizer *make_optimizer(const cse_config_plugin *plugin, cse_model *model,
+                                     cse_state_list parameters)
 {
     cse_session *session = cse_session_open_view("cse_configure_optimizer");
-    if (session == NULL || model == NULL)
+    if (session == NULL)
         return NULL;
     cse_optimizer *optimizer = cse_arena_alloc(session->arena, sizeof *optimizer);
     optimizer->model = model;
     optimizer->descriptor = plugin->descriptor;
     optimizer->settings = plugin->settings;
-    cse_status status = make_optimizer(session, optimizer);
-    if (status == CSE_OK)
-        return optimizer;
-    cse_session_fail(status);
-    return NULL;
+    optimizer->tree = plugin->tree;
+    CSE_GROW(session->optimizers, session->optimizer_count, session->optimizer_capacity);
+    session->optimizers[session->optimizer_count] = optimizer;
+    cse_status status = cse_optimizer_divide(session, optimizer, parameters);
+    session->optimizer_count++; /* it is released in any case */
+    if (status != CSE_OK) {
+        cse_session_fail(status);
+        return NULL;
+    }
+    session->has_optimizer = true;
+    session->optimizer_name = optimizer->descriptor->name;
+    return optimizer;
+}
+
+cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model)
+{
+    const cse_session *session = cse_session_open_view("cse_configure_optimizer");
+    if (session == NULL || model == NULL)
+        return NULL;
+    const int count = cse_parameter_tensors(model);
+    cse_state **states = cse_arena_alloc(session->arena, ((size_t)count + 1) * sizeof *states);
+    for (int i = 0; i < count; i++)
+        states[i] = cse_parameter_at(model, i);
+    return make_optimizer(plugin, model, (cse_state_list){ states, count });
 }
 
 static cse_status parse_optimizer(const char *name, const char *yaml, cse_config_plugin *plugin)
@@ -132,116 +72,50 @@ cse_optimizer *cse_configure_optimizer(const char *name, cse_model *model, const
     return NULL;
 }
 
-static cse_state *scaler_state(const char *name, cse_dtype dtype, double initial)
+cse_optimizer *cse_optimizer_new(const char *name, cse_state *const states[], int count,
+                                 const char *settings)
 {
-    return cse_session_state(
-        &(cse_state_options){ .shape = cse_scalar_shape,
-                              .dtype = dtype,
-                              .initializer = { CSE_INIT_CONSTANT, initial, 0 } },
-        "grad_scaler.%s", name);
-}
-
-/* A loss scale of 0 asks for none. */
-static bool scales(const cse_grad_scaler *scaler)
-{
-    return scaler->settings.dynamic || scaler->settings.loss_scale > 0;
-}
-
-cse_grad_scaler *cse_session_grad_scaler_new(cse_yaml_node *tree)
-{
-    const cse_settings *settings = NULL;
-    cse_session *session = cse_session_open_view("cse_grad_scaler_new");
-    if (session == NULL)
+    cse_config_plugin plugin = { .name = name };
+    if (cse_session_open_view("cse_optimizer_new") == NULL)
         return NULL;
-    if (session->scaler_tree != NULL && session->scaler_tree != tree) {
-        cse_session_fail(cse_fail(CSE_CONFIG, "grad_scaler: the session's precision has a "
-                                              "loss_scaling_factor already; keep one of them"));
-        return NULL;
-    }
-    cse_grad_scaler *scaler = cse_arena_alloc(session->arena, sizeof *scaler);
-    cse_status status = cse_session_check(cse_scaler_setting_table, "grad_scaler", tree, &settings);
+    cse_status status = parse_optimizer(name, settings, &plugin);
     if (status == CSE_OK)
-        status = cse_scaler_settings_read(
-            settings, session->precision != NULL ? session->precision->low : CSE_FLOAT32,
-            &scaler->settings);
-    if (status != CSE_OK) {
-        cse_session_fail(status);
-        return NULL;
-    }
-    if (!scales(scaler))
-        return scaler;
-    scaler->loss_scale = scaler_state("loss_scale", CSE_FLOAT32, scaler->settings.loss_scale);
-    scaler->steps_since_rescale = scaler_state("steps_since_rescale", CSE_INT32, 0);
-    scaler->overflows_since_rescale = scaler_state("overflows_since_rescale", CSE_INT32, 0);
-    scaler->num_skipped_steps = scaler_state("num_skipped_steps", CSE_INT32, 0);
-    return session->error == CSE_OK ? scaler : NULL;
+        return make_optimizer(&plugin, NULL, (cse_state_list){ states, count });
+    cse_session_fail(status);
+    return NULL;
 }
 
-cse_grad_scaler *cse_grad_scaler_new(const char *settings)
+int cse_optimizer_parameter_count(const cse_optimizer *optimizer)
 {
-    cse_yaml_node *tree = cse_session_text("cse_grad_scaler_new", "grad_scaler", settings);
-    return tree != NULL ? cse_session_grad_scaler_new(tree) : NULL;
+    return optimizer != NULL ? optimizer->count : 0;
+}
+
+cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, int index)
+{
+    return optimizer != NULL && index >= 0 && index < optimizer->count
+               ? optimizer->optimized[index].parameter
+               : NULL;
 }
 
 /* ---- tracing ---- */
 
 typedef struct update {
-    cse_optimizer *optimizer;
-    cse_grad_scaler *scaler;
-    cse_clip clip;
-    bool stochastic; /* rounding of weights */
-    int count;
-    cse_state **parameters;
-    cse_tensor **gradients, **squares; /* of each parameter; squares: sums of squares */
-    cse_tensor *learning_rate;
-    cse_tensor *weight_decay; /* NULL without a schedule for it */
-    cse_tensor *finite;       /* NULL without a scaler */
-    cse_tensor *all_squares;  /* sum over all gradients, unscaled; NULL when not needed */
+    cse_step *step;
+    const cse_optimizer *optimizer;
+    cse_tensor *finite; /* NULL without a scaler */
+    bool stochastic;    /* rounding of weights */
+    struct group_rates {
+        cse_tensor *learning_rate;
+        cse_tensor *weight_decay; /* NULL without a schedule for it */
+    } * rates;                    /* of each group */
 } update;
 
-/* A static scale is a constant; the scale in a loaded checkpoint is ignored. */
-static cse_tensor *scale_of(const cse_grad_scaler *scaler)
+static cse_tensor *learning_rate_of(const cse_optimizer *optimizer,
+                                    const cse_parameter_group *group)
 {
-    return scaler->settings.dynamic ? cse_read(scaler->loss_scale)
-                                    : cse_constant(scaler->settings.loss_scale);
-}
-
-static void trace_gradients(update *u, cse_tensor *loss)
-{
-    cse_graph *graph = cse_trace_graph();
-    cse_tensor *scaled = u->scaler ? cse_mul(loss, scale_of(u->scaler)) : loss;
-    cse_tensor *unscale = u->scaler ? cse_reciprocal(scale_of(u->scaler)) : NULL;
-    for (int i = 0; i < u->count; i++) {
-        cse_tensor *state = cse_graph_state_node(graph, cse_state_bind(graph, u->parameters[i]));
-        cse_tensor *gradient = cse_trace_2(&cse_op_gradient, NULL, scaled, state);
-        gradient = cse_batch_mean_named(gradient, u->parameters[i]->name);
-        u->gradients[i] = unscale ? cse_mul(gradient, unscale) : gradient;
-    }
-}
-
-static void trace_clipping(update *u)
-{
-    cse_tensor *squares = NULL;
-    if (u->scaler != NULL || u->clip.max_norm > 0)
-        squares = cse_sum_of_squares(u->gradients, u->count, u->squares);
-    if (u->scaler != NULL)
-        u->finite = cse_is_finite(squares);
-    u->all_squares = squares;
-    cse_tensor *factor = u->clip.max_norm > 0 ? cse_clip_factor(squares, u->clip.max_norm) : NULL;
-    for (int i = 0; i < u->count; i++) {
-        if (factor != NULL)
-            u->gradients[i] = cse_mul(u->gradients[i], factor);
-        if (u->clip.max_value > 0)
-            u->gradients[i] = cse_clip_to_value(u->gradients[i], u->clip.max_value);
-    }
-}
-
-static cse_tensor *learning_rate_of(const cse_optimizer *optimizer)
-{
-    const cse_settings *settings = optimizer->settings;
-    if (optimizer->schedule != NULL)
-        return cse_schedule_part_rate(optimizer->schedule->part,
-                                      cse_read(optimizer->schedule->last_epoch));
+    const cse_settings *settings = group->settings;
+    if (group->rate != NULL)
+        return cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
     if (cse_settings_has(settings, "lr"))
         return cse_constant(cse_settings_number(settings, "lr"));
     if (cse_settings_has(settings, "learning_rate"))
@@ -252,20 +126,18 @@ static cse_tensor *learning_rate_of(const cse_optimizer *optimizer)
                           optimizer->descriptor->name);
 }
 
-static cse_tensor *weight_decay_of(const cse_optimizer *optimizer)
+static void trace_rates(update *u)
 {
-    const cse_schedule *schedule = optimizer->schedule;
-    if (schedule == NULL || schedule->weight_decay == NULL)
-        return NULL;
-    return cse_schedule_part_rate(schedule->weight_decay, cse_read(schedule->last_epoch));
-}
-
-/* A step whose gradients are not finite leaves the state unchanged. */
-static void assign_if_finite(const update *u, cse_state *state, cse_tensor *next)
-{
-    if (u->finite != NULL)
-        next = cse_where(u->finite, next, cse_read(state));
-    cse_assign(state, next);
+    const cse_optimizer *optimizer = u->optimizer;
+    u->rates =
+        cse_arena_alloc(u->step->graph->arena, (size_t)optimizer->group_count * sizeof *u->rates);
+    for (int g = 0; g < optimizer->group_count; g++) {
+        const cse_parameter_group *group = &optimizer->groups[g];
+        u->rates[g].learning_rate = learning_rate_of(optimizer, group);
+        if (group->weight_decay != NULL)
+            u->rates[g].weight_decay = cse_schedule_part_rate(
+                group->weight_decay, cse_read(optimizer->schedule->last_epoch));
+    }
 }
 
 static cse_tensor *in_bfloat16(cse_tensor *x)
@@ -278,151 +150,224 @@ static cse_tensor *in_bfloat16(cse_tensor *x)
  * errors", CACM 8, 1965). */
 static void assign_weight(const update *u, int index, cse_tensor *next)
 {
-    cse_state *parameter = u->parameters[index];
+    const cse_optimized *one = &u->optimizer->optimized[index];
+    cse_state *parameter = one->parameter;
     cse_tensor *kept = next;
     char stream[600];
     snprintf(stream, sizeof stream, "%s.rounding", parameter->name);
     if (parameter->bfloat16)
         kept = u->stochastic ? cse_stochastic_round(next, CSE_BFLOAT16, stream) : in_bfloat16(next);
-    assign_if_finite(u, parameter, kept);
-    if (u->optimizer->compensations != NULL)
-        assign_if_finite(u, u->optimizer->compensations[index], in_bfloat16(cse_sub(next, kept)));
+    cse_assign_if(u->finite, parameter, kept);
+    if (one->compensation != NULL)
+        cse_assign_if(u->finite, one->compensation, in_bfloat16(cse_sub(next, kept)));
 }
 
-static cse_tensor *whole_weight(const update *u, int index)
+static cse_tensor *whole_weight(const cse_optimized *one)
 {
-    cse_tensor *weight = cse_read(u->parameters[index]);
-    return u->optimizer->compensations != NULL
-               ? cse_add(weight, cse_read(u->optimizer->compensations[index]))
-               : weight;
+    cse_tensor *weight = cse_read(one->parameter);
+    return one->compensation != NULL ? cse_add(weight, cse_read(one->compensation)) : weight;
 }
 
-static void trace_parameter(const update *u, int index)
+static void trace_parameter(const update *u, int index, cse_tensor *gradient)
 {
     const cse_optimizer *optimizer = u->optimizer;
-    cse_state **states = optimizer->states + optimizer->first_state[index];
-    const int count = optimizer->first_state[index + 1] - optimizer->first_state[index];
-    cse_optimizer_update one = { .settings = optimizer->settings,
-                                 .parameter = whole_weight(u, index),
-                                 .gradient = u->gradients[index],
-                                 .learning_rate = u->learning_rate,
-                                 .weight_decay = u->weight_decay };
-    for (int s = 0; s < count; s++)
-        one.states[s] = cse_read(states[s]);
-    optimizer->descriptor->update(&one);
-    assign_weight(u, index, one.next_parameter);
-    for (int s = 0; s < count; s++)
-        if (one.next_states[s] != NULL)
-            assign_if_finite(u, states[s], one.next_states[s]);
+    const cse_optimized *one = &optimizer->optimized[index];
+    cse_optimizer_update next = { .settings = optimizer->groups[one->group].settings,
+                                  .parameter = whole_weight(one),
+                                  .gradient = gradient,
+                                  .learning_rate = u->rates[one->group].learning_rate,
+                                  .weight_decay = u->rates[one->group].weight_decay };
+    for (int s = 0; s < one->state_count; s++)
+        next.states[s] = cse_read(one->states[s]);
+    optimizer->descriptor->update(&next);
+    assign_weight(u, index, next.next_parameter);
+    for (int s = 0; s < one->state_count; s++)
+        if (next.next_states[s] != NULL)
+            cse_assign_if(u->finite, one->states[s], next.next_states[s]);
 }
 
-static void trace_scaler(cse_step *step, const update *u)
+/* Fetches what the update computes in any case. */
+static void fetch_rates(const update *u)
 {
-    cse_tensor *exhausted = NULL;
-    cse_grad_scaler *scaler = u->scaler;
-    const cse_scaler_values next = cse_scaler_next(
-        &scaler->settings,
-        (cse_scaler_values){ cse_read(scaler->loss_scale), cse_read(scaler->steps_since_rescale),
-                             cse_read(scaler->overflows_since_rescale),
-                             cse_read(scaler->num_skipped_steps) },
-        u->finite, &exhausted);
-    cse_assign(scaler->loss_scale, next.loss_scale);
-    cse_assign(scaler->steps_since_rescale, next.steps_since_rescale);
-    cse_assign(scaler->overflows_since_rescale, next.overflows_since_rescale);
-    cse_assign(scaler->num_skipped_steps, next.num_skipped_steps);
-    if (exhausted == NULL)
-        return;
-    /* Fetched for the error message when the loss scale is exhausted. */
-    cse_arena *arena = step->graph->arena;
-    step->exhausted_fetch = cse_step_fetch(step, "grad_scaler.exhausted", exhausted);
-    step->least_loss_scale = scaler->settings.min_loss_scale;
-    step->gradient_fetches = cse_arena_alloc(arena, (size_t)u->count * sizeof(int));
-    step->gradient_names = cse_arena_alloc(arena, (size_t)u->count * sizeof(char *));
-    for (int i = 0; i < u->count; i++) {
-        const char *name =
-            cse_arena_printf(arena, "gradient_squares.%s", short_name(u->parameters[i]));
-        step->gradient_fetches[i] = cse_step_fetch(step, name, u->squares[i]);
-        step->gradient_names[i] = u->parameters[i]->name;
+    char name[128];
+    for (int g = 0; g < u->optimizer->group_count; g++) {
+        const cse_parameter_group *group = &u->optimizer->groups[g];
+        snprintf(name, sizeof name, "lr/%s", group->name);
+        if (group->rate != NULL)
+            cse_step_fetch(u->step, name, u->rates[g].learning_rate);
+        snprintf(name, sizeof name, "weight_decay/%s", group->name);
+        if (group->weight_decay != NULL)
+            cse_step_fetch(u->step, name, u->rates[g].weight_decay);
     }
-    step->gradient_count = u->count;
 }
 
-/* Fetches metrics that the step computes in any case: learning rate, loss scale, gradient norm. */
-static void fetch_metrics(cse_step *step, const update *u)
+/* A second update would replace the first one, whose values it does not see as its gradients do. */
+static bool may_update(const char *caller, const cse_optimizer *optimizer,
+                       cse_tensor *const gradients[])
 {
-    if (u->optimizer->schedule != NULL)
-        cse_step_fetch(step, "lr/0", u->learning_rate);
-    if (u->weight_decay != NULL)
-        cse_step_fetch(step, "weight_decay/0", u->weight_decay);
-    if (u->scaler != NULL && u->scaler->settings.dynamic)
-        cse_step_fetch(step, "loss_scale", scale_of(u->scaler));
-    if (u->all_squares != NULL)
-        cse_step_fetch(step, "grad_norm", cse_sqrt(u->all_squares));
+    char has[128], wants[128];
+    for (int i = 0; i < optimizer->count; i++) {
+        const cse_state *parameter = optimizer->optimized[i].parameter;
+        const cse_tensor *gradient = gradients != NULL ? gradients[i] : NULL;
+        if (parameter->updated) {
+            cse_trace_fail(CSE_USAGE,
+                           "%s: a step updates a state once, and this is the second update of "
+                           "'%s': two optimizers of one step have different parameters",
+                           caller, parameter->name);
+            return false;
+        }
+        if (gradient == NULL || cse_trace_is_poison(gradient) ||
+            (cse_shape_equal(gradient->shape, parameter->shape) && gradient->dtype == CSE_FLOAT32 &&
+             !gradient->batch))
+            continue;
+        cse_trace_fail(
+            CSE_SHAPE,
+            "%s: gradient %d must be that of '%s', float32 %s and the same for all "
+            "microbatches (cse_gradients), not %s %s",
+            caller, i, parameter->name, cse_shape_text(parameter->shape, wants, sizeof wants),
+            cse_dtype_name(gradient->dtype), cse_shape_text(gradient->shape, has, sizeof has));
+        return false;
+    }
+    return true;
 }
 
-static bool may_step(const cse_step *step, const cse_tensor *loss, const cse_optimizer *optimizer,
-                     const cse_clip *clip)
+/* Updates the parameters that have a gradient, and moves the schedule on. */
+static void trace_update(update *u, cse_tensor *const gradients[])
 {
-    char shape[128];
+    const cse_optimizer *optimizer = u->optimizer;
+    u->stochastic = u->step->session->weight_update == CSE_WEIGHT_BF16SR;
+    trace_rates(u);
+    for (int i = 0; i < optimizer->count; i++) {
+        cse_state *parameter = optimizer->optimized[i].parameter;
+        const char *name = cse_short_name(parameter->name);
+        parameter->updated = true;
+        if (gradients[i] == NULL)
+            continue;
+        cse_scope_enter(u->step, name);
+        trace_parameter(u, i, gradients[i]);
+        cse_scope_leave(u->step, name);
+    }
+    if (optimizer->schedule != NULL) {
+        cse_state *clock = optimizer->schedule->last_epoch;
+        cse_assign_if(u->finite, clock, cse_add(cse_read(clock), cse_constant_int(1)));
+    }
+    if (u->step->session->fetches_metrics)
+        fetch_rates(u);
+    u->step->training = true;
+}
+
+/* ---- the calls ---- */
+
+static cse_step *begin_call(const char *caller, const cse_optimizer *optimizer)
+{
+    const cse_session *session = cse_session_tracing_view(caller);
+    if (session == NULL)
+        return NULL;
+    if (optimizer != NULL)
+        return session->traced;
+    cse_trace_fail(CSE_USAGE, "%s: there is no optimizer", caller);
+    return NULL;
+}
+
+void cse_optimizer_gradients(cse_optimizer *optimizer, cse_tensor *loss, cse_tensor *gradients[])
+{
+    const cse_step *step = begin_call("cse_optimizer_gradients", optimizer);
+    if (step == NULL)
+        return;
+    cse_state **states =
+        cse_arena_alloc(step->graph->arena, ((size_t)optimizer->count + 1) * sizeof *states);
+    for (int i = 0; i < optimizer->count; i++)
+        states[i] = optimizer->optimized[i].parameter;
+    cse_gradients(loss, states, optimizer->count, gradients);
+}
+
+static void apply(const char *caller, cse_optimizer *optimizer, cse_tensor *const gradients[],
+                  cse_tensor *finite)
+{
+    update u = { .step = begin_call(caller, optimizer), .optimizer = optimizer, .finite = finite };
+    if (u.step == NULL || !may_update(caller, optimizer, gradients))
+        return;
+    for (int i = 0; i < optimizer->count; i++)
+        if (gradients[i] != NULL && cse_trace_is_poison(gradients[i]))
+            return;
+    cse_scope_enter(u.step, "optimizer");
+    trace_update(&u, gradients);
+    cse_scope_leave(u.step, "optimizer");
+}
+
+void cse_optimizer_apply(cse_optimizer *optimizer, cse_tensor *const gradients[])
+{
+    apply("cse_optimizer_apply", optimizer, gradients, NULL);
+}
+
+void cse_grad_scaler_step(cse_grad_scaler *scaler, cse_optimizer *optimizer,
+                          cse_tensor *const gradients[])
+{
+    const char *caller = "cse_grad_scaler_step";
+    const cse_session *session = cse_session_tracing_view(caller);
+    if (session == NULL)
+        return;
+    cse_grad_scaler *meant = cse_grad_scaler_meant(session, scaler);
+    cse_session_warn_of_precision(session->traced->session, cse_grad_scaler_is_dynamic(meant));
+    if (meant != NULL)
+        gradients = cse_grad_scaler_clip(meant, optimizer, gradients);
+    apply(caller, optimizer, gradients, meant != NULL ? cse_grad_scaler_finite(meant) : NULL);
+}
+
+static bool may_step(cse_tensor *loss, const cse_optimizer *optimizer, const cse_clip *clip)
+{
     const char *name = "cse_optimizer_step";
-    if (optimizer == NULL)
-        cse_trace_fail(CSE_USAGE, "%s: there is no optimizer", name);
-    else if (step->training)
-        cse_trace_fail(CSE_USAGE, "%s: a step has one optimizer step; this is the second", name);
-    else if (clip->max_norm > 0 && clip->max_value > 0)
-        cse_trace_fail(CSE_USAGE, "%s: max_norm and max_value exclude each other", name);
-    else if (!(clip->max_norm >= 0) || !(clip->max_value >= 0))
-        cse_trace_fail(CSE_USAGE, "%s: max_norm and max_value must not be negative", name);
-    else if (loss->shape.rank != 0 || loss->dtype != CSE_FLOAT32)
-        cse_trace_fail(CSE_SHAPE, "%s: the loss must be a float32 scalar, not %s %s: take its mean",
-                       name, cse_shape_text(loss->shape, shape, sizeof shape),
-                       cse_dtype_name(loss->dtype));
-    else if (!loss->batch)
+    if (begin_call(name, optimizer) == NULL || !may_update(name, optimizer, NULL) ||
+        !cse_clip_is_valid(name, clip) || !cse_loss_is_differentiable(name, loss))
+        return false;
+    if (!loss->batch)
         cse_trace_fail(CSE_SHAPE, "%s: the loss does not depend on the batch", name);
-    else
-        return true;
-    return false;
+    return loss->batch;
+}
+
+/* Metrics beside the rates: of the first optimizer under their plain names. */
+static void fetch_norm(cse_step *step, const cse_optimizer *optimizer, cse_tensor *norm)
+{
+    char name[64] = "grad_norm";
+    int number = 0;
+    while (step->session->optimizers[number] != optimizer)
+        number++;
+    if (number > 0)
+        snprintf(name, sizeof name, "grad_norm/%d", number);
+    cse_step_fetch(step, name, norm);
 }
 
 void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
                         cse_grad_scaler *scaler, const cse_clip *clip)
 {
-    cse_session *session = step->session;
-    if (scaler == NULL)
-        scaler = session->scaler;
-    if (scaler != NULL && !scales(scaler))
-        scaler = NULL;
-    cse_session_warn_of_precision(session, scaler != NULL && scaler->settings.dynamic);
-    update u = { .optimizer = optimizer,
-                 .scaler = scaler,
-                 .clip = clip != NULL ? *clip : session->clip,
-                 .stochastic = session->weight_update == CSE_WEIGHT_BF16SR };
-    if (cse_trace_is_poison(loss) || !may_step(step, loss, optimizer, &u.clip))
+    const cse_session *session = step->session;
+    cse_clip limit = clip != NULL ? *clip : session->clip;
+    update u = { .step = step, .optimizer = optimizer };
+    scaler = cse_grad_scaler_meant(session, scaler);
+    cse_session_warn_of_precision(step->session, cse_grad_scaler_is_dynamic(scaler));
+    if (limit.max_norm == 0 && limit.max_value == 0)
+        limit.max_norm = cse_grad_scaler_norm(scaler);
+    if (!may_step(loss, optimizer, &limit))
         return;
-    u.count = cse_parameter_tensors(optimizer->model);
-    u.parameters = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.parameters);
-    u.gradients = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.gradients);
-    u.squares = cse_arena_alloc(session->arena, (size_t)u.count * sizeof *u.squares);
-    for (int i = 0; i < u.count; i++)
-        u.parameters[i] = cse_parameter_at(optimizer->model, i);
+    const int count = optimizer->count;
+    cse_tensor **gradients =
+        cse_arena_alloc(step->graph->arena, ((size_t)count + 1) * sizeof(cse_tensor *));
     cse_scope_enter(step, "optimizer");
-    trace_gradients(&u, loss);
-    trace_clipping(&u);
-    u.learning_rate = learning_rate_of(optimizer);
-    u.weight_decay = weight_decay_of(optimizer);
-    for (int i = 0; i < u.count; i++) {
-        cse_scope_enter(step, short_name(u.parameters[i]));
-        trace_parameter(&u, i);
-        cse_scope_leave(step, short_name(u.parameters[i]));
-    }
-    if (optimizer->schedule != NULL) {
-        cse_state *clock = optimizer->schedule->last_epoch;
-        assign_if_finite(&u, clock, cse_add(cse_read(clock), cse_constant_int(1)));
-    }
-    if (session->fetches_metrics)
-        fetch_metrics(step, &u);
     if (scaler != NULL)
-        trace_scaler(step, &u);
+        loss = cse_grad_scaler_scale(scaler, loss);
+    for (int i = 0; i < count; i++)
+        gradients[i] = cse_gradient_of(loss, optimizer->optimized[i].parameter);
+    if (scaler != NULL)
+        cse_grad_scaler_unscale(scaler, gradients, count);
+    const bool measured = scaler != NULL || limit.max_norm > 0;
+    cse_tensor *norm =
+        measured || limit.max_value > 0 ? cse_clip_gradients(gradients, count, &limit) : NULL;
+    if (scaler != NULL)
+        u.finite = cse_grad_scaler_finite(scaler);
+    trace_update(&u, gradients);
+    if (session->fetches_metrics && measured)
+        fetch_norm(step, optimizer, norm);
+    if (scaler != NULL)
+        cse_grad_scaler_update(scaler);
     cse_scope_leave(step, "optimizer");
-    step->training = true;
 }

@@ -203,7 +203,7 @@ static void fill_states(void *self, unsigned char *states)
         const void *values = r->found ? place : cse_state_values(r->session, state);
         if (values != place)
             memcpy(place, values, cse_state_bytes(state));
-        if (r->step->training)
+        if (r->step->training && !state->constant)
             cse_state_release_values(state);
     }
     r->session->states_lost = r->step->training;
@@ -243,7 +243,7 @@ static void keep_states(runner *r, const cse_standing_states *standing)
     for (int i = 0; i < graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
         const unsigned char *values = standing->states + graph->states[i].offset_bytes;
-        if (state->persistent && cse_session_stands(r->session, state))
+        if (state->constant || (state->persistent && cse_session_stands(r->session, state)))
             continue; /* an evaluation did not change it */
         if (standing->last || (standing->ended && r->step->training)) {
             cse_state_borrow_values(state, values);
@@ -264,7 +264,7 @@ static void drop_states(const runner *r, bool borrowed)
 {
     for (int i = 0; i < r->step->graph->state_count; i++) {
         cse_state *state = r->step->bound[i];
-        if (state->borrowed != borrowed || cse_session_stands(r->session, state))
+        if (state->constant || state->borrowed != borrowed || cse_session_stands(r->session, state))
             continue;
         cse_state_release_values(state);
         r->session->states_lost = true;

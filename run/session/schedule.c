@@ -6,17 +6,19 @@
  *                              ChainedScheduler, where a part says {main_scheduler: chained, ...}
  *
  * Parts of a list whose names end with WD make a second schedule in the same way, of the weight
- * decay. Both count the same steps.
- */
+ * decay. Both count the same steps. Parts with param_group_tags make schedules for the parameter
+ * groups that have one of the tags; the parts of a group are read for it alone, as its factor may
+ * scale them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "csengine/generated/ops.h"
 #include "engine/base/registry.h"
 #include "engine/config/decay_schedules.h"
+#include "engine/config/schedule_tags.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
-#include "run/session/configured.h"
+#include "run/session/parameter_groups.h"
 
 enum { MAX_NESTING = 4 };
 
@@ -30,6 +32,7 @@ typedef struct written_part {
 typedef struct part_place {
     int depth;
     bool is_decay; /* of weight decay */
+    const cse_parameter_group *group;
 } part_place;
 
 static cse_status read_part(cse_session *session, cse_yaml_node *node, part_place at,
@@ -124,6 +127,19 @@ static cse_status read_milestones(cse_schedule_part *part)
     return CSE_OK;
 }
 
+/* The one child of a schedule that changes another. */
+static cse_status read_child(cse_session *session, cse_schedule_part *part, part_place at)
+{
+    if (at.depth++ == MAX_NESTING)
+        return cse_fail(CSE_CONFIG, "schedule %s: schedules are nested more than %d deep",
+                        part->descriptor->name, MAX_NESTING);
+    part->children = cse_arena_alloc(session->arena, sizeof *part->children);
+    CSE_TRY(
+        read_part(session, cse_settings_node(part->settings, "scheduler"), at, &part->children[0]));
+    part->child_count = 1;
+    return CSE_OK;
+}
+
 static cse_status read_children(cse_session *session, cse_schedule_part *part, part_place at)
 {
     cse_yaml_node *list = cse_settings_node(part->settings, "schedulers");
@@ -172,11 +188,14 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, part_plac
     cse_schedule_part *part = cse_arena_alloc(session->arena, sizeof *part);
     *result = part;
     part->descriptor = descriptor;
+    part->adjust_learning_rate = at.group->adjust_learning_rate;
     snprintf(subject, sizeof subject, "schedule %s", part->descriptor->name);
     CSE_TRY(
         cse_session_check(part->descriptor->settings, subject, written.settings, &part->settings));
     if (cse_setting_table_has(part->descriptor->settings, "schedulers"))
         CSE_TRY(read_children(session, part, at));
+    if (cse_setting_table_has(part->descriptor->settings, "scheduler"))
+        CSE_TRY(read_child(session, part, at));
     return part->descriptor->check ? part->descriptor->check(part) : CSE_OK;
 }
 
@@ -189,17 +208,86 @@ static bool is_decay_part(const cse_yaml_node *node)
            cse_is_decay_schedule(node->keys[0].text);
 }
 
-/* Both schedules, from a list with the parts of both or from one part. */
-static cse_status read_both(cse_session *session, const cse_optimizer *optimizer,
-                            cse_yaml_node *tree, cse_schedule *schedule)
+/* ---- which parts are for which group ---- */
+
+static bool is_tagged(const cse_parameter_group *group, const cse_yaml_node *tags)
 {
-    cse_yaml_node *rates = cse_yaml_sequence_new(session->arena, tree->place);
-    cse_yaml_node *decays = cse_yaml_sequence_new(session->arena, tree->place);
-    const bool is_list = tree->kind == CSE_YAML_SEQUENCE;
-    for (int i = 0; i < (is_list ? tree->count : 1); i++) {
-        cse_yaml_node *part = is_list ? tree->children[i] : tree;
-        cse_yaml_append(session->arena, is_decay_part(part) ? decays : rates, part);
+    const bool is_list = tags->kind == CSE_YAML_SEQUENCE;
+    for (int i = 0; i < (is_list ? tags->count : 1); i++) {
+        const cse_yaml_node *tag = is_list ? tags->children[i] : tags;
+        if (cse_group_has_tag(group, cse_yaml_is_null(tag) ? NULL : tag->text))
+            return true;
     }
+    return false;
+}
+
+/* Each tag that a schedule names must be one of a group's. */
+static cse_status check_tags(cse_session *session, const cse_optimizer *optimizer,
+                             const cse_yaml_node *tags)
+{
+    const bool is_list = tags->kind == CSE_YAML_SEQUENCE;
+    for (int i = 0; i < (is_list ? tags->count : 1); i++) {
+        cse_yaml_node *tag = is_list ? tags->children[i] : (cse_yaml_node *)(uintptr_t)tags;
+        bool known = false;
+        tag->read = true;
+        for (int g = 0; tag->kind == CSE_YAML_SCALAR && g < optimizer->group_count; g++)
+            known = known || cse_group_has_tag(&optimizer->groups[g],
+                                               cse_yaml_is_null(tag) ? NULL : tag->text);
+        if (!known)
+            return cse_fail(CSE_CONFIG,
+                            "schedule: param_group_tags (%s): no parameter group of the optimizer "
+                            "has the tag '%s'; groups get tags by the optimizer's setting params",
+                            cse_yaml_place_text(session->arena, tags->place),
+                            tag->kind == CSE_YAML_SCALAR ? tag->text : "[...]");
+    }
+    return CSE_OK;
+}
+
+/* The parts of one kind for a group: those with its tags, else those without tags. */
+typedef struct chosen_parts {
+    cse_yaml_node *tagged, *untagged;
+} chosen_parts;
+
+static cse_yaml_node *settled(const chosen_parts *chosen)
+{
+    return chosen->tagged->count > 0 ? chosen->tagged : chosen->untagged;
+}
+
+static cse_status choose_parts(cse_session *session, const cse_optimizer *optimizer,
+                               const cse_parameter_group *group, cse_yaml_node *tree,
+                               cse_yaml_node *lists[2])
+{
+    cse_arena *arena = session->arena;
+    chosen_parts chosen[2];
+    const bool is_list = tree->kind == CSE_YAML_SEQUENCE;
+    for (int k = 0; k < 2; k++)
+        chosen[k] = (chosen_parts){ cse_yaml_sequence_new(arena, tree->place),
+                                    cse_yaml_sequence_new(arena, tree->place) };
+    for (int i = 0; i < (is_list ? tree->count : 1); i++) {
+        cse_yaml_node *tags = NULL;
+        cse_yaml_node *part =
+            cse_schedule_take_tags(arena, is_list ? tree->children[i] : tree, &tags);
+        chosen_parts *of_kind = &chosen[is_decay_part(part)];
+        if (tags == NULL) {
+            cse_yaml_append(arena, of_kind->untagged, part);
+            continue;
+        }
+        CSE_TRY(check_tags(session, optimizer, tags));
+        if (is_tagged(group, tags))
+            cse_yaml_append(arena, of_kind->tagged, part);
+    }
+    lists[0] = settled(&chosen[0]);
+    lists[1] = settled(&chosen[1]);
+    return CSE_OK;
+}
+
+/* Both schedules of a group, from a list with the parts of both or from one part. */
+static cse_status read_both(cse_session *session, const cse_optimizer *optimizer,
+                            cse_yaml_node *tree, cse_parameter_group *group)
+{
+    cse_yaml_node *lists[2];
+    CSE_TRY(choose_parts(session, optimizer, group, tree, lists));
+    const cse_yaml_node *rates = lists[0], *decays = lists[1];
     if (decays->count > 0 && rates->count == 0)
         return cse_fail(CSE_CONFIG,
                         "schedulers (%s): the weight decay has a schedule, so the learning rate "
@@ -211,9 +299,12 @@ static cse_status read_both(cse_session *session, const cse_optimizer *optimizer
                         cse_yaml_place_text(session->arena, tree->place),
                         optimizer->descriptor->name);
     if (decays->count > 0)
-        CSE_TRY(read_part(session, decays, (part_place){ 0, true }, &schedule->weight_decay));
-    return read_part(session, rates->count > 0 ? rates : tree, (part_place){ 0, false },
-                     &schedule->part);
+        CSE_TRY(read_part(session, lists[1], (part_place){ 0, true, group }, &group->weight_decay));
+    /* An empty list is told as the mistake that it is, unless all parts are for other groups. */
+    if (rates->count == 0 && (tree->kind != CSE_YAML_SEQUENCE || tree->count > 0))
+        return CSE_OK;
+    return read_part(session, rates->count > 0 ? lists[0] : tree, (part_place){ 0, false, group },
+                     &group->rate);
 }
 
 cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *tree)
@@ -222,16 +313,24 @@ cse_schedule *cse_session_schedule_new(cse_optimizer *optimizer, cse_yaml_node *
     if (session == NULL || optimizer == NULL)
         return NULL;
     cse_schedule *schedule = cse_arena_alloc(session->arena, sizeof *schedule);
-    cse_status status = read_both(session, optimizer, tree, schedule);
+    cse_status status = CSE_OK;
+    if (optimizer->schedule != NULL)
+        status = cse_fail(CSE_USAGE, "cse_configure_schedule: the optimizer %s has a schedule",
+                          optimizer->descriptor->name);
+    for (int g = 0; status == CSE_OK && g < optimizer->group_count; g++)
+        status = read_both(session, optimizer, tree, &optimizer->groups[g]);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;
     }
+    schedule->part = optimizer->groups[0].rate;
+    schedule->weight_decay = optimizer->groups[0].weight_decay;
     schedule->last_epoch =
         cse_session_state(&(cse_state_options){ .shape = cse_scalar_shape, .dtype = CSE_INT32 },
-                          "schedulers.0.last_epoch");
+                          "schedulers.%d.last_epoch", session->schedule_count);
     if (schedule->last_epoch == NULL)
         return NULL;
+    session->schedule_count++;
     return optimizer->schedule = schedule;
 }
 

@@ -48,6 +48,10 @@ struct cse_session {
     cse_grad_scaler *scaler;    /* made of it once there is an optimizer */
     cse_clip clip;              /* of steps that give none */
     bool has_optimizer, warned_of_precision;
+    cse_optimizer **optimizers;
+    int optimizer_count, optimizer_capacity;
+    int group_count, schedule_count; /* of all optimizers */
+    uint64_t trace_count;
     cse_weight_update weight_update;
     cse_numerics *numerics;                 /* NULL: no tensor statistics */
     const cse_recompute_request *recompute; /* NULL: none is asked for */
@@ -135,6 +139,8 @@ struct cse_session {
 
 /* The open session, or NULL with CSE_USAGE stored ("cse_configure comes first"). */
 cse_session *cse_session_open_view(const char *caller);
+/* The same of a session that traces a step; else NULL with CSE_USAGE, the session's failure. */
+cse_session *cse_session_tracing_view(const char *caller);
 /* Makes the stored error the session's failure if it is the first. Returns `status`. */
 cse_status cse_session_fail(cse_status status);
 

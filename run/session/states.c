@@ -56,6 +56,12 @@ cse_state *cse_session_state(const cse_state_options *options, const char *name_
             cse_session_fail(status);
         return NULL;
     }
+    return cse_session_add_state(session, name, options);
+}
+
+cse_state *cse_session_add_state(cse_session *session, const char *name,
+                                 const cse_state_options *options)
+{
     cse_state *state = cse_arena_alloc(session->arena, sizeof *state);
     *state = (cse_state){ .name = cse_arena_string(session->arena, name),
                           .shape = options->shape,
@@ -235,26 +241,33 @@ int cse_state_bind(cse_graph *graph, cse_state *state)
                                     .shape = state->shape,
                                     .dtype = state->dtype,
                                     .initializer = state->initializer,
-                                    .trainable = state->trainable };
+                                    .trainable = state->trainable,
+                                    .constant = state->constant ? state->values : NULL };
     /* Names and types were checked when the state was made. */
     if (cse_graph_add_state(graph, &entry, &state->index) != CSE_OK)
         abort();
     return state->index;
 }
 
+cse_session *cse_session_tracing_view(const char *caller)
+{
+    cse_session *session = cse_session_open_view(caller);
+    if (session == NULL || session->traced != NULL)
+        return session;
+    cse_session_fail(cse_fail(CSE_USAGE,
+                              "%s: no step is being traced; this call belongs in a step function, "
+                              "which cse_run calls (outside of steps states have cse_state_get and "
+                              "cse_state_set)",
+                              caller));
+    return NULL;
+}
+
 /* The graph being traced, or NULL with an error. */
 static cse_graph *traced_graph(const char *caller, const cse_state *state)
 {
-    cse_session *session = cse_session_open_view(caller);
+    const cse_session *session = cse_session_tracing_view(caller);
     if (session == NULL)
         return NULL;
-    if (session->traced == NULL) {
-        cse_session_fail(cse_fail(CSE_USAGE,
-                                  "%s: no step is being traced; outside of steps use "
-                                  "cse_state_get and cse_state_set",
-                                  caller));
-        return NULL;
-    }
     if (state == NULL) {
         cse_trace_fail(CSE_USAGE, "%s: there is no state", caller);
         return NULL;

@@ -8,8 +8,6 @@
 #include "engine/trace/trace.h"
 #include "run/session/session.h"
 
-enum { MAX_CLOSURE_VALUES = 32 };
-
 /* ---- inputs ---- */
 
 static void add_input(cse_graph *graph, const cse_stream *stream, int64_t offset_bytes)
@@ -116,34 +114,49 @@ bool cse_fetch_is_metric(const cse_fetch_entry *fetch)
            fetch->value->dtype == CSE_FLOAT32 && cse_shape_elements(fetch->value->shape) == 1;
 }
 
-static void add_closure(cse_step *step, const cse_step_closure_entry *kind, va_list tensors)
+void cse_closure_add(cse_step *step, const cse_closure_request *request)
 {
-    int fetches[MAX_CLOSURE_VALUES], count = 0;
-    cse_tensor *handed[MAX_CLOSURE_VALUES];
-    for (cse_tensor *t = va_arg(tensors, cse_tensor *); t != NULL;
-         t = va_arg(tensors, cse_tensor *)) {
-        if (count == MAX_CLOSURE_VALUES) {
-            cse_trace_fail(CSE_USAGE, "a closure takes at most %d tensors", MAX_CLOSURE_VALUES);
-            return;
-        }
-        handed[count] = t;
-        fetches[count] = cse_step_fetch(step, "closure", t);
-        if (fetches[count++] < 0)
+    int fetches[CSE_MAX_CLOSURE_VALUES];
+    cse_arena *arena = step->graph->arena;
+    const int count = request->count;
+    if (count < 0 || count > CSE_MAX_CLOSURE_VALUES) {
+        cse_trace_fail(CSE_USAGE, "a closure takes at most %d tensors", CSE_MAX_CLOSURE_VALUES);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        fetches[i] = cse_step_fetch(step, "closure", request->tensors[i]);
+        if (fetches[i] < 0)
             return;
     }
     CSE_GROW(step->closures, step->closure_count, step->closure_capacity);
     cse_step_closure_entry *entry = &step->closures[step->closure_count++];
-    *entry = *kind;
-    entry->count = count;
-    entry->fetches = cse_arena_alloc(step->graph->arena, sizeof fetches);
-    memcpy(entry->fetches, fetches, (size_t)count * sizeof fetches[0]);
-    entry->tensors = cse_arena_alloc(step->graph->arena, sizeof handed);
-    memcpy(entry->tensors, handed, (size_t)count * sizeof handed[0]);
-    entry->value_names = cse_arena_alloc(step->graph->arena, MAX_CLOSURE_VALUES * sizeof(char *));
-    for (int i = 0; i < count; i++)
-        entry->value_names[i] =
-            cse_arena_printf(step->graph->arena, "%s%s%s", handed[i]->scope,
-                             handed[i]->scope[0] != '\0' ? "." : "", handed[i]->op->name);
+    *entry = (cse_step_closure_entry){
+        .closure = request->closure,
+        .self = request->self,
+        .on_checkpoint = request->on_checkpoint,
+        .count = count,
+        .fetches = cse_arena_alloc(arena, sizeof fetches),
+        .tensors = cse_arena_alloc(arena, CSE_MAX_CLOSURE_VALUES * sizeof(cse_tensor *)),
+        .value_names = cse_arena_alloc(arena, CSE_MAX_CLOSURE_VALUES * sizeof(char *)),
+    };
+    for (int i = 0; i < count; i++) {
+        cse_tensor *handed = request->tensors[i];
+        entry->fetches[i] = fetches[i];
+        entry->tensors[i] = handed;
+        entry->value_names[i] = cse_arena_printf(
+            arena, "%s%s%s", handed->scope, handed->scope[0] != '\0' ? "." : "", handed->op->name);
+    }
+}
+
+/* Ends the list of tensors that follow `self`. */
+static void add_listed(cse_step *step, cse_closure_request request, va_list listed)
+{
+    cse_tensor *tensors[CSE_MAX_CLOSURE_VALUES + 1];
+    cse_tensor *t = va_arg(listed, cse_tensor *);
+    for (; t != NULL && request.count <= CSE_MAX_CLOSURE_VALUES; t = va_arg(listed, cse_tensor *))
+        tensors[request.count++] = t;
+    request.tensors = tensors;
+    cse_closure_add(step, &request);
 }
 
 /* What a step returns is its loss, whatever op it comes from. */
@@ -159,7 +172,7 @@ void cse_step_closure_list(cse_step *step, cse_closure *closure, void *self, ...
 {
     va_list tensors;
     va_start(tensors, self);
-    add_closure(step, &(cse_step_closure_entry){ .closure = closure, .self = self }, tensors);
+    add_listed(step, (cse_closure_request){ .closure = closure, .self = self }, tensors);
     va_end(tensors);
 }
 
@@ -167,9 +180,9 @@ void cse_checkpoint_closure_list(cse_step *step, cse_closure *closure, void *sel
 {
     va_list tensors;
     va_start(tensors, self);
-    add_closure(
-        step, &(cse_step_closure_entry){ .closure = closure, .self = self, .on_checkpoint = true },
-        tensors);
+    add_listed(step,
+               (cse_closure_request){ .closure = closure, .self = self, .on_checkpoint = true },
+               tensors);
     va_end(tensors);
 }
 
@@ -223,7 +236,30 @@ static void collect_bound_states(cse_session *session, cse_step *step)
         if (state->index >= 0)
             step->bound[state->index] = state;
         state->index = -1;
+        state->gradients = NULL;
+        state->updated = false;
     }
+}
+
+/* What a graph gets before its passes. Callbacks of custom gradients are called here, as they
+ * belong to the step that is traced and to what it is found by again. */
+static cse_status settle(cse_session *session, cse_step *step)
+{
+    cse_graph *graph = step->graph;
+    CSE_TRY(cse_trace_status(graph));
+    CSE_TRY(cse_session_status());
+    graph->precision = session->precision;
+    graph->portable = session->configuration.portable;
+    graph->recompute = step->training ? session->recompute : NULL;
+    if (session->numerics != NULL && step->training)
+        graph->numerics = &session->numerics->request;
+    /* An evaluation step lacks the scopes of the backward pass, so patterns may match nothing. */
+    if (session->precision != NULL)
+        CSE_TRY(cse_precision_apply_patterns(session->precision, graph, step->training));
+    if (graph->custom_count == 0)
+        return CSE_OK;
+    CSE_TRY(cse_pass_autodiff(graph, true));
+    return cse_session_status();
 }
 
 cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
@@ -234,6 +270,7 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
         .session = session, .graph = new_graph(loader), .loss_fetch = -1, .exhausted_fetch = -1
     };
     *result = step;
+    session->trace_count++;
     cse_trace_begin(step->graph);
     session->traced = step;
     cse_tensor *loss = function(step, self);
@@ -241,20 +278,11 @@ cse_status cse_step_trace(cse_session *session, const cse_dataloader *loader,
         step->loss_fetch = cse_step_fetch(step, "loss", loss);
         name_loss(step, loss);
     }
-    session->traced = NULL;
     cse_trace_end();
+    cse_status status = settle(session, step);
+    session->traced = NULL;
     collect_bound_states(session, step);
-    CSE_TRY(cse_trace_status(step->graph));
-    CSE_TRY(cse_session_status());
-    step->graph->precision = session->precision;
-    step->graph->portable = session->configuration.portable;
-    step->graph->recompute = step->training ? session->recompute : NULL;
-    if (session->numerics != NULL && step->training)
-        step->graph->numerics = &session->numerics->request;
-    if (session->precision == NULL)
-        return CSE_OK;
-    /* An evaluation step lacks the scopes of the backward pass, so patterns may match nothing. */
-    return cse_precision_apply_patterns(session->precision, step->graph, step->training);
+    return status;
 }
 
 void cse_step_destroy(cse_step **step)

@@ -7,6 +7,8 @@
 
 typedef struct cse_session cse_session;
 
+enum { CSE_MAX_CLOSURE_VALUES = 32 };
+
 /* Values of one committed step: the entries `fetches` of the graph's fetched values. */
 struct cse_values {
     const cse_graph *graph;
@@ -39,7 +41,8 @@ struct cse_step {
     const char **gradient_names;
     int gradient_count;
     double least_loss_scale;
-    bool training;     /* an optimizer step was traced */
+    bool training;     /* an optimizer step was traced, or cse_step_train called */
+    bool clipped;      /* gradients were clipped by cse_clip_gradients */
     cse_state **bound; /* by index in graph->states */
 };
 

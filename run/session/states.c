@@ -306,5 +306,6 @@ void cse_assign(cse_state *state, cse_tensor *value)
             state->name);
         return;
     }
-    graph->states[cse_state_bind(graph, state)].next = value;
+    const int index = cse_state_bind(graph, state); /* may move the table of states */
+    graph->states[index].next = value;
 }

@@ -1,6 +1,7 @@
 /* Mistakes in steps and sessions: each gives one message that names the mistake and the call. */
 #undef CSE_BUILDING_LIBRARY /* the call's place in this file is part of what is tested */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,38 @@ START_TEST(a_state_is_carried_from_step_to_step)
 }
 END_TEST
 
+/* More states than the table has room for at first, each met by its assignment. */
+enum { MANY = 40 };
+static cse_tensor *assigns_many(cse_step *step, void *self)
+{
+    cse_state **states = self;
+    (void)step;
+    for (int i = 0; i < MANY; i++)
+        cse_assign(states[i], cse_constant((double)i + 1));
+    return NULL;
+}
+
+START_TEST(every_assigned_state_changes)
+{
+    cse_state *states[MANY];
+    char name[16];
+    traced_run traced;
+    open_session();
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        states[i] = cse_state_new(name, cse_scalar_shape, CSE_FLOAT32, zero);
+    }
+    traced_run_open(&traced, data, assigns_many, states);
+    traced_run_step(&traced);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        ck_assert_float_eq(traced_floats(&traced, name)[0], (float)i + 1);
+    }
+    traced_run_close(&traced);
+    cse_finish();
+}
+END_TEST
+
 START_TEST(state_values_go_in_and_out)
 {
     float in[3] = { 1, 2, 3 }, out[3] = { 0 };
@@ -291,6 +324,7 @@ int main(void)
     tcase_add_loop_test(cases, mistakes_in_a_step_are_named, 0,
                         (int)(sizeof mistakes / sizeof mistakes[0]));
     tcase_add_test(cases, a_state_is_carried_from_step_to_step);
+    tcase_add_test(cases, every_assigned_state_changes);
     tcase_add_test(cases, state_values_go_in_and_out);
     tcase_add_loop_test(cases, wrong_configurations_are_named, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));

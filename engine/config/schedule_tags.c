@@ -1,4 +1,5 @@
-/* Tags are taken out before a schedule's settings are checked, so that no table has to list them. */
+/* Tags are taken out before a schedule's settings are checked, so that no table has to have
+ * them. */
 #include "engine/config/schedule_tags.h"
 
 static const char *const word[] = { "param_group_tags", NULL };

@@ -390,7 +390,7 @@ static inline int cse_node_result(const cse_node *node)
  *
  * The last four are elementwise identities, so that they can end fused loops. */
 extern const cse_op cse_op_input, cse_op_constant, cse_op_state, cse_op_step_number,
-    cse_op_sample_index, cse_op_gradient, cse_op_custom, cse_op_batch_sum, cse_op_partial, cse_op_assign,
-    cse_op_fetch, cse_op_materialize;
+    cse_op_sample_index, cse_op_gradient, cse_op_custom, cse_op_batch_sum, cse_op_partial,
+    cse_op_assign, cse_op_fetch, cse_op_materialize;
 
 #endif

@@ -66,9 +66,10 @@ static void differentiate_node(walk *w, cse_node *node)
         node->op->gradient(node, w->adjoints[node->scratch], gradients);
     else if (node->op == &cse_op_batch_sum)
         cse_trace_fail(CSE_SHAPE,
-                       "the loss depends on a parameter through a sum over the batch "
-                       "(cse_batch_sum, cse_batch_mean), whose gradient would need a second pass "
-                       "over the batch: take the gradient of a value of one microbatch");
+                       "batch_sum is not differentiable, and the loss depends on a parameter "
+                       "through a sum over the batch (cse_batch_sum, cse_batch_mean): its "
+                       "gradient would need a second pass over the batch; take the gradient of a "
+                       "value of one microbatch");
     else
         cse_trace_fail(CSE_SHAPE,
                        "%s is not differentiable, and the loss depends on a parameter through it",

@@ -219,8 +219,8 @@ CSE_API cse_state *cse_optimizer_parameter_at(const cse_optimizer *optimizer, in
  *   [{...}, {...}]                                   one after another, each for its total_iters
  * A schedule with param_group_tags: [TAG, ...] is for the groups that have one of the tags (null:
  * for groups without any), and takes the place of those without.
- * Declares schedulers.0.last_epoch; for the next optimizer schedulers.1.last_epoch. It replaces the optimizer's lr, is evaluated just before each
- * optimizer step, and moves on by itself after it. */
+ * Declares schedulers.0.last_epoch; for the next optimizer schedulers.1.last_epoch. It replaces the
+ * optimizer's lr, is evaluated just before each optimizer step, and moves on by itself after it. */
 CSE_API cse_schedule *cse_configure_schedule(cse_optimizer *optimizer, const char *settings);
 
 /* Loss scaling: "{loss_scale: dynamic, init_scale: 32768, ...}" or "{loss_scale: 1024}"; 0.0, the

@@ -1,7 +1,7 @@
 /* Constant tensors from data. A table of data is a state that no step changes: its values are
  * filled into the memory that all processes of a run share, once, and no process has a copy of its
- * own or finds them in generated code. The state's name is the digest of what it holds: the key of a
- * compiled step has it, and a step that is traced again finds the table that is there. */
+ * own or finds them in generated code. The state's name is the digest of what it holds: the key of
+ * a compiled step has it, and a step that is traced again finds the table that is there. */
 #include <stdio.h>
 #include <string.h>
 

@@ -13,8 +13,8 @@ bool cse_grad_scaler_is_dynamic(const cse_grad_scaler *scaler);
 /* The norm that it clips gradients to which the step does not clip otherwise; 0: none. */
 double cse_grad_scaler_norm(const cse_grad_scaler *scaler);
 
-/* The gradients of an optimizer, clipped to that norm of all that were unscaled in this step, unless
- * the step clips them itself. */
+/* The gradients of an optimizer, clipped to that norm of all that were unscaled in this step,
+ * unless the step clips them itself. */
 cse_tensor *const *cse_grad_scaler_clip(cse_grad_scaler *scaler, const cse_optimizer *optimizer,
                                         cse_tensor *const gradients[]);
 

@@ -1,5 +1,5 @@
-/* Custom gradients and constants from data, interpreted: their values, by hand, and the key by which
- * a compiled step is found. check_gradient_bits.c runs them as compiled code. */
+/* Custom gradients and constants from data, interpreted: their values, by hand, and the key by
+ * which a compiled step is found. check_gradient_bits.c runs them as compiled code. */
 #include <check.h>
 #include <math.h>
 #include <string.h>

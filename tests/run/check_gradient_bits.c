@@ -1,7 +1,7 @@
 /* A step that uses every way of training at once (an update of its own, two optimizers, groups, a
  * scaler by its calls, a custom gradient, tables of data), in runs with real processes and compiled
- * code: the same bits with 1, 2 and 3 replicas, and with a stop and a resumption in between; and the
- * values of the tables. */
+ * code: the same bits with 1, 2 and 3 replicas, and with a stop and a resumption in between; and
+ * the values of the tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

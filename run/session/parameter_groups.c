@@ -115,7 +115,7 @@ bool cse_group_has_tag(const cse_parameter_group *group, const char *tag)
     const int count = group->tags != NULL ? group->tags->count : 0;
     for (int i = 0; tag != NULL && i < count; i++)
         if (strcmp(group->tags->children[i]->text, tag) == 0)
-            return true;
+            return group->tags->children[i]->read = true; /* it has an effect */
     return tag == NULL && count == 0;
 }
 

@@ -56,6 +56,7 @@ schedule_settings() {
     OneCycleLR) echo "$first, max_lr: 0.05, total_steps: 8" ;;
     PiecewiseConstantLR) echo 'learning_rates: [0.02, 0.01, 0.03], milestones: [3, 6]' ;;
     PolynomialLR) echo "$decay, power: 2" ;;
+    ScalePerParamLR) echo "scheduler: {PolynomialLR: {$decay, power: 3}}" ;;
     SequentialLR)
         echo "schedulers: [{LinearLR: {$first, end_learning_rate: 0.001, total_iters: 3}}, 0.03]"
         ;;

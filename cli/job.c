@@ -7,6 +7,7 @@
 #include "cli/dashboard_child.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/log.h"
 #include "engine/base/sandbox.h"
@@ -178,6 +179,7 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
     if (status != CSE_OK)
         return cse_job_report(line, job, status);
     job->settings.takeover = cse_takeover_new();
+    job->settings.started_ns = cse_clock_ns(); /* a successor has no more time than it */
     int exit_code = cse_supervisor_run(
         &(cse_supervised){ .body = run_supervised, .takes_over = takes_over, .self = &supervised });
     cse_takeover_destroy(&job->settings.takeover);

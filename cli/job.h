@@ -22,6 +22,15 @@
         "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"    \
     }
 
+/* Of a run that takes steps. */
+#define CSE_RUN_OPTIONS                                                        \
+    { "job_time_sec", "N", "backend.cluster_config.job_time_sec", NULL },      \
+        { "job_priority", "pN", "backend.cluster_config.job_priority", NULL }, \
+        { "mount_dirs", "[DIR]", "backend.cluster_config.mount_dirs", NULL },  \
+    {                                                                          \
+        "python_paths", "[DIR]", "backend.cluster_config.python_paths", NULL   \
+    }
+
 #define CSE_LOOP_OPTIONS                                                                           \
     { "max_steps", "N", "loop.max_steps", NULL },                                                  \
         { "num_steps", "N", "loop.num_steps",                                                      \

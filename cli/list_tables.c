@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "csengine/status.h"
 #include "engine/base/text.h"
+#include "engine/config/cluster_table.h"
 #include "store/states.h"
 
 enum { MAX_COLUMNS = 5 };
@@ -16,6 +17,7 @@ const cse_listed_table cse_listed_tables[] = {
     { "commands", "of csengine" },
     { "passes", "transformations of a step graph, in order" },
     { "settings", "every setting of CONFIG.yaml" },
+    { "hints", "settings of other hardware, accepted without an effect" },
     { "states", "of a job, and which may follow which" },
     { "phases", "what a job does in its state" },
     { "reasons", "why a job can be FAILED, with its exit code" },
@@ -34,6 +36,16 @@ static json_t *add_row(listed *l)
     json_t *row = json_object();
     json_array_append_new(l->rows, row);
     return row;
+}
+
+static void add_hints(listed *l)
+{
+    for (int i = 0; cse_config_hint_at(i) != NULL; i++) {
+        json_t *row = add_row(l);
+        json_object_set_new(row, "setting", json_string(cse_config_hint_at(i)->path));
+        json_object_set_new(row, "why_it_has_no_effect",
+                            json_string(cse_config_hint_at(i)->reason));
+    }
 }
 
 static void add_states(listed *l)
@@ -108,6 +120,7 @@ static const struct {
     const char *heads[MAX_COLUMNS];
     void (*add)(listed *l);
 } tables[] = {
+    { "hints", { "setting", "why_it_has_no_effect" }, add_hints },
     { "states", { "state", "meaning", "may_be_followed_by" }, add_states },
     { "phases", { "phase", "meaning", "in_states" }, add_phases },
     { "reasons", { "reason", "meaning", "exit_code", "retryable" }, add_reasons },

@@ -63,6 +63,8 @@ static void read_facts(const cse_config *config, cse_config_facts *facts)
 {
     const cse_settings *cluster = cse_config_section_view(config, "init.backend.cluster_config");
     facts->num_csx = cse_settings_integer(cluster, "num_csx");
+    if (cse_settings_has(cluster, "job_priority"))
+        facts->priority = cse_settings_text(cluster, "job_priority")[1] - '0';
     facts->has_library = cse_config_plugin_count(config, "model") > 0 &&
                          cse_config_plugin_view(config, "model", 0)->library != NULL;
     facts->label_words = json_array();

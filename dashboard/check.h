@@ -29,6 +29,7 @@ cse_status cse_check_configuration(const cse_check *check, const cse_check_resul
 /* What a configuration says of a job. */
 typedef struct cse_config_facts {
     int64_t num_csx;
+    int priority;        /* 1 to 3; 0: it says none */
     json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
     bool has_library;    /* the model is a shared object's */
 } cse_config_facts;

@@ -86,7 +86,9 @@ static void fill_record(cse_jobs *jobs, const cse_job_request *request,
     json_object_del(rest, "priority");
     r->spec = json_dumps(rest, JSON_COMPACT);
     json_decref(rest);
-    r->priority = priority != NULL ? priority[1] - '0' : 2;
+    r->priority = priority != NULL ? priority[1] - '0' : facts->priority;
+    if (r->priority == 0 && priority == NULL)
+        r->priority = 2;
     r->cores = member(spec, "resources", "cores");
     if (r->cores == 0)
         r->cores = facts->num_csx > 0 ? facts->num_csx : 1;

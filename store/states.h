@@ -72,6 +72,7 @@ typedef enum cse_run_phase {
     X(NUMERICS, 0, 1, "loss or gradients are not finite, or the loss scale is at its floor") \
     X(STORAGE, 1, 74, "files cannot be written or read")                                     \
     X(TIMEOUT, 1, 75, "something took longer than it may")                                   \
+    X(TIME_LIMIT, 0, 124, "its job_time_sec is over; the steps that were done are saved")    \
     X(INTERNAL, 0, 70, "a fault of the program")                                             \
     X(INTERRUPTED, 1, 130, "the run's process ended without a report")
 

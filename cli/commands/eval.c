@@ -15,6 +15,7 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
+    CSE_RUN_OPTIONS,
     { "eval_steps", "N", "loop.eval_steps", NULL },
     { "log_steps", "N", "logging.log_steps", NULL },
     { "compile_only", NULL, "backend.compile_only", NULL },

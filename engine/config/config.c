@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/cluster_table.h"
+#include "engine/config/config_mounts.h"
 #include "engine/config/config_paths.h"
 #include "engine/config/settings.h"
 
@@ -55,9 +57,14 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
         CSE_TRY(cse_diagnostics_take(
             diagnostics,
             cse_config_override_apply(loading->arena, &loading->root, &text->overrides[i])));
+    cse_yaml_node *trainer = cse_yaml_find(loading->root, "trainer");
+    CSE_TRY(cse_config_take_level(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_settings_check(loading->arena, &expected, loading->root, &config->settings));
+    CSE_TRY(cse_config_check_csx(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
     CSE_TRY(cse_config_read_plugins(loading, config->sections));
+    CSE_TRY(cse_config_look_in_mounts(loading, cse_settings_section(config->settings, "trainer"),
+                                      config->sections, text->confinement));
     return cse_config_check_paths(cse_settings_section(config->settings, "trainer"),
                                   config->sections, text->confinement, diagnostics);
 }

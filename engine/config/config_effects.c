@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/cluster_table.h"
 #include "engine/config/settings.h"
 
 typedef struct effect_rule {
@@ -41,10 +42,26 @@ static bool keeps_all(const cse_config *config)
     return !cse_settings_has(cse_config_section_view(config, "init.checkpoint"), "keep");
 }
 
+static bool is_float32(const cse_config *config)
+{
+    return !cse_settings_has(cse_config_section_view(config, "init.precision"), "fp16_type");
+}
+
+static bool is_for_other_hardware(const cse_config *config)
+{
+    const cse_settings *backend = cse_config_section_view(config, "init.backend");
+    return strcmp(cse_settings_text(backend, "backend_type"), "CPU") != 0;
+}
+
 static const char not_dynamic[] = "loss_scaling_factor is not dynamic";
 static const char no_validation[] = "there is no val_dataloader";
 
+static const char no_level[] =
+    "precision.fp16_type is not given, so that all is computed in float32";
+
 static const effect_rule rules[] = {
+    { "init.backend.cluster_config.precision_opt_level", is_float32, no_level },
+    { "init.backend.csx.precision.optimization_level", is_float32, no_level },
     { "init.optimizer.*.lr", has_schedule, "schedulers sets it" },
     { "init.optimizer.*.learning_rate", has_schedule, "schedulers sets it" },
     { "init.precision.initial_loss_scale", scale_is_fixed, not_dynamic },
@@ -56,6 +73,7 @@ static const effect_rule rules[] = {
     { "init.loop.eval_steps", has_no_validation, no_validation },
     { "init.checkpoint.keep_best.*", has_no_validation, no_validation },
     { "init.checkpoint.keep_best.*", keeps_all, "without keep all checkpoints stay" },
+    { "init.backend.backend_type", is_for_other_hardware, "the step runs on the CPU" },
 };
 
 static const char trainer[] = "trainer.";
@@ -70,10 +88,18 @@ static const char *short_path(const char *path)
     return path;
 }
 
+static const cse_config_hint *hint_of(const char *path)
+{
+    const bool below = strncmp(path, trainer, sizeof trainer - 1) == 0;
+    return below ? cse_config_hint_of(path + sizeof trainer - 1) : NULL;
+}
+
 static const char *reason_of(const cse_config *config, const char *path)
 {
     if (strncmp(path, trainer, sizeof trainer - 1) != 0)
         return NULL;
+    if (hint_of(path) != NULL)
+        return hint_of(path)->reason;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (fnmatch(rules[i].pattern, path + sizeof trainer - 1, 0) == 0 &&
             rules[i].applies(config))
@@ -90,6 +116,13 @@ static const cse_yaml_node *find(cse_arena *arena, const cse_yaml_node *node, co
     for (char *name = strsep(&rest, "."); name != NULL && node != NULL; name = strsep(&rest, "."))
         node = cse_yaml_find(node, name);
     return node;
+}
+
+/* A setting that is taken back. */
+static bool is_null(cse_arena *arena, const cse_config *config, const char *path)
+{
+    const cse_yaml_node *node = find(arena, cse_config_root_view(config), path);
+    return node != NULL && cse_yaml_is_null(node);
 }
 
 /* The first schedule of a list, of a SequentialLR, or itself. */
@@ -132,6 +165,11 @@ static bool begins_schedule(const cse_config *config, cse_arena *arena, const ch
 
 /* ---- warnings ---- */
 
+bool cse_config_is_hint(const char *path)
+{
+    return hint_of(path) != NULL || strcmp(path, "trainer.init.backend.backend_type") == 0;
+}
+
 bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *unread,
                                cse_error *warning)
 {
@@ -140,6 +178,8 @@ bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *
     if (reason != NULL && begins_schedule(config, arena, unread->path))
         return false;
     if (fnmatch("trainer.init.precision.*", unread->path, 0) == 0 && is_switched_off(config))
+        return false;
+    if (cse_config_is_hint(unread->path) && is_null(arena, config, unread->path))
         return false;
     const char *message =
         cse_arena_printf(arena, "%s is not used: %s", short_path(unread->path),

@@ -15,6 +15,10 @@
 bool cse_config_explain_unread(const cse_config *config, const cse_yaml_unread *unread,
                                cse_error *warning);
 
+/* Whether the setting at a path describes other hardware: no value of it has an effect, so that a
+ * run tells all of them in one line. */
+bool cse_config_is_hint(const char *path);
+
 /* The settings of which the configuration alone shows that they have no effect, without a run;
  * returns their number. The list lives as long as the configuration. */
 int cse_config_without_effect(const cse_config *config, cse_error **warnings);

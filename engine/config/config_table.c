@@ -1,12 +1,13 @@
 /* Every setting of CONFIG.yaml: name, type, default, range, one line of documentation.
  *
- * Names and nesting are the ModelZoo Trainer's, so that its configurations load here. The table has
- * only settings that something acts on: whatever is accepted has an effect. */
+ * Names and nesting are the ModelZoo Trainer's, so that its configurations load here. Whatever is
+ * accepted has an effect, but for the hints of cluster_table.h, which say why they have none. */
 #include "engine/config/config_table.h"
 
 #include <stddef.h>
 
 #include "engine/base/log.h"
+#include "engine/config/cluster_table.h"
 #include "engine/config/precision_settings.h"
 #include "engine/config/recompute_settings.h"
 
@@ -14,31 +15,6 @@
 #define MAX_STEPS 2147483647.0
 /* 2^53 - 1: larger integers are not exact in readers that use doubles. */
 #define MAX_SEED 9007199254740991.0
-
-static const cse_setting cluster_config_table[] = {
-    { "num_csx", CSE_SETTING_INTEGER, "1", 1, 1024, NULL,
-      "replicas that share the microbatches of a step; the result does not depend on it", NULL },
-    { "num_workers_per_csx", CSE_SETTING_INTEGER, "1", 1, 64, NULL,
-      "input workers for each replica", NULL },
-    { "job_labels", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
-      "key=value labels that are recorded with the job", NULL },
-    { "max_wgt_servers", CSE_SETTING_INTEGER, "0", 0, 64, NULL,
-      "weight servers; 0: the replicas reduce and update by themselves", NULL },
-    { 0 },
-};
-
-static const cse_setting backend_table[] = {
-    { "backend_type", CSE_SETTING_CHOICE, "CPU", 0, 0, "CPU", "what the step runs on", NULL },
-    { "compile_dir", CSE_SETTING_PATH, "null", 0, 0, NULL,
-      "directory of compiled steps; null: MODEL_DIR/compiled", NULL },
-    { "compile_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
-      "compile and cache the step, run nothing", NULL },
-    { "validate_only", CSE_SETTING_BOOL, "false", 0, 0, NULL,
-      "trace and check the step, compile and run nothing", NULL },
-    { "cluster_config", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "processes of the run",
-      cluster_config_table },
-    { 0 },
-};
 
 static const cse_setting loop_table[] = {
     { "num_steps", CSE_SETTING_INTEGER, "null", 1, MAX_STEPS, NULL,
@@ -94,7 +70,8 @@ static const cse_setting logging_table[] = {
 };
 
 static const cse_setting init_table[] = {
-    { "backend", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what the run runs on", backend_table },
+    { "backend", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what the run runs on",
+      cse_backend_setting_table },
     { "model_dir", CSE_SETTING_PATH, "./model_dir", 0, 0, NULL,
       "directory of the run: checkpoints, logs, compiled steps", NULL },
     { "model", CSE_SETTING_ANY, NULL, 0, 0, NULL,

@@ -7,11 +7,6 @@
 static const struct {
     const char *name, *hint;
 } names[] = {
-    { "mgmt_address", "leave it out: the processes of a run are started on this machine" },
-    { "mount_dirs", "leave it out: all processes run on this machine and see its files" },
-    { "python_paths", "leave it out: a model is a shared object (model.library), not Python" },
-    { "transfer_processes", "leave it out: all processes of a run share one memory" },
-    { "max_act_per_csx", "leave it out: a replica keeps its activations in its own memory" },
     { "checkpoint_steps", "write trainer.init.checkpoint.steps" },
     { "loss_scale", "write precision.loss_scaling_factor" },
     { "init_scale", "write precision.initial_loss_scale" },

@@ -35,6 +35,7 @@ extern "C" {
     X(CSE_TEMPORARY, 75, 1, "a resource is short at the moment")    \
     X(CSE_PERMISSION, 77, 0, "permission denied")                   \
     X(CSE_CONFIG, 78, 0, "the configuration is wrong")              \
+    X(CSE_TIME_LIMIT, 124, 0, "the time limit of the run is over")  \
     X(CSE_INTERRUPTED, 130, 1, "interrupted")
 
 typedef enum cse_status {

@@ -56,6 +56,10 @@ typedef struct cse_configuration {
     bool portable;
     uint64_t seed; /* of initial weights, shuffling, dropout; 0 is a seed like any other */
     const char *const *job_labels; /* "key=value", ended by NULL; kept in MODEL_DIR/run_meta.json */
+    const char *job_priority;      /* "p1" (first) to "p3"; kept in MODEL_DIR/run_meta.json */
+    /* Seconds from cse_configure on, after which an execution ends as with cse_stop, and cse_run
+     * returns CSE_TIME_LIMIT; pauses count. 0: no limit. */
+    int64_t job_time_sec;
     const char *worker_executable; /* the `csengine` program; NULL: found as installed */
     /* The run is recorded in MODEL_DIR/run.db, which `csengine serve --run MODEL_DIR` shows live,
      * and `csengine report` and `csengine compare` read: what steps hand out, closures with what

@@ -15,6 +15,7 @@
 #include "engine/base/text.h"
 #include "engine/config/config_effects.h"
 #include "engine/trace/trace.h"
+#include "run/job/hints.h"
 #include "run/job/job_digest.h"
 #include "run/job/job_start.h"
 #include "run/job/job_watch.h"
@@ -49,6 +50,7 @@ typedef struct job {
     bool lacks_room;                /* the same, as there was no room: it waits for some */
     const char *place;              /* where an operator wants the last one; NULL: model_dir */
     bool accepted;                  /* CSE_JOB_ACCEPTED was told */
+    cse_hints hints;                /* settings that describe other hardware */
     cse_previous_run previous;      /* in model_dir */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
@@ -321,9 +323,14 @@ static void tell_unread(job *j)
             known = strcmp(result->unread[k].path, unread[i].path) == 0;
         if (known || !cse_config_explain_unread(config, &unread[i], &warning))
             continue;
+        if (!j->settings->session.validate_only && cse_config_is_hint(unread[i].path)) {
+            cse_hints_add(&j->hints, unread[i].path, warning.message);
+            continue;
+        }
         result->unread[result->unread_count++] = unread[i];
         warn(j, &warning);
     }
+    cse_hints_tell(&j->hints);
 }
 
 static void on_planned(void *self)
@@ -556,14 +563,14 @@ static cse_status train_segment(job *j)
     cse_status status = run_loop(j, s->train_dataloader, &options, training_step);
     const cse_session_report *report = &j->session->report;
     result->steps = cse_global_step();
-    if (status != CSE_OK || report->last_step == report->first_step)
+    if ((status != CSE_OK && status != CSE_TIME_LIMIT) || report->last_step == report->first_step)
         return status;
     result->steps_run += report->execution.steps_done - report->first_step;
     result->train_seconds += report->execution.train_seconds;
     if (result->train_seconds > 0)
         result->samples_per_second =
             (double)result->steps_run * (double)report->batch_size / result->train_seconds;
-    return CSE_OK;
+    return status;
 }
 
 static void tell_lack(const job *j, int64_t step, const char *why)
@@ -766,6 +773,8 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
+    if (settings->started_ns != 0)
+        cse_session_open_view("cse_job_run")->started_ns = settings->started_ns;
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run"),

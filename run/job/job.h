@@ -51,6 +51,7 @@ typedef struct cse_job_settings {
     bool new_data;               /* resume although the training data are others */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
 
+    int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
 
     int64_t log_steps;                                          /* 0: every 50 */

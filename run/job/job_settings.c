@@ -25,7 +25,8 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
     const char **labels = cse_arena_alloc(arena, ((size_t)label_count + 1) * sizeof *labels);
     for (int i = 0; i < label_count; i++)
         labels[i] = cse_settings_text_at(cluster, "job_labels", i);
-    cse_settings_text(backend, "backend_type"); /* it has one value, which is what is used */
+    if (strcmp(cse_settings_node(backend, "backend_type")->text, "CPU") == 0)
+        cse_settings_text(backend, "backend_type"); /* it is what is used: it is read */
     *session = (cse_configuration){
         .model_dir = cse_settings_text(init, "model_dir"),
         .compile_dir = cse_settings_text(backend, "compile_dir"),
@@ -35,6 +36,8 @@ static void read_session(const cse_settings *init, cse_arena *arena, cse_configu
         .num_workers_per_csx = (int)cse_settings_integer(cluster, "num_workers_per_csx"),
         .max_wgt_servers = (int)cse_settings_integer(cluster, "max_wgt_servers"),
         .job_labels = labels,
+        .job_priority = cse_settings_text(cluster, "job_priority"),
+        .job_time_sec = integer_or_zero(cluster, "job_time_sec"),
         .weight_grad_reduce = cse_settings_text(precision, "weight_grad_reduce"),
         .weight_update = cse_settings_text(precision, "weight_update"),
         .portable = strcmp(cse_settings_text(init, "deterministic"), "portable") == 0,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/confinement.h"
 #include "engine/base/error.h"
 #include "engine/base/path.h"
@@ -72,6 +73,17 @@ static cse_status check_labels(const char *const *labels)
     return CSE_OK;
 }
 
+static cse_status check_priority(const char *priority)
+{
+    static const char *const accepted[] = { "p1", "p2", "p3" };
+    for (size_t i = 0; priority != NULL && i < sizeof accepted / sizeof accepted[0]; i++)
+        if (strcmp(priority, accepted[i]) == 0)
+            return CSE_OK;
+    return priority == NULL
+               ? CSE_OK
+               : cse_fail(CSE_CONFIG, "job_priority is '%s'; accepted: p1, p2, p3", priority);
+}
+
 static cse_status set_cluster(cse_session *session)
 {
     cse_configuration *c = &session->configuration;
@@ -79,6 +91,10 @@ static cse_status set_cluster(cse_session *session)
     CSE_TRY(check_count("num_workers_per_csx", &c->num_workers_per_csx, 1, 1));
     CSE_TRY(check_count("max_wgt_servers", &c->max_wgt_servers, 0, 0));
     CSE_TRY(check_labels(c->job_labels));
+    CSE_TRY(check_priority(c->job_priority));
+    if (c->job_time_sec < 0)
+        return cse_fail(CSE_CONFIG, "job_time_sec is %lld; it must not be negative",
+                        (long long)c->job_time_sec);
     const char *payload = c->weight_grad_reduce ? c->weight_grad_reduce : "fp32";
     cse_rounding reduced = { 0 };
     if (!cse_rounding_from_name(payload, &reduced))
@@ -164,6 +180,8 @@ static void open_session(const cse_configuration *configuration)
     c->worker_executable = cse_arena_string(session->arena, c->worker_executable);
     c->dashboard = cse_arena_string(session->arena, c->dashboard);
     c->job_labels = copy_labels(session->arena, c->job_labels);
+    c->job_priority = cse_arena_string(session->arena, c->job_priority);
+    session->started_ns = cse_clock_ns();
     the_session = session;
 }
 

@@ -20,6 +20,7 @@
 #include "run/session/divergence.h"
 #include "run/session/runner.h"
 #include "run/session/standing_arena.h"
+#include "run/session/time_limit.h"
 #include "workers/arena/kept_arena.h"
 #include "workers/arena/memory.h"
 
@@ -334,8 +335,9 @@ static cse_stop_request stop_requested(void *self)
     int asked = hooks->stop_requested != NULL ? hooks->stop_requested(hooks->self) : 0;
     if (asked >= 2 || r->stop == CSE_STOP_NOW)
         return CSE_STOP_NOW;
-    return asked == 1 || stop_asked || r->stop != CSE_STOP_NONE ? CSE_STOP_CHECKPOINT
-                                                                : CSE_STOP_NONE;
+    if (asked == 1 || stop_asked || r->stop != CSE_STOP_NONE)
+        return CSE_STOP_CHECKPOINT;
+    return cse_session_time_is_up(r->session) ? CSE_STOP_CHECKPOINT : CSE_STOP_NONE;
 }
 
 /* ---- one execution ---- */
@@ -619,6 +621,8 @@ cse_status cse_runner_close(runner *r, cse_status status)
 {
     if (r->has_begun)
         status = end_execution(r, status);
+    if (r->has_begun && status == CSE_OK)
+        status = cse_session_check_time(r->session);
     note_outcome(r, status);
     free(r->fetched);
     cse_nan_monitor_destroy(&r->monitor);

@@ -1,4 +1,5 @@
-/* MODEL_DIR/run_meta.json: one entry for each execution of a labelled job, in the format of the
+/* MODEL_DIR/run_meta.json: one entry for each execution of a job that has labels, a
+ * priority or a time limit, in the format of the
  * reference API:
  *
  *   {"execute_jobs": [{"start_time": "...", "first_step": 0, "last_step": 100, "num_csx": 2,
@@ -23,17 +24,22 @@ static json_t *new_entry(const cse_session *session)
     json_t *labels = json_array();
     for (int i = 0; c->job_labels[i] != NULL; i++)
         json_array_append_new(labels, json_string(c->job_labels[i]));
-    return json_pack("{s:s, s:I, s:I, s:i, s:i, s:o}", "start_time", start_time, "first_step",
-                     (json_int_t)session->report.first_step, "last_step",
-                     (json_int_t)session->report.last_step, "num_csx", c->num_csx,
-                     "num_workers_per_csx", c->num_workers_per_csx, "job_labels", labels);
+    json_t *entry = json_pack("{s:s, s:I, s:I, s:i, s:i, s:o}", "start_time", start_time,
+                              "first_step", (json_int_t)session->report.first_step, "last_step",
+                              (json_int_t)session->report.last_step, "num_csx", c->num_csx,
+                              "num_workers_per_csx", c->num_workers_per_csx, "job_labels", labels);
+    if (c->job_priority != NULL)
+        json_object_set_new(entry, "job_priority", json_string(c->job_priority));
+    if (c->job_time_sec > 0)
+        json_object_set_new(entry, "job_time_sec", json_integer(c->job_time_sec));
+    return entry;
 }
 
 cse_status cse_session_record_job(const cse_session *session)
 {
     char path[4096], temporary[4200];
-    const char *const *labels = session->configuration.job_labels;
-    if (labels[0] == NULL)
+    const cse_configuration *c = &session->configuration;
+    if (c->job_labels[0] == NULL && c->job_priority == NULL && c->job_time_sec == 0)
         return CSE_OK;
     snprintf(path, sizeof path, "%s/run_meta.json", session->configuration.model_dir);
     snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
@@ -51,6 +57,6 @@ cse_status cse_session_record_job(const cse_session *session)
     if (written)
         return CSE_OK;
     unlink(temporary);
-    return cse_fail(CSE_CANNOT_CREATE,
-                    "job_labels: %s cannot be written; model_dir must exist and be writable", path);
+    return cse_fail(CSE_CANNOT_CREATE, "%s cannot be written; model_dir must exist and be writable",
+                    path);
 }

@@ -85,9 +85,11 @@ struct cse_session {
     const unsigned char *delivered; /* values of its record that is handed out; NULL: none */
     int64_t delivered_step;         /* steps done after that record */
     bool states_standing; /* in a checkpoint callback: `states` are those of global_step */
-    bool states_lost; /* an execution that trained them failed amid a step: they have no values */
-    bool ending;      /* the execution was asked to end */
-    bool paused;      /* an operator paused the last execution when its steps were done */
+    bool states_lost;   /* an execution that trained them failed amid a step: they have no values */
+    bool ending;        /* the execution was asked to end */
+    int64_t started_ns; /* clock at its start, from which job_time_sec counts */
+    bool time_is_up;    /* an execution was asked to end by that limit */
+    bool paused;        /* an operator paused the last execution when its steps were done */
     /* standing_arena.h. The arena of the last training, NULL: none; 1 + the descriptor of one that
      * was found, 0: none. */
     struct cse_cluster *standing;

@@ -112,10 +112,97 @@ starts 'the cluster' "checkpoint: {steps: 1}" --set "backend.cluster_config={num
 num_workers_per_csx: 1, max_wgt_servers: 1, job_labels: [team=a]}"
 starts 'validate_only' 'checkpoint: {steps: 1}' --validate_only
 starts 'compile_only' 'checkpoint: {steps: 1}' --compile_only
-for key in mount_dirs python_paths transfer_processes max_act_per_csx mgmt_address; do
-    says "$key" "unknown setting \"trainer.init.backend.cluster_config.$key\"" 'leave it out: ' '' \
-        --set "backend.cluster_config.$key=1"
+
+# The call configure(...) of the documents with all its parameters, and the fields of ClusterConfig
+# and of the older CSConfig: hints for other hardware are told in one line, and each with its reason
+# where the configuration is only validated.
+mkdir -p "$work/data" "$work/modules"
+configure="{num_csx: 1, max_wgt_servers: 24, mount_dirs: [$work/data], \
+python_paths: [$work/modules], transfer_processes: 5, num_workers_per_csx: 1, \
+job_labels: [model=fc], max_act_per_csx: 1}"
+starts 'configure(...)' 'checkpoint: {steps: 100}' --set "backend.cluster_config=$configure" \
+    --set backend.validate_only=true
+starts 'mgmt_address' 'checkpoint: {steps: 1}' --set backend.cluster_config.mgmt_address=host:9000
+hints='mgmt_address: "a:1", mgmt_namespace: n, credentials_path: /c, cbcore_image: i,
+automount: true, mount_all: true, disable_mount_check: true,
+disable_version_check: false, workflow_id: w,
+notifications: [{mail: x}], transfer_processes: 5, debug_args: {a: 1}, max_act_per_csx: 60'
+starts 'ClusterConfig' 'checkpoint: {steps: 1}' --set "backend.cluster_config={$hints, \
+job_priority: p1, job_time_sec: 3600, precision_opt_level: 1}" --set precision.fp16_type=bfloat16
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "ClusterConfig: $(cat "$work/err")"
+for name in mgmt_address mgmt_namespace credentials_path cbcore_image automount mount_all \
+    disable_mount_check disable_version_check workflow_id notifications \
+    transfer_processes debug_args max_act_per_csx; do
+    grep -q "info: no effect here.*$name" "$work/err" || fail "$name: $(cat "$work/err")"
 done
+starts 'ClusterConfig, validated' 'checkpoint: {steps: 1}' --validate_only \
+    --set "backend.cluster_config={$hints}"
+[ "$(grep -c 'warning: .*cluster_config.* is not used: ' "$work/err")" -eq 13 ] ||
+    fail "reasons: $(cat "$work/err")"
+starts 'what is taken back' 'checkpoint: {steps: 1}' --set \
+    'backend.cluster_config={mgmt_address: null, notifications: [], job_time_sec: null}'
+[ ! -s "$work/err" ] || fail "null: $(cat "$work/err")"
+
+# Flags of cstorch.backends.csx, dotted as the ModelZoo writes them, and nested.
+starts 'flags of csx' 'precision: {fp16_type: bfloat16}' --set logging.log_level=DEBUG \
+    --set 'backend={backend_type: CSX, csx.debug.implicit_cast_cb16_to_fp32: true,
+    csx.precision.optimization_level: 0, csx: {performance: {micro_batch_size: auto},
+    debug.execute_crd_memory_gi: 120}}'
+for line in 'debug: backend.backend_type .*the step runs on the CPU' \
+    'debug: .*csx.debug.implicit_cast_cb16_to_fp32 is not used: ' \
+    'debug: .*csx.performance.micro_batch_size is not used: write train_dataloader' \
+    'debug: .*csx.debug.execute_crd_memory_gi is not used: .*--memory_bytes' \
+    'info: no effect here, as on other hardware: '; do
+    grep -q "$line" "$work/err" || fail "no line $line: $(cat "$work/err")"
+done
+says 'an unknown flag' csx.debug.inii 'accepted: precision.optimization_level and those of' \
+    '' --set 'backend.csx={debug: {inii: 1}}'
+says 'two levels' 'optimization level is 2 here and 1 at' '; keep one' \
+    'precision: {fp16_type: bfloat16, precision_opt_level: 1}' \
+    --set 'backend.cluster_config={precision_opt_level: 2}'
+starts 'a level without a format' '' --set 'backend.cluster_config={precision_opt_level: 2}'
+grep -q 'precision_opt_level is not used: precision.fp16_type is not given' "$work/err" ||
+    fail "a level: $(cat "$work/err")"
+
+says 'a label that is none' job_labels 'is no label; accepted: key=value' '' \
+    --set 'backend.cluster_config.job_labels=[a=b=c]'
+says 'another priority' job_priority 'accepted: one of p1, p2, p3' '' --job_priority p0
+says 'no time' job_time_sec 'out of range' '' --job_time_sec 0
+says 'a folder that is missing' mount_dirs 'is no folder of this machine; make it, or' '' \
+    --mount_dirs "[$work/nowhere]"
+says 'a file for a folder' python_paths 'is no folder of this machine' '' \
+    --python_paths "[$work/example.yaml]"
+
+# The level of CSConfig is that of the precision: the same step is compiled.
+for place in precision backend.cluster_config; do
+    starts "a level in $place" 'precision: {fp16_type: cbfloat16, loss_scaling_factor: dynamic,
+    emulate_accumulation: true, tile_length: 4}' --set "$place.precision_opt_level=0"
+    grep 'Weights digest' "$work/out" >"$work/digest.$place"
+done
+starts 'another level' 'precision: {fp16_type: cbfloat16, loss_scaling_factor: dynamic,
+    emulate_accumulation: true, tile_length: 4}' --set backend.cluster_config.precision_opt_level=2
+cmp -s "$work/digest.precision" "$work/digest.backend.cluster_config" || fail 'levels differ'
+grep -qvF "$(cat "$work/digest.precision")" "$work/out" &&
+    ! grep -qF "$(cat "$work/digest.precision")" "$work/out" || fail 'levels make no difference'
+
+# A relative path of the data is looked for in mount_dirs, then in those of the defaults' file; a
+# relative library in python_paths.
+printf 'x,y\n1,0\n0,1\n1,1\n0,0\n' >"$work/data/points.csv"
+mkdir -p "$work/more"
+cp "$work/data/points.csv" "$work/more/others.csv"
+printf 'mount_dirs: [%s, %s]\n' "$work/data" "$work/more" >"$work/defaults.yaml"
+points='fit.train_dataloader={data_processor: csv, path: points.csv, label: y, batch_size: 2}'
+model='model={name: fc_mnist, input_size: 1, hidden_sizes: [4], num_classes: 2}'
+starts 'data in mount_dirs' 'checkpoint: {steps: 1}' --mount_dirs "[$work/more, $work/data]" \
+    --set "$points" --set "$model" --set fit.val_dataloader=null
+export CSE_CLUSTER_DEFAULTS="$work/defaults.yaml"
+for file in points others; do
+    starts "data in defaults: $file" 'checkpoint: {steps: 1}' --set "$points" --set "$model" \
+        --set "fit.train_dataloader.path=$file.csv" --set fit.val_dataloader=null
+done
+printf 'folders: [%s]\n' "$work/data" >"$work/defaults.yaml"
+says 'defaults of another form' CSE_CLUSTER_DEFAULTS 'mount_dirs: \[...\]' ''
+unset CSE_CLUSTER_DEFAULTS
 
 # ---- learning rates ----
 
@@ -134,5 +221,5 @@ starts 'an optimizer in lower case' 'checkpoint: {steps: 1}' --set 'optimizer={a
 says 'an optimizer by type' optimizer_type 'write optimizer: {NAME: {settings}}' '' \
     --set 'optimizer={optimizer_type: SGD, lr: 0.001, momentum: 0.5}'
 
-[ "$count" -ge 30 ] || fail "only $count examples"
+[ "$count" -ge 50 ] || fail "only $count examples"
 exit "$failed"

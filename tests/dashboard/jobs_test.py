@@ -272,6 +272,31 @@ def a_checkpoint_in_use_is_kept():
         server.stop()
 
 
+def a_configuration_has_a_priority_and_a_limit():
+    server = root_server("--cores", "2")
+    text = configuration(300).replace("backend: {", "backend: { cluster_config: { job_priority: p3 },")
+    try:
+        # job_priority of the configuration, unless the request has one.
+        for name, asked, expected in (("third", {}, "p3"), ("second", {"priority": "p2"}, "p2")):
+            spec = {"config": text, "validate_only": True, **asked}
+            answer = server.request("PUT", f"{API}/jobs/{name}", spec)
+            equal((answer.status, answer.json()["priority"]), (201, expected), answer.body)
+            server.wait_for(name, "SUCCEEDED")
+        # A limit of time is the end, whatever restarts a job has.
+        put(server, "limited", steps=2000000000, restart_policy={"max_num_restarts": 3},
+            overrides={"backend.cluster_config.job_time_sec": 1})
+        job = server.wait_for("limited", "FAILED")
+        for _ in range(100):
+            if job["exit_code"] is not None:
+                break
+            time.sleep(0.1)
+            job = server.request("GET", f"{API}/jobs/limited").json()
+        equal((job["reason"], job["exit_code"], job["restarts"]), ("TIME_LIMIT", 124, 0), job)
+    finally:
+        end_jobs(server)
+        server.stop()
+
+
 def what_is_asked_for_reaches_the_run():
     """Labels, overrides, compile_only, validate_only, resume_from."""
     import sqlite3
@@ -684,7 +709,8 @@ if __name__ == "__main__":
     support.main([
         the_same_call_twice_is_one_job, faults_have_their_place, settings_without_effect_are_told,
         a_restarted_job_goes_on_from_its_own_checkpoint, a_job_from_creation_to_removal,
-        templates_pass_the_check, what_is_asked_for_reaches_the_run, verbs_take_effect,
+        templates_pass_the_check, a_configuration_has_a_priority_and_a_limit,
+        what_is_asked_for_reaches_the_run, verbs_take_effect,
         a_checkpoint_in_use_is_kept,
         a_finished_job_keeps_what_it_has_when_resumed,
         a_job_scales_also_beyond_its_start, the_queue_has_an_order, a_job_whose_process_is_killed_goes_on,

@@ -259,6 +259,7 @@ END_TEST
 
 typedef struct small_run {
     cse_model *model;
+    cse_optimizer *optimizer;
     cse_status in_closure;
     int calls, checkpoint_calls;
 } small_run;
@@ -301,6 +302,15 @@ static cse_tensor *failing_step(cse_step *step, void *self)
 {
     cse_tensor *loss = cse_model_loss(((small_run *)self)->model, step, NULL);
     cse_step_closure(step, report_full_disk, NULL, loss);
+    return loss;
+}
+
+static cse_tensor *limited_step(cse_step *step, void *self)
+{
+    small_run *r = self;
+    cse_tensor *loss = cse_model_loss(r->model, step, NULL);
+    cse_optimizer_step(step, loss, r->optimizer, NULL, NULL);
+    cse_checkpoint_closure(step, count_checkpoint, self);
     return loss;
 }
 
@@ -401,6 +411,43 @@ START_TEST(a_failed_training_leaves_its_last_step)
 }
 END_TEST
 
+/* A limit of time ends an execution as a request does, and says so: its states are those of a whole
+ * step, and no later execution of the session has time. */
+START_TEST(a_limit_of_time_ends_an_execution)
+{
+    float bias[3];
+    cse_executor_options options = { .input = val_data,
+                                     .num_steps = INT32_MAX,
+                                     .checkpoint_steps = INT32_MAX,
+                                     .activation_steps = INT32_MAX };
+    cse_configuration configuration = { .model_dir = model_dir,
+                                        .compile_dir = compile_dir,
+                                        .compile_only = true };
+    small_run r = { .calls = 0 };
+    for (int i = 0; i < 2; i++) { /* the first session compiles, which takes time as well */
+        ck_assert_int_eq(cse_configure(&configuration), CSE_OK);
+        r.model = cse_compile(cse_model_new("fc_mnist", model_settings));
+        r.optimizer = cse_configure_optimizer("SGD", r.model, "{lr: 0.1}");
+        if (!configuration.compile_only)
+            break;
+        ck_assert_int_eq(cse_run(cse_executor_new(&options), limited_step, &r), CSE_OK);
+        cse_finish();
+        configuration.compile_only = false;
+        configuration.job_time_sec = 1;
+    }
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), limited_step, &r), CSE_TIME_LIMIT);
+    ck_assert_msg(strstr(cse_error_message(), "job_time_sec: the 1 s of the run are over") != NULL,
+                  "%s", cse_error_message());
+    ck_assert_int_eq(r.checkpoint_calls, 1);
+    ck_assert_int_gt(cse_global_step(), 0);
+    ck_assert_int_lt(cse_global_step(), INT32_MAX);
+    ck_assert_int_eq(cse_state_get(cse_parameter_at(r.model, 3), bias, sizeof bias), CSE_OK);
+    options.num_steps = 1000;
+    ck_assert_int_eq(cse_run(cse_executor_new(&options), limited_step, &r), CSE_TIME_LIMIT);
+    cse_finish();
+}
+END_TEST
+
 int main(void)
 {
     if (getenv("CSENGINE_EXECUTABLE") == NULL) {
@@ -418,6 +465,7 @@ int main(void)
     tcase_add_checked_fixture(cases, NULL, release_settings);
     tcase_add_test(cases, a_run_has_one_result_however_it_is_cut);
     tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
+    tcase_add_test(cases, a_limit_of_time_ends_an_execution);
     tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);
     tcase_add_test(cases, validating_and_compiling_execute_nothing);
     tcase_add_test(cases, labels_are_kept_with_the_run);

@@ -240,6 +240,8 @@ static const struct {
     { { .max_wgt_servers = -1 }, "max_wgt_servers" },
     { { .precision = "{fp16_type: int3}" }, "int3" },
     { { .weight_grad_reduce = "fp64" }, "accepted: fp32, bf16, bf16sr, fp16, cb16" },
+    { { .job_priority = "p0" }, "job_priority is 'p0'; accepted: p1, p2, p3" },
+    { { .job_time_sec = -1 }, "job_time_sec is -1" },
     { { .job_labels = (const char *const[]){ "team=a", "no label", NULL } }, "'no label'" },
 };
 

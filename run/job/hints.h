@@ -1,0 +1,20 @@
+/* Settings that describe other hardware (cluster_table.h), as a run tells them: one line with all
+ * their names; the reason of each where the log shows such detail. */
+#ifndef CSE_RUN_JOB_HINTS_H
+#define CSE_RUN_JOB_HINTS_H
+
+#include "csengine/status.h"
+#include "engine/base/text.h"
+
+typedef struct cse_hints {
+    cse_text names;
+    const struct cse_config_hint *last; /* that was added */
+    bool told;
+} cse_hints;
+
+/* Adds the setting at a path, with the reason why it has no effect. */
+void cse_hints_add(cse_hints *hints, const char *path, const char *reason);
+/* Tells those that were added, the first time that there are any. Forgets them. */
+void cse_hints_tell(cse_hints *hints);
+
+#endif

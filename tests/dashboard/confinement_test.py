@@ -213,6 +213,22 @@ def the_operator_names_folders():
         place.stop()
 
 
+def mount_dirs_lie_below_the_folders_of_the_operator():
+    """They are where a job's relative paths are looked for, and open nothing that was not open before."""
+    place = Place("--data_root", "{place.data}")
+    mounts = "    backend: {{ cluster_config: {{ {}: [{}] }} }}\n".format
+    try:
+        place.ends("relative", configuration("good.csv", init=mounts("mount_dirs", place.data)), "SUCCEEDED")
+        place.ends("queue", configuration("good.csv", init=mounts("mount_dirs", f"{place.root}/shared")), "SUCCEEDED")
+        for folder in (place.outside, "/etc", f"{place.data}/../outside", f"{place.outside}/none"):
+            place.refused(configuration("secret", init=mounts("mount_dirs", folder)), "may not read")
+        for path in ("link.csv", "magic.csv", "../../outside/secret", "none.csv"):
+            place.refused(configuration(path, init=mounts("mount_dirs", f"{place.root}/shared")), "may not read")
+        place.refused(configuration(init=mounts("python_paths", place.data)), "may not load")
+    finally:
+        place.stop()
+
+
 def build_library(place, name):
     """The model of examples/outside with code of its own, which runs when it is loaded."""
     source, include = os.environ["top_srcdir"], f"-I{os.environ['top_srcdir']}/include"
@@ -329,5 +345,6 @@ def nothing_stays_in_temporary_folders():
 if __name__ == "__main__":
     support.main([outputs_stay_in_the_folder_of_the_job, links_that_come_later_lead_nowhere,
                   the_server_follows_no_link_in_the_folder_of_a_job,
-                  input_lies_below_the_folders_of_the_operator, the_operator_names_folders, libraries_are_the_operators,
+                  input_lies_below_the_folders_of_the_operator, the_operator_names_folders,
+                  mount_dirs_lie_below_the_folders_of_the_operator, libraries_are_the_operators,
                   files_are_their_owners_alone, nothing_stays_in_temporary_folders])

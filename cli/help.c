@@ -78,7 +78,7 @@ void cse_print_help(FILE *out)
                  "Exit codes: 0 success, 1 the job failed, 64 usage error, 65 invalid data, 66 no\n"
                  "such input, 69 service unavailable, 70 internal error, 73 cannot create output,\n"
                  "74 input/output error, 75 temporary failure, 77 permission denied, 78 invalid\n"
-                 "configuration, 130 interrupted.\n");
+                 "configuration, 124 time limit of the run, 130 interrupted.\n");
 }
 
 static void option_name(const cse_option *option, cse_text *text)

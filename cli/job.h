@@ -18,6 +18,8 @@
         { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },                               \
         { "new_data", NULL, "checkpoint.new_data", NULL }, { "seed", "N", "seed", NULL },   \
         { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },             \
+        { "tiling_accum", "TYPE", "precision.tiling_accum", NULL },                         \
+        { "preset", "NAME", "precision.graphamp.preset", NULL },                            \
     {                                                                                       \
         "set", "PATH=VALUE", NULL, "changes any setting, as in --set loop.num_steps=100"    \
     }

@@ -115,6 +115,8 @@ static void print_environment(FILE *out)
     static const cse_command_note rows[] = {
         { "CSE_CC", "the C compiler of compiled steps" },
         { "CSE_DASHBOARD", "0: start shows no dashboard" },
+        { "CSE_CLUSTER_DEFAULTS",
+          "a file of mount_dirs and python_paths, added to those of a configuration" },
         { "CSE_DISABLE", "passes to switch off, separated by commas" },
         { "CSE_SERVER", "address of the server that the commands of jobs talk to" },
         { "CSE_TOKEN_FILE", "file with its token" },

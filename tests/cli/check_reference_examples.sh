@@ -102,6 +102,8 @@ for format in fp32 bf16; do
     starts "tiling and gradients in $format" "precision: {fp16_type: bfloat16, \
 tiling_accum: $format, weight_grad_reduce: $format, weight_update: fp32}"
 done
+starts 'flags of the command line' 'precision: {fp16_type: bfloat16}' --preset mp2 \
+    --tiling-accum bf16 --weight-grad-reduce bf16
 starts 'levels of layers' 'precision:
   fp16_type: bfloat16
   pol: [{scope: model.fc_layers.0, level: 0}, {scope: model.last_layer, bwd_level: 0}]'

@@ -4,8 +4,9 @@
  *     -> (conv 3x3, same size -> [batch norm] -> relu -> max pool 2x2) twice -> flatten
  *     -> linear -> relu -> dropout -> linear
  *
- * With batch norm the convolutions have no bias, which would have no effect. Its outputs are logits [batch, num_classes]; the loss is cross-entropy with the integer labels.
- * Convolutions are initialized as in PyTorch: uniform in +-1/sqrt(fan in). */
+ * With batch norm the convolutions have no bias, which would have no effect. The outputs are logits
+ * [batch, num_classes]; the loss is cross-entropy with the integer labels. Convolutions are
+ * initialized as in PyTorch: uniform in +-1/sqrt(fan in). */
 #include <math.h>
 
 #include "csengine/generated/ops.h"

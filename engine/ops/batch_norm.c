@@ -18,8 +18,9 @@ CSE_API cse_tensor *cse_batch_norm(cse_tensor *x, cse_tensor *weight, cse_tensor
                                    double epsilon)
 {
     const cse_attributes attributes = { .number_count = 1, .numbers = { epsilon } };
-    if (!cse_trace_is_poison(x) && x->shape.rank >= 2) {
-        cse_shape channels = cse_shape_of(x->shape.dims[1]);
+    if (!cse_trace_is_poison(x)) {
+        /* An x that has no channels is told by the shape rule. */
+        cse_shape channels = cse_shape_of(x->shape.rank >= 2 ? x->shape.dims[1] : 1);
         if (weight == NULL)
             weight = cse_broadcast_to(cse_constant_like(x, 1), channels);
         if (bias == NULL)

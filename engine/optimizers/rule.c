@@ -59,9 +59,9 @@ cse_tensor *cse_optimizer_bias(cse_tensor *t, double beta)
     return cse_neg(cse_expm1(cse_scale(t, log(beta))));
 }
 
-/* 1 - power would be off by as much of itself as float32 rounds beta, over 1 - beta: 1.3e-5 for beta
- * 0.999 at the first step. The logarithm gives back the whole number t, by the beta that the power
- * was made with; a power too small for float32 has the bias 1. */
+/* 1 - power would be off by as much of itself as float32 rounds beta, over 1 - beta: 1.3e-5 for
+ * beta 0.999 at the first step. The logarithm gives back the whole number t, by the beta that the
+ * power was made with; a power too small for float32 has the bias 1. */
 cse_tensor *cse_optimizer_bias_of_power(cse_tensor *power, double beta)
 {
     const double rounded = (double)(float)beta;

@@ -78,8 +78,8 @@ CSE_API cse_batch_norm_layer cse_batch_norm_parameters(cse_model *model, const c
 /* x [batch, channel, ...] normalized for each channel; the result has its shape. Training: by the
  * mean and variance of the microbatch, as PyTorch does on each device, and the running statistics
  * move by `momentum` towards the mean over the microbatches of mean and variance (the latter with
- * the divisor n - 1); so `micro_batch_size` is part of the result, num_csx is not. A micro_batch_size
- * of the whole batch gives PyTorch's result on one device. Evaluation: by the running statistics. */
+ * the divisor n - 1); so `micro_batch_size` is part of the result, num_csx is not. With the whole
+ * batch as one microbatch it is PyTorch's on one device. Evaluation: by the running statistics. */
 CSE_API cse_tensor *cse_apply_batch_norm(const cse_model *model, const cse_batch_norm_layer *layer,
                                          cse_tensor *x);
 

@@ -208,6 +208,92 @@ START_TEST(a_choice_about_what_is_inside_keeps_the_products)
 }
 END_TEST
 
+/* ---- options ---- */
+
+/* Attention of 4 heads, over as many heads of keys and values as `kv_heads`, of inputs. */
+static cse_graph *attention_with(int64_t kv_heads, cse_attention_options how)
+{
+    cse_graph *graph = cse_graph_new(1, 2);
+    cse_trace_begin(graph);
+    cse_tensor *q = fixture_input(graph, "q", cse_shape_of(2, 4, 8, HEAD), CSE_FLOAT32);
+    cse_tensor *k = fixture_input(graph, "k", cse_shape_of(2, kv_heads, 8, HEAD), CSE_FLOAT32);
+    cse_tensor *v = fixture_input(graph, "v", cse_shape_of(2, kv_heads, 8, HEAD), CSE_FLOAT32);
+    if (how.key_lengths != NULL)
+        how.key_lengths = fixture_input(graph, "lengths", cse_shape_of(2), CSE_INT32);
+    if (how.mask != NULL)
+        how.mask = fixture_input(graph, "mask", cse_shape_of(8, 8), CSE_BOOL);
+    fixture_fetch(graph, "y", cse_scaled_dot_product_attention(q, k, v, &how));
+    cse_trace_end();
+    fixture_passes(graph, "");
+    return graph;
+}
+
+/* `given` stands for an input of the graph. */
+static const cse_tensor given;
+#define GIVEN (cse_tensor *)(uintptr_t)&given
+
+static const struct {
+    int64_t kv_heads;
+    cse_attention_options how;
+    int fused;
+} with_options[] = {
+    { 4, { .scale = 0.5 }, 1 },
+    { 2, { .causal = true }, 1 },
+    { 1, { .causal = true, .scale = 2 }, 1 },
+    { 4, { .mask = GIVEN }, 0 },
+    { 4, { .key_lengths = GIVEN }, 0 },
+    { 2, { .causal = true, .window = 3 }, 0 },
+};
+
+START_TEST(one_kernel_takes_scales_and_grouped_heads_but_no_masks)
+{
+    cse_graph *graph = attention_with(with_options[_i].kv_heads, with_options[_i].how);
+    ck_assert_int_eq(count_of(graph, "fused_attention"), with_options[_i].fused);
+    ck_assert_int_eq(count_of(graph, "max") > 0, with_options[_i].fused == 0);
+    cse_graph_destroy(&graph);
+}
+END_TEST
+
+/* Two queries on keys of ones: the outputs are sums of weights after dropout. The composite and the
+ * products that a mask is traced as draw the same numbers. */
+static void drop(bool masked, float values[4])
+{
+    cse_graph *graph = cse_graph_new(1, 2);
+    fixture_memory memory;
+    cse_trace_begin(graph);
+    cse_tensor *x = fixture_input(graph, "x", cse_shape_of(2, 1, 2, 3), CSE_FLOAT32);
+    cse_tensor *mask = fixture_input(graph, "mask", cse_shape_of(1, 2), CSE_BOOL);
+    cse_tensor *y = cse_scaled_dot_product_attention(
+        x, x, x, &(cse_attention_options){ .dropout = 0.5, .mask = masked ? mask : NULL });
+    fixture_fetch(graph, "y", cse_slice_axis(y, 3, 0, 1));
+    cse_trace_end();
+    fixture_passes(graph, "");
+    cse_executable *executable = fixture_compile(graph);
+    fixture_memory_init(&memory, graph);
+    unsigned char *inputs = memory.base[CSE_SPACE_INPUT];
+    for (int i = 0; i < 12; i++)
+        ((float *)(void *)(inputs + graph->inputs[0].offset_bytes))[i] = 1;
+    memset(inputs + graph->inputs[1].offset_bytes, 1, 2);
+    fixture_run(executable, &memory);
+    memcpy(values, memory.base[CSE_SPACE_FETCH] + graph->fetches[0].offset_bytes,
+           4 * sizeof *values);
+    fixture_memory_clear(&memory);
+    cse_executable_destroy(&executable);
+    cse_graph_destroy(&graph);
+}
+
+START_TEST(dropout_is_the_same_with_a_mask)
+{
+    float plain[4], masked[4];
+    drop(false, plain);
+    drop(true, masked);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(plain[i] == 0 || plain[i] == 1 || plain[i] == 2); /* halves, doubled */
+        ck_assert_float_eq(plain[i], masked[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const int choice_count = (int)(sizeof choices / sizeof choices[0]);
@@ -217,6 +303,9 @@ int main(void)
     tcase_add_loop_test(cases, a_step_is_that_of_the_products, 0, 2);
     tcase_add_loop_test(cases, nothing_is_stored_for_each_pair, 0, 2);
     tcase_add_loop_test(cases, a_choice_about_what_is_inside_keeps_the_products, 0, choice_count);
+    tcase_add_loop_test(cases, one_kernel_takes_scales_and_grouped_heads_but_no_masks, 0,
+                        sizeof with_options / sizeof with_options[0]);
+    tcase_add_test(cases, dropout_is_the_same_with_a_mask);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

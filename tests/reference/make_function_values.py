@@ -224,6 +224,13 @@ def axis_functions():
     write("embedding_padded", lambda t, i: functional.embedding(i, t, padding_idx=0), floats(4, 3),
           ints(2, 0, 3, 0, 2, 1).reshape(2, 3))
     write("top_k_values", lambda x: x.topk(2, 1).values, x)
+    for name, notation, shapes in (("scores", "bhqd,bhkd->bhqk", ((1, 2, 2, 3), (1, 2, 4, 3))),
+                                   ("order", "abc,cd->dba", ((2, 3, 2), (2, 2))),
+                                   ("sums", "abx,yb->a", ((2, 3, 2), (2, 3))),
+                                   ("outer", "i,j->ij", ((3,), (2,)))):
+        write(f"einsum_{name}", lambda a, b, n=notation: torch.einsum(n, a, b),
+              *(floats(*shape) for shape in shapes))
+    write("einsum_one", lambda x: torch.einsum("abc->ca", x), floats(2, 3, 2))
     write("stop_gradient", lambda x: x.detach() * x, x)
 
 

@@ -48,6 +48,11 @@ static cse_tensor *split(void)
     return parts[0];
 }
 
+static cse_tensor *einsum(const char *notation, int count)
+{
+    return cse_einsum(notation, (cse_tensor *[]){ input(2, 3, 0, 0), input(3, 4, 0, 0) }, count);
+}
+
 #define ATTENTION(...) attend((cse_attention_options){ __VA_ARGS__ })
 #define CALLS(X)                                                                                \
     X(ATTENTION(.dropout = 1), "outside [0, 1)")                                                \
@@ -89,6 +94,12 @@ static cse_tensor *split(void)
     X(cse_rotary_embedding(input(1, 2, 3, 5), NULL), "the size even")                           \
     X(cse_rotary_embedding(input(1, 2, 3, 4), &(cse_rotary_options){ .positions = labels(4) }), \
       "positions int32 [time]")                                                                 \
+    X(einsum("ij,jk", 2), "as in")                                                              \
+    X(einsum("ii,ij->j", 2), "each letter once")                                                \
+    X(einsum("ij,jk->il", 2), "as in")                                                          \
+    X(einsum("ijk,k->i", 2), "operand 0 has rank 2")                                            \
+    X(einsum("ij,ik->k", 2), "the sizes of i differ")                                           \
+    X(einsum("ij->i", 2), "with 2 tensors")                                                     \
     X(cse_alibi_bias(0, 2, 2), "1 to 2^20")                                                     \
     X(cse_relative_bias(input(8, 2, 0, 0), 2, 2, &(cse_relative_bias_options){ false, 4 }),     \
       "fewer than max_distance")

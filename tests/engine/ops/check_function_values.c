@@ -136,6 +136,11 @@ MAKE(pixel_shuffle, cse_pixel_shuffle(x[0], 2))
 MAKE(pixel_unshuffle, cse_pixel_unshuffle(x[0], 2))
 MAKE(embedding_padded, cse_embedding_padded(x[0], x[1], 0))
 MAKE(top_k_values, cse_take_along(x[0], cse_top_k(x[0], 1, 2), 1))
+MAKE(einsum_scores, cse_einsum("bhqd, bhkd -> bhqk", x, 2))
+MAKE(einsum_order, cse_einsum("abc,cd->dba", x, 2))
+MAKE(einsum_sums, cse_einsum("abx,yb->a", x, 2))
+MAKE(einsum_outer, cse_einsum("i,j->ij", x, 2))
+MAKE(einsum_one, cse_einsum("abc->ca", x, 1))
 MAKE(stop_gradient, cse_mul(cse_stop_gradient(x[0]), x[0]))
 
 static cse_tensor *concat_40(cse_tensor *const x[])
@@ -254,6 +259,11 @@ static const struct {
     FUNCTION(pixel_unshuffle),
     FUNCTION(embedding_padded),
     FUNCTION(top_k_values),
+    FUNCTION(einsum_scores),
+    FUNCTION(einsum_order),
+    FUNCTION(einsum_sums),
+    FUNCTION(einsum_outer),
+    FUNCTION(einsum_one),
     FUNCTION(stop_gradient),
     FUNCTION(conv1d),
     FUNCTION(conv_transpose1d),

@@ -49,6 +49,16 @@ static void append(char letters[], char letter)
     letters[length + 1] = '\0';
 }
 
+/* The letters of three lists, one after the other. */
+static void join(char letters[], const char *a, const char *b, const char *c)
+{
+    const char *const lists[] = { a, b, c };
+    letters[0] = '\0';
+    for (int i = 0; i < 3; i++)
+        for (const char *letter = lists[i]; *letter != '\0'; letter++)
+            append(letters, *letter);
+}
+
 /* x without the axes whose letters are in neither `a` nor `b`, which are summed; `letters` loses
  * them too. */
 static cse_tensor *sum_others(cse_tensor *x, char letters[], const char *a, const char *b)
@@ -114,8 +124,7 @@ static cse_tensor *multiply(const cse_einsum_notation *e, cse_tensor *const x[2]
     cse_shape sizes = { .rank = 0 }, ignored;
     int64_t batch = 1, own[2], summed = 1;
     for (int o = 0; o < 2; o++) {
-        strcpy(order, p.batch);
-        strcat(strcat(order, p.own[o]), p.summed);
+        join(order, p.batch, p.own[o], p.summed);
         ignored = (cse_shape){ .rank = 0 };
         batch = add_sizes(x[o], e->operands[o], p.batch, o == 0 ? &sizes : &ignored);
         own[o] = add_sizes(x[o], e->operands[o], p.own[o], &sizes);
@@ -124,8 +133,7 @@ static cse_tensor *multiply(const cse_einsum_notation *e, cse_tensor *const x[2]
         matrices[o] =
             cse_reshape(arrange(x[o], e->operands[o], order), cse_shape_of(batch, own[o], summed));
     }
-    strcpy(made, p.batch);
-    strcat(strcat(made, p.own[0]), p.own[1]);
+    join(made, p.batch, p.own[0], p.own[1]);
     cse_tensor *product = cse_matmul(matrices[0], matrices[1], false, true);
     return arrange(cse_reshape(product, sizes), made, e->result);
 }

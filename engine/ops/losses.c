@@ -186,8 +186,8 @@ CSE_API cse_tensor *cse_cross_entropy_with(cse_tensor *logits, cse_tensor *label
 /** The two sums whose quotient is the mean of cse_cross_entropy_with, float32 scalars of the
  * microbatch: sums[0] of the losses, sums[1] of the weights of the rows that count. The mean over
  * the global batch, whatever the microbatches are, is cse_batch_sum(sums[0]) over
- * cse_batch_sum(sums[1]); its gradient is that of sums[0], summed over the batch, over the same
- * number. */
+ * cse_batch_sum(sums[1]); its gradients are those of sums[0], as cse_gradients gives them, over
+ * cse_batch_mean(sums[1]). */
 CSE_API void cse_cross_entropy_sums(cse_tensor *logits, cse_tensor *labels,
                                     const cse_cross_entropy_options *options, cse_tensor *sums[2])
 {

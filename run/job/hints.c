@@ -5,19 +5,23 @@
 
 #include "engine/base/log.h"
 #include "engine/config/cluster_table.h"
+#include "engine/config/config_effects.h"
 
-void cse_hints_add(cse_hints *hints, const char *path, const char *reason)
+bool cse_hints_take(cse_hints *hints, const char *path, const char *reason)
 {
+    if (!cse_config_is_hint(path))
+        return false;
     static const char trainer[] = "trainer.";
     const bool below = strncmp(path, trainer, sizeof trainer - 1) == 0;
     const cse_config_hint *hint = below ? cse_config_hint_of(path + sizeof trainer - 1) : NULL;
     const char *name = strrchr(hint != NULL ? hint->path : path, '.') + 1;
     if (hints->told)
-        return;
+        return true;
     cse_log_line(CSE_LOG_DEBUG, "%s", reason);
     if (hints->last != hint || hint == NULL) /* one of several values has several paths */
         cse_text_add(&hints->names, "%s%s", hints->names.size > 0 ? ", " : "", name);
     hints->last = hint;
+    return true;
 }
 
 void cse_hints_tell(cse_hints *hints)

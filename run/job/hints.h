@@ -12,8 +12,8 @@ typedef struct cse_hints {
     bool told;
 } cse_hints;
 
-/* Adds the setting at a path, with the reason why it has no effect. */
-void cse_hints_add(cse_hints *hints, const char *path, const char *reason);
+/* Takes the setting at a path, with the reason why it has no effect; false: it is no hint. */
+bool cse_hints_take(cse_hints *hints, const char *path, const char *reason);
 /* Tells those that were added, the first time that there are any. Forgets them. */
 void cse_hints_tell(cse_hints *hints);
 

@@ -323,10 +323,9 @@ static void tell_unread(job *j)
             known = strcmp(result->unread[k].path, unread[i].path) == 0;
         if (known || !cse_config_explain_unread(config, &unread[i], &warning))
             continue;
-        if (!j->settings->session.validate_only && cse_config_is_hint(unread[i].path)) {
-            cse_hints_add(&j->hints, unread[i].path, warning.message);
+        if (!j->settings->session.validate_only &&
+            cse_hints_take(&j->hints, unread[i].path, warning.message))
             continue;
-        }
         result->unread[result->unread_count++] = unread[i];
         warn(j, &warning);
     }
@@ -773,12 +772,11 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,
                                                            .recompute = settings->recompute }));
-    if (settings->started_ns != 0)
-        cse_session_open_view("cse_job_run")->started_ns = settings->started_ns;
     job j = { .settings = settings,
               .result = result,
               .session = cse_session_open_view("cse_job_run"),
               .directory.lock = -1 };
+    cse_session_start_time(j.session, settings->started_ns);
     j.loggers = cse_logger_set_new(settings->loggers, settings->logger_count);
     cse_status status = run_session(&j);
     cse_logger_set_destroy(&j.loggers);

@@ -227,6 +227,9 @@ void cse_session_begin_record(cse_session *session);
 /* Hands a number to the observers, of the step that is handed out or of those done so far. */
 void cse_session_report_scalar(cse_session *session, const char *name, double value);
 
+/* time_limit.c: the clock from which job_time_sec counts, of a process before this one; 0: none. */
+void cse_session_start_time(cse_session *session, int64_t started_ns);
+
 /* Adds this execution with its labels to run_meta.json; nothing without labels. */
 cse_status cse_session_record_job(const cse_session *session);
 

@@ -4,6 +4,12 @@
 
 #include "engine/base/clock.h"
 
+void cse_session_start_time(cse_session *session, int64_t started_ns)
+{
+    if (started_ns != 0)
+        session->started_ns = started_ns;
+}
+
 bool cse_session_time_is_up(cse_session *session)
 {
     const int64_t limit_sec = session->configuration.job_time_sec;

@@ -7,7 +7,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 headers=
-for header in csengine train model extend tensor status op_options generated/ops; do
+for header in $(sed -n '/^api_headers =/,/[^\\]$/p' "$source/Makefile.am" |
+    sed 's/^api_headers =//; s/\\$//'); do
     headers="$headers include/csengine/$header.h"
 done
 (cd "$source" && LC_ALL=C awk -f scripts/write_api_reference.awk $headers) >"$work/page.md" ||

@@ -92,7 +92,13 @@ write("configuration", "rest", """%YAML 1.1
 ---
 trainer:
   init:
-    backend: {compile_dir: null, cluster_config: {num_csx: 2, job_labels: [team=vision, "owner=x.y"]}}
+    backend:
+      compile_dir: null
+      backend_type: CSX
+      csx.debug.ini: x
+      csx: {performance: {micro_batch_size: auto}, debug.save_gpv: false, precision.optimization_level: 1}
+      cluster_config: {num_csx: 2, job_labels: [team=vision, "owner=x.y"], mount_dirs: [/tmp, ~], job_priority: p1,
+        job_time_sec: 60, precision_opt_level: 1, mgmt_address: "a:1", notifications: [{mail: x}]}
     model: {name: fc_mnist, library: ./libmodel.so, hidden_sizes: [32]}
     optimizer: {SGD: {lr: 0.01, momentum: .inf, weight_decay: -1.5e-3}}
     schedulers: [{LinearLR: {total_iters: 100}}, {CosineDecayLR: {total_iters: 1_000}}]

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "csengine/csengine.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "run/session/session.h"
 #include "tests/support/job_config.h"
@@ -234,6 +235,29 @@ START_TEST(labels_are_kept_with_the_run)
     ck_assert_ptr_nonnull(strstr(text, "team=vision"));
     ck_assert_ptr_nonnull(strstr(text, "try=2"));
     ck_assert_ptr_nonnull(strstr(text, "\"last_step\": 4"));
+}
+END_TEST
+
+/* The limit counts from the start of the run's first process: a coordinator that takes over late
+ * has no time at all, and still ends with a checkpoint. */
+START_TEST(a_successor_has_no_more_time)
+{
+    cse_job_result result;
+    cse_job_settings settings = job_settings();
+    fresh_folder();
+    settings.loop.num_steps = 1000000;
+    settings.session.job_time_sec = 50;
+    settings.started_ns = cse_clock_ns() - INT64_C(100000000000);
+    ck_assert_int_eq(cse_job_run(&settings, &result), CSE_TIME_LIMIT);
+    ck_assert_msg(strstr(cse_error_message(), "the 50 s of the run are over") != NULL, "%s",
+                  cse_error_message());
+    ck_assert_int_lt(result.steps, 1000000);
+    ck_assert(result.steps == 0 || access(result.checkpoint_path, F_OK) == 0);
+    settings.started_ns = 0;
+    settings.loop.num_steps = 4;
+    settings.autoload_last_checkpoint = false;
+    fresh_folder();
+    run(&settings, &result);
 }
 END_TEST
 
@@ -466,6 +490,7 @@ int main(void)
     tcase_add_test(cases, a_run_has_one_result_however_it_is_cut);
     tcase_add_test(cases, a_job_that_cannot_go_on_says_why);
     tcase_add_test(cases, a_limit_of_time_ends_an_execution);
+    tcase_add_test(cases, a_successor_has_no_more_time);
     tcase_add_test(cases, a_loss_that_is_not_finite_ends_the_run);
     tcase_add_test(cases, validating_and_compiling_execute_nothing);
     tcase_add_test(cases, labels_are_kept_with_the_run);

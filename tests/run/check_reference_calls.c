@@ -42,6 +42,8 @@ static cse_status configure(const char *precision)
                                                .max_wgt_servers = 24,
                                                .num_workers_per_csx = 1,
                                                .precision = precision,
+                                               .job_priority = "p2",
+                                               .job_time_sec = 86400,
                                                .job_labels = labels });
 }
 

@@ -63,21 +63,24 @@ typedef struct cse_optimizer_descriptor {
     const cse_optimizer_sample *samples; /* at least one with values */
 } cse_optimizer_descriptor;
 
-/* First rows of each optimizer's table: two names of one setting. */
-#define CSE_LEARNING_RATE_SETTINGS                                                              \
-    { .name = "lr",                                                                             \
-      .type = CSE_SETTING_NUMBER,                                                               \
-      .default_value = "null",                                                                  \
-      .min = 0,                                                                                 \
-      .max = 1e6,                                                                               \
-      .doc = "learning rate where no schedule is given" },                                      \
-    { .name = "params",                                                                         \
-      .type = CSE_SETTING_ANY,                                                                  \
-      .default_value = "null",                                                                  \
-      .doc = "groups with settings of their own, {params: [PATTERN, ...], SETTING: VALUE}" },   \
-    {                                                                                           \
-        .name = "learning_rate", .type = CSE_SETTING_NUMBER, .default_value = "null", .min = 0, \
-        .max = 1e6, .doc = "the same as lr"                                                     \
+/* First rows of each optimizer's table: two names of the learning rate, and the groups of
+ * parameters, which the session reads. */
+#define CSE_LEARNING_RATE_SETTINGS                                                           \
+    { .name = "lr",                                                                          \
+      .type = CSE_SETTING_NUMBER,                                                            \
+      .default_value = "null",                                                               \
+      .min = 0,                                                                              \
+      .max = 1e6,                                                                            \
+      .doc = "learning rate where no schedule is given" },                                   \
+        { .name = "learning_rate",                                                           \
+          .type = CSE_SETTING_NUMBER,                                                        \
+          .default_value = "null",                                                           \
+          .min = 0,                                                                          \
+          .max = 1e6,                                                                        \
+          .doc = "the same as lr" },                                                         \
+    {                                                                                        \
+        .name = "params", .type = CSE_SETTING_ANY, .default_value = "null",                  \
+        .doc = "groups with settings of their own, {params: [PATTERN, ...], SETTING: VALUE}" \
     }
 
 /* A row of CSE_PLUGINS. */

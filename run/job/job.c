@@ -24,7 +24,7 @@
 #include "run/job/takeover.h"
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
-#include "run/session/configured.h"
+#include "run/session/parameter_groups.h"
 #include "workers/messages/run_directory.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
@@ -54,8 +54,6 @@ typedef struct job {
     cse_previous_run previous;      /* in model_dir */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
-    double rate;                    /* constant learning rate, without a schedule */
-    bool has_rate;
     cse_job_watch watch;
     cse_session_observer handed_on; /* notes for a successor */
 } job;
@@ -105,8 +103,12 @@ static void log_step(const job *j, const cse_values *values, const cse_job_event
         return;
     for (int i = 0; cse_values_named(values, &i, &name, &value);)
         cse_logger_set_scalar(j->loggers, name, event->step, value);
-    if (j->has_rate)
-        cse_logger_set_scalar(j->loggers, "lr/0", event->step, j->rate);
+    for (int g = 0; g < j->optimizer->group_count; g++) {
+        char rate[128];
+        snprintf(rate, sizeof rate, "lr/%s", j->optimizer->groups[g].name);
+        if (cse_group_constant_rate(j->optimizer, &j->optimizer->groups[g], &value))
+            cse_logger_set_scalar(j->loggers, rate, event->step, value);
+    }
     cse_logger_set_scalar(j->loggers, "samples_per_second", event->step, event->samples_per_second);
     cse_logger_set_flush(j->loggers);
 }
@@ -368,21 +370,16 @@ static cse_status make_model(job *j)
 /* Records the constant learning rates of parameter groups without a schedule. */
 static void record_rates(job *j)
 {
-    static const char *const names[] = { "lr", "learning_rate" };
-    for (int g = 0; g < j->optimizer->group_count; g++) {
-        const cse_parameter_group *group = &j->optimizer->groups[g];
-        for (size_t i = 0; group->rate == NULL && i < sizeof names / sizeof names[0]; i++) {
-            char name[128];
-            if (!cse_settings_has(group->settings, names[i]))
-                continue;
-            const double rate = cse_settings_number(group->settings, names[i]);
-            snprintf(name, sizeof name, "lr/%s", group->name);
-            cse_recorder_constant(j->recorder, name, rate);
-            if (g == 0) {
-                j->has_rate = true;
-                j->rate = j->watch.rate = rate;
-            }
-        }
+    const cse_optimizer *optimizer = j->optimizer;
+    double rate;
+    for (int g = 0; g < optimizer->group_count; g++) {
+        char name[128];
+        snprintf(name, sizeof name, "lr/%s", optimizer->groups[g].name);
+        if (!cse_group_constant_rate(optimizer, &optimizer->groups[g], &rate))
+            continue;
+        cse_recorder_constant(j->recorder, name, rate);
+        if (g == 0)
+            j->watch.rate = rate;
     }
 }
 

@@ -25,13 +25,13 @@ void cse_job_watch_phase(cse_job_watch *watch, cse_job_phase phase)
     tell(watch, &event);
 }
 
-/* The learning rate of the step, NaN when it has none. */
+/* The learning rate of the step's first group of parameters, NaN when it has none. */
 static double learning_rate(const cse_job_watch *watch, const cse_values *values)
 {
     const char *name;
     double value;
     for (int i = 0; values != NULL && cse_values_named(values, &i, &name, &value);)
-        if (strcmp(name, "lr/0") == 0)
+        if (strncmp(name, "lr/", 3) == 0)
             return value;
     return watch->rate;
 }

@@ -113,15 +113,11 @@ typedef struct update {
 static cse_tensor *learning_rate_of(const cse_optimizer *optimizer,
                                     const cse_parameter_group *group)
 {
-    const cse_settings *settings = group->settings;
+    double rate = 0;
     if (group->rate != NULL)
         return cse_schedule_part_rate(group->rate, cse_read(optimizer->schedule->last_epoch));
-    if (cse_settings_has(settings, "lr"))
-        return cse_constant(cse_settings_number(settings, "lr"));
-    if (cse_settings_has(settings, "learning_rate"))
-        return cse_constant(cse_settings_number(settings, "learning_rate"));
-    if (optimizer->descriptor->default_learning_rate > 0)
-        return cse_constant(optimizer->descriptor->default_learning_rate);
+    if (cse_group_constant_rate(optimizer, group, &rate))
+        return cse_constant(rate);
     return cse_trace_fail(CSE_CONFIG, "optimizer %s: no learning rate: give it lr, or a schedule",
                           optimizer->descriptor->name);
 }

@@ -110,6 +110,18 @@ static cse_status add_group(cse_session *session, cse_optimizer *optimizer, cse_
     return CSE_OK;
 }
 
+bool cse_group_constant_rate(const cse_optimizer *optimizer, const cse_parameter_group *group,
+                             double *rate)
+{
+    const cse_settings *settings = group->settings;
+    const char *name = cse_settings_has(settings, "lr") ? "lr" : "learning_rate";
+    if (group->rate != NULL)
+        return false;
+    *rate = cse_settings_has(settings, name) ? cse_settings_number(settings, name)
+                                             : optimizer->descriptor->default_learning_rate;
+    return *rate > 0 || cse_settings_has(settings, name);
+}
+
 bool cse_group_has_tag(const cse_parameter_group *group, const char *tag)
 {
     const int count = group->tags != NULL ? group->tags->count : 0;

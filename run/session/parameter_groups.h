@@ -14,6 +14,10 @@ typedef struct cse_state_list {
 cse_status cse_optimizer_divide(cse_session *session, cse_optimizer *optimizer,
                                 cse_state_list parameters);
 
+/* Whether the group's learning rate is the same in every step; then `rate` receives it. */
+bool cse_group_constant_rate(const cse_optimizer *optimizer, const cse_parameter_group *group,
+                             double *rate);
+
 /* Whether the group has the tag; `tag` NULL: whether it has none. */
 bool cse_group_has_tag(const cse_parameter_group *group, const char *tag);
 

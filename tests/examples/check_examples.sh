@@ -1,6 +1,7 @@
 #!/bin/sh
-# The examples run: the training example reduces its loss and resumes from its own checkpoint, and
-# the evaluation example finds an accuracy above 0.9.
+# The examples run: the training example reduces its loss and resumes from its own checkpoint, the
+# evaluation example finds an accuracy above 0.9, and the example with an update of its own reduces
+# its loss and saves its states.
 set -eu
 : "${top_builddir:?}" "${CSENGINE_EXECUTABLE:?}"
 export CSENGINE_EXECUTABLE
@@ -22,6 +23,14 @@ awk '/Eval Accuracy/ { found = $3 } END { exit !(found > 0.9) }' evaluation ||
 
 "$top_builddir/examples/training" checkpoint_200.mdl >more_losses
 [ -f checkpoint_400.mdl ] || { echo "FAIL: training did not go on from step 200"; ls; exit 1; }
+
+# Its own Lion and the library's SGD, in one step.
+"$top_builddir/examples/own_update" >losses
+awk 'NR == 1 { first = $2 + 0 } END { exit !(NR == 10 && $2 + 0 < first / 4) }' losses ||
+    { echo "FAIL: the loss of own_update did not fall:"; cat losses; exit 1; }
+"$CSENGINE_EXECUTABLE" checkpoint info own_update.mdl >info
+grep -q 'lion.first' info && grep -q 'optimizer.last.bias.momentum_buffer' info ||
+    { echo "FAIL: own_update.mdl lacks a state:"; cat info; exit 1; }
 
 status=0
 "$top_builddir/examples/evaluation" no_such_file.mdl 2>message || status=$?

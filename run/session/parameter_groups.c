@@ -93,6 +93,8 @@ static cse_status add_group(cse_session *session, cse_optimizer *optimizer, cse_
                 if (strcmp(node->keys[i].text, group_words[w]) == 0)
                     cse_yaml_put(session->arena, own, node->keys[i], node->children[i]);
         list_of_one(session->arena, own, "params");
+        if (cse_yaml_find(node, "params") != NULL)
+            cse_yaml_find(node, "params")->read = true; /* by the patterns that are matched */
         list_of_one(session->arena, own, "tags");
         CSE_TRY(cse_session_check(group_table, subject, own, described));
         CSE_TRY(cse_session_check(optimizer->descriptor->settings, subject,
@@ -281,7 +283,9 @@ cse_status cse_optimizer_divide(cse_session *session, cse_optimizer *optimizer,
     bool others = false;
     for (int i = 0; i < parameters.count; i++)
         group_of[i] = -1;
-    if (cse_settings_has(optimizer->settings, "params"))
+    /* A library's own table may lack it. */
+    if (cse_setting_table_has(optimizer->descriptor->settings, "params") &&
+        cse_settings_has(optimizer->settings, "params"))
         CSE_TRY(describe_groups(session, optimizer, parameters, group_of));
     for (int i = 0; i < parameters.count; i++)
         others = others || group_of[i] < 0;

@@ -53,7 +53,7 @@ static void warn_of_library(json_t *warnings)
     json_array_append_new(
         warnings,
         json_pack("{s:s, s:s}", "severity", "warning", "message",
-                  "model.library is not loaded merely to validate: the model's own settings, its "
+                  "a library is not loaded merely to validate: the settings of its plugins, the "
                   "step and the data were not checked; a job does so when it starts"));
 }
 
@@ -65,8 +65,7 @@ static void read_facts(const cse_config *config, cse_config_facts *facts)
     facts->num_csx = cse_settings_integer(cluster, "num_csx");
     if (cse_settings_has(cluster, "job_priority"))
         facts->priority = cse_settings_text(cluster, "job_priority")[1] - '0';
-    facts->has_library = cse_config_plugin_count(config, "model") > 0 &&
-                         cse_config_plugin_view(config, "model", 0)->library != NULL;
+    facts->has_library = cse_config_has_library(config);
     facts->label_words = json_array();
     for (int i = 0; i < cse_settings_count(cluster, "job_labels"); i++)
         json_array_append_new(facts->label_words,

@@ -31,7 +31,7 @@ typedef struct cse_config_facts {
     int64_t num_csx;
     int priority;        /* 1 to 3; 0: it says none */
     json_t *label_words; /* array of "key=value"; the caller's; NULL on failure */
-    bool has_library;    /* the model is a shared object's */
+    bool has_library;    /* a plugin is a shared object's */
 } cse_config_facts;
 
 /* The settings, with the overrides, against their tables, in this process, without a model: appends

@@ -18,6 +18,7 @@ typedef struct cse_data_file {
     char digest[CSE_DATA_DIGEST_BYTES];
     bool training; /* it is read for training */
     bool opened;   /* by the last cse_data_open */
+    bool is_code;  /* it is the library that holds the input function */
 } cse_data_file;
 
 /* Size, times and inode of an open file; the digest and the path stay empty. */

@@ -52,7 +52,7 @@ static cse_status compare(int descriptor, cse_data_file *known, cse_data_file *n
     return CSE_OK;
 }
 
-cse_status cse_data_note_open(int descriptor, const char *path)
+static cse_status note(int descriptor, const char *path, bool is_code)
 {
     cse_data_file now;
     if (watch == NULL)
@@ -75,7 +75,18 @@ cse_status cse_data_note_open(int descriptor, const char *path)
         known->path = cse_strdup(path);
     }
     known->opened = true;
+    known->is_code = is_code;
     return CSE_OK;
+}
+
+cse_status cse_data_note_open(int descriptor, const char *path)
+{
+    return note(descriptor, path, false);
+}
+
+cse_status cse_data_note_library(int descriptor, const char *path)
+{
+    return note(descriptor, path, true);
 }
 
 /* Input functions have read what they keep when they return: a file that changed meanwhile may have
@@ -83,7 +94,8 @@ cse_status cse_data_note_open(int descriptor, const char *path)
 static cse_status check_still_same(const cse_data_file *file)
 {
     cse_data_file now;
-    int descriptor = cse_confined_open(CSE_PATH_INPUT, file->path, O_RDONLY | O_NONBLOCK, 0);
+    int descriptor = cse_confined_open(file->is_code ? CSE_PATH_LIBRARY : CSE_PATH_INPUT,
+                                       file->path, O_RDONLY | O_NONBLOCK, 0);
     bool same = descriptor >= 0 && cse_data_file_examine(descriptor, file->path, &now) == CSE_OK &&
                 cse_data_file_same_facts(file, &now);
     if (descriptor >= 0)

@@ -18,5 +18,7 @@ cse_status cse_data_open(const cse_settings *settings, uint64_t default_seed,
 
 /* Called with each regular file that is opened to be read; does nothing outside cse_data_open. */
 cse_status cse_data_note_open(int descriptor, const char *path);
+/* The same of the library that holds the input function. */
+cse_status cse_data_note_library(int descriptor, const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataloader/data_watch.h"
 #include "dataloader/position.h"
 #include "dataloader/section.h"
 #include "engine/base/arena.h"
@@ -61,6 +62,9 @@ cse_status cse_dataloader_open(const cse_settings *settings, uint64_t default_se
     cse_dataloader_section section;
     *loader = NULL;
     CSE_TRY(cse_dataloader_section_read(settings, default_seed, &section));
+    /* What samples hold depends on its code, too. */
+    if (section.library != NULL)
+        CSE_TRY(cse_data_note_library(section.library->descriptor, section.library->path));
     cse_dataloader *opened = cse_calloc(1, sizeof *opened);
     opened->batching = section.batching;
     opened->input.descriptor = section.descriptor;

@@ -47,13 +47,23 @@ static void read_batching(cse_dataloader_section *section, uint64_t default_seed
         batching->shuffle_seed = (uint64_t)cse_settings_integer(settings, "shuffle_seed");
 }
 
+static cse_status find_input(const char *name, const char *path, const void **descriptor,
+                             const cse_library **library)
+{
+    const cse_plugin_wanted wanted = {
+        .kind = "input", .library = path, .name = name, .table = cse_inputs
+    };
+    return cse_plugin_find(&wanted, descriptor, library);
+}
+
 cse_status cse_dataloader_section_read(const cse_settings *settings, uint64_t default_seed,
                                        cse_dataloader_section *section)
 {
     const void *descriptor = NULL;
-    CSE_TRY(cse_registry_get(cse_inputs, "input function",
-                             cse_settings_text(settings, "data_processor"), &descriptor));
-    *section = (cse_dataloader_section){ .descriptor = descriptor, .settings = settings };
+    *section = (cse_dataloader_section){ .settings = settings };
+    CSE_TRY(find_input(cse_settings_text(settings, "data_processor"),
+                       cse_settings_text(settings, "library"), &descriptor, &section->library));
+    section->descriptor = descriptor;
     read_batching(section, default_seed);
     const cse_batching *batching = &section->batching;
     if (batching->batch_size % batching->micro_batch_size == 0)
@@ -93,25 +103,62 @@ cse_status cse_dataloader_settings_read(cse_arena *arena, cse_yaml_node *tree,
                                         cse_settings **settings)
 {
     const cse_yaml_node *name = cse_yaml_find(tree, "data_processor");
+    const cse_yaml_node *path = cse_yaml_find(tree, "library");
     static const cse_setting none[] = { { 0 } };
     const void *found = NULL;
+    const cse_library *library = NULL;
+    if (path != NULL && (path->kind != CSE_YAML_SCALAR || cse_yaml_is_null(path)))
+        path = NULL;
     /* Without a name, the check of the common settings reports what is wrong. */
     if (name == NULL || name->kind != CSE_YAML_SCALAR || cse_yaml_is_null(name))
         return cse_dataloader_settings_check(arena, none, tree, NULL, settings);
-    cse_status status = cse_registry_get(cse_inputs, "input function", name->text, &found);
-    if (status != CSE_OK) {
+    if (find_input(name->text, path != NULL ? path->text : NULL, &found, &library) != CSE_OK) {
         cse_error error = *cse_error_last();
         error.context = context;
         error.place = name->place;
         return cse_fail_at(&error, "data_processor: %s", error.message);
     }
+    /* Of a library that is loaded, and not named here: other processes must be told which. */
+    if (library != NULL && path == NULL)
+        cse_yaml_put(arena, tree, (cse_yaml_key){ "library", name->place },
+                     cse_yaml_scalar_new(arena, name->place, library->path));
     const cse_input_descriptor *descriptor = found;
     return cse_dataloader_settings_check(arena, descriptor->settings, tree, NULL, settings);
 }
 
+/* What the content of the library must be, where settings are sent to another process. */
+static const char digest_key[] = "library_digest";
+
 void cse_dataloader_settings_encode(const cse_settings *settings, cse_text *json)
 {
-    cse_yaml_encode(settings->node, json);
+    cse_dataloader_section section;
+    if (cse_dataloader_section_read(settings, 0, &section) != CSE_OK || section.library == NULL) {
+        cse_yaml_encode(settings->node, json);
+        return;
+    }
+    static const char *const nothing[] = { NULL };
+    cse_arena *arena = cse_arena_new();
+    cse_yaml_node *tree = cse_yaml_without(arena, settings->node, nothing);
+    cse_yaml_put(arena, tree, (cse_yaml_key){ digest_key, tree->place },
+                 cse_yaml_scalar_new(arena, tree->place, section.library->digest));
+    cse_yaml_encode(tree, json);
+    cse_arena_destroy(&arena);
+}
+
+/* The library is loaded with the digest that came with the settings, and found again by its path
+ * when they are read. */
+static cse_status load_library(cse_yaml_node *tree)
+{
+    const cse_yaml_node *path = cse_yaml_find(tree, "library");
+    const cse_yaml_node *digest = cse_yaml_find(tree, digest_key);
+    const cse_library *library = NULL;
+    if (path == NULL || cse_yaml_is_null(path))
+        return CSE_OK;
+    if (path->kind != CSE_YAML_SCALAR || digest == NULL || digest->kind != CSE_YAML_SCALAR)
+        return cse_fail(CSE_DATA, "encoded settings name a library without its digest");
+    CSE_TRY(cse_library_load(path->text, digest->text, &library));
+    cse_yaml_remove(tree, digest_key);
+    return CSE_OK;
 }
 
 cse_status cse_dataloader_settings_decode(const char *json, cse_settings **settings)
@@ -120,6 +167,8 @@ cse_status cse_dataloader_settings_decode(const char *json, cse_settings **setti
     cse_yaml_node *tree = NULL;
     *settings = NULL;
     cse_status status = cse_yaml_decode(arena, json, strlen(json), &tree);
+    if (status == CSE_OK)
+        status = load_library(tree);
     status = status == CSE_OK ? cse_dataloader_settings_read(arena, tree, settings)
                               : cse_fail_within(status, "%s", context);
     if (status != CSE_OK)

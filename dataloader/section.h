@@ -5,9 +5,11 @@
 #define CSE_DATALOADER_SECTION_H
 
 #include "dataloader/input.h"
+#include "engine/base/library.h"
 
 typedef struct cse_dataloader_section {
     const cse_input_descriptor *descriptor;
+    const cse_library *library;   /* that holds it; NULL: it is built in */
     const cse_settings *settings; /* borrowed */
     cse_batching batching;
 } cse_dataloader_section;

@@ -189,7 +189,8 @@ static const cse_option options[] = {
     { "output_root", "DIR", NULL,
       "folder below which jobs may write, besides their own; repeatable; default: none" },
     { "allow_library", "DIR", NULL,
-      "folder whose shared objects model.library may load; repeatable; default: none" },
+      "folder whose shared objects a job may load as plugins (library: PATH); repeatable; default: "
+      "none" },
     { "cores", "N", NULL, "cores that all jobs together may use; default: all" },
     { "memory_mib", "N", NULL, "memory that all jobs together may use; default: all" },
     { "connections", "N", NULL, "most connections at the same time; default 4096" },

@@ -127,7 +127,9 @@ static cse_status restrict_files(cse_sandbox_profile profile, const cse_confinem
     for (int i = 0; i < cse_confinement_count(confinement, CSE_PATH_OUTPUT); i++)
         cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_OUTPUT, i),
                            coordinates ? CSE_LANDLOCK_WRITE : CSE_LANDLOCK_READ);
-    for (int i = 0; coordinates && i < cse_confinement_count(confinement, CSE_PATH_LIBRARY); i++)
+    for (int i = 0;
+         profile != CSE_SANDBOX_COMPUTE && i < cse_confinement_count(confinement, CSE_PATH_LIBRARY);
+         i++)
         cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_LIBRARY, i),
                            CSE_LANDLOCK_READ);
     if (private_folder != NULL)

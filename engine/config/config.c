@@ -63,6 +63,8 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
     CSE_TRY(cse_config_check_csx(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
     CSE_TRY(cse_config_read_plugins(loading, config->sections));
+    CSE_TRY(
+        cse_config_check_libraries(loading->arena, loading->root, text->confinement, diagnostics));
     CSE_TRY(cse_config_look_in_mounts(loading, cse_settings_section(config->settings, "trainer"),
                                       config->sections, text->confinement));
     return cse_config_check_paths(cse_settings_section(config->settings, "trainer"),
@@ -106,6 +108,23 @@ void cse_config_destroy(cse_config **config)
     cse_arena *arena = (*config)->arena;
     cse_arena_destroy(&arena);
     *config = NULL;
+}
+
+bool cse_config_has_library(const cse_config *config)
+{
+    return cse_config_first_library(config->root) != NULL;
+}
+
+cse_status cse_config_load_plugins(const cse_config *config, cse_plugin_finder *find,
+                                   cse_diagnostics *diagnostics)
+{
+    const cse_config_loading loading = { .arena = config->arena,
+                                         .root = config->root,
+                                         .diagnostics = diagnostics };
+    CSE_TRY(cse_config_load_sections(&loading, find, config->sections));
+    /* Their tables say now which settings are paths. */
+    return cse_config_check_paths(cse_settings_section(config->settings, "trainer"),
+                                  config->sections, cse_confinement_view(), diagnostics);
 }
 
 /* ---- reading ---- */

@@ -36,6 +36,13 @@ cse_status cse_config_check(const cse_config_text *text, cse_diagnostics *diagno
                             cse_config **config);
 void cse_config_destroy(cse_config **config);
 
+/* Whether it names a library of plugins anywhere: code that is not loaded by the check. */
+bool cse_config_has_library(const cse_config *config);
+/* Loads the libraries that its sections name, and completes the plugins of those sections. Where a
+ * job is confined its process does so inside. The second call does nothing. */
+cse_status cse_config_load_plugins(const cse_config *config, cse_plugin_finder *find,
+                                   cse_diagnostics *diagnostics);
+
 /* Checked settings of a section below "trainer": "init.loop", "fit", "init.backend.cluster_config",
  * "init" itself. Borrowed; a section that is not in the table ends the process with a message.
  * Fields: see config_table.c or `csengine list settings`. */

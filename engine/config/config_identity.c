@@ -7,6 +7,7 @@ static const char *const without_effect[] = { "backend",    "model_dir", "loop",
                                               "checkpoint", "logging",   "loggers",
                                               "numerics",   "seed",      NULL };
 static const char *const places[] = { "path", "data_dir", NULL };
+/* Which code a library holds is known by the step graph and the data. */
 static const char *const library[] = { "library", NULL };
 
 static void replace(cse_arena *arena, cse_yaml_node *mapping, const char *key,
@@ -18,6 +19,23 @@ static void replace(cse_arena *arena, cse_yaml_node *mapping, const char *key,
                      cse_yaml_without(arena, child, left_out));
 }
 
+/* A copy in which no library is named. */
+static cse_yaml_node *without_libraries(cse_arena *arena, const cse_yaml_node *node)
+{
+    cse_yaml_node *copy = cse_arena_alloc(arena, sizeof *copy);
+    *copy = *node;
+    if (node->kind == CSE_YAML_SCALAR)
+        return copy;
+    if (node->kind == CSE_YAML_MAPPING)
+        *copy = *cse_yaml_without(arena, node, library);
+    cse_yaml_node **children = cse_arena_alloc(arena, ((size_t)copy->count + 1) * sizeof *children);
+    for (int i = 0; i < copy->count; i++)
+        children[i] = without_libraries(arena, copy->children[i]);
+    copy->children = children;
+    copy->capacity = copy->count;
+    return copy;
+}
+
 void cse_settings_effective(const cse_settings *settings, cse_text *text)
 {
     cse_arena *arena = cse_arena_new();
@@ -25,13 +43,12 @@ void cse_settings_effective(const cse_settings *settings, cse_text *text)
     replace(arena, trainer, "init", without_effect);
     cse_yaml_node *init = trainer != NULL ? cse_yaml_find(trainer, "init") : NULL;
     cse_yaml_node *fit = trainer != NULL ? cse_yaml_find(trainer, "fit") : NULL;
-    replace(arena, init, "model", library);
     replace(arena, fit, "train_dataloader", places);
     cse_yaml_node *data = fit != NULL ? cse_yaml_find(fit, "train_dataloader") : NULL;
     if (init != NULL)
-        cse_yaml_print(init, text);
+        cse_yaml_print(without_libraries(arena, init), text);
     cse_text_add(text, "\n");
     if (data != NULL)
-        cse_yaml_print(data, text);
+        cse_yaml_print(without_libraries(arena, data), text);
     cse_arena_destroy(&arena);
 }

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "engine/base/path.h"
+
+static const char library_key[] = "library";
+
 typedef struct check {
     const cse_confinement *confinement;
     cse_diagnostics *diagnostics;
@@ -29,7 +33,8 @@ static cse_status check_settings(const check *c, cse_path_use use, const cse_set
         const cse_setting *setting = &settings->table[i];
         if (setting->type == CSE_SETTING_SETTINGS)
             CSE_TRY(check_settings(c, use, value->nested));
-        else if (setting->type == CSE_SETTING_PATH && !value->is_null)
+        else if (setting->type == CSE_SETTING_PATH && !value->is_null &&
+                 strcmp(setting->name, library_key) != 0)
             CSE_TRY(check_one(c, use, setting->name, value->text,
                               cse_settings_place(settings, setting->name)));
     }
@@ -48,6 +53,62 @@ static cse_status check_common(const check *c, cse_path_use use, const cse_setti
     return newest ? CSE_OK : check_one(c, use, name, path, cse_settings_place(section, name));
 }
 
+/* ---- libraries ---- */
+
+/* Calls `visit` for each value of the key, in the order of the text, until one returns a failure.
+ * Trees have a bounded depth (yaml.h). */
+static cse_status each_library(const cse_yaml_node *node,
+                               cse_status (*visit)(void *self, const cse_yaml_node *library),
+                               void *self)
+{
+    for (int i = 0; node != NULL && i < node->count; i++) {
+        if (node->kind == CSE_YAML_MAPPING && strcmp(node->keys[i].text, library_key) == 0 &&
+            !cse_yaml_is_null(node->children[i]))
+            CSE_TRY(visit(self, node->children[i]));
+        CSE_TRY(each_library(node->children[i], visit, self));
+    }
+    return CSE_OK;
+}
+
+static cse_status keep_first(void *self, const cse_yaml_node *library)
+{
+    const cse_yaml_node **first = self;
+    if (*first == NULL)
+        *first = library;
+    return CSE_OK;
+}
+
+const cse_yaml_node *cse_config_first_library(const cse_yaml_node *root)
+{
+    const cse_yaml_node *first = NULL;
+    each_library(root, keep_first, &first);
+    return first;
+}
+
+typedef struct library_check {
+    check check;
+    cse_arena *arena;
+} library_check;
+
+static cse_status check_library(void *self, const cse_yaml_node *library)
+{
+    const library_check *c = self;
+    const char *path = NULL;
+    if (library->kind != CSE_YAML_SCALAR || cse_path_expand(c->arena, library->text, &path) != NULL)
+        return CSE_OK; /* no path: refused where it is read */
+    return check_one(&c->check, CSE_PATH_LIBRARY, library_key, path, library->place);
+}
+
+cse_status cse_config_check_libraries(cse_arena *arena, const cse_yaml_node *root,
+                                      const cse_confinement *confinement,
+                                      cse_diagnostics *diagnostics)
+{
+    library_check c = { { confinement, diagnostics }, arena };
+    return confinement != NULL ? each_library(root, check_library, &c) : CSE_OK;
+}
+
+/* ---- other paths ---- */
+
 cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_list *sections,
                                   const cse_confinement *confinement, cse_diagnostics *diagnostics)
 {
@@ -61,8 +122,6 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
     for (int s = 0; s < CSE_PLUGIN_SECTION_COUNT; s++)
         for (int i = 0; i < sections[s].count; i++) {
             const cse_config_plugin *plugin = &sections[s].plugins[i];
-            CSE_TRY(
-                check_one(&c, CSE_PATH_LIBRARY, "library", plugin->library, plugin->library_place));
             CSE_TRY(check_settings(&c, s == loggers ? CSE_PATH_OUTPUT : CSE_PATH_INPUT,
                                    plugin->settings));
         }

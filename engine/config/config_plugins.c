@@ -72,12 +72,13 @@ static cse_status read_library(cse_arena *arena, const cse_yaml_node *section, c
                        "library: \"%.200s\" %s", *library, problem);
 }
 
-/* {name: fc_mnist, library: x.so, ...} and {data_processor: idx_images, ...}. */
+/* {name: fc_mnist, ...}, {data_processor: idx_images, ...}, and, of every kind, {library: x.so,
+ * name: sgd, ...}. The settings of a data loader hold its own name. */
 static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_yaml_node *section,
                              cse_config_plugin *plugin)
 {
-    static const char *const model_words[] = { "name", "library", NULL };
-    const char *key = about->name_key;
+    static const char *const words[] = { "name", "library", NULL };
+    const char *key = about->name_key != NULL ? about->name_key : "name";
     const cse_yaml_node *name = cse_yaml_find(section, key);
     if (name == NULL)
         return cse_fail_at(CSE_ERROR_AT("configuration: ", section->place),
@@ -86,12 +87,11 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     CSE_TRY(read_word(section, key, "a name", &plugin->name));
     plugin->place = name->place;
     plugin->tree = section;
-    if (strcmp(about->kind, "models") != 0)
-        return CSE_OK;
     CSE_TRY(read_library(arena, section, &plugin->library));
-    if (plugin->library != NULL)
-        plugin->library_place = cse_yaml_find(section, "library")->place;
-    plugin->tree = cse_yaml_without(arena, section, model_words);
+    if (strcmp(key, "name") == 0)
+        plugin->tree = cse_yaml_without(arena, section, words);
+    if (strcmp(about->kind, "schedules") == 0)
+        cse_decay_schedule_rename(arena, &plugin->name, &plugin->tree);
     return CSE_OK;
 }
 
@@ -179,22 +179,11 @@ static const void *registry_of(const cse_kind *kinds, const char *name)
     return kinds != NULL ? kinds->table : NULL;
 }
 
-/* A plugin in a user's library has no table before the library is loaded. */
-static cse_status check_plugin(const cse_config_loading *loading, const plugin_section *about,
-                               cse_config_plugin *plugin)
+/* Checks the settings of a plugin whose descriptor is known. */
+static cse_status check_settings(const cse_config_loading *loading, const plugin_section *about,
+                                 cse_config_plugin *plugin)
 {
     cse_arena *arena = loading->arena;
-    const void *registry = registry_of(loading->kinds, about->kind);
-    if (registry == NULL || plugin->library != NULL)
-        return CSE_OK;
-    bool any_case = about->name_key == NULL && strcmp(about->kind, "loggers") != 0;
-    if ((any_case ? cse_registry_get_any_case : cse_registry_get)(
-            registry, about->singular, plugin->name, &plugin->descriptor) != CSE_OK) {
-        cse_error error = *cse_error_last();
-        error.context = "configuration: ";
-        error.place = plugin->place;
-        return cse_diagnostics_take(loading->diagnostics, cse_fail_again(&error));
-    }
     const cse_configured_descriptor *descriptor = plugin->descriptor;
     plugin->name = descriptor->name;
     const cse_settings_expected expected = {
@@ -212,13 +201,40 @@ static cse_status check_plugin(const cse_config_loading *loading, const plugin_s
     return status;
 }
 
+/* A plugin in a user's library has no table before the library is loaded. What all data loaders
+ * have is checked without it. */
+static cse_status check_plugin(const cse_config_loading *loading, const plugin_section *about,
+                               cse_config_plugin *plugin)
+{
+    cse_settings *common = NULL;
+    const void *registry = registry_of(loading->kinds, about->kind);
+    if (registry == NULL)
+        return CSE_OK;
+    if (plugin->library != NULL) {
+        if (strcmp(about->kind, "inputs") == 0)
+            CSE_TRY(cse_dataloader_common_check(loading->arena, plugin->tree, loading->diagnostics,
+                                                &common));
+        plugin->settings = common;
+        return CSE_OK;
+    }
+    bool any_case = about->name_key == NULL && strcmp(about->kind, "loggers") != 0;
+    if ((any_case ? cse_registry_get_any_case : cse_registry_get)(
+            registry, about->singular, plugin->name, &plugin->descriptor) != CSE_OK) {
+        cse_error error = *cse_error_last();
+        error.context = "configuration: ";
+        error.place = plugin->place;
+        return cse_diagnostics_take(loading->diagnostics, cse_fail_again(&error));
+    }
+    return check_settings(loading, about, plugin);
+}
+
 /* ---- sections ---- */
 
 static cse_status read_plugin(const cse_config_loading *loading, const plugin_section *about,
                               cse_yaml_node *node, cse_config_plugin *plugin)
 {
-    cse_status status =
-        (about->name_key != NULL ? read_named : read_keyed)(loading->arena, about, node, plugin);
+    const bool named = about->name_key != NULL || cse_yaml_find(node, "library") != NULL;
+    cse_status status = (named ? read_named : read_keyed)(loading->arena, about, node, plugin);
     if (status != CSE_OK)
         return cse_diagnostics_take(loading->diagnostics, status);
     return check_plugin(loading, about, plugin);
@@ -244,4 +260,32 @@ cse_status cse_config_read_plugins(const cse_config_loading *loading,
                                 &sections[i].plugins[k]));
     }
     return CSE_OK;
+}
+
+static cse_status load_plugin(const cse_config_loading *loading, const plugin_section *about,
+                              cse_plugin_finder *find, cse_config_plugin *plugin)
+{
+    char kind[32];
+    snprintf(kind, sizeof kind, "%.*s", (int)strlen(about->kind) - 1, about->kind);
+    const cse_plugin_wanted wanted = { .kind = kind,
+                                       .library = plugin->library,
+                                       .name = plugin->name };
+    if (find(&wanted, &plugin->descriptor, NULL) == CSE_OK)
+        return check_settings(loading, about, plugin);
+    cse_error error = *cse_error_last();
+    error.context = "configuration: ";
+    error.place = plugin->place;
+    return cse_diagnostics_take(loading->diagnostics, cse_fail_again(&error));
+}
+
+cse_status cse_config_load_sections(const cse_config_loading *loading, cse_plugin_finder *find,
+                                    const cse_plugin_list sections[CSE_PLUGIN_SECTION_COUNT])
+{
+    for (int i = 0; i < CSE_PLUGIN_SECTION_COUNT; i++)
+        for (int k = 0; k < sections[i].count; k++) {
+            cse_config_plugin *plugin = &sections[i].plugins[k];
+            if (plugin->library != NULL && plugin->descriptor == NULL)
+                CSE_TRY(load_plugin(loading, &plugin_sections[i], find, plugin));
+        }
+    return cse_diagnostics_end(loading->diagnostics);
 }

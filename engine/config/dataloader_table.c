@@ -5,6 +5,8 @@
 
 const cse_setting cse_dataloader_settings[] = {
     { "data_processor", CSE_SETTING_TEXT, NULL, 0, 0, NULL, "name of the input function", NULL },
+    { "library", CSE_SETTING_PATH, "null", 0, 0, NULL,
+      "shared object that holds the input function; null: it is built in", NULL },
     { "batch_size", CSE_SETTING_INTEGER, NULL, 1, 1e15, NULL, "samples of the global batch", NULL },
     { "micro_batch_size", CSE_SETTING_INTEGER, "null", 1, 1e15, NULL,
       "samples of one microbatch, divides batch_size; null: batch_size", NULL },
@@ -38,4 +40,15 @@ cse_status cse_dataloader_settings_check(cse_arena *arena, const cse_setting *ow
                                                         .subject = "data loader",
                                                         .diagnostics = diagnostics },
                               node, settings);
+}
+
+cse_status cse_dataloader_common_check(cse_arena *arena, const cse_yaml_node *node,
+                                       cse_diagnostics *diagnostics, cse_settings **settings)
+{
+    static const cse_setting none[] = { { 0 } };
+    cse_yaml_node *common = cse_yaml_mapping_new(arena, node->place);
+    for (int i = 0; node->kind == CSE_YAML_MAPPING && i < node->count; i++)
+        if (cse_setting_table_has(cse_dataloader_settings, node->keys[i].text))
+            cse_yaml_put(arena, common, node->keys[i], node->children[i]);
+    return cse_dataloader_settings_check(arena, none, common, diagnostics, settings);
 }

@@ -14,4 +14,8 @@ cse_status cse_dataloader_settings_check(cse_arena *arena, const cse_setting *ow
                                          cse_yaml_node *node, cse_diagnostics *diagnostics,
                                          cse_settings **settings);
 
+/* Those that every data loader has, of a section whose input function's own are not known yet. */
+cse_status cse_dataloader_common_check(cse_arena *arena, const cse_yaml_node *node,
+                                       cse_diagnostics *diagnostics, cse_settings **settings);
+
 #endif

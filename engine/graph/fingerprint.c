@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/outside_ops.h"
 #include "engine/graph/packing.h"
 
 static void add_accumulation(const cse_accumulation *a, cse_text *text)
@@ -22,6 +23,8 @@ static void add_node(const cse_node *node, cse_text *text)
 {
     const cse_attributes *attributes = &node->attributes;
     cse_pack_text(text, node->op->name);
+    if (cse_op_is_outside(node->op))
+        cse_pack_text(text, cse_op_code_digest(node->op));
     cse_pack_count(text, node->dtype);
     cse_pack_number(text, node->shape.rank);
     for (int i = 0; i < node->shape.rank; i++)

@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 2, MOST_DIMENSION_BITS = 40, MOST_LEVEL = 3, RECENT_TEXTS = 256 };
+#include "engine/graph/outside_ops.h"
+
+enum {
+    FORMAT = 3,
+    MOST_OUTSIDE_OPS = 256,
+    MOST_DIMENSION_BITS = 40,
+    MOST_LEVEL = 3,
+    RECENT_TEXTS = 256
+};
 
 /* ---- places of source ---- */
 
@@ -83,6 +91,8 @@ typedef struct codec {
         int number;
     } recent[RECENT_TEXTS]; /* numbers of texts that were written lately, by their address */
     const cse_op **ops;     /* of reading: by the number of its name; NULL: not looked up */
+    const cse_op *outside[MOST_OUTSIDE_OPS]; /* of writing: each once */
+    int outside_count;
 } codec;
 
 /* A number in [low, low + range). */
@@ -199,8 +209,19 @@ static void code_word(codec *c, const char **text)
     }
 }
 
+static void note_outside(codec *c, const cse_op *op)
+{
+    for (int i = 0; i < c->outside_count; i++)
+        if (c->outside[i] == op)
+            return;
+    if (c->outside_count < MOST_OUTSIDE_OPS)
+        c->outside[c->outside_count++] = op;
+}
+
 static void code_op(codec *c, const cse_op **op)
 {
+    if (!c->reads && *op != NULL && cse_op_is_outside(*op))
+        note_outside(c, *op);
     int number = c->reads || *op == NULL ? 0 : number_of_text(c, (*op)->name);
     code_int(c, &number, 0, c->reads ? c->text_count + 1 : INT32_MAX);
     if (!c->reads)
@@ -482,6 +503,18 @@ static void code_tables(codec *c)
 
 /* ---- writing ---- */
 
+/* What a reader must know of ops that are not the engine's, and, for those who compare graphs by
+ * their packed form, which code computes them. */
+static void write_outside(codec *c, cse_text *out)
+{
+    cse_pack_count(out, (uint64_t)c->outside_count);
+    for (int i = 0; i < c->outside_count; i++) {
+        cse_pack_text(out, c->outside[i]->name);
+        cse_pack_count(out, c->outside[i]->kind);
+        cse_pack_text(out, cse_op_code_digest(c->outside[i]));
+    }
+}
+
 void cse_graph_pack(const cse_graph *graph, const cse_calls *calls, cse_text *out)
 {
     cse_text body = { 0 };
@@ -497,6 +530,7 @@ void cse_graph_pack(const cse_graph *graph, const cse_calls *calls, cse_text *ou
     cse_pack_count(out, (uint64_t)c.text_count);
     for (int t = 0; t < c.text_count; t++)
         cse_pack_text(out, c.texts[t]);
+    write_outside(&c, out);
     cse_pack_count(out, (uint64_t)graph->node_count);
     cse_text_add_bytes(out, body.data, body.size);
     cse_text_clear(&body);
@@ -518,6 +552,39 @@ static void read_texts(codec *c)
         memcpy(text, bytes, size);
         text[size] = '\0';
         c->texts[t] = text;
+    }
+}
+
+static bool may_stand_in(cse_op_kind kind)
+{
+    return kind == CSE_OP_ELEMENTWISE || kind == CSE_OP_REDUCE || kind == CSE_OP_BLOCK ||
+           kind == CSE_OP_COMPOSITE;
+}
+
+/* The op itself where its library is loaded, else a stand-in for what has no code any more. */
+static void read_outside(codec *c)
+{
+    size_t name_size, digest_size;
+    const uint64_t count = cse_unpack_count(c->from, MOST_OUTSIDE_OPS + 1);
+    for (uint64_t i = 0; i < count && !c->from->wrong; i++) {
+        const char *name = cse_unpack_text(c->from, &name_size);
+        const uint64_t kind = cse_unpack_count(c->from, CSE_OP_STRUCTURAL + 1);
+        cse_unpack_text(c->from, &digest_size);
+        int t = 0;
+        while (!c->from->wrong && t < c->text_count &&
+               (strlen(c->texts[t]) != name_size || memcmp(c->texts[t], name, name_size) != 0))
+            t++;
+        if (c->from->wrong || t == c->text_count || !may_stand_in((cse_op_kind)kind)) {
+            c->from->wrong = true;
+            return;
+        }
+        cse_op *op = cse_arena_alloc(c->graph->arena, sizeof *op);
+        *op = (cse_op){ .name = c->texts[t],
+                        .summary = "an op of a library",
+                        .kind = (cse_op_kind)kind,
+                        .precision = CSE_FAMILY_FLOAT32,
+                        .max_inputs = CSE_MAX_INPUTS };
+        c->ops[t] = cse_op_find(c->texts[t]) != NULL ? cse_op_find(c->texts[t]) : op;
     }
 }
 
@@ -582,6 +649,7 @@ cse_status cse_graph_unpack(cse_unpacker *from, const cse_calls *calls, cse_grap
     if (cse_unpack_count(from, UINT32_MAX) != FORMAT)
         from->wrong = true;
     read_texts(&c);
+    read_outside(&c);
     code_nodes(&c, cse_unpack_records(from));
     if (!from->wrong)
         code_tables(&c);

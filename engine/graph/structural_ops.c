@@ -4,6 +4,7 @@
 
 #include "engine/base/registry.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/outside_ops.h"
 
 static cse_status infer_leaf(const cse_infer *in, cse_shape *shape, cse_dtype *dtype)
 {
@@ -101,5 +102,18 @@ static const cse_op *const structural_ops[] = {
 const cse_op *cse_op_find(const char *name)
 {
     const cse_op *op = cse_registry_find(structural_ops, name);
-    return op != NULL ? op : cse_registry_find(cse_ops, name);
+    if (op == NULL)
+        op = cse_registry_find(cse_ops, name);
+    return op != NULL ? op : cse_outside_op_find(name);
+}
+
+bool cse_op_is_outside(const cse_op *op)
+{
+    for (size_t i = 0; structural_ops[i] != NULL; i++)
+        if (structural_ops[i] == op)
+            return false;
+    for (size_t i = 0; cse_ops[i] != NULL; i++)
+        if (cse_ops[i] == op)
+            return false;
+    return true;
 }

@@ -2,7 +2,7 @@
  *
  * Compiled with `cc -shared -fPIC linear_model.c -lcsengine -o linear_model.so` and named in a
  * configuration as `model: {library: ./linear_model.so, name: linear_model}`, or loaded by
- * cse_model_load. The engine finds it by the exported descriptor cse_model_<name>. */
+ * cse_model_load. The engine finds it in the table that CSE_PLUGINS exports. */
 #include "csengine/csengine.h"
 
 typedef struct linear_model {
@@ -40,8 +40,7 @@ static cse_tensor *forward(cse_model *model, cse_tensor *input)
 }
 
 /* The engine adds cross-entropy loss and accuracy to a model without a loss of its own. */
-CSE_API extern const cse_model_descriptor cse_model_linear_model;
-const cse_model_descriptor cse_model_linear_model = {
+static const cse_model_descriptor linear = {
     .name = "linear_model",
     .summary = "softmax regression",
     .settings = settings,
@@ -50,3 +49,5 @@ const cse_model_descriptor cse_model_linear_model = {
     .build = build,
     .forward = forward,
 };
+
+CSE_PLUGINS(CSE_MODEL_PLUGIN(&linear));

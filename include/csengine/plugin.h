@@ -54,6 +54,17 @@ typedef struct cse_plugin_table {
         kind, abi, (1 ? (descriptor) : (type *)0)   \
     }
 
+/* Loads a shared object of plugins into this program. Its optimizers, schedules, metrics, input
+ * functions and models are known by name from then on (cse_configure_optimizer and the like), and
+ * so are its ops. It stays loaded until the process ends; the second call for a file does nothing.
+ * A program may instead name the library where it names the plugin, as a configuration does:
+ *
+ *     cse_configure_optimizer("SignSGD", model, "{library: ./plugins.so, lr: 0.1}");
+ *
+ * CSE_NO_INPUT: the file is missing; CSE_DATA: it is no library of plugins, or one for another
+ * version of this engine; CSE_CONFIG: a plugin has the name of a built-in one. */
+CSE_API cse_status cse_plugin_load(const char *library);
+
 /* ---- what plugins of several kinds share ---- */
 
 enum { CSE_MAX_DECLARED_STATES = 10 };

@@ -145,7 +145,7 @@ struct cse_model_descriptor;
  * "{hidden_sizes: [500, 300]}"; NULL for all defaults. */
 CSE_API cse_model *cse_model_new(const char *name, const char *settings);
 
-/* A model from a shared object that exports a cse_model_descriptor named cse_model_<name>. */
+/* A model from a shared object that offers it by CSE_PLUGINS (csengine/plugin.h). */
 CSE_API cse_model *cse_model_load(const char *library, const char *name, const char *settings);
 
 /* A model that this program describes itself. `descriptor` must live as long as the session. */

@@ -25,6 +25,7 @@
 #include "run/record/logger_set.h"
 #include "run/record/recorder.h"
 #include "run/session/parameter_groups.h"
+#include "run/session/plugins.h"
 #include "workers/messages/run_directory.h"
 
 enum { DEFAULT_LOG_STEPS = 50 };
@@ -765,6 +766,8 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
     cse_configuration session = settings->session;
     *result = (cse_job_result){ .steps = 0 };
     session.compile_only = session.compile_only || settings->mode == CSE_JOB_COMPILE;
+    if (settings->config != NULL)
+        CSE_TRY(cse_config_load_plugins(settings->config, cse_session_plugin_find, NULL));
     CSE_TRY(cse_session_configure(&session,
                                   &(cse_session_sections){ .precision = settings->precision,
                                                            .numerics = settings->numerics,

@@ -7,7 +7,7 @@
 #include "engine/config/config.h"
 #include "run/session/session.h"
 
-/* cse_model_new, or cse_model_load where the plugin has a library. */
+/* cse_model_new; the library of the plugin is loaded (cse_config_load_plugins). */
 cse_model *cse_session_model_new(const cse_config_plugin *plugin);
 /* cse_configure_optimizer. */
 cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_model *model);

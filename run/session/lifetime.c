@@ -1,7 +1,6 @@
 /* Opening and closing the session, and its first failure. */
 #include "run/session/session.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,8 +260,6 @@ void cse_finish(void)
         free(session->optimizers[i]->groups);
     }
     cse_control_endpoint_close(&session->endpoint);
-    for (int i = 0; i < session->library_count; i++)
-        dlclose(session->libraries[i]);
     cse_precision_destroy(&session->precision);
     cse_numerics_destroy(&session->numerics);
     free(session->states);
@@ -272,7 +269,6 @@ void cse_finish(void)
     cse_name_index_clear(&session->scalar_names);
     free(session->models);
     free(session->optimizers);
-    free(session->libraries);
     free(session->failure);
     free(session->outcome);
     cse_arena_destroy(&session->arena);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/registry.h"
 #include "engine/trace/trace.h"
+#include "run/session/plugins.h"
 #include "run/session/session.h"
 
 static cse_state *metric_state(const char *label, const char *name, cse_shape shape,
@@ -17,13 +17,17 @@ static cse_state *metric_state(const char *label, const char *name, cse_shape sh
                              "metrics.%s.%s", label, name);
 }
 
-static cse_status read_settings(cse_metric *metric, const char *text)
+static cse_status read_settings(cse_metric *metric, const char *name, const char *text)
 {
     char subject[128];
     cse_yaml_node *tree = NULL;
-    const cse_metric_descriptor *descriptor = metric->descriptor;
-    snprintf(subject, sizeof subject, "metric %s", descriptor->name);
+    const void *found = NULL;
+    cse_plugin_wanted wanted = { .kind = "metric", .name = name, .table = cse_metrics };
+    snprintf(subject, sizeof subject, "metric %s", name);
     CSE_TRY(cse_session_parse(subject, text, &tree));
+    CSE_TRY(cse_session_take_library(tree, &wanted.library));
+    CSE_TRY(cse_session_plugin_find(&wanted, &found, NULL));
+    const cse_metric_descriptor *descriptor = metric->descriptor = found;
     CSE_TRY(cse_session_check(descriptor->settings, subject, tree, &metric->settings));
     return descriptor->check != NULL ? descriptor->check(metric->settings) : CSE_OK;
 }
@@ -46,15 +50,11 @@ static void declare_states(cse_metric *metric)
 
 cse_metric *cse_configure_metric(const char *name, const char *label, const char *settings)
 {
-    const void *descriptor = NULL;
     cse_session *session = cse_session_open_view("cse_configure_metric");
     if (session == NULL)
         return NULL;
     cse_metric *metric = cse_arena_alloc(session->arena, sizeof *metric);
-    cse_status status = cse_registry_get(cse_metrics, "metric", name, &descriptor);
-    metric->descriptor = descriptor;
-    if (status == CSE_OK)
-        status = read_settings(metric, settings);
+    cse_status status = read_settings(metric, name, settings);
     if (status != CSE_OK) {
         cse_session_fail(status);
         return NULL;

@@ -1,17 +1,12 @@
-/* Models: loading and building one, and the traced calls into it. */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
+/* Models: building one, and the traced calls into it. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/confinement.h"
-#include "engine/base/path.h"
-#include "engine/base/registry.h"
 #include "engine/trace/trace.h"
 #include "run/session/configured.h"
+#include "run/session/plugins.h"
 
 static cse_status check_descriptor(const cse_model_descriptor *descriptor)
 {
@@ -75,69 +70,24 @@ cse_model *cse_model_define(const cse_model_descriptor *descriptor, const char *
 cse_model *cse_model_new(const char *name, const char *settings)
 {
     const void *descriptor = NULL;
+    const cse_plugin_wanted wanted = { .kind = "model", .name = name, .table = cse_models };
     if (cse_session_open_view("cse_model_new") == NULL)
         return NULL;
-    cse_status status = cse_registry_get(cse_models, "model", name, &descriptor);
+    cse_status status = cse_session_plugin_find(&wanted, &descriptor, NULL);
     if (status == CSE_OK)
         return cse_model_define(descriptor, settings);
     cse_session_fail(status);
     return NULL;
 }
 
-/* A confined process loads the file that it opened, and keeps it open: the loader knows the library
- * by the name of the descriptor. */
-static cse_status load_library(const char *path, void **handle)
-{
-    char opened[64];
-    const char *name = path;
-    if (cse_confinement_view() != NULL) {
-        int descriptor = cse_confined_open(CSE_PATH_LIBRARY, path, O_RDONLY, 0);
-        if (descriptor < 0 && errno == EXDEV)
-            return cse_confinement_refuse(CSE_PATH_LIBRARY, path);
-        if (descriptor < 0)
-            return cse_fail(CSE_NO_INPUT, "model library %s cannot be loaded: %s", path,
-                            strerror(errno));
-        snprintf(opened, sizeof opened, "/proc/self/fd/%d", descriptor);
-        name = opened;
-    }
-    *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    return *handle != NULL
-               ? CSE_OK
-               : cse_fail(CSE_NO_INPUT, "model library %s cannot be loaded: %s", path, dlerror());
-}
-
-static cse_status find_in_library(cse_session *session, const char *library, const char *name,
-                                  const cse_model_descriptor **descriptor)
-{
-    char symbol[256], path[4096];
-    const char *given = library;
-    const char *problem = cse_path_expand(session->arena, given, &library);
-    if (problem != NULL)
-        return cse_fail(CSE_CONFIG, "model library \"%.200s\" %s; %s", given, problem,
-                        cse_path_hint);
-    /* A plain file name means the file here, not a search of the system's library folders. */
-    snprintf(path, sizeof path, "%s%s", strchr(library, '/') ? "" : "./", library);
-    void *handle = NULL;
-    CSE_TRY(load_library(path, &handle));
-    CSE_GROW(session->libraries, session->library_count, session->library_capacity);
-    session->libraries[session->library_count++] = handle;
-    snprintf(symbol, sizeof symbol, "cse_model_%s", name);
-    *descriptor = dlsym(handle, symbol);
-    if (*descriptor == NULL)
-        return cse_fail(CSE_DATA,
-                        "model library %s has no model '%s': it must export a cse_model_descriptor "
-                        "named %s (CSE_API const cse_model_descriptor %s = { ... })",
-                        library, name, symbol, symbol);
-    return CSE_OK;
-}
-
 cse_model *cse_model_load(const char *library, const char *name, const char *settings)
 {
-    const cse_model_descriptor *descriptor;
+    const void *descriptor = NULL;
+    const cse_plugin_wanted wanted = { .kind = "model", .library = library, .name = name };
     cse_session *session = cse_session_open_view("cse_model_load");
     if (session == NULL)
         return NULL;
-    cse_status status = find_in_library(session, library, name, &descriptor);
+    cse_status status = cse_session_plugin_find(&wanted, &descriptor, NULL);
     if (status == CSE_OK)
         return cse_model_define(descriptor, settings);
     cse_session_fail(status);
@@ -146,17 +96,9 @@ cse_model *cse_model_load(const char *library, const char *name, const char *set
 
 cse_model *cse_session_model_new(const cse_config_plugin *plugin)
 {
-    const cse_model_descriptor *descriptor = plugin->descriptor;
     cse_session *session = cse_session_open_view("cse_session_model_new");
-    if (session == NULL)
-        return NULL;
-    cse_status status = plugin->library == NULL
-                            ? CSE_OK
-                            : find_in_library(session, plugin->library, plugin->name, &descriptor);
-    if (status == CSE_OK)
-        return make_model(session, descriptor, plugin->settings, plugin->tree);
-    cse_session_fail(status);
-    return NULL;
+    return session != NULL ? make_model(session, plugin->descriptor, plugin->settings, plugin->tree)
+                           : NULL;
 }
 
 /* Its states are there already, and their computation is the program's own. */

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/base/registry.h"
 #include "engine/precision/precision.h"
 #include "engine/trace/trace.h"
 #include "run/session/grad_scaler.h"
 #include "run/session/gradients.h"
 #include "run/session/parameter_groups.h"
+#include "run/session/plugins.h"
 
 /* ---- construction ---- */
 
@@ -53,9 +53,13 @@ cse_optimizer *cse_session_optimizer_new(const cse_config_plugin *plugin, cse_mo
 static cse_status parse_optimizer(const char *name, const char *yaml, cse_config_plugin *plugin)
 {
     char subject[128];
-    CSE_TRY(cse_registry_get_any_case(cse_optimizers, "optimizer", name, &plugin->descriptor));
+    cse_plugin_wanted wanted = {
+        .kind = "optimizer", .name = name, .table = cse_optimizers, .any_case = true
+    };
     snprintf(subject, sizeof subject, "optimizer %s", name);
     CSE_TRY(cse_session_parse(subject, yaml, &plugin->tree));
+    CSE_TRY(cse_session_take_library(plugin->tree, &wanted.library));
+    CSE_TRY(cse_session_plugin_find(&wanted, &plugin->descriptor, NULL));
     return cse_session_check(((const cse_optimizer_descriptor *)plugin->descriptor)->settings,
                              subject, plugin->tree, &plugin->settings);
 }

@@ -2,6 +2,7 @@
  *
  *   0.1                        ConstantLR
  *   {scheduler: NAME, ...} or {NAME: {...}}
+ *   {library: PATH, name: NAME, ...}
  *   [part, part, ...]          SequentialLR over the parts (a list of one is that one); or
  *                              ChainedScheduler, where a part says {main_scheduler: chained, ...}
  *
@@ -13,12 +14,12 @@
 #include <string.h>
 
 #include "csengine/generated/ops.h"
-#include "engine/base/registry.h"
 #include "engine/config/decay_schedules.h"
 #include "engine/config/schedule_tags.h"
 #include "engine/config/settings.h"
 #include "engine/trace/trace.h"
 #include "run/session/parameter_groups.h"
+#include "run/session/plugins.h"
 
 enum { MAX_NESTING = 4 };
 
@@ -26,6 +27,7 @@ enum { MAX_NESTING = 4 };
 typedef struct written_part {
     const char *name;
     cse_yaml_node *settings;
+    const char *library; /* that holds it, or NULL */
 } written_part;
 
 /* Where a part stands. */
@@ -71,20 +73,37 @@ static cse_status read_main(cse_arena *arena, const cse_yaml_node *list, const c
     return CSE_OK;
 }
 
+static cse_status read_outside(cse_arena *arena, cse_yaml_node *node, written_part *written)
+{
+    static const char *const words[] = { "library", "name", "scheduler", "main_scheduler", NULL };
+    cse_yaml_node *library = cse_yaml_find(node, "library"), *name = cse_yaml_find(node, "name");
+    if (name == NULL)
+        name = cse_yaml_find(node, "scheduler");
+    if (library->kind != CSE_YAML_SCALAR || name == NULL || name->kind != CSE_YAML_SCALAR)
+        return cse_fail(CSE_CONFIG, "schedule (%s): {library: PATH, name: NAME, ...} belongs here",
+                        cse_yaml_place_text(arena, node->place));
+    library->read = name->read = true;
+    *written = (written_part){ name->text, cse_yaml_without(arena, node, words), library->text };
+    return CSE_OK;
+}
+
 static cse_status read_form(cse_arena *arena, cse_yaml_node *node, written_part *written)
 {
     static const char *const name_key[] = { "scheduler", "main_scheduler", NULL };
     cse_yaml_node *name = cse_yaml_find(node, "scheduler");
+    if (cse_yaml_find(node, "library") != NULL)
+        return read_outside(arena, node, written);
     if (node->kind == CSE_YAML_SCALAR && !cse_yaml_is_null(node)) {
-        *written = (written_part){ "ConstantLR", mapping_of_one(arena, "learning_rate", node) };
+        *written =
+            (written_part){ "ConstantLR", mapping_of_one(arena, "learning_rate", node), NULL };
     } else if (node->kind == CSE_YAML_SEQUENCE && node->count > 1) {
         written->settings = mapping_of_one(arena, "schedulers", node);
         return read_main(arena, node, &written->name);
     } else if (name != NULL && name->kind == CSE_YAML_SCALAR) {
         name->read = true;
-        *written = (written_part){ name->text, cse_yaml_without(arena, node, name_key) };
+        *written = (written_part){ name->text, cse_yaml_without(arena, node, name_key), NULL };
     } else if (node->kind == CSE_YAML_MAPPING && node->count == 1) {
-        *written = (written_part){ node->keys[0].text, node->children[0] };
+        *written = (written_part){ node->keys[0].text, node->children[0], NULL };
     } else {
         return cse_fail(CSE_CONFIG,
                         "schedule (%s): accepted are a number, {scheduler: NAME, ...}, "
@@ -174,17 +193,32 @@ static cse_status settle_name(cse_session *session, written_part *written, part_
     return CSE_OK;
 }
 
+static cse_status find_schedule(cse_session *session, const written_part *written,
+                                const cse_yaml_node *node, const void **descriptor)
+{
+    const cse_plugin_wanted wanted = { .kind = "schedule",
+                                       .library = written->library,
+                                       .name = written->name,
+                                       .table = cse_schedules,
+                                       .any_case = true };
+    cse_status status = cse_session_plugin_find(&wanted, descriptor, NULL);
+    if (status == CSE_OK || node->place.source == NULL || *node->place.source == '\0')
+        return status;
+    return cse_fail_within(status,
+                           "schedulers: %s: ", cse_yaml_place_text(session->arena, node->place));
+}
+
 static cse_status read_part(cse_session *session, cse_yaml_node *node, part_place at,
                             cse_schedule_part **result)
 {
     char subject[128];
-    written_part written = { NULL, NULL };
+    written_part written = { NULL, NULL, NULL };
     const void *descriptor = NULL;
     while (node->kind == CSE_YAML_SEQUENCE && node->count == 1)
         node = node->children[0];
     CSE_TRY(read_form(session->arena, node, &written));
     CSE_TRY(settle_name(session, &written, at));
-    CSE_TRY(cse_registry_get_any_case(cse_schedules, "schedule", written.name, &descriptor));
+    CSE_TRY(find_schedule(session, &written, node, &descriptor));
     cse_schedule_part *part = cse_arena_alloc(session->arena, sizeof *part);
     *result = part;
     part->descriptor = descriptor;
@@ -202,6 +236,8 @@ static cse_status read_part(cse_session *session, cse_yaml_node *node, part_plac
 static bool is_decay_part(const cse_yaml_node *node)
 {
     const cse_yaml_node *name = cse_yaml_find(node, "scheduler");
+    if (name == NULL && cse_yaml_find(node, "library") != NULL)
+        name = cse_yaml_find(node, "name");
     if (name != NULL)
         return name->kind == CSE_YAML_SCALAR && cse_is_decay_schedule(name->text);
     return node->kind == CSE_YAML_MAPPING && node->count == 1 &&

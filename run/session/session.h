@@ -63,8 +63,6 @@ struct cse_session {
     cse_name_index state_names;
     cse_model **models;
     int model_count, model_capacity;
-    void **libraries;
-    int library_count, library_capacity;
     /* Training so far. */
     int64_t global_step, batch_size;
     const char *canonical_configuration; /* saved in checkpoints; may be NULL */

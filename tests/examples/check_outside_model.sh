@@ -40,6 +40,6 @@ fails_with() { # exit code, word in the message, --set path=value
         exit 1
     }
 }
-fails_with 66 'cannot be loaded' "model.library=$folder/none.so"
-fails_with 65 'must export a cse_model_descriptor' model.name=another_model
+fails_with 66 'cannot be opened' "model.library=$folder/none.so"
+fails_with 78 "there is no model 'linear_mode' (did you mean 'linear_model'?)" model.name=linear_mode
 echo "outside model: trained; mistakes named"

@@ -63,10 +63,10 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
     CSE_TRY(cse_config_check_csx(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_config_check_rules(cse_settings_section(config->settings, "trainer"), diagnostics));
     CSE_TRY(cse_config_read_plugins(loading, config->sections));
-    CSE_TRY(
-        cse_config_check_libraries(loading->arena, loading->root, text->confinement, diagnostics));
     CSE_TRY(cse_config_look_in_mounts(loading, cse_settings_section(config->settings, "trainer"),
                                       config->sections, text->confinement));
+    CSE_TRY(
+        cse_config_check_libraries(loading->arena, loading->root, text->confinement, diagnostics));
     return cse_config_check_paths(cse_settings_section(config->settings, "trainer"),
                                   config->sections, text->confinement, diagnostics);
 }

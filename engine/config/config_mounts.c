@@ -139,12 +139,20 @@ static void look_for_settings(const folders *f, const cse_settings *settings)
 {
     for (int i = 0; settings != NULL && !settings->faulty && i < settings->count; i++) {
         cse_setting_value *value = &settings->values[i];
-        if (settings->table[i].type != CSE_SETTING_PATH || value->is_null)
+        if (settings->table[i].type != CSE_SETTING_PATH || value->is_null ||
+            strcmp(settings->table[i].name, "library") == 0)
             continue;
         value->text = look(f, value->text);
         if (value->given)
             value->node->text = value->text;
     }
+}
+
+static void look_for_library(const folders *f, cse_config_plugin *plugin)
+{
+    plugin->library = look(f, plugin->library);
+    if (plugin->library != NULL)
+        plugin->library_node->text = plugin->library;
 }
 
 cse_status cse_config_look_in_mounts(const cse_config_loading *loading, const cse_settings *trainer,
@@ -172,6 +180,6 @@ cse_status cse_config_look_in_mounts(const cse_config_loading *loading, const cs
     }
     for (int s = 0; s < CSE_PLUGIN_SECTION_COUNT; s++)
         for (int k = 0; k < sections[s].count; k++)
-            sections[s].plugins[k].library = look(&code, sections[s].plugins[k].library);
+            look_for_library(&code, &sections[s].plugins[k]);
     return CSE_OK;
 }

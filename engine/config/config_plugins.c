@@ -88,6 +88,7 @@ static cse_status read_named(cse_arena *arena, const plugin_section *about, cse_
     plugin->place = name->place;
     plugin->tree = section;
     CSE_TRY(read_library(arena, section, &plugin->library));
+    plugin->library_node = cse_yaml_find(section, "library");
     if (strcmp(key, "name") == 0)
         plugin->tree = cse_yaml_without(arena, section, words);
     if (strcmp(about->kind, "schedules") == 0)

@@ -10,8 +10,9 @@
 
 /* A plugin that a section names, and its settings. */
 typedef struct cse_config_plugin {
-    const char *name;       /* "SGD", "fc_mnist"; of a data loader its data_processor */
-    const char *library;    /* path of the shared object that holds it, or NULL */
+    const char *name;            /* "SGD", "fc_mnist"; of a data loader its data_processor */
+    const char *library;         /* path of the shared object that holds it, or NULL */
+    cse_yaml_node *library_node; /* where that is written */
     const void *descriptor; /* of its kind's type; NULL without kinds, and before its library is
                              * loaded */
     /* Checked against its table; NULL where `descriptor` is, but those that all data loaders have

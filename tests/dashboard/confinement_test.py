@@ -272,6 +272,50 @@ def libraries_are_the_operators():
         place.stop()
 
 
+def one_of_each(library):
+    """A configuration with a plugin of every kind from the folder's libraries."""
+    kinds, training = f"{library}/custom_kinds.so", f"{library}/custom_training.so"
+    return f"""trainer:
+  init:
+    model: {{ library: {kinds}, name: softsign_net }}
+    optimizer: {{ library: {training}, name: CustomOptimizer }}
+    schedulers:
+    - {{ library: {training}, name: TriangleLR, max_lr: 0.1, half_period: 8 }}
+    - {{ library: {training}, name: TriangleWD, max_val: 0.01, half_period: 8 }}
+    loggers: [ {{ library: {kinds}, name: JsonLines }} ]
+    loop: {{ num_steps: 16, eval_steps: 2 }}
+    seed: 1
+  fit:
+    train_dataloader: {{ library: {training}, data_processor: circles, batch_size: 64, micro_batch_size: 32 }}
+    val_dataloader: {{ library: {training}, data_processor: circles, samples: 256, batch_size: 64 }}
+"""
+
+
+def every_kind_is_the_operators():
+    source, include = os.environ["top_srcdir"], f"-I{os.environ['top_srcdir']}/include"
+    place = Place("--allow_library", "{place.top}/compiled")
+    try:
+        for name in ("custom_kinds", "custom_training"):
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", include, "-o", f"{place.top}/compiled/{name}.so",
+                            f"{source}/examples/outside/{name}.c", "-lm"], check=True)
+        shutil.copytree(f"{place.top}/compiled", f"{place.top}/elsewhere")
+        text = one_of_each(f"{place.top}/compiled")
+        check("not loaded merely to validate" in place.validate(text)["warnings"][0]["message"], "a warning")
+        for line in text.splitlines():  # each place by itself
+            if "library:" in line:
+                place.refused(text.replace(line, line.replace("compiled", "elsewhere")), "may not load")
+        nested = text.replace("    - { library: ", "    - SequentialLR: { schedulers: [0.1, { library: ", 1).replace(
+            "half_period: 8 }", "half_period: 8 }], milestones: [4] }", 1)
+        line = next(line for line in nested.splitlines() if "SequentialLR" in line)
+        place.refused(nested.replace(line, line.replace("compiled", "elsewhere")), "may not load")
+        place.ends("each", text, "SUCCEEDED")
+        with open(f"{place.root}/each/scalars.jsonl") as lines:
+            check('"name": "loss", "step": 16' in lines.read(), "the logger wrote nothing")
+        place.ends("nested", nested, "SUCCEEDED")
+    finally:
+        place.stop()
+
+
 # What refuses each attack of libraries/attacks.c: a version of Landlock, or the filter of system calls.
 ATTACKS = {"write_outside": 1, "write_other_job": 1, "read_outside": 1, "read_server": 1, "read_shadow": 1,
            "remove_outside": 1, "link_outside": 1, "connect": 4, "signal_parent": 6,
@@ -346,5 +390,5 @@ if __name__ == "__main__":
     support.main([outputs_stay_in_the_folder_of_the_job, links_that_come_later_lead_nowhere,
                   the_server_follows_no_link_in_the_folder_of_a_job,
                   input_lies_below_the_folders_of_the_operator, the_operator_names_folders,
-                  mount_dirs_lie_below_the_folders_of_the_operator, libraries_are_the_operators,
+                  mount_dirs_lie_below_the_folders_of_the_operator, libraries_are_the_operators, every_kind_is_the_operators,
                   files_are_their_owners_alone, nothing_stays_in_temporary_folders])

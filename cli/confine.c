@@ -12,7 +12,8 @@ static const struct {
     cse_path_use use;
 } folders[] = { { "data_root", CSE_PATH_INPUT },
                 { "output_root", CSE_PATH_OUTPUT },
-                { "allow_library", CSE_PATH_LIBRARY } };
+                { "allow_library", CSE_PATH_LIBRARY },
+                { "allow_program", CSE_PATH_PROGRAM } };
 
 static cse_status allow_all(const cse_command_line *line, size_t row, cse_confinement *confinement)
 {
@@ -41,7 +42,7 @@ static cse_status fill(const cse_command_line *line, const char *model_dir,
 static cse_status check_unconfined(const cse_command_line *line)
 {
     static const char *const names[] = { "data_root", "output_root", "allow_library",
-                                         "queue_root" };
+                                         "allow_program", "queue_root" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cse_option_value(line, names[i]) != NULL)
             return cse_fail(CSE_USAGE, "%s: --%s has no effect without --confine",

@@ -13,6 +13,8 @@
     { "output_root", "DIR", NULL, "with --confine: output may lie below DIR, too; repeatable" },  \
     { "allow_library", "DIR", NULL,                                                               \
       "with --confine: libraries of plugins may lie below DIR; repeatable; default: nowhere" },          \
+    { "allow_program", "DIR", NULL,                                                               \
+      "with --confine: a program that is run may lie below DIR; repeatable; default: nowhere" },  \
     { "queue_root", "DIR", NULL,                                                                  \
       "with --confine: the queue of the job, whose other jobs it may read; given by serve" }
 /* clang-format on */

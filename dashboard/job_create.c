@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dashboard/check.h"
+#include "dashboard/job_program.h"
 #include "dashboard/jobs_origin.h"
 #include "dashboard/labels.h"
 #include "engine/base/arena.h"
@@ -162,8 +163,11 @@ static cse_status insert_job(cse_jobs *jobs, const cse_job_request *request, cse
                              cse_job *job)
 {
     const char *config = json_string_value(json_object_get(request->spec, "config"));
-    CSE_TRY(write_config(record, config));
-    cse_status status = cse_jobs_db_insert(jobs->db, record);
+    char *described = config == NULL ? cse_job_program_text(request->spec) : NULL;
+    cse_status status = write_config(record, config != NULL ? config : described);
+    free(described);
+    CSE_TRY(status);
+    status = cse_jobs_db_insert(jobs->db, record);
     if (status != CSE_OK) {
         drop_config(record);
         return status;
@@ -208,7 +212,10 @@ cse_job_outcome cse_jobs_create(cse_jobs *jobs, const cse_job_request *request, 
                               .yaml = config,
                               .overrides = json_object_get(request->spec, "overrides"),
                               .confinement = jobs->options.confinement };
-    if (!cse_check_settings(&check, found, &facts))
+    if (!(config != NULL && json_object_get(request->spec, "program") == NULL
+              ? cse_check_settings(&check, found, &facts)
+              : cse_job_program_check(request->spec, jobs->options.confinement,
+                                      found->diagnostics)))
         return CSE_JOB_WRONG;
     cse_job_record *record = cse_calloc(1, sizeof *record);
     pthread_mutex_lock(&jobs->lock);

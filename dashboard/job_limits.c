@@ -20,6 +20,7 @@ static cse_status fill(const cse_job_limits *limits, const char *directory, bool
     CSE_TRY(cse_confinement_allow(confinement, CSE_PATH_OUTPUT, directory));
     CSE_TRY(allow_all(confinement, CSE_PATH_OUTPUT, limits->output_roots));
     CSE_TRY(allow_all(confinement, CSE_PATH_LIBRARY, limits->libraries));
+    CSE_TRY(allow_all(confinement, CSE_PATH_PROGRAM, limits->programs));
     CSE_TRY(is_queue ? cse_confinement_allow_queue(confinement, directory)
                      : cse_confinement_allow(confinement, CSE_PATH_INPUT, directory));
     if (limits->data_roots == NULL || limits->data_roots[0] == NULL)
@@ -41,7 +42,8 @@ int cse_job_limits_words(const cse_confinement *confinement, char *words[], int 
 {
     static const char *const options[] = { [CSE_PATH_INPUT] = "data_root",
                                            [CSE_PATH_OUTPUT] = "output_root",
-                                           [CSE_PATH_LIBRARY] = "allow_library" };
+                                           [CSE_PATH_LIBRARY] = "allow_library",
+                                           [CSE_PATH_PROGRAM] = "allow_program" };
     int count = 0;
     if (confinement == NULL || most < 1)
         return 0;

@@ -10,6 +10,7 @@ typedef struct cse_job_limits {
     const char *const *data_roots;   /* none: the data sets of Debian */
     const char *const *output_roots; /* besides a job's own folder */
     const char *const *libraries;
+    const char *const *programs;
 } cse_job_limits;
 
 /* `directory`: the queue's root, in which each job has a folder, or the folder of one run. */

@@ -1,4 +1,5 @@
-/* A job's process: `csengine start` in a session of its own, with its output in its directory.
+/* A job's process: `csengine start`, or `csengine execute` with a program, in a session of its own,
+ * with its output in its directory.
  *
  * It shares nothing with the server but its arguments, so that it survives the server. The memory
  * limit is set right after its start, before it has read its configuration, and its workers inherit
@@ -85,9 +86,31 @@ static bool has_checkpoint(const char *model_dir)
     return has;
 }
 
-static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, command *c)
+/* What the server lets this job touch, in the job's own folder. */
+static void add_place(const cse_jobs *jobs, const cse_job_entry *entry, command *c)
 {
-    json_t *spec = json_loads(entry->record.spec, 0, NULL), *value;
+    c->count += cse_job_limits_words(jobs->options.confinement, c->words + c->count, MOST_LIMITS);
+    add_word(c, "--model_dir=%s", entry->record.model_dir);
+}
+
+static void make_program_command(const cse_jobs *jobs, const cse_job_entry *entry,
+                                 const json_t *spec, command *c)
+{
+    size_t i;
+    const json_t *argument;
+    add_word(c, "%s", jobs->executable);
+    add_word(c, "execute");
+    add_place(jobs, entry, c);
+    add_word(c, "--");
+    add_word(c, "%s", json_string_value(json_object_get(spec, "program")));
+    json_array_foreach(json_object_get(spec, "arguments"), i, argument)
+        add_word(c, "%s", json_string_value(argument));
+}
+
+static cse_status make_start_command(cse_jobs *jobs, const cse_job_entry *entry, json_t *spec,
+                                     command *c)
+{
+    json_t *value;
     const char *path;
     cse_status status = CSE_OK;
     add_word(c, "%s", jobs->executable);
@@ -95,10 +118,9 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
     add_word(c, "%s/submitted.yaml", entry->record.model_dir);
     add_word(c, "--json");
     add_word(c, "--no_dashboard");
-    c->count += cse_job_limits_words(jobs->options.confinement, c->words + c->count, MOST_LIMITS);
     json_object_foreach(json_object_get(spec, "overrides"), path, value)
         add_override(c, path, value);
-    add_word(c, "--model_dir=%s", entry->record.model_dir);
+    add_place(jobs, entry, c);
     add_labels(c, entry->record.labels);
     if (json_is_true(json_object_get(spec, "compile_only")))
         add_word(c, "--compile_only");
@@ -114,6 +136,17 @@ static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, comma
             add_word(c, "--checkpoint_path=%s", checkpoint.data);
         cse_text_clear(&checkpoint);
     }
+    return status;
+}
+
+static cse_status make_command(cse_jobs *jobs, const cse_job_entry *entry, command *c)
+{
+    json_t *spec = json_loads(entry->record.spec, 0, NULL);
+    cse_status status = CSE_OK;
+    if (json_object_get(spec, "program") != NULL)
+        make_program_command(jobs, entry, spec, c);
+    else
+        status = make_start_command(jobs, entry, spec, c);
     json_decref(spec);
     return status;
 }

@@ -88,7 +88,7 @@ static cse_status read_numbers(const cse_command_line *line, cse_server_options 
 
 /* Options that may be given more than once; each list is one allocation. */
 typedef struct option_lists {
-    const char **host_names, **data_roots, **output_roots, **libraries;
+    const char **host_names, **data_roots, **output_roots, **libraries, **programs;
 } option_lists;
 
 static option_lists read_lists(const cse_command_line *line)
@@ -96,7 +96,8 @@ static option_lists read_lists(const cse_command_line *line)
     return (option_lists){ .host_names = cse_option_all_values(line, "host_name"),
                            .data_roots = cse_option_all_values(line, "data_root"),
                            .output_roots = cse_option_all_values(line, "output_root"),
-                           .libraries = cse_option_all_values(line, "allow_library") };
+                           .libraries = cse_option_all_values(line, "allow_library"),
+                           .programs = cse_option_all_values(line, "allow_program") };
 }
 
 static void clear_lists(const option_lists *lists)
@@ -105,6 +106,7 @@ static void clear_lists(const option_lists *lists)
     free(lists->data_roots);
     free(lists->output_roots);
     free(lists->libraries);
+    free(lists->programs);
 }
 
 static cse_status read_options(const cse_command_line *line, const option_lists *lists,
@@ -118,7 +120,8 @@ static cse_status read_options(const cse_command_line *line, const option_lists 
                                .host_names = lists->host_names,
                                .limits = { .data_roots = lists->data_roots,
                                            .output_roots = lists->output_roots,
-                                           .libraries = lists->libraries } };
+                                           .libraries = lists->libraries,
+                                           .programs = lists->programs } };
     CSE_TRY(read_numbers(line, o));
     if ((o->root == NULL) == (o->run_dir == NULL))
         return cse_fail(CSE_USAGE, "serve: give --root DIR for a queue of jobs, or --run "
@@ -191,6 +194,8 @@ static const cse_option options[] = {
     { "allow_library", "DIR", NULL,
       "folder whose shared objects a job may load as plugins (library: PATH); repeatable; default: "
       "none" },
+    { "allow_program", "DIR", NULL,
+      "folder whose executables may be submitted as jobs; repeatable; default: none" },
     { "cores", "N", NULL, "cores that all jobs together may use; default: all" },
     { "memory_mib", "N", NULL, "memory that all jobs together may use; default: all" },
     { "connections", "N", NULL, "most connections at the same time; default 4096" },

@@ -39,6 +39,51 @@ static cse_status read_config(const char *path, cse_text *text)
     return CSE_OK;
 }
 
+/* An executable file, as opposed to a text. */
+static bool is_program(const char *path)
+{
+    static const char mark[] = { 0x7f, 'E', 'L', 'F' };
+    char start[sizeof mark] = "";
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "re") : NULL;
+    const size_t size = file != NULL ? fread(start, 1, sizeof start, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    return size == sizeof mark && memcmp(start, mark, sizeof mark) == 0;
+}
+
+/* Its path is sent, since it stays where the operator of the server allowed it. */
+static cse_status add_program(const cse_command_line *line, json_t *spec)
+{
+    char *path = realpath(line->arguments[0], NULL);
+    if (path == NULL)
+        return cse_fail(CSE_NO_INPUT, "%s: %s", line->arguments[0], strerror(errno));
+    json_object_set_new(spec, "program", json_string(path));
+    free(path);
+    json_t *arguments = json_array();
+    for (int i = 1; i < line->argument_count; i++)
+        json_array_append_new(arguments, json_string(line->arguments[i]));
+    json_object_set_new(spec, "arguments", arguments);
+    return CSE_OK;
+}
+
+static cse_status add_config(const cse_command_line *line, json_t *spec)
+{
+    cse_text config = { 0 };
+    if (line->argument_count > 1)
+        return cse_fail(CSE_USAGE,
+                        "submit: \"%s\" is one argument too many: %s is a configuration, and only "
+                        "a program takes arguments",
+                        line->arguments[1], line->arguments[0]);
+    cse_status status = read_config(line->arguments[0], &config);
+    if (status == CSE_OK)
+        json_object_set_new(spec, "config", json_string(config.data));
+    cse_text_clear(&config);
+    CSE_TRY(status);
+    if (json_object_get(spec, "config") == NULL)
+        return cse_fail(CSE_DATA, "%s is no text in UTF-8", line->arguments[0]);
+    return CSE_OK;
+}
+
 static cse_status add_labels(const cse_command_line *line, json_t *spec)
 {
     json_t *labels = json_object();
@@ -103,14 +148,8 @@ static cse_status fill_spec(const cse_command_line *line, json_t *spec)
 {
     static const char *const switches[] = { "compile_only", "validate_only" };
     static const char *const words[] = { "name", "priority" };
-    cse_text config = { 0 };
-    cse_status status = read_config(line->arguments[0], &config);
-    if (status == CSE_OK)
-        json_object_set_new(spec, "config", json_string(config.data));
-    cse_text_clear(&config);
-    CSE_TRY(status);
-    if (json_object_get(spec, "config") == NULL)
-        return cse_fail(CSE_DATA, "%s is no text in UTF-8", line->arguments[0]);
+    const bool program = is_program(line->arguments[0]);
+    CSE_TRY(program ? add_program(line, spec) : add_config(line, spec));
     for (int i = 0; i < 2; i++) {
         const char *word = cse_option_value(line, words[i]);
         if (word != NULL)
@@ -120,6 +159,8 @@ static cse_status fill_spec(const cse_command_line *line, json_t *spec)
     }
     CSE_TRY(add_labels(line, spec));
     CSE_TRY(add_overrides(line, spec));
+    if (program && json_object_size(json_object_get(spec, "overrides")) == 0)
+        json_object_del(spec, "overrides");
     CSE_TRY(add_origin(cse_option_value(line, "resume_from"), spec));
     json_t *resources = json_object(), *policy = json_object();
     json_object_set_new(spec, "resources", resources);
@@ -148,7 +189,7 @@ static void print_warnings(const char *source, const json_t *warnings)
 static cse_status check(cse_client *api, const cse_command_line *line, const json_t *spec)
 {
     cse_client_answer answer = { 0 };
-    if (cse_option_is_on(line, "no_check"))
+    if (cse_option_is_on(line, "no_check") || json_object_get(spec, "config") == NULL)
         return CSE_OK;
     json_t *body = json_pack("{s:O, s:O, s:s}", "config", json_object_get(spec, "config"),
                              "overrides", json_object_get(spec, "overrides"), "depth", "step");
@@ -245,6 +286,7 @@ static const cse_option options[] = {
 static const cse_command_note examples[] = {
     { "submit configs/fc_mnist.yaml --priority p1 --follow",
       "puts a job into the queue and shows it until its end" },
+    { "submit ./train -- --epochs 3", "the same for a program of your own, with its arguments" },
     { 0 },
 };
 
@@ -252,13 +294,15 @@ const cse_command cse_command_submit = {
     .name = "submit",
     .group = CSE_GROUP_STEER,
     .summary = "puts a job into the queue of a server",
-    .arguments = "CONFIG.yaml|-",
+    .arguments = "CONFIG.yaml|-|PROGRAM [-- ARGUMENT...]",
     .doc =
-        "Prints the job's id. Ctrl-C ends --follow but not the job. The server chooses model_dir.",
+        "Prints the job's id. Ctrl-C ends --follow but not the job. The server chooses model_dir.\n"
+        "A program of your own, built against the library, is a job as well where the server\n"
+        "was started with --allow_program for its folder; its model_dir is that of the job.",
     .options = options,
     .letters = "f=follow l=label",
     .min_arguments = 1,
-    .max_arguments = 1,
+    .max_arguments = 65,
     .values = "priority=p0|p1|p2|p3",
     .examples = examples,
     .run = run,

@@ -203,7 +203,8 @@ static cse_status refuse(const cse_confinement *confinement, cse_path_use use, c
         const char *may, *own, *option;
     } rows[] = { [CSE_PATH_INPUT] = { "read", "", "data_root" },
                  [CSE_PATH_OUTPUT] = { "write to", "the job's own folder", "output_root" },
-                 [CSE_PATH_LIBRARY] = { "load", "", "allow_library" } };
+                 [CSE_PATH_LIBRARY] = { "load", "", "allow_library" },
+                 [CSE_PATH_PROGRAM] = { "run", "", "allow_program" } };
     cse_text names = { 0 };
     const folders *list = &confinement->of[use];
     cse_text_add(&names, "%s", rows[use].own);

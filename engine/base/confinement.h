@@ -1,5 +1,5 @@
 /* What a job may touch that somebody else asked for: the folders below which it may read input,
- * write output, and load libraries.
+ * write output, load libraries, and run programs.
  *
  * It is a value: a server checks the paths of a configuration against it, and the processes of the
  * job make it their own (cse_confine). Every place that opens a path of a setting does so by the
@@ -13,11 +13,12 @@
 #include "engine/base/text.h"
 
 typedef enum cse_path_use {
-    CSE_PATH_INPUT,  /* data files, checkpoints to start from */
-    CSE_PATH_OUTPUT, /* what loggers and the compiler write; the job's own folder is the first */
-    CSE_PATH_LIBRARY /* shared objects of models */
+    CSE_PATH_INPUT,   /* data files, checkpoints to start from */
+    CSE_PATH_OUTPUT,  /* what loggers and the compiler write; the job's own folder is the first */
+    CSE_PATH_LIBRARY, /* shared objects of models */
+    CSE_PATH_PROGRAM  /* executables that are jobs of their own */
 } cse_path_use;
-enum { CSE_PATH_USES = 3 };
+enum { CSE_PATH_USES = 4 };
 
 typedef struct cse_confinement cse_confinement;
 

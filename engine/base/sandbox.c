@@ -132,6 +132,9 @@ static cse_status restrict_files(cse_sandbox_profile profile, const cse_confinem
          i++)
         cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_LIBRARY, i),
                            CSE_LANDLOCK_READ);
+    for (int i = 0; coordinates && i < cse_confinement_count(confinement, CSE_PATH_PROGRAM); i++)
+        cse_landlock_allow(landlock, cse_confinement_folder(confinement, CSE_PATH_PROGRAM, i),
+                           CSE_LANDLOCK_EXECUTE);
     if (private_folder != NULL)
         cse_landlock_allow(landlock, private_folder, CSE_LANDLOCK_WRITE);
     return cse_landlock_enforce(&landlock);

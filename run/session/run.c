@@ -569,6 +569,8 @@ static cse_status may_run(cse_session *session, const char *caller, const cse_ex
 {
     CSE_TRY(cse_session_status());
     CSE_TRY(cse_session_may_read(session, caller));
+    if (session->cancelled && session->recording.begun)
+        return cse_fail(CSE_INTERRUPTED, "%s: an operator has ended this run", caller);
     if (session->executing || session->traced != NULL || session->loop != NULL)
         return cse_fail(CSE_USAGE, "%s: an execution is under way already", caller);
     return executor != NULL ? CSE_OK : cse_fail(CSE_USAGE, "%s: there is no executor", caller);

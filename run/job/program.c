@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/confinement.h"
 #include "engine/base/directory.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "run/job/program_place.h"
 #include "run/record/recorder.h"
 #include "run/session/session.h"
 #include "workers/control/process.h"
@@ -72,7 +74,8 @@ static cse_status open_record(program *p, cse_session *session)
     };
     CSE_TRY(cse_recorder_open(&options, &p->recorder));
     session->observer = cse_recorder_observer(p->recorder);
-    return c->dashboard != NULL ? start_dashboard(c) : CSE_OK;
+    /* One of a server's queue is seen there, and may not listen. */
+    return c->dashboard != NULL && cse_confinement_view() == NULL ? start_dashboard(c) : CSE_OK;
 }
 
 static void begin_record(void *self, cse_session *session)
@@ -107,7 +110,9 @@ static void end_record(void *self, cse_session *session)
 
 cse_status cse_configure(const cse_configuration *configuration)
 {
-    CSE_TRY(cse_session_configure_texts(configuration));
+    cse_configuration placed = *configuration;
+    CSE_TRY(cse_program_place_take(&placed.model_dir));
+    CSE_TRY(cse_session_configure_texts(&placed));
     if (configuration->no_run_store)
         return CSE_OK;
     cse_session *session = cse_session_open_view("cse_configure");

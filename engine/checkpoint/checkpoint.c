@@ -99,6 +99,12 @@ cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint)
     return status;
 }
 
+cse_status cse_checkpoint_open(const char *path, int *descriptor)
+{
+    const cse_checkpoint_format *format;
+    return open_checkpoint(path, descriptor, &format);
+}
+
 cse_status cse_checkpoint_verify(const char *path)
 {
     const cse_checkpoint_format *format;

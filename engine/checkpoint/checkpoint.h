@@ -22,6 +22,10 @@ cse_status cse_checkpoint_save_digest(const cse_checkpoint *checkpoint, const ch
 cse_status cse_checkpoint_load(const char *path, cse_checkpoint **checkpoint);
 void cse_checkpoint_destroy(cse_checkpoint **checkpoint);
 
+/* Opens a sealed file to read one tensor after another (sealed_file.h); the descriptor is the
+ * caller's. CSE_NO_INPUT when it is missing, CSE_DATA when it is no checkpoint. */
+cse_status cse_checkpoint_open(const char *path, int *descriptor);
+
 /* The same check without returning the tensors: one tensor in memory at a time. */
 cse_status cse_checkpoint_verify(const char *path);
 

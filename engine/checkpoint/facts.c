@@ -24,6 +24,7 @@ static const fact facts[] = {
     { "kernels", TEXT, offsetof(cse_checkpoint, kernels) },
     { "data", TEXT, offsetof(cse_checkpoint, data) },
     { "links", TEXT, offsetof(cse_checkpoint, links) },
+    { "values", TEXT, offsetof(cse_checkpoint, values) },
 };
 enum { FACTS = sizeof facts / sizeof facts[0] };
 

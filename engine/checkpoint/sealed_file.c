@@ -138,6 +138,14 @@ static void compare_one(void *self, int index)
         cse_elements_equal(r->descriptor, place->line.offset, place->line.bytes, written->data);
 }
 
+static cse_status tell_damage(const reading *r, int index)
+{
+    return cse_fail(CSE_DATA,
+                    "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use another "
+                    "checkpoint",
+                    r->path, r->checkpoint->tensors[index].name);
+}
+
 static cse_status check_elements(reading *r)
 {
     for (int i = 0; i < r->place_count && r->keep; i++)
@@ -145,14 +153,12 @@ static cse_status check_elements(reading *r)
     cse_parallel_for(r->place_count, r->written != NULL ? compare_one : check_one, r);
     for (int i = 0; i < r->place_count; i++)
         if (!r->places[i].whole)
-            return cse_fail(CSE_DATA,
-                            "%s: tensor '%s' is damaged: its BLAKE2b digest does not match; use "
-                            "another checkpoint",
-                            r->path, r->checkpoint->tensors[i].name);
+            return tell_damage(r, i);
     return CSE_OK;
 }
 
-static cse_status read_file(reading *r)
+/* All but the elements. */
+static cse_status read_seal(reading *r)
 {
     char *lines = NULL;
     CSE_TRY(cse_seal_verify_rest(r->descriptor, r->path));
@@ -160,7 +166,12 @@ static cse_status read_file(reading *r)
     /* Names point into it. */
     char *kept = cse_arena_string(r->arena, lines);
     free(lines);
-    cse_status status = read_lines(r, kept);
+    return read_lines(r, kept);
+}
+
+static cse_status read_file(reading *r)
+{
+    cse_status status = read_seal(r);
     if (status == CSE_OK && r->written != NULL && r->written->tensor_count != r->place_count)
         status = refuse(r, "another number of tensors than was written");
     if (status == CSE_OK)
@@ -195,4 +206,59 @@ cse_status cse_sealed_file_confirm(int descriptor, const char *path,
     free(r.written_order);
     cse_checkpoint_destroy(&read);
     return status;
+}
+
+/* ---- one tensor after another ---- */
+
+struct cse_sealed_reader {
+    reading r;
+    cse_checkpoint_owned *owned;
+};
+
+cse_status cse_sealed_reader_open(int descriptor, const char *path, cse_sealed_reader **reader)
+{
+    cse_sealed_reader *opened = cse_calloc(1, sizeof *opened);
+    opened->owned = cse_checkpoint_owned_new();
+    opened->r = (reading){ .path = cse_arena_string(opened->owned->arena, path),
+                           .descriptor = descriptor,
+                           .arena = opened->owned->arena,
+                           .checkpoint = &opened->owned->checkpoint };
+    *reader = opened;
+    cse_status status = read_seal(&opened->r);
+    if (status != CSE_OK)
+        cse_sealed_reader_close(reader);
+    return status;
+}
+
+void cse_sealed_reader_close(cse_sealed_reader **reader)
+{
+    if (*reader == NULL)
+        return;
+    cse_checkpoint *checkpoint = &(*reader)->owned->checkpoint;
+    free((*reader)->r.places);
+    cse_checkpoint_destroy(&checkpoint);
+    free(*reader);
+    *reader = NULL;
+}
+
+const cse_checkpoint *cse_sealed_reader_view(const cse_sealed_reader *reader)
+{
+    return &reader->owned->checkpoint;
+}
+
+/* Hashes what lies before and behind the part as well. */
+cse_status cse_sealed_reader_read(cse_sealed_reader *reader, int index, uint64_t first,
+                                  uint64_t bytes, void *data)
+{
+    const reading *r = &reader->r;
+    const cse_seal_line *line = &r->places[index].line;
+    char digest[CSE_DIGEST_DIGITS + 1];
+    crypto_generichash_state hash;
+    cse_seal_hash_begin_tensor(&hash, line);
+    const bool whole = cse_elements_read(r->descriptor, line->offset, first, NULL, &hash) &&
+                       cse_elements_read(r->descriptor, line->offset + first, bytes, data, &hash) &&
+                       cse_elements_read(r->descriptor, line->offset + first + bytes,
+                                         line->bytes - first - bytes, NULL, &hash);
+    cse_digest_end(&hash, digest);
+    return whole && strcmp(line->digest, digest) == 0 ? CSE_OK : tell_damage(r, index);
 }

@@ -15,6 +15,18 @@
 cse_status cse_sealed_file_read(int descriptor, const char *path, bool keep,
                                 cse_checkpoint_owned *owned);
 
+/* A file of which elements are read as they are asked for. Opening reads the seal and verifies all
+ * that no tensor's digest covers; the descriptor is borrowed to the end. */
+typedef struct cse_sealed_reader cse_sealed_reader;
+cse_status cse_sealed_reader_open(int descriptor, const char *path, cse_sealed_reader **reader);
+void cse_sealed_reader_close(cse_sealed_reader **reader);
+/* What the file holds; the tensors' data are NULL. Borrowed. */
+const cse_checkpoint *cse_sealed_reader_view(const cse_sealed_reader *reader);
+/* Reads bytes [first, first + bytes) of a tensor's elements to `data`. All of the tensor is read and
+ * compared with its digest, in blocks, and nothing of any other: CSE_DATA, naming it. */
+cse_status cse_sealed_reader_read(cse_sealed_reader *reader, int index, uint64_t first,
+                                  uint64_t bytes, void *data);
+
 /* Whether the file is sealed and holds just these tensors: the elements are compared with those in
  * memory, from which the digests were made. CSE_DATA, CSE_IO. */
 cse_status cse_sealed_file_confirm(int descriptor, const char *path,

@@ -22,8 +22,9 @@ typedef struct cse_checkpoint {
     const char *config; /* canonical YAML of the run; may be NULL */
     /* The instruction set and kernels of the last training step (kernel_record.h); may be NULL. */
     const char *kernels;
-    const char *links; /* what it came from (links.h); may be NULL */
-    const char *data;  /* the data files that were read (data_identity.h); may be NULL */
+    const char *links;  /* what it came from (links.h); may be NULL */
+    const char *values; /* a program's own (run/session/tree.c): JSON; may be NULL */
+    const char *data;   /* the data files that were read (data_identity.h); may be NULL */
 } cse_checkpoint;
 
 #endif

@@ -603,6 +603,97 @@ CSE_API cse_status cse_save(const char *path);
  * session lacks are ignored. */
 CSE_API cse_status cse_load(const char *path);
 
+/* Sets what cse_global_step gives: where training goes on in its data and schedules, after states
+ * were loaded one by one. As cse_state_set; CSE_CONFIG below 0. */
+CSE_API cse_status cse_set_global_step(int64_t step);
+
+/* ---- checkpoints of your own making: a tree of values ----
+ *
+ *     cse_tree *tree = cse_tree_new();
+ *     cse_tree_set_part(tree, "model", CSE_PART_MODEL);
+ *     cse_tree_set_integer(tree, "epoch", 3);
+ *     cse_status status = cse_save_tree(tree, "best.mdl");
+ *     cse_tree_destroy(&tree);
+ *
+ * A key is 1 to 200 bytes without '/' and control characters; keys of branches are joined by dots
+ * ("best.loss"). A key that is set again has the newer value. Calls with a wrong key or a NULL
+ * handle fail when the tree is saved. */
+
+typedef struct cse_tree cse_tree;
+
+CSE_API cse_tree *cse_tree_new(void);
+CSE_API void cse_tree_destroy(cse_tree **tree);
+
+CSE_API void cse_tree_set_integer(cse_tree *tree, const char *key, int64_t value);
+CSE_API void cse_tree_set_number(cse_tree *tree, const char *key, double value);
+CSE_API void cse_tree_set_text(cse_tree *tree, const char *key, const char *value);
+/* Elements, row-major, of type float32 or int32; copied. */
+CSE_API void cse_tree_set_array(cse_tree *tree, const char *key, cse_shape shape, cse_dtype dtype,
+                                const void *values);
+/* A branch, which belongs to `tree` from then on. */
+CSE_API cse_tree *cse_tree_set_branch(cse_tree *tree, const char *key);
+
+/* What the session has declared so far, by whom: the parameters of models; the states of
+ * optimizers, of the schedule and of the gradient scaler; and those of cse_state_new. */
+typedef enum cse_state_part {
+    CSE_PART_MODEL,
+    CSE_PART_OPTIMIZER,
+    CSE_PART_SCHEDULE,
+    CSE_PART_GRAD_SCALER,
+    CSE_PART_STATES,
+} cse_state_part;
+
+/* All states of a part under KEY.NAME, or one state under KEY: their values when the tree is saved,
+ * which are not copied. With the keys "model", "optimizer", "schedulers" and "grad_scaler" cse_load
+ * can load the file as one of cse_save. */
+CSE_API void cse_tree_set_part(cse_tree *tree, const char *key, cse_state_part part);
+CSE_API void cse_tree_set_state(cse_tree *tree, const char *key, cse_state *state);
+
+/* Writes the tree as cse_save writes, where cse_save may be called. */
+CSE_API cse_status cse_save_tree(const cse_tree *tree, const char *path);
+
+/* A checkpoint of either kind, of which only what is asked for is read. Opening reads the list of
+ * what is there; a tensor is read when it is asked for, and verified by its digest then. */
+typedef struct cse_saved cse_saved;
+
+/* CSE_NO_INPUT when it is missing, CSE_DATA when it is damaged or no checkpoint. */
+CSE_API cse_status cse_saved_open(const char *path, cse_saved **saved);
+CSE_API void cse_saved_close(cse_saved **saved);
+
+typedef enum cse_saved_kind {
+    CSE_SAVED_TENSOR,
+    CSE_SAVED_INTEGER,
+    CSE_SAVED_NUMBER,
+    CSE_SAVED_TEXT,
+} cse_saved_kind;
+typedef struct cse_saved_entry {
+    const char *key; /* borrowed */
+    cse_saved_kind kind;
+    cse_shape shape; /* of a tensor */
+    cse_dtype dtype;
+} cse_saved_entry;
+CSE_API int cse_saved_count(const cse_saved *saved);
+/* Entry `index`, tensors first; key NULL behind the last. */
+CSE_API cse_saved_entry cse_saved_at(const cse_saved *saved, int index);
+
+/* The value of a key. CSE_NO_INPUT when there is none, CSE_SHAPE when it is of another kind. The
+ * key "global_step" is there in every checkpoint. A text is borrowed until the file is closed. */
+CSE_API cse_status cse_saved_integer(const cse_saved *saved, const char *key, int64_t *value);
+CSE_API cse_status cse_saved_number(const cse_saved *saved, const char *key, double *value);
+CSE_API cse_status cse_saved_text(const cse_saved *saved, const char *key, const char **value);
+
+/* Elements [first, first + count) of a tensor. CSE_SHAPE when it has fewer, CSE_DATA when the tensor
+ * is damaged: to know that, the whole tensor is read, in blocks, and nothing else of the file. */
+CSE_API cse_status cse_saved_read(cse_saved *saved, const char *key, int64_t first, int64_t count,
+                                  void *values);
+
+/* Gives the states of a part, or one state, the tensors under the key, as cse_load does for all:
+ * where states may be changed; CSE_DATA, with nothing changed, names what is missing or of another
+ * shape, and for the model a tensor under the key that no state has. When a tensor turns out to be
+ * damaged on the way, those before it are loaded. */
+CSE_API cse_status cse_load_part(cse_saved *saved, const char *key, cse_state_part part);
+CSE_API cse_status cse_load_state(cse_saved *saved, const char *key, cse_state *state);
+
 #ifdef __cplusplus
 }
 #endif

@@ -191,6 +191,14 @@ cse_status cse_session_check(const cse_setting *table, const char *subject, cse_
  * array with free. */
 void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint);
 
+/* Whether states may be saved now; settles what a checkpoint holds. `caller` begins the message. */
+cse_status cse_session_may_save(cse_session *session, const char *caller);
+/* Writes a checkpoint of this session, and tells of it. */
+cse_status cse_session_save(cse_session *session, const cse_checkpoint *checkpoint,
+                            const char *path);
+/* Whether a state belongs to a part; *rest: its name there. */
+bool cse_state_is_of(const cse_state *state, cse_state_part part, const char **rest);
+
 /* Opens the data of an executor; every file is compared with what the session read before. */
 cse_status cse_session_open_data(cse_session *session, const cse_settings *input,
                                  cse_dataloader **loader);

@@ -31,38 +31,54 @@ void cse_session_checkpoint(cse_session *session, cse_checkpoint *checkpoint)
     }
 }
 
+static cse_status check_saving(const cse_session *session, const char *caller)
+{
+    if (session->refused)
+        return cse_session_status();
+    if (session->traced != NULL || (session->executing && !session->states_standing))
+        return cse_fail(
+            CSE_USAGE,
+            "%s: weights cannot be saved here: they stand still only on checkpoint "
+            "steps; use cse_checkpoint_closure, or a loop that asks cse_execution_at_checkpoint, "
+            "and checkpoint_steps in the executor",
+            caller);
+    return cse_session_may_read(session, caller);
+}
+
+cse_status cse_session_may_save(cse_session *session, const char *caller)
+{
+    CSE_TRY(check_saving(session, caller));
+    return session->executing ? CSE_OK : cse_session_settle_precision(session);
+}
+
+cse_status cse_session_save(cse_session *session, const cse_checkpoint *checkpoint,
+                            const char *path)
+{
+    for (const cse_session_observer *to = &session->observer; to != NULL; to = to->next)
+        if (to->on_save != NULL)
+            to->on_save(to->self);
+    const int64_t start_ns = cse_clock_ns();
+    CSE_TRY(cse_checkpoint_save_digest(checkpoint, path, session->saved_digest));
+    cse_session_link_to(session, checkpoint, path);
+    CSE_SESSION_REPORT(session, on_saved,
+                       &(cse_saved_checkpoint){ .path = path,
+                                                .digest = session->saved_digest,
+                                                .identity = session->latest.digest,
+                                                .step = session->global_step,
+                                                .start_ns = start_ns,
+                                                .end_ns = cse_clock_ns() });
+    return CSE_OK;
+}
+
 cse_status cse_save(const char *path)
 {
     cse_session *session = cse_session_open_view("cse_save");
     cse_checkpoint checkpoint;
     if (session == NULL)
         return CSE_USAGE;
-    if (session->refused)
-        return cse_session_status();
-    if (session->traced != NULL || (session->executing && !session->states_standing))
-        return cse_fail(
-            CSE_USAGE,
-            "cse_save: weights cannot be saved here: they stand still only on checkpoint "
-            "steps; use cse_checkpoint_closure, and checkpoint_steps in the executor");
-    CSE_TRY(cse_session_may_read(session, "cse_save"));
-    if (!session->executing)
-        CSE_TRY(cse_session_settle_precision(session));
+    CSE_TRY(cse_session_may_save(session, "cse_save"));
     cse_session_checkpoint(session, &checkpoint);
-    for (const cse_session_observer *to = &session->observer; to != NULL; to = to->next)
-        if (to->on_save != NULL)
-            to->on_save(to->self);
-    const int64_t start_ns = cse_clock_ns();
-    cse_status status = cse_checkpoint_save_digest(&checkpoint, path, session->saved_digest);
-    if (status == CSE_OK) {
-        cse_session_link_to(session, &checkpoint, path);
-        CSE_SESSION_REPORT(session, on_saved,
-                           &(cse_saved_checkpoint){ .path = path,
-                                                    .digest = session->saved_digest,
-                                                    .identity = session->latest.digest,
-                                                    .step = session->global_step,
-                                                    .start_ns = start_ns,
-                                                    .end_ns = cse_clock_ns() });
-    }
+    cse_status status = cse_session_save(session, &checkpoint, path);
     free(checkpoint.tensors);
     return status;
 }

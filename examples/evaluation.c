@@ -1,7 +1,8 @@
 /* Evaluation: a model from a checkpoint, its mean loss and its accuracy.
  *
- * It follows the reference API's full evaluation example, without optimizer and gradient scaler.
- * `evaluation CHECKPOINT` evaluates what examples/training.c saved. */
+ * It follows the reference API's full evaluation example, without optimizer and gradient scaler,
+ * with a loop of its own. `evaluation CHECKPOINT` evaluates what examples/training.c saved: of the
+ * file only the model is read. */
 #include <stdio.h>
 
 #include "csengine/csengine.h"
@@ -9,17 +10,10 @@
 typedef struct evaluation {
     cse_model *model;
     cse_metric *accuracy;
+    cse_output *loss;
     double total_loss;
     int total_steps;
 } evaluation;
-
-static cse_status post_eval_step(void *self, const cse_values *values)
-{
-    evaluation *e = self;
-    e->total_loss += cse_value(values, 0);
-    e->total_steps++;
-    return CSE_OK;
-}
 
 /* Called once, for tracing; the traced operations run in every step. */
 static cse_tensor *evaluation_step(cse_step *step, void *self)
@@ -32,8 +26,36 @@ static cse_tensor *evaluation_step(cse_step *step, void *self)
 
     cse_metric_update(e->accuracy, targets, cse_argmax(outputs, -1));
 
-    cse_step_closure(step, post_eval_step, e, loss);
+    e->loss = cse_step_output(step, NULL, loss);
     return loss;
+}
+
+static void post_eval_step(evaluation *e)
+{
+    e->total_loss += cse_output_number(e->loss);
+    e->total_steps++;
+}
+
+static cse_status load_model(const char *path)
+{
+    cse_saved *state_dict = NULL;
+    CSE_TRY(cse_saved_open(path, &state_dict));
+    cse_status status = cse_load_part(state_dict, "model", CSE_PART_MODEL);
+    cse_saved_close(&state_dict);
+    return status;
+}
+
+static cse_status evaluate(evaluation *e)
+{
+    cse_executor *executor = cse_executor_new(&(cse_executor_options){
+        .input = "{data_processor: synthetic, samples: 4096, features: [20], classes: 4, "
+                 "batch_size: 128, micro_batch_size: 32}",
+        .num_steps = 32,
+    });
+    cse_loop *loop = cse_execution_begin(executor, evaluation_step, e);
+    while (cse_execution_next(loop, -1) == CSE_NEXT_STEP)
+        post_eval_step(e);
+    return cse_execution_end(&loop);
 }
 
 int main(int argc, char **argv)
@@ -47,17 +69,10 @@ int main(int argc, char **argv)
     };
     cse_eval_mode(self.model);
 
-    cse_status status = cse_load(argc > 1 ? argv[1] : "checkpoint_200.mdl");
-
-    cse_executor *executor = cse_executor_new(&(cse_executor_options){
-        .input = "{data_processor: synthetic, samples: 4096, features: [20], classes: 4, "
-                 "batch_size: 128, micro_batch_size: 32}",
-        .num_steps = 32,
-    });
-
     double accuracy = 0;
+    cse_status status = load_model(argc > 1 ? argv[1] : "checkpoint_200.mdl");
     if (status == CSE_OK)
-        status = cse_run(executor, evaluation_step, &self);
+        status = evaluate(&self);
     if (status == CSE_OK)
         status = cse_metric_value(self.accuracy, &accuracy);
     if (status == CSE_OK)

@@ -1,38 +1,72 @@
 /* Training: a model, an optimizer, a schedule, loss scaling, a loop, checkpoints.
  *
- * It follows the reference API's full training example step by step. `training [CHECKPOINT]`
- * continues from a checkpoint if one is given. */
+ * It follows the reference API's full training example step by step, with a loop of its own.
+ * `training [CHECKPOINT [LOSS_SCALE]]` continues from a checkpoint if one is given ("-": none);
+ * a loss scale of 0 trains without a gradient scaler. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "csengine/csengine.h"
+
+enum { NUM_STEPS = 200, CHECKPOINT_STEPS = 100 };
 
 typedef struct training {
     cse_model *model;
     cse_optimizer *optimizer;
-    cse_grad_scaler *grad_scaler;
+    cse_schedule *lr_scheduler;
+    cse_grad_scaler *grad_scaler; /* NULL: none */
+    cse_output *loss;
 } training;
 
-static cse_status save_checkpoint(void *self, const cse_values *values)
+/* The keys are the program's own choice. With these cse_load could load the file as well. */
+static cse_status save_checkpoint(const training *t, int64_t step)
 {
     char checkpoint_file[64];
-    (void)self;
-    snprintf(checkpoint_file, sizeof checkpoint_file, "checkpoint_%lld.mdl",
-             (long long)cse_values_step(values));
-    /* Model, optimizer, schedule, gradient scaler and global step. */
-    return cse_save(checkpoint_file);
+    snprintf(checkpoint_file, sizeof checkpoint_file, "checkpoint_%" PRId64 ".mdl", step);
+
+    cse_tree *state_dict = cse_tree_new();
+    cse_tree_set_part(state_dict, "model", CSE_PART_MODEL);
+    cse_tree_set_part(state_dict, "optimizer", CSE_PART_OPTIMIZER);
+    if (t->lr_scheduler != NULL)
+        cse_tree_set_part(state_dict, "schedulers", CSE_PART_SCHEDULE);
+    if (t->grad_scaler != NULL)
+        cse_tree_set_part(state_dict, "grad_scaler", CSE_PART_GRAD_SCALER);
+    cse_tree_set_integer(state_dict, "global_step", step);
+
+    cse_status status = cse_save_tree(state_dict, checkpoint_file);
+    cse_tree_destroy(&state_dict);
+    return status;
 }
 
-static cse_status post_training_step(void *self, const cse_values *values)
+static cse_status load_parts(const training *t, cse_saved *state_dict)
 {
-    (void)self;
-    printf("Loss: %g\n", cse_value(values, 0));
-    return CSE_OK;
+    int64_t global_step;
+    CSE_TRY(cse_load_part(state_dict, "model", CSE_PART_MODEL));
+    CSE_TRY(cse_load_part(state_dict, "optimizer", CSE_PART_OPTIMIZER));
+    if (t->lr_scheduler != NULL)
+        CSE_TRY(cse_load_part(state_dict, "schedulers", CSE_PART_SCHEDULE));
+    if (t->grad_scaler != NULL)
+        CSE_TRY(cse_load_part(state_dict, "grad_scaler", CSE_PART_GRAD_SCALER));
+    CSE_TRY(cse_saved_integer(state_dict, "global_step", &global_step));
+    return cse_set_global_step(global_step);
+}
+
+/* Only what the session has is read of the file. */
+static cse_status load_checkpoint(const training *t, const char *checkpoint_path)
+{
+    cse_saved *state_dict = NULL;
+    CSE_TRY(cse_saved_open(checkpoint_path, &state_dict));
+    cse_status status = load_parts(t, state_dict);
+    cse_saved_close(&state_dict);
+    return status;
 }
 
 /* Called once, for tracing; the traced operations run in every step. */
 static cse_tensor *training_step(cse_step *step, void *self)
 {
-    const training *t = self;
+    training *t = self;
     cse_tensor *inputs = cse_input(step, "images");  /* [batch, 20] float32 */
     cse_tensor *targets = cse_input(step, "labels"); /* [batch] int32 */
     cse_tensor *outputs = cse_forward(t->model, inputs);
@@ -40,41 +74,63 @@ static cse_tensor *training_step(cse_step *step, void *self)
 
     cse_optimizer_step(step, loss, t->optimizer, t->grad_scaler, &(cse_clip){ .max_norm = 1.0 });
 
-    cse_step_closure(step, post_training_step, NULL, loss);
-    cse_checkpoint_closure(step, save_checkpoint, NULL);
+    t->loss = cse_step_output(step, NULL, loss);
     return loss;
+}
+
+static void post_training_step(const training *t)
+{
+    printf("Loss: %g\n", cse_output_number(t->loss));
+}
+
+/* Each call before this one may have failed: the first failure arrives here. */
+static cse_status train(training *t)
+{
+    cse_executor *executor = cse_executor_new(&(cse_executor_options){
+        .input = "{data_processor: synthetic, samples: 4096, features: [20], classes: 4, "
+                 "batch_size: 128, micro_batch_size: 32, shuffle: true}",
+        .num_steps = NUM_STEPS,
+        .checkpoint_steps = CHECKPOINT_STEPS,
+        .activation_steps = 20,
+    });
+    cse_status saved = CSE_OK;
+    cse_loop *loop = cse_execution_begin(executor, training_step, t);
+    while (saved == CSE_OK && cse_execution_next(loop, -1) == CSE_NEXT_STEP) {
+        if (cse_execution_at_activation(loop))
+            post_training_step(t);
+
+        /* States can be saved on predetermined steps alone. */
+        if (cse_execution_at_checkpoint(loop))
+            saved = save_checkpoint(t, cse_execution_step(loop));
+    }
+    cse_status status = cse_execution_end(&loop);
+    return saved != CSE_OK ? saved : status;
 }
 
 int main(int argc, char **argv)
 {
+    const char *checkpoint_path = argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL;
+    const double loss_scale = argc > 2 ? strtod(argv[2], NULL) : -1;
+
     /* The first call; once per process. */
     cse_configure(&(cse_configuration){ .model_dir = ".", .num_csx = 2, .seed = 1 });
 
     cse_model *model =
         cse_model_new("fc_mnist", "{input_size: 20, hidden_sizes: [64, 32], num_classes: 4}");
-    cse_optimizer *optimizer = cse_configure_optimizer("SGD", model, "{momentum: 0.9}");
-    cse_configure_schedule(optimizer, "{scheduler: CosineDecayLR, initial_learning_rate: 0.1, "
-                                      "end_learning_rate: 0.01, total_iters: 200}");
-    training self = { .model = cse_compile(model),
-                      .optimizer = optimizer,
-                      .grad_scaler = cse_grad_scaler_new("{loss_scale: dynamic}") };
+    training self = { .model = cse_compile(model) };
+    self.optimizer = cse_configure_optimizer("SGD", model, "{momentum: 0.9}");
+    self.lr_scheduler = cse_configure_schedule(
+        self.optimizer, "{scheduler: CosineDecayLR, initial_learning_rate: 0.1, "
+                        "end_learning_rate: 0.01, total_iters: 200}");
+    if (loss_scale != 0.0)
+        self.grad_scaler = cse_grad_scaler_new("{loss_scale: dynamic}");
 
     /* Load a checkpoint if one is given. */
-    if (argc > 1 && cse_load(argv[1]) != CSE_OK) {
-        fprintf(stderr, "training: %s\n", cse_error_message());
-        return 1;
-    }
-
-    cse_executor *executor = cse_executor_new(&(cse_executor_options){
-        .input = "{data_processor: synthetic, samples: 4096, features: [20], classes: 4, "
-                 "batch_size: 128, micro_batch_size: 32, shuffle: true}",
-        .num_steps = 200,
-        .checkpoint_steps = 100,
-        .activation_steps = 20,
-    });
-
-    /* Each call before this one may have failed: the first failure is reported here. */
-    cse_status status = cse_run(executor, training_step, &self);
+    cse_status status = CSE_OK;
+    if (checkpoint_path != NULL)
+        status = load_checkpoint(&self, checkpoint_path);
+    if (status == CSE_OK)
+        status = train(&self);
     if (status != CSE_OK)
         fprintf(stderr, "training: %s\n", cse_error_message());
     cse_finish();

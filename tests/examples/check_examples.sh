@@ -32,6 +32,21 @@ awk 'NR == 1 { first = $2 + 0 } END { exit !(NR == 10 && $2 + 0 < first / 4) }' 
 grep -q 'lion.first' info && grep -q 'optimizer.last.bias.momentum_buffer' info ||
     { echo "FAIL: own_update.mdl lacks a state:"; cat info; exit 1; }
 
+# The run of each program is recorded where it ran.
+"$CSENGINE_EXECUTABLE" report . -o run.html >/dev/null && [ -s run.html ] ||
+    { echo "FAIL: no report of the programs' runs"; exit 1; }
+
+# Without a gradient scaler, from a checkpoint that has one.
+"$top_builddir/examples/training" checkpoint_400.mdl 0 >losses
+[ -f checkpoint_600.mdl ] || { echo "FAIL: training without a scaler did not go on"; exit 1; }
+status=0
+"$top_builddir/examples/training" checkpoint_600.mdl 2>message || status=$?
+[ "$status" -eq 65 ] && grep -q grad_scaler message || {
+    echo "FAIL: a checkpoint without a gradient scaler gives exit code 65, not $status:"
+    cat message
+    exit 1
+}
+
 status=0
 "$top_builddir/examples/evaluation" no_such_file.mdl 2>message || status=$?
 [ "$status" -eq 66 ] && grep -q no_such_file.mdl message || {

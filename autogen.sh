@@ -202,7 +202,8 @@ list() { # variable files...
         $(LC_ALL=C find configs deploy docs scripts tests bench examples -type f \
         ! -path '*/node_modules/*' ! -name '*.c' ! -name '*.h' ! -name '*.o' ! -name '*.pyc' \
         2>/dev/null | LC_ALL=C sort) \
-        $(LC_ALL=C find tests/fuzz tests/dashboard/libraries tests/dashboard/programs -name '*.c' | LC_ALL=C sort)
+        $(LC_ALL=C find tests/fuzz tests/dashboard/libraries tests/dashboard/programs \
+        -name '*.c' | LC_ALL=C sort)
 } | write_if_changed sources.am
 
 [ "${1:-}" = --lists-only ] || autoreconf --install --warnings=all

@@ -22,8 +22,8 @@ cse_status cse_sealed_reader_open(int descriptor, const char *path, cse_sealed_r
 void cse_sealed_reader_close(cse_sealed_reader **reader);
 /* What the file holds; the tensors' data are NULL. Borrowed. */
 const cse_checkpoint *cse_sealed_reader_view(const cse_sealed_reader *reader);
-/* Reads bytes [first, first + bytes) of a tensor's elements to `data`. All of the tensor is read and
- * compared with its digest, in blocks, and nothing of any other: CSE_DATA, naming it. */
+/* Reads bytes [first, first + bytes) of a tensor's elements to `data`. All of the tensor is read
+ * and compared with its digest, in blocks, and nothing of any other: CSE_DATA, naming it. */
 cse_status cse_sealed_reader_read(cse_sealed_reader *reader, int index, uint64_t first,
                                   uint64_t bytes, void *data);
 

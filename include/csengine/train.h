@@ -682,8 +682,8 @@ CSE_API cse_status cse_saved_integer(const cse_saved *saved, const char *key, in
 CSE_API cse_status cse_saved_number(const cse_saved *saved, const char *key, double *value);
 CSE_API cse_status cse_saved_text(const cse_saved *saved, const char *key, const char **value);
 
-/* Elements [first, first + count) of a tensor. CSE_SHAPE when it has fewer, CSE_DATA when the tensor
- * is damaged: to know that, the whole tensor is read, in blocks, and nothing else of the file. */
+/* Elements [first, first + count) of a tensor. CSE_SHAPE when it has fewer, CSE_DATA when the
+ * tensor is damaged: to know that, all of it is read, in blocks, and nothing else of the file. */
 CSE_API cse_status cse_saved_read(cse_saved *saved, const char *key, int64_t first, int64_t count,
                                   void *values);
 

@@ -1,5 +1,6 @@
-/* Checkpoints of the user's own making: every value comes back to the bit under its key, a tensor is
- * read without the others, damage is found where it is touched, and states are loaded by part. */
+/* Checkpoints of the user's own making: every value comes back to the bit under its key, a tensor
+ * is read without the others, damage is found where it is touched, and states are loaded by
+ * part. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -251,7 +252,7 @@ START_TEST(parts_are_loaded_under_the_users_keys)
     const uint64_t expected = bits_of(t.model);
     cse_finish();
 
-    /* A new session goes on where the first one stood: in its states, and in the data by the step. */
+    /* A new session goes on where the first stood: in its states, and in the data by the step. */
     t = open_training("AdamW", 1);
     float own[3] = { 1, 2, 3 };
     must(cse_state_set(t.own, own, sizeof own));

@@ -15,6 +15,7 @@ engine/optimizers|optimizer|cse_optimizer_descriptor|engine/optimizers/optimizer
 engine/schedules|schedule|cse_schedule_descriptor|engine/schedules/schedule.h|cse_schedules
 engine/metrics|metric|cse_metric_descriptor|engine/metrics/metric.h|cse_metrics
 engine/models|model|cse_model_descriptor|engine/models/models.h|cse_models
+run/callbacks|callback|cse_callback_descriptor|run/callbacks/callbacks.h|cse_callbacks
 run/loggers|logger|cse_logger_descriptor|run/loggers/logger.h|cse_loggers
 engine/checkpoint/formats|format|cse_checkpoint_format|@/format.h|cse_checkpoint_formats
 dataloader/inputs|input|cse_input_descriptor|dataloader/input.h|cse_inputs

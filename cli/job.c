@@ -187,3 +187,13 @@ int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job)
         cse_run_directory_remove(&supervised.directory);
     return exit_code;
 }
+
+int cse_job_evaluate(const cse_command_line *line, cse_job_mode mode)
+{
+    cse_prepared_job job;
+    cse_status status = cse_job_prepare(line, mode, &job);
+    int exit_code =
+        status == CSE_OK ? cse_job_run_supervised(line, &job) : cse_job_report(line, &job, status);
+    cse_job_clear(&job);
+    return exit_code;
+}

@@ -18,6 +18,7 @@
         { "checkpoint_path", "FILE", "fit.ckpt_path", NULL },                               \
         { "new_data", NULL, "checkpoint.new_data", NULL }, { "seed", "N", "seed", NULL },   \
         { "weight_grad_reduce", "TYPE", "precision.weight_grad_reduce", NULL },             \
+        { "weight_update", "TYPE", "precision.weight_update", NULL },                       \
         { "tiling_accum", "TYPE", "precision.tiling_accum", NULL },                         \
         { "preset", "NAME", "precision.graphamp.preset", NULL },                            \
     {                                                                                       \
@@ -42,6 +43,14 @@
         { "compile_only", NULL, "backend.compile_only", NULL },                                    \
     {                                                                                              \
         "validate_only", NULL, "backend.validate_only", NULL                                       \
+    }
+
+#define CSE_EVALUATION_OPTIONS                                  \
+    { "eval_steps", "N", "loop.eval_steps", NULL },             \
+        { "log_steps", "N", "logging.log_steps", NULL },        \
+        { "compile_only", NULL, "backend.compile_only", NULL }, \
+    {                                                           \
+        "validate_only", NULL, "backend.validate_only", NULL    \
     }
 
 /* A job's settings and what they borrow from. */
@@ -69,5 +78,8 @@ int cse_job_run_shown(const cse_command_line *line, cse_prepared_job *job);
 /* The same in a child process under a supervisor, this process, which removes processes and shared
  * memory that a killed job leaves. Must be called before any thread exists. */
 int cse_job_run_supervised(const cse_command_line *line, cse_prepared_job *job);
+
+/* A whole evaluation, from its configuration to the exit code. */
+int cse_job_evaluate(const cse_command_line *line, cse_job_mode mode);
 
 #endif

@@ -224,6 +224,32 @@ static void show_complete(cse_progress *progress, const cse_job_event *event)
     fflush(progress->out);
 }
 
+static json_t *metrics_json(const cse_job_result *result)
+{
+    json_t *metrics = json_object();
+    for (int i = 0; i < result->metric_count; i++)
+        json_object_set_new(metrics, result->metrics[i].name,
+                            cse_json_finite(result->metrics[i].value));
+    return metrics;
+}
+
+/* The metrics of one of several checkpoints. */
+static void show_validated(cse_progress *progress, const cse_job_event *event)
+{
+    const cse_job_result *result = event->result;
+    if (progress->json) {
+        print_json(progress, json_pack("{s:s, s:I, s:s, s:o}", "event", "validated", "step",
+                                       (json_int_t)event->step, "checkpoint", event->text,
+                                       "metrics", metrics_json(result)));
+        return;
+    }
+    fprintf(progress->out, "| Validated Device=CPU, GlobalStep=%lld", (long long)event->step);
+    for (int i = 0; i < result->metric_count; i++)
+        fprintf(progress->out, ", %s=%.5f", result->metrics[i].name, result->metrics[i].value);
+    fprintf(progress->out, ", Checkpoint=%s\n", event->text);
+    fflush(progress->out);
+}
+
 void cse_progress_event(cse_progress *progress, const cse_job_event *event)
 {
     switch (event->kind) {
@@ -257,6 +283,11 @@ void cse_progress_event(cse_progress *progress, const cse_job_event *event)
     case CSE_JOB_COMPLETE:
         cse_live_line_lock(progress->line);
         show_complete(progress, event);
+        cse_live_line_unlock(progress->line);
+        break;
+    case CSE_JOB_VALIDATED:
+        cse_live_line_lock(progress->line);
+        show_validated(progress, event);
         cse_live_line_unlock(progress->line);
         break;
     case CSE_JOB_ACCEPTED:
@@ -301,16 +332,13 @@ void cse_progress_not_begun(cse_progress *progress, cse_status status,
 
 static void print_end_json(cse_progress *progress, cse_status status, const cse_job_result *result)
 {
-    json_t *object = json_object(), *metrics = json_object();
-    for (int i = 0; i < result->metric_count; i++)
-        json_object_set_new(metrics, result->metrics[i].name,
-                            cse_json_finite(result->metrics[i].value));
+    json_t *object = json_object();
     json_object_set_new(object, "event", json_string("end"));
     json_object_set_new(object, "state", json_string(state_of(status, result)));
     json_object_set_new(object, "steps", json_integer(result->steps));
     json_object_set_new(object, "train_seconds", cse_json_finite(result->train_seconds));
     json_object_set_new(object, "samples_per_second", cse_json_finite(result->samples_per_second));
-    json_object_set_new(object, "metrics", metrics);
+    json_object_set_new(object, "metrics", metrics_json(result));
     json_object_set_new(object, "weights_digest", json_string(result->weights_digest));
     json_object_set_new(object, "checkpoint", json_string(result->checkpoint_path));
     json_object_set_new(object, "complete", json_boolean(result->complete));

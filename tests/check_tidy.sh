@@ -18,7 +18,7 @@ plan="$traced ops passes precision kernels codegen execute"
 plugins='optimizers schedules metrics models'
 links='workers/arena workers/messages workers/transports'
 control="$links workers/launchers workers/control"
-job="config checkpoint dataloader store $control run/session run/record"
+job="config checkpoint dataloader store $control run/callbacks run/session run/record"
 directions="
 base:
 types: base
@@ -45,6 +45,7 @@ workers/messages: base workers/transports
 workers/worker: $traced passes execute dataloader $links
 workers/control: $traced execute dataloader $links workers/launchers
 run/loggers: base
+run/callbacks: base types
 run/session: $plan $plugins config checkpoint dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $plugins $job

@@ -5,21 +5,13 @@
 
 static int run(const cse_command_line *line)
 {
-    cse_prepared_job job;
-    cse_status status = cse_job_prepare(line, CSE_JOB_EVALUATE, &job);
-    int exit_code =
-        status == CSE_OK ? cse_job_run_supervised(line, &job) : cse_job_report(line, &job, status);
-    cse_job_clear(&job);
-    return exit_code;
+    return cse_job_evaluate(line, CSE_JOB_EVALUATE);
 }
 
 static const cse_option options[] = {
     CSE_JOB_OPTIONS,
     CSE_RUN_OPTIONS,
-    { "eval_steps", "N", "loop.eval_steps", NULL },
-    { "log_steps", "N", "logging.log_steps", NULL },
-    { "compile_only", NULL, "backend.compile_only", NULL },
-    { "validate_only", NULL, "backend.validate_only", NULL },
+    CSE_EVALUATION_OPTIONS,
     { "json", NULL, NULL, "prints JSON lines: each logged step and the result" },
     { "quiet", NULL, NULL, "prints only errors and the result" },
     { 0 },
@@ -36,7 +28,9 @@ const cse_command cse_command_eval = {
     .group = CSE_GROUP_RUN,
     .summary = "evaluates a checkpoint on the validation data",
     .arguments = "CONFIG.yaml",
-    .doc = "Takes --checkpoint_path, or else the newest checkpoint of model_dir.",
+    .doc =
+        "The same as `csengine validate`: takes --checkpoint_path, or else the newest checkpoint\n"
+        "of model_dir.",
     .options = options,
     .letters = "q=quiet",
     .min_arguments = 1,

@@ -105,10 +105,12 @@ static void answer_schema(const cse_request *request, cse_answer *answer)
     set_section(trainer, "init", "model", model_schema());
     set_section(trainer, "init", "optimizer", keyed_schema("optimizers"));
     set_section(trainer, "init", "schedulers", list_schema(keyed_schema("schedules")));
+    set_section(trainer, "init", "callbacks", list_schema(keyed_schema("callbacks")));
     set_section(trainer, "init", "loggers", list_schema(keyed_schema("loggers")));
-    static const char *const loaders[] = { "train_dataloader", "val_dataloader" };
-    for (int i = 0; i < 2; i++)
-        set_section(trainer, "fit", loaders[i], dataloader_schema());
+    set_section(trainer, "fit", "train_dataloader", dataloader_schema());
+    set_section(trainer, "fit", "val_dataloader", list_schema(dataloader_schema()));
+    set_section(trainer, "validate", "val_dataloader", list_schema(dataloader_schema()));
+    set_section(trainer, "validate_all", "val_dataloaders", list_schema(dataloader_schema()));
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string("CONFIG.yaml of csengine"));

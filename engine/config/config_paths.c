@@ -1,5 +1,5 @@
 /* Every setting that is a path has the type CSE_SETTING_PATH, whose section says whether it is read
- * or written: loggers and the compiler write, all others read. */
+ * or written: loggers, callbacks and the compiler write, all others read. */
 #include "engine/config/config_paths.h"
 
 #include <string.h>
@@ -116,14 +116,17 @@ cse_status cse_config_check_paths(const cse_settings *trainer, const cse_plugin_
     if (confinement == NULL || trainer == NULL)
         return CSE_OK;
     const int loggers = cse_plugin_section_index("loggers");
+    const int callbacks = cse_plugin_section_index("callbacks");
     CSE_TRY(check_common(&c, CSE_PATH_OUTPUT, cse_settings_section(trainer, "init.backend"),
                          "compile_dir"));
     CSE_TRY(check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "fit"), "ckpt_path"));
+    CSE_TRY(
+        check_common(&c, CSE_PATH_INPUT, cse_settings_section(trainer, "validate"), "ckpt_path"));
     for (int s = 0; s < CSE_PLUGIN_SECTION_COUNT; s++)
         for (int i = 0; i < sections[s].count; i++) {
             const cse_config_plugin *plugin = &sections[s].plugins[i];
-            CSE_TRY(check_settings(&c, s == loggers ? CSE_PATH_OUTPUT : CSE_PATH_INPUT,
-                                   plugin->settings));
+            const bool writes = s == loggers || s == callbacks;
+            CSE_TRY(check_settings(&c, writes ? CSE_PATH_OUTPUT : CSE_PATH_INPUT, plugin->settings));
         }
     return CSE_OK;
 }

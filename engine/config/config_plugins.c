@@ -15,19 +15,24 @@
 #include "engine/config/settings.h"
 
 typedef struct plugin_section {
-    const char *name, *parent;
+    const char *name;            /* for cse_plugin_section_index */
+    const char *parent, *key;    /* where it stands below "trainer" */
     const char *kind, *singular; /* "models", as `csengine list` calls them; "model" */
     const char *name_key;        /* the setting that names the plugin; NULL: {NAME: {settings}} */
     bool may_be_list;
 } plugin_section;
 
+#define INPUT "inputs", "input function", "data_processor"
 static const plugin_section plugin_sections[CSE_PLUGIN_SECTION_COUNT] = {
-    { "model", "init", "models", "model", "name", false },
-    { "optimizer", "init", "optimizers", "optimizer", NULL, false },
-    { "schedulers", "init", "schedules", "schedule", NULL, true },
-    { "loggers", "init", "loggers", "logger", NULL, true },
-    { "train_dataloader", "fit", "inputs", "input function", "data_processor", false },
-    { "val_dataloader", "fit", "inputs", "input function", "data_processor", false },
+    { "model", "init", "model", "models", "model", "name", false },
+    { "optimizer", "init", "optimizer", "optimizers", "optimizer", NULL, false },
+    { "schedulers", "init", "schedulers", "schedules", "schedule", NULL, true },
+    { "callbacks", "init", "callbacks", "callbacks", "callback", NULL, true },
+    { "loggers", "init", "loggers", "loggers", "logger", NULL, true },
+    { "train_dataloader", "fit", "train_dataloader", INPUT, false },
+    { "val_dataloader", "fit", "val_dataloader", INPUT, true },
+    { "validate.val_dataloader", "validate", "val_dataloader", INPUT, true },
+    { "validate_all.val_dataloaders", "validate_all", "val_dataloaders", INPUT, true },
 };
 
 int cse_plugin_section_index(const char *name)
@@ -218,7 +223,8 @@ static cse_status check_plugin(const cse_config_loading *loading, const plugin_s
         plugin->settings = common;
         return CSE_OK;
     }
-    bool any_case = about->name_key == NULL && strcmp(about->kind, "loggers") != 0;
+    bool any_case = about->name_key == NULL && strcmp(about->kind, "loggers") != 0 &&
+                    strcmp(about->kind, "callbacks") != 0;
     if ((any_case ? cse_registry_get_any_case : cse_registry_get)(
             registry, about->singular, plugin->name, &plugin->descriptor) != CSE_OK) {
         cse_error error = *cse_error_last();
@@ -247,7 +253,7 @@ cse_status cse_config_read_plugins(const cse_config_loading *loading,
     const cse_yaml_node *trainer = cse_yaml_find(loading->root, "trainer");
     for (int i = 0; i < CSE_PLUGIN_SECTION_COUNT; i++) {
         const plugin_section *about = &plugin_sections[i];
-        cse_yaml_node *node = cse_yaml_find(cse_yaml_find(trainer, about->parent), about->name);
+        cse_yaml_node *node = cse_yaml_find(cse_yaml_find(trainer, about->parent), about->key);
         if (node != NULL && cse_yaml_is_null(node))
             node->read = true; /* there is nothing more to read */
         if (node == NULL || cse_yaml_is_null(node))

@@ -90,6 +90,10 @@ static const cse_setting init_table[] = {
     { "checkpoint", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is saved and loaded",
       checkpoint_table },
     { "logging", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "what is printed", logging_table },
+    { "callbacks", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "[{NAME: {its own settings}}]: what is done at the events of a run, see `csengine list "
+      "callbacks`",
+      NULL },
     { "loggers", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "[{NAME: {its own settings}}]: where scalars go besides the run's own store", NULL },
     { "seed", CSE_SETTING_INTEGER, "1", 0, MAX_SEED, NULL,
@@ -106,9 +110,25 @@ static const cse_setting fit_table[] = {
     { "train_dataloader", CSE_SETTING_ANY, "null", 0, 0, NULL,
       "data_processor (an input function), batch_size, micro_batch_size, ...", NULL },
     { "val_dataloader", CSE_SETTING_ANY, "null", 0, 0, NULL,
-      "the same for validation, which follows training", NULL },
+      "the same for validation, which follows training; or a list of them", NULL },
     { "ckpt_path", CSE_SETTING_PATH, "null", 0, 0, NULL,
       "checkpoint to start from; absent or newest: the newest of model_dir, null: none", NULL },
+    { 0 },
+};
+
+static const cse_setting validate_table[] = {
+    { "val_dataloader", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "data of `csengine validate`, one or a list; null: fit.val_dataloader", NULL },
+    { "ckpt_path", CSE_SETTING_PATH, "null", 0, 0, NULL,
+      "checkpoint to validate; null: as fit.ckpt_path says", NULL },
+    { 0 },
+};
+
+static const cse_setting validate_all_table[] = {
+    { "val_dataloaders", CSE_SETTING_ANY, "null", 0, 0, NULL,
+      "data of `csengine validate_all`, one or a list; null: fit.val_dataloader", NULL },
+    { "ckpt_paths", CSE_SETTING_TEXT_LIST, "[]", 0, 0, NULL,
+      "checkpoints to validate, as patterns of a shell; []: all of model_dir", NULL },
     { 0 },
 };
 
@@ -116,6 +136,10 @@ static const cse_setting trainer_table[] = {
     { "init", CSE_SETTING_SETTINGS, NULL, 0, 0, NULL, "the model and how it is trained",
       init_table },
     { "fit", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "the data", fit_table },
+    { "validate", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "validation of one checkpoint",
+      validate_table },
+    { "validate_all", CSE_SETTING_SETTINGS, "{}", 0, 0, NULL, "validation of several checkpoints",
+      validate_all_table },
     { 0 },
 };
 

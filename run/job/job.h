@@ -15,9 +15,10 @@
 #include "run/job/job_event.h"
 
 typedef enum cse_job_mode {
-    CSE_JOB_TRAIN,    /* fit: training, then validation if there is a val_dataloader */
-    CSE_JOB_EVALUATE, /* validate: validation alone */
-    CSE_JOB_COMPILE,  /* compile the training step (and the validation step), execute nothing */
+    CSE_JOB_TRAIN,        /* fit: training, then validation if there is a val_dataloader */
+    CSE_JOB_EVALUATE,     /* validate: validation alone */
+    CSE_JOB_COMPILE,      /* compile the training step (and the validation step), execute nothing */
+    CSE_JOB_EVALUATE_ALL, /* validate_all, to cse_job_settings_read: EVALUATE with validates_all */
 } cse_job_mode;
 
 typedef struct cse_job_settings {
@@ -31,6 +32,8 @@ typedef struct cse_job_settings {
     cse_yaml_node *schedulers;        /* as cse_session_schedule_new takes it; NULL: its lr */
     const cse_config_plugin *loggers; /* [logger_count] */
     int logger_count;
+    const cse_config_plugin *callbacks; /* [callback_count] */
+    int callback_count;
 
     /* Its counts start at the first step of the run when the newest checkpoint is loaded
      * (autoload), and at the checkpoint's step when a checkpoint is named. */
@@ -50,12 +53,18 @@ typedef struct cse_job_settings {
     bool autoload_last_checkpoint;
     bool new_data;               /* resume although the training data are others */
     const char *checkpoint_path; /* to load; NULL: the newest of model_dir if autoload */
+    /* In mode EVALUATE: each checkpoint that one of the patterns matches, by step; no patterns: all
+     * of model_dir. */
+    bool validates_all;
+    const char *const *checkpoints; /* [checkpoint_count] */
+    int checkpoint_count;
 
     int64_t started_ns;            /* clock at the start of the run, for its time limit; 0: now */
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
 
     int64_t log_steps;                                          /* 0: every 50 */
     const cse_config_plugin *train_dataloader, *val_dataloader; /* val: NULL for none */
+    int val_count;                                              /* data loaders of a validation */
     const cse_config *config;            /* to report values that were not read; may be NULL */
     const char *canonical_configuration; /* kept in checkpoints; may be NULL */
     const char *effective_settings;      /* those that can change a bit; may be NULL */
@@ -73,7 +82,7 @@ typedef struct cse_job_settings {
     const cse_passes_options *passes; /* for `compile --print-after` */
 } cse_job_settings;
 
-enum { CSE_JOB_MAX_METRICS = 8 };
+enum { CSE_JOB_MAX_METRICS = 64 };
 
 typedef struct cse_job_result {
     bool stopped;      /* before its last step */
@@ -84,9 +93,10 @@ typedef struct cse_job_result {
     double samples_per_second; /* of training; of evaluation in mode EVALUATE */
     double compile_seconds;
     bool compile_cached;
-    int metric_count; /* "loss" is the evaluation's mean loss */
+    /* "loss" is the evaluation's mean loss; with several data loaders "validate_0/loss". */
+    int metric_count;
     struct {
-        const char *name; /* static text */
+        char name[48];
         double value;
     } metrics[CSE_JOB_MAX_METRICS];
     char weights_digest[65];         /* as `csengine checkpoint digest` of the last state */

@@ -31,8 +31,9 @@ typedef struct cse_job_event {
         /* The configuration, the model and the data are accepted, the run store is whole, and
          * there are steps to train; compiling follows. */
         CSE_JOB_ACCEPTED,
-        CSE_JOB_WARNING,  /* `warning`, which is logged as well: a setting without effect, ... */
-        CSE_JOB_COMPLETE, /* `text`: no step is left to train, and how to go on */
+        CSE_JOB_WARNING,   /* `warning`, which is logged as well: a setting without effect, ... */
+        CSE_JOB_COMPLETE,  /* `text`: no step is left to train, and how to go on */
+        CSE_JOB_VALIDATED, /* one of several checkpoints, `text`, with the metrics of `result` */
     } kind;
     cse_job_phase phase;
     int64_t step;              /* steps done: global for training, of the loop for evaluation */
@@ -42,6 +43,7 @@ typedef struct cse_job_event {
     double global_samples_per_second; /* since the first step of the loop */
     const char *text;
     const struct cse_error *warning;
+    const struct cse_job_result *result;
     /* Of the steps, and of phases of an execution: */
     bool training;                      /* of the training step, not of an evaluation */
     bool more_loops;                    /* `last_step` is not all: validations come in addition */

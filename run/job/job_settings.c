@@ -60,6 +60,14 @@ static void read_keep_best(const cse_settings *best, cse_job_settings *settings)
         settings->best_is_greatest = strcmp(cse_settings_text(best, "goal"), "max") == 0;
 }
 
+/* As in the ModelZoo 1 is every step, and 1.0 the whole run. */
+static double eval_frequency(const cse_settings *loop)
+{
+    const double frequency = number_or_zero(loop, "eval_frequency");
+    const cse_yaml_node *node = cse_settings_node(loop, "eval_frequency");
+    return frequency == 1 && strpbrk(node->text, ".eE") != NULL ? 0 : frequency;
+}
+
 static void read_loop(const cse_config *config, const cse_settings *init,
                       cse_job_settings *settings)
 {
@@ -73,9 +81,10 @@ static void read_loop(const cse_config *config, const cse_settings *init,
     };
     settings->num_steps_from_here =
         strcmp(cse_settings_origin(loop, "num_steps"), "--num_steps") == 0;
-    if (cse_config_plugin_count(config, "val_dataloader") > 0) {
+    if (cse_config_plugin_count(config, "val_dataloader") > 0 ||
+        settings->mode == CSE_JOB_EVALUATE) {
         settings->eval_steps = integer_or_zero(loop, "eval_steps");
-        settings->eval_frequency = number_or_zero(loop, "eval_frequency");
+        settings->eval_frequency = eval_frequency(loop);
     }
     settings->checkpoint_steps = integer_or_zero(checkpoint, "steps");
     settings->checkpoint_minutes = number_or_zero(checkpoint, "minutes");
@@ -101,7 +110,34 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);
     settings->logger_count = cse_config_plugin_count(config, "loggers");
     settings->train_dataloader = cse_config_plugin_view(config, "train_dataloader", 0);
-    settings->val_dataloader = cse_config_plugin_view(config, "val_dataloader", 0);
+    settings->callbacks = cse_config_plugin_view(config, "callbacks", 0);
+    settings->callback_count = cse_config_plugin_count(config, "callbacks");
+}
+
+/* The section of the job's validation: its own, or else that of the training. */
+static void read_validation(const cse_config *config, cse_arena *arena, cse_job_settings *settings)
+{
+    const char *section = settings->mode != CSE_JOB_EVALUATE ? "val_dataloader"
+                          : settings->validates_all          ? "validate_all.val_dataloaders"
+                                                             : "validate.val_dataloader";
+    if (cse_config_plugin_count(config, section) == 0)
+        section = "val_dataloader";
+    settings->val_dataloader = cse_config_plugin_view(config, section, 0);
+    settings->val_count = cse_config_plugin_count(config, section);
+    const cse_settings *one = cse_config_section_view(config, "validate");
+    const cse_settings *all = cse_config_section_view(config, "validate_all");
+    const char *given = cse_settings_origin(cse_config_section_view(config, "fit"), "ckpt_path");
+    if (settings->mode == CSE_JOB_EVALUATE && cse_settings_has(one, "ckpt_path") &&
+        strncmp(given, "--", 2) != 0) /* a flag has precedence */
+        settings->checkpoint_path = cse_settings_text(one, "ckpt_path");
+    if (!settings->validates_all)
+        return;
+    settings->checkpoint_count = cse_settings_count(all, "ckpt_paths");
+    const char **patterns =
+        cse_arena_alloc(arena, ((size_t)settings->checkpoint_count + 1) * sizeof *patterns);
+    for (int i = 0; i < settings->checkpoint_count; i++)
+        patterns[i] = cse_settings_text_at(all, "ckpt_paths", i);
+    settings->checkpoints = patterns;
 }
 
 static void read_records(const cse_config *config, cse_arena *arena, cse_job_settings *settings)
@@ -142,11 +178,15 @@ cse_status cse_job_settings_read(const cse_config *config, cse_job_mode mode, cs
                                  cse_job_settings *settings)
 {
     const cse_settings *init = cse_config_section_view(config, "init");
-    *settings = (cse_job_settings){ .mode = mode, .config = config };
+    const bool all = mode == CSE_JOB_EVALUATE_ALL;
+    *settings = (cse_job_settings){ .mode = all ? CSE_JOB_EVALUATE : mode,
+                                    .validates_all = all,
+                                    .config = config };
     read_session(init, arena, &settings->session);
     read_precision(init, settings);
     read_loop(config, init, settings);
     read_plugins(config, init, settings);
+    read_validation(config, arena, settings);
     read_records(config, arena, settings);
     return check_mode(config, settings);
 }

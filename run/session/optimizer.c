@@ -337,6 +337,21 @@ static void fetch_norm(cse_step *step, const cse_optimizer *optimizer, cse_tenso
     cse_step_fetch(step, name, norm);
 }
 
+/* For what is traced after the optimizer step. */
+static void keep_gradients(const update *u, cse_tensor *const *gradients)
+{
+    cse_step *step = u->step;
+    cse_arena *arena = step->graph->arena;
+    const size_t count = (size_t)u->optimizer->count;
+    step->parameter_count = u->optimizer->count;
+    step->parameters = cse_arena_alloc(arena, (count + 1) * sizeof *step->parameters);
+    step->gradients = cse_arena_alloc(arena, (count + 1) * sizeof *step->gradients);
+    for (size_t i = 0; i < count; i++) {
+        step->parameters[i] = u->optimizer->optimized[i].parameter;
+        step->gradients[i] = gradients[i];
+    }
+}
+
 void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimizer,
                         cse_grad_scaler *scaler, const cse_clip *clip)
 {
@@ -359,6 +374,7 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
         gradients[i] = cse_gradient_of(loss, optimizer->optimized[i].parameter);
     if (scaler != NULL)
         cse_grad_scaler_unscale(scaler, gradients, count);
+    keep_gradients(&u, gradients);
     const bool measured = scaler != NULL || limit.max_norm > 0;
     cse_tensor *norm =
         measured || limit.max_value > 0 ? cse_clip_gradients(gradients, count, &limit) : NULL;

@@ -34,6 +34,9 @@ typedef struct cse_session_hooks {
     /* The checkpoint that is loaded is one of this run, which goes on: its training data are
      * wanted, unless other ones are asked for. */
     bool resumes, new_data;
+    /* cse_load takes only states whose names begin with one of these words, ended by NULL, and no
+     * global step; NULL: everything. */
+    const char *const *load_only;
     /* Each execution of training ends at the next multiple of this many steps; below 1: a fraction
      * of the run; 0: at the end. */
     double segment;
@@ -198,6 +201,9 @@ cse_status cse_session_save(cse_session *session, const cse_checkpoint *checkpoi
                             const char *path);
 /* Whether a state belongs to a part; *rest: its name there. */
 bool cse_state_is_of(const cse_state *state, cse_state_part part, const char **rest);
+/* As cse_save, with only those states whose names begin with one of the words (ended by NULL). The
+ * checkpoints that follow do not follow this one. */
+cse_status cse_session_save_only(const char *path, const char *const *states);
 
 /* Opens the data of an executor; every file is compared with what the session read before. */
 cse_status cse_session_open_data(cse_session *session, const cse_settings *input,

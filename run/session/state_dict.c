@@ -70,6 +70,42 @@ cse_status cse_session_save(cse_session *session, const cse_checkpoint *checkpoi
     return CSE_OK;
 }
 
+/* Whether a state is one of those that are wanted: its name begins with one of the words. */
+static bool is_wanted(const char *const *words, const char *name)
+{
+    if (words == NULL)
+        return true;
+    for (; *words != NULL; words++) {
+        const size_t length = strlen(*words);
+        if (strncmp(name, *words, length) == 0 && (name[length] == '.' || name[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+cse_status cse_session_save_only(const char *path, const char *const *states)
+{
+    cse_session *session = cse_session_open_view("cse_session_save_only");
+    cse_checkpoint checkpoint;
+    char digest[sizeof session->saved_digest];
+    int count = 0;
+    if (session == NULL)
+        return CSE_USAGE;
+    CSE_TRY(cse_session_may_read(session, "cse_session_save_only"));
+    cse_session_checkpoint(session, &checkpoint);
+    for (int i = 0; i < checkpoint.tensor_count; i++)
+        if (is_wanted(states, checkpoint.tensors[i].name))
+            checkpoint.tensors[count++] = checkpoint.tensors[i];
+    checkpoint.tensor_count = count;
+    cse_status status = count > 0 ? cse_checkpoint_save_digest(&checkpoint, path, digest)
+                                  : cse_fail(CSE_CONFIG,
+                                             "%s: no state of the run has one of the "
+                                             "names that it is to hold",
+                                             path);
+    free(checkpoint.tensors);
+    return status;
+}
+
 cse_status cse_save(const char *path)
 {
     cse_session *session = cse_session_open_view("cse_save");
@@ -111,16 +147,22 @@ static bool is_declared(const cse_session *session, const char *name)
     return cse_name_index_find(&session->state_names, name) >= 0;
 }
 
+static bool is_taken(const cse_session *session, const cse_state *state)
+{
+    return state->persistent && is_wanted(session->hooks.load_only, state->name);
+}
+
 static cse_status check_all(const cse_session *session, const cse_checkpoint *checkpoint,
                             const char *path)
 {
     const char *prefix = "model.";
     for (int i = 0; i < session->state_count; i++)
-        if (session->states[i]->persistent)
+        if (is_taken(session, session->states[i]))
             CSE_TRY(check_state(checkpoint, session->states[i], path));
     for (int i = 0; i < checkpoint->tensor_count; i++) {
         const char *name = checkpoint->tensors[i].name;
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && !is_declared(session, name))
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && !is_declared(session, name) &&
+            is_wanted(session->hooks.load_only, name))
             return cse_fail(CSE_DATA,
                             "checkpoint %s has tensor '%s', which this model lacks; the checkpoint "
                             "belongs to another model",
@@ -133,7 +175,7 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
 {
     for (int i = 0; i < session->state_count; i++) {
         cse_state *state = session->states[i];
-        if (!state->persistent)
+        if (!is_taken(session, state))
             continue;
         memcpy(cse_state_own_values(state), cse_checkpoint_find(checkpoint, state->name)->data,
                cse_state_bytes(state));
@@ -144,6 +186,8 @@ static void take_all(cse_session *session, const cse_checkpoint *checkpoint)
     session->loaded_path = NULL;
     session->locked = session->locked && !session->states_lost;
     session->states_lost = false;
+    if (!is_wanted(session->hooks.load_only, "global_step"))
+        return; /* training begins with what was taken */
     session->global_step = checkpoint->global_step;
     if (checkpoint->global_step > 0)
         session->batch_size = checkpoint->samples_seen / checkpoint->global_step;

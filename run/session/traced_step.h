@@ -44,6 +44,11 @@ struct cse_step {
     bool training;     /* an optimizer step was traced, or cse_step_train called */
     bool clipped;      /* gradients were clipped by cse_clip_gradients */
     cse_state **bound; /* by index in graph->states */
+    /* Of the optimizer step: the parameters, and their gradients, unscaled and before clipping, for
+     * what is traced after it; NULL: none was traced. */
+    cse_state **parameters;
+    cse_tensor **gradients;
+    int parameter_count;
 };
 
 /* Fetches `value` after each step; returns its index in graph->fetches, or -1 after a failure,

@@ -43,8 +43,15 @@ static void read_plugin(const cse_config_plugin *plugin)
 
 static void read_plugins(const cse_config *config)
 {
-    static const char *const sections[] = { "model",   "optimizer",        "schedulers",
-                                            "loggers", "train_dataloader", "val_dataloader" };
+    static const char *const sections[] = { "model",
+                                            "optimizer",
+                                            "schedulers",
+                                            "callbacks",
+                                            "loggers",
+                                            "train_dataloader",
+                                            "val_dataloader",
+                                            "validate.val_dataloader",
+                                            "validate_all.val_dataloaders" };
     cse_yaml_unread *unread = NULL;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         for (int k = 0; k < cse_config_plugin_count(config, sections[i]); k++)

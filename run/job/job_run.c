@@ -1,6 +1,5 @@
 /* Runs a whole job by calls of the public session API, as a user's program would make them. */
-#include "run/job/job.h"
-#include "csengine/generated/ops.h"
+#include "run/job/job_parts.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -17,49 +16,17 @@
 #include "engine/trace/trace.h"
 #include "run/job/hints.h"
 #include "run/job/job_digest.h"
-#include "run/job/job_start.h"
-#include "run/job/job_watch.h"
-#include "run/job/retention.h"
 #include "run/job/room_wait.h"
-#include "run/job/takeover.h"
-#include "run/record/logger_set.h"
-#include "run/record/recorder.h"
+#include "run/session/configured.h"
 #include "run/session/parameter_groups.h"
 #include "run/session/plugins.h"
-#include "workers/messages/run_directory.h"
 
-enum { DEFAULT_LOG_STEPS = 50 };
 #define LINE_INTERVAL_NS INT64_C(1000000000)
 #define LACK_INTERVAL_NS INT64_C(60000000000)
 
-typedef struct job {
-    const cse_job_settings *settings;
-    cse_job_result *result;
-    cse_session *session;
-    cse_model *model;
-    cse_optimizer *optimizer;
-    cse_metric *loss, *accuracy;
-    cse_logger_set *loggers;
-    cse_recorder *recorder;         /* NULL: the job has no run store */
-    cse_retention *retention;       /* NULL: all checkpoints stay */
-    cse_run_directory directory;    /* sockets of the recorder and the executions */
-    bool has_accuracy;              /* the validation step had labels to compare with */
-    bool evaluating, evaluated;     /* a validation is being traced; one was traced */
-    int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
-    bool failed;                    /* a failure ends it: its last step is saved, where it is not */
-    bool cannot_save;               /* a checkpoint that had to be written was not */
-    bool lacks_room;                /* the same, as there was no room: it waits for some */
-    const char *place;              /* where an operator wants the last one; NULL: model_dir */
-    bool accepted;                  /* CSE_JOB_ACCEPTED was told */
-    cse_hints hints;                /* settings that describe other hardware */
-    cse_previous_run previous;      /* in model_dir */
-    int64_t logged_step, logged_ns; /* of the last logged step */
-    int64_t line_ns;                /* when a line about a step was last recorded */
-    cse_job_watch watch;
-    cse_session_observer handed_on; /* notes for a successor */
-} job;
+typedef cse_job job;
 
-static void emit(const job *j, const cse_job_event *event)
+void cse_job_emit(const job *j, const cse_job_event *event)
 {
     if (j->settings->on_event != NULL)
         j->settings->on_event(j->settings->self, event);
@@ -71,7 +38,7 @@ static void emit_text(const job *j, int kind, int64_t step, const char *text)
     cse_text_printable(text, printable, sizeof printable); /* it holds a path */
     cse_job_event event = { .step = step, .text = printable };
     event.kind = kind == CSE_JOB_CHECKPOINT ? CSE_JOB_CHECKPOINT : CSE_JOB_LOG;
-    emit(j, &event);
+    cse_job_emit(j, &event);
     snprintf(line, sizeof line, "%s%s", kind == CSE_JOB_CHECKPOINT ? "saved checkpoint " : "",
              printable);
     cse_recorder_line(j->recorder, line);
@@ -85,7 +52,7 @@ static void warn(const job *j, const cse_error *warning)
     event.kind = CSE_JOB_WARNING;
     cse_error_print(warning, text, sizeof text);
     cse_log_line(CSE_LOG_WARNING, "%s", text);
-    emit(j, &event);
+    cse_job_emit(j, &event);
 }
 
 /* ---- closures ---- */
@@ -130,7 +97,30 @@ static void record_line(job *j, const cse_job_event *event)
     cse_recorder_line(j->recorder, line);
 }
 
-static cse_status show_step(void *self, const cse_values *values)
+/* Tells the callbacks of a logged step; one of them may end the training there. */
+static cse_status call_back(const job *j, const cse_values *values, const cse_job_event *event)
+{
+    const cse_session_report *report = &j->session->report;
+    const double ns = (double)(report->commit_ns - report->first_commit_ns);
+    const cse_callback_step step = {
+        .step = event->step,
+        .last_step = event->last_step,
+        .loop_last_step = report->last_step,
+        .first_step = j->first_step,
+        .loss = (double)event->loss,
+        .batch_size = report->batch_size,
+        .seconds = j->result->train_seconds + ns * 1e-9,
+        .samples_per_second = event->samples_per_second,
+        .global_samples_per_second = event->global_samples_per_second,
+        .values = values,
+    };
+    CSE_TRY(cse_callback_set_step(j->callbacks, &step));
+    if (j->host.stops)
+        cse_stop();
+    return CSE_OK;
+}
+
+cse_status cse_job_show_step(void *self, const cse_values *values)
 {
     job *j = self;
     const cse_session_report *report = &j->session->report;
@@ -150,13 +140,13 @@ static cse_status show_step(void *self, const cse_values *values)
     };
     event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
     cse_job_watch_describe(&j->watch, values, &event);
-    emit(j, &event);
+    cse_job_emit(j, &event);
     record_line(j, &event);
     if (!j->evaluating)
         log_step(j, values, &event);
     j->logged_step = step;
     j->logged_ns = report->commit_ns;
-    return CSE_OK;
+    return j->evaluating ? CSE_OK : call_back(j, values, &event);
 }
 
 static cse_status write_checkpoint(job *j, int64_t step)
@@ -171,6 +161,8 @@ static cse_status write_checkpoint(job *j, int64_t step)
                                        .path = path,
                                        .digest = j->session->saved_digest };
     const cse_job_phase phase = j->watch.phase;
+    const cse_callback_checkpoint told = { .step = step, .path = path };
+    CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_SAVING, &told));
     if (!j->lacks_room)
         cse_job_watch_phase(&j->watch, CSE_JOB_SAVING);
     written.start_ns = cse_clock_ns();
@@ -187,7 +179,7 @@ static cse_status write_checkpoint(job *j, int64_t step)
     }
     snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
     emit_text(j, CSE_JOB_CHECKPOINT, step, path);
-    return CSE_OK;
+    return cse_callback_set_checkpoint(j->callbacks, CSE_AFTER_SAVING, &told);
 }
 
 static cse_status save(job *j, int64_t step)
@@ -246,43 +238,17 @@ static cse_tensor *training_step(cse_step *step, void *self)
     const job *j = self;
     cse_tensor *loss = cse_model_loss(j->model, step, NULL);
     cse_optimizer_step(step, loss, j->optimizer, NULL, NULL);
-    cse_step_closure(step, show_step, self, loss);
+    cse_callback_set_trace(j->callbacks, step);
+    cse_step_closure(step, cse_job_show_step, self, loss);
     cse_step_name_closure(step, "progress");
     cse_checkpoint_closure(step, save_step, self);
     cse_step_name_closure(step, "checkpoint");
     return loss;
 }
 
-/* The integer labels that have one row of `predictions` each; NULL when there are none. */
-static cse_tensor *labels_of(const cse_step *step, const cse_tensor *predictions)
-{
-    for (int i = 0; i < step->graph->input_count; i++) {
-        cse_node *input = step->graph->inputs[i].node;
-        if (strcmp(step->graph->inputs[i].name, "labels") == 0 && input->dtype == CSE_INT32 &&
-            input->shape.rank == 1 && cse_tensor_shape(predictions).rank == 2)
-            return input;
-    }
-    return NULL;
-}
-
-static cse_tensor *evaluation_step(cse_step *step, void *self)
-{
-    job *j = self;
-    cse_tensor *predictions = NULL;
-    cse_tensor *loss = cse_model_loss(j->model, step, &predictions);
-    cse_tensor *labels = labels_of(step, predictions);
-    cse_metric_update(j->loss, loss);
-    j->has_accuracy = labels != NULL;
-    if (labels != NULL)
-        cse_metric_update(j->accuracy, labels, cse_argmax(predictions, -1));
-    cse_step_closure(step, show_step, self, loss);
-    cse_step_name_closure(step, "evaluation");
-    return loss;
-}
-
 /* ---- hooks ---- */
 
-static bool job_executes(const job *j)
+bool cse_job_executes(const job *j)
 {
     const cse_job_settings *s = j->settings;
     return s->mode != CSE_JOB_COMPILE && !s->session.compile_only && !s->session.validate_only;
@@ -294,17 +260,21 @@ static int stop_requested(void *self)
     return j->settings->stop_requested ? j->settings->stop_requested(j->settings->self) : 0;
 }
 
+static bool is_below(const cse_yaml_unread *setting, const char *section)
+{
+    return strncmp(setting->path, section, strlen(section)) == 0;
+}
+
 /* Whether a setting is of a part that this job does not have, as a file for several uses has. */
 static bool is_of_another_job(const job *j, const cse_yaml_unread *setting)
 {
-    static const char validation[] = "trainer.fit.val_dataloader";
-    static const char loggers[] = "trainer.init.loggers";
-    bool of_validation = strncmp(setting->path, validation, sizeof validation - 1) == 0;
+    const bool of_validation = is_below(setting, "trainer.fit.val_dataloader");
+    if (of_validation || is_below(setting, "trainer.validate"))
+        return !j->evaluated || (!of_validation && j->settings->mode != CSE_JOB_EVALUATE);
     if (j->settings->mode == CSE_JOB_EVALUATE)
-        return !of_validation && setting->place.line > 0; /* given on the command line: told */
-    if (of_validation)
-        return !j->evaluated;
-    return !job_executes(j) && strncmp(setting->path, loggers, sizeof loggers - 1) == 0;
+        return setting->place.line > 0; /* given on the command line: told */
+    return !cse_job_executes(j) && (is_below(setting, "trainer.init.loggers") ||
+                                    is_below(setting, "trainer.init.callbacks"));
 }
 
 /* Tells each setting that has no effect, once. Called when the step is planned: by then every
@@ -318,7 +288,8 @@ static void tell_unread(job *j)
     if (result->unread == NULL) /* room for every value */
         cse_yaml_list_values(cse_config_arena_view(config), cse_config_root_view(config),
                              &result->unread);
-    j->evaluated = j->evaluated || j->evaluating || j->settings->val_dataloader == NULL;
+    j->evaluated = j->evaluated || j->settings->val_dataloader == NULL ||
+                   (j->evaluating && j->loader + 1 == j->settings->val_count);
     int count = cse_config_unread(config, &unread), told = result->unread_count;
     for (int i = 0; i < count; i++) {
         bool known = is_of_another_job(j, &unread[i]);
@@ -342,19 +313,19 @@ static void on_planned(void *self)
     cse_job_event event = { .step = report->first_step, .last_step = report->asked_last_step };
     if (j->settings->config != NULL)
         tell_unread(j);
-    if (j->evaluating || !job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
+    if (j->evaluating || !cse_job_executes(j) || j->settings->mode != CSE_JOB_TRAIN)
         return;
     if (report->first_step < report->run_last_step && !j->accepted && j->recorder != NULL) {
         j->accepted = true;
         event.kind = CSE_JOB_ACCEPTED;
-        emit(j, &event);
+        cse_job_emit(j, &event);
     } else if (report->first_step == report->run_last_step && j->result->steps_run == 0) {
         cse_text text = { 0 };
         cse_tell_complete(report, j->session->configuration.model_dir, &text);
         j->result->complete = true;
         event.kind = CSE_JOB_COMPLETE;
         event.text = text.data;
-        emit(j, &event);
+        cse_job_emit(j, &event);
         cse_recorder_line(j->recorder, text.data);
         cse_text_clear(&text);
     }
@@ -395,13 +366,6 @@ static cse_status make_training(job *j)
     return cse_session_settle_precision(j->session);
 }
 
-static cse_status make_metrics(job *j)
-{
-    j->loss = cse_metric_new("mean", "loss");
-    j->accuracy = cse_metric_new("accuracy", "accuracy");
-    return cse_session_status();
-}
-
 static void warn_of_divergence(const job *j, const char *path)
 {
     static const cse_previous_run unknown = { .last_step = 0 };
@@ -424,10 +388,37 @@ static void warn_of_overwriting(const job *j)
     cse_text_clear(&text);
 }
 
+/* What a run is told of the weights that it goes on from. */
+static void warn_of_start(const job *j, const char *path)
+{
+    if (j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
+        return;
+    warn_of_divergence(j, path);
+    if (j->settings->checkpoint_path != NULL)
+        warn_of_overwriting(j);
+}
+
+static cse_status load_from(job *j, const char *path)
+{
+    char line[PATH_MAX + 64];
+    const cse_callback_checkpoint told = { .path = path };
+    CSE_TRY(cse_callback_set_checkpoint(j->callbacks, CSE_BEFORE_LOADING, &told));
+    const bool is_named =
+        j->settings->checkpoint_path != NULL && strcmp(path, j->settings->checkpoint_path) == 0;
+    j->session->hooks.load_only = is_named ? j->host.load_only : NULL;
+    CSE_TRY(cse_load(path));
+    j->saved_step = cse_global_step();
+    snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
+    snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
+             (long long)cse_global_step());
+    emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
+    return CSE_OK;
+}
+
 /* Loads the checkpoint that was named, or the newest one. */
 static cse_status load(job *j)
 {
-    char path[PATH_MAX], line[PATH_MAX + 64];
+    char path[PATH_MAX];
     const cse_job_settings *s = j->settings;
     const char *handed_on = cse_takeover_checkpoint(s->takeover);
     if (handed_on != NULL) {
@@ -448,28 +439,19 @@ static cse_status load(job *j)
     }
     if (handed_on != NULL || s->checkpoint_path == NULL) {
         j->session->hooks.counts_from_start = true;
-        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && job_executes(j);
+        j->session->hooks.resumes = s->mode == CSE_JOB_TRAIN && cse_job_executes(j);
     }
-    CSE_TRY(cse_load(path));
-    j->saved_step = cse_global_step();
+    CSE_TRY(load_from(j, path));
     if (s->checkpoint_path != NULL)
         cse_retention_named(j->retention, path);
-    snprintf(j->result->checkpoint_path, sizeof j->result->checkpoint_path, "%s", path);
-    snprintf(line, sizeof line, "loaded checkpoint %s at step %lld", path,
-             (long long)cse_global_step());
-    emit_text(j, CSE_JOB_LOG, cse_global_step(), line);
-    if (s->mode == CSE_JOB_TRAIN && job_executes(j)) {
-        warn_of_divergence(j, path);
-        if (s->checkpoint_path != NULL)
-            warn_of_overwriting(j);
-    }
+    warn_of_start(j, path);
     return CSE_OK;
 }
 
 /* ---- loops ---- */
 
-static cse_status run_loop(job *j, const cse_config_plugin *loader,
-                           const cse_executor_options *options, cse_step_function *function)
+cse_status cse_job_run_loop(job *j, const cse_config_plugin *loader,
+                            const cse_executor_options *options, cse_step_function *function)
 {
     cse_session_report *report = &j->session->report;
     j->logged_ns = 0;
@@ -488,59 +470,6 @@ static cse_status run_loop(job *j, const cse_config_plugin *loader,
     return status;
 }
 
-/* Logs validation metrics at the training step whose weights were evaluated. */
-static void log_validation(job *j)
-{
-    for (int i = 0; i < j->result->metric_count; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "val_%s", j->result->metrics[i].name);
-        cse_logger_set_scalar(j->loggers, name, cse_global_step(), j->result->metrics[i].value);
-        cse_recorder_metric(j->recorder, name, cse_global_step(), j->result->metrics[i].value);
-        cse_retention_metric(j->retention, name, cse_global_step(), j->result->metrics[i].value);
-    }
-    cse_retention_apply(j->retention, j->recorder);
-    cse_logger_set_flush(j->loggers);
-}
-
-static cse_status evaluate(job *j)
-{
-    const cse_job_settings *s = j->settings;
-    cse_executor_options options = { .num_steps = s->eval_steps,
-                                     .num_epochs = s->eval_steps > 0 ? 0 : 1,
-                                     .activation_steps = s->log_steps };
-    cse_job_result *result = j->result;
-    if (options.activation_steps == 0)
-        options.activation_steps = DEFAULT_LOG_STEPS;
-    CSE_TRY(cse_metric_reset(j->loss));
-    CSE_TRY(cse_metric_reset(j->accuracy));
-    bool counts_from_start = j->session->hooks.counts_from_start;
-    j->session->hooks.counts_from_start = false;
-    cse_eval_mode(j->model);
-    cse_recorder_validating(j->recorder);
-    j->evaluating = true;
-    cse_status status = run_loop(j, s->val_dataloader, &options, evaluation_step);
-    j->evaluating = false;
-    cse_train_mode(j->model);
-    j->session->hooks.counts_from_start = counts_from_start;
-    CSE_TRY(status);
-    const cse_session_report *report = &j->session->report;
-    if (s->mode == CSE_JOB_EVALUATE && report->execution.train_seconds > 0)
-        result->samples_per_second = (double)report->last_step * (double)report->batch_size /
-                                     report->execution.train_seconds;
-    if (result->stopped || s->mode == CSE_JOB_COMPILE || s->session.compile_only ||
-        s->session.validate_only)
-        return CSE_OK;
-    result->metric_count = 0;
-    result->metrics[result->metric_count++].name = "loss";
-    CSE_TRY(cse_metric_value(j->loss, &result->metrics[0].value));
-    if (j->has_accuracy) {
-        result->metrics[result->metric_count++].name = "accuracy";
-        CSE_TRY(cse_metric_value(j->accuracy, &result->metrics[1].value));
-    }
-    log_validation(j);
-    return CSE_OK;
-}
-
 /* Trains up to the next validation or the end. */
 static cse_status train_segment(job *j)
 {
@@ -554,10 +483,10 @@ static cse_status train_segment(job *j)
                             : s->checkpoint_steps > 0 ? s->checkpoint_steps
                                                       : INT64_MAX,
         .checkpoint_minutes = s->no_checkpoints ? 0 : s->checkpoint_minutes,
-        .activation_steps = s->log_steps > 0 ? s->log_steps : DEFAULT_LOG_STEPS,
+        .activation_steps = s->log_steps > 0 ? s->log_steps : CSE_DEFAULT_LOG_STEPS,
     };
     cse_job_result *result = j->result;
-    cse_status status = run_loop(j, s->train_dataloader, &options, training_step);
+    cse_status status = cse_job_run_loop(j, s->train_dataloader, &options, training_step);
     const cse_session_report *report = &j->session->report;
     result->steps = cse_global_step();
     if ((status != CSE_OK && status != CSE_TIME_LIMIT) || report->last_step == report->first_step)
@@ -633,7 +562,7 @@ static int64_t steps_count_from(const job *j)
 static cse_status keep_last_step(job *j, cse_status status)
 {
     const int64_t step = cse_global_step();
-    if (status == CSE_OK || status == CSE_INTERRUPTED || !job_executes(j) ||
+    if (status == CSE_OK || status == CSE_INTERRUPTED || !cse_job_executes(j) ||
         j->settings->no_checkpoints || j->cannot_save || j->session->states_lost ||
         step == j->saved_step)
         return status;
@@ -657,7 +586,7 @@ static cse_status keep_last_step(job *j, cse_status status)
  * the start of the first one. */
 static cse_status train(job *j)
 {
-    bool executes = job_executes(j);
+    bool executes = cse_job_executes(j);
     int64_t run_last_step;
     if (executes && j->settings->save_initial_checkpoint && cse_global_step() == 0 &&
         !j->settings->no_checkpoints)
@@ -666,16 +595,78 @@ static cse_status train(job *j)
         j->session->hooks.segment = j->settings->eval_frequency;
     j->session->hooks.run_start = steps_count_from(j);
     j->session->hooks.counts_from_start = true;
+    if (cse_job_owes_validation(j)) {
+        CSE_TRY(cse_job_validate(j));
+        j->replayed_step = cse_global_step();
+    }
     do {
+        if (j->host.stops)
+            return CSE_OK;
+        CSE_TRY(cse_callback_set_train(j->callbacks, cse_global_step(), true));
         CSE_TRY(train_segment(j));
         if (j->lacks_room)
             CSE_TRY(save_when_there_is_room(j, cse_global_step()));
         run_last_step = j->session->report.run_last_step;
+        CSE_TRY(cse_callback_set_train(j->callbacks, cse_global_step(), false));
+        if (j->host.stops) /* asked by a callback: the run is done */
+            j->result->stopped = false;
         if (j->result->stopped)
             return CSE_OK;
         if (j->settings->val_dataloader != NULL)
-            CSE_TRY(evaluate(j));
+            CSE_TRY(cse_job_validate(j));
     } while (executes && !j->result->stopped && cse_global_step() < run_last_step);
+    return CSE_OK;
+}
+
+/* Training between the hooks of its beginning and its end. */
+static cse_status fit(job *j)
+{
+    if (!cse_job_executes(j))
+        return train(j);
+    j->first_step = cse_global_step();
+    cse_status status = cse_callback_set_fit_start(j->callbacks, j->first_step);
+    if (status == CSE_OK)
+        status = cse_job_replay(j);
+    if (status == CSE_OK)
+        status = train(j);
+    return cse_callback_set_fit_end(j->callbacks, cse_global_step(), keep_last_step(j, status));
+}
+
+/* ---- what callbacks may ask for ---- */
+
+static void log_value(void *self, const char *name, int64_t step, double value)
+{
+    const job *j = self;
+    cse_logger_set_scalar(j->loggers, name, step, value);
+    cse_recorder_metric(j->recorder, name, step, value);
+}
+
+static void tell_line(void *self, const char *line)
+{
+    emit_text(self, CSE_JOB_LOG, cse_global_step(), line);
+}
+
+static cse_status save_only(void *self, const char *path, const char *const *states)
+{
+    (void)self;
+    return cse_session_save_only(path, states);
+}
+
+static cse_status make_callbacks(job *j)
+{
+    const cse_job_settings *s = j->settings;
+    j->host =
+        (cse_callback_host){ .self = j,
+                             .log = log_value,
+                             .tell = tell_line,
+                             .save_only = save_only,
+                             .model_dir = j->session->configuration.model_dir,
+                             .optimizer = s->optimizer != NULL ? s->optimizer->settings : NULL };
+    if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
+        return CSE_OK;
+    CSE_TRY(cse_callback_set_new(s->callbacks, s->callback_count, &j->host, &j->callbacks));
+    if (cse_callback_set_sees_validations(j->callbacks))
+        j->past = cse_past_validations_read(j->host.model_dir, cse_job_validation_names(j));
     return CSE_OK;
 }
 
@@ -684,12 +675,13 @@ static cse_status look_back(job *j)
 {
     const cse_job_settings *s = j->settings;
     const char *model_dir = j->session->configuration.model_dir;
-    if (s->mode != CSE_JOB_TRAIN || !job_executes(j))
+    if (s->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
         return CSE_OK;
     cse_previous_run_read(model_dir, &j->previous);
+    const int64_t keep = j->host.keep > 0 ? j->host.keep : s->keep;
     j->retention =
         cse_retention_new(&(cse_retention_options){ .model_dir = model_dir,
-                                                    .keep = s->no_checkpoints ? 0 : s->keep,
+                                                    .keep = s->no_checkpoints ? 0 : keep,
                                                     .best = s->keep_best,
                                                     .best_is_greatest = s->best_is_greatest });
     bool fresh = s->checkpoint_path == NULL && !s->autoload_last_checkpoint &&
@@ -699,7 +691,7 @@ static cse_status look_back(job *j)
 
 static cse_status open_recorder(job *j)
 {
-    if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !job_executes(j))
+    if (!j->settings->run_store || j->settings->mode != CSE_JOB_TRAIN || !cse_job_executes(j))
         return CSE_OK;
     CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
     cse_run_directory_sweep();
@@ -723,8 +715,9 @@ static cse_status run_session(job *j)
 {
     const cse_job_settings *s = j->settings;
     bool trains = s->mode != CSE_JOB_EVALUATE;
-    bool executes = job_executes(j);
+    bool executes = cse_job_executes(j);
     j->session->fetches_metrics = true;
+    CSE_TRY(make_callbacks(j));
     CSE_TRY(look_back(j));
     CSE_TRY(open_recorder(j));
     cse_job_watch_start(&j->watch,
@@ -746,19 +739,22 @@ static cse_status run_session(job *j)
                                              .passes = s->passes,
                                              .kept_arena = cse_takeover_arena(s->takeover) };
     CSE_TRY(make_model(j));
+    j->host.model = j->model;
     if (trains)
         CSE_TRY(make_training(j));
     if (s->val_dataloader != NULL)
-        CSE_TRY(make_metrics(j));
+        CSE_TRY(cse_job_make_metrics(j));
     if (executes) {
         CSE_TRY(cse_make_directories("model_dir", j->session->configuration.model_dir));
         CSE_TRY(cse_logger_set_open(j->loggers, j->session->configuration.model_dir));
     }
     /* Without execution, a checkpoint that was named is still checked against the model. */
-    if (executes || s->checkpoint_path != NULL)
+    if ((executes || s->checkpoint_path != NULL) && !s->validates_all)
         CSE_TRY(load(j));
     j->result->steps = cse_global_step();
-    return trains ? keep_last_step(j, train(j)) : evaluate(j);
+    if (s->mode == CSE_JOB_EVALUATE && s->validates_all)
+        return cse_job_validate_all(j, load_from);
+    return trains ? fit(j) : cse_job_validate(j);
 }
 
 cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
@@ -793,6 +789,8 @@ cse_status cse_job_run(const cse_job_settings *settings, cse_job_result *result)
                              .stopped = result->stopped,
                              .left_alone = cse_takeover_is_left_alone(settings->takeover),
                              .weights_digest = result->weights_digest });
+    cse_callback_set_destroy(&j.callbacks);
+    cse_past_validations_destroy(&j.past);
     cse_retention_destroy(&j.retention);
     cse_run_directory_remove(&j.directory);
     cse_finish();

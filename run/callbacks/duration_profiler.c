@@ -1,0 +1,53 @@
+/* DurationProfiler: logs the seconds that are left, of this part of the training
+ * (loop_time_remaining) and of all its steps (time_remaining), by the rate so far. */
+#include <stdlib.h>
+
+#include "engine/base/arena.h"
+#include "run/callbacks/rates.h"
+
+typedef struct profiler {
+    cse_callback_host *host;
+    cse_rates rates;
+} profiler;
+
+static cse_status setup(const cse_settings *settings, cse_callback_host *host, void **self)
+{
+    (void)settings;
+    profiler *p = cse_calloc(1, sizeof *p);
+    p->host = host;
+    *self = p;
+    return CSE_OK;
+}
+
+static cse_status on_train_step_end(void *self, const cse_callback_step *step)
+{
+    profiler *p = self;
+    if (!cse_rates_update(&p->rates, step))
+        return CSE_OK;
+    cse_callback_log(p->host, "loop_time_remaining", step->step,
+                     (double)(step->loop_last_step - step->step) / p->rates.steps_per_second);
+    cse_callback_log(p->host, "time_remaining", step->step,
+                     (double)(step->last_step - step->step) / p->rates.steps_per_second);
+    return CSE_OK;
+}
+
+static const cse_setting settings[] = { { .name = NULL } };
+
+static const cse_callback_sample samples[] = {
+    { .settings = "{}",
+      .val_losses = { 1.0, 2.0 },
+      .logs = { "loop_time_remaining 1 0.9", "time_remaining 1 1.9", "loop_time_remaining 2 0.8",
+                "time_remaining 2 1.8" },
+      .source = "10 steps a second; 9 and 19 of them are left after the first" },
+    { .settings = NULL },
+};
+
+const cse_callback_descriptor cse_callback_duration_profiler = {
+    .name = "DurationProfiler",
+    .summary = "logs the seconds that are left",
+    .settings = settings,
+    .setup = setup,
+    .finalize = free,
+    .on_train_step_end = on_train_step_end,
+    .samples = samples,
+};

@@ -1,0 +1,105 @@
+/* LogOptimizerParamGroup: logs settings of the optimizer, as KEY/0 for its one group of parameters.
+ *
+ * What a schedule changes, the learning rate (lr/0) and the weight decay, is recorded by every run
+ * with its value of each step; here it is only asked for. All other settings are constants. An
+ * entry of a list is logged as KEY.INDEX/0. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+#include "run/callbacks/callbacks.h"
+
+enum { MOST_KEYS = 16, MOST_ENTRIES = 8 };
+
+typedef struct group_log {
+    cse_callback_host *host;
+    char keys[MOST_KEYS][64];
+    int count;
+} group_log;
+
+static cse_status add_key(group_log *g, const char *key, const char *origin)
+{
+    double value;
+    bool rate = strcmp(key, "lr") == 0 || strcmp(key, "learning_rate") == 0;
+    if (!rate && !cse_callback_optimizer_setting(g->host, key, 0, &value))
+        return cse_fail(CSE_CONFIG,
+                        "keys (%s): the optimizer has no number \"%.60s\"; accepted: lr, and what "
+                        "`csengine list optimizers NAME` shows",
+                        origin, key);
+    if (g->count == MOST_KEYS)
+        return cse_fail(CSE_CONFIG, "keys (%s): at most %d are accepted", origin, MOST_KEYS);
+    snprintf(g->keys[g->count++], sizeof g->keys[0], "%s", rate ? "lr" : key);
+    return CSE_OK;
+}
+
+static cse_status setup(const cse_settings *settings, cse_callback_host *host, void **self)
+{
+    char text[512];
+    char *rest = text;
+    cse_status status = CSE_OK;
+    group_log *g = cse_calloc(1, sizeof *g);
+    g->host = host;
+    snprintf(text, sizeof text, "%s", cse_settings_text(settings, "keys"));
+    for (char *word; status == CSE_OK && (word = strsep(&rest, "[], \"'")) != NULL;)
+        if (*word != '\0')
+            status = add_key(g, word, cse_settings_origin(settings, "keys"));
+    if (status != CSE_OK) {
+        free(g);
+        return status;
+    }
+    *self = g;
+    return CSE_OK;
+}
+
+static cse_status on_train_step_end(void *self, const cse_callback_step *step)
+{
+    group_log *g = self;
+    for (int k = 0; k < g->count; k++) {
+        char name[96];
+        double value;
+        snprintf(name, sizeof name, "%s/0", g->keys[k]);
+        if (strcmp(g->keys[k], "lr") == 0 || cse_callback_value(step, name, &value))
+            continue; /* the run records it */
+        bool is_list = cse_callback_optimizer_setting(g->host, g->keys[k], 1, &value);
+        for (int i = 0;
+             i < MOST_ENTRIES && cse_callback_optimizer_setting(g->host, g->keys[k], i, &value);
+             i++) {
+            if (is_list)
+                snprintf(name, sizeof name, "%s.%d/0", g->keys[k], i);
+            cse_callback_log(g->host, name, step->step, value);
+        }
+    }
+    return CSE_OK;
+}
+
+static const cse_setting settings[] = {
+    { .name = "keys",
+      .type = CSE_SETTING_ANY,
+      .default_value = "lr",
+      .doc = "one or several settings of the optimizer: lr, weight_decay, momentum, betas, ..." },
+    { .name = NULL },
+};
+
+static const cse_callback_sample samples[] = {
+    { .settings = "{keys: [lr, weight_decay]}",
+      .val_losses = { 1.0 },
+      .logs = { "weight_decay/0 1 0.01", "weight_decay/0 2 0.01" },
+      .source = "the optimizer's settings" },
+    { .settings = "{keys: momentum}",
+      .val_losses = { 1.0 },
+      .logs = { "momentum/0 1 0.9" },
+      .source = "the optimizer's settings" },
+    { .settings = "{keys: [weight_decoy]}", .refusal = "no number \"weight_decoy\"" },
+    { .settings = NULL },
+};
+
+const cse_callback_descriptor cse_callback_log_optimizer_param_group = {
+    .name = "LogOptimizerParamGroup",
+    .summary = "logs settings of the optimizer beside the learning rate",
+    .settings = settings,
+    .setup = setup,
+    .finalize = free,
+    .on_train_step_end = on_train_step_end,
+    .samples = samples,
+};

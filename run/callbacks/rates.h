@@ -1,0 +1,20 @@
+/* The rates of a training, as the ModelZoo's tracker has them.
+ *
+ * rate         samples per second since the logged step before; smoothed as
+ *              0.6 * current + 0.4 * previous
+ * global_rate  samples per second since this start of the run, compilation left out */
+#ifndef CSE_RUN_CALLBACKS_RATES_H
+#define CSE_RUN_CALLBACKS_RATES_H
+
+#include "run/callbacks/callbacks.h"
+
+typedef struct cse_rates {
+    int64_t step; /* of the last update; 0: none so far */
+    double seconds, rate, global_rate, steps_per_second;
+    double total_samples;
+} cse_rates;
+
+/* Takes a step; false where no time has passed since the one before. */
+bool cse_rates_update(cse_rates *rates, const cse_callback_step *step);
+
+#endif

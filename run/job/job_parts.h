@@ -1,0 +1,87 @@
+/* A job while it runs: the struct that the files of run/job share. */
+#ifndef CSE_RUN_JOB_JOB_PARTS_H
+#define CSE_RUN_JOB_JOB_PARTS_H
+
+#include "run/job/callback_set.h"
+#include "run/job/hints.h"
+#include "run/job/job.h"
+#include "run/job/job_start.h"
+#include "run/job/job_watch.h"
+#include "run/job/past_validations.h"
+#include "run/job/retention.h"
+#include "run/job/takeover.h"
+#include "run/record/logger_set.h"
+#include "run/record/recorder.h"
+#include "workers/messages/run_directory.h"
+
+enum { CSE_DEFAULT_LOG_STEPS = 50 };
+
+typedef struct cse_job {
+    const cse_job_settings *settings;
+    cse_job_result *result;
+    cse_session *session;
+    cse_model *model;
+    cse_optimizer *optimizer;
+    cse_callback_host host;      /* of the callbacks */
+    cse_callback_set *callbacks; /* NULL: there are none */
+    cse_past_validations *past;  /* of the run, before this start; NULL: nobody asks */
+    cse_logger_set *loggers;
+    cse_recorder *recorder;         /* NULL: the job has no run store */
+    cse_retention *retention;       /* NULL: all checkpoints stay */
+    cse_run_directory directory;    /* sockets of the recorder and the executions */
+    cse_metric *loss, *accuracy;    /* of validations */
+    bool has_accuracy;              /* the validation step had labels to compare with */
+    bool evaluating, evaluated;     /* a validation is being traced; one was traced */
+    int loader;                     /* that is evaluated, from 0 */
+    int64_t saved_step;             /* of the last checkpoint that was written or loaded; else 0 */
+    int64_t first_step;             /* where this start of the run began */
+    int64_t replayed_step;          /* of the last validation before it that callbacks were told */
+    bool failed;                    /* a failure ends it: its last step is saved, where it is not */
+    bool cannot_save;               /* a checkpoint that had to be written was not */
+    bool lacks_room;                /* the same, as there was no room: it waits for some */
+    const char *place;              /* where an operator wants the last one; NULL: model_dir */
+    bool accepted;                  /* CSE_JOB_ACCEPTED was told */
+    cse_hints hints;                /* settings that describe other hardware */
+    cse_previous_run previous;      /* in model_dir */
+    int64_t logged_step, logged_ns; /* of the last logged step */
+    int64_t line_ns;                /* when a line about a step was last recorded */
+    double rate;                    /* constant learning rate, without a schedule */
+    bool has_rate;
+    cse_job_watch watch;
+    cse_session_observer handed_on; /* notes for a successor */
+} cse_job;
+
+/* Whether the job runs steps, and does not compile or check alone. */
+bool cse_job_executes(const cse_job *job);
+
+/* Hands an event to those who watch the job. */
+void cse_job_emit(const cse_job *job, const cse_job_event *event);
+
+/* The closure that shows a step and passes its values on. */
+cse_status cse_job_show_step(void *job, const cse_values *values);
+
+/* Traces, compiles and runs `function` over the data of a loader. */
+cse_status cse_job_run_loop(cse_job *job, const cse_config_plugin *loader,
+                            const cse_executor_options *options, cse_step_function *function);
+
+/* ---- job_validate.c ---- */
+
+/* Makes the metrics of validations. */
+cse_status cse_job_make_metrics(cse_job *job);
+
+/* One validation: the model's weights over the data of each val_dataloader. */
+cse_status cse_job_validate(cse_job *job);
+
+/* A validation of each checkpoint that the settings name, with `load`. */
+cse_status cse_job_validate_all(cse_job *job, cse_status (*load)(cse_job *job, const char *path));
+
+/* The names of the metrics that validations of a training record; ended by NULL. */
+const char *const *cse_job_validation_names(cse_job *job);
+
+/* Gives the callbacks the validations that the run did before the step that it goes on from. */
+cse_status cse_job_replay(cse_job *job);
+
+/* Whether the run was to validate the weights that were loaded, and did not come to it. */
+bool cse_job_owes_validation(const cse_job *job);
+
+#endif

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Several data loaders of a validation, `validate` and `validate_all`: the metrics of each loader and
+# Several data loaders of a validation, `validate`, `validate_all`: the metrics of each loader and
 # checkpoint are those of a run with that one alone; when validations happen.
 set -u
 csengine=${CSENGINE_EXECUTABLE:-./csengine}
@@ -76,7 +76,8 @@ timeout 100 "$csengine" validate_all "$work/two.yaml" --checkpoints "[$work/two/
     fail "no such checkpoint: $(cat "$work/none")"
 
 # As in the ModelZoo 1.0 is the whole run, and 1 is every step.
-run whole start --no_dashboard --model_dir "$work/whole.d" --set loop.eval_frequency=1.0 --num_steps 4
+run whole start --no_dashboard --model_dir "$work/whole.d" --num_steps 4 \
+    --set loop.eval_frequency=1.0
 [ "$(series whole.d validate_0/loss)" = "4 " ] || fail "1.0: $(series whole.d validate_0/loss)"
 run each start --no_dashboard --model_dir "$work/each.d" --set loop.eval_frequency=1 --num_steps 3
 [ "$(series each.d validate_0/loss)" = "1 2 3 " ] || fail "1: $(series each.d validate_0/loss)"

@@ -1,5 +1,6 @@
 /* Every setting that is a path has the type CSE_SETTING_PATH, whose section says whether it is read
- * or written: loggers, callbacks and the compiler write, all others read. */
+ * or written: loggers, callbacks and the compiler write, all others read; of a program, that it is
+ * run. */
 #include "engine/config/config_paths.h"
 
 #include <string.h>
@@ -12,6 +13,9 @@ typedef struct check {
     const cse_confinement *confinement;
     cse_diagnostics *diagnostics;
 } check;
+
+/* A setting of this name is code that the job runs. */
+static const char program_key[] = "program";
 
 static cse_status check_one(const check *c, cse_path_use use, const char *name, const char *path,
                             cse_place place)
@@ -35,7 +39,8 @@ static cse_status check_settings(const check *c, cse_path_use use, const cse_set
             CSE_TRY(check_settings(c, use, value->nested));
         else if (setting->type == CSE_SETTING_PATH && !value->is_null &&
                  strcmp(setting->name, library_key) != 0)
-            CSE_TRY(check_one(c, use, setting->name, value->text,
+            CSE_TRY(check_one(c, strcmp(setting->name, program_key) == 0 ? CSE_PATH_PROGRAM : use,
+                              setting->name, value->text,
                               cse_settings_place(settings, setting->name)));
     }
     return CSE_OK;

@@ -53,6 +53,7 @@ typedef struct cse_logger_descriptor {
     /* Makes what was written so far visible to other programs. Called after each logged step. */
     cse_status (*flush)(void *logger);
     void (*close)(void *logger);
+    bool later; /* what was written is there for certain after close, not after flush */
     const cse_logger_sample *samples; /* at least one with bytes */
 } cse_logger_descriptor;
 

@@ -63,6 +63,7 @@ typedef struct cse_job_settings {
     struct cse_takeover *takeover; /* shared with the coordinators of the run; may be NULL */
 
     int64_t log_steps;                                          /* 0: every 50 */
+    bool no_progress;                                           /* no events of steps */
     const cse_config_plugin *train_dataloader, *val_dataloader; /* val: NULL for none */
     int val_count;                                              /* data loaders of a validation */
     const cse_config *config;            /* to report values that were not read; may be NULL */

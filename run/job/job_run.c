@@ -140,7 +140,8 @@ cse_status cse_job_show_step(void *self, const cse_values *values)
     };
     event.kind = j->evaluating ? CSE_JOB_EVAL_STEP : CSE_JOB_STEP;
     cse_job_watch_describe(&j->watch, values, &event);
-    cse_job_emit(j, &event);
+    if (!j->settings->no_progress)
+        cse_job_emit(j, &event);
     record_line(j, &event);
     if (!j->evaluating)
         log_step(j, values, &event);

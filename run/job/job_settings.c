@@ -109,6 +109,10 @@ static void read_plugins(const cse_config *config, const cse_settings *init,
         settings->schedulers = cse_settings_node(init, "schedulers");
     settings->loggers = cse_config_plugin_view(config, "loggers", 0);
     settings->logger_count = cse_config_plugin_count(config, "loggers");
+    for (int i = 0; i < settings->logger_count; i++) /* null takes it away, as in the ModelZoo */
+        if (settings->loggers[i].tree != NULL && cse_yaml_is_null(settings->loggers[i].tree) &&
+            strcmp(settings->loggers[i].name, "ProgressLogger") == 0)
+            settings->no_progress = true;
     settings->train_dataloader = cse_config_plugin_view(config, "train_dataloader", 0);
     settings->callbacks = cse_config_plugin_view(config, "callbacks", 0);
     settings->callback_count = cse_config_plugin_count(config, "callbacks");

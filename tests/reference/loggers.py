@@ -3,6 +3,8 @@ TensorBoard from the published formats of records and protocol buffers, with a b
 Run: python3 loggers.py"""
 import csv
 import io
+import json
+import math
 import struct
 
 SCALARS = [("loss", 1, 1700000000.25, 0.5), ('val "accuracy", %', 300, 1700000001.5, 0.1),
@@ -65,3 +67,10 @@ for scalar in SCALARS:
     print(f'"{line}"')
 print(sum(len(record(*s)) for s in SCALARS), "bytes after the record of the version, which has",
       8 + 4 + 9 + 2 + len("brain.Event:2") + 4)
+
+# JSON: Python's text of names, and as many digits as read the same number back.
+for name, step, time_s, value in SCALARS:
+    number = f"{value:.17g}" if math.isfinite(value) else "null"
+    line = f'{{"step":{step},"time_s":{time_s:.6f},"name":{json.dumps(name)},"value":{number}}}'
+    assert json.loads(line)["value"] == (value if math.isfinite(value) else None)
+    print(line)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/config/callback_flags.h"
 #include "engine/config/cluster_table.h"
 #include "engine/config/config_mounts.h"
 #include "engine/config/config_paths.h"
@@ -57,6 +58,8 @@ static cse_status check_tree(cse_config_loading *loading, const cse_config_text 
         CSE_TRY(cse_diagnostics_take(
             diagnostics,
             cse_config_override_apply(loading->arena, &loading->root, &text->overrides[i])));
+    CSE_TRY(cse_diagnostics_take(diagnostics,
+                                 cse_config_apply_callback_flags(loading->arena, loading->root)));
     cse_yaml_node *trainer = cse_yaml_find(loading->root, "trainer");
     CSE_TRY(cse_config_take_level(loading->arena, trainer, diagnostics));
     CSE_TRY(cse_settings_check(loading->arena, &expected, loading->root, &config->settings));

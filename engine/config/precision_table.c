@@ -90,6 +90,8 @@ const cse_setting cse_precision_setting_table[] = {
       "largest dynamic scale; null: 2^15, and 2^31 with fp16_type cbfloat16", NULL },
     { "overflow_tolerance", CSE_SETTING_NUMBER, "0", 0, 1, NULL,
       "share of overflowing steps above which the dynamic scale halves", NULL },
+    { "log_loss_scale", CSE_SETTING_BOOL, "null", 0, 0, NULL,
+      "record loss_scale as a series; null: where it is dynamic", NULL },
     { "max_gradient_norm", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,
       "gradients are scaled down to this global norm", NULL },
     { "max_gradient_value", CSE_SETTING_NUMBER, "null", 0, UNBOUNDED, NULL,

@@ -16,7 +16,7 @@ static size_t add_text(const char *text, char *to)
             to[size++] = '\\';
             to[size++] = (char)c;
         } else if (c < 0x20) {
-            size += (size_t)sprintf(to + size, "\\u%04x", c);
+            size += (size_t)snprintf(to + size, 7, "\\u%04x", c);
         } else {
             to[size++] = (char)c;
         }

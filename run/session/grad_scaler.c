@@ -258,7 +258,9 @@ void cse_grad_scaler_update(cse_grad_scaler *scaler)
                              cse_read(scaler->overflows_since_rescale),
                              cse_read(scaler->num_skipped_steps) },
         finite, &exhausted);
-    if (step->session->fetches_metrics && scaler->settings.dynamic)
+    const cse_loss_scale_log log = step->session->loss_scale_log;
+    if (step->session->fetches_metrics &&
+        (log == CSE_LOG_ALWAYS || (log == CSE_LOG_WHERE_DYNAMIC && scaler->settings.dynamic)))
         cse_step_fetch(step, "loss_scale", scale_of(scaler));
     cse_assign(scaler->loss_scale, next.loss_scale);
     cse_assign(scaler->steps_since_rescale, next.steps_since_rescale);

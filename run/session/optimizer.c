@@ -385,5 +385,7 @@ void cse_optimizer_step(cse_step *step, cse_tensor *loss, cse_optimizer *optimiz
         fetch_norm(step, optimizer, norm);
     if (scaler != NULL)
         cse_grad_scaler_update(scaler);
+    else if (session->fetches_metrics && session->loss_scale_log == CSE_LOG_ALWAYS)
+        cse_step_fetch(step, "loss_scale", cse_constant(1));
     cse_scope_leave(step, "optimizer");
 }

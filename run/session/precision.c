@@ -59,6 +59,9 @@ cse_status cse_session_take_precision(cse_session *session, const cse_settings *
     CSE_TRY(take_word(settings, "weight_grad_reduce", &c->weight_grad_reduce));
     CSE_TRY(take_word(settings, "weight_update", &c->weight_update));
     session->scaler_tree = scaler_tree(settings, session->arena);
+    if (cse_settings_has(settings, "log_loss_scale"))
+        session->loss_scale_log =
+            cse_settings_bool(settings, "log_loss_scale") ? CSE_LOG_ALWAYS : CSE_LOG_NEVER;
     session->clip = (cse_clip){ .max_norm = number_or_zero(settings, "max_gradient_norm"),
                                 .max_value = number_or_zero(settings, "max_gradient_value") };
     return cse_precision_new(settings, &session->precision);

@@ -42,6 +42,13 @@ typedef struct cse_session_hooks {
     double segment;
 } cse_session_hooks;
 
+/* Whether steps deliver their loss scale. */
+typedef enum cse_loss_scale_log {
+    CSE_LOG_WHERE_DYNAMIC,
+    CSE_LOG_ALWAYS,
+    CSE_LOG_NEVER
+} cse_loss_scale_log;
+
 struct cse_session {
     cse_arena *arena;
     cse_configuration configuration; /* texts in the arena, defaults filled in */
@@ -49,7 +56,8 @@ struct cse_session {
     cse_precision *precision;   /* NULL: float32 throughout */
     cse_yaml_node *scaler_tree; /* the scaler that `precision` asks for; NULL: none */
     cse_grad_scaler *scaler;    /* made of it once there is an optimizer */
-    cse_clip clip;              /* of steps that give none */
+    cse_loss_scale_log loss_scale_log;
+    cse_clip clip; /* of steps that give none */
     bool has_optimizer, warned_of_precision;
     cse_optimizer **optimizers;
     int optimizer_count, optimizer_capacity;

@@ -94,4 +94,20 @@ done
 [ "$(weights --set precision.loss_scaling_factor=0.0)" = "$plain" ] || fail "0 is not none"
 "$csengine" checkpoint info "$work/model/checkpoint_40.mdl" 2>/dev/null | grep -q grad_scaler &&
     fail "a scaler for a factor of 0"
+
+# log_loss_scale: null where it is dynamic, true and false as they say.
+logged() { # settings...: values of loss_scale
+    rm -rf "$work/logged"
+    "$csengine" start "$config" --model_dir "$work/logged" --compile_dir "$work/compiled" \
+        --num_steps 3 --log_steps 1 --set 'loggers=[CSVLogger]' "$@" >"$work/out" 2>&1 ||
+        fail "$*: $(cat "$work/out")"
+    awk -F, '$3 == "loss_scale" { print $4 }' "$work/logged/metrics.csv" | tr '\n' ' '
+}
+dynamic='--set precision.loss_scaling_factor=dynamic --set precision.initial_loss_scale=64'
+[ "$(logged $dynamic)" = "64 64 64 " ] || fail "dynamic, null: $(logged $dynamic)"
+[ -z "$(logged $dynamic --set precision.log_loss_scale=false)" ] || fail "dynamic, false"
+static='--set precision.loss_scaling_factor=8'
+[ -z "$(logged $static)" ] || fail "static, null"
+[ "$(logged $static --set precision.log_loss_scale=true)" = "8 8 8 " ] || fail "static, true"
+[ "$(logged --set precision.log_loss_scale=true)" = "1 1 1 " ] || fail "none, true"
 exit "$failed"

@@ -33,7 +33,7 @@ tail -n +2 "$work/reads.d/metrics.csv" | cmp -s - "$work/as_csv" ||
 [ "$(wc -l <"$work/lines")" = 18 ] || fail "not 3 values of 6 steps: $(cat "$work/lines")"
 
 # A program that reads nothing: the training is done before it ends, and values are dropped.
-many='--set loop.num_steps=null --max_steps 20000 --log_steps 1 --quiet'
+many='--set loop.num_steps=null --max_steps 20000 --log_steps 1'
 start sleeps $many --set "$(command sh "-c, 'sleep 3; date +%s%N >$work/ended'")" ||
     fail "sleeps: $(cat "$work/sleeps.errors")"
 grep -q 'sh did not keep up: [0-9]* values were dropped' "$work/sleeps.errors" ||

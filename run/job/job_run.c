@@ -115,8 +115,10 @@ static cse_status call_back(const job *j, const cse_values *values, const cse_jo
         .values = values,
     };
     CSE_TRY(cse_callback_set_step(j->callbacks, &step));
-    if (j->host.stops)
+    if (j->host.stops) {
+        cse_recorder_end_early(j->recorder);
         cse_stop();
+    }
     return CSE_OK;
 }
 

@@ -26,6 +26,7 @@ enum {
 #define CLOSURE_INTERVAL_NS INT64_C(50000000)   /* between two rows of one closure */
 
 struct cse_recorder {
+    bool ends_early; /* training ends as at its last step: nobody cancels it */
     cse_store *store;
     char run_directory[128], events_endpoint[160];
     int64_t unix_ns; /* Unix time minus the clock of committed_ns */
@@ -342,6 +343,12 @@ static void on_save(void *self)
 
 /* ---- the execution ---- */
 
+void cse_recorder_end_early(cse_recorder *recorder)
+{
+    if (recorder != NULL)
+        recorder->ends_early = true;
+}
+
 static void on_phase(void *self, cse_phase phase, const char *message)
 {
     static const cse_run_state states[] = {
@@ -350,6 +357,8 @@ static void on_phase(void *self, cse_phase phase, const char *message)
         [CSE_PHASE_RECOVERING] = CSE_RUN_RECOVERING, [CSE_PHASE_CANCELLING] = CSE_RUN_CANCELLING,
     };
     cse_recorder *recorder = self;
+    if (phase == CSE_PHASE_CANCELLING && recorder->ends_early)
+        return;
     /* Validations and later training segments belong to the run that already started. */
     if (phase == CSE_PHASE_STARTING && cse_store_state(recorder->store) != CSE_RUN_COMPILING)
         return;

@@ -50,6 +50,8 @@ void cse_recorder_metric(cse_recorder *recorder, const char *name, int64_t step,
 /* A validation begins, with the compilation of its step; it lasts until the next step of training,
  * or the end. */
 void cse_recorder_validating(cse_recorder *recorder);
+/* The training is about to be ended as if its last step had been reached. */
+void cse_recorder_end_early(cse_recorder *recorder);
 /* A checkpoint is being written. */
 void cse_recorder_saving(cse_recorder *recorder, bool saving);
 /* The last checkpoint waits for room. */

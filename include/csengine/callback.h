@@ -27,12 +27,15 @@
 #ifndef CSENGINE_CALLBACK_H
 #define CSENGINE_CALLBACK_H
 
-#include "csengine/extend.h"
+#include "csengine/plugin.h"
 #include "csengine/train.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of this contract. */
+enum { CSE_CALLBACK_ABI = 1 };
 
 /* The run as its callbacks see it. */
 typedef struct cse_callback_host cse_callback_host;
@@ -167,6 +170,10 @@ typedef struct cse_callback_descriptor {
 
     const cse_callback_sample *samples; /* at least one */
 } cse_callback_descriptor;
+
+/* A row of CSE_PLUGINS. */
+#define CSE_CALLBACK_PLUGIN(descriptor) \
+    CSE_PLUGIN_ROW("callback", CSE_CALLBACK_ABI, const cse_callback_descriptor, descriptor)
 
 #ifdef __cplusplus
 }

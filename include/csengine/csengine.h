@@ -51,6 +51,7 @@
 #ifndef CSENGINE_H
 #define CSENGINE_H
 
+#include "csengine/callback.h"
 #include "csengine/extend.h"
 #include "csengine/generated/ops.h"
 #include "csengine/input.h"

@@ -1,5 +1,5 @@
-/* The hooks of a callback in whole runs with real worker processes: their order, what they are told,
- * a stop in the middle of a part, and hooks that fail. */
+/* The hooks of a callback in whole runs with real worker processes: their order, what they are
+ * told, a stop in the middle of a part, and hooks that fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -91,6 +91,35 @@ PYTHON
 start owes $often --set "$stop" || fail "owes: $(cat "$work/owes.errors")"
 [ "$(end_of owes steps)" = "$expected" ] || fail "after a lost validation: $(end_of owes steps)"
 
+# A coordinator that is killed in the midst of it has a successor, which knows what was validated.
+long='--set checkpoint.steps=3000 --set loop.eval_frequency=3000 --set loop.num_steps=null
+    --max_steps 90000 --log_steps 1000'
+patient='callbacks=[{EarlyStopping: {patience: 5, min_delta: 0.01}}]'
+start calm $long --set "$patient" || fail "calm: $(cat "$work/calm.errors")"
+start killed $long --set "$patient" &
+tries=0
+until grep -q '"step":9000,' "$work/killed" 2>/dev/null || [ $tries = 3000 ]; do
+    tries=$((tries + 1))
+    sleep 0.01
+done
+# The processes with this run's arguments are timeout, the first process, and its child, the
+# coordinator.
+parent_of() { sed -n 's/^PPid:[^0-9]*//p' "/proc/$1/status"; }
+family=$(grep -lsF "$work/killed.d" /proc/[0-9]*/cmdline | sed 's/[^0-9]//g' | tr '\n' ' ')
+for pid in $family; do
+    parent=$(parent_of "$pid")
+    case " $family " in *" $parent "*) ;; *) continue ;; esac
+    case " $family " in *" $(parent_of "$parent") "*) kill -KILL "$pid" ;; esac
+done
+wait
+[ "$(end_of calm steps)" -ge 12000 ] && [ "$(end_of calm steps)" -lt 90000 ] ||
+    fail "calm ends at $(end_of calm steps)"
+[ "$(end_of killed steps)" = "$(end_of calm steps)" ] &&
+    [ "$(end_of killed weights_digest)" = "$(end_of calm weights_digest)" ] ||
+    fail "killed ends at $(end_of killed steps): $(cat "$work/killed.errors")"
+grep -q 'the run goes on after step' "$work/killed.errors" ||
+    fail "nothing was killed: $(cat "$work/killed.errors")"
+
 # Messages.
 start wrong --set 'callbacks=[{EarlyStoping: {}}]' && fail "a wrong name is accepted"
 grep -q 'did you mean .EarlyStopping' "$work/wrong.errors" || fail "$(cat "$work/wrong.errors")"

@@ -45,8 +45,6 @@ typedef struct cse_job {
     cse_previous_run previous;      /* in model_dir */
     int64_t logged_step, logged_ns; /* of the last logged step */
     int64_t line_ns;                /* when a line about a step was last recorded */
-    double rate;                    /* constant learning rate, without a schedule */
-    bool has_rate;
     cse_job_watch watch;
     cse_session_observer handed_on; /* notes for a successor */
 } cse_job;

@@ -57,9 +57,9 @@ printf '#!/bin/sh\nwhile read -r line; do echo "$line"; done\n' >"$work/allowed/
 chmod +x "$work/allowed/program"
 mkdir "$work/confined.d" "$work/allows.d"
 start confined --confine --set "$(command /bin/cat '')" && fail "a confined run ran a program"
-grep -q 'set loggers:1:39: program: /bin/cat: this job may not load it' "$work/confined.errors" ||
+grep -q 'set loggers:1:39: program: /bin/cat: this job may not run it' "$work/confined.errors" ||
     fail "confined: $(cat "$work/confined.errors")"
-start allows --confine --allow_library "$work/allowed" \
+start allows --confine --allow_program "$work/allowed" \
     --set "$(command "$work/allowed/program" '')" || fail "allowed: $(cat "$work/allows.errors")"
 grep -q '"name":"loss"' "$work/allows.errors" || fail "it did not run: $(cat "$work/allows.errors")"
 

@@ -3,8 +3,8 @@
  *
  * Two parts of one network are trained in the same step: the weights by Lion (Chen et al.,
  * "Symbolic Discovery of Optimization Algorithms", 2023), which is written here, and the biases by
- * the SGD of the library. The loss is scaled, and a step whose gradients overflow changes nothing. The inputs
- * are rounded to quarters, with a gradient that passes through the rounding. */
+ * the SGD of the library. The loss is scaled, and a step whose gradients overflow changes nothing.
+ * The hidden values are rounded to quarters, with a gradient that passes through the rounding. */
 #include <stdio.h>
 
 #include "csengine/csengine.h"

@@ -143,6 +143,8 @@ static size_t values_of(const training *t, unsigned char *values)
         must(cse_state_get(t->states[i], values + used, bytes));
         used += bytes;
     }
+    /* The values of the own update, which began at 0. */
+    ck_assert_float_ne(((const float *)(const void *)(values + used))[-1], 0);
     return used;
 }
 

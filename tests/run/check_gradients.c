@@ -387,6 +387,26 @@ START_TEST(four_calls_have_the_bits_of_the_optimizer_step)
 }
 END_TEST
 
+/* NULL is the scaler of the session's precision, in the four calls as in the step. */
+START_TEST(no_scaler_is_that_of_the_session)
+{
+    training t = { .scaler = NULL };
+    traced_run traced;
+    ck_assert_int_eq(
+        cse_configure(&(cse_configuration){
+            .model_dir = "/nowhere", .seed = 1, .precision = "{loss_scaling_factor: dynamic}" }),
+        CSE_OK);
+    t.model = model_of_8();
+    t.optimizers[0] = cse_configure_optimizer("SGD", t.model, "{lr: 0.05}");
+    ck_assert_int_eq(cse_session_settle_precision(cse_session_open_view("test")), CSE_OK);
+    traced_run_open(&traced, data, four_calls, &t);
+    traced_run_step(&traced);
+    ck_assert_int_eq(traced_int(&traced, "grad_scaler.steps_since_rescale"), 1);
+    traced_run_close(&traced);
+    cse_finish();
+}
+END_TEST
+
 /* ---- array forms ---- */
 
 static cse_status count_values(void *self, const cse_values *values)
@@ -474,6 +494,7 @@ static Suite *gradients_suite(void)
     tcase_add_test(cases, an_update_by_hand_has_the_bits_of_the_optimizer);
     tcase_add_test(cases, two_optimizers_have_the_bits_of_one);
     tcase_add_loop_test(cases, four_calls_have_the_bits_of_the_optimizer_step, 0, COUNT(scalings));
+    tcase_add_test(cases, no_scaler_is_that_of_the_session);
     tcase_add_test(cases, places_are_copied);
     tcase_add_test(cases, states_are_a_model);
     suite_add_tcase(suite, cases);

@@ -47,7 +47,8 @@ same=$(train same 1 8 "$adamw, params: [{params: ['*.weight', '*.bias']}]}" null
 [ -n "$plain" ] && [ "$plain" = "$same" ] || fail "without groups: $plain, with one of all: $same"
 
 # Schedules of their own, by tags.
-tagged="SGD: {momentum: 0.9, params: [{params: '*.bias', tags: [small], adjust_learning_rate: 0.5}]}"
+tagged="SGD: {momentum: 0.9,
+    params: [{params: '*.bias', tags: [small], adjust_learning_rate: 0.5}]}"
 schedules='[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.01, total_iters: 8}},
     {ScalePerParamLR: {scheduler: {ConstantLR: {learning_rate: 0.25}}, param_group_tags: [small]}}]'
 first=$(train tagged 1 8 "$tagged" "$schedules")
@@ -66,7 +67,8 @@ refused() {
     grep -q "$1" "$work/errors" && [ -z "$(cat "$work/out")" ] ||
         fail "$2, $3: expected '$1', not: $(cat "$work/errors" "$work/out")"
 }
-refused 'optimizer:1:[0-9]*.*matches no parameter' "SGD: {lr: 1, params: [{params: ['*.bia']}]}" null
+refused 'optimizer:1:[0-9]*.*matches no parameter' \
+    "SGD: {lr: 1, params: [{params: ['*.bia']}]}" null
 refused 'did you mean .momentum' "SGD: {lr: 1, params: [{params: ['*'], momentun: 0.5}]}" null
 refused "no parameter group .* has the tag 'large'" "$tagged" \
     '[{ConstantLR: {learning_rate: 0.25, param_group_tags: [large]}}]'

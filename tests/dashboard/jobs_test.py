@@ -184,6 +184,12 @@ def settings_without_effect_are_told():
             equal((warning["severity"], warning["line"], warning["message"]), ("warning", line, said), warning)
             good = server.request("POST", f"{API}/config:validate", {"config": configuration(50), "depth": depth}).json()
             equal((good["valid"], good["warnings"]), (True, []), good)
+            hints = {"backend.backend_type": "CSX", "backend.cluster_config.mgmt_address": "host:9000",
+                     "backend.cluster_config.max_act_per_csx": "null", "backend.csx": "{debug: {drop_data: true}}"}
+            result = server.request("POST", f"{API}/config:validate",
+                                    {"config": configuration(50), "overrides": hints, "depth": depth}).json()
+            equal((result["valid"], sorted(w["message"].split(" is not")[0].split(" ")[-1] for w in result["warnings"])),
+                  (True, ["backend.backend_type", "backend.cluster_config.mgmt_address", "backend.csx.debug.drop_data"]), result)
         # The value that the schedule begins with needs no warning.
         other = {"config": text, "overrides": {"optimizer.SGD.lr": 0.02}}
         equal(server.request("POST", f"{API}/config:validate", {**other, "depth": "settings"}).json()["warnings"], [])

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "csengine/callback.h"
 #include "csengine/input.h"
 #include "csengine/logger.h"
 #include "csengine/metric.h"
@@ -17,6 +18,11 @@
     }
 
 const cse_plugin_kind cse_plugin_kinds[] = {
+    { "callback",
+      "callbacks",
+      "callback",
+      CSE_CALLBACK_ABI,
+      { MEMBER(cse_callback_descriptor, settings) } },
     { "input",
       "inputs",
       "input function",

@@ -50,8 +50,9 @@ run/session: $plan $plugins config checkpoint dataloader $control
 run/record: $plan config checkpoint store run/loggers run/session workers/control
 run/job: $plan $plugins $job
 run/measure: $plan $job workers/worker run/job
+run/contracts: $plan $plugins $job
 dashboard: base types config checkpoint store workers/control workers/messages run/job
-cli: $plan $plugins $job workers/worker run/job run/measure run/loggers dashboard
+cli: $plan $plugins $job workers/worker run/job run/measure run/contracts run/loggers dashboard
 "
 
 # Functions with more than five parameters because a library or a standard fixes their signature.

@@ -4,6 +4,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "run/contracts/traced_run.h"
+
 static cse_status parse(cse_arena *arena, const char *yaml, cse_settings **settings)
 {
     cse_yaml_node *tree = NULL;
@@ -14,14 +16,7 @@ static cse_status parse(cse_arena *arena, const char *yaml, cse_settings **setti
 
 cse_status open_loader(const char *yaml, uint64_t default_seed, cse_dataloader **loader)
 {
-    cse_arena *arena = cse_arena_new();
-    cse_settings *settings = NULL;
-    *loader = NULL;
-    cse_status status = parse(arena, yaml, &settings);
-    if (status == CSE_OK)
-        status = cse_dataloader_open(settings, default_seed, loader);
-    cse_arena_destroy(&arena);
-    return status;
+    return cse_loader_open(yaml, default_seed, loader);
 }
 
 char *encoded_loader(const char *yaml)

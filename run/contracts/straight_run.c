@@ -1,13 +1,13 @@
 /* Runs each microbatch in order, then the reduction tree and the step programs. */
-#include "tests/support/straight_run.h"
+#include "run/contracts/straight_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void straight_run_init(straight_run *run, cse_executable *executable, uint64_t seed)
+void cse_straight_run_init(cse_straight_run *run, cse_executable *executable, uint64_t seed)
 {
     const cse_graph *graph = executable->graph;
-    *run = (straight_run){ .executable = executable, .seed = seed };
+    *run = (cse_straight_run){ .executable = executable, .seed = seed };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         run->spaces[s] = cse_aligned_calloc((size_t)graph->space_bytes[s] + 64);
     run->gradients = cse_calloc((size_t)graph->microbatch_count, sizeof *run->gradients);
@@ -16,7 +16,7 @@ void straight_run_init(straight_run *run, cse_executable *executable, uint64_t s
     cse_states_initialize(graph, seed, run->spaces[CSE_SPACE_STATE]);
 }
 
-void straight_run_clear(straight_run *run)
+void cse_straight_run_clear(cse_straight_run *run)
 {
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
         free(run->spaces[s]);
@@ -27,7 +27,7 @@ void straight_run_clear(straight_run *run)
 
 /* Sums the microbatch gradients [low, high) into the one at `low`: the left part of a range is the
  * largest power of two below its size. */
-static void fold(straight_run *run, int low, int high)
+static void fold(cse_straight_run *run, int low, int high)
 {
     int left = 1;
     if (high - low < 2)
@@ -42,7 +42,7 @@ static void fold(straight_run *run, int low, int high)
         a[i] += b[i];
 }
 
-cse_frame straight_run_frame(const straight_run *run)
+cse_frame cse_straight_run_frame(const cse_straight_run *run)
 {
     cse_frame frame = { .seed = run->seed, .step = run->step, .collector = run->collector };
     for (int s = 0; s < CSE_SPACE_COUNT; s++)
@@ -51,7 +51,7 @@ cse_frame straight_run_frame(const straight_run *run)
     return frame;
 }
 
-static void run_part(const straight_run *run, cse_frame *frame, cse_part part)
+static void run_part(const cse_straight_run *run, cse_frame *frame, cse_part part)
 {
     cse_executable *executable = run->executable;
     if (run->group_ns != NULL)
@@ -62,11 +62,11 @@ static void run_part(const straight_run *run, cse_frame *frame, cse_part part)
         executable->weights(executable, frame);
 }
 
-void straight_run_step(straight_run *run, unsigned char *const inputs[])
+void cse_straight_run_step(cse_straight_run *run, unsigned char *const inputs[])
 {
     cse_executable *executable = run->executable;
     const cse_graph *graph = executable->graph;
-    cse_frame frame = straight_run_frame(run);
+    cse_frame frame = cse_straight_run_frame(run);
     for (int m = 0; m < graph->microbatch_count; m++) {
         frame.first_sample = m * graph->micro_batch_size;
         frame.base[CSE_SPACE_INPUT] = inputs[m];
@@ -74,7 +74,7 @@ void straight_run_step(straight_run *run, unsigned char *const inputs[])
         run_part(run, &frame, CSE_PART_REPLICA);
     }
     fold(run, 0, graph->microbatch_count);
-    frame = straight_run_frame(run);
+    frame = cse_straight_run_frame(run);
     run_part(run, &frame, CSE_PART_WEIGHTS);
     for (int g = 0; g < graph->group_count; g++) {
         int64_t elements = graph->groups[g].elements;
@@ -85,14 +85,14 @@ void straight_run_step(straight_run *run, unsigned char *const inputs[])
     run->step++;
 }
 
-void *straight_run_state(const straight_run *run, const char *name)
+void *cse_straight_run_state(const cse_straight_run *run, const char *name)
 {
     const cse_graph *graph = run->executable->graph;
     int index = cse_graph_find_state(graph, name);
     return index < 0 ? NULL : run->spaces[CSE_SPACE_STATE] + graph->states[index].offset_bytes;
 }
 
-float straight_run_fetched(const straight_run *run, int index)
+float cse_straight_run_fetched(const cse_straight_run *run, int index)
 {
     const cse_graph *graph = run->executable->graph;
     float value;

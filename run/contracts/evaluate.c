@@ -1,5 +1,5 @@
 /* The evaluator: values by node id, computed on demand; see evaluate.h. */
-#include "tests/support/evaluate.h"
+#include "run/contracts/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 typedef struct value {
     void *data; /* NULL: not computed */
-    bool given; /* by evaluation_set */
+    bool given; /* by cse_evaluation_set */
 } value;
 
-struct evaluation {
+struct cse_evaluation {
     cse_graph *graph;
     uint64_t seed;
     int64_t step, first_sample;
@@ -20,14 +20,15 @@ struct evaluation {
     uint32_t count;
 };
 
-evaluation *evaluation_new(cse_graph *graph, uint64_t seed, int64_t step, int64_t first_sample)
+cse_evaluation *cse_evaluation_new(cse_graph *graph, uint64_t seed, int64_t step,
+                                   int64_t first_sample)
 {
-    evaluation *self = cse_calloc(1, sizeof *self);
-    *self = (evaluation){ graph, seed, step, first_sample, NULL, 0 };
+    cse_evaluation *self = cse_calloc(1, sizeof *self);
+    *self = (cse_evaluation){ graph, seed, step, first_sample, NULL, 0 };
     return self;
 }
 
-void evaluation_destroy(evaluation **self)
+void cse_evaluation_destroy(cse_evaluation **self)
 {
     if (*self == NULL)
         return;
@@ -38,7 +39,7 @@ void evaluation_destroy(evaluation **self)
     *self = NULL;
 }
 
-static value *value_of(evaluation *self, const cse_node *node)
+static value *value_of(cse_evaluation *self, const cse_node *node)
 {
     if (node->id >= self->count) {
         uint32_t count = self->graph->next_id > node->id ? self->graph->next_id : node->id + 1;
@@ -54,7 +55,7 @@ static size_t bytes_of(const cse_node *node)
     return (size_t)cse_shape_elements(node->shape) * cse_dtype_size(node->dtype);
 }
 
-void evaluation_set(evaluation *self, const cse_node *leaf, const void *values)
+void cse_evaluation_set(cse_evaluation *self, const cse_node *leaf, const void *values)
 {
     for (uint32_t i = 0; i < self->count; i++)
         if (!self->values[i].given) {
@@ -68,7 +69,7 @@ void evaluation_set(evaluation *self, const cse_node *leaf, const void *values)
     memcpy(of->data, values, bytes_of(leaf));
 }
 
-static void fill_leaf(evaluation *self, const cse_node *node, void *data)
+static void fill_leaf(cse_evaluation *self, const cse_node *node, void *data)
 {
     int64_t count = cse_shape_elements(node->shape);
     for (int64_t i = 0; i < count; i++) {
@@ -87,13 +88,13 @@ static void fill_leaf(evaluation *self, const cse_node *node, void *data)
     }
 }
 
-const void *evaluation_values(evaluation *self, cse_node *node)
+const void *cse_evaluation_values(cse_evaluation *self, cse_node *node)
 {
     const void *inputs[CSE_MAX_INPUTS];
     if (value_of(self, node)->data != NULL)
         return value_of(self, node)->data;
     for (int i = 0; i < node->input_count; i++)
-        inputs[i] = evaluation_values(self, node->inputs[i]);
+        inputs[i] = cse_evaluation_values(self, node->inputs[i]);
     void *data = cse_malloc(bytes_of(node) + 1);
     if (node->input_count == 0)
         fill_leaf(self, node, data);

@@ -1,0 +1,175 @@
+/* Both compute from the same values and round to the same format: what float arithmetic leaves open
+ * moves a result to a neighbour at most. */
+#include "run/contracts/op_code.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/random.h"
+#include "engine/codegen/codegen.h"
+#include "engine/execute/execute.h"
+#include "engine/passes/pass.h"
+#include "engine/trace/arguments.h"
+#include "run/contracts/straight_run.h"
+
+enum { MOST_SAMPLES = 64 };
+
+static const struct {
+    cse_dtype dtype;
+    double epsilon, least; /* distance of 1 and the next value; the least above 0 */
+} formats[] = { { CSE_FLOAT32, 0, 0 },
+                { CSE_BFLOAT16, 0x1p-7, 0x1p-133 },
+                { CSE_FLOAT16, 0x1p-10, 0x1p-24 },
+                { CSE_CBFLOAT16, 0x1p-9, 0x1p-39 } };
+
+typedef struct trial {
+    const cse_op *op;
+    int format, count;
+    const cse_op_sample *samples[MOST_SAMPLES];
+    cse_graph *graph;
+    cse_executable *compiled, *interpreter;
+} trial;
+
+static cse_dtype dtype_of(const trial *t, const cse_op_sample *sample, int input)
+{
+    const cse_dtype dtype = sample->inputs[input].dtype;
+    return dtype == CSE_FLOAT32 ? formats[t->format].dtype : dtype;
+}
+
+/* Whether the op's shape rule takes the sample with floats of the format. */
+static bool takes(const trial *t, const cse_op_sample *sample)
+{
+    cse_shape shapes[CSE_MAX_INPUTS], shape = cse_scalar_shape;
+    cse_dtype dtypes[CSE_MAX_INPUTS], dtype;
+    bool narrow = t->format == 0;
+    for (int i = 0; i < sample->input_count; i++) {
+        shapes[i] = sample->inputs[i].shape;
+        dtypes[i] = dtype_of(t, sample, i);
+        narrow = narrow || dtypes[i] != sample->inputs[i].dtype;
+    }
+    const cse_infer in = { &sample->attributes, sample->input_count, shapes, dtypes };
+    return narrow && t->op->infer(&in, &shape, &dtype) == CSE_OK;
+}
+
+/* fetched value = sum over the (one) microbatch of float32(op(inputs)) */
+static void add_sample(trial *t, const cse_op_sample *sample)
+{
+    cse_graph *graph = t->graph;
+    cse_node *inputs[CSE_MAX_INPUTS];
+    for (int i = 0; i < sample->input_count; i++) {
+        const cse_attributes number = { .integer_count = 1, .integers = { graph->input_count } };
+        inputs[i] = cse_graph_leaf(graph, &cse_op_input, &number, sample->inputs[i].shape,
+                                   dtype_of(t, sample, i));
+        CSE_GROW(graph->inputs, graph->input_count, graph->input_capacity);
+        graph->inputs[graph->input_count++] =
+            (cse_input_entry){ .name = cse_arena_printf(graph->arena, "%d.%d", t->count, i),
+                               .shape = inputs[i]->shape,
+                               .dtype = inputs[i]->dtype,
+                               .node = inputs[i] };
+    }
+    cse_tensor *value =
+        cse_cast(cse_trace(t->op, &sample->attributes, sample->input_count, inputs), CSE_FLOAT32);
+    CSE_GROW(graph->fetches, graph->fetch_count, graph->fetch_capacity);
+    graph->fetches[graph->fetch_count++] = (cse_fetch_entry){
+        .name = cse_arena_string(graph->arena, sample->name),
+        .value = cse_trace_1(&cse_op_batch_sum, NULL, value),
+    };
+    t->samples[t->count++] = sample;
+}
+
+static unsigned char *draw_inputs(const trial *t)
+{
+    unsigned char *bytes = cse_aligned_calloc((size_t)t->graph->space_bytes[CSE_SPACE_INPUT] + 64);
+    for (int n = 0, next = 0; n < t->count; n++)
+        for (int i = 0; i < t->samples[n]->input_count; i++, next++) {
+            const cse_input_entry *entry = &t->graph->inputs[next];
+            const bool is_float = cse_dtype_is_float(entry->dtype);
+            double low = t->samples[n]->inputs[i].low, high = t->samples[n]->inputs[i].high;
+            if (low == 0 && high == 0) {
+                low = is_float ? -1 : 0;
+                high = is_float ? 1 : 2;
+            }
+            for (int64_t e = 0; e < cse_shape_elements(entry->shape); e++) {
+                const uint32_t counter[4] = { (uint32_t)e, 0, 0, 0 };
+                uint32_t words[4];
+                cse_philox((uint64_t)(n * 16 + i), counter, words);
+                const double value = low + (high - low) * (double)words[0] * 0x1p-32;
+                cse_write_element(entry->dtype, bytes + entry->offset_bytes, e,
+                                  is_float ? value : floor(value));
+            }
+        }
+    return bytes;
+}
+
+static cse_status compare(const trial *t, int number, const float *got, const float *expected)
+{
+    const cse_op_sample *sample = t->samples[number];
+    const int64_t count = cse_shape_elements(t->graph->fetches[number].value->shape);
+    for (int64_t e = 0; e < count; e++) {
+        const double size = fabs((double)expected[e]);
+        const bool several = t->op->kind == CSE_OP_COMPOSITE;
+        const double bound = sample->tolerance * fmax(1, size) +
+                             formats[t->format].epsilon * (several ? 4 * fmax(1, size) : size) +
+                             formats[t->format].least;
+        const bool same = got[e] == expected[e] || (isnan(got[e]) && isnan(expected[e]));
+        if (!same && !(fabs((double)got[e] - (double)expected[e]) <= bound))
+            return cse_fail(CSE_DATA,
+                            "\"%s\", element %lld is %.9g compiled and %.9g by the reference "
+                            "kernel; %.3g is allowed",
+                            sample->name, (long long)e, (double)got[e], (double)expected[e], bound);
+    }
+    return CSE_OK;
+}
+
+static cse_status run_both(trial *t)
+{
+    cse_straight_run ours, theirs;
+    unsigned char *inputs = draw_inputs(t);
+    cse_status status = CSE_OK;
+    cse_straight_run_init(&ours, t->compiled, 1);
+    cse_straight_run_init(&theirs, t->interpreter, 1);
+    cse_straight_run_step(&ours, &inputs);
+    cse_straight_run_step(&theirs, &inputs);
+    for (int n = 0; n < t->count && status == CSE_OK; n++) {
+        const int64_t at = t->graph->fetches[n].offset_bytes;
+        status = compare(t, n, (const float *)(const void *)(ours.spaces[CSE_SPACE_FETCH] + at),
+                         (const float *)(const void *)(theirs.spaces[CSE_SPACE_FETCH] + at));
+    }
+    cse_straight_run_clear(&ours);
+    cse_straight_run_clear(&theirs);
+    free(inputs);
+    return status;
+}
+
+static cse_status compile(const cse_contract *contract, trial *t)
+{
+    cse_compile_result compiled;
+    CSE_TRY(cse_trace_status(t->graph));
+    CSE_TRY(cse_passes_run(t->graph, NULL));
+    CSE_TRY(cse_codegen_compile(t->graph, contract->folder, &compiled));
+    CSE_TRY(cse_executable_open(compiled.directory, &t->compiled));
+    CSE_TRY(cse_executable_interpret(t->graph, &t->interpreter));
+    return run_both(t);
+}
+
+void cse_contract_op_code(cse_contract *contract, const cse_op *op)
+{
+    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+        trial t = { .op = op, .format = (int)f, .graph = cse_graph_new(1, 8) };
+        cse_trace_begin(t.graph);
+        for (const cse_op_sample *s = op->samples; s->name != NULL && t.count < MOST_SAMPLES; s++)
+            if (takes(&t, s))
+                add_sample(&t, s);
+        cse_trace_end();
+        if (t.count > 0)
+            cse_contract_tell(contract, compile(contract, &t), "equals its reference in %s",
+                              cse_dtype_name(formats[f].dtype));
+        if (t.compiled != NULL)
+            cse_executable_destroy(&t.compiled);
+        if (t.interpreter != NULL)
+            cse_executable_destroy(&t.interpreter);
+        cse_graph_destroy(&t.graph);
+    }
+}

@@ -100,12 +100,15 @@ static cse_status meet_in_folder(const cse_contract *contract, const cse_logger_
     cse_status status = open_sample(contract, d, sample, &opened);
     if (status == CSE_OK)
         status = write_all(&opened);
+    if (d->later)
+        close_sample(&opened);
     if (status == CSE_OK)
         status = find_file(contract, sample, path);
     size_t size = status == CSE_OK ? read_file(path, bytes) : 0;
     if (status == CSE_OK)
         status = compare(sample, bytes, size);
-    close_sample(&opened);
+    if (!d->later)
+        close_sample(&opened);
     CSE_TRY(status);
     status = open_sample(contract, d, sample, &opened);
     if (status == CSE_OK)

@@ -1,5 +1,5 @@
-/* The contract of every metric: the values of its own samples, with one and with several
- * microbatches a batch; then what a metric refuses. */
+/* The contract of every metric (run/contracts/of_metric.c); totals beyond the whole numbers of
+ * float32; then what a metric refuses. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,16 @@
 #include <check.h>
 
 #include "csengine/csengine.h"
+#include "engine/base/registry.h"
 #include "engine/metrics/metric.h"
+#include "tests/support/contract.h"
 #include "tests/support/traced_run.h"
 
 enum {
     BATCHES = CSE_METRIC_SAMPLE_BATCHES,
     BATCH = CSE_METRIC_SAMPLE_ROWS,
     ROWS = BATCHES * BATCH,
-    MOST_COLUMNS = CSE_MAX_METRIC_ARGUMENTS * CSE_METRIC_SAMPLE_COLUMNS,
-    MOST_SAMPLES = 256
+    MOST_COLUMNS = CSE_MAX_METRIC_ARGUMENTS * CSE_METRIC_SAMPLE_COLUMNS
 };
 
 typedef struct sampled {
@@ -24,21 +25,11 @@ typedef struct sampled {
     cse_metric *metric; /* of the running test */
 } sampled;
 
-static sampled all[MOST_SAMPLES], refusals[MOST_SAMPLES];
-static int all_count, refusal_count;
-
-static void list_samples(void)
+/* The first sample of accuracy. */
+static sampled first_sample(void)
 {
-    for (int k = 0; cse_metrics[k] != NULL; k++)
-        for (const cse_metric_sample *s = cse_metrics[k]->samples; s != NULL && s->name != NULL;
-             s++) {
-            if (all_count == MOST_SAMPLES || refusal_count == MOST_SAMPLES)
-                abort();
-            if (s->refusal != NULL)
-                refusals[refusal_count++] = (sampled){ cse_metrics[k], s, NULL };
-            else
-                all[all_count++] = (sampled){ cse_metrics[k], s, NULL };
-        }
+    const cse_metric_descriptor *descriptor = cse_registry_find(cse_metrics, "accuracy");
+    return (sampled){ descriptor, &descriptor->samples[0], NULL };
 }
 
 static int columns_of(const cse_metric_sample *sample, int argument)
@@ -84,45 +75,9 @@ static cse_tensor *step_function(cse_step *step, void *self)
     return NULL;
 }
 
-static void check_sample(sampled *at, int micro_batch_size)
+START_TEST(the_contract_is_kept)
 {
-    table_file file;
-    traced_run traced;
-    double tolerance = at->sample->tolerance > 0 ? at->sample->tolerance : 1e-5;
-    write_table(&file, at->sample, micro_batch_size);
-    open_session();
-    at->metric = cse_configure_metric(at->descriptor->name, "sampled", at->sample->settings);
-    traced_run_open(&traced, file.yaml, step_function, at);
-    for (int s = 0; s < BATCHES; s++) {
-        traced_run_step(&traced);
-        double value = (double)*traced_floats(&traced, "metrics.sampled.value");
-        ck_assert_msg(fabs(value - at->sample->values[s]) < tolerance,
-                      "%s, %s: batch %d in microbatches of %d: %.9g, expected %.9g (%s)",
-                      at->descriptor->name, at->sample->name, s, micro_batch_size, value,
-                      at->sample->values[s], at->sample->source);
-        ck_assert_int_eq(traced_int(&traced, "metrics.sampled.updates"), s + 1);
-    }
-    traced_run_close(&traced);
-    cse_finish();
-    table_file_remove(&file);
-}
-
-START_TEST(samples_are_met)
-{
-    for (int size = BATCH; size >= 1; size /= 2)
-        check_sample(&all[_i], size);
-}
-END_TEST
-
-START_TEST(wrong_settings_are_refused)
-{
-    const sampled *at = &refusals[_i];
-    open_session();
-    ck_assert_ptr_null(cse_configure_metric(at->descriptor->name, "a", at->sample->settings));
-    ck_assert_int_eq(cse_session_status(), CSE_CONFIG);
-    ck_assert_msg(strstr(cse_error_message(), at->sample->refusal) != NULL, "%s %s: %s",
-                  at->descriptor->name, at->sample->settings, cse_error_message());
-    cse_finish();
+    contract_check("metric", cse_metrics, _i);
 }
 END_TEST
 
@@ -131,7 +86,7 @@ START_TEST(totals_are_exact_beyond_two_to_the_24)
 {
     table_file file;
     traced_run traced;
-    sampled at = all[0];
+    sampled at = first_sample();
     ck_assert_str_eq(at.descriptor->name, "accuracy");
     write_table(&file, at.sample, BATCH);
     open_session();
@@ -160,28 +115,6 @@ START_TEST(totals_are_exact_beyond_two_to_the_24)
 }
 END_TEST
 
-START_TEST(a_descriptor_is_complete)
-{
-    for (int k = 0; cse_metrics[k] != NULL; k++) {
-        const cse_metric_descriptor *d = cse_metrics[k];
-        bool least = false, most = false;
-        ck_assert(d->summary != NULL && d->arguments != NULL && d->update != NULL);
-        ck_assert(d->min_arguments >= 1 && d->max_arguments <= CSE_MAX_METRIC_ARGUMENTS);
-        ck_assert(d->state_count <= CSE_MAX_DECLARED_STATES);
-        for (int i = 0; i < d->state_count; i++)
-            ck_assert(d->states[i].scalar || d->length_setting != NULL);
-        for (int i = 0; i < all_count; i++)
-            if (all[i].descriptor == d) {
-                ck_assert_msg(all[i].sample->source != NULL, "%s: no source", d->name);
-                least = least || all[i].sample->argument_count == d->min_arguments;
-                most = most || all[i].sample->argument_count == d->max_arguments;
-            }
-        ck_assert_msg(least && most, "metric %s has no sample with %d and with %d arguments",
-                      d->name, d->min_arguments, d->max_arguments);
-    }
-}
-END_TEST
-
 START_TEST(no_update_is_no_value)
 {
     double value = 1;
@@ -204,7 +137,7 @@ static cse_tensor *too_few_arguments(cse_step *step, void *self)
 START_TEST(wrong_arguments_are_named)
 {
     table_file file;
-    write_table(&file, all[0].sample, BATCH);
+    write_table(&file, first_sample().sample, BATCH);
     open_session();
     const char *message =
         traced_failure(file.yaml, too_few_arguments, cse_metric_new("accuracy", "a"));
@@ -222,10 +155,7 @@ int main(void)
 {
     Suite *suite = suite_create("metrics");
     TCase *cases = tcase_create("all");
-    list_samples();
-    tcase_add_test(cases, a_descriptor_is_complete);
-    tcase_add_loop_test(cases, samples_are_met, 0, all_count);
-    tcase_add_loop_test(cases, wrong_settings_are_refused, 0, refusal_count);
+    tcase_add_loop_test(cases, the_contract_is_kept, 0, contract_count(cse_metrics));
     tcase_add_test(cases, totals_are_exact_beyond_two_to_the_24);
     tcase_add_test(cases, no_update_is_no_value);
     tcase_add_test(cases, wrong_arguments_are_named);

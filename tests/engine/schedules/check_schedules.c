@@ -1,5 +1,5 @@
-/* The contract of every schedule: the learning rates of its own samples, and settings it refuses;
- * then the forms in which a configuration gives a schedule. */
+/* The contract of every schedule (run/contracts/of_schedule.c), and the forms in which a
+ * configuration gives a schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,33 +9,10 @@
 
 #include "csengine/csengine.h"
 #include "engine/schedules/schedule.h"
+#include "tests/support/contract.h"
 #include "tests/support/traced_run.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-enum { MOST_SAMPLES = 256, TEXT_BYTES = 1024 };
-
-typedef struct sampled {
-    const cse_schedule_descriptor *schedule;
-    const cse_schedule_sample *sample;
-} sampled;
-
-static sampled values[MOST_SAMPLES], refusals[MOST_SAMPLES];
-static int value_count, refusal_count;
-
-static void list_samples(void)
-{
-    for (int k = 0; cse_schedules[k] != NULL; k++)
-        for (const cse_schedule_sample *s = cse_schedules[k]->samples;
-             s != NULL && s->settings != NULL; s++) {
-            if (value_count == MOST_SAMPLES || refusal_count == MOST_SAMPLES)
-                abort();
-            sampled at = { cse_schedules[k], s };
-            if (s->refusal != NULL)
-                refusals[refusal_count++] = at;
-            else
-                values[value_count++] = at;
-        }
-}
 
 static const char data[] = "{data_processor: synthetic, samples: 8, features: [2], classes: 2, "
                            "batch_size: 1}";
@@ -56,14 +33,6 @@ static cse_schedule *make(const char *text)
     open_session();
     cse_model *model = cse_compile(cse_model_new("fc_mnist", "{hidden_sizes: [2], input_size: 2}"));
     return cse_configure_schedule(cse_configure_optimizer("SGD", model, NULL), text);
-}
-
-static const char *text_of(const sampled *at)
-{
-    static char text[TEXT_BYTES];
-    int size = snprintf(text, sizeof text, "{%s: %s}", at->schedule->name, at->sample->settings);
-    ck_assert_int_lt(size, TEXT_BYTES);
-    return text;
 }
 
 static void check_points(const char *text, const cse_schedule_sample *sample)
@@ -89,12 +58,6 @@ static void check_points(const char *text, const cse_schedule_sample *sample)
     cse_finish();
 }
 
-START_TEST(samples_are_met)
-{
-    check_points(text_of(&values[_i]), values[_i].sample);
-}
-END_TEST
-
 static void expect_refused(const char *text, const char *part)
 {
     ck_assert_ptr_null(make(text));
@@ -103,22 +66,9 @@ static void expect_refused(const char *text, const char *part)
     cse_finish();
 }
 
-START_TEST(wrong_settings_are_refused)
+START_TEST(the_contract_is_kept)
 {
-    expect_refused(text_of(&refusals[_i]), refusals[_i].sample->refusal);
-}
-END_TEST
-
-START_TEST(a_descriptor_is_complete)
-{
-    for (int k = 0; cse_schedules[k] != NULL; k++) {
-        const cse_schedule_descriptor *d = cse_schedules[k];
-        bool found = false;
-        ck_assert(d->summary != NULL && d->summary[0] != '\0' && d->settings != NULL);
-        for (int v = 0; v < value_count; v++)
-            found = found || values[v].schedule == d;
-        ck_assert_msg(found, "schedule %s has no sample with values", d->name);
-    }
+    contract_check("schedule", cse_schedules, _i);
 }
 END_TEST
 
@@ -204,10 +154,7 @@ int main(void)
 {
     Suite *suite = suite_create("schedules");
     TCase *cases = tcase_create("all");
-    list_samples();
-    tcase_add_test(cases, a_descriptor_is_complete);
-    tcase_add_loop_test(cases, samples_are_met, 0, value_count);
-    tcase_add_loop_test(cases, wrong_settings_are_refused, 0, refusal_count);
+    tcase_add_loop_test(cases, the_contract_is_kept, 0, contract_count(cse_schedules));
     tcase_add_loop_test(cases, forms_are_understood, 0, COUNT(forms));
     tcase_add_loop_test(cases, wrong_forms_are_refused, 0, COUNT(wrong));
     suite_add_tcase(suite, cases);

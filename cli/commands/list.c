@@ -8,6 +8,8 @@
 #include "cli/command_line.h"
 #include "cli/list_tables.h"
 #include "cli/report.h"
+#include "engine/base/library.h"
+#include "engine/base/plugin_kinds.h"
 #include "engine/base/text.h"
 #include "engine/config/settings.h"
 #include "engine/passes/pass.h"
@@ -134,8 +136,48 @@ static cse_status reject_kind(const char *name)
     return cse_check_word("list: unknown kind", name, accepted);
 }
 
+static void show_any(listing *list, const char *kind, const cse_descriptor *plugin)
+{
+    cse_text name = { 0 };
+    cse_text_add(&name, "%s %s", kind, plugin->name);
+    show(list, (row){ name.data, plugin->summary, NULL, NULL });
+    cse_text_clear(&name);
+}
+
+/* Every plugin of a library, or those of one kind as if they were built in. */
+static cse_status list_library(listing *list, const char *path, const cse_command_line *line)
+{
+    enum { MOST_PLUGINS = 1024 };
+    const void *table[MOST_PLUGINS + 1];
+    const char *kind = line->argument_count > 0 ? line->arguments[0] : NULL;
+    const cse_plugin_kind *known = cse_plugin_kinds;
+    const cse_library *library = NULL;
+    int count = 0;
+    while (kind != NULL && known->name != NULL && strcmp(known->plural, kind) != 0)
+        known++;
+    if (known->name == NULL)
+        return cse_fail(CSE_USAGE, "list: a library has no %s", kind);
+    CSE_TRY(cse_library_load(path, NULL, &library));
+    for (const cse_plugin *p = library->plugins; p->kind != NULL && count < MOST_PLUGINS; p++) {
+        const cse_descriptor *plugin = p->descriptor;
+        if (kind == NULL)
+            show_any(list, p->kind, plugin);
+        else if (strcmp(p->kind, known->name) == 0)
+            table[count++] = plugin;
+    }
+    table[count] = NULL;
+    if (kind == NULL)
+        return CSE_OK;
+    if (line->argument_count > 1)
+        return show_plugin(list, &(cse_kind){ kind, table }, line->arguments[1]);
+    show_table(list, table);
+    return CSE_OK;
+}
+
 static cse_status list_kind(listing *list, const cse_command_line *line)
 {
+    if (cse_option_value(line, "library") != NULL)
+        return list_library(list, cse_option_value(line, "library"), line);
     const char *name = line->argument_count > 0 ? line->arguments[0] : NULL;
     const char *plugin = line->argument_count > 1 ? line->arguments[1] : NULL;
     if (name == NULL) {
@@ -182,12 +224,15 @@ static int run(const cse_command_line *line)
 
 static const cse_option options[] = {
     { "json", NULL, NULL, "a JSON array on stdout" },
+    { "library", "PATH", NULL,
+      "the plugins of a shared object instead of the built-in ones; loads it" },
     { "markdown", NULL, NULL, "states, phases, reasons, exit_codes: as a Markdown table" },
     { 0 },
 };
 
 static const cse_command_note examples[] = {
     { "list optimizers SGD", "the settings of an optimizer" },
+    { "list --library ./plugins.so", "what a library of plugins has" },
     { 0 },
 };
 

@@ -35,6 +35,34 @@ for name in custom_training custom_kinds linear_model; do
     build "$top_srcdir/examples/outside/$name.c" "$name.so" -shared -fPIC
 done
 
+# ---- their contracts ----
+for name in custom_training custom_kinds linear_model; do
+    "$csengine" check-plugin "./$name.so" >out 2>&1 || { cat out; fail "check-plugin $name"; }
+    grep -q 'checks passed$' out || fail "check-plugin $name says nothing"
+done
+"$csengine" check-plugin ./custom_kinds.so softsign | grep -q 'softsign equals its reference in float16' ||
+    fail 'one plugin by name'
+"$csengine" list --library ./custom_kinds.so metrics | grep -q '^error_rate .*share of wrong' ||
+    fail 'list --library'
+"$csengine" list --library ./custom_training.so optimizers CustomOptimizer | grep -q '^momentum' ||
+    fail 'the settings of a plugin in a library'
+is_found() { # source, sed expression that makes a fault, words of the check that finds it
+    sed "$2" "$top_srcdir/examples/outside/$1.c" >faulty.c
+    cmp -s faulty.c "$top_srcdir/examples/outside/$1.c" && fail "$2 changes nothing"
+    build faulty.c faulty.so -shared -fPIC
+    status=0
+    "$csengine" check-plugin ./faulty.so >out 2>&1 || status=$?
+    [ "$status" -eq 1 ] && grep -q "^FAIL .*$3" out || { cat out; fail "$2 is not found"; }
+}
+is_found custom_kinds 's/cse_square(size)/size/' 'by differences'
+is_found custom_kinds 's/1.0f + (/2.0f + (/' 'by the reference kernel'
+is_found custom_kinds 's/cse_not_equal(labels/cse_equal(labels/' 'after batch 0 it is 0.75'
+is_found custom_kinds 's/"null}/"0}/' 'the file has'
+is_found custom_training 's/momentum), direction)/momentum), cse_neg(direction))/' 'after 1 steps'
+is_found custom_training 's/u->weight_decay != NULL/0/' 'ConstantWD gives another parameter'
+is_found custom_training 's/constant(1), away/constant(2), away/' 'at t = 0 it is 0.5'
+is_found custom_training 's/\[2 \* i + 1\] = (float)(/&i + /' 'has other bits in another order'
+
 # ---- each kind, by a configuration ----
 cat >config.yaml <<'END'
 trainer:

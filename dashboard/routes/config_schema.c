@@ -23,15 +23,28 @@ static json_t *described(json_t *schema, const cse_configured_descriptor *plugin
     return schema;
 }
 
-/* {NAME: {settings}}: one member, named after a plugin. */
+static json_t *text_schema(const char *description)
+{
+    return json_pack("{s:s, s:s}", "type", "string", "description", description);
+}
+
+static const char library_text[] = "path of a shared object of plugins that holds it";
+
+/* {NAME: {settings}}: one member, named after a plugin; or {library: PATH, name: NAME, settings},
+ * which are not known here. */
 static json_t *keyed_schema(const char *kind)
 {
-    json_t *properties = json_object();
-    for (const cse_configured_descriptor *const *p = plugins_of(kind); *p != NULL; p++)
+    json_t *properties = json_object(), *names = json_array();
+    for (const cse_configured_descriptor *const *p = plugins_of(kind); *p != NULL; p++) {
         json_object_set_new(properties, (*p)->name,
                             described(cse_settings_schema((*p)->settings), *p));
-    return json_pack("{s:[s,s,s], s:o, s:b, s:i}", "type", "object", "string", "null", "properties",
-                     properties, "additionalProperties", 0, "maxProperties", 1);
+        json_array_append_new(names, json_string((*p)->name));
+    }
+    json_object_set_new(properties, "library", text_schema(library_text));
+    return json_pack("{s:[s,s,s], s:o, s:{s:[s]}, s:{s:[s]}, s:{s:{s:o}, s:i}}", "type", "object",
+                     "string", "null", "properties", properties, "if", "required", "library",
+                     "then", "required", "name", "else", "propertyNames", "enum", names,
+                     "maxProperties", 1);
 }
 
 /* Adds the members of `more` that `schema` has not, and what it requires. */
@@ -61,23 +74,28 @@ static json_t *named_schema(const char *kind, const char *key, json_t *common)
     return json_pack("{s:o}", "anyOf", alternatives);
 }
 
+/* A plugin of a shared object, whose settings are not known here. */
+static void allow_library(json_t *schema, const char *key)
+{
+    json_array_append_new(json_object_get(schema, "anyOf"),
+                          json_pack("{s:s, s:{s:{s:s}, s:o}, s:[s,s]}", "type", "object",
+                                    "properties", key, "type", "string", "library",
+                                    text_schema(library_text), "required", key, "library"));
+}
+
 static json_t *dataloader_schema(void)
 {
     json_t *schema =
         named_schema("inputs", "data_processor", cse_settings_schema(cse_dataloader_settings));
+    allow_library(schema, "data_processor");
     json_array_append_new(json_object_get(schema, "anyOf"), json_pack("{s:s}", "type", "null"));
     return schema;
 }
 
-/* A model may come from a shared object, whose settings are not known here. */
 static json_t *model_schema(void)
 {
     json_t *schema = named_schema("models", "name", json_pack("{s:[s]}", "required", "name"));
-    json_array_append_new(
-        json_object_get(schema, "anyOf"),
-        json_pack("{s:s, s:{s:{s:s}, s:{s:s, s:s}}, s:[s,s]}", "type", "object", "properties",
-                  "name", "type", "string", "library", "type", "string", "description",
-                  "path of the shared object that holds the model", "required", "name", "library"));
+    allow_library(schema, "name");
     return schema;
 }
 
